@@ -1,0 +1,127 @@
+import { integer, real, text } from 'drizzle-orm/sqlite-core';
+import { z } from 'zod';
+import { defineJob, mirrorTable } from '../src/job.ts';
+
+/** RFC 3339, which allows leap seconds and lower-case letters; kept exactly as received. */
+const dateTime = z.string().regex(
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])t([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
+  'is not an RFC 3339 date-time',
+);
+
+const signal = z.strictObject({
+  id: z.string().min(1),
+  timestamp: dateTime,
+  asset: z.string(),
+  action: z.string(),
+  confidence: z.number(),
+  riskReward: z.number().nullable(),
+  entryPrice: z.number(),
+  tpPrice: z.number().nullable(),
+  slPrice: z.number().nullable(),
+  rationale: z.string(),
+  status: z.string(),
+  validator: z.strictObject({
+    allowed: z.boolean().nullable(),
+    score: z.number().nullable(),
+    reasonCodes: z.array(z.string()),
+    finalAction: z.string().nullable(),
+  }),
+  quality: z.strictObject({
+    publishable: z.boolean(),
+    grade: z.enum(['A', 'B', 'C', 'REJECT']),
+    ageSeconds: z.number().min(0),
+    freshness: z.enum(['live', 'delayed', 'stale']),
+    checks: z.array(z.string()),
+  }),
+  assetClass: z.enum(['crypto', 'stock', 'commodity', 'index', 'fx', 'other']),
+  screenerScore: z.number().nullable(),
+  regime: z.string().nullable(),
+  dualAi: z
+    .strictObject({
+      analyst: z.string().optional(),
+      arbiter: z.string().optional(),
+      verdict: z.string().optional(),
+      confidence: z.number().optional(),
+    })
+    .nullable(),
+});
+
+export const { table, history } = mirrorTable('ai_signals', {
+  id: text().notNull(),
+  timestamp: text().notNull(),
+  asset: text().notNull(),
+  action: text().notNull(),
+  confidence: real().notNull(),
+  risk_reward: real(),
+  entry_price: real().notNull(),
+  tp_price: real(),
+  sl_price: real(),
+  rationale: text().notNull(),
+  status: text().notNull(),
+  validator_allowed: integer(),
+  validator_score: real(),
+  validator_reason_codes: text().notNull(),
+  validator_final_action: text(),
+  quality_publishable: integer().notNull(),
+  quality_grade: text().notNull(),
+  quality_age_seconds: real().notNull(),
+  quality_freshness: text().notNull(),
+  quality_checks: text().notNull(),
+  asset_class: text().notNull(),
+  screener_score: real(),
+  regime: text(),
+  dual_ai_analyst: text(),
+  dual_ai_arbiter: text(),
+  dual_ai_verdict: text(),
+  dual_ai_confidence: real(),
+  dual_ai: text(),
+});
+
+export default defineJob({
+  path: '/api/v1/ai-signals',
+  scope: 'ai-signals:read',
+  schedule: 'every 2m',
+  weight: 3,
+  table,
+  history,
+  contract: {
+    page: z.strictObject({
+      generatedAt: dateTime.nullable(),
+      source: z.literal('published-signal-snapshot'),
+      mode: z.literal('read-only'),
+    }),
+    row: signal,
+    key: (row) => row.id,
+    columns: (row) => ({
+      id: row.id,
+      timestamp: row.timestamp,
+      asset: row.asset,
+      action: row.action,
+      confidence: row.confidence,
+      risk_reward: row.riskReward,
+      entry_price: row.entryPrice,
+      tp_price: row.tpPrice,
+      sl_price: row.slPrice,
+      rationale: row.rationale,
+      status: row.status,
+      validator_allowed: row.validator.allowed === null ? null : Number(row.validator.allowed),
+      validator_score: row.validator.score,
+      validator_reason_codes: JSON.stringify(row.validator.reasonCodes),
+      validator_final_action: row.validator.finalAction,
+      quality_publishable: Number(row.quality.publishable),
+      quality_grade: row.quality.grade,
+      quality_age_seconds: row.quality.ageSeconds,
+      quality_freshness: row.quality.freshness,
+      quality_checks: JSON.stringify(row.quality.checks),
+      asset_class: row.assetClass,
+      screener_score: row.screenerScore,
+      regime: row.regime,
+      dual_ai_analyst: row.dualAi?.analyst ?? null,
+      dual_ai_arbiter: row.dualAi?.arbiter ?? null,
+      dual_ai_verdict: row.dualAi?.verdict ?? null,
+      dual_ai_confidence: row.dualAi?.confidence ?? null,
+      dual_ai: row.dualAi && JSON.stringify(row.dualAi),
+    }),
+    volatile: ['quality_age_seconds', 'quality_freshness'],
+  },
+});

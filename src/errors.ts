@@ -1,0 +1,75 @@
+/** Failures, told apart by what a person or a scheduler should do next, and the exit code that says so. */
+
+/** Exit codes after sysexits.h; other people's scripts read them. */
+export const exitCodes = {
+  done: 0,
+  usage: 64,
+  contract: 65,
+  unreachable: 69,
+  bug: 70,
+  disk: 74,
+  incomplete: 75,
+  key: 77,
+  config: 78,
+} as const;
+
+export type FailureKind = Exclude<keyof typeof exitCodes, 'done'>;
+
+const bySeverity: readonly number[] = [64, 78, 74, 70, 77, 65, 69, 75, 0];
+
+/**
+ * Something did not work. `message` is one line for a person: what, where, what to do next; it never holds
+ * a secret. `kind` decides the exit code, and whether trying again can help.
+ */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly kind: FailureKind;
+
+  constructor(kind: FailureKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+
+  get exitCode(): number {
+    return exitCodes[this.kind];
+  }
+
+  /** True where the same call may succeed later without anybody changing anything. */
+  get retryable(): boolean {
+    return this.kind === 'unreachable' || this.kind === 'incomplete';
+  }
+}
+
+/** Why a call has to wait. */
+export type WaitReason =
+  | 'rate'
+  | 'quota'
+  | 'reserve'
+  | 'retry_after'
+  | 'concurrency'
+  | 'key_refused'
+  | 'unavailable'
+  | 'shutdown';
+
+/** Not a failure: the walk keeps its committed place and goes on at `until` (epoch milliseconds). */
+export class Snooze extends Error {
+  override readonly name = 'Snooze';
+  readonly until: number;
+  readonly reason: WaitReason;
+
+  constructor(until: number, reason: WaitReason) {
+    super(`waiting until ${new Date(until).toISOString()} (${reason})`);
+    this.until = until;
+    this.reason = reason;
+  }
+}
+
+/** The exit code for several jobs: that of the most severe outcome. */
+export function worstExitCode(codes: readonly number[]): number {
+  return bySeverity.find((code) => codes.includes(code)) ?? exitCodes.done;
+}
+
+/** Any thrown value as an Error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -1,0 +1,117 @@
+/**
+ * The contract between an endpoint and the engine. A file in `jobs/` declares everything particular to its
+ * endpoint as data; nothing else in the project names an endpoint.
+ */
+
+import {
+  integer,
+  type SQLiteColumnBuilderBase,
+  type SQLiteTable,
+  sqliteTable,
+  text,
+} from 'drizzle-orm/sqlite-core';
+import type { z } from 'zod';
+
+/** What a mirrored column holds: text, numbers, booleans as 0 or 1, arrays and objects as JSON text. */
+export type SqlValue = string | number | null;
+
+type Columns = Record<string, SQLiteColumnBuilderBase>;
+
+/** The columns that every mirrored table carries beside those of its dataset. */
+const bookkeeping = () => ({
+  _key: text().primaryKey(),
+  _first_seen_at: text().notNull(),
+  _changed_at: text().notNull(),
+  _walk_id: integer().notNull(),
+});
+
+const validity = () => ({
+  _key: text().notNull(),
+  _first_seen_at: text().notNull(),
+  _changed_at: text().notNull(),
+  _walk_id: integer().notNull(),
+  _valid_from: text().notNull(),
+  _valid_to: text().notNull(),
+  _ended_by: text({ enum: ['update', 'delete'] }).notNull(),
+});
+
+function withHistory<const Name extends string, const Own extends Columns>(name: Name, columns: Own) {
+  return {
+    table: sqliteTable(name, { ...columns, ...bookkeeping() }),
+    history: sqliteTable(`${name}_history`, { ...columns, ...validity() }),
+  };
+}
+
+/**
+ * The tables of a dataset whose record shape is specified: its typed columns, named in SQL as they are here,
+ * `extra` for properties that the contract does not list, and the history of superseded versions.
+ */
+export function mirrorTable<const Name extends string, const Own extends Columns>(name: Name, columns: Own) {
+  return withHistory(name, { ...columns, extra: text() });
+}
+
+/** The tables of a dataset whose record shape is not specified: `_body` is the row's JSON as received. */
+export function rawTable<const Name extends string>(name: Name) {
+  return withHistory(name, { _body: text().notNull() });
+}
+
+/** The table of a dataset kept as append-only snapshots, one row a poll: `_body` is the response as received. */
+export function snapshotTable<const Name extends string>(name: Name) {
+  return { table: sqliteTable(name, { _fetched_at: text().notNull(), _body: text().notNull(), ...bookkeeping() }) };
+}
+
+type FilledByTheEngine = '_key' | '_first_seen_at' | '_changed_at' | '_walk_id' | 'extra';
+
+/** What the specification says of an endpoint's pages and rows. `Row` is a row that fits. */
+export type Contract<Row, Table extends SQLiteTable> = {
+  /** The page without `rows` and `pagination`. A page that breaks it halts the dataset. */
+  page: z.ZodType;
+  row: z.ZodType<Row>;
+  key(row: Row): string;
+  columns(row: Row): Omit<Table['$inferSelect'], FilledByTheEngine>;
+  /** Columns that are kept current but never make a version: they change while the record does not. */
+  volatile: readonly (keyof Table['$inferSelect'] & string)[];
+};
+
+/** How an endpoint is read: page by page into rows, or as one response kept as a snapshot. */
+export type Reading = 'walk' | 'snapshot';
+
+type Definition<Row, Table extends SQLiteTable> = {
+  /** Path below the base address, such as `/api/v1/news`. */
+  path: string;
+  /** The scope that the key needs, or null where any active key may call. */
+  scope: string | null;
+  /** `every 2m`, a cron pattern in UTC, or `off`; also the age that the copy is meant to stay below. */
+  schedule: string;
+  /** Worth of this dataset's freshness against the others' when calls are scarce; 1 unless given. */
+  weight?: number;
+  /** `walk` unless given. */
+  reading?: Reading;
+  table: Table;
+  history?: SQLiteTable;
+  /** Absent where the record shape is not specified. */
+  contract?: Contract<Row, Table>;
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: the engine treats every dataset's rows alike; each job file is typed.
+type AnyContract = Contract<any, any>;
+
+/** An endpoint as the engine sees it. */
+export type Job = {
+  /** The file's name, such as `ai-signals`. */
+  name: string;
+  path: string;
+  scope: string | null;
+  schedule: string;
+  weight: number;
+  reading: Reading;
+  table: SQLiteTable;
+  history: SQLiteTable | undefined;
+  contract: AnyContract | undefined;
+};
+
+/** Declares an endpoint; the default export of a file in `jobs/`, which gives it its name. */
+export function defineJob<Row, Table extends SQLiteTable>(definition: Definition<Row, Table>): Omit<Job, 'name'> {
+  const { weight = 1, reading = 'walk', history, contract, ...rest } = definition;
+  return { ...rest, weight, reading, history, contract };
+}

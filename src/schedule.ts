@@ -1,0 +1,51 @@
+/** When a job runs: `every 2m`, a cron pattern, or `off`. */
+
+import { Cron } from 'croner';
+import ms from 'ms';
+
+export type Schedule = { every: number } | { cron: string } | 'off';
+
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 30 * 24 * 3_600_000;
+
+/**
+ * Reads a schedule. Cron patterns are taken in UTC.
+ * @throws Error whose message says what a schedule looks like.
+ */
+export function parseSchedule(text: string): Schedule {
+  const written = text.trim();
+  if (written === 'off') return 'off';
+  const interval = /^every\s+(.+)$/.exec(written)?.[1];
+  return interval === undefined ? parseCron(written) : parseInterval(interval);
+}
+
+function parseInterval(text: string): Schedule {
+  const every = ms(text as ms.StringValue) as number | undefined;
+  if (every === undefined || !(every >= SHORTEST_MS && every <= LONGEST_MS))
+    throw new Error('an interval is between "every 1s" and "every 30d", such as "every 2m"');
+  return { every };
+}
+
+function parseCron(text: string): Schedule {
+  try {
+    if (!new Cron(text, { paused: true, timezone: 'UTC' }).nextRun()) throw new Error('never due');
+  } catch {
+    throw new Error('a schedule is "every 2m", a cron pattern such as "*/5 * * * *" (UTC), or "off"');
+  }
+  return { cron: text };
+}
+
+/** How old the copy may become under this schedule, in milliseconds: the time from one run to the next. */
+export function intervalOf(schedule: Schedule, now: number): number {
+  if (schedule === 'off') return Number.POSITIVE_INFINITY;
+  if ('every' in schedule) return schedule.every;
+  const [first, second] = new Cron(schedule.cron, { timezone: 'UTC' }).nextRuns(2, new Date(now));
+  return first && second ? second.getTime() - first.getTime() : Number.POSITIVE_INFINITY;
+}
+
+/** The next due time after `now`, in epoch milliseconds; for an interval, `last + every`. */
+export function nextDue(schedule: Schedule, last: number | null, now: number): number | null {
+  if (schedule === 'off') return null;
+  if ('every' in schedule) return last === null ? now : Math.max(now, last + schedule.every);
+  return new Cron(schedule.cron, { timezone: 'UTC' }).nextRun(new Date(now))?.getTime() ?? null;
+}
