@@ -1,0 +1,102 @@
+/** One call from its arrival to its answer. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Admission, admit } from './admission.ts';
+import { type Answer, type ApiRequest, realDelay, rowsIn, send } from './answer.ts';
+import type { Call, CallLog } from './calls.ts';
+import { type Endpoint, endpointNames, endpoints } from './endpoints.ts';
+import type { ModelApi, ModelOptions } from './options.ts';
+import { readPaging } from './paging.ts';
+import { createPlanner } from './planner.ts';
+import { seededRandom, uuid } from './random.ts';
+
+/** Statuses of which a client may hope that they cost nothing; the specification does not say. */
+const FREE_STATUSES: readonly number[] = [401, 403, 429, 503];
+
+type Visit = {
+  readonly call: Call;
+  readonly request: ApiRequest;
+  readonly endpoint: Endpoint | undefined;
+  readonly authorization: string | undefined;
+};
+
+export function createHandler(model: ModelApi, log: CallLog, options: ModelOptions, closing: AbortSignal) {
+  const now = options.now ?? Date.now;
+  const random = seededRandom(options.seed ?? 1);
+  const free = options.freeStatuses ?? FREE_STATUSES;
+  const quotaEndpoints = options.quotaEndpoints ?? endpointNames;
+  const visits = new Map<Endpoint | undefined, number>();
+  const planAnswer = createPlanner(model, log, options, now, random);
+  const wait = (ms: number) => (options.delay ?? realDelay)(ms, closing);
+
+  return (incoming: IncomingMessage, response: ServerResponse): void => {
+    serve(incoming, response).catch((error: unknown) => {
+      response.destroy();
+      if (!closing.aborted) throw error;
+    });
+  };
+
+  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const visit = receive(incoming);
+    const { call, request } = visit;
+    const admission = check(visit);
+    const leave = admission.refused ? () => {} : admission.pass.leave;
+    response.once('close', leave).once('finish', () => {
+      call.sent = true;
+    });
+    if (!admission.refused) await model.beforeAnswer?.(call, model);
+    const answer = planAnswer(call, request, admission);
+    settle(call, admission, answer);
+    await send(answer, response, wait, leave);
+  }
+
+  function receive(incoming: IncomingMessage): Visit {
+    const [path = '', search = ''] = (incoming.url ?? '').split(/\?(.*)/s);
+    const query = new URLSearchParams(search);
+    const endpoint = endpoints.find((known) => `${options.basePath ?? ''}${known.path}` === path);
+    const { authorization, ...headers } = incoming.headers;
+    const nth = (visits.get(endpoint) ?? 0) + 1;
+    visits.set(endpoint, nth);
+    const seen = { at: now(), method: incoming.method ?? '', path, endpoint: endpoint?.name ?? null };
+    const call = log.add({
+      ...seen,
+      query: Object.fromEntries(query),
+      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+      remoteAddress: incoming.socket.remoteAddress ?? '',
+      requestId: uuid(random),
+      keyId: null,
+      inFlight: 0,
+      refusedBy: null,
+      status: null,
+      rowIds: [],
+      sent: false,
+    });
+    incoming.resume();
+    const request = { ...seen, ...readPaging(query), query, number: call.number, nth };
+    return { call, request, endpoint, authorization };
+  }
+
+  function check({ call, endpoint, authorization }: Visit): Admission {
+    const costsQuota = endpoint !== undefined && quotaEndpoints.includes(endpoint.name);
+    const admission = admit({ ...call, authorization }, endpoint, model.keys, model.limits, costsQuota);
+    call.keyId = admission.key?.id ?? (authorization === undefined ? null : 'unknown');
+    call.refusedBy = admission.refused;
+    call.inFlight = model.limits.inFlight;
+    return admission;
+  }
+
+  /** What the call cost is known once its status is. */
+  function settle(call: Call, admission: Admission, { status, body }: Answer): void {
+    const isFree = free.includes(status);
+    if (!admission.refused && isFree) admission.pass.refund(now());
+    const countsAnyway = admission.refused && admission.key && !isFree;
+    if (countsAnyway && call.endpoint && quotaEndpoints.includes(call.endpoint))
+      model.limits.quota.spend(1, now());
+
+    const dataset = call.endpoint && call.endpoint !== 'usage' ? model.data[call.endpoint] : undefined;
+    call.status = status;
+    call.rowIds =
+      status === 200 && dataset ? rowsIn(body).map((row) => String(dataset.idOf(Object(row)))) : [];
+    log.count(call);
+  }
+}

@@ -1,0 +1,90 @@
+/** The three limits of an account (specification, "Limits"): each one alone answers 429. */
+
+import { createBucket } from './bucket.ts';
+import { createQuota, type Quota, type QuotaOptions } from './quota.ts';
+
+export type LimitName = 'concurrency' | 'rate' | 'quota';
+
+export type RateOptions = {
+  perSecond: number;
+  /** Calls that may come at once after a rest; as many as come in a second if not given. */
+  burst?: number;
+};
+
+export type LimitOptions = {
+  quota?: QuotaOptions;
+  /** Calls a second, with a burst of the same size, or both. Not given: no limit. */
+  rate?: number | RateOptions;
+  /** Calls at the same time. Not given: no limit. */
+  concurrency?: number;
+};
+
+export type Limits = {
+  readonly quota: Quota;
+  /** Calls being answered at this moment. */
+  readonly inFlight: number;
+  /** Asks all limits for one call; the first that refuses is named, and when it will allow one. */
+  enter(now: number, costsQuota: boolean): Pass | Refused;
+};
+
+export type Pass = {
+  /** Calls left in the pool after this one. */
+  readonly remaining: number;
+  /** The answer is on its way: the call is no longer in flight. */
+  leave(): void;
+  /** The call turned out to cost nothing. */
+  refund(now: number): void;
+};
+
+export type Refused = { readonly by: LimitName; readonly readyAt: number };
+
+/** Felt by nobody, yet there, since successes of the AI signals endpoint report it. */
+const ampleQuota: QuotaOptions = { limit: 1_000_000, periodMs: 24 * 3_600_000 };
+
+export function createLimits(options: LimitOptions): Limits {
+  const quota = createQuota(options.quota ?? ampleQuota);
+  const rate = createRate(options.rate);
+  const most = options.concurrency ?? Number.POSITIVE_INFINITY;
+  let inFlight = 0;
+
+  return {
+    quota,
+    get inFlight() {
+      return inFlight;
+    },
+    enter(now, costsQuota) {
+      if (inFlight >= most) return { by: 'concurrency', readyAt: now };
+      if (rate && !rate.take(now)) return { by: 'rate', readyAt: rate.readyAt(now) };
+      if (costsQuota && !quota.take(now)) return { by: 'quota', readyAt: quota.readyAt(now) };
+      inFlight += 1;
+      return {
+        remaining: quota.remaining(now),
+        leave: once(() => {
+          inFlight -= 1;
+        }),
+        refund: once((later: number) => {
+          if (costsQuota) quota.giveBack(now, later);
+        }),
+      };
+    },
+  };
+}
+
+function createRate(rate: number | RateOptions | undefined) {
+  if (rate === undefined) return undefined;
+  const { perSecond, burst } = typeof rate === 'number' ? { perSecond: rate, burst: undefined } : rate;
+  const capacity = burst ?? Math.max(1, Math.ceil(perSecond));
+  return createBucket(
+    () => capacity,
+    () => perSecond / 1_000,
+  );
+}
+
+function once<Arguments extends unknown[]>(run: (...args: Arguments) => void) {
+  let done = false;
+  return (...args: Arguments) => {
+    if (done) return;
+    done = true;
+    run(...args);
+  };
+}

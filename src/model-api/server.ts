@@ -1,0 +1,46 @@
+/** The model on a loopback port. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createCallLog } from './calls.ts';
+import { createDatasets } from './datasets/index.ts';
+import { createHandler } from './handler.ts';
+import { sampleKey } from './keys.ts';
+import { createLimits } from './limits/index.ts';
+import type { ModelApi, ModelOptions } from './options.ts';
+
+/**
+ * Starts an executable model of the whole specification on 127.0.0.1.
+ * @throws the system's error where the port is taken
+ */
+export async function startModelApi(options: ModelOptions = {}): Promise<ModelApi> {
+  const closing = new AbortController();
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(options.port ?? 0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const log = createCallLog(options.keepCalls ?? Number.POSITIVE_INFINITY);
+
+  const model: ModelApi = {
+    url: `http://127.0.0.1:${port}${options.basePath ?? ''}`,
+    port,
+    calls: log.calls,
+    callsTo: (path) => log.calls.filter((call) => call.path === path),
+    data: createDatasets(options),
+    keys: [...(options.keys ?? [sampleKey])],
+    faults: [...(options.faults ?? [])],
+    limits: createLimits(options),
+    latencyMs: options.latencyMs ?? 0,
+    beforeAnswer: options.beforeAnswer,
+    async close() {
+      closing.abort();
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+
+  server.on('request', createHandler(model, log, options, closing.signal));
+  return model;
+}

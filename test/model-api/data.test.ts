@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { datasetNames, seededRandom, shuffled } from '../../src/model-api/index.ts';
+import { get, idsIn, openModel } from './support.ts';
+
+const news = '/api/v1/news?limit=100';
+
+describe('sample data', () => {
+  it('is the same for the same seed, and another for another', async () => {
+    const [one, same, other] = await Promise.all([7, 7, 8].map((seed) => openModel({ seed, rows: 40 })));
+    expect(one?.data).toMatchObject(JSON.parse(JSON.stringify(same?.data)));
+    for (const name of datasetNames) expect(one?.data[name].rows[0]).not.toEqual(other?.data[name].rows[0]);
+  });
+
+  it('begins with the same rows however many there are', async () => {
+    const [few, many] = await Promise.all([10, 300].map((rows) => openModel({ rows })));
+    for (const name of datasetNames) expect(many?.data[name].rows.slice(0, 10)).toEqual(few?.data[name].rows);
+  });
+
+  it('never uses an id twice, in rows made later neither', async () => {
+    const model = await openModel({ rows: 3_000 });
+    for (const name of datasetNames) {
+      const dataset = model.data[name];
+      const ids = [...dataset.rows, ...dataset.make(500)].map(dataset.idOf);
+      expect(new Set(ids).size).toBe(3_500);
+    }
+  });
+
+  it('is newest first, around the given time', async () => {
+    const epoch = Date.UTC(2026, 0, 1);
+    const model = await openModel({ epoch });
+    const times = [...model.data.news.make(3), ...model.data.news.rows].map((row) =>
+      String(row['publishedAt']),
+    );
+    expect(times).toEqual([...times].sort().reverse());
+    expect(Math.abs(Date.parse(times[3] ?? '') - epoch)).toBeLessThan(3_600_000);
+  });
+});
+
+describe('data edited between requests', () => {
+  it('shows rows inserted and deleted anywhere', async () => {
+    const model = await openModel({ rows: 5 });
+    const dataset = model.data.news;
+    const before = idsIn((await get(model, news)).body);
+    const [head, middle, tail] = dataset.make(3);
+    if (!head || !middle || !tail) throw new Error('no rows made');
+    dataset.rows.unshift(head);
+    dataset.rows.splice(3, 1, middle);
+    dataset.rows.push(tail);
+    const after = idsIn((await get(model, news)).body);
+    expect(after).toEqual([head['id'], before[0], before[1], middle['id'], before[3], before[4], tail['id']]);
+  });
+
+  it('shows a field changed in place', async () => {
+    const model = await openModel();
+    await get(model, news);
+    Object.assign(model.data.news.rows[2] ?? {}, { headline: 'Corrected' });
+    expect((await get(model, news)).body.rows[2]).toMatchObject({ headline: 'Corrected' });
+  });
+
+  it('shows another order, and rows replaced as a whole', async () => {
+    const model = await openModel({ rows: 30 });
+    const { aiSignals } = model.data;
+    const before = idsIn((await get(model, '/api/v1/ai-signals')).body);
+    aiSignals.rows = shuffled(aiSignals.rows, seededRandom(3));
+    const reordered = idsIn((await get(model, '/api/v1/ai-signals')).body);
+    expect(reordered).not.toEqual(before);
+    expect([...reordered].sort()).toEqual([...before].sort());
+    aiSignals.rows = aiSignals.make(2);
+    expect((await get(model, '/api/v1/ai-signals')).body.pagination.total).toBe(2);
+  });
+
+  it('sends generatedAt as it is set, and leaves it alone otherwise', async () => {
+    const model = await openModel();
+    const { aiSignals } = model.data;
+    const first = (await get(model, '/api/v1/ai-signals')).body.generatedAt;
+    aiSignals.rows.shift();
+    expect((await get(model, '/api/v1/ai-signals')).body.generatedAt).toBe(first);
+    aiSignals.generatedAt = '2026-02-03T04:05:06Z';
+    expect((await get(model, '/api/v1/ai-signals')).body.generatedAt).toBe('2026-02-03T04:05:06Z');
+    aiSignals.generatedAt = null;
+    expect((await get(model, '/api/v1/ai-signals')).body.generatedAt).toBeNull();
+    expect((await get(model, news)).body).not.toHaveProperty('generatedAt');
+  });
+
+  it('may change between two pages, just before an answer', async () => {
+    const model = await openModel({
+      beforeAnswer(call, { data }) {
+        if (call.query['offset'] === '50') data.news.rows.shift();
+      },
+    });
+    const first = idsIn((await get(model, '/api/v1/news?offset=0')).body);
+    const second = idsIn((await get(model, '/api/v1/news?offset=50')).body);
+    expect(model.data.news.rows.map((row) => row['id']).slice(0, 49)).toEqual(first.slice(1));
+    expect(second[0]).toBe(model.data.news.rows[50]?.['id']);
+  });
+});
