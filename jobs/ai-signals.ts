@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { defineJob, mirrorTable } from '../src/job.ts';
 
 /** RFC 3339, which allows leap seconds and lower-case letters; kept exactly as received. */
-const dateTime = z.string().regex(
-  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])t([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
-  'is not an RFC 3339 date-time',
-);
+const dateTime = z
+  .string()
+  .regex(
+    /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])t([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
+    'is not an RFC 3339 date-time',
+  );
 
 const signal = z.strictObject({
   id: z.string().min(1),

@@ -2,4 +2,11 @@ import { defineJob, rawTable } from '../src/job.ts';
 
 export const { table, history } = rawTable('news');
 
-export default defineJob({ path: '/api/v1/news', scope: 'news:read', schedule: 'every 5m', weight: 2, table, history });
+export default defineJob({
+  path: '/api/v1/news',
+  scope: 'news:read',
+  schedule: 'every 5m',
+  weight: 2,
+  table,
+  history,
+});

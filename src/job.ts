@@ -4,6 +4,7 @@
  */
 
 import {
+  index,
   integer,
   type SQLiteColumnBuilderBase,
   type SQLiteTable,
@@ -38,7 +39,9 @@ const validity = () => ({
 function withHistory<const Name extends string, const Own extends Columns>(name: Name, columns: Own) {
   return {
     table: sqliteTable(name, { ...columns, ...bookkeeping() }),
-    history: sqliteTable(`${name}_history`, { ...columns, ...validity() }),
+    history: sqliteTable(`${name}_history`, { ...columns, ...validity() }, (history) => [
+      index(`${name}_history_by_key`).on(history._key, history._valid_to),
+    ]),
   };
 }
 
@@ -57,7 +60,9 @@ export function rawTable<const Name extends string>(name: Name) {
 
 /** The table of a dataset kept as append-only snapshots, one row a poll: `_body` is the response as received. */
 export function snapshotTable<const Name extends string>(name: Name) {
-  return { table: sqliteTable(name, { _fetched_at: text().notNull(), _body: text().notNull(), ...bookkeeping() }) };
+  return {
+    table: sqliteTable(name, { _fetched_at: text().notNull(), _body: text().notNull(), ...bookkeeping() }),
+  };
 }
 
 type FilledByTheEngine = '_key' | '_first_seen_at' | '_changed_at' | '_walk_id' | 'extra';
@@ -111,7 +116,9 @@ export type Job = {
 };
 
 /** Declares an endpoint; the default export of a file in `jobs/`, which gives it its name. */
-export function defineJob<Row, Table extends SQLiteTable>(definition: Definition<Row, Table>): Omit<Job, 'name'> {
+export function defineJob<Row, Table extends SQLiteTable>(
+  definition: Definition<Row, Table>,
+): Omit<Job, 'name'> {
   const { weight = 1, reading = 'walk', history, contract, ...rest } = definition;
   return { ...rest, weight, reading, history, contract };
 }

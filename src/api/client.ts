@@ -1,0 +1,168 @@
+/** The one way to the API: asks leave for every call, sends it, records it, and repeats it within bounds. */
+
+import { Pool } from 'undici';
+import { type Clock, isoTime, type Random } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import type { KeySource } from '../key.ts';
+import { backoffMs } from './backoff.ts';
+import { type Exchange, exchange } from './exchange.ts';
+import { type Judgement, judge } from './judge.ts';
+
+export type ApiRequest = {
+  job: string;
+  walkId: number | null;
+  path: string;
+  query: Record<string, number>;
+};
+
+/** One call as it is recorded: `at` in ISO 8601 UTC, `url` without the origin, nothing secret. */
+export type CallRecord = {
+  at: string;
+  job: string;
+  walkId: number | null;
+  url: string;
+  status: number | null;
+  ms: number;
+  bytes: number;
+  requestId: string | null;
+  rateLimit: number | null;
+  rateRemaining: number | null;
+  errorCode: string | null;
+};
+
+export type ApiAnswer = { text: string; json: unknown; call: CallRecord };
+
+/** What the client needs of the governor. */
+export type Leave = {
+  pass(job: string, signal: AbortSignal): Promise<void>;
+  settle(
+    job: string,
+    answer: {
+      status: number | null;
+      limit: number | null;
+      remaining: number | null;
+      retryAfterMs: number | null;
+      errorCode: string | null;
+      latencyMs: number;
+    },
+  ): void;
+  keyChanged(): void;
+};
+
+export type ApiParts = {
+  /** Base address without a slash at its end. */
+  baseUrl: string;
+  key: KeySource;
+  leave: Leave;
+  /** Keeps the record of a call that brought no page; the record of one that did travels with its answer. */
+  record(call: CallRecord): void;
+  clock: Clock;
+  random: Random;
+  userAgent: string;
+  limits?: Partial<typeof defaultLimits>;
+};
+
+export type Api = {
+  /**
+   * @throws Failure by the answer's line in the catalogue; Snooze where leave is a long wait away;
+   * the signal's reason when it is aborted.
+   */
+  get(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer>;
+  close(): Promise<void>;
+};
+
+const defaultLimits = { connectMs: 10_000, headersMs: 30_000, deadlineMs: 60_000, bodyBytes: 16 * 1024 ** 2 };
+
+const MOST_ATTEMPTS = 3;
+
+export function createApi(parts: ApiParts): Api {
+  const { key, leave, clock, random, record, userAgent } = parts;
+  const limits = { ...defaultLimits, ...parts.limits };
+  const base = new URL(parts.baseUrl);
+  const pool = new Pool(base.origin, {
+    connect: { timeout: limits.connectMs },
+    headersTimeout: limits.headersMs,
+    bodyTimeout: limits.headersMs,
+    keepAliveTimeout: 30_000,
+    maxResponseSize: limits.bodyBytes,
+  });
+
+  async function attempt(request: ApiRequest, url: string, signal: AbortSignal) {
+    await leave.pass(request.job, signal);
+    const began = clock.now();
+    const answer = await exchange(
+      pool,
+      base.pathname.replace(/\/$/, '') + url,
+      key.current(),
+      userAgent,
+      limits.deadlineMs,
+      signal,
+    );
+    const ms = clock.now() - began;
+    const judgement = judge(answer, request.job, limits.bodyBytes, clock.now());
+    const call = describe(request, url, isoTime(began), ms, answer, judgement);
+    leave.settle(request.job, {
+      status: call.status,
+      limit: call.rateLimit,
+      remaining: call.rateRemaining,
+      retryAfterMs: judgement.facts.retryAfterMs,
+      errorCode: call.errorCode,
+      latencyMs: ms,
+    });
+    return { judgement, call };
+  }
+
+  return {
+    async get(request, signal) {
+      const url = `${request.path}${queryString(request.query)}`;
+      for (let made = 1; ; made += 1) {
+        if (key.reload()) leave.keyChanged();
+        const { judgement, call } = await attempt(request, url, signal);
+        if (judgement.fine) return { text: judgement.text, json: judgement.json, call };
+        record(call);
+        signal.throwIfAborted();
+        const most = { never: 1, once: 2, 'after-pause': MOST_ATTEMPTS, 'when-allowed': MOST_ATTEMPTS };
+        if (made >= most[judgement.again])
+          throw new Failure(judgement.failure.kind, hidden(judgement.failure.message));
+        // After a 429 or 503 it is the governor that knows how long to wait.
+        if (judgement.again !== 'when-allowed') await clock.sleep(backoffMs(made, random()), signal);
+      }
+    },
+    close: () => pool.destroy(),
+  };
+
+  // What came back may quote what was sent.
+  function hidden(text: string): string {
+    return text.replaceAll(key.current().reveal(), '[redacted]');
+  }
+
+  function describe(
+    request: ApiRequest,
+    url: string,
+    at: string,
+    ms: number,
+    answer: Exchange,
+    { facts, ...judged }: Judgement,
+  ): CallRecord {
+    return {
+      at,
+      job: request.job,
+      walkId: request.walkId,
+      url,
+      status: answer.came === 'response' ? answer.status : null,
+      ms: Math.round(ms),
+      bytes: answer.came === 'response' ? answer.body.length : 0,
+      requestId: facts.requestId && hidden(facts.requestId),
+      rateLimit: facts.limit,
+      rateRemaining: facts.remaining,
+      errorCode: judged.fine || !judged.code ? null : hidden(judged.code),
+    };
+  }
+}
+
+function queryString(query: Record<string, number>): string {
+  const text = Object.entries(query)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&');
+  return text && `?${text}`;
+}

@@ -1,0 +1,95 @@
+/** The composition root: builds the parts from the settings, and releases them in the opposite order. */
+
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { createApi } from './api/client.ts';
+import type { Clock, Random } from './clock.ts';
+import { type Config, readConfig } from './config.ts';
+import { Failure } from './errors.ts';
+import { createGate } from './governor/gate.ts';
+import type { Job } from './job.ts';
+import { loadJobs } from './load-jobs.ts';
+import { mirror, type Progress } from './mirror.ts';
+import { intervalOf } from './schedule.ts';
+import { openStore, type Store, type WalkRow } from './store/index.ts';
+
+export type Surroundings = {
+  environment: Record<string, string | undefined>;
+  clock: Clock;
+  random: Random;
+};
+
+export type App = {
+  config: Config;
+  jobs: readonly Job[];
+  store: Store;
+  /** @throws Failure `usage` for an unknown name, which names those that are known. */
+  job(name: string): Job;
+  mirror(job: Job, signal: AbortSignal, progress?: (at: Progress) => void): Promise<WalkRow>;
+  close(): Promise<void>;
+};
+
+/** A wait no longer than this is sat out within a walk; a longer one snoozes it. */
+const PATIENCE_MS = 3_000;
+
+export async function openApp({ environment, clock, random }: Surroundings): Promise<App> {
+  const jobs = await loadJobs();
+  const config = readConfig(environment, Object.fromEntries(jobs.map((job) => [job.name, job.schedule])));
+  const releases: (() => void | Promise<void>)[] = [];
+  const close = async () => {
+    for (const release of releases.splice(0).reverse()) await release();
+  };
+
+  const store = openStore(config.dir, jobs, clock.now);
+  releases.push(() => store.close());
+  const gate = createGate({
+    transact: store.governor.transact,
+    clock,
+    random,
+    owner: `${hostname()}:${process.pid}`,
+    patienceMs: PATIENCE_MS,
+    standing: (name) => standingOf(store, jobs, config, name, clock.now()),
+  });
+  releases.push(() => gate.close());
+  const api = createApi({
+    baseUrl: config.apiUrl,
+    key: config.key,
+    leave: gate,
+    record: store.recordCall,
+    clock,
+    random,
+    userAgent: `market-mirror/${version()}`,
+  });
+  releases.push(() => api.close());
+
+  return {
+    config,
+    jobs,
+    store,
+    job: (name) => findJob(jobs, name),
+    mirror: (job, signal, progress) => mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal),
+    close,
+  };
+}
+
+/** How far behind its target a dataset is, for sharing scarce calls; all in milliseconds. */
+function standingOf(store: Store, jobs: readonly Job[], config: Config, name: string, now: number) {
+  const schedule = config.schedules[name] ?? 'off';
+  const age = now - (store.completeAsOf(name) ?? 0);
+  return { age, target: intervalOf(schedule, now), weight: findJob(jobs, name).weight };
+}
+
+function findJob(jobs: readonly Job[], name: string): Job {
+  const found = jobs.find((job) => job.name === name);
+  if (found) return found;
+  throw new Failure(
+    'usage',
+    `there is no job '${name}'; known are ${jobs.map((job) => job.name).join(', ')}`,
+  );
+}
+
+export function version(): string {
+  const file = fileURLToPath(import.meta.resolve('#package'));
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

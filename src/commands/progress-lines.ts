@@ -1,0 +1,89 @@
+/** A line per job: kept up to date on a terminal, written when something is worth saying elsewhere. */
+
+import { createLogUpdate } from 'log-update';
+import type { Clock } from '../clock.ts';
+import type { Progress } from '../mirror.ts';
+import type { WalkRow } from '../store/index.ts';
+import type { Output } from './context.ts';
+
+export type ProgressLines = {
+  page(at: Progress): void;
+  note(job: string, text: string): void;
+  end(): void;
+};
+
+/** Where lines cannot be redrawn, one a job at most this often. */
+const PLAIN_EVERY_MS = 2_000;
+const REDRAW_EVERY_MS = 100;
+
+export function progressLines(output: Output, jobs: readonly string[], clock: Clock): ProgressLines {
+  return output.isTTY ? liveLines(output, jobs, clock) : plainLines(output, clock);
+}
+
+function liveLines(output: Output, jobs: readonly string[], clock: Clock): ProgressLines {
+  const redraw = createLogUpdate(output as NodeJS.WriteStream, { showCursor: true });
+  const lines = new Map(jobs.map((job) => [job, 'queued']));
+  const pace = createPace(clock);
+  let drawn = Number.NEGATIVE_INFINITY;
+  const width = Math.max(...jobs.map((job) => job.length));
+  const draw = () => {
+    drawn = clock.now();
+    redraw([...lines].map(([job, text]) => `${job.padEnd(width)}  ${text}`).join('\n'));
+  };
+  return {
+    page(at) {
+      lines.set(at.job, describe(at, pace(at)));
+      if (clock.now() - drawn >= REDRAW_EVERY_MS) draw();
+    },
+    note(job, text) {
+      lines.set(job, text);
+      draw();
+    },
+    end() {
+      draw();
+      redraw.done();
+    },
+  };
+}
+
+function plainLines(output: Output, clock: Clock): ProgressLines {
+  const said = new Map<string, number>();
+  const pace = createPace(clock);
+  return {
+    page(at) {
+      const rate = pace(at);
+      if (clock.now() - (said.get(at.job) ?? Number.NEGATIVE_INFINITY) < PLAIN_EVERY_MS) return;
+      said.set(at.job, clock.now());
+      output.write(`${at.job}: ${describe(at, rate)}\n`);
+    },
+    note: (job, text) => output.write(`${job}: ${text}\n`),
+    end: () => undefined,
+  };
+}
+
+/** Rows a second since this process took up the walk. */
+function createPace(clock: Clock): (at: Progress) => number {
+  const started = new Map<number, { rows: number; at: number }>();
+  return ({ walk }) => {
+    const from = started.get(walk.id);
+    if (!from) started.set(walk.id, { rows: walk.rows, at: clock.now() });
+    const seconds = from ? (clock.now() - from.at) / 1_000 : 0;
+    return from && seconds > 0 ? (walk.rows - from.rows) / seconds : 0;
+  };
+}
+
+function describe({ walk, callsLeft }: Progress, rate: number): string {
+  const parts = [count(walk.pages, 'page'), count(walk.rows, 'row'), `${number(rate)} rows/s`];
+  if (callsLeft !== null) parts.push(`${number(callsLeft)} calls left`);
+  return parts.join(', ');
+}
+
+/** A finished walk in one line. */
+export function describeWalk(walk: WalkRow): string {
+  const changes = `${number(walk.inserted)} new, ${number(walk.updated)} changed, ${number(walk.deleted)} gone`;
+  const problems = walk.quarantined > 0 ? `, ${number(walk.quarantined)} quarantined` : '';
+  return `${walk.verdict}: ${count(walk.rows, 'row')} in ${count(walk.apiCalls, 'call')} (${changes}${problems})`;
+}
+
+const number = (value: number) => Math.round(value).toLocaleString('en-US');
+const count = (value: number, unit: string) => `${number(value)} ${unit}${value === 1 ? '' : 's'}`;

@@ -1,0 +1,71 @@
+/** `market-mirror sync [job…]`: one pass over all or the named jobs, without Redis. */
+
+import { Command } from 'commander';
+import { type App, openApp } from '../app.ts';
+import { isoTime } from '../clock.ts';
+import { exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
+import type { Job } from '../job.ts';
+import type { WalkRow } from '../store/index.ts';
+import type { Context } from './context.ts';
+import { describeWalk, type ProgressLines, progressLines } from './progress-lines.ts';
+
+type Options = { wait: boolean; json?: true };
+
+type Outcome = { job: string; exitCode: number; walk: WalkRow | null; message: string | null };
+
+export function syncCommand(context: Context): Command {
+  return new Command('sync')
+    .description('mirror all or the named jobs once; resumes an unfinished walk')
+    .argument('[job...]', 'the jobs to mirror; all unless given')
+    .option('--no-wait', 'end with exit code 75 instead of waiting for quota')
+    .option('--json', 'print the outcome as JSON')
+    .action((names: string[], options: Options) => sync(names, options, context));
+}
+
+async function sync(names: string[], options: Options, context: Context): Promise<void> {
+  const app = await openApp(context);
+  try {
+    const jobs = names.length > 0 ? [...new Set(names)].map((name) => app.job(name)) : app.jobs;
+    const lines = progressLines(
+      context.stderr,
+      jobs.map((job) => job.name),
+      context.clock,
+    );
+    const outcomes = await Promise.all(jobs.map((job) => syncJob(app, job, options, lines, context)));
+    lines.end();
+    if (options.json) context.stdout.write(`${JSON.stringify(outcomes, null, 2)}\n`);
+    context.exit(worstExitCode(outcomes.map(({ exitCode }) => exitCode)));
+  } finally {
+    await app.close();
+  }
+}
+
+/** Mirrors one job to its end, sitting out every wait; the others go on meanwhile, whatever becomes of it. */
+async function syncJob(
+  app: App,
+  job: Job,
+  { wait }: Options,
+  lines: ProgressLines,
+  { clock, signal }: Context,
+): Promise<Outcome> {
+  for (;;) {
+    try {
+      const walk = await app.mirror(job, signal, lines.page);
+      lines.note(job.name, walk.error ? `${describeWalk(walk)}; ${walk.error}` : describeWalk(walk));
+      const exitCode = walk.error ? exitCodes.incomplete : exitCodes.done;
+      return { job: job.name, exitCode, walk, message: walk.error };
+    } catch (thrown) {
+      if (!(thrown instanceof Snooze) || !wait) return ended(job, thrown, signal, lines);
+      lines.note(job.name, `waiting until ${isoTime(thrown.until)} (${thrown.reason})`);
+      await clock.sleep(thrown.until - clock.now(), signal).catch(() => undefined);
+    }
+  }
+}
+
+function ended(job: Job, thrown: unknown, signal: AbortSignal, lines: ProgressLines): Outcome {
+  const message = signal.aborted ? 'stopped; the next run goes on from here' : toError(thrown).message;
+  lines.note(job.name, message.replace(`${job.name}: `, ''));
+  const waits = signal.aborted || thrown instanceof Snooze;
+  const exitCode = waits ? exitCodes.incomplete : thrown instanceof Failure ? thrown.exitCode : exitCodes.bug;
+  return { job: job.name, exitCode, walk: null, message };
+}

@@ -1,0 +1,144 @@
+/** The settings: read from the environment once, checked, each described. */
+
+import { z } from 'zod';
+import { Failure, toError } from './errors.ts';
+import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
+import { parseSchedule, type Schedule } from './schedule.ts';
+
+export type Config = {
+  /** Base address without a slash at its end. */
+  apiUrl: string;
+  key: KeySource;
+  /** Folder of `mirror.db` and of the private Redis. */
+  dir: string;
+  /** Undefined: the daemon runs a Redis of its own. May hold a password. */
+  redisUrl: string | undefined;
+  schedules: Record<string, Schedule>;
+  logLevel: string;
+};
+
+type Environment = Record<string, string | undefined>;
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+const settings = z.object({
+  MARKET_API_URL: z
+    .string({ error: 'is missing: set it to the base address of the API, such as https://api.example.com' })
+    .transform(checkApiUrl)
+    .describe('base address; https, or http on loopback only'),
+  MARKET_API_KEY: z.string().optional().describe('the Bearer key'),
+  MARKET_API_KEY_FILE: z.string().optional().describe('a file that holds the key, re-read when it changes'),
+  MIRROR_DIR: z
+    .string()
+    .min(1, 'is empty')
+    .default('./data')
+    .describe('folder of mirror.db and the private Redis'),
+  REDIS_URL: z.string().optional().transform(checkRedisUrl).describe('a Redis or Valkey of yours'),
+  LOG_LEVEL: z
+    .enum(logLevels, { error: `is not one of ${logLevels.join(', ')}` })
+    .default('info')
+    .describe('how much is logged'),
+});
+
+/** What a reading command needs: no address, no key. */
+export type LocalConfig = Pick<Config, 'dir' | 'logLevel'>;
+
+/**
+ * Reads every setting. An empty value counts as unset.
+ * @param schedules each job's own schedule, by name; `MIRROR_SCHEDULE_<JOB>` replaces it.
+ * @throws Failure `config`: one line that names the setting, never a secret value.
+ */
+export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
+  const given = withoutEmpty(environment);
+  if (given['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+    throw new Failure('config', 'NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key to anyone: unset it');
+  const read = check(settings, given);
+  return {
+    apiUrl: read.MARKET_API_URL,
+    key: readKey(read.MARKET_API_KEY, read.MARKET_API_KEY_FILE),
+    dir: read.MIRROR_DIR,
+    redisUrl: read.REDIS_URL,
+    schedules: readSchedules(given, schedules),
+    logLevel: read.LOG_LEVEL,
+  };
+}
+
+/** Reads only the settings that concern this machine. */
+export function readLocalConfig(environment: Environment): LocalConfig {
+  const read = check(settings.pick({ MIRROR_DIR: true, LOG_LEVEL: true }), withoutEmpty(environment));
+  return { dir: read.MIRROR_DIR, logLevel: read.LOG_LEVEL };
+}
+
+/** The settings and their meaning, for help and documentation. */
+export function describeSettings(): { name: string; meaning: string }[] {
+  return Object.entries(settings.shape).map(([name, type]) => ({ name, meaning: type.description ?? '' }));
+}
+
+function check<Schema extends z.ZodType>(schema: Schema, given: Environment): z.output<Schema> {
+  const checked = schema.safeParse(given);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  throw new Failure('config', `${issue?.path.join('.')} ${issue?.message}`);
+}
+
+function readKey(value: string | undefined, file: string | undefined): KeySource {
+  if (value !== undefined && file !== undefined)
+    throw new Failure('config', 'MARKET_API_KEY and MARKET_API_KEY_FILE are both set: unset one');
+  if (value !== undefined) return keyFromValue(value);
+  if (file !== undefined) return keyFromFile(file);
+  throw new Failure(
+    'config',
+    'MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE to a file that holds the key',
+  );
+}
+
+function readSchedules(given: Environment, own: Record<string, string>): Record<string, Schedule> {
+  const settingOf = (job: string) => `MIRROR_SCHEDULE_${job.replaceAll('-', '_').toUpperCase()}`;
+  const known = new Set(Object.keys(own).map(settingOf));
+  for (const name of Object.keys(given))
+    if (name.startsWith('MIRROR_SCHEDULE_') && !known.has(name))
+      throw new Failure('config', `${name} names no job; known are ${[...known].join(', ')}`);
+  return Object.fromEntries(
+    Object.entries(own).map(([job, schedule]) => {
+      const name = settingOf(job);
+      try {
+        return [job, parseSchedule(given[name] ?? schedule)];
+      } catch (thrown) {
+        throw new Failure('config', `${name}: ${toError(thrown).message}`);
+      }
+    }),
+  );
+}
+
+function checkApiUrl(text: string, context: z.RefinementCtx): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const problem = !url
+    ? 'is not an address such as https://api.example.com'
+    : url.username || url.password
+      ? 'holds a user name or password: the key goes into MARKET_API_KEY'
+      : url.search || url.hash
+        ? 'holds a query or fragment: give the base address alone'
+        : url.protocol === 'http:' && !isLoopback(url.hostname)
+          ? 'uses http://, which would show the key to the network: use https://'
+          : url.protocol !== 'http:' && url.protocol !== 'https:'
+            ? 'is not an https:// address'
+            : undefined;
+  if (problem) context.addIssue({ code: 'custom', message: problem });
+  return url ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : text;
+}
+
+function checkRedisUrl(text: string | undefined, context: z.RefinementCtx): string | undefined {
+  if (text !== undefined && !/^(rediss?|redis\+unix|unix):\/\//.test(text) && !text.startsWith('/'))
+    context.addIssue({ code: 'custom', message: 'is not an address such as redis://localhost:6379' });
+  return text;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function withoutEmpty(environment: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+}

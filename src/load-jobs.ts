@@ -1,0 +1,61 @@
+/** Finds the files of `jobs/`: the file's name is the job's name, and one bad file stops the start. */
+
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { is } from 'drizzle-orm';
+import { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { z } from 'zod';
+import { Failure, toError } from './errors.ts';
+import type { Job } from './job.ts';
+import { parseSchedule } from './schedule.ts';
+
+const here = new URL('../jobs/', import.meta.url);
+
+const declaration = z.object({
+  path: z.string().regex(/^\/[\w./-]+$/, 'is not a path such as /api/v1/news'),
+  scope: z.string().min(1).nullable(),
+  schedule: z.string().refine(isSchedule, 'is not a schedule such as "every 2m"'),
+  weight: z.number().positive(),
+  reading: z.enum(['walk', 'snapshot']),
+  table: z.custom<SQLiteTable>((value) => is(value, SQLiteTable), 'is not a table'),
+});
+
+/** @throws Failure `bug` that names the file and what is wrong with it. */
+export async function loadJobs(folder: URL = here): Promise<Job[]> {
+  const files = readdirSync(folder).filter((file) => /\.[jt]s$/.test(file) && !file.endsWith('.d.ts'));
+  return await Promise.all(files.sort().map((file) => loadJob(folder, file)));
+}
+
+async function loadJob(folder: URL, file: string): Promise<Job> {
+  const name = file.replace(/\.[jt]s$/, '');
+  const where = fileURLToPath(new URL(file, folder));
+  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name))
+    throw new Failure(
+      'bug',
+      `${where}: a job's file is named in lower case with hyphens, such as ai-signals.ts`,
+    );
+  let declared: unknown;
+  try {
+    declared = ((await import(new URL(file, folder).href)) as { default?: unknown }).default;
+  } catch (thrown) {
+    throw new Failure('bug', `${where}: cannot be loaded: ${toError(thrown).message}`, { cause: thrown });
+  }
+  const checked = declaration.safeParse(declared);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    throw new Failure(
+      'bug',
+      `${where}: its default export is no job: ${issue?.path.join('.')} ${issue?.message}`,
+    );
+  }
+  return { ...(declared as Omit<Job, 'name'>), name };
+}
+
+function isSchedule(text: string): boolean {
+  try {
+    parseSchedule(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,80 @@
+/** One pass over one dataset: the whole story on one screen. */
+
+import type { Api } from './api/client.ts';
+import { Failure, Snooze, toError } from './errors.ts';
+import type { Job } from './job.ts';
+import { placeOf, recordOf } from './mirror/place-record.ts';
+import { pageReader } from './mirror/read-page.ts';
+import { takeSnapshot } from './mirror/take-snapshot.ts';
+import type { Counts, Store, WalkRow, WalkSession } from './store/index.ts';
+import { type WalkEnd, walk } from './walk.ts';
+
+export type MirrorParts = {
+  api: Api;
+  store: Store;
+  /** Told of every page that has been saved. */
+  progress?: (at: Progress) => void;
+};
+
+/** `callsLeft` as the API last said, where it said so. */
+export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft: number | null };
+
+/**
+ * Mirrors one dataset from where its last unfinished walk stands, or from the beginning, to its end.
+ * @returns the finished walk; one with an `error` saw the dataset change too much to prove anything.
+ * @throws Failure by kind, Snooze where it has to wait, the signal's reason when aborted at a page boundary.
+ * Whatever was saved stays, and the next call goes on from there.
+ */
+export async function mirror(job: Job, parts: MirrorParts, signal: AbortSignal): Promise<WalkRow> {
+  const session = parts.store.openWalk(job);
+  try {
+    return job.reading === 'snapshot'
+      ? await takeSnapshot(job, session, parts, signal)
+      : await walkThrough(job, session, parts, signal);
+  } catch (thrown) {
+    leaveAtPlace(session, thrown, signal);
+    throw thrown;
+  } finally {
+    session.release();
+  }
+}
+
+async function walkThrough(
+  job: Job,
+  session: WalkSession,
+  parts: MirrorParts,
+  signal: AbortSignal,
+): Promise<WalkRow> {
+  const read = pageReader(job, session, parts, signal);
+  for await (const { page, place, anew, end } of walk(read, placeOf(session.row))) {
+    const saved = session.savePage({ ...page, place: recordOf(place), anew });
+    parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: page.call.rateRemaining });
+    if (end) return await conclude(job, session, end);
+    signal.throwIfAborted();
+  }
+  throw new Failure('bug', `${job.name}: the walk ended without an end`);
+}
+
+async function conclude(
+  job: Job,
+  session: WalkSession,
+  { verdict, unproven, stuck }: WalkEnd,
+): Promise<WalkRow> {
+  if (!stuck)
+    return await session.finish(
+      unproven ? { verdict, error: `the dataset changed: ${unproven}` } : { verdict },
+    );
+  const message = `${job.name}: the API's pages lead nowhere (${stuck}); what came is kept, the next run begins anew`;
+  session.giveUp(message);
+  throw new Failure('incomplete', message);
+}
+
+/** A walk that cannot go on keeps its place; where even that cannot be noted, its last page's commit stands. */
+function leaveAtPlace(session: WalkSession, thrown: unknown, signal: AbortSignal): void {
+  const waits = thrown instanceof Snooze || signal.aborted;
+  try {
+    session.pause(waits ? 'snoozed' : 'failed', toError(thrown).message);
+  } catch {
+    // The first error tells more than this one, which mostly has the same cause.
+  }
+}

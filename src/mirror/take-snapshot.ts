@@ -1,0 +1,23 @@
+/** A dataset that is kept as snapshots: one call, one row, whatever the response looks like. */
+
+import type { Job } from '../job.ts';
+import type { MirrorParts } from '../mirror.ts';
+import type { WalkRow, WalkSession } from '../store/index.ts';
+import { beginning } from '../walk/place.ts';
+import { recordOf } from './place-record.ts';
+
+export async function takeSnapshot(
+  job: Job,
+  session: WalkSession,
+  { api, progress }: MirrorParts,
+  signal: AbortSignal,
+): Promise<WalkRow> {
+  const request = { job: job.name, walkId: session.row.id, path: job.path, query: {} };
+  const { text, call } = await api.get(request, signal);
+  const key = `${call.at} ${session.row.id}`;
+  const rows = session.examine([{ key, values: { _fetched_at: call.at, _body: text } }]);
+  const place = recordOf({ ...beginning, pages: 1, rows: 1 });
+  const saved = session.savePage({ rows, refused: [], drifts: [], call, place, anew: false });
+  progress?.({ job: job.name, walk: session.row, saved, callsLeft: call.rateRemaining });
+  return await session.finish({ verdict: 'snapshot' });
+}

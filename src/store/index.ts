@@ -1,0 +1,112 @@
+/** The door of the store, the only folder that speaks SQL to the mirror. */
+
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { isoTime } from '../clock.ts';
+import type { Job } from '../job.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { guarded, storeFailure } from './failure.ts';
+import { ensureFreshness, PROOF } from './freshness.ts';
+import { type GovernorState, openGovernorState } from './governor-state.ts';
+import { ensureHistory } from './history.ts';
+import { type Call, createLedger } from './ledger.ts';
+import { migrateToLatest, refuseNewer } from './migrate.ts';
+import { datasets } from './schema.ts';
+import { openSession, type WalkSession } from './session.ts';
+
+export type { Drift } from './drift.ts';
+export type { Call } from './ledger.ts';
+export { isLock, type Lock, tryLock } from './lock.ts';
+export type { Problem, RefusedRow } from './quarantine.ts';
+export type { Counts, KeyedRow, MetRow, PageToSave } from './save-page.ts';
+export type { Ending, WalkSession } from './session.ts';
+export type { RowValues } from './table-writer.ts';
+export type { Verdict, WalkPlace, WalkRow } from './walks.ts';
+
+/** How a dataset whose shape is not specified is read: chosen once on evidence, then held to. */
+export type DatasetChoice = { rowsPath: string; keyField: string | null };
+
+export type Store = {
+  file: string;
+  governor: GovernorState;
+  /** Goes on with the job's unfinished walk or begins one; this process alone takes it until it is released. */
+  openWalk(job: Job): WalkSession;
+  /** Keeps the record of a call that brought no page. */
+  recordCall(call: Call): void;
+  choice(job: string): DatasetChoice | undefined;
+  keepChoice(job: string, choice: DatasetChoice): void;
+  /** When the walk that last proved the dataset complete began, in epoch milliseconds. */
+  completeAsOf(job: string): number | null;
+  /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`. */
+  keepNextDue(job: string, at: number | null): void;
+  close(): void;
+};
+
+/**
+ * Opens the mirror in `dir` for writing, creates or migrates it as needed.
+ * @throws Failure `config` for a database newer than this code, `disk` for one that cannot be used.
+ */
+export function openStore(dir: string, jobs: readonly Job[], now: () => number): Store {
+  const file = join(dir, 'mirror.db');
+  guarded(file, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
+  refuseNewer(file);
+  const connection = openConnection(file, 'full');
+  try {
+    chmodSync(file, 0o600);
+    migrateToLatest(connection);
+    followDeclarations(connection, jobs);
+    return createStore(connection, dir, now);
+  } catch (thrown) {
+    connection.close();
+    throw storeFailure(thrown, file);
+  }
+}
+
+function followDeclarations(connection: Connection, jobs: readonly Job[]): void {
+  connection
+    .transaction(() => {
+      for (const job of jobs) ensureHistory(connection, job);
+      ensureFreshness(connection, jobs);
+    })
+    .immediate();
+}
+
+function createStore(connection: Connection, dir: string, now: () => number): Store {
+  const db = drizzle(connection);
+  const file = connection.name;
+  const ledger = createLedger(connection);
+  const governor = openGovernorState(file, now);
+  const lastProof = connection
+    .prepare<[string], string>(`SELECT started_at FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`)
+    .pluck();
+  const keep = (job: string, values: Partial<typeof datasets.$inferInsert>) =>
+    guarded(file, () =>
+      db
+        .insert(datasets)
+        .values({ job, ...values })
+        .onConflictDoUpdate({ target: datasets.job, set: values })
+        .run(),
+    );
+  return {
+    file,
+    governor,
+    openWalk: (job) => guarded(file, () => openSession(connection, dir, job, now)),
+    recordCall: (call) => guarded(file, () => ledger.record(call)),
+    choice(job) {
+      const found = db.select().from(datasets).where(eq(datasets.job, job)).get();
+      return found?.chosenAt ? { rowsPath: found.rowsPath ?? '', keyField: found.keyField } : undefined;
+    },
+    keepChoice: (job, choice) => void keep(job, { ...choice, chosenAt: isoTime(now()) }),
+    completeAsOf(job) {
+      const startedAt = lastProof.get(job);
+      return startedAt ? Date.parse(startedAt) : null;
+    },
+    keepNextDue: (job, at) => void keep(job, { nextDueAt: at === null ? null : isoTime(at) }),
+    close() {
+      governor.close();
+      connection.close();
+    },
+  };
+}

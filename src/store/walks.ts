@@ -1,0 +1,104 @@
+/** The life of a walk: begun or resumed, saved page by page, and ended with what it proves. */
+
+import { and, desc, eq, ne } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { isoTime } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import type { Job } from '../job.ts';
+import type { Connection } from './connection.ts';
+import { isLock, type Lock, tryLock } from './lock.ts';
+import { walkSeen, walks } from './schema.ts';
+import { createSeenRows, type SeenRows, unpackRowids } from './seen.ts';
+
+export type WalkRow = typeof walks.$inferSelect;
+export type Verdict = NonNullable<WalkRow['verdict']>;
+
+/** What a walk has come to, saved with the page that brought it there. */
+export type WalkPlace = Pick<
+  WalkRow,
+  | 'nextOffset'
+  | 'pages'
+  | 'rows'
+  | 'total'
+  | 'totalFirst'
+  | 'generatedAt'
+  | 'restarts'
+  | 'stepsBack'
+  | 'anomalies'
+  | 'memory'
+>;
+
+/** A walk that this process alone is taking. */
+export type OpenWalk = {
+  job: Job;
+  row: WalkRow;
+  seen: SeenRows;
+  lock: Lock;
+};
+
+/**
+ * Goes on with the job's unfinished walk, or begins a new one. Two walks of one job never run at once.
+ * @throws Failure `incomplete` where another process is walking this job.
+ */
+export function openWalk(connection: Connection, dir: string, job: Job, now: number): OpenWalk {
+  const lock = tryLock(dir, job.name);
+  if (!isLock(lock))
+    throw new Failure(
+      'incomplete',
+      `${job.name}: process ${lock.holder} is mirroring it already; try again later`,
+    );
+  try {
+    const row = resume(connection, job) ?? begin(connection, job, now);
+    return { job, row, seen: recallSeen(connection, row.id), lock };
+  } catch (thrown) {
+    lock.release();
+    throw thrown;
+  }
+}
+
+function resume(connection: Connection, job: Job): WalkRow | undefined {
+  const db = drizzle(connection);
+  const last = db.select().from(walks).where(eq(walks.job, job.name)).orderBy(desc(walks.id)).limit(1).get();
+  if (!last || last.status === 'complete' || last.finishedAt) return undefined;
+  db.update(walks).set({ status: 'running', error: null }).where(eq(walks.id, last.id)).run();
+  return { ...last, status: 'running', error: null };
+}
+
+function begin(connection: Connection, job: Job, now: number): WalkRow {
+  return drizzle(connection)
+    .insert(walks)
+    .values({ job: job.name, status: 'running', startedAt: isoTime(now) })
+    .returning()
+    .get();
+}
+
+function recallSeen(connection: Connection, walkId: number): SeenRows {
+  const seen = createSeenRows();
+  const pages = drizzle(connection)
+    .select({ rowids: walkSeen.rowids })
+    .from(walkSeen)
+    .where(eq(walkSeen.walkId, walkId));
+  for (const page of pages.all()) for (const rowid of unpackRowids(page.rowids)) seen.add(rowid);
+  return seen;
+}
+
+/** Ends a walk for good; only its row in `walks` stays. */
+export function closeWalk(connection: Connection, walk: OpenWalk, ending: Partial<WalkRow>): void {
+  const db = drizzle(connection);
+  db.update(walks).set(ending).where(eq(walks.id, walk.row.id)).run();
+  db.delete(walkSeen).where(eq(walkSeen.walkId, walk.row.id)).run();
+}
+
+/** Leaves a walk at its committed place, to be gone on with. */
+export function pauseWalk(
+  connection: Connection,
+  walk: OpenWalk,
+  status: 'snoozed' | 'failed',
+  error: string,
+): void {
+  drizzle(connection)
+    .update(walks)
+    .set({ status, error })
+    .where(and(eq(walks.id, walk.row.id), ne(walks.status, 'complete')))
+    .run();
+}

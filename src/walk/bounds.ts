@@ -1,0 +1,30 @@
+/** How far a walk may go: no answer of the API can keep it running for ever. */
+
+import type { Place } from './place.ts';
+
+/** The most rows that a page may have (specification, Limits). */
+export const PAGE_ROWS = 100;
+
+/** A snapshot that is replaced while it is read is begun again this often. */
+export const MOST_RESTARTS = 2;
+/** Steps back in search of a row read before: 50, 100, 200 … rows. */
+export const MOST_STEPS_BACK = 8;
+export const FIRST_STEP_BACK = 50;
+/** Looks at the beginning for rows that came in meanwhile. */
+export const MOST_HEAD_PAGES = 3;
+/** Pages in a row that bring no row the walk has not met. */
+export const MOST_FRUITLESS = 3;
+
+const MOST_PAGES = 100_000;
+
+/**
+ * The most calls that a walk over `rows` rows may take: three passes with an anchor, eight steps back in each,
+ * and the looks at the head.
+ */
+export function mostCalls(rows: number): number {
+  return Math.min(MOST_PAGES, 3 * (Math.ceil(rows / (PAGE_ROWS - 1)) + MOST_STEPS_BACK) + MOST_HEAD_PAGES);
+}
+
+export function isOverBound({ pages, rows, total, totalFirst }: Place): boolean {
+  return pages >= mostCalls(Math.max(rows, total ?? 0, totalFirst ?? 0));
+}
