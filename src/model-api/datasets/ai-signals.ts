@@ -95,7 +95,7 @@ const observations: Record<string, [string, ...string[]]> = {
     'reclaimed its 200-period average on the 4 h chart with rising volume',
     'broke out of a three-week range and held the retest',
     'shows a higher low while sellers dry up at support',
-    'absorbed heavy selling at the prior day’s low',
+    'absorbed heavy selling at the low of the prior day',
   ],
   SELL: [
     'was rejected at the weekly open for the third time',

@@ -72,7 +72,7 @@ const stories: [Story, ...Story[]] = [
     'price',
     [
       '{name} gains {move} as buyers return after a quiet weekend',
-      '{name} slips {move} ahead of the central bank’s decision',
+      '{name} slips {move} ahead of the decision of the central bank',
       '{name} swings {move} in thin holiday trading',
     ],
   ],

@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import {
+  createLimits,
+  type LimitOptions,
+  type ModelOptions,
+  type QuotaKind,
+  retryAfterDate,
+  retryAfterSeconds,
+} from '../../src/model-api/index.ts';
+import { get, openModel, virtualClock } from './support.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+/** The times, out of all that were tried, at which a call was let in. */
+function admitted(options: LimitOptions, tries: readonly number[]): number[] {
+  const limits = createLimits(options);
+  return tries.filter((at) => {
+    const entry = limits.enter(at, true);
+    if ('by' in entry) return false;
+    entry.leave();
+    return true;
+  });
+}
+
+const every = (stepMs: number, untilMs: number) =>
+  Array.from({ length: untilMs / stepMs }, (_, n) => n * stepMs);
+const quota = (limit: number, periodMs: number, kind: QuotaKind, phaseMs = 0) => ({
+  quota: { limit, periodMs, kind, phaseMs },
+});
+
+describe('a quota', () => {
+  it('of fixed windows is full again on the grid of its phase', () => {
+    const tries = every(10 * SECOND, 3 * MINUTE);
+    expect(admitted(quota(2, MINUTE, 'fixed', 25 * SECOND), tries)).toEqual([
+      0, 10_000, 30_000, 40_000, 90_000, 100_000, 150_000, 160_000,
+    ]);
+  });
+
+  it('of a sliding window lets in a call one period after the one that it replaces', () => {
+    const tries = [0, 20, 30, 59, 60, 61, 79, 80, 119, 120, 139, 140].map((at) => at * SECOND);
+    expect(admitted(quota(2, MINUTE, 'sliding'), tries)).toEqual(
+      [0, 20, 60, 80, 120, 140].map((at) => at * SECOND),
+    );
+  });
+
+  it('that refills gives its calls back one by one', () => {
+    const tries = [0, 0, 0, 0, 19_999, 20_000, 39_000, 40_000, 40_000, 160_000, 160_000, 160_000, 160_000];
+    expect(admitted(quota(3, MINUTE, 'refill'), tries)).toEqual([
+      0, 0, 0, 20_000, 40_000, 160_000, 160_000, 160_000,
+    ]);
+  });
+
+  it.each(['fixed', 'sliding', 'refill'] as const)(
+    'of kind %s says truly when it will allow a call',
+    (kind) => {
+      const limits = createLimits(quota(7, MINUTE, kind, 7_777));
+      let now = 0;
+      for (let call = 0; call < 60; call++) {
+        now += 613 * (call % 5);
+        const entry = limits.enter(now, true);
+        if (!('by' in entry)) continue;
+        expect(limits.quota.readyAt(entry.readyAt - 1)).toBe(entry.readyAt);
+        expect(limits.enter(entry.readyAt - 1, true)).toHaveProperty('by', 'quota');
+        expect(limits.enter(entry.readyAt, true)).not.toHaveProperty('by');
+        now = entry.readyAt;
+      }
+    },
+  );
+
+  it('can change its size, and be spent by others', () => {
+    const { quota: pool } = createLimits(quota(10, MINUTE, 'fixed'));
+    pool.spend(4, 0);
+    expect(pool.remaining(0)).toBe(6);
+    pool.limit = 5;
+    expect(pool.remaining(0)).toBe(1);
+    pool.spend(100, 0);
+    expect(pool.remaining(0)).toBe(0);
+    expect(pool.remaining(MINUTE)).toBe(5);
+  });
+});
+
+describe('a request rate', () => {
+  it('lets in a burst, then so many calls a second', () => {
+    const tries = every(100, 2_000);
+    expect(admitted({ rate: { perSecond: 2, burst: 3 } }, tries)).toEqual([0, 100, 200, 500, 1_000, 1_500]);
+    expect(admitted({ rate: 10 }, tries)).toEqual(tries);
+    expect(admitted({ rate: 0.5 }, every(500, 6_000))).toEqual([0, 2_000, 4_000]);
+  });
+});
+
+describe('a limit that is reached', () => {
+  const path = '/api/v1/ai-signals';
+
+  it('answers 429 with an Error body and says nothing of which or when', async () => {
+    const clock = virtualClock();
+    const model = await openModel({
+      now: clock.now,
+      rate: { perSecond: 1, burst: 2 },
+      ...quota(3, MINUTE, 'fixed'),
+    });
+    const replies = [];
+    for (const pause of [0, 0, 0, SECOND, SECOND]) {
+      clock.advance(pause);
+      replies.push(await get<object>(model, path));
+    }
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 429, 200, 429]);
+    expect(model.calls.map((call) => call.refusedBy)).toEqual([null, null, 'rate', null, 'quota']);
+    expect(replies[2]?.body).toEqual(replies[4]?.body);
+    expect(replies[2]?.body).toEqual({ error: expect.any(String), message: expect.any(String) });
+    expect(replies[4]?.headers.has('retry-after')).toBe(false);
+    clock.advance(MINUTE);
+    expect((await get(model, path)).headers.get('x-ratelimit-remaining')).toBe('2');
+  });
+
+  it.each([
+    ['seconds', retryAfterSeconds, '40'],
+    ['a date', retryAfterDate, 'Mon, 03 Nov 2025 12:01:00 GMT'],
+    ['garbage', () => 'soon', 'soon'],
+  ] as const)('can say in Retry-After when to come back, as %s', async (_, retryAfter, expected) => {
+    const clock = virtualClock();
+    const model = await openModel({ now: clock.now, retryAfter, ...quota(1, MINUTE, 'fixed') });
+    await get(model, path);
+    clock.advance(20 * SECOND);
+    expect((await get(model, path)).headers.get('retry-after')).toBe(expected);
+  });
+
+  it('counts calls at the same time, and frees their places', async () => {
+    const model = await openModel({ concurrency: 2, latencyMs: 40 });
+    const statuses = async (count: number) =>
+      (await Promise.all(Array.from({ length: count }, () => get(model, path))))
+        .map(({ status }) => status)
+        .sort();
+    expect(await statuses(5)).toEqual([200, 200, 429, 429, 429]);
+    expect(model.calls.map(({ inFlight, refusedBy }) => `${refusedBy} at ${inFlight}`)).toContain(
+      'concurrency at 2',
+    );
+    expect(await statuses(2)).toEqual([200, 200]);
+    expect(model.limits.inFlight).toBe(0);
+  });
+
+  it('never mistakes one call after the other for two at the same time', async () => {
+    const model = await openModel({ concurrency: 1 });
+    for (let call = 0; call < 300; call++) await get(model, `${path}?limit=100`);
+    expect(model.calls.filter((call) => call.status !== 200)).toEqual([]);
+  });
+
+  it('frees the place of a call whose client has gone away', async () => {
+    const model = await openModel({ concurrency: 1, latencyMs: 10_000 });
+    await fetch(`${model.url}${path}`, {
+      headers: { authorization: 'Bearer sample-key-of-the-model-api' },
+      signal: AbortSignal.timeout(50),
+    }).catch(() => {});
+    await expect.poll(() => model.limits.inFlight).toBe(0);
+    expect(model.calls[0]?.sent).toBe(false);
+  });
+});
+
+describe('what a call costs', () => {
+  const remaining = async (
+    options: ModelOptions,
+    spoil: (model: Awaited<ReturnType<typeof openModel>>) => Promise<unknown>,
+  ) => {
+    const clock = virtualClock();
+    const model = await openModel({ now: clock.now, ...quota(10, MINUTE, 'sliding'), ...options });
+    await spoil(model);
+    return model.limits.quota.remaining(clock.now());
+  };
+
+  it('is nothing where it is refused, unless it is said to', async () => {
+    const refusedTwice = async (model: Awaited<ReturnType<typeof openModel>>) => {
+      await get(model, '/api/v1/news', 'Bearer wrong');
+      await get(model, '/api/v1/news');
+    };
+    const keys = [{ id: 'none', key: 'sample-key-of-the-model-api', scopes: [] }];
+    expect(await remaining({ keys }, refusedTwice)).toBe(10);
+    expect(await remaining({ keys, freeStatuses: [] }, refusedTwice)).toBe(9);
+  });
+
+  it('is one for every endpoint, or for those that share the pool', async () => {
+    const callAll = async (model: Awaited<ReturnType<typeof openModel>>) => {
+      for (const name of ['ai-signals', 'news', 'smart-wallets', 'meme-signals', 'usage'])
+        await get(model, `/api/v1/${name}`);
+    };
+    expect(await remaining({}, callAll)).toBe(5);
+    expect(await remaining({ quotaEndpoints: ['aiSignals', 'news'] }, callAll)).toBe(8);
+  });
+});
