@@ -1,0 +1,96 @@
+/** One run of redis-server (or valkey-server) that cannot outlive the process that started it. */
+
+import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { Failure } from '../errors.ts';
+
+export type RedisProcess = {
+  /** Resolves when the server is gone, with the last lines that it wrote. Never rejects. */
+  ended: Promise<string>;
+  /** Asks the server to save and go; kills it after `graceMs`. Resolves when it is gone. */
+  stop(graceMs: number): Promise<void>;
+};
+
+/**
+ * Runs the server and, beside it, a reader of a pipe whose other end is ours. However we die, kill -9 included,
+ * the kernel closes that end, the reader wakes and ends the server. Works wherever there is a POSIX sh.
+ */
+const shim = `
+exec 3<&0
+"$@" 3<&- & server=$!
+(read -r line <&3; kill -TERM $server) 2>/dev/null & reader=$!
+exec 3<&-
+wait $server; status=$?
+kill $reader 2>/dev/null
+exit $status`;
+
+const LAST_WORDS = 2_000;
+
+/** Serves `socket` only, with its append-only file in `home`. Not ready yet when this returns. */
+export function spawnRedis(binary: string, home: string, socket: string): RedisProcess {
+  const settings = [
+    ['--port', '0'],
+    ['--unixsocket', socket, '--unixsocketperm', '700'],
+    ['--dir', home, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
+    ['--maxmemory-policy', 'noeviction'],
+    ['--daemonize', 'no', '--logfile', '', '--loglevel', 'warning'],
+  ].flat();
+  // Detached: a Ctrl-C meant for us goes to our whole group, and we still need the server to end well.
+  // An empty environment: the API key may be in ours.
+  const child = spawn('/bin/sh', ['-c', shim, 'sh', binary, ...settings], {
+    cwd: home,
+    env: {},
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let words = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      words = (words + text).slice(-LAST_WORDS);
+    });
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', () => {
+      // The reader is gone with the server, or, where somebody killed the shim alone, ends the server now.
+      child.stdin.destroy();
+      resolve(words.trim());
+    });
+  });
+  const killGroup = () => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+      process.kill(-child.pid, 'SIGKILL');
+  };
+  return {
+    ended,
+    async stop(graceMs) {
+      child.stdin.destroy();
+      const impatience = setTimeout(killGroup, graceMs);
+      await ended;
+      clearTimeout(impatience);
+    },
+  };
+}
+
+/** The path of redis-server or valkey-server. */
+export function findRedisServer(searchPath = process.env['PATH'] ?? ''): string {
+  const found = searchPath
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .flatMap((folder) => [join(folder, 'redis-server'), join(folder, 'valkey-server')])
+    .find(isExecutable);
+  if (found) return found;
+  throw new Failure(
+    'config',
+    'found neither redis-server nor valkey-server on PATH: install one of them, or set REDIS_URL to a Redis of yours',
+  );
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { connect, parseRedisUrl } from '../../src/queue/connection.ts';
+import { freePort, recordingLog, redisServer, start, until } from './setup.ts';
+
+const run = async () => {};
+
+describe('REDIS_URL', () => {
+  test.each([
+    ['redis://cache', { host: 'cache', port: 6379, db: 0 }],
+    [
+      'redis://me:p%40ss@cache:7000/3',
+      { host: 'cache', port: 7000, db: 3, username: 'me', password: 'p@ss' },
+    ],
+    ['redis://:secret@[::1]:7000', { host: '::1', port: 7000, db: 0, password: 'secret' }],
+    ['rediss://cache', { host: 'cache', port: 6379, db: 0, tls: {} }],
+    ['unix:///run/redis.sock', { path: '/run/redis.sock' }],
+  ])('%s is understood', (text, expected) => {
+    expect(parseRedisUrl(text)).toEqual(expected);
+  });
+
+  test.each([
+    '',
+    'hunter2',
+    'http://:hunter2@cache',
+    'redis://:hunter2@',
+    'redis://:hunter2@cache:99999',
+    'redis://:hunter2@cache/zero',
+    'redis://:hunter2@cache?db=1',
+    'redis://:hunter2%zz@cache',
+    'unix://:hunter2@cache/redis.sock',
+  ])('%j is refused without being shown', async (url) => {
+    const refusal = await start({ redis: { url }, run }).catch((thrown: unknown) => thrown);
+    expect(refusal).toMatchObject({
+      kind: 'config',
+      message: expect.stringMatching(/^REDIS_URL: .*redis:\/\//),
+    });
+    expect(JSON.stringify([refusal, String(refusal), (refusal as Error).stack])).not.toContain('hunter2');
+    expect(refusal).not.toHaveProperty('cause');
+  });
+
+  test('with a wrong password stops the start, and shows the password nowhere', async () => {
+    const server = await redisServer({ password: 'right' });
+    const { log, lines } = recordingLog();
+    const url = `redis://:hunter2@127.0.0.1:${server.port}`;
+    const refusal = await start({ redis: { url }, run, log }).catch((thrown: unknown) => thrown);
+    expect(refusal).toMatchObject({
+      kind: 'config',
+      message: expect.stringContaining(`127.0.0.1:${server.port}`),
+    });
+    expect(JSON.stringify([lines, refusal, String(refusal)])).not.toContain('hunter2');
+  });
+
+  test('with the right password is never in the log, whatever happens to Redis', async () => {
+    const server = await redisServer({ password: 'hunter2' });
+    const queue = await start({ redis: { url: server.url }, run });
+    await queue.runNow('news');
+    await server.kill();
+    await until('the loss', () => queue.said(/lost/).length > 0);
+    await server.start();
+    await until('the return', () => queue.said(/is back/).length > 0);
+    expect(JSON.stringify(queue.lines)).not.toContain('hunter2');
+  });
+
+  test('of a Redis that may evict jobs is said to be so', async () => {
+    const server = await redisServer({ policy: 'allkeys-lru' });
+    const queue = await start({ redis: { url: server.url }, run });
+    await until('a warning', () => queue.said(/may evict jobs/).length === 1);
+  });
+});
+
+describe('the connection', () => {
+  test('says once that Redis is lost and once that it is back, however often it tries', async () => {
+    const server = await redisServer();
+    const { log, lines } = recordingLog();
+    const ups: number[] = [];
+    const link = connect(parseRedisUrl(server.url), { log, onUp: () => void ups.push(Date.now()) });
+    await link.greeted;
+    let tries = 0;
+    link.client.on('reconnecting', () => {
+      tries += 1;
+    });
+    await server.kill();
+    await until('several tries', () => tries >= 4);
+    expect(link.isUp()).toBe(false);
+    await server.start();
+    await until('the return', () => link.isUp());
+    link.disconnect();
+    expect(lines.map(({ msg, redis }) => [msg, redis])).toEqual([
+      ['Redis lost: waiting for it', `127.0.0.1:${server.port}/0`],
+      ['Redis is back', `127.0.0.1:${server.port}/0`],
+    ]);
+    expect(ups).toHaveLength(2);
+  });
+
+  test('to nobody says so at once and does not keep the caller waiting', async () => {
+    const { log, lines } = recordingLog();
+    const link = connect({ host: '127.0.0.1', port: await freePort(), db: 0 }, { log, onUp: () => {} });
+    await link.greeted;
+    link.disconnect();
+    expect(lines.map(({ msg }) => msg)).toEqual(['Redis is not reachable: waiting for it']);
+  });
+});

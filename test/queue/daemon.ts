@@ -1,0 +1,30 @@
+/** A daemon that closes in the circumstances it is given, and must then end by itself: no exit here. */
+
+import pino from 'pino';
+import { startQueue } from '../../src/queue/index.ts';
+import { startPrivateRedis } from '../../src/queue/private-redis.ts';
+import { freePort, gate, untilAborted } from './setup.ts';
+
+const [when, dir = ''] = process.argv.slice(2);
+const log = pino({ enabled: false });
+const server = when === 'when Redis has gone' ? await startPrivateRedis({ dir, log }) : undefined;
+const redis = server
+  ? { url: `unix://${server.connection.path}` }
+  : when === 'where Redis never came'
+    ? { url: `redis://127.0.0.1:${await freePort()}` }
+    : { dir };
+const begun = gate();
+const queue = await startQueue({
+  redis,
+  schedules: { news: { every: 3_600_000 }, usage: { cron: '0 0 1 1 *' } },
+  lastRun: () => null,
+  async run(_, signal) {
+    begun.open();
+    await untilAborted(signal);
+  },
+  log,
+});
+if (when !== 'where Redis never came') await begun.passed;
+await server?.close();
+await queue.close();
+process.stdout.write('closed\n');

@@ -1,0 +1,237 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Queue } from 'bullmq';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePort, gate, redisServer, start, temporaryFolder, until, untilAborted } from './setup.ts';
+
+const schedules = { news: 'off' } as const;
+
+/** Milliseconds. */
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const from = Date.now();
+  await work();
+  return Date.now() - from;
+}
+
+describe('a Redis that goes away', () => {
+  test('and comes back is waited for, and the schedules go on', async () => {
+    const server = await redisServer();
+    let runs = 0;
+    const queue = await start({
+      redis: { url: server.url },
+      schedules: { news: { every: 100 } },
+      async run() {
+        runs += 1;
+      },
+    });
+    await until('a run', () => runs > 0);
+    await server.kill();
+    await until('the loss', () => queue.said(/lost/).length === 1);
+    await expect(queue.runNow('news')).rejects.toMatchObject({ kind: 'incomplete' });
+    await server.start();
+    await until('the return', () => queue.said(/is back/).length === 1);
+    const before = runs;
+    await until('runs to go on', () => runs >= before + 2);
+  });
+
+  test('in the middle of a run does not disturb the run', async () => {
+    const server = await redisServer();
+    const [begun, page] = [gate(), gate()];
+    let aborted = false;
+    const queue = await start({
+      redis: { url: server.url },
+      schedules,
+      async run(_, signal) {
+        begun.open();
+        await page.passed;
+        aborted = signal.aborted;
+      },
+    });
+    await queue.runNow('news');
+    await begun.passed;
+    await server.kill();
+    await until('the loss', () => queue.said(/lost/).length === 1);
+    page.open();
+    await server.start();
+    await until('the return', () => queue.said(/is back/).length === 1);
+    const mirror = new Queue('mirror', { connection: { url: server.url }, prefix: 'market-mirror' });
+    onTestFinished(() => mirror.close());
+    await until('the end to be known', async () => (await mirror.getCompletedCount()) === 1);
+    expect(aborted).toBe(false);
+  });
+
+  test('and comes back empty has its schedules again at once', async () => {
+    const server = await redisServer();
+    let runs = 0;
+    const queue = await start({
+      redis: { url: server.url },
+      schedules: { news: { every: 3_600_000 } },
+      async run() {
+        runs += 1;
+      },
+    });
+    await until('a run', () => runs === 1);
+    await server.client.flushall();
+    await server.kill();
+    await until('the loss', () => queue.said(/lost/).length === 1);
+    await server.start();
+    await until('the schedule to run again', () => runs === 2);
+  });
+
+  test('is waited for where it is not there at the start', async () => {
+    const port = await freePort();
+    const queue = await start({
+      redis: { url: `redis://127.0.0.1:${port}` },
+      schedules,
+      run: async () => {},
+    });
+    expect(queue.said(/not reachable/)).toHaveLength(1);
+    await expect(queue.runNow('news')).rejects.toMatchObject({ kind: 'incomplete' });
+
+    const server = await redisServer({ port });
+    await until('a first connection', () => queue.said(/is back/).length === 1);
+    await until('the queue to work', () =>
+      queue.runNow('news').then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(server.port).toBe(port);
+  });
+});
+
+describe('close', () => {
+  test('ends in time where Redis never came', async () => {
+    const queue = await start({
+      redis: { url: `redis://127.0.0.1:${await freePort()}` },
+      schedules,
+      run: async () => {},
+    });
+    expect(await timeOf(queue.close)).toBeLessThan(500);
+  });
+
+  test('ends in time where Redis is gone in the middle of a run, at the page boundary', async () => {
+    const server = await redisServer();
+    const begun = gate();
+    let stopped = false;
+    const queue = await start({
+      redis: { url: server.url },
+      schedules,
+      async run(_, signal) {
+        begun.open();
+        await untilAborted(signal).catch(() => {});
+        stopped = true;
+        throw signal.reason;
+      },
+    });
+    await queue.runNow('news');
+    await begun.passed;
+    await server.kill();
+    await until('the loss', () => queue.said(/lost/).length === 1);
+    expect(await timeOf(queue.close)).toBeLessThan(2_000);
+    expect(stopped).toBe(true);
+  });
+
+  test('ends in time where Redis goes while the run is being stopped', async () => {
+    const server = await redisServer();
+    const begun = gate();
+    const queue = await start({
+      redis: { url: server.url },
+      schedules,
+      timing: { close: 2_000 },
+      async run(_, signal) {
+        begun.open();
+        await untilAborted(signal).catch(() => {});
+        await server.kill();
+        throw signal.reason;
+      },
+    });
+    await queue.runNow('news');
+    await begun.passed;
+    expect(await timeOf(queue.close)).toBeLessThan(2_000);
+  });
+
+  test('does not wait for ever for a run that does not stop, and says so', async () => {
+    const server = await redisServer();
+    const [begun, never] = [gate(), gate()];
+    onTestFinished(never.open);
+    const queue = await start({
+      redis: { url: server.url },
+      schedules,
+      timing: { close: 800 },
+      async run() {
+        begun.open();
+        await never.passed;
+      },
+    });
+    await queue.runNow('news');
+    await begun.passed;
+    expect(await timeOf(queue.close)).toBeLessThan(800);
+    expect(queue.said(/did not reach its next page/)).toHaveLength(1);
+  });
+
+  test.each(['while all is well', 'when Redis has gone', 'where Redis never came'])(
+    'leaves nothing that keeps the process alive %s',
+    async (when) => {
+      const script = new URL('daemon.ts', import.meta.url).pathname;
+      const child = spawn(process.execPath, ['--import', 'tsx', script, when, temporaryFolder()], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      let said = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+      await until('close', () => said.includes('closed'));
+      const [code] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode];
+      expect([code, said]).toEqual([0, 'closed\n']);
+    },
+    4_000,
+  );
+});
+
+describe('what others ask of the queue', () => {
+  test('is refused for a job that there is not', async () => {
+    const queue = await start({ redis: { dir: temporaryFolder() }, schedules, run: async () => {} });
+    await expect(queue.runNow('constructor')).rejects.toMatchObject({ kind: 'usage' });
+  });
+
+  test('is one run, however often it is asked for', async () => {
+    const [begun, page] = [gate(), gate()];
+    let runs = 0;
+    const queue = await start({
+      redis: { dir: temporaryFolder() },
+      schedules,
+      async run() {
+        runs += 1;
+        begun.open();
+        await page.passed;
+      },
+    });
+    await queue.runNow('news');
+    await begun.passed;
+    await queue.runNow('news');
+    await queue.runNow('news');
+    page.open();
+    await until('another run to be possible', async () => {
+      await queue.runNow('news');
+      return runs > 1;
+    });
+    expect(runs).toBe(2);
+  });
+
+  test('announces a change to whoever listens, and drops it when nobody does for a week', async () => {
+    const server = await redisServer();
+    const changes = new Queue('mirror-changes', { connection: { url: server.url }, prefix: 'market-mirror' });
+    onTestFinished(() => changes.close());
+    const week = 7 * 24 * 3_600_000;
+    await changes.add('news', { job: 'news', walk: 1 }, { timestamp: Date.now() - week - 1_000 });
+    await changes.add('news', { job: 'news', walk: 2 }, { timestamp: Date.now() - week + 60_000 });
+    const queue = await start({ redis: { url: server.url }, schedules, run: async () => {} });
+    await queue.announce({ job: 'news', walk: 3, inserted: 2 });
+    expect((await changes.getWaiting()).map(({ data }) => data)).toEqual([
+      { job: 'news', walk: 2 },
+      { job: 'news', walk: 3, inserted: 2 },
+    ]);
+  });
+});

@@ -1,0 +1,209 @@
+import { Queue } from 'bullmq';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { QueueOptions } from '../../src/queue/index.ts';
+import type { Schedule } from '../../src/schedule.ts';
+import { redisServer, type Server, start, until } from './setup.ts';
+
+const HOUR = 3_600_000;
+
+/** Each run, as it begins. */
+function counted(): { runs: string[]; run: QueueOptions['run'] } {
+  const runs: string[] = [];
+  return { runs, run: async (job) => void runs.push(job) };
+}
+
+function control(server: Server, prefix = 'market-mirror'): Queue {
+  const queue = new Queue('control', { connection: { url: server.url }, prefix });
+  queue.on('error', () => {});
+  onTestFinished(() => queue.close());
+  return queue;
+}
+
+const declared = async (queue: Queue) => (await queue.getJobSchedulers()).map(({ key }) => key).sort();
+
+describe('a dataset with an interval', () => {
+  test('runs again and again', async () => {
+    const server = await redisServer();
+    const { runs, run } = counted();
+    await start({ redis: { url: server.url }, schedules: { news: { every: 100 }, usage: 'off' }, run });
+    await until('four runs', () => runs.length >= 4);
+    expect(new Set(runs)).toEqual(new Set(['news']));
+  });
+
+  test('never overlaps itself, however slow its runs are', async () => {
+    const server = await redisServer();
+    const ended: string[] = [];
+    let running = 0;
+    let most = 0;
+    const run = async (job: string) => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 230));
+      running -= 1;
+      ended.push(job);
+    };
+    await start({ redis: { url: server.url }, schedules: { news: { every: 50 } }, run });
+    await until('three slow runs', () => ended.length >= 3);
+    expect(most).toBe(1);
+  });
+
+  test('that is due runs at once, and one that is not waits', async () => {
+    const server = await redisServer();
+    const { runs, run } = counted();
+    const schedules: Record<string, Schedule> = {
+      due: { every: HOUR },
+      fresh: { every: HOUR },
+      never: { every: HOUR },
+    };
+    const lastRun = (job: string) =>
+      ({ due: Date.now() - HOUR - 1, fresh: Date.now() - HOUR + 60_000 })[job] ?? null;
+    await start({ redis: { url: server.url }, schedules, lastRun, run });
+    await until('the due ones', () => runs.length === 2);
+    expect(runs.toSorted()).toEqual(['due', 'never']);
+
+    const next = (await control(server).getJobScheduler('fresh'))?.next ?? 0;
+    expect(next - Date.now()).toBeGreaterThan(50_000);
+    expect(next - Date.now()).toBeLessThan(61_000);
+  });
+
+  test('keeps its place when the daemon starts again, and takes a new interval when it is changed', async () => {
+    const server = await redisServer();
+    const { run } = counted();
+    const lastRun = () => Date.now();
+    const at = async (every: number) => {
+      const queue = await start({ redis: { url: server.url }, schedules: { news: { every } }, lastRun, run });
+      const next = (await control(server).getJobScheduler('news'))?.next;
+      await queue.close();
+      return next;
+    };
+    const first = await at(HOUR);
+    expect(await at(HOUR)).toBe(first);
+    expect(await at(2 * HOUR)).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
+  });
+});
+
+describe('a dataset with a cron pattern', () => {
+  test('runs at its times, seconds included', async () => {
+    const server = await redisServer();
+    const { runs, run } = counted();
+    await start({
+      redis: { url: server.url },
+      schedules: { news: { cron: '* * * * * *' } },
+      lastRun: () => Date.now(),
+      run,
+    });
+    await until('two runs', () => runs.length >= 2);
+  });
+
+  test('whose time passed while the daemon was down runs once at the start, also on an empty Redis', async () => {
+    const server = await redisServer();
+    const { runs, run } = counted();
+    const schedules: Record<string, Schedule> = {
+      missed: { cron: '0 0 1 1 *' },
+      done: { cron: '0 0 1 1 *' },
+    };
+    const lastRun = (job: string) => (job === 'done' ? Date.now() : Date.now() - 400 * 24 * HOUR);
+    await start({ redis: { url: server.url }, schedules, lastRun, run });
+    await until('the missed run', () => runs.length > 0);
+    expect(runs).toEqual(['missed']);
+    expect(await control(server).getDelayedCount()).toBe(2);
+  });
+
+  test('replaces an interval, and an interval replaces it, once', async () => {
+    const server = await redisServer();
+    const { run } = counted();
+    const seen: unknown[] = [];
+    const both: Schedule[] = [{ every: HOUR }, { cron: '0 0 1 1 *' }, { every: HOUR }];
+    for (const news of both) {
+      const options = { redis: { url: server.url }, schedules: { news }, lastRun: () => Date.now(), run };
+      await (await start(options)).close();
+      const before = await control(server).getJobScheduler('news');
+      await (await start(options)).close();
+      const { every, pattern, next } = (await control(server).getJobScheduler('news')) ?? {};
+      expect(next).toBe(before?.next);
+      seen.push({ every, pattern });
+    }
+    expect(seen).toEqual([
+      { every: HOUR, pattern: undefined },
+      { every: undefined, pattern: '0 0 1 1 *' },
+      { every: HOUR, pattern: undefined },
+    ]);
+  });
+});
+
+describe('what is in Redis', () => {
+  const timing = { restore: 100 };
+
+  test('follows the declarations: schedules that are gone or off are removed', async () => {
+    const server = await redisServer();
+    const { run } = counted();
+    const every = { every: HOUR };
+    const first = await start({
+      redis: { url: server.url },
+      schedules: { a: every, b: every, c: every },
+      run,
+    });
+    expect(await declared(control(server))).toEqual(['a', 'b', 'c']);
+    await first.close();
+    const second = await start({ redis: { url: server.url }, schedules: { a: every, b: 'off' }, run });
+    expect(await declared(control(server))).toEqual(['a']);
+    expect(second.said(/removed a schedule/).map(({ job }) => job)).toEqual(
+      expect.arrayContaining(['b', 'c']),
+    );
+  });
+
+  test('is restored after FLUSHALL, and what is due then runs', async () => {
+    const server = await redisServer();
+    const { runs, run } = counted();
+    await start({ redis: { url: server.url }, schedules: { news: { every: HOUR } }, run, timing });
+    await until('the first run', () => runs.length === 1);
+    await server.client.flushall();
+    await until('the schedule', async () => (await declared(control(server))).includes('news'));
+    await until('the second run', () => runs.length === 2);
+  });
+
+  test('is repaired where a schedule is there but its next tick is not', async () => {
+    const server = await redisServer();
+    const { runs, run } = counted();
+    await start({
+      redis: { url: server.url },
+      schedules: { news: { every: 200 } },
+      lastRun: Date.now,
+      run,
+      timing,
+    });
+    await until('a run', () => runs.length > 0);
+    const queue = control(server);
+    await until('a tick to remove', async () => {
+      const { next } = (await queue.getJobScheduler('news')) ?? {};
+      return (
+        (await server.client.zrem('market-mirror:control:delayed', `repeat:news:${next}`)) === 1 &&
+        (await server.client.del(`market-mirror:control:repeat:news:${next}`)) === 1
+      );
+    });
+    const before = runs.length;
+    await until('runs to go on', () => runs.length >= before + 2);
+  });
+
+  test('cannot make anything run that is not declared', async () => {
+    const server = await redisServer();
+    const { runs, run } = counted();
+    const queue = await start({ redis: { url: server.url }, schedules: { news: 'off' }, run });
+    await control(server).add('../../etc/passwd', {});
+    await control(server).add('news', {});
+    await until('both refusals', () => queue.said(/dropped a tick/).length === 2);
+    expect(runs).toEqual([]);
+  });
+
+  test('is separate for mirrors with different prefixes', async () => {
+    const server = await redisServer();
+    const [one, two] = [counted(), counted()];
+    const every = { every: 100 };
+    await start({ redis: { url: server.url }, schedules: { one: every }, run: one.run, prefix: 'first' });
+    await start({ redis: { url: server.url }, schedules: { two: every }, run: two.run, prefix: 'second' });
+    await until('runs of both', () => one.runs.length >= 2 && two.runs.length >= 2);
+    expect([new Set(one.runs), new Set(two.runs)]).toEqual([new Set(['one']), new Set(['two'])]);
+    expect(await declared(control(server, 'first'))).toEqual(['one']);
+    expect((await server.client.keys('*')).filter((key) => !/^(first|second):/.test(key))).toEqual([]);
+  });
+});

@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import pino from 'pino';
+import { onTestFinished } from 'vitest';
+import { type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue/index.ts';
+import type { Fields, Log } from '../../src/queue/log.ts';
+
+export type Line = Fields & { level: number; msg: string };
+
+/** A real pino logger that keeps its lines. */
+export function recordingLog(): { log: Log; lines: Line[]; said(msg: RegExp): Line[] } {
+  const lines: Line[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  return { log, lines, said: (msg) => lines.filter((line) => msg.test(line.msg)) };
+}
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-queue-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Resolves with the first value of `read` that is not false, null or undefined. */
+export async function until<T>(what: string, read: () => T | Promise<T>, withinMs = 5_000): Promise<T & {}> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const value = await read();
+    if (value !== false && value !== null && value !== undefined) return value;
+    if (Date.now() > deadline) throw new Error(`waited ${withinMs} ms for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** False for a process that has ended, also while nobody has collected it yet. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+export type Server = {
+  port: number;
+  url: string;
+  client: Redis;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+};
+
+/** A Redis of the user's, over TCP, that can be killed and started again with its data. */
+export async function redisServer({
+  password = '',
+  policy = 'noeviction',
+  port: wanted = 0,
+} = {}): Promise<Server> {
+  const dir = temporaryFolder();
+  const port = wanted || (await freePort());
+  const login = password === '' ? [] : ['--requirepass', password];
+  const settings = [
+    '--port',
+    `${port}`,
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    dir,
+    '--appendonly',
+    'yes',
+    '--save',
+    '',
+  ];
+  const client = new Redis({ port, password, lazyConnect: true, retryStrategy: () => 20 });
+  client.on('error', () => {});
+  let child: ReturnType<typeof spawn> | undefined;
+  const server: Server = {
+    port,
+    url: `redis://${password && `:${password}@`}127.0.0.1:${port}`,
+    client,
+    async start() {
+      child = spawn('redis-server', [...settings, '--maxmemory-policy', policy, ...login], {
+        stdio: 'ignore',
+      });
+      await client.ping();
+    },
+    async kill() {
+      const killed = child;
+      if (!killed || killed.exitCode !== null || killed.signalCode !== null) return;
+      await new Promise((resolve) => killed.once('exit', resolve).kill('SIGKILL'));
+    },
+  };
+  onTestFinished(async () => {
+    client.disconnect();
+    await server.kill();
+  });
+  await server.start();
+  return server;
+}
+
+export type Started = MirrorQueue & ReturnType<typeof recordingLog>;
+
+/** A queue with a log of its own, closed when the test ends. */
+export async function start(
+  options: Partial<QueueOptions> & Pick<QueueOptions, 'redis' | 'run'>,
+): Promise<Started> {
+  const recording = recordingLog();
+  const queue = await startQueue({
+    schedules: { news: 'off' },
+    lastRun: () => null,
+    log: recording.log,
+    ...options,
+  });
+  onTestFinished(() => queue.close());
+  return { ...queue, ...recording };
+}
+
+/** Resolves when the signal is aborted, as a walk does at its next page boundary: by throwing the reason. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+  );
+}
+
+export type Gate = { open(): void; passed: Promise<void> };
+
+export function gate(): Gate {
+  let open = () => {};
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, passed };
+}

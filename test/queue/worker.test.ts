@@ -1,0 +1,171 @@
+import { Queue, Worker } from 'bullmq';
+import { expect, onTestFinished, test } from 'vitest';
+import { Failure, Snooze } from '../../src/errors.ts';
+import { gate, redisServer, type Server, start, until, untilAborted } from './setup.ts';
+
+const schedules = { news: 'off', usage: 'off' } as const;
+
+function mirror(server: Server): Queue {
+  const queue = new Queue('mirror', { connection: { url: server.url }, prefix: 'market-mirror' });
+  queue.on('error', () => {});
+  onTestFinished(() => queue.close());
+  return queue;
+}
+
+test('a snoozed run goes on at its time, costs no attempt and keeps nobody else waiting', async () => {
+  const server = await redisServer();
+  const resumeAt = Date.now() + 400;
+  const resumed = gate();
+  const others = gate();
+  let times = 0;
+  const queue = await start({
+    redis: { url: server.url },
+    schedules,
+    async run(job) {
+      if (job === 'usage') return others.open();
+      times += 1;
+      if (times === 1) throw new Snooze(resumeAt, 'quota');
+      resumed.open();
+    },
+  });
+  await queue.runNow('news');
+  const job = await until('the job to wait', async () => (await mirror(server).getDelayed())[0]);
+  await queue.runNow('news');
+  await queue.runNow('usage');
+  await others.passed;
+  expect(times).toBe(1);
+  expect(job).toMatchObject({ name: 'news', attemptsMade: 0 });
+  expect(queue.said(/^waiting$/)).toEqual([
+    expect.objectContaining({ job: 'news', until: new Date(resumeAt).toISOString(), reason: 'quota' }),
+  ]);
+
+  await resumed.passed;
+  expect(Date.now()).toBeGreaterThanOrEqual(resumeAt);
+  await until('an end', async () => (await mirror(server).getCompleted()).some(({ id }) => id === job.id));
+  expect(times).toBe(2);
+});
+
+test('a failed run is over at once, whatever the job says, and the next one is free to start', async () => {
+  const server = await redisServer();
+  let times = 0;
+  const queue = await start({
+    redis: { url: server.url },
+    schedules,
+    async run() {
+      times += 1;
+      throw times === 1 ? new Failure('contract', 'news: rows is not an array') : new TypeError('oops');
+    },
+  });
+  await mirror(server).add('news', {}, { attempts: 5 });
+  await until('the failure', async () => (await mirror(server).getFailedCount()) === 1);
+  await queue.runNow('news');
+  await until('the bug', async () => (await mirror(server).getFailedCount()) === 2);
+  expect(times).toBe(2);
+  expect(queue.said(/^failed$/)).toMatchObject([
+    { job: 'news', reason: 'contract', err: 'news: rows is not an array' },
+    { job: 'news', reason: 'bug', err: 'oops', stack: expect.stringContaining('TypeError') },
+  ]);
+});
+
+test('a job that no file declares is refused, dropped and named in the log', async () => {
+  const server = await redisServer();
+  const ran: string[] = [];
+  const queue = await start({
+    redis: { url: server.url },
+    schedules,
+    run: async (job) => void ran.push(job),
+  });
+  for (const name of ['constructor', 'news ', 'x'.repeat(5_000)])
+    await mirror(server).add(name, { job: 'news' });
+  await until('three refusals', () => queue.said(/dropped a job/).length === 3);
+  expect(ran).toEqual([]);
+  expect(queue.said(/dropped a job/).map(({ job }) => job?.length)).toEqual([11, 5, 100]);
+});
+
+test('a run is stopped at its page boundary by close, and resumed at once by the next start', async () => {
+  const server = await redisServer();
+  const begun = gate();
+  const first = await start({
+    redis: { url: server.url },
+    schedules,
+    async run(_, signal) {
+      begun.open();
+      await untilAborted(signal);
+    },
+  });
+  await first.runNow('news');
+  await begun.passed;
+  const asked = Date.now();
+  await first.close();
+  expect(Date.now() - asked).toBeLessThan(1_000);
+  expect(await mirror(server).getJobs(['wait'])).toMatchObject([{ name: 'news', attemptsMade: 0 }]);
+
+  const again = gate();
+  await start({ redis: { url: server.url }, schedules, run: async () => again.open() });
+  await again.passed;
+  await until('an end', async () => (await mirror(server).getCompletedCount()) === 1);
+});
+
+test('a run that fails while it is being stopped has failed', async () => {
+  const server = await redisServer();
+  const begun = gate();
+  const queue = await start({
+    redis: { url: server.url },
+    schedules,
+    async run(_, signal) {
+      begun.open();
+      await untilAborted(signal).catch(() => {
+        throw new Failure('disk', 'the disk is full');
+      });
+    },
+  });
+  await queue.runNow('news');
+  await begun.passed;
+  await queue.close();
+  expect(await mirror(server).getFailed()).toMatchObject([{ failedReason: 'the disk is full' }]);
+});
+
+test('a run whose process was killed is resumed at once by the next start', async () => {
+  const server = await redisServer();
+  await mirror(server).add('news', {}, { deduplication: { id: 'news' } });
+  const dead = new Worker('mirror', null, { connection: { url: server.url }, prefix: 'market-mirror' });
+  onTestFinished(() => dead.close());
+  await dead.getNextJob('a token of the dead');
+  expect(await mirror(server).getActiveCount()).toBe(1);
+
+  const resumed = gate();
+  await start({ redis: { url: server.url }, schedules, run: async () => resumed.open() });
+  await resumed.passed;
+  await until('an end', async () => (await mirror(server).getCompletedCount()) === 1);
+});
+
+test('a run that Redis loses is stopped, nothing crashes, and the next one waits until it has ended', async () => {
+  const server = await redisServer();
+  const events: string[] = [];
+  const slow = gate();
+  const queue = await start({
+    redis: { url: server.url },
+    schedules,
+    timing: { lock: 200 },
+    async run(_, signal) {
+      events.push('begins');
+      if (events.length > 1) return;
+      await untilAborted(signal).catch(() => {});
+      events.push('is told to stop');
+      await slow.passed;
+      events.push('ends');
+      throw signal.reason;
+    },
+  });
+  await queue.runNow('news');
+  await until('the run', () => events.length === 1);
+  await server.client.flushall();
+  await until('the loss to be noticed', () => events.length === 2);
+  await queue.runNow('news');
+  await until('the next to be taken up', async () => (await mirror(server).getActiveCount()) === 1);
+  expect(events).toEqual(['begins', 'is told to stop']);
+  slow.open();
+  await until('the next to run', () => events.length === 4);
+  expect(events).toEqual(['begins', 'is told to stop', 'ends', 'begins']);
+  expect(queue.said(/has lost this run/)).toMatchObject([{ job: 'news' }]);
+});
