@@ -8,6 +8,7 @@ export type { Call } from './calls.ts';
 export { type Dataset, type DatasetName, type Datasets, datasetNames, type Row } from './datasets/index.ts';
 export { type EndpointName, endpointNames, endpoints, type ListBody } from './endpoints.ts';
 export * as faults from './faults/index.ts';
+export { describeFaults, parseFaults } from './faults/parse.ts';
 export { type Fault, type FaultScript, type Match, when } from './faults/script.ts';
 export { type ApiKey, type Scope, sampleKey, scopes } from './keys.ts';
 export {

@@ -1,0 +1,163 @@
+/** `market-mirror model-api`: the model of the API on a loopback port, to rehearse without spending a call. */
+
+import { once } from 'node:events';
+import { Command } from 'commander';
+import ms from 'ms';
+import { Failure, toError } from '../errors.ts';
+import {
+  type ApiKey,
+  describeFaults,
+  faults,
+  type ModelApi,
+  type ModelOptions,
+  parseFaults,
+  type QuotaOptions,
+  type RateOptions,
+  sampleKey,
+  scopes,
+  startModelApi,
+  when,
+} from '../model-api/index.ts';
+import type { Context } from './context.ts';
+
+type Options = {
+  port: number;
+  rows: number;
+  seed: number;
+  quota?: QuotaOptions;
+  rate?: RateOptions;
+  concurrency?: number;
+  latency: number;
+  faults: NonNullable<ModelOptions['faults']>;
+};
+
+type Surroundings = Pick<Context, 'environment' | 'stdout' | 'stderr' | 'signal'>;
+
+const DEFAULT_PORT = 4010;
+const DEFAULT_ROWS = 1_000;
+const MOST_ROWS = 1_000_000;
+/** A model may run for weeks; only tests read its calls. */
+const KEPT_CALLS = 1_000;
+
+const help = `
+A key is never given on the command line: the model accepts the one in MARKET_API_KEY, else a sample key.
+
+Faults are a list such as "503:0.05,news=html@3,slow(2s)@10-20":
+  [endpoint=]name[(argument)][:chance | @call | @first-last | @first-]
+without a chance or a call they strike every time; calls are counted per entry, the first is 1. Names,
+each with its argument where none is given:
+${describeFaults()}`;
+
+export function modelApiCommand(surroundings?: Surroundings): Command {
+  return new Command('model-api')
+    .description('serve sample data as the API would, on loopback, with limits and faults to order')
+    .option(
+      '--port <number>',
+      'port on 127.0.0.1; 0 takes a free one',
+      whole('--port', 0, 65_535),
+      DEFAULT_PORT,
+    )
+    .option('--rows <number>', 'rows of every list', whole('--rows', 0, MOST_ROWS), DEFAULT_ROWS)
+    .option('--seed <number>', 'the same seed serves the same data', whole('--seed', 0, 2 ** 32 - 1), 1)
+    .option('--quota <calls/period>', 'such as 100/1m', parseQuota)
+    .option('--rate <calls[/period][+burst]>', 'such as 5, 5/1s or 300/1m+10', parseRate)
+    .option('--concurrency <number>', 'calls at the same time', whole('--concurrency', 1, 10_000))
+    .option('--latency <duration>', 'before every answer, such as 50ms', parseLatency, 0)
+    .option('--faults <list>', 'scripted faults: see below', readFaults, [])
+    .addHelpText('after', help)
+    .action((options: Options) => serve(options, surroundings ?? ownSurroundings()));
+}
+
+async function serve(options: Options, { environment, stdout, stderr, signal }: Surroundings): Promise<void> {
+  const { latency, ...rest } = options;
+  const givenKey = environment['MARKET_API_KEY'];
+  const key: ApiKey = givenKey ? { id: 'yours', key: givenKey, scopes } : sampleKey;
+  const model = await start({
+    ...rest,
+    keys: [key],
+    latencyMs: latency,
+    // The newest rows are new, and signals age as they would.
+    epoch: Date.now(),
+    faults: [when({ endpoint: 'aiSignals' }, faults.ageing()), ...options.faults],
+    keepCalls: KEPT_CALLS,
+  });
+  try {
+    stderr.write('This is a model of the API: all data is sample data, made up from a seed.\n');
+    stderr.write(
+      givenKey
+        ? 'It accepts the key in MARKET_API_KEY. In another shell, with the same key:\n'
+        : 'It accepts a sample key. In another shell:\n',
+    );
+    stdout.write(`export MARKET_API_URL=${model.url}\n`);
+    if (!givenKey) stdout.write(`export MARKET_API_KEY=${sampleKey.key}\n`);
+    stderr.write('Ends with Ctrl-C.\n');
+    if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    await model.close();
+  }
+}
+
+async function start(options: ModelOptions): Promise<ModelApi> {
+  try {
+    return await startModelApi(options);
+  } catch (thrown) {
+    const { code, message } = toError(thrown) as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new Failure('usage', `--port ${options.port} is in use: choose another`);
+    throw new Failure('usage', `cannot serve on --port ${options.port}: ${message}`, { cause: thrown });
+  }
+}
+
+function parseQuota(text: string): QuotaOptions {
+  const [, calls, period] = /^(\d{1,9})\/(.+)$/.exec(text) ?? [];
+  const periodMs = duration(period);
+  if (calls === undefined || !periodMs) throw wrong('--quota', text, 'calls/period, such as 100/1m');
+  return { limit: Number(calls), periodMs };
+}
+
+function parseRate(text: string): RateOptions {
+  const [, calls, period, burst] = /^(\d+(?:\.\d+)?)(?:\/([^+]+))?(?:\+([1-9]\d{0,5}))?$/.exec(text) ?? [];
+  const periodMs = duration(period ?? '1s');
+  if (!Number(calls) || !periodMs)
+    throw wrong('--rate', text, 'calls[/period][+burst], such as 5, 5/1s or 300/1m+10');
+  const perSecond = (Number(calls) * 1_000) / periodMs;
+  return burst === undefined ? { perSecond } : { perSecond, burst: Number(burst) };
+}
+
+function parseLatency(text: string): number {
+  const latency = duration(text);
+  if (latency === undefined) throw wrong('--latency', text, 'a duration, such as 50ms');
+  return latency;
+}
+
+function readFaults(text: string): Options['faults'] {
+  try {
+    return parseFaults(text);
+  } catch (thrown) {
+    throw new Failure('usage', `--faults: ${toError(thrown).message}`);
+  }
+}
+
+function whole(option: string, least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!(number >= least && number <= most))
+      throw wrong(option, text, `a whole number from ${least} to ${most}`);
+    return number;
+  };
+}
+
+/** Milliseconds; undefined for text that is no duration. */
+function duration(text = ''): number | undefined {
+  const length = ms(text as ms.StringValue) as number | undefined;
+  return length !== undefined && length >= 0 && length < 2 ** 31 ? length : undefined;
+}
+
+function wrong(option: string, text: string, expected: string): Failure {
+  return new Failure('usage', `${option} is ${expected}, not "${text}"`);
+}
+
+function ownSurroundings(): Surroundings {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  return { environment: process.env, stdout: process.stdout, stderr: process.stderr, signal: stop.signal };
+}
