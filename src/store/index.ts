@@ -2,7 +2,7 @@
 
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { eq } from 'drizzle-orm';
+import { desc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
@@ -13,7 +13,7 @@ import { type GovernorState, openGovernorState } from './governor-state.ts';
 import { ensureHistory } from './history.ts';
 import { type Call, createLedger } from './ledger.ts';
 import { migrateToLatest, refuseNewer } from './migrate.ts';
-import { datasets } from './schema.ts';
+import { datasets, walks } from './schema.ts';
 import { openSession, type WalkSession } from './session.ts';
 
 export type { Drift } from './drift.ts';
@@ -39,6 +39,8 @@ export type Store = {
   keepChoice(job: string, choice: DatasetChoice): void;
   /** When the walk that last proved the dataset complete began, in epoch milliseconds. */
   completeAsOf(job: string): number | null;
+  /** When the last finished walk of the job began; null where there was none, or where the last is unfinished. */
+  lastRun(job: string): number | null;
   /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`. */
   keepNextDue(job: string, at: number | null): void;
   close(): void;
@@ -79,7 +81,9 @@ function createStore(connection: Connection, dir: string, now: () => number): St
   const ledger = createLedger(connection);
   const governor = openGovernorState(file, now);
   const lastProof = connection
-    .prepare<[string], string>(`SELECT started_at FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`)
+    .prepare<[string], string>(
+      `SELECT started_at FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
+    )
     .pluck();
   const keep = (job: string, values: Partial<typeof datasets.$inferInsert>) =>
     guarded(file, () =>
@@ -102,6 +106,10 @@ function createStore(connection: Connection, dir: string, now: () => number): St
     completeAsOf(job) {
       const startedAt = lastProof.get(job);
       return startedAt ? Date.parse(startedAt) : null;
+    },
+    lastRun(job) {
+      const last = db.select().from(walks).where(eq(walks.job, job)).orderBy(desc(walks.id)).limit(1).get();
+      return last?.finishedAt ? Date.parse(last.startedAt) : null;
     },
     keepNextDue: (job, at) => void keep(job, { nextDueAt: at === null ? null : isoTime(at) }),
     close() {

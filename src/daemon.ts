@@ -1,0 +1,92 @@
+/** The daemon: the parts of the app, kept busy by the queue until it is told to stop. */
+
+import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type App, openApp, type Surroundings } from './app.ts';
+import { Failure } from './errors.ts';
+import type { Job } from './job.ts';
+import type { Log } from './log.ts';
+import type { Progress } from './mirror.ts';
+import { startQueue } from './queue/index.ts';
+import { nextDue } from './schedule.ts';
+import { isLock, tryLock, type WalkRow } from './store/index.ts';
+
+export type DaemonParts = Surroundings & {
+  log: Log;
+  /** Told of every page that has been saved, and of every walk that has ended. */
+  progress?: (at: Progress) => void;
+  ended?: (job: string, walk: WalkRow) => void;
+};
+
+/**
+ * Mirrors every job by its schedule until `signal` is aborted; then ends at the next page boundary, within 10 s.
+ * @throws Failure `incomplete` where another daemon holds the folder, and whatever keeps one from starting.
+ */
+export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promise<void> {
+  const { log } = parts;
+  const app = await openApp(parts);
+  try {
+    const lock = holdFolder(app.config.dir);
+    try {
+      const queue = await startQueue({
+        redis: app.config.redisUrl ? { url: app.config.redisUrl } : { dir: app.config.dir },
+        schedules: app.config.schedules,
+        lastRun: app.store.lastRun,
+        run: (name, within) => run(app, app.job(name), parts, within),
+        log,
+        prefix: `market-mirror-${mirrorId(app.config.dir)}`,
+        clock: parts.clock,
+      });
+      log.info({}, `mirroring ${app.config.apiUrl} into ${app.store.file}`);
+      await aborted(signal);
+      log.info({}, 'stopping at the next page boundary');
+      await queue.close();
+    } finally {
+      lock.release();
+    }
+  } finally {
+    await app.close();
+  }
+}
+
+async function run(
+  app: App,
+  job: Job,
+  { log, clock, progress, ended }: DaemonParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const walk = await app.mirror(job, signal, progress);
+  const schedule = app.config.schedules[job.name] ?? 'off';
+  app.store.keepNextDue(job.name, nextDue(schedule, Date.parse(walk.startedAt), clock.now()));
+  const { verdict, rows, inserted, updated, deleted, quarantined, apiCalls, error } = walk;
+  const counts = { job: job.name, verdict, rows, inserted, updated, deleted, quarantined, apiCalls };
+  if (error) log.warn({ ...counts, reason: error }, 'walk proves nothing');
+  else log.info(counts, 'walk complete');
+  ended?.(job.name, walk);
+}
+
+function holdFolder(dir: string) {
+  const lock = tryLock(dir, 'daemon');
+  if (isLock(lock)) return lock;
+  throw new Failure(
+    'incomplete',
+    `${dir}: a daemon (process ${lock.holder}) is running on this folder already`,
+  );
+}
+
+/** Tells this mirror's keys in a shared Redis from those of others, wherever its folder moves. */
+function mirrorId(dir: string): string {
+  const file = join(dir, 'mirror.id');
+  try {
+    writeFileSync(file, `${randomUUID()}\n`, { flag: 'wx', mode: 0o600 });
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+  }
+  return readFileSync(file, 'utf8').trim();
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}

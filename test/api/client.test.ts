@@ -1,0 +1,246 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type ApiParts, type CallRecord, createApi } from '../../src/api/client.ts';
+import { Failure } from '../../src/errors.ts';
+import { keyFromValue } from '../../src/key.ts';
+import {
+  type FaultScript,
+  faults,
+  type ModelApi,
+  scopes,
+  startModelApi,
+  when,
+} from '../../src/model-api/index.ts';
+
+const CANARY = 'canary-key-4f1d2c';
+const path = '/api/v1/ai-signals';
+const releases: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const release of releases.splice(0).reverse()) await release();
+});
+
+async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) {
+  const model = await startModelApi({
+    rows: 120,
+    keys: [{ id: 'test', key: CANARY, scopes }],
+    faults: script,
+  });
+  releases.push(() => model.close());
+  const records: CallRecord[] = [];
+  const sleeps: number[] = [];
+  const settled: (number | null)[] = [];
+  let asked = 0;
+  const api = createApi({
+    baseUrl: model.url,
+    key: keyFromValue(CANARY),
+    leave: {
+      pass: async () => void (asked += 1),
+      settle: (_job, answer) => void settled.push(answer.status),
+      keyChanged: () => undefined,
+    },
+    record: (call) => records.push(call),
+    clock: { now: Date.now, sleep: async (ms) => void sleeps.push(ms) },
+    random: () => 0.5,
+    userAgent: 'market-mirror/test',
+    ...parts,
+  });
+  releases.push(() => api.close());
+  const signal = new AbortController().signal;
+  const get = (within = signal) =>
+    api.get({ job: 'ai-signals', walkId: 7, path, query: { offset: 0, limit: 100 } }, within);
+  return { model, api, get, records, sleeps, settled, asked: () => asked };
+}
+
+const always = (...these: Parameters<typeof when>[1][]) => [when({}, ...these)];
+
+async function failureOf(work: Promise<unknown>): Promise<Failure> {
+  const thrown = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(thrown).toBeInstanceOf(Failure);
+  const failure = thrown as Failure;
+  expect(failure.message).not.toContain(CANARY);
+  expect(failure.message).not.toContain('\n');
+  expect(String(failure.stack) + JSON.stringify(failure)).not.toContain(CANARY);
+  return failure;
+}
+
+describe('a page that comes', () => {
+  test('brings its JSON, its text and the record of the call', async () => {
+    const { get, model, settled, records } = await setup();
+    const { json, text, call } = await get();
+    expect((json as { rows: unknown[] }).rows).toHaveLength(100);
+    expect(JSON.parse(text)).toEqual(json);
+    expect(call).toMatchObject({
+      job: 'ai-signals',
+      walkId: 7,
+      url: `${path}?offset=0&limit=100`,
+      status: 200,
+      bytes: Buffer.byteLength(text),
+      requestId: model.calls[0]?.requestId,
+      errorCode: null,
+    });
+    expect(settled).toEqual([200]);
+    expect(records).toEqual([]);
+  });
+
+  test('reports the quota that its headers tell', async () => {
+    const { get, model } = await setup();
+    model.limits = (await import('../../src/model-api/index.ts')).createLimits(
+      { quota: { limit: 50, periodMs: 60_000 } },
+      Date.now(),
+    );
+    expect((await get()).call).toMatchObject({ rateLimit: 50, rateRemaining: 49 });
+  });
+
+  test('is read even where a proxy compressed it unasked', async () => {
+    const { get } = await setup(always(faults.gzipped()));
+    expect((await get()).json).toHaveProperty('rows');
+  });
+
+  test('is asked for with the key, as JSON, and by name', async () => {
+    const seen: Record<string, unknown>[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.headers);
+      response.setHeader('content-type', 'application/json; charset=utf-8').end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    releases.push(() => new Promise((resolve) => server.close(() => resolve())));
+    const { port } = server.address() as AddressInfo;
+    const { get } = await setup([], { baseUrl: `http://127.0.0.1:${port}/below/` });
+    await get();
+    expect(seen[0]).toMatchObject({
+      authorization: `Bearer ${CANARY}`,
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'market-mirror/test',
+    });
+  });
+});
+
+describe('an answer that is not a page', () => {
+  const fast = { limits: { headersMs: 300, deadlineMs: 600, bodyBytes: 2 ** 20 } };
+  const limited = { limits: { bodyBytes: 2 ** 20 } };
+  const refusals: [string, Parameters<typeof when>[1], string, number, Partial<ApiParts>?][] = [
+    ['401', faults.refuse(401), 'key', 1],
+    ['403', faults.refuse(403), 'key', 1],
+    ['429', faults.refuse(429), 'incomplete', 3],
+    ['503', faults.refuse(503), 'incomplete', 3],
+    ['a redirect', faults.redirect('http://127.0.0.1:9/elsewhere'), 'unreachable', 1],
+    ['400', faults.status(400), 'unreachable', 1],
+    ['404', faults.status(404), 'unreachable', 1],
+    ['500', faults.status(500), 'unreachable', 1],
+    ['502 with HTML', faults.html(502), 'unreachable', 1],
+    ['204', faults.noContent(), 'contract', 1],
+    ['206', faults.status(206, {}), 'contract', 1],
+    ['HTML with status 200', faults.html(), 'contract', 2],
+    ['truncated JSON', faults.truncated(), 'contract', 2],
+    ['an empty body', faults.emptyBody(), 'contract', 2],
+    ['another content type', faults.contentType('text/plain'), 'contract', 2],
+    ['invalid UTF-8', faults.invalidUtf8(), 'contract', 2],
+    ['a byte order mark', faults.byteOrderMark(), 'contract', 2],
+    ['a body larger than any page', faults.huge(3 * 2 ** 20), 'contract', 1, limited],
+    ['a reset before the headers', faults.resetBeforeHeaders(), 'unreachable', 3],
+    ['a reset in mid-body', faults.resetMidBody(), 'unreachable', 3],
+    ['truncated chunks', faults.truncatedChunks(), 'unreachable', 3],
+    ['a body shorter than its Content-Length', faults.contentLengthOff(10), 'unreachable', 3, fast],
+    ['a body that drips for ever', faults.drip({ everyMs: 20 }), 'unreachable', 3, fast],
+  ];
+
+  test.each(refusals)(
+    '%s fails as promised and in a bounded number of calls',
+    async (_name, fault, kind, calls, parts) => {
+      const { get, model, records, settled, asked } = await setup(always(fault), parts);
+      expect((await failureOf(get())).kind).toBe(kind);
+      expect(model.calls).toHaveLength(calls);
+      expect(records).toHaveLength(calls);
+      expect(settled).toHaveLength(calls);
+      expect(asked()).toBe(calls);
+      expect(JSON.stringify(records)).not.toContain(CANARY);
+    },
+  );
+
+  test.each([
+    ['503', faults.refuse(503)],
+    ['429', faults.refuse(429)],
+    ['truncated JSON', faults.truncated()],
+    ['a reset', faults.resetMidBody()],
+    ['a stale connection', faults.resetBeforeHeaders()],
+  ])('%s that passes is recovered from', async (_name, fault) => {
+    const { get, model, records } = await setup([when({ nth: 1 }, fault)]);
+    expect((await get()).json).toHaveProperty('rows');
+    expect(model.calls).toHaveLength(2);
+    expect(records).toHaveLength(1);
+  });
+
+  test('never shows the key, even where the answer quotes it', async () => {
+    const quoting = [
+      faults.status(401, { error: CANARY, message: CANARY }),
+      faults.editText(() => `<p>${CANARY}`),
+    ];
+    for (const fault of quoting) {
+      const { get, records } = await setup(always(fault));
+      await failureOf(get());
+      expect(JSON.stringify(records)).not.toContain(CANARY);
+    }
+  });
+
+  test('keeps the error code for the record', async () => {
+    const { get, records } = await setup(always(faults.refuse(401)));
+    await failureOf(get());
+    expect(records[0]).toMatchObject({ status: 401, errorCode: 'invalid_api_key' });
+  });
+});
+
+test('the key never reaches the host that a redirect names', async () => {
+  let visited = 0;
+  const elsewhere = createServer((_request, response) => {
+    visited += 1;
+    response.end();
+  });
+  await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+  releases.push(() => new Promise((resolve) => elsewhere.close(() => resolve())));
+  const { port } = elsewhere.address() as AddressInfo;
+  const { get } = await setup(always(faults.redirect(`http://127.0.0.1:${port}${path}`)));
+  expect((await failureOf(get())).message).toContain('redirect');
+  expect(visited).toBe(0);
+});
+
+test('an API that is not there fails as unreachable after bounded, growing pauses', async () => {
+  const { get, sleeps, model } = await setup();
+  await model.close();
+  expect((await failureOf(get())).kind).toBe('unreachable');
+  expect(sleeps).toHaveLength(2);
+  expect(sleeps[1]).toBeGreaterThan(sleeps[0] as number);
+});
+
+test('stopping ends a call under way at once, and its leave is given back', async () => {
+  const { get, model, settled } = await setup(always(faults.hang()));
+  const stop = new AbortController();
+  const call = get(stop.signal);
+  await expect.poll(() => (model as ModelApi).calls.length).toBe(1);
+  stop.abort(new Error('stopped'));
+  await expect(call).rejects.toThrow('stopped');
+  expect(settled).toEqual([null]);
+});
+
+test('a changed key is taken up with the next call', async () => {
+  let current = 'wrong';
+  let changed = false;
+  let told = 0;
+  const { api, model } = await setup([], {
+    key: { current: () => keyFromValue(current).current(), reload: () => changed },
+    leave: { pass: async () => undefined, settle: () => undefined, keyChanged: () => void (told += 1) },
+  });
+  const request = { job: 'ai-signals', walkId: null, path, query: {} };
+  const { signal } = new AbortController();
+  await failureOf(api.get(request, signal));
+  current = CANARY;
+  changed = true;
+  await api.get(request, signal);
+  expect(told).toBe(1);
+  expect(model.calls.map(({ status }) => status)).toEqual([401, 200]);
+});
