@@ -11,14 +11,14 @@ const dateTime = z
   );
 
 const signal = z.strictObject({
-  id: z.string().min(1),
+  id: z.string().min(1).describe('signal identifier'),
   timestamp: dateTime,
   asset: z.string(),
   action: z.string(),
   confidence: z.number(),
   riskReward: z.number().nullable(),
   entryPrice: z.number(),
-  tpPrice: z.number().nullable(),
+  tpPrice: z.number().nullable().describe('take-profit price'),
   slPrice: z.number().nullable(),
   rationale: z.string(),
   status: z.string(),
@@ -80,6 +80,7 @@ export const { table, history } = mirrorTable('ai_signals', {
 });
 
 export default defineJob({
+  about: 'The published AI signal snapshot, one row a signal.',
   path: '/api/v1/ai-signals',
   scope: 'ai-signals:read',
   schedule: 'every 2m',

@@ -3,6 +3,7 @@ import { defineJob, rawTable } from '../src/job.ts';
 export const { table, history } = rawTable('news');
 
 export default defineJob({
+  about: 'The published news, one row an item.',
   path: '/api/v1/news',
   scope: 'news:read',
   schedule: 'every 5m',

@@ -82,6 +82,8 @@ export type Contract<Row, Table extends SQLiteTable> = {
 export type Reading = 'walk' | 'snapshot';
 
 type Definition<Row, Table extends SQLiteTable> = {
+  /** What the dataset is, in a sentence or two, for `docs/tables.md`. */
+  about: string;
   /** Path below the base address, such as `/api/v1/news`. */
   path: string;
   /** The scope that the key needs, or null where any active key may call. */
@@ -105,6 +107,7 @@ type AnyContract = Contract<any, any>;
 export type Job = {
   /** The file's name, such as `ai-signals`. */
   name: string;
+  about: string;
   path: string;
   scope: string | null;
   schedule: string;

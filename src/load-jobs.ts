@@ -12,6 +12,7 @@ import { parseSchedule } from './schedule.ts';
 const here = new URL('../jobs/', import.meta.url);
 
 const declaration = z.object({
+  about: z.string().min(1),
   path: z.string().regex(/^\/[\w./-]+$/, 'is not a path such as /api/v1/news'),
   scope: z.string().min(1).nullable(),
   schedule: z.string().refine(isSchedule, 'is not a schedule such as "every 2m"'),
