@@ -7,6 +7,7 @@ import { Failure, toError } from '../errors.ts';
 import {
   type ApiKey,
   describeFaults,
+  type FaultScript,
   faults,
   type ModelApi,
   type ModelOptions,
@@ -28,7 +29,7 @@ type Options = {
   rate?: RateOptions;
   concurrency?: number;
   latency: number;
-  faults: NonNullable<ModelOptions['faults']>;
+  faults?: FaultScript[];
 };
 
 type Surroundings = Pick<Context, 'environment' | 'stdout' | 'stderr' | 'signal'>;
@@ -63,7 +64,7 @@ export function modelApiCommand(surroundings?: Surroundings): Command {
     .option('--rate <calls[/period][+burst]>', 'such as 5, 5/1s or 300/1m+10', parseRate)
     .option('--concurrency <number>', 'calls at the same time', whole('--concurrency', 1, 10_000))
     .option('--latency <duration>', 'before every answer, such as 50ms', parseLatency, 0)
-    .option('--faults <list>', 'scripted faults: see below', readFaults, [])
+    .option('--faults <list>', 'scripted faults: see below', readFaults)
     .addHelpText('after', help)
     .action((options: Options) => serve(options, surroundings ?? ownSurroundings()));
 }
@@ -78,7 +79,7 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
     latencyMs: latency,
     // The newest rows are new, and signals age as they would.
     epoch: Date.now(),
-    faults: [when({ endpoint: 'aiSignals' }, faults.ageing()), ...options.faults],
+    faults: [when({ endpoint: 'aiSignals' }, faults.ageing()), ...(options.faults ?? [])],
     keepCalls: KEPT_CALLS,
   });
   try {
@@ -129,7 +130,7 @@ function parseLatency(text: string): number {
   return latency;
 }
 
-function readFaults(text: string): Options['faults'] {
+function readFaults(text: string): FaultScript[] {
   try {
     return parseFaults(text);
   } catch (thrown) {
@@ -147,9 +148,10 @@ function whole(option: string, least: number, most: number): (text: string) => n
 }
 
 /** Milliseconds; undefined for text that is no duration. */
-function duration(text = ''): number | undefined {
+function duration(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d.{0,20}$/.test(text)) return undefined;
   const length = ms(text as ms.StringValue) as number | undefined;
-  return length !== undefined && length >= 0 && length < 2 ** 31 ? length : undefined;
+  return length !== undefined && length < 2 ** 31 ? length : undefined;
 }
 
 function wrong(option: string, text: string, expected: string): Failure {

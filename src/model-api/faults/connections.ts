@@ -1,6 +1,7 @@
 /** Faults of the connection: slow, cut, or silent. */
 
 import type { ServerResponse } from 'node:http';
+import { bodyBytes } from '../answer.ts';
 import type { Fault } from './script.ts';
 
 /** The answer as planned, later. */
@@ -58,14 +59,12 @@ export function drip({ bytes: size = 1, everyMs = 50 } = {}): Fault {
 
 /** Content-Length says `by` bytes more (or less, if negative) than are sent; the connection closes after them. */
 export function contentLengthOff(by: number): Fault {
-  return (answer) => ({
-    ...answer,
-    deliver(response, bytes) {
-      response.setHeader('content-length', bytes.length + by);
-      response.write(bytes, () => response.socket?.end());
-      return null;
-    },
-  });
+  const cut = cutAfter(1, (response) => response.socket?.end());
+  return (answer, context) => {
+    const body = bodyBytes(answer.body);
+    const headers = { ...answer.headers, 'content-length': String(Math.max(0, body.length + by)) };
+    return cut({ ...answer, body, headers }, context);
+  };
 }
 
 /** A whole answer on a connection that is closed at once, though keep-alive was agreed. */

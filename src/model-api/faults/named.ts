@@ -19,12 +19,12 @@ export const namedFaults: Readonly<Record<string, NamedFault>> = {
   '401': { about: 'key refused', create: () => refuse(401) },
   '403': { about: 'scope refused', create: () => refuse(403) },
   '429': {
-    about: 'limit reached, with this Retry-After',
+    about: 'limit reached; 429(60) sets Retry-After',
     usual: '',
     create: (text) => refuse(429, retry(text)),
   },
   '503': {
-    about: 'unavailable, with this Retry-After',
+    about: 'unavailable; 503(60) sets Retry-After',
     usual: '',
     create: (text) => refuse(503, retry(text)),
   },
@@ -136,8 +136,7 @@ function count(text: string): number {
 }
 
 function duration(text: string): number {
-  const length = ms(text as ms.StringValue) as number | undefined;
-  if (length === undefined || !(length >= 0))
-    throw new Error(`"${text}" is not a duration such as 250ms or 2s`);
+  const length = /^\d.{0,20}$/.test(text) ? (ms(text as ms.StringValue) as number | undefined) : undefined;
+  if (length === undefined) throw new Error(`"${text}" is not a duration such as 250ms or 2s`);
   return length;
 }

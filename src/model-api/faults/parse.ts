@@ -5,7 +5,7 @@ import { namedFaults } from './named.ts';
 import { type FaultScript, type Match, when } from './script.ts';
 
 const entryForm =
-  /^(?:(?<endpoint>[a-z-]+)=)?(?<name>[a-z0-9-]+?)(?:\((?<argument>[^()]*)\))?(?::(?<chance>[\d.]+)|@(?<first>\d+)(?<range>-(?<last>\d+)?)?)?$/;
+  /^(?:(?<endpoint>[a-z-]+)=)?(?<name>[a-z0-9-]+?)(?:\((?<argument>[^()]*)\))?(?::(?<chance>[\d.]+)|@(?<first>[1-9]\d*)(?<range>-(?<last>\d+)?)?)?$/;
 
 /**
  * Reads such as `503:0.05` (one call in twenty), `news=html@3` (the third call to news), `slow(2s)` (every call),
@@ -23,7 +23,7 @@ export function parseFaults(text: string): FaultScript[] {
 /** One line a fault, for help texts. */
 export function describeFaults(): string {
   const written = Object.entries(namedFaults).map(([name, { usual, about }]) => ({
-    name: usual === undefined ? name : `${name}(${usual})`,
+    name: usual ? `${name}(${usual})` : name,
     about,
   }));
   const width = Math.max(...written.map(({ name }) => name.length));
@@ -45,7 +45,7 @@ function parseEntry(entry: string): FaultScript {
 function faultNamed(name: string, argument: string | undefined) {
   // An own property: "constructor" is no fault.
   const named = Object.hasOwn(namedFaults, name) ? namedFaults[name] : undefined;
-  if (!named) throw new Error(`there is no fault "${name}": one of ${Object.keys(namedFaults).join(', ')}`);
+  if (!named) throw new Error(`there is no fault "${name}": see --help`);
   if (argument !== undefined && named.usual === undefined)
     throw new Error(`fault "${name}" takes no argument`);
   try {

@@ -1,0 +1,340 @@
+import { request } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { type Fault, faults, type ModelApi, sampleKey, when } from '../../src/model-api/index.ts';
+import { openModel } from './support.ts';
+
+type Outcome = {
+  status?: number;
+  headers: Record<string, unknown>;
+  bytes: Buffer;
+  /** The system's code, or `timeout`, where the answer did not end as it should. */
+  error?: string;
+};
+
+/** What arrives on the wire within 300 ms, good or bad. */
+function fetchRaw(model: ModelApi, path: string): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const outcome: Outcome = { headers: {}, bytes: Buffer.alloc(0) };
+    const end = (error?: string) => resolve(error === undefined ? outcome : { ...outcome, error });
+    const call = request(model.url + path, {
+      headers: { authorization: `Bearer ${sampleKey.key}` },
+      agent: false,
+      signal: AbortSignal.timeout(300),
+    });
+    call.on('error', (error: NodeJS.ErrnoException) =>
+      end(error.name === 'AbortError' ? 'timeout' : error.code),
+    );
+    call.on('response', (response) => {
+      Object.assign(outcome, { status: response.statusCode, headers: response.headers });
+      response.on('data', (chunk: Buffer) => {
+        outcome.bytes = Buffer.concat([outcome.bytes, chunk]);
+      });
+      response.on('error', (error: NodeJS.ErrnoException) =>
+        end(error.name === 'AbortError' ? 'timeout' : error.code),
+      );
+      response.on('end', () => end());
+    });
+    call.end();
+  });
+}
+
+async function spoiled(
+  fault: Fault,
+  path = '/api/v1/ai-signals?limit=20&offset=20',
+): Promise<Outcome & { text: string; json: () => Record<string, unknown> }> {
+  const model = await openModel({ faults: [() => fault] });
+  const outcome = await fetchRaw(model, path);
+  const text = outcome.bytes.toString();
+  return { ...outcome, text, json: () => JSON.parse(text) };
+}
+
+const errorBody = { error: expect.any(String), message: expect.any(String) };
+
+describe('another answer', () => {
+  it.each([401, 403, 429, 503] as const)(
+    '%i comes with an Error body and the Retry-After that is scripted',
+    async (code) => {
+      const { status, headers, json } = await spoiled(faults.refuse(code, { retryAfter: 'next week' }));
+      expect([status, headers['retry-after'], json()]).toEqual([code, 'next week', errorBody]);
+      expect(headers).toHaveProperty('x-request-id');
+      expect((await spoiled(faults.refuse(code))).headers).not.toHaveProperty('retry-after');
+    },
+  );
+
+  it('is any status with any body', async () => {
+    const { status, text, headers } = await spoiled(
+      faults.status(502, Buffer.from('bad gateway'), { 'content-type': 'text/plain' }),
+    );
+    expect([status, text, headers['content-type']]).toEqual([502, 'bad gateway', 'text/plain']);
+  });
+
+  it('is a web page, a redirect, or nothing at all', async () => {
+    const page = await spoiled(faults.html());
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.text).toMatch(/^<!doctype html>/);
+    const away = await spoiled(faults.redirect('http://127.0.0.1:9/'));
+    expect([away.status, away.headers['location'], away.text]).toEqual([302, 'http://127.0.0.1:9/', '']);
+    const nothing = await spoiled(faults.noContent());
+    expect([nothing.status, nothing.text, nothing.error]).toEqual([204, '', undefined]);
+  });
+});
+
+describe('a body', () => {
+  it('is cut, emptied, padded, or not UTF-8', async () => {
+    const cut = await spoiled(faults.truncated());
+    expect(cut.error).toBeUndefined();
+    expect(cut.json).toThrow(SyntaxError);
+    expect((await spoiled(faults.emptyBody())).text).toBe('');
+    const big = await spoiled(faults.huge(3_000_000));
+    expect(big.bytes.length).toBe(3_000_000);
+    expect(big.json()).toHaveProperty('rows');
+    const { bytes } = await spoiled(faults.invalidUtf8());
+    expect(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes)).toThrow();
+    expect((await spoiled(faults.byteOrderMark())).bytes.subarray(0, 3)).toEqual(Buffer.from('\ufeff'));
+  });
+
+  it('holds numbers that JavaScript cannot', async () => {
+    const { text } = await spoiled(
+      faults.editText((json) => json.replace(/"confidence":[\d.]+/, '"confidence":1e400')),
+    );
+    expect(text).toContain('"confidence":1e400');
+  });
+
+  it('is compressed unasked, or says it is of another type', async () => {
+    const { headers, bytes } = await spoiled(faults.gzipped());
+    expect(headers['content-encoding']).toBe('gzip');
+    expect(JSON.parse(gunzipSync(bytes).toString())).toHaveProperty('rows');
+    expect((await spoiled(faults.contentType('text/plain'))).headers['content-type']).toBe('text/plain');
+  });
+});
+
+describe('headers', () => {
+  it('are left out, nonsense, or sent twice', async () => {
+    const without = await spoiled(faults.withoutRateLimitHeaders());
+    expect(without.headers).not.toHaveProperty('x-ratelimit-limit');
+    expect(without.headers).not.toHaveProperty('x-ratelimit-remaining');
+    const odd = await spoiled(
+      faults.headers({
+        'x-ratelimit-remaining': 'NaN',
+        'x-ratelimit-limit': ['5', '-7'],
+        'x-request-id': undefined,
+      }),
+    );
+    expect(odd.headers).toMatchObject({ 'x-ratelimit-remaining': 'NaN', 'x-ratelimit-limit': '5, -7' });
+    expect(odd.headers).not.toHaveProperty('x-request-id');
+  });
+});
+
+describe('a connection', () => {
+  it.each<[string, Fault, Partial<Outcome>]>([
+    ['is reset before the answer', faults.resetBeforeHeaders(), { error: 'ECONNRESET' }],
+    ['is reset in the body', faults.resetMidBody(), { status: 200, error: 'ECONNRESET' }],
+    ['is silent', faults.hang(), { error: 'timeout' }],
+    ['falls silent in the body', faults.hangMidBody(), { status: 200, error: 'timeout' }],
+    ['ends without the last chunk', faults.truncatedChunks(), { status: 200, error: 'ECONNRESET' }],
+    ['ends before Content-Length', faults.contentLengthOff(10), { status: 200, error: 'ECONNRESET' }],
+    ['drips', faults.drip({ bytes: 100, everyMs: 5 }), { status: 200, error: 'timeout' }],
+    ['is slow', faults.slow(1_000), { error: 'timeout' }],
+  ])('%s', async (_, fault, expected) => {
+    const { status, error } = await spoiled(fault);
+    expect({ status, error }).toEqual({ status: undefined, error: undefined, ...expected });
+  });
+
+  it('drips to the last byte', async () => {
+    const { json, error } = await spoiled(faults.drip({ bytes: 2_000, everyMs: 2 }));
+    expect(error).toBeUndefined();
+    expect(json()).toHaveProperty('rows');
+  });
+
+  it('ends after Content-Length, with bytes to spare', async () => {
+    const { status, headers, error } = await spoiled(faults.contentLengthOff(-10));
+    const whole = await spoiled(faults.contentLengthOff(0));
+    expect([status, Number(headers['content-length'])]).toEqual([200, whole.bytes.length - 10]);
+    expect(error).toMatch(/^HPE_/);
+  });
+
+  it('closes after a whole answer', async () => {
+    const model = await openModel({ faults: [() => faults.closeAfterwards()] });
+    for (let call = 0; call < 3; call++) expect((await fetchRaw(model, '/api/v1/usage')).status).toBe(200);
+  });
+
+  it('is not remembered as an answer that was sent', async () => {
+    const model = await openModel({ faults: [when({ nth: 1 }, faults.resetMidBody())] });
+    await fetchRaw(model, '/api/v1/news');
+    await fetchRaw(model, '/api/v1/news');
+    expect(model.calls.map(({ sent }) => sent)).toEqual([false, true]);
+  });
+});
+
+describe('a page', () => {
+  const rows = (count: number) => ({
+    asymmetricMatch: (sent: unknown) => Array.isArray(sent) && sent.length === count,
+  });
+
+  it.each<[string, Fault, Record<string, unknown>]>([
+    [
+      'is short',
+      faults.shortPage(3),
+      { rows: rows(3), pagination: { offset: 20, limit: 20, total: 120, returned: 3, hasMore: true } },
+    ],
+    [
+      'is empty and promises more',
+      faults.emptyPageWithMore(),
+      { rows: [], pagination: { returned: 0, hasMore: true } },
+    ],
+    ['miscounts its rows', faults.returnedOff(-2), { rows: rows(20), pagination: { returned: 18 } }],
+    [
+      'ends too early',
+      faults.pagination({ hasMore: false }),
+      { rows: rows(20), pagination: { hasMore: false } },
+    ],
+    [
+      'ignores the limit',
+      faults.limitIgnored(7),
+      { rows: rows(7), pagination: { offset: 20, limit: 7, returned: 7 } },
+    ],
+    [
+      'ignores the offset',
+      faults.offsetIgnored(),
+      { rows: rows(20), pagination: { offset: 0, limit: 20, hasMore: true } },
+    ],
+    [
+      'echoes another window',
+      faults.pagination({ offset: 19, limit: 99 }),
+      { rows: rows(20), pagination: { offset: 19, limit: 99 } },
+    ],
+    ['has a wrong total', faults.pagination({ total: 7 }), { pagination: { total: 7 } }],
+    ['has a total that grows', faults.changingTotal(), { pagination: { total: 121 } }],
+    [
+      'says it comes from elsewhere',
+      faults.members({ source: 'live', mode: 'write' }),
+      { source: 'live', mode: 'write' },
+    ],
+    [
+      'has its rows under another name',
+      faults.rowsNamed('items'),
+      { items: rows(20), pagination: { returned: 20 } },
+    ],
+    ['lies one level below', faults.nestedUnder('data'), { data: { rows: rows(20) } }],
+  ])('%s', async (_, fault, expected) => {
+    expect((await spoiled(fault)).json()).toMatchObject(expected);
+  });
+
+  it('has no pagination, or a part of it, or nothing but rows', async () => {
+    expect((await spoiled(faults.withoutPagination())).json()).not.toHaveProperty('pagination');
+    const { json } = await spoiled(faults.withoutPagination('total', 'offset'));
+    expect(json()['pagination']).toEqual({ limit: 20, returned: 20, hasMore: true });
+    expect((await spoiled(faults.bareArray())).json()).toEqual(rows(20));
+  });
+
+  it('never ends', async () => {
+    const { json } = await spoiled(faults.pagination({ hasMore: true }), '/api/v1/news?offset=1000');
+    expect(json()).toMatchObject({ rows: [], pagination: { hasMore: true } });
+  });
+
+  it('has rows that break the contract, while the data stays as it was', async () => {
+    const model = await openModel();
+    const before = structuredClone(model.data.aiSignals.rows);
+    const firstRow = async (...spoil: Fault[]) => {
+      model.faults = [() => spoil];
+      const { bytes } = await fetchRaw(model, '/api/v1/ai-signals');
+      return JSON.parse(bytes.toString()).rows[0];
+    };
+    expect(await firstRow(faults.extraProperty('mood', 'good'))).toEqual({ ...before[0], mood: 'good' });
+    expect(await firstRow(faults.missingProperty('asset'))).not.toHaveProperty('asset');
+    expect(await firstRow(faults.editRow((row) => ({ ...row, confidence: 'high' })))).toHaveProperty(
+      'confidence',
+      'high',
+    );
+    const renamed = await firstRow(
+      faults.extraProperty('mood', 'good'),
+      faults.editRows((all) => all.map((row) => ({ ...row, asset: 'X' }))),
+    );
+    expect(renamed).toEqual({ ...before[0], mood: 'good', asset: 'X' });
+    model.faults = [() => faults.duplicateRow()];
+    await fetchRaw(model, '/api/v1/ai-signals');
+    const { rowIds } = model.calls.at(-1) ?? { rowIds: [] };
+    expect([rowIds.length, new Set(rowIds).size, rowIds.at(-1)]).toEqual([50, 49, before[0]?.['id']]);
+    expect(model.data.aiSignals.rows).toEqual(before);
+  });
+
+  it('shows signals that age while they stand still', async () => {
+    let now = 0;
+    const model = await openModel({ now: () => now, faults: [() => faults.ageing()] });
+    const made = Date.parse(String(model.data.aiSignals.rows[0]?.['timestamp']));
+    const qualities = [];
+    for (const age of [10, 2_000, 4_000]) {
+      now = made + age * 1_000;
+      const { bytes } = await fetchRaw(model, '/api/v1/ai-signals?limit=1');
+      qualities.push(JSON.parse(bytes.toString()).rows[0].quality);
+    }
+    expect(qualities).toMatchObject([
+      { ageSeconds: 10, freshness: 'live' },
+      { ageSeconds: 2_000, freshness: 'delayed' },
+      { ageSeconds: 4_000, freshness: 'stale' },
+    ]);
+  });
+
+  it('leaves refusals alone', async () => {
+    const model = await openModel({ keys: [], faults: [() => faults.emptyPageWithMore()] });
+    expect((await fetchRaw(model, '/api/v1/news')).status).toBe(401);
+  });
+});
+
+describe('a fault strikes', () => {
+  const statuses = async (model: ModelApi, paths: readonly string[]) => {
+    const seen = [];
+    for (const path of paths) seen.push((await fetchRaw(model, `/api/v1/${path}`)).status);
+    return seen;
+  };
+  const gone = () => faults.status(410, {});
+
+  it('the calls that are named: by endpoint, number, offset', async () => {
+    const model = await openModel({ faults: [when({ endpoint: 'news', nth: [2, 3] }, gone())] });
+    expect(await statuses(model, ['news', 'usage', 'news', 'news', 'news'])).toEqual([
+      200, 200, 410, 410, 200,
+    ]);
+    model.faults = [
+      when({ offset: 50, nth: 1 }, gone()),
+      when({ endpoint: ['usage', 'memeSignals'] }, gone()),
+    ];
+    expect(await statuses(model, ['news', 'news?offset=50', 'news?offset=50', 'usage'])).toEqual([
+      200, 410, 200, 410,
+    ]);
+    model.faults = [when({ from: 2, to: 3 }, gone())];
+    expect(await statuses(model, ['usage', 'news', 'usage', 'usage'])).toEqual([200, 410, 410, 200]);
+  });
+
+  it('by chance, the same way for the same seed', async () => {
+    const play = async (seed: number) => {
+      const model = await openModel({ seed, faults: [when({ chance: 0.5 }, gone())] });
+      return statuses(
+        model,
+        Array.from({ length: 24 }, () => 'usage'),
+      );
+    };
+    const [one, same, other] = await Promise.all([play(1), play(1), play(2)]);
+    expect(one).toEqual(same);
+    expect(one).not.toEqual(other);
+    expect(new Set(one)).toEqual(new Set([200, 410]));
+  });
+
+  it('as a script decides', async () => {
+    const model = await openModel({
+      faults: [({ query }) => (query.get('limit') === '7' ? gone() : undefined)],
+    });
+    expect(await statuses(model, ['news?limit=6', 'news?limit=7'])).toEqual([200, 410]);
+  });
+
+  it('and the call costs what its status costs', async () => {
+    const model = await openModel({
+      quota: { limit: 10, periodMs: 3_600_000 },
+      faults: [when({ nth: 1 }, faults.refuse(503))],
+    });
+    expect(await statuses(model, ['usage'])).toEqual([503]);
+    expect(model.limits.quota.remaining(Date.now())).toBe(10);
+    expect(await statuses(model, ['usage'])).toEqual([200]);
+    expect(model.limits.quota.remaining(Date.now())).toBe(9);
+  });
+});
