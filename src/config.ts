@@ -58,7 +58,7 @@ export function readConfig(environment: Environment, schedules: Record<string, s
     key: readKey(read.MARKET_API_KEY, read.MARKET_API_KEY_FILE),
     dir: read.MIRROR_DIR,
     redisUrl: read.REDIS_URL,
-    schedules: readSchedules(given, schedules),
+    schedules: readSchedules(environment, schedules),
     logLevel: read.LOG_LEVEL,
   };
 }
@@ -92,7 +92,16 @@ function readKey(value: string | undefined, file: string | undefined): KeySource
   );
 }
 
-function readSchedules(given: Environment, own: Record<string, string>): Record<string, Schedule> {
+/**
+ * When each job runs.
+ * @param own each job's own schedule, by name; `MIRROR_SCHEDULE_<JOB>` replaces it.
+ * @throws Failure `config` that names the setting.
+ */
+export function readSchedules(
+  environment: Environment,
+  own: Record<string, string>,
+): Record<string, Schedule> {
+  const given = withoutEmpty(environment);
   const settingOf = (job: string) => `MIRROR_SCHEDULE_${job.replaceAll('-', '_').toUpperCase()}`;
   const known = new Set(Object.keys(own).map(settingOf));
   for (const name of Object.keys(given))

@@ -1,0 +1,15 @@
+/** Text from the API or the mirror, made safe for a terminal. */
+
+// Control characters can drive the terminal; the others reorder or hide what is read (Unicode UAX 9, tags).
+const unsafe =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+const familiar: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** The text on one line, with every character that a terminal would obey, hide or reorder by written out. */
+export function printable(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(unsafe, (char) => familiar[char] ?? `\\u{${char.codePointAt(0)?.toString(16)}}`);
+}

@@ -1,0 +1,62 @@
+/** The state of the mirror as plain data, from the database alone: no call, no Redis, no key. */
+
+import { isoTime } from '../clock.ts';
+import { exitCodes, worstExitCode } from '../errors.ts';
+import type { Schedule } from '../schedule.ts';
+import { livingHolder, mirrorFile, openMirror } from '../store/read.ts';
+import { type CallStatus, readCalls } from './status/calls.ts';
+import { type DatasetStatus, readDataset } from './status/datasets.ts';
+import { findProblems, type Problem } from './status/problems.ts';
+
+export type { CallStatus } from './status/calls.ts';
+export type { DatasetStatus, Doing } from './status/datasets.ts';
+export type { Problem } from './status/problems.ts';
+
+/** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
+export type Status = {
+  version: 1;
+  /** When it was read, ISO 8601 UTC, like every time below. */
+  at: string;
+  /** 0 where all is well, else that of the gravest problem. */
+  exitCode: number;
+  file: string;
+  /** The daemon at work on this folder, or null. */
+  daemon: { pid: number } | null;
+  /** The gravest first. */
+  problems: Problem[];
+  datasets: DatasetStatus[];
+  quota: CallStatus['quota'];
+  calls: CallStatus['calls'];
+};
+
+/** A dataset as the report needs to know it: its name, its table, and how often it is meant to run. */
+export type Dataset = { name: string; table: string; schedule: Schedule };
+
+/** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code. */
+export function readStatus(dir: string, datasets: readonly Dataset[], now: number): Status {
+  const connection = openMirror(dir);
+  try {
+    return connection.transaction(() => {
+      const { calls, quota, lastCalls } = readCalls(connection, now);
+      const pid = livingHolder(dir, 'daemon');
+      const daemon = pid === null ? null : { pid };
+      const read = datasets.map((dataset) =>
+        readDataset(connection, dataset, livingHolder(dir, dataset.name) !== null, now),
+      );
+      const problems = findProblems(read, lastCalls, daemon !== null);
+      return {
+        version: 1 as const,
+        at: isoTime(now),
+        exitCode: worstExitCode([exitCodes.done, ...problems.map((problem) => problem.exitCode)]),
+        file: mirrorFile(dir),
+        daemon,
+        problems,
+        datasets: read,
+        quota,
+        calls,
+      };
+    })();
+  } finally {
+    connection.close();
+  }
+}

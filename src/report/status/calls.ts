@@ -1,0 +1,57 @@
+/** What was called lately, and what the API last said of the quota. */
+
+import { isoTime } from '../../clock.ts';
+import type { Connection } from '../../store/read.ts';
+
+export type CallStatus = {
+  calls: {
+    /** Since midnight UTC. */
+    today: number;
+    todayByJob: Record<string, number>;
+    /** Answers with status 429 in the last 24 hours. */
+    limitedLastDay: number;
+  };
+  quota: {
+    /** As the API last reported them; null where it never did. */
+    limit: number | null;
+    remaining: number | null;
+    reportedAt: string | null;
+  };
+  /** The latest call of each job in the last 24 hours. */
+  lastCalls: Map<string, LastCall>;
+};
+
+export type LastCall = { status: number | null; errorCode: string | null; requestId: string | null };
+
+const DAY_MS = 24 * 3_600_000;
+
+export function readCalls(connection: Connection, now: number): CallStatus {
+  const perJob = connection
+    .prepare<[string, string], LastCall & { job: string; today: number; limited: number }>(
+      // The bare columns are those of the row with the greatest id: SQLite promises it for a lone max().
+      `SELECT job, max(id), status, error_code AS errorCode, request_id AS requestId,
+         sum(at >= ?) AS today, sum(status IS 429) AS limited
+       FROM requests WHERE at >= ? GROUP BY job ORDER BY job`,
+    )
+    .all(`${isoTime(now).slice(0, 10)}T00:00:00.000Z`, isoTime(now - DAY_MS));
+  const called = perJob.filter(({ today }) => today > 0);
+  return {
+    calls: {
+      today: called.reduce((sum, { today }) => sum + today, 0),
+      todayByJob: Object.fromEntries(called.map(({ job, today }) => [job, today])),
+      limitedLastDay: perJob.reduce((sum, { limited }) => sum + limited, 0),
+    },
+    quota: readQuota(connection),
+    lastCalls: new Map(perJob.map(({ job, ...call }) => [job, call])),
+  };
+}
+
+function readQuota(connection: Connection): CallStatus['quota'] {
+  const reported = connection
+    .prepare<[], { limit: number | null; remaining: number; reportedAt: string }>(
+      `SELECT rate_limit AS "limit", rate_remaining AS remaining, at AS reportedAt
+       FROM requests WHERE rate_remaining IS NOT NULL ORDER BY id DESC LIMIT 1`,
+    )
+    .get();
+  return reported ?? { limit: null, remaining: null, reportedAt: null };
+}

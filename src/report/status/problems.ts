@@ -1,0 +1,154 @@
+/** What is wrong, the gravest first, each with what to do about it. */
+
+import { exitCodes } from '../../errors.ts';
+import type { LastCall } from './calls.ts';
+import type { DatasetStatus } from './datasets.ts';
+
+export type Problem = {
+  /** An error makes the mirror unfit for reports; a warning is worth a look. */
+  level: 'error' | 'warning';
+  code:
+    | 'key-refused'
+    | 'scope-missing'
+    | 'never-complete'
+    | 'stale'
+    | 'failed'
+    | 'unproven'
+    | 'removal-held'
+    | 'quarantine'
+    | 'drift';
+  /** Null where the problem is not of one dataset. */
+  job: string | null;
+  message: string;
+  advice: string;
+  /** What it alone makes of the exit code: 0 for a warning. */
+  exitCode: number;
+};
+
+type Found = Omit<Problem, 'level'>;
+
+export function findProblems(
+  datasets: readonly DatasetStatus[],
+  lastCalls: ReadonlyMap<string, LastCall>,
+  daemonLives: boolean,
+): Problem[] {
+  const refused = [...lastCalls.values()].some(({ status }) => status === 401);
+  const found = [
+    ...(refused ? [keyRefused] : []),
+    ...datasets.flatMap((dataset) => [
+      ...scopeMissing(dataset, lastCalls.get(dataset.job)),
+      ...notFresh(dataset, daemonLives),
+      ...lastWalk(dataset),
+      ...refusedRows(dataset),
+    ]),
+  ];
+  const isError = ({ exitCode }: Found) => exitCode !== exitCodes.done;
+  return [...found.filter(isError), ...found.filter((problem) => !isError(problem))].map((problem) => ({
+    level: isError(problem) ? 'error' : 'warning',
+    ...problem,
+  }));
+}
+
+const keyRefused: Found = {
+  code: 'key-refused',
+  job: null,
+  message: 'the API refuses the key (401)',
+  advice: 'set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE',
+  exitCode: exitCodes.key,
+};
+
+function scopeMissing({ job }: DatasetStatus, call: LastCall | undefined): Found[] {
+  if (call?.status !== 403) return [];
+  const named = call.requestId ? `; ask the provider about X-Request-ID ${call.requestId}` : '';
+  return [
+    {
+      code: 'scope-missing',
+      job,
+      message: `the API refuses this dataset to the key${call.errorCode ? ` (${call.errorCode})` : ' (403)'}`,
+      advice: `give the key the scope it lacks, allow this address, or switch the dataset off${named}`,
+      exitCode: exitCodes.key,
+    },
+  ];
+}
+
+function notFresh({ job, fresh, completeAsOf, doing }: DatasetStatus, daemonLives: boolean): Found[] {
+  if (fresh) return [];
+  const exitCode = exitCodes.incomplete;
+  const advice = nextStep(doing, daemonLives, job);
+  return completeAsOf === null
+    ? [{ code: 'never-complete', job, message: 'has never been complete', advice, exitCode }]
+    : [
+        {
+          code: 'stale',
+          job,
+          message: `is older than it is meant to be: last complete as of ${completeAsOf}`,
+          advice,
+          exitCode,
+        },
+      ];
+}
+
+function nextStep(
+  { state, until, reason }: DatasetStatus['doing'],
+  daemonLives: boolean,
+  job: string,
+): string {
+  if (state === 'running') return 'a walk is under way: wait for it to end';
+  if (state === 'waiting') return `its walk goes on at ${until} (${reason}): wait, or raise the quota`;
+  if (state === 'failed') return 'see why its last run failed';
+  return daemonLives
+    ? 'the daemon runs it when it is due: look at its log if that takes long'
+    : `no daemon is running: market-mirror start, or market-mirror sync ${job}`;
+}
+
+function lastWalk({ job, doing, held }: DatasetStatus): Found[] {
+  const exitCode = exitCodes.done;
+  const found: Found[] = [];
+  if (doing.state === 'failed')
+    found.push({
+      code: 'failed',
+      job,
+      message: `its last run failed: ${doing.message ?? 'no reason was noted'}`,
+      advice: 'the next run goes on at the committed place; market-mirror doctor says what is wrong here',
+      exitCode,
+    });
+  if (doing.state === 'idle' && doing.message !== null)
+    found.push({
+      code: 'unproven',
+      job,
+      message: `its last walk proved nothing: ${doing.message}`,
+      advice: 'everything received is kept; the next walk tries again',
+      exitCode,
+    });
+  if (held > 0)
+    found.push({
+      code: 'removal-held',
+      job,
+      message: `${held} rows are gone upstream, too many to remove at once`,
+      advice: 'they are removed when the next proven walk agrees',
+      exitCode,
+    });
+  return found;
+}
+
+function refusedRows({ job, quarantined, drifts }: DatasetStatus): Found[] {
+  const exitCode = exitCodes.done;
+  const found: Found[] = [];
+  if (quarantined > 0)
+    found.push({
+      code: 'quarantine',
+      job,
+      message: `${quarantined} rows broke the contract and are kept apart`,
+      advice: 'market-mirror quarantine list shows them with the reason',
+      exitCode,
+    });
+  if (drifts > 0)
+    found.push({
+      code: 'drift',
+      job,
+      message: `${drifts} differences from what was expected of its fields`,
+      advice: `market-mirror query "SELECT * FROM drift WHERE job = '${job}'" shows them`,
+      exitCode,
+    });
+  return found;
+}

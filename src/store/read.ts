@@ -1,0 +1,49 @@
+/** The store's door for those who only read: a connection that cannot write, and who is at work on the folder. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Failure } from '../errors.ts';
+import { type Connection, openReadOnly } from './connection.ts';
+import { refuseNewer } from './migrate.ts';
+
+export type { Connection } from './connection.ts';
+export { storeFailure } from './failure.ts';
+export { PROOF } from './freshness.ts';
+
+/**
+ * Opens the mirror in `dir` for reading.
+ * @throws Failure `incomplete` where there is none yet, `config` for one newer than this code.
+ */
+export function openMirror(dir: string): Connection {
+  const file = mirrorFile(dir);
+  if (!existsSync(file))
+    throw new Failure(
+      'incomplete',
+      `${file} does not exist yet: run market-mirror sync or start, or set MIRROR_DIR to the mirror's folder`,
+    );
+  refuseNewer(file);
+  return openReadOnly(file);
+}
+
+export function mirrorFile(dir: string): string {
+  return join(dir, 'mirror.db');
+}
+
+/**
+ * The process that last took the lock `name` and still lives, or null. Looks only at what that process wrote:
+ * trying the lock itself could keep a writer from it.
+ */
+export function livingHolder(dir: string, name: string): number | null {
+  const file = join(dir, 'locks', `${name}.pid`);
+  const pid = existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : 0;
+  return pid > 0 && isAlive(pid) ? pid : null;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (thrown) {
+    // A process of another user lives, though it takes no signals from here.
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
