@@ -1,0 +1,40 @@
+/** What the governor is told, and what it answers. */
+
+import type { WaitReason } from '../errors.ts';
+
+export type Event =
+  /** A process begins. What an earlier one of the same name did not account for counts as spent. */
+  | { type: 'start'; owner: string }
+  /** A job asks leave for up to `want` calls. Age and target in milliseconds. */
+  | ({ type: 'ask'; owner: string; job: string; want: number } & Standing)
+  /** An answer came. `inflight`: calls of this owner under way when it was sent, itself included. */
+  | ({ type: 'answer'; owner: string; job: string; inflight: number; roll: number } & Reply)
+  /** No answer came. */
+  | { type: 'lost'; owner: string; job: string; roll: number }
+  /** Leave for `unused` calls is given back. */
+  | { type: 'release'; owner: string; unused: number }
+  /** The key changed. */
+  | { type: 'key' };
+
+export type Reply = {
+  status: number;
+  limit: number | null;
+  remaining: number | null;
+  retryAfterMs: number | null;
+  errorCode: string | null;
+  latencyMs: number;
+};
+
+/** How old a job's data is, how old it is meant to be at most, and what its freshness is worth. */
+export type Standing = { age: number; target: number; weight: number };
+
+export type Decision =
+  /** Leave for `go` calls, of which `parallel` may be under way at once. It goes stale after `LEAVE_TTL_MS`. */
+  | { go: number; parallel: number }
+  | { wait: { until: number; reason: WaitReason } }
+  | { refused: 'key_refused' | 'forbidden'; until: number }
+  /** The event asked for nothing. */
+  | { noted: true };
+
+/** Leave older than this is given back unused: what was true when it was given may be so no longer. */
+export const LEAVE_TTL_MS = 1_000;

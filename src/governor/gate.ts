@@ -1,0 +1,245 @@
+/** The one gate that every call passes: asks the state machine for leave and sits out short waits. */
+
+import type { Clock, Random } from '../clock.ts';
+import { Failure, Snooze } from '../errors.ts';
+import { type Decision, type Event, LEAVE_TTL_MS, type Standing } from './events.ts';
+import { govern } from './machine.ts';
+import { lag } from './share.ts';
+import { readState, type State } from './state.ts';
+
+/** `status` is null where no answer came. */
+export type Answer = {
+  status: number | null;
+  limit: number | null;
+  remaining: number | null;
+  retryAfterMs: number | null;
+  errorCode: string | null;
+  latencyMs: number;
+};
+
+export type Gate = {
+  /**
+   * Resolves when one call of `job` may be made; `settle` must follow.
+   * @throws Snooze where the wait is longer than the patience; Failure `key` where the API refuses the key;
+   * the signal's reason when it is aborted.
+   */
+  pass(job: string, signal: AbortSignal): Promise<void>;
+  settle(job: string, answer: Answer): void;
+  keyChanged(): void;
+  /** Gives unused leave back and keeps what was learnt. */
+  close(): void;
+};
+
+export type GateParts = {
+  /** Changes the kept state (undefined at first) in one short transaction. */
+  transact: <T>(change: (state: unknown) => { state: State; result: T }) => T;
+  clock: Clock;
+  random: Random;
+  /** Names this process among those that share the state. */
+  owner: string;
+  patienceMs: number;
+  standing?: (job: string) => Standing;
+};
+
+type Waiter = {
+  job: string;
+  signal: AbortSignal;
+  /** Not worth asking again before. */
+  notBefore: number;
+  resolve(): void;
+  reject(reason: unknown): void;
+};
+
+type Leave = { calls: number; staleAt: number };
+
+const evenStanding: Standing = { age: 0, target: 0, weight: 1 };
+/** So many answers without news are kept back at most, and so long, to be told together. */
+const MOST_PENDING = 10;
+const LARGEST_BLOCK = 10;
+const IDLE_MS = 250;
+
+export function createGate(parts: GateParts): Gate {
+  const { clock, random, owner, patienceMs, standing = () => evenStanding } = parts;
+  const waiters: Waiter[] = [];
+  const leave = new Map<string, Leave>();
+  const inflight = new Map<string, number[]>();
+  let underWay = 0;
+  let parallel = 1;
+  let pending: Event[] = [{ type: 'start', owner }];
+  let nap: AbortController | undefined;
+  let idle: AbortController | undefined;
+  let closed = false;
+
+  return {
+    pass(job, signal) {
+      return new Promise<void>((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        const drop = () => {
+          waiters.splice(waiters.indexOf(waiter), 1);
+          reject(signal.reason);
+        };
+        const done = () => signal.removeEventListener('abort', drop);
+        const waiter: Waiter = {
+          job,
+          signal,
+          notBefore: 0,
+          resolve() {
+            done();
+            resolve();
+          },
+          reject(reason) {
+            done();
+            reject(reason);
+          },
+        };
+        signal.addEventListener('abort', drop, { once: true });
+        waiters.push(waiter);
+        serve();
+      });
+    },
+
+    settle(job, answer) {
+      underWay -= 1;
+      const { status } = answer;
+      const ordinal = inflight.get(job)?.shift() ?? 1;
+      const common = { owner, job, roll: random() };
+      pending.push(
+        status === null
+          ? { type: 'lost', ...common }
+          : { type: 'answer', ...common, inflight: ordinal, ...answer, status },
+      );
+      const eventful = status === null || status < 200 || status >= 300;
+      if (eventful) leave.forEach((_, name) => void giveBack(name));
+      if (eventful || pending.length >= MOST_PENDING) flush();
+      serve();
+    },
+
+    keyChanged() {
+      pending.push({ type: 'key' });
+      flush();
+      serve();
+    },
+
+    close() {
+      closed = true;
+      nap?.abort();
+      idle?.abort();
+      leave.forEach((_, name) => void giveBack(name));
+      if (pending.length > 0) flush();
+    },
+  };
+
+  /** Serves those who wait, the one furthest behind first, until none can go now; then naps until one may. */
+  function serve(): void {
+    nap?.abort();
+    for (let waiter = next(); waiter; waiter = next()) {
+      if (takeLeave(waiter.job) || askFor(waiter)) go(waiter);
+    }
+    if (waiters.length > 0) napUntil(Math.min(...waiters.map(({ notBefore }) => notBefore)));
+    else if (leave.size > 0 || pending.length > 0) tidyWhenIdle();
+  }
+
+  function go(waiter: Waiter): void {
+    underWay += 1;
+    inflight.set(waiter.job, [...(inflight.get(waiter.job) ?? []), underWay]);
+    waiters.splice(waiters.indexOf(waiter), 1);
+    waiter.resolve();
+  }
+
+  function next(): Waiter | undefined {
+    if (underWay >= Math.max(1, parallel)) return undefined;
+    const now = clock.now();
+    const ready = waiters.filter(({ notBefore }) => notBefore <= now);
+    return ready.reduce<Waiter | undefined>(
+      (first, waiter) => (!first || lag(standing(waiter.job)) > lag(standing(first.job)) ? waiter : first),
+      undefined,
+    );
+  }
+
+  function takeLeave(job: string): boolean {
+    const held = leave.get(job);
+    if (!held) return false;
+    if (held.staleAt <= clock.now()) return giveBack(job);
+    if (held.calls === 1) leave.delete(job);
+    else leave.set(job, { ...held, calls: held.calls - 1 });
+    return true;
+  }
+
+  function giveBack(job: string): false {
+    const unused = leave.get(job)?.calls ?? 0;
+    leave.delete(job);
+    if (unused > 0) pending.push({ type: 'release', owner, unused });
+    return false;
+  }
+
+  /** True with leave for the waiter's call; otherwise it waits on, or is told that waiting is not worth it. */
+  function askFor(waiter: Waiter): boolean {
+    const { job } = waiter;
+    try {
+      const decision = tell({ type: 'ask', owner, job, want: LARGEST_BLOCK, ...standing(job) });
+      if ('go' in decision) {
+        parallel = decision.parallel;
+        leave.set(job, { calls: decision.go, staleAt: clock.now() + LEAVE_TTL_MS });
+        return takeLeave(job);
+      }
+      const now = clock.now();
+      if (!('wait' in decision) || decision.wait.until - now > patienceMs) throw denial(job, decision);
+      waiter.notBefore = Math.max(decision.wait.until, now + 1);
+    } catch (reason) {
+      waiters.splice(waiters.indexOf(waiter), 1);
+      waiter.reject(reason);
+    }
+    return false;
+  }
+
+  function flush(): void {
+    tell();
+  }
+
+  /** Tells the machine what is pending and then `last`, in one transaction. */
+  function tell(last?: Event): Decision {
+    const events = last ? [...pending, last] : pending;
+    const decision = parts.transact((kept) => {
+      const now = clock.now();
+      let state = readState(kept);
+      let result: Decision = { noted: true };
+      for (const event of events) [state, result] = govern(state, event, now);
+      return { state, result };
+    });
+    pending = [];
+    return decision;
+  }
+
+  function napUntil(time: number): void {
+    if (underWay >= Math.max(1, parallel) || closed) return;
+    const controller = new AbortController();
+    nap = controller;
+    clock.sleep(Math.max(0, time - clock.now()), controller.signal).then(serve, () => undefined);
+  }
+
+  /** A process that has nothing to do leaves nothing untold and keeps no leave from the others. */
+  function tidyWhenIdle(): void {
+    if (idle || closed) return;
+    const controller = new AbortController();
+    idle = controller;
+    const over = () => {
+      idle = undefined;
+    };
+    clock.sleep(IDLE_MS, controller.signal).then(() => {
+      over();
+      if (waiters.length > 0) return;
+      leave.forEach((_, name) => void giveBack(name));
+      if (pending.length > 0) flush();
+    }, over);
+  }
+}
+
+function denial(job: string, decision: Decision): Error {
+  if ('wait' in decision) return new Snooze(decision.wait.until, decision.wait.reason);
+  return 'refused' in decision && decision.refused === 'forbidden'
+    ? new Failure(
+        'key',
+        `${job}: the key lacks the scope for this endpoint, or may not be used from this address`,
+      )
+    : new Failure('key', 'the API refused the key; set a valid one, or start again to try it once more');
+}

@@ -1,0 +1,73 @@
+/** After an answer 429 all calls wait; then one real call tells whether they may go on, and what was met. */
+
+export type Cause = 'rate' | 'concurrency' | 'quota';
+
+export type Pause = {
+  sinceAt: number;
+  resumeAt: number;
+  /** The API itself said how long. */
+  told: boolean;
+  /** Calls that tried and were refused again. */
+  failures: number;
+  /** The call that is trying now. */
+  probe: { owner: string; job: string; sentAt: number } | null;
+  cause: Cause;
+  /** Calls under way when the first was refused. */
+  inflight: number;
+  code: string | null;
+};
+
+/** How often each error code turned out to mean what. */
+export type Verdicts = Record<string, Record<Cause, number>>;
+
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 24 * 3_600_000;
+/** A refusal that lasts this long, or this many tries, is not one of pace. */
+const LONGEST_RATE_MS = 10_000;
+const MOST_RATE_FAILURES = 3;
+/** A probe not answered by then never will be. */
+const PROBE_TTL_MS = 120_000;
+
+/** A usable Retry-After in milliseconds, or null: absent, nonsense or in the past. */
+export function usableRetryAfter(ms: number | null): number | null {
+  return ms === null || !Number.isFinite(ms) || ms <= 0
+    ? null
+    : Math.min(LONGEST_MS, Math.max(SHORTEST_MS, ms));
+}
+
+/** A little later than asked, so that those who were refused together do not come back together. */
+export function withJitter(ms: number, roll: number): number {
+  return ms + roll * Math.min(5_000, Math.max(250, 0.1 * ms));
+}
+
+/** How long to wait where the API did not say. */
+export function ownWait(failures: number): number {
+  return Math.min(LONGEST_MS, SHORTEST_MS * 2 ** failures);
+}
+
+export function lastsTooLongForRate(pause: Pause, now: number): boolean {
+  return pause.failures >= MOST_RATE_FAILURES || now - pause.sinceAt > LONGEST_RATE_MS;
+}
+
+export function probeIsOut(pause: Pause, now: number): boolean {
+  return pause.probe !== null && now - pause.probe.sentAt < PROBE_TTL_MS;
+}
+
+export function isProbe(pause: Pause, owner: string, job: string): boolean {
+  return pause.probe?.owner === owner && pause.probe.job === job;
+}
+
+const MOST_CODES = 16;
+
+export function noteVerdict(verdicts: Verdicts, code: string | null, cause: Cause): Verdicts {
+  if (code === null || (!verdicts[code] && Object.keys(verdicts).length >= MOST_CODES)) return verdicts;
+  const counts = verdicts[code] ?? { rate: 0, concurrency: 0, quota: 0 };
+  return { ...verdicts, [code]: { ...counts, [cause]: counts[cause] + 1 } };
+}
+
+/** The cause that an error code has meant every time so far, at least twice. */
+export function knownCause(verdicts: Verdicts, code: string | null): Cause | null {
+  const met = Object.entries(verdicts[code ?? ''] ?? {}).filter(([, times]) => times > 0);
+  const [only] = met;
+  return only && met.length === 1 && only[1] >= 2 ? (only[0] as Cause) : null;
+}

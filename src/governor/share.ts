@@ -1,0 +1,46 @@
+/** Who gets the calls when they are scarce: each job its due, and more to those further behind. */
+
+import type { Standing } from './events.ts';
+import { type JobState, usualPace } from './jobs.ts';
+
+/** How many times its target age a job's data has, times its weight. */
+export function lag({ age, target, weight }: Standing): number {
+  if (!Number.isFinite(target) || target <= 0) return 0;
+  return (Math.max(0, age) / target) * weight;
+}
+
+const LEAST_LAG = 0.1;
+const MOST_LAG = 100;
+/** A job that has not asked for so long is not waiting for anything. */
+const ACTIVE_MS = 24 * 3_600_000;
+/** While nobody knows when more calls come, each job's need is looked after this far ahead. */
+const UNKNOWN_HORIZON_MS = 3_600_000;
+
+/**
+ * How many of `left` calls are kept for jobs other than `asking` until more come, in `untilMore` milliseconds:
+ * what each usually needs in that time, at least one call, and at most its share.
+ */
+export function keptForOthers(
+  jobs: Record<string, JobState>,
+  asking: string,
+  left: number,
+  untilMore: number | null,
+  now: number,
+): number {
+  const active = Object.entries(jobs).filter(
+    ([name, job]) => name === asking || (!job.forbidden && now - job.standing.askedAt < ACTIVE_MS),
+  );
+  const worths = active.map(([name, job]) => [name, job, worth(job, now)] as const);
+  const total = worths.reduce((sum, [, , worth]) => sum + worth, 0);
+  return worths
+    .filter(([name]) => name !== asking)
+    .reduce((sum, [, job, worth]) => {
+      const need = Math.max(1, usualPace(job, now) * (untilMore ?? UNKNOWN_HORIZON_MS));
+      return sum + Math.min(need, (worth / total) * left);
+    }, 0);
+}
+
+function worth(job: JobState, now: number): number {
+  const { age, askedAt, ...rest } = job.standing;
+  return Math.min(MOST_LAG, Math.max(LEAST_LAG, lag({ ...rest, age: age + now - askedAt })));
+}

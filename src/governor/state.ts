@@ -1,0 +1,88 @@
+/**
+ * What the governor knows, as plain JSON: it outlives every process and is shared by all of them.
+ * Every epoch time (milliseconds) has a name that ends in `At`, and nothing else has.
+ */
+
+import { type Concurrency, initialConcurrency } from './concurrency.ts';
+import type { JobState } from './jobs.ts';
+import type { Leases } from './leases.ts';
+import type { Pause, Verdicts } from './pause.ts';
+import { initialQuota, type Quota } from './quota.ts';
+import { initialRate, type Rate } from './rate.ts';
+
+export type State = {
+  version: 1;
+  /** Time of the latest event. */
+  seenAt: number;
+  /** Usual time from a call to its answer, once there was one. */
+  latencyMs: number | null;
+  /** What each process may still do and has not answered for. */
+  leases: Leases;
+  /** All calls wait: the account met a limit. */
+  pause: Pause | null;
+  /** The API refuses the key; one call may try it again at `probeAt`. */
+  keyRefused: { sinceAt: number; probeAt: number } | null;
+  jobs: Record<string, JobState>;
+  rate: Rate;
+  concurrency: Concurrency;
+  quota: Quota;
+  /** What the API's error codes turned out to mean. */
+  verdicts: Verdicts;
+};
+
+export function initialState(): State {
+  return {
+    version: 1,
+    seenAt: 0,
+    latencyMs: null,
+    leases: {},
+    pause: null,
+    keyRefused: null,
+    jobs: {},
+    rate: initialRate(),
+    concurrency: initialConcurrency(),
+    quota: initialQuota(),
+    verdicts: {},
+  };
+}
+
+/** The state as it was kept; one that is absent, damaged or of another version is begun anew. */
+export function readState(kept: unknown): State {
+  const initial = initialState();
+  return sameShape(initial, kept) ? (kept as State) : initial;
+}
+
+/**
+ * The state seen at `now`. Where the clock went back, all times go back with it: a wait then lasts no longer
+ * than it was meant to, and none is cut short.
+ */
+export function onTime(state: State, now: number): State {
+  const back = state.seenAt - now;
+  return { ...(back > CLOCK_TOLERANCE_MS ? shiftTimes(state, -back) : state), seenAt: now };
+}
+
+/** Processes on one machine read one clock, yet not always in the order of their transactions. */
+const CLOCK_TOLERANCE_MS = 100;
+
+function shiftTimes<T>(value: T, by: number): T {
+  if (Array.isArray(value)) return value.map((item) => shiftTimes(item, by)) as T;
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) =>
+      name.endsWith('At') && typeof inner === 'number' ? [name, inner + by] : [name, shiftTimes(inner, by)],
+    ),
+  ) as T;
+}
+
+/** Whether all that `model` always has is there with its type; what may be null or keyed by name is not entered. */
+function sameShape(model: unknown, kept: unknown): boolean {
+  if (model === null) return kept !== undefined;
+  if (typeof model !== 'object')
+    return typeof kept === typeof model && (typeof model !== 'number' || kept !== null);
+  if (typeof kept !== 'object' || kept === null) return false;
+  return Object.entries(model).every(([name, inner]) =>
+    name === 'version'
+      ? (kept as State).version === inner
+      : sameShape(inner, (kept as Record<string, unknown>)[name]),
+  );
+}

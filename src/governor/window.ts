@@ -1,0 +1,114 @@
+/** When a quota begins anew, learnt from the moments between which it did. */
+
+export type Window = {
+  /** The latest reset happened after `afterAt` and not after `beforeAt`. */
+  last: Bracket | null;
+  /** The reset from which the period is measured, and how many periods lie between it and the latest. */
+  first: Bracket | null;
+  periods: number;
+  /** Bounds of the period in milliseconds, as far as resets were seen one after another. */
+  least: number;
+  most: number | null;
+  /** Since then the quota was watched and did not begin anew. */
+  quietSinceAt: number;
+};
+
+export type Bracket = { afterAt: number; beforeAt: number };
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Periods that people choose. */
+const usual = [
+  ...[1, 5, 10, 15, 20, 30].map((n) => n * SECOND),
+  ...[1, 2, 5, 10, 15, 20, 30].map((n) => n * MINUTE),
+  ...[1, 2, 3, 4, 6, 8, 12].map((n) => n * HOUR),
+  ...[1, 7, 30].map((n) => n * DAY),
+];
+
+export function initialWindow(now: number): Window {
+  return { last: null, first: null, periods: 0, least: 0, most: null, quietSinceAt: now };
+}
+
+/** The quota began anew somewhere in `bracket`. */
+export function reset(window: Window, bracket: Bracket): Window {
+  const quiet = Math.max(0, bracket.afterAt - window.quietSinceAt);
+  const start = { ...window, last: bracket, quietSinceAt: bracket.beforeAt };
+  if (!window.last || !window.first) return { ...start, first: bracket, periods: 0, least: quiet };
+  const passed = periodsBetween(window, bracket);
+  if (passed === null) return { ...start, first: bracket, periods: 0, least: Math.max(quiet, window.least) };
+  const periods = window.periods + passed;
+  const least = Math.max(
+    window.least,
+    quiet,
+    (bracket.afterAt - window.last.beforeAt) / passed,
+    (bracket.afterAt - window.first.beforeAt) / periods,
+  );
+  const most = Math.min(
+    window.most ?? Number.POSITIVE_INFINITY,
+    (bracket.beforeAt - window.last.afterAt) / passed,
+    (bracket.beforeAt - window.first.afterAt) / periods,
+  );
+  if (least <= most) return { ...start, last: narrowed(window, bracket, passed), periods, least, most };
+  // It does not fit: the period changed, or the clock jumped. The two latest resets alone count now.
+  return {
+    ...start,
+    first: window.last,
+    periods: 1,
+    least: Math.max(0, bracket.afterAt - window.last.beforeAt),
+    most: bracket.beforeAt - window.last.afterAt,
+  };
+}
+
+/** How many periods lie between the latest reset and this one; null where that cannot be told. */
+function periodsBetween(window: Window, bracket: Bracket): number | null {
+  const { last, least, most } = window;
+  if (!last) return null;
+  const unseen = bracket.beforeAt - bracket.afterAt;
+  // Watched closely enough that no reset went unseen.
+  if (unseen <= Math.max(least, bracket.afterAt - last.beforeAt)) return 1;
+  if (most === null) return null;
+  const fewest = Math.ceil((bracket.afterAt - last.beforeAt) / most);
+  const greatest = Math.floor((bracket.beforeAt - last.afterAt) / Math.max(1, least));
+  return fewest === greatest && fewest >= 1 ? fewest : null;
+}
+
+/** A bracket as narrow as the latest reset and the known period make it. */
+function narrowed(window: Window, bracket: Bracket, passed: number): Bracket {
+  const period = periodOf(window);
+  if (!window.last || !period.sure) return bracket;
+  const afterAt = Math.max(bracket.afterAt, window.last.afterAt + passed * period.least);
+  const beforeAt = Math.min(bracket.beforeAt, window.last.beforeAt + passed * period.most);
+  return afterAt <= beforeAt ? { afterAt, beforeAt } : bracket;
+}
+
+export type Period = { least: number; most: number; sure: boolean };
+
+/**
+ * The period, as well as it is known: a usual one where the evidence allows just one, and the shortest usual
+ * one that it allows where only one reset was seen.
+ */
+export function periodOf({ least, most }: Window): Period {
+  if (most === null) {
+    const guess = usual.find((period) => period >= 0.98 * least) ?? least;
+    return { least: guess, most: guess, sure: false };
+  }
+  const fitting = usual.filter((period) => period >= least * 0.995 && period <= most * 1.005);
+  const [only] = fitting;
+  if (only !== undefined && fitting.length === 1)
+    return { least: only, most: only, sure: most - least < 0.5 * only };
+  return { least, most, sure: most - least < 0.05 * most };
+}
+
+/** Between which moments the next reset after `since` is expected; null before any was seen. */
+export function nextReset(window: Window, since: number): Bracket | null {
+  if (!window.last) return null;
+  const { least, most } = periodOf({ ...window, least: Math.max(window.least, since - window.quietSinceAt) });
+  const passed = Math.max(1, Math.ceil((since - window.last.beforeAt) / Math.max(1, most)));
+  return {
+    afterAt: Math.max(window.last.afterAt + passed * least, since),
+    beforeAt: window.last.beforeAt + passed * most,
+  };
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { Failure, Snooze } from '../../src/errors.ts';
+import { type Answer, createGate, type Gate } from '../../src/governor/gate.ts';
+import type { State } from '../../src/governor/state.ts';
+import { virtualClock } from './virtual-clock.ts';
+
+const fine: Answer = {
+  status: 200,
+  limit: null,
+  remaining: null,
+  retryAfterMs: null,
+  errorCode: null,
+  latencyMs: 1,
+};
+const never = new AbortController().signal;
+
+describe('the gate', () => {
+  it('lets a first sync of 30 calls through with at most 3 s of waiting, and 1,000 with at most 10 s', async () => {
+    const { clock, gate } = setup();
+    const begin = clock.now();
+    for (let call = 0; call < 30; call += 1) await callFine(gate);
+    expect(clock.now() - begin).toBeLessThan(3_000);
+    for (let call = 30; call < 1_000; call += 1) await callFine(gate);
+    expect(clock.now() - begin).toBeLessThan(10_000);
+  });
+
+  it('snoozes a call when the wait is longer than the patience', async () => {
+    const { clock, gate } = setup();
+    await gate.pass('news', never);
+    gate.settle('news', { ...fine, status: 429, retryAfterMs: 60_000 });
+    const thrown = await gate.pass('news', never).catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(Snooze);
+    expect((thrown as Snooze).reason).toBe('retry_after');
+    expect((thrown as Snooze).until).toBeGreaterThanOrEqual(clock.now() + 60_000);
+  });
+
+  it('refuses every call after a 401 until the key changes', async () => {
+    const { gate } = setup();
+    await gate.pass('news', never);
+    gate.settle('news', { ...fine, status: 401 });
+    await expect(gate.pass('usage', never)).rejects.toBeInstanceOf(Failure);
+    gate.keyChanged();
+    await gate.pass('usage', never);
+  });
+
+  it('ends a wait when its signal is aborted', async () => {
+    const { gate } = setup();
+    await gate.pass('news', never);
+    const stop = new AbortController();
+    const waiting = gate.pass('news', stop.signal);
+    stop.abort(new Error('stop'));
+    await expect(waiting).rejects.toThrow('stop');
+    gate.settle('news', fine);
+    await gate.pass('news', never);
+  });
+
+  it('keeps what it learnt for the next process', async () => {
+    const { gate, shared, open } = setup();
+    for (let call = 0; call < 30; call += 1) await callFine(gate);
+    gate.close();
+    const pace = shared.state?.rate.perSecond ?? 0;
+    expect(pace).toBeGreaterThan(100);
+    expect(shared.state?.leases).toEqual({});
+    const { clock, gate: next } = open('second');
+    const begin = clock.now();
+    for (let call = 0; call < 30; call += 1) await callFine(next);
+    expect(clock.now() - begin).toBeLessThan(500);
+  });
+});
+
+async function callFine(gate: Gate): Promise<void> {
+  await gate.pass('news', never);
+  gate.settle('news', fine);
+}
+
+function setup() {
+  const shared: { state: State | undefined } = { state: undefined };
+  const clock = virtualClock();
+  const open = (owner: string) => ({
+    clock,
+    gate: createGate({
+      transact: (change) => {
+        const { state, result } = change(structuredClone(shared.state));
+        shared.state = state;
+        return result;
+      },
+      clock,
+      random: () => 0.5,
+      owner,
+      patienceMs: 3_000,
+    }),
+  });
+  return { shared, open, ...open('first') };
+}
