@@ -8,6 +8,7 @@ import { version } from './app.ts';
 import { systemClock } from './clock.ts';
 import type { Context } from './commands/context.ts';
 import { modelApiCommand } from './commands/model-api.ts';
+import { startCommand } from './commands/start.ts';
 import { syncCommand } from './commands/sync.ts';
 import { exitCodes, Failure, toError } from './errors.ts';
 
@@ -46,6 +47,7 @@ function program(context: Context): Command {
     .version(version())
     .showHelpAfterError('(add --help for what is possible)')
     .addCommand(syncCommand(context))
+    .addCommand(startCommand(context))
     .addCommand(modelApiCommand());
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;
