@@ -6,16 +6,18 @@ import ms from 'ms';
 import { Failure, toError } from '../errors.ts';
 import {
   type ApiKey,
+  type BeforeAnswer,
   describeFaults,
   type FaultScript,
   faults,
+  liveEdit,
   type ModelApi,
   type ModelOptions,
   parseFaults,
-  type QuotaOptions,
   type RateOptions,
   sampleKey,
   scopes,
+  seededRandom,
   startModelApi,
   when,
 } from '../model-api/index.ts';
@@ -25,12 +27,16 @@ type Options = {
   port: number;
   rows: number;
   seed: number;
-  quota?: QuotaOptions;
+  quota?: Pace;
   rate?: RateOptions;
   concurrency?: number;
   latency: number;
+  changes?: Pace;
   faults?: FaultScript[];
 };
+
+/** So many in a period. */
+type Pace = { count: number; periodMs: number };
 
 type Surroundings = Pick<Context, 'environment' | 'stdout' | 'stderr' | 'signal'>;
 
@@ -60,23 +66,30 @@ export function modelApiCommand(surroundings?: Surroundings): Command {
     )
     .option('--rows <number>', 'rows of every list', whole('--rows', 0, MOST_ROWS), DEFAULT_ROWS)
     .option('--seed <number>', 'the same seed serves the same data', whole('--seed', 0, 2 ** 32 - 1), 1)
-    .option('--quota <calls/period>', 'such as 100/1m', parseQuota)
+    .option('--quota <calls/period>', 'such as 100/1m', readPace('--quota'))
     .option('--rate <calls[/period][+burst]>', 'such as 5, 5/1s or 300/1m+10', parseRate)
     .option('--concurrency <number>', 'calls at the same time', whole('--concurrency', 1, 10_000))
     .option('--latency <duration>', 'before every answer, such as 50ms', parseLatency, 0)
+    .option('--changes <edits/period>', 'edits of every list, such as 10/1m', readPace('--changes'))
     .option('--faults <list>', 'scripted faults: see below', readFaults)
     .addHelpText('after', help)
     .action((options: Options) => serve(options, surroundings ?? ownSurroundings()));
 }
 
 async function serve(options: Options, { environment, stdout, stderr, signal }: Surroundings): Promise<void> {
-  const { latency, ...rest } = options;
+  const { port, rows, seed, rate, concurrency, quota } = options;
   const givenKey = environment['MARKET_API_KEY'];
   const key: ApiKey = givenKey ? { id: 'yours', key: givenKey, scopes } : sampleKey;
   const model = await start({
-    ...rest,
+    port,
+    rows,
+    seed,
     keys: [key],
-    latencyMs: latency,
+    latencyMs: options.latency,
+    ...(rate && { rate }),
+    ...(concurrency && { concurrency }),
+    ...(quota && { quota: { limit: quota.count, periodMs: quota.periodMs } }),
+    ...(options.changes && { beforeAnswer: changing(options.changes, seed) }),
     // The newest rows are new, and signals age as they would.
     epoch: Date.now(),
     faults: [when({ endpoint: 'aiSignals' }, faults.ageing()), ...(options.faults ?? [])],
@@ -98,6 +111,18 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
   }
 }
 
+/** Edits every list so many times in a period; those that are due are made when somebody looks. */
+function changing({ count, periodMs }: Pace, seed: number): BeforeAnswer {
+  const started = Date.now();
+  const random = seededRandom(seed);
+  let made = 0;
+  return ({ at }, { data }) => {
+    const due = Math.floor(((at - started) * count) / periodMs);
+    if (due > made) data.aiSignals.generatedAt = new Date(at).toISOString();
+    for (; made < due; made++) for (const dataset of Object.values(data)) liveEdit(dataset, random, at);
+  };
+}
+
 async function start(options: ModelOptions): Promise<ModelApi> {
   try {
     return await startModelApi(options);
@@ -108,11 +133,13 @@ async function start(options: ModelOptions): Promise<ModelApi> {
   }
 }
 
-function parseQuota(text: string): QuotaOptions {
-  const [, calls, period] = /^(\d{1,9})\/(.+)$/.exec(text) ?? [];
-  const periodMs = duration(period);
-  if (calls === undefined || !periodMs) throw wrong('--quota', text, 'calls/period, such as 100/1m');
-  return { limit: Number(calls), periodMs };
+function readPace(option: string): (text: string) => Pace {
+  return (text) => {
+    const [, count, period] = /^(\d{1,9})\/(.+)$/.exec(text) ?? [];
+    const periodMs = duration(period);
+    if (count === undefined || !periodMs) throw wrong(option, text, 'a number per period, such as 100/1m');
+    return { count: Number(count), periodMs };
+  };
 }
 
 function parseRate(text: string): RateOptions {

@@ -77,12 +77,12 @@ export function rowsIn(body: unknown): readonly unknown[] {
 
 const NO_BYTES: readonly number[] = [204, 304];
 
-/** Sends the answer; `leave` is called when the call is no longer in flight, and only if it ends well. */
+/** Sends the answer; `beforeLastBytes` is called just then, and only if the answer ends well. */
 export async function send(
   answer: Answer,
   response: ServerResponse,
   wait: (ms: number) => Promise<void>,
-  leave: () => void,
+  beforeLastBytes: () => void,
 ): Promise<void> {
   if (answer.delayMs > 0) await wait(answer.delayMs);
   if (response.destroyed) return;
@@ -92,8 +92,8 @@ export async function send(
   response.writeHead(answer.status, { ...(answer.headers as Record<string, string | string[]>), ...length });
   const last = await answer.deliver(response, bytes, wait);
   if (last === null || response.destroyed) return;
-  // Before the last bytes leave: whoever has read them may call again at once.
-  leave();
+  // Whoever has read them may call again at once: by then the call must have ended here.
+  beforeLastBytes();
   response.end(last);
 }
 

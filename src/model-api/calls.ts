@@ -27,7 +27,7 @@ export type Call = {
   status: number | null;
   /** Ids of the rows in the answer, in their order. */
   rowIds: readonly string[];
-  /** The whole answer has been handed to the connection. */
+  /** The whole answer was handed to a living connection. */
   sent: boolean;
 };
 

@@ -41,13 +41,14 @@ export function createHandler(model: ModelApi, log: CallLog, options: ModelOptio
     const { call, request } = visit;
     const admission = check(visit);
     const leave = admission.refused ? () => {} : admission.pass.leave;
-    response.once('close', leave).once('finish', () => {
-      call.sent = true;
-    });
+    response.once('close', leave);
     if (!admission.refused) await model.beforeAnswer?.(call, model);
     const answer = planAnswer(call, request, admission);
     settle(call, admission, answer);
-    await send(answer, response, wait, leave);
+    await send(answer, response, wait, () => {
+      call.sent = true;
+      leave();
+    });
   }
 
   function receive(incoming: IncomingMessage): Visit {
@@ -96,7 +97,7 @@ export function createHandler(model: ModelApi, log: CallLog, options: ModelOptio
     const dataset = call.endpoint && call.endpoint !== 'usage' ? model.data[call.endpoint] : undefined;
     call.status = status;
     call.rowIds =
-      status === 200 && dataset ? rowsIn(body).map((row) => String(dataset.idOf(Object(row)))) : [];
+      status === 200 && dataset ? rowsIn(body).map((row) => String(Object(row)[dataset.idField])) : [];
     log.count(call);
   }
 }

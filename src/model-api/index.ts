@@ -6,6 +6,7 @@
 export type { Answer, AnswerContext, ApiRequest, Deliver } from './answer.ts';
 export type { Call } from './calls.ts';
 export { type Dataset, type DatasetName, type Datasets, datasetNames, type Row } from './datasets/index.ts';
+export { liveEdit } from './edits.ts';
 export { type EndpointName, endpointNames, endpoints, type ListBody } from './endpoints.ts';
 export * as faults from './faults/index.ts';
 export { describeFaults, parseFaults } from './faults/parse.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { datasetNames, seededRandom, shuffled } from '../../src/model-api/index.ts';
+import { datasetNames, liveEdit, seededRandom, shuffled } from '../../src/model-api/index.ts';
 import { get, idsIn, openModel } from './support.ts';
 
 const news = '/api/v1/news?limit=100';
@@ -20,7 +20,7 @@ describe('sample data', () => {
     const model = await openModel({ rows: 3_000 });
     for (const name of datasetNames) {
       const dataset = model.data[name];
-      const ids = [...dataset.rows, ...dataset.make(500)].map(dataset.idOf);
+      const ids = [...dataset.rows, ...dataset.make(500)].map((row) => row[dataset.idField]);
       expect(new Set(ids).size).toBe(3_500);
     }
   });
@@ -92,5 +92,30 @@ describe('data edited between requests', () => {
     const second = idsIn((await get(model, '/api/v1/news?offset=50')).body);
     expect(model.data.news.rows.map((row) => row['id']).slice(0, 49)).toEqual(first.slice(1));
     expect(second[0]).toBe(model.data.news.rows[50]?.['id']);
+  });
+});
+
+describe('a living dataset', () => {
+  it('sees rows come, change and go while its size stays about the same', async () => {
+    const model = await openModel({ rows: 100 });
+    const random = seededRandom(5);
+    for (const name of datasetNames) {
+      const dataset = model.data[name];
+      const before = new Map(dataset.rows.map((row) => [row[dataset.idField], row]));
+      for (let edit = 0; edit < 60; edit++) liveEdit(dataset, random, Date.UTC(2026, 0, 1));
+      const after = new Map(dataset.rows.map((row) => [row[dataset.idField], row]));
+      const kept = [...after].filter(([id]) => before.has(id));
+      expect(after.size).toBe(dataset.rows.length);
+      expect(Math.abs(after.size - 100)).toBeLessThan(15);
+      expect(after.size - kept.length).toBeGreaterThan(15);
+      expect(kept.filter(([id, row]) => row !== before.get(id)).length).toBeGreaterThan(5);
+    }
+  });
+
+  it('is as a seed has it when it begins with nothing', async () => {
+    const model = await openModel({ rows: 0 });
+    const random = seededRandom(5);
+    for (let edit = 0; edit < 100; edit++) liveEdit(model.data.news, random);
+    expect(model.data.news.rows.length).toBeGreaterThan(0);
   });
 });

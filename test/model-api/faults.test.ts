@@ -1,4 +1,5 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { Agent, get, request } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type Fault, faults, type ModelApi, sampleKey, when } from '../../src/model-api/index.ts';
@@ -12,15 +13,15 @@ type Outcome = {
   error?: string;
 };
 
-/** What arrives on the wire within 300 ms, good or bad. */
-function fetchRaw(model: ModelApi, path: string): Promise<Outcome> {
+/** What arrives on the wire, good or bad. */
+function fetchRaw(model: ModelApi, path: string, patienceMs = 10_000): Promise<Outcome> {
   return new Promise((resolve) => {
     const outcome: Outcome = { headers: {}, bytes: Buffer.alloc(0) };
     const end = (error?: string) => resolve(error === undefined ? outcome : { ...outcome, error });
     const call = request(model.url + path, {
       headers: { authorization: `Bearer ${sampleKey.key}` },
       agent: false,
-      signal: AbortSignal.timeout(300),
+      signal: AbortSignal.timeout(patienceMs),
     });
     call.on('error', (error: NodeJS.ErrnoException) =>
       end(error.name === 'AbortError' ? 'timeout' : error.code),
@@ -39,14 +40,13 @@ function fetchRaw(model: ModelApi, path: string): Promise<Outcome> {
   });
 }
 
-async function spoiled(
-  fault: Fault,
-  path = '/api/v1/ai-signals?limit=20&offset=20',
-): Promise<Outcome & { text: string; json: () => Record<string, unknown> }> {
+const signals = '/api/v1/ai-signals?limit=20&offset=20';
+
+async function spoiled(fault: Fault, path = signals) {
   const model = await openModel({ faults: [() => fault] });
   const outcome = await fetchRaw(model, path);
   const text = outcome.bytes.toString();
-  return { ...outcome, text, json: () => JSON.parse(text) };
+  return { ...outcome, text, json: (): Record<string, unknown> => JSON.parse(text) };
 }
 
 const errorBody = { error: expect.any(String), message: expect.any(String) };
@@ -137,7 +137,8 @@ describe('a connection', () => {
     ['drips', faults.drip({ bytes: 100, everyMs: 5 }), { status: 200, error: 'timeout' }],
     ['is slow', faults.slow(1_000), { error: 'timeout' }],
   ])('%s', async (_, fault, expected) => {
-    const { status, error } = await spoiled(fault);
+    const model = await openModel({ faults: [() => fault] });
+    const { status, error } = await fetchRaw(model, signals, expected.error === 'timeout' ? 400 : undefined);
     expect({ status, error }).toEqual({ status: undefined, error: undefined, ...expected });
   });
 
@@ -154,9 +155,19 @@ describe('a connection', () => {
     expect(error).toMatch(/^HPE_/);
   });
 
-  it('closes after a whole answer', async () => {
-    const model = await openModel({ faults: [() => faults.closeAfterwards()] });
-    for (let call = 0; call < 3; call++) expect((await fetchRaw(model, '/api/v1/usage')).status).toBe(200);
+  it('closes after a whole answer, which keeps alive otherwise', async () => {
+    const model = await openModel({ faults: [when({ nth: [3, 4] }, faults.closeAfterwards())] });
+    const agent = new Agent({ keepAlive: true });
+    const sockets = new Set<unknown>();
+    for (let call = 0; call < 5; call++) {
+      const outgoing = get({ agent, port: model.port, path: '/' });
+      const [response] = await once(outgoing, 'response');
+      sockets.add(outgoing.socket);
+      await once(response.resume(), 'close');
+      if (call > 1) await expect.poll(() => outgoing.socket?.destroyed).toBe(call < 4);
+    }
+    agent.destroy();
+    expect(sockets.size).toBe(3);
   });
 
   it('is not remembered as an answer that was sent', async () => {

@@ -36,7 +36,8 @@ const makeSignal: RowMaker = (serial, at, random) => {
 
 export const aiSignals: DatasetKind = {
   make: makeSignal,
-  idOf: (row) => row['id'],
+  idField: 'id',
+  moving: ['confidence', 'status', 'validator', 'screenerScore'],
   spacingMs: 4 * 60_000,
   dated: true,
 };

@@ -9,10 +9,15 @@ export type Dataset = {
   rows: Row[];
   /** Part of the answer unless undefined; null is sent as null. Does not follow edits of the rows. */
   generatedAt: string | null | undefined;
-  /** New rows of the same kind, with ids that were never used before, newer than all earlier ones, newest first. */
-  make(count: number): Row[];
-  /** What a person would call the row's id, whatever its name. */
-  readonly idOf: (row: Row) => unknown;
+  /**
+   * New rows of the same kind, newest first, with ids that were never used before: made at `at` (epoch
+   * milliseconds), or a little later than all earlier ones.
+   */
+  make(count: number, at?: number): Row[];
+  /** The member that tells rows apart, whatever its name. */
+  readonly idField: string;
+  /** Members that change in the life of a row. */
+  readonly moving: readonly string[];
 };
 
 /** Says how a row reads. `serial` differs from row to row, `at` is its moment in epoch milliseconds. */
@@ -20,7 +25,8 @@ export type RowMaker = (serial: number, at: number, random: Random) => Row;
 
 export type DatasetKind = {
   readonly make: RowMaker;
-  readonly idOf: (row: Row) => unknown;
+  readonly idField: string;
+  readonly moving: readonly string[];
   /** From one row's moment to the next older one's, on average. */
   readonly spacingMs: number;
   /** Set where the answer carries `generatedAt` from the start. */
@@ -30,20 +36,24 @@ export type DatasetKind = {
 /** `count` rows, newest first, the newest just before `epoch`. The first rows do not depend on `count`. */
 export function createDataset(kind: DatasetKind, count: number, seed: number, epoch: number): Dataset {
   let serial = 0;
-  const makeRow = (at: number) => {
+  const makeRow = (latest: number, spreadMs: number) => {
     serial += 1;
     const random = seededRandom(seed, kind.spacingMs, serial);
-    return kind.make(scramble(scramble(seed) ^ serial), at - Math.floor(random() * kind.spacingMs), random);
+    return kind.make(scramble(scramble(seed) ^ serial), latest - Math.floor(random() * spreadMs), random);
   };
   let newest = epoch;
   return {
-    rows: Array.from({ length: count }, (_, place) => makeRow(epoch - place * kind.spacingMs)),
+    rows: Array.from({ length: count }, (_, place) =>
+      makeRow(epoch - place * kind.spacingMs, kind.spacingMs),
+    ),
     generatedAt: kind.dated ? new Date(epoch).toISOString() : undefined,
-    make(more) {
-      newest += more * kind.spacingMs;
-      return Array.from({ length: more }, (_, place) => makeRow(newest - place * kind.spacingMs));
+    make(more, at) {
+      newest = at ?? newest + more * kind.spacingMs;
+      const spreadMs = at === undefined ? kind.spacingMs : 0;
+      return Array.from({ length: more }, (_, place) => makeRow(newest - place * kind.spacingMs, spreadMs));
     },
-    idOf: kind.idOf,
+    idField: kind.idField,
+    moving: kind.moving,
   };
 }
 

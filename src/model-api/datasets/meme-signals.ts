@@ -48,7 +48,8 @@ const makeAlert: RowMaker = (serial, at, random) => {
 
 export const memeSignals: DatasetKind = {
   make: makeAlert,
-  idOf: (row) => row['alertId'],
+  idField: 'alertId',
+  moving: ['priceUsd', 'marketCapUsd', 'change', 'holders', 'risk'],
   spacingMs: 90_000,
   dated: false,
 };

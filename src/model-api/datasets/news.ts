@@ -43,7 +43,8 @@ const makeItem: RowMaker = (serial, at, random) => {
 
 export const news: DatasetKind = {
   make: makeItem,
-  idOf: (row) => row['id'] ?? row['url'],
+  idField: 'id',
+  moving: ['summary', 'updatedAt', 'sentiment', 'impact', 'breaking'],
   spacingMs: 11 * 60_000,
   dated: false,
 };
@@ -51,6 +52,7 @@ export const news: DatasetKind = {
 /** News whose rows have no id of any name: two rows differ by url, headline and time alone. */
 export const newsWithoutIds: DatasetKind = {
   ...news,
+  idField: 'url',
   make: (...about) => {
     const { id: _, ...item } = makeItem(...about);
     return item;

@@ -40,7 +40,8 @@ const makeWallet: RowMaker = (serial, at, random) => {
 
 export const smartWallets: DatasetKind = {
   make: makeWallet,
-  idOf: (row) => row['address'],
+  idField: 'address',
+  moving: ['lane', 'score', 'pnl', 'topTokens', 'lastActiveAt'],
   spacingMs: 7 * 60_000,
   dated: false,
 };

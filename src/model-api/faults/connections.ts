@@ -72,7 +72,9 @@ export function closeAfterwards(): Fault {
   return (answer) => ({
     ...answer,
     deliver(response, bytes) {
-      response.once('finish', () => response.socket?.destroySoon());
+      // Taken now: an answer that is finished has let go of its socket.
+      const { socket } = response;
+      response.once('finish', () => socket?.destroySoon());
       return bytes;
     },
   });

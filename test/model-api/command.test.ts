@@ -1,0 +1,181 @@
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { modelApiCommand } from '../../src/commands/model-api.ts';
+import { Failure } from '../../src/errors.ts';
+import { namedFaults } from '../../src/model-api/faults/named.ts';
+import { type endpointNames, parseFaults, sampleKey, seededRandom } from '../../src/model-api/index.ts';
+import { get, openModel } from './support.ts';
+
+/** Runs the command until the test ends; `url` is where it serves. */
+async function run(args: readonly string[], environment: Record<string, string> = {}) {
+  const written = { stdout: '', stderr: '' };
+  const stop = new AbortController();
+  const output = (name: keyof typeof written) => ({
+    write(text: string) {
+      written[name] += text;
+    },
+  });
+  const command = modelApiCommand({
+    environment,
+    stdout: output('stdout'),
+    stderr: output('stderr'),
+    signal: stop.signal,
+  });
+  const ended = command
+    .exitOverride()
+    .configureOutput({ writeErr: () => {}, writeOut: () => {} })
+    .parseAsync(['--port', '0', ...args], { from: 'user' });
+  onTestFinished(async () => {
+    stop.abort();
+    await ended.catch(() => {});
+  });
+  await Promise.race([ended, expect.poll(() => written.stderr, { timeout: 5_000 }).toContain('Ctrl-C')]);
+  const url = /^export MARKET_API_URL=(.+)$/m.exec(written.stdout)?.[1] ?? '';
+  return { url, ...written, stop, ended };
+}
+
+describe('market-mirror model-api', () => {
+  it('serves sample data, says so, and prints what a user has to set', async () => {
+    const { url, stdout, stderr } = await run(['--rows', '7']);
+    expect(stderr).toContain('all data is sample data');
+    expect(stdout).toBe(`export MARKET_API_URL=${url}\nexport MARKET_API_KEY=${sampleKey.key}\n`);
+    expect((await get({ url }, '/api/v1/news')).body.pagination.total).toBe(7);
+  });
+
+  it('accepts the key of the environment, and never prints it', async () => {
+    const { url, stdout, stderr } = await run([], { MARKET_API_KEY: 'my-own-key' });
+    expect(stdout + stderr).not.toContain('my-own-key');
+    expect((await get({ url }, '/api/v1/usage', 'Bearer my-own-key')).status).toBe(200);
+    expect((await get({ url }, '/api/v1/usage')).status).toBe(401);
+  });
+
+  it('keeps the limits that are ordered, and spoils what is ordered', async () => {
+    const quota = await run(['--quota', '2/1h', '--faults', 'usage=html']);
+    const statuses = [];
+    for (const name of ['usage', 'news', 'news']) {
+      const response = await fetch(`${quota.url}/api/v1/${name}`, {
+        headers: { authorization: `Bearer ${sampleKey.key}` },
+      });
+      statuses.push(`${response.status} ${response.headers.get('content-type')}`);
+      await response.text();
+    }
+    expect(statuses).toEqual([
+      '200 text/html; charset=utf-8',
+      '200 application/json',
+      '429 application/json',
+    ]);
+    const rate = await run(['--rate', '60/1h+1', '--concurrency', '3', '--latency', '5ms']);
+    expect((await get(rate, '/api/v1/usage')).status).toBe(200);
+    expect((await get(rate, '/api/v1/usage')).status).toBe(429);
+  });
+
+  it('changes its data at the pace that is ordered', async () => {
+    const { url } = await run(['--rows', '50', '--changes', '1000/1s']);
+    const newest = async () => (await get({ url }, '/api/v1/meme-signals')).body.rows[0]?.['alertId'];
+    const first = await newest();
+    await expect.poll(newest).not.toBe(first);
+  });
+
+  it('ends when it is told to', async () => {
+    const { url, stop, ended } = await run([]);
+    stop.abort();
+    await ended;
+    await expect(get({ url }, '/api/v1/usage')).rejects.toThrow();
+  });
+
+  it.each([
+    ['--port', '70000'],
+    ['--port', '1x'],
+    ['--rows', '-1'],
+    ['--rows', '1e9'],
+    ['--seed', '0.5'],
+    ['--quota', '100'],
+    ['--quota', '100/'],
+    ['--quota', '100/soon'],
+    ['--quota', '/1m'],
+    ['--rate', '0'],
+    ['--rate', '5/0s'],
+    ['--rate', '5+'],
+    ['--concurrency', '0'],
+    ['--latency', ''],
+    ['--latency', '-5ms'],
+    ['--changes', 'often'],
+    ['--faults', 'nonsense'],
+    ['--faults', 'constructor'],
+    ['--faults', 'html(x)'],
+    ['--faults', 'html@0'],
+    ['--faults', 'html:1.5'],
+    ['--faults', 'slow(long)'],
+    ['--faults', 'status(99)'],
+    ['--faults', 'nowhere=html'],
+    ['--faults', 'html@3:0.5'],
+  ])('refuses %s %j in one line', async (option, value) => {
+    const failure = await run([option, value]).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Failure);
+    expect(failure).toMatchObject({ kind: 'usage', exitCode: 64 });
+    expect(String(failure)).toMatch(new RegExp(`${option}.*`));
+    expect(String(failure)).not.toContain('\n');
+  });
+
+  it('refuses a port in use, and a key on the command line', async () => {
+    const { port } = await openModel();
+    await expect(run(['--port', String(port)])).rejects.toThrow(`--port ${port} is in use`);
+    await expect(run(['--key', 'secret'])).rejects.toMatchObject({ code: 'commander.unknownOption' });
+  });
+});
+
+describe('a list of faults', () => {
+  const request = (nth: number, endpoint: (typeof endpointNames)[number] = 'news') => ({
+    endpoint,
+    nth,
+    number: nth,
+    offset: 0,
+    limit: 50,
+    at: 0,
+    method: 'GET',
+    path: '/',
+    query: new URLSearchParams(),
+  });
+  const struck = (text: string, calls: number) => {
+    const [script] = parseFaults(text);
+    const random = seededRandom(1);
+    return Array.from({ length: calls }, (_, n) => n + 1).filter((nth) => script?.(request(nth), random));
+  };
+
+  it('says when each strikes', () => {
+    expect(struck('html', 3)).toEqual([1, 2, 3]);
+    expect(struck('html@2', 5)).toEqual([2]);
+    expect(struck('html@2-4', 5)).toEqual([2, 3, 4]);
+    expect(struck('html@4-', 6)).toEqual([4, 5, 6]);
+    expect(struck('news=html', 2)).toEqual([1, 2]);
+    expect(struck('ai-signals=html', 2)).toEqual([]);
+    expect(struck('html:0', 50)).toEqual([]);
+    expect(struck('html:0.5', 1_000).length).toBeGreaterThan(400);
+    expect(struck('html:0.5', 1_000).length).toBeLessThan(600);
+  });
+
+  it('may name several, and addresses with commas in their arguments', () => {
+    expect(parseFaults('503:0.05, news=html@3,redirect(http://127.0.0.1:9/a,b)')).toHaveLength(3);
+    expect(parseFaults('')).toEqual([]);
+  });
+
+  it('knows faults that each change what is sent', async () => {
+    const model = await openModel({ rows: 60, delay: async () => {}, quotaEndpoints: [] });
+    const look = async (text: string) => {
+      model.faults = parseFaults(text);
+      const response = await fetch(`${model.url}/api/v1/ai-signals?offset=20&limit=40`, {
+        headers: { authorization: `Bearer ${sampleKey.key}` },
+        redirect: 'manual',
+        signal: AbortSignal.timeout(text === 'hang' ? 100 : 10_000),
+      });
+      const { date: _, 'x-request-id': __, ...headers } = Object.fromEntries(response.headers);
+      return { status: response.status, headers, text: await response.text() };
+    };
+    const plain = await look('');
+    for (const name of Object.keys(namedFaults)) {
+      const sent = await look(name).catch((error: unknown) => ({ error }));
+      const onlyLater = name === 'slow' || name === 'drip';
+      expect([name, isDeepStrictEqual(sent, plain)]).toEqual([name, onlyLater]);
+    }
+  });
+});
