@@ -1,0 +1,122 @@
+/** A mirror of a model API: real HTTP, a real store in a folder of its own, and time that a test moves. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Api, createApi, type Leave } from '../../src/api/client.ts';
+import type { Job } from '../../src/job.ts';
+import { keyFromValue } from '../../src/key.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { mirror, type Progress } from '../../src/mirror.ts';
+import {
+  type Dataset,
+  type DatasetName,
+  type ModelApi,
+  type ModelOptions,
+  sampleKey,
+  startModelApi,
+} from '../../src/model-api/index.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
+import { openStore, type Store, type WalkRow } from '../../src/store/index.ts';
+import { type VirtualClock, virtualClock } from './virtual-clock.ts';
+
+export type BenchOptions = ModelOptions & {
+  /** Those of `jobs/` if not given. */
+  jobs?: readonly Job[];
+};
+
+export type Bench = {
+  model: ModelApi;
+  clock: VirtualClock;
+  /** Folder of the mirror. */
+  dir: string;
+  jobs: readonly Job[];
+  /** The store as it is open now; another one after `reopen`. */
+  readonly store: Store;
+  readonly api: Api;
+  job(name: string): Job;
+  /** The model's dataset that a job mirrors. */
+  upstream(job: string): Dataset;
+  /** One pass over one dataset; `progress` is told of every page saved. */
+  mirror(job: string, progress?: (at: Progress) => void, signal?: AbortSignal): Promise<WalkRow>;
+  /** Rows of a query, read as any SQL tool would: over a read-only connection of its own. */
+  sql<Row = Record<string, unknown>>(query: string, ...values: (string | number | null)[]): Row[];
+  /** Rows of a table by key. */
+  table(name: string): Map<string, Record<string, unknown>>;
+  /** Closes the store and opens it again. A walk under way finds its store gone, as after a crash, and rejects. */
+  reopen(): void;
+  close(): Promise<void>;
+};
+
+/** Lets every call pass at once. */
+export const openLeave: Leave = { pass: async () => {}, settle: () => {}, keyChanged: () => {} };
+
+/** Starts a model, on the bench's clock, and opens an empty mirror of it. Close it when done. */
+export async function openBench({ jobs: given, ...options }: BenchOptions = {}): Promise<Bench> {
+  const jobs = given ?? (await loadJobs());
+  const clock = virtualClock();
+  const model = await startModelApi({ now: clock.now, ...options });
+  const dir = mkdtempSync(join(tmpdir(), 'mirror-bench-'));
+  let store = openStore(dir, jobs, clock.now);
+  const api = createApi({
+    baseUrl: model.url,
+    key: keyFromValue(sampleKey.key),
+    leave: openLeave,
+    record: (call) => store.recordCall(call),
+    clock,
+    random: () => 0.5,
+    userAgent: 'bench',
+  });
+  const reopen = () => {
+    store.close();
+    store = openStore(dir, jobs, clock.now);
+  };
+
+  const bench: Bench = {
+    model,
+    clock,
+    dir,
+    jobs,
+    get store() {
+      return store;
+    },
+    api,
+    job: (name) =>
+      found(
+        jobs.find((job) => job.name === name),
+        name,
+      ),
+    upstream: (name) => found(model.data[datasetOf[name] as DatasetName], name),
+    mirror: (name, progress, signal = new AbortController().signal) =>
+      mirror(bench.job(name), { api, store, ...(progress ? { progress } : {}) }, signal),
+    sql<Row>(query: string, ...values: (string | number | null)[]) {
+      const connection = openReadOnly(store.file);
+      try {
+        return connection.prepare<unknown[], Row>(query).all(...values);
+      } finally {
+        connection.close();
+      }
+    },
+    table: (name) => new Map(bench.sql(`SELECT * FROM "${name}"`).map((row) => [String(row['_key']), row])),
+    reopen,
+    async close() {
+      store.close();
+      await api.close();
+      await model.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  return bench;
+}
+
+const datasetOf: Readonly<Record<string, DatasetName>> = {
+  'ai-signals': 'aiSignals',
+  news: 'news',
+  'smart-wallets': 'smartWallets',
+  'meme-signals': 'memeSignals',
+};
+
+function found<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new Error(`the bench has no ${name}`);
+  return value;
+}

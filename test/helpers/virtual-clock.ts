@@ -1,0 +1,28 @@
+import type { Clock } from '../../src/clock.ts';
+
+export type VirtualClock = Clock & {
+  advance(ms: number): void;
+  /** Every sleep so far, in milliseconds. */
+  slept: number[];
+};
+
+/** Time that stands still but for sleeps, which end at once and move it on. */
+export function virtualClock(start = Date.parse('2026-11-21T12:00:00Z')): VirtualClock {
+  let now = start;
+  const slept: number[] = [];
+  return {
+    slept,
+    now: () => now,
+    advance: (ms) => {
+      now += ms;
+    },
+    async sleep(ms, signal) {
+      signal?.throwIfAborted();
+      const until = now + Math.max(0, ms);
+      slept.push(ms);
+      await new Promise(setImmediate);
+      signal?.throwIfAborted();
+      now = Math.max(now, until);
+    },
+  };
+}
