@@ -42,7 +42,8 @@ type Surroundings = Pick<Context, 'environment' | 'stdout' | 'stderr' | 'signal'
 
 const DEFAULT_PORT = 4010;
 const DEFAULT_ROWS = 1_000;
-const MOST_ROWS = 1_000_000;
+/** Of each list; a row takes about a kilobyte. */
+const MOST_ROWS = 200_000;
 /** A model may run for weeks; only tests read its calls. */
 const KEPT_CALLS = 1_000;
 

@@ -84,9 +84,10 @@ export async function send(
   wait: (ms: number) => Promise<void>,
   beforeLastBytes: () => void,
 ): Promise<void> {
+  // Before any wait, since the rows may be edited meanwhile.
+  const bytes = bodyBytes(answer.body);
   if (answer.delayMs > 0) await wait(answer.delayMs);
   if (response.destroyed) return;
-  const bytes = bodyBytes(answer.body);
   const sized = 'content-length' in answer.headers || 'transfer-encoding' in answer.headers;
   const length = sized || NO_BYTES.includes(answer.status) ? {} : { 'content-length': bytes.length };
   response.writeHead(answer.status, { ...(answer.headers as Record<string, string | string[]>), ...length });

@@ -44,7 +44,8 @@ export function createHandler(model: ModelApi, log: CallLog, options: ModelOptio
     response.once('close', leave);
     if (!admission.refused) await model.beforeAnswer?.(call, model);
     const answer = planAnswer(call, request, admission);
-    settle(call, admission, answer);
+    charge(call, admission, answer);
+    record(call, answer);
     await send(answer, response, wait, () => {
       call.sent = true;
       leave();
@@ -86,18 +87,20 @@ export function createHandler(model: ModelApi, log: CallLog, options: ModelOptio
     return admission;
   }
 
-  /** What the call cost is known once its status is. */
-  function settle(call: Call, admission: Admission, { status, body }: Answer): void {
+  /** Whether a call costs anything shows in its status alone. */
+  function charge({ endpoint }: Call, admission: Admission, { status }: Answer): void {
     const isFree = free.includes(status);
     if (!admission.refused && isFree) admission.pass.refund(now());
-    const countsAnyway = admission.refused && admission.key && !isFree;
-    if (countsAnyway && call.endpoint && quotaEndpoints.includes(call.endpoint))
-      model.limits.quota.spend(1, now());
+    if (!admission.refused || isFree || !admission.key) return;
+    if (endpoint && quotaEndpoints.includes(endpoint)) model.limits.quota.spend(1, now());
+  }
 
-    const dataset = call.endpoint && call.endpoint !== 'usage' ? model.data[call.endpoint] : undefined;
+  function record(call: Call, { status, body }: Answer): void {
     call.status = status;
-    call.rowIds =
-      status === 200 && dataset ? rowsIn(body).map((row) => String(Object(row)[dataset.idField])) : [];
+    if (status === 200 && call.endpoint && call.endpoint !== 'usage') {
+      const { idField } = model.data[call.endpoint];
+      call.rowIds = rowsIn(body).map((row) => String(Object(row)[idField]));
+    }
     log.count(call);
   }
 }

@@ -1,6 +1,19 @@
 /**
  * The model API: an executable model of the whole specification over real HTTP, for tests, the demo and
  * rehearsals. It is written from the specification alone and shares no code with the mirror.
+ *
+ * @example
+ * const model = await startModelApi({
+ *   rows: { aiSignals: 1_000, news: 40 },
+ *   quota: { limit: 100, periodMs: 60_000, kind: 'sliding' },
+ *   faults: [when({ endpoint: 'news', nth: 2 }, faults.refuse(503, { retryAfter: '3' }))],
+ *   beforeAnswer: ({ query }, { data }) => {
+ *     if (query['offset'] === '100') data.aiSignals.rows.splice(3, 1);
+ *   },
+ * });
+ * // … GET `${model.url}/api/v1/news` with `Bearer ${sampleKey.key}` …
+ * model.callsTo('/api/v1/news').map(({ status, rowIds }) => [status, rowIds.length]);
+ * await model.close();
  */
 
 export type { Answer, AnswerContext, ApiRequest, Deliver } from './answer.ts';

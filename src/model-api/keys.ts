@@ -5,7 +5,7 @@ import { BlockList, isIPv6 } from 'node:net';
 export const scopes = ['news:read', 'smart-wallets:read', 'meme:read', 'ai-signals:read'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** A key that the model accepts. Held by the test, which may change any member between two calls. */
+/** A key that the model accepts. Those in `model.keys` may be changed between two calls. */
 export type ApiKey = {
   /** Names the key in records, where the key itself never stands. */
   readonly id: string;

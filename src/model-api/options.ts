@@ -49,7 +49,7 @@ export type ModelApi = {
   readonly port: number;
   /** Every call, newest last. */
   readonly calls: readonly Call[];
-  /** Calls to one path, such as `/api/v1/news`. */
+  /** Calls to one path below the base address, such as `/api/v1/news`. */
   callsTo(path: string): Call[];
   /** The datasets, to be edited between requests. */
   readonly data: Datasets;

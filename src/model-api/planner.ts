@@ -38,7 +38,7 @@ export function createPlanner(
   function success({ endpoint, pass }: Admitted, page: unknown): Answer {
     if (!reporting.includes(endpoint.name)) return jsonAnswer(200, page);
     return jsonAnswer(200, page, {
-      'x-ratelimit-limit': String(model.limits.quota.limit),
+      'x-ratelimit-limit': String(pass.limit),
       'x-ratelimit-remaining': String(pass.remaining),
     });
   }

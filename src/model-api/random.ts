@@ -28,7 +28,8 @@ export function integer(random: Random, min: number, max: number): number {
 
 /** A number from `min` up to `max`, rounded to `digits` decimal places. */
 export function decimal(random: Random, min: number, max: number, digits = 2): number {
-  return Number((min + random() * (max - min)).toFixed(digits));
+  const scale = 10 ** digits;
+  return Math.round((min + random() * (max - min)) * scale) / scale;
 }
 
 export function pick<T>(random: Random, choices: readonly [T, ...T[]]): T {

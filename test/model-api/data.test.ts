@@ -93,6 +93,18 @@ describe('data edited between requests', () => {
     expect(model.data.news.rows.map((row) => row['id']).slice(0, 49)).toEqual(first.slice(1));
     expect(second[0]).toBe(model.data.news.rows[50]?.['id']);
   });
+
+  it('is sent as it was when the call was answered, however late', async () => {
+    const model = await openModel({
+      rows: 1,
+      latencyMs: 5,
+      async delay() {
+        Object.assign(model.data.news.rows[0] ?? {}, { headline: 'Too late' });
+      },
+    });
+    expect(JSON.stringify((await get(model, news)).body)).not.toContain('Too late');
+    expect(JSON.stringify((await get(model, news)).body)).toContain('Too late');
+  });
 });
 
 describe('a living dataset', () => {

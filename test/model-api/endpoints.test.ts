@@ -152,6 +152,7 @@ describe('every answer', () => {
   it('stands under the base path, where there is one', async () => {
     const model = await openModel({ basePath: '/market' });
     expect((await get(model, '/api/v1/usage')).status).toBe(200);
+    expect(model.callsTo('/api/v1/usage')).toHaveLength(1);
     expect((await get({ url: model.url.replace('/market', '') }, '/api/v1/usage')).status).toBe(404);
   });
 });

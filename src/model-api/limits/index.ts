@@ -28,6 +28,8 @@ export type Limits = {
 };
 
 export type Pass = {
+  /** Calls that the pool allowed in a period when this one was let in. */
+  readonly limit: number;
   /** Calls left in the pool after this one. */
   readonly remaining: number;
   /** The answer is on its way: the call is no longer in flight. */
@@ -58,6 +60,7 @@ export function createLimits(options: LimitOptions): Limits {
       if (costsQuota && !quota.take(now)) return { by: 'quota', readyAt: quota.readyAt(now) };
       inFlight += 1;
       return {
+        limit: quota.limit,
         remaining: quota.remaining(now),
         leave: once(() => {
           inFlight -= 1;
