@@ -1,6 +1,5 @@
 /** A line per job: kept up to date on a terminal, written when something is worth saying elsewhere. */
 
-import { createLogUpdate } from 'log-update';
 import type { Clock } from '../clock.ts';
 import type { Progress } from '../mirror.ts';
 import type { WalkRow } from '../store/index.ts';
@@ -16,11 +15,16 @@ export type ProgressLines = {
 const PLAIN_EVERY_MS = 2_000;
 const REDRAW_EVERY_MS = 100;
 
-export function progressLines(output: Output, jobs: readonly string[], clock: Clock): ProgressLines {
-  return output.isTTY ? liveLines(output, jobs, clock) : plainLines(output, clock);
+export async function progressLines(
+  output: Output,
+  jobs: readonly string[],
+  clock: Clock,
+): Promise<ProgressLines> {
+  return output.isTTY ? await liveLines(output, jobs, clock) : plainLines(output, clock);
 }
 
-function liveLines(output: Output, jobs: readonly string[], clock: Clock): ProgressLines {
+async function liveLines(output: Output, jobs: readonly string[], clock: Clock): Promise<ProgressLines> {
+  const { createLogUpdate } = await import('log-update');
   const redraw = createLogUpdate(output as NodeJS.WriteStream, { showCursor: true });
   const lines = new Map(jobs.map((job) => [job, 'queued']));
   const pace = createPace(clock);

@@ -26,7 +26,7 @@ async function sync(names: string[], options: Options, context: Context): Promis
   const app = await openApp(context);
   try {
     const jobs = names.length > 0 ? [...new Set(names)].map((name) => app.job(name)) : app.jobs;
-    const lines = progressLines(
+    const lines = await progressLines(
       context.stderr,
       jobs.map((job) => job.name),
       context.clock,

@@ -1,0 +1,58 @@
+/** The command line: one command a file; every failure is one line and an exit code that scripts can read. */
+
+import { Command, CommanderError } from 'commander';
+import { version } from './app.ts';
+import type { Context } from './commands/context.ts';
+import { modelApiCommand } from './commands/model-api.ts';
+import { startCommand } from './commands/start.ts';
+import { statusCommand } from './commands/status.ts';
+import { syncCommand } from './commands/sync.ts';
+import { exitCodes, Failure, toError } from './errors.ts';
+
+/** Runs one command to its end. `argv` begins with the command's name. @returns the exit code. */
+export async function main(argv: string[], surroundings: Omit<Context, 'exit'>): Promise<number> {
+  let exitCode: number = exitCodes.done;
+  const context = {
+    ...surroundings,
+    exit: (code: number) => {
+      exitCode = code;
+    },
+  };
+  try {
+    await program(context).parseAsync(argv, { from: 'user' });
+    return exitCode;
+  } catch (thrown) {
+    return report(thrown, context);
+  }
+}
+
+function program(context: Context): Command {
+  const program = new Command('market-mirror')
+    .description(
+      'A complete, current, provably complete copy of the market data API in a local SQLite database.',
+    )
+    .version(version())
+    .addCommand(syncCommand(context))
+    .addCommand(startCommand(context))
+    .addCommand(statusCommand(context))
+    .addCommand(modelApiCommand());
+  for (const command of [program, ...program.commands])
+    command
+      .exitOverride()
+      .showHelpAfterError('(add --help for what is possible)')
+      .configureOutput({
+        writeOut: (text) => context.stdout.write(text),
+        writeErr: (text) => context.stderr.write(text),
+      });
+  return program;
+}
+
+function report(thrown: unknown, { stderr, environment }: Context): number {
+  // commander has already written its own message.
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  const failure = thrown instanceof Failure ? thrown : undefined;
+  const { message, stack } = toError(thrown);
+  stderr.write(`market-mirror: ${failure ? message : `a bug: ${message}`}\n`);
+  if (!failure && environment['LOG_LEVEL'] === 'debug') stderr.write(`${stack}\n`);
+  return failure?.exitCode ?? exitCodes.bug;
+}
