@@ -1,9 +1,11 @@
-/** SQLite's errors in the words of ours. */
+/** The disk's errors, SQLite's among them, in the words of ours. */
 
 import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
 
-const disk: Record<string, string> = {
+const sqlite: Record<string, string> = {
+  SQLITE_BUSY: 'another process keeps the database busy; try again',
+  SQLITE_LOCKED: 'another process keeps the database busy; try again',
   SQLITE_FULL: 'the disk is full: free space, then run again; nothing already mirrored is lost',
   SQLITE_READONLY: 'the database is read-only: make it and its folder writable for this user',
   SQLITE_PERM: 'the database may not be opened: make it and its folder accessible for this user',
@@ -14,18 +16,31 @@ const disk: Record<string, string> = {
   SQLITE_NOTADB: 'the file is not a database: move it away, or restore a backup (docs/operations.md)',
 };
 
-/** A SQLite error as a Failure that says what to do; any other value as it is. */
+const filesystem: Record<string, string> = {
+  EACCES: 'may not be written by this user: change its owner or mode',
+  EPERM: 'may not be written by this user: change its owner or mode',
+  EROFS: 'lies on a read-only file system: choose another folder',
+  ENOSPC: 'lies on a full disk: free space, then run again',
+  ENOENT: 'cannot be created there: check the path',
+  ENOTDIR: 'lies below a file: check the path',
+  EIO: 'cannot be written: the disk reports an error',
+};
+
+/** An error of SQLite or of the file system as a Failure that says what to do; any other value as it is. */
 export function storeFailure(thrown: unknown, file: string): unknown {
-  if (!(thrown instanceof Database.SqliteError)) return thrown;
-  if (thrown.code.startsWith('SQLITE_BUSY') || thrown.code.startsWith('SQLITE_LOCKED'))
-    return new Failure('incomplete', `${file}: another process keeps the database busy; try again`, {
-      cause: thrown,
-    });
-  const advice = Object.entries(disk).find(([code]) => thrown.code.startsWith(code))?.[1];
-  return advice ? new Failure('disk', `${file}: ${advice}`, { cause: thrown }) : thrown;
+  if (thrown instanceof Failure) return thrown;
+  const { code = '' } = (thrown ?? {}) as { code?: string };
+  const advice = thrown instanceof Database.SqliteError ? sqliteAdvice(code) : filesystem[code];
+  if (!advice) return thrown;
+  const kind = /^SQLITE_(BUSY|LOCKED)/.test(code) ? 'incomplete' : 'disk';
+  return new Failure(kind, `${file}: ${advice}`, { cause: thrown });
 }
 
-/** Runs `work`, with SQLite's errors turned into ours. */
+function sqliteAdvice(code: string): string | undefined {
+  return Object.entries(sqlite).find(([name]) => code.startsWith(name))?.[1];
+}
+
+/** Runs `work`, with the disk's errors turned into ours. */
 export function guarded<T>(file: string, work: () => T): T {
   try {
     return work();

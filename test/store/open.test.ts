@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { openConnection } from '../../src/store/connection.ts';
+import { storeFailure } from '../../src/store/failure.ts';
+import { openStore } from '../../src/store/index.ts';
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'mm-open-'));
+  onTestFinished(() => {
+    chmodSync(dir, 0o700);
+    rmSync(dir, { recursive: true, force: true });
+  });
+  return dir;
+}
+
+async function open(dir: string) {
+  return openStore(dir, await loadJobs(), () => 0);
+}
+
+test.each(['full', 'normal'] as const)(
+  'every open sets the same pragmas, also on a file that exists (%s)',
+  (durability) => {
+    const file = join(folder(), 'mirror.db');
+    for (let opened = 0; opened < 2; opened += 1) {
+      const connection = openConnection(file, durability);
+      const value = (name: string) => connection.pragma(name, { simple: true });
+      expect(value('journal_mode')).toBe('wal');
+      expect(value('synchronous')).toBe(durability === 'full' ? 2 : 1);
+      expect(value('foreign_keys')).toBe(1);
+      expect(value('trusted_schema')).toBe(0);
+      connection.close();
+    }
+  },
+);
+
+test('a folder that cannot be made is a failure of the disk, in one line', async () => {
+  const dir = folder();
+  writeFileSync(join(dir, 'file'), '');
+  const thrown = await open(join(dir, 'file', 'below')).catch((error: unknown) => error);
+  expect(thrown).toMatchObject({ kind: 'disk', message: expect.stringMatching(/^[^\n]*below[^\n]*$/) });
+});
+
+test('a database that may only be read is a failure of the disk, and stays as it is', async () => {
+  const dir = folder();
+  (await open(dir)).close();
+  chmodSync(join(dir, 'mirror.db'), 0o444);
+  chmodSync(dir, 0o555);
+  // Root may write anywhere, so the process that opens it becomes somebody else first.
+  const script = `
+    import { loadJobs } from '${fileURLToPath(new URL('../../dist/src/load-jobs.js', import.meta.url))}';
+    import { openStore } from '${fileURLToPath(new URL('../../dist/src/store/index.js', import.meta.url))}';
+    const jobs = await loadJobs();
+    if (process.getuid() === 0) process.seteuid(65534);
+    try { openStore(${JSON.stringify(dir)}, jobs, () => 0); }
+    catch (error) { process.stdout.write(error.kind + ' ' + error.message); }`;
+  if (process.getuid?.() === 0) chmodSync(dir, 0o755);
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  });
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/^disk .*mirror\.db/);
+});
+
+test.each([
+  ['SQLITE_FULL', 'disk'],
+  ['SQLITE_READONLY_DBMOVED', 'disk'],
+  ['SQLITE_IOERR_WRITE', 'disk'],
+  ['SQLITE_CORRUPT', 'disk'],
+  ['SQLITE_BUSY_SNAPSHOT', 'incomplete'],
+])('%s is told as %s', (code, kind) => {
+  const told = storeFailure(new Database.SqliteError('no', code), '/data/mirror.db');
+  expect(told).toBeInstanceOf(Failure);
+  expect(told).toMatchObject({ kind, message: expect.stringContaining('/data/mirror.db') });
+});
+
+test('what is no failure of the disk passes through', () => {
+  const bug = new TypeError('x is not a function');
+  expect(storeFailure(bug, 'file')).toBe(bug);
+  const constraint = new Database.SqliteError('no', 'SQLITE_CONSTRAINT');
+  expect(storeFailure(constraint, 'file')).toBe(constraint);
+});
+
+test('a damaged database is told, never made anew', async () => {
+  const dir = folder();
+  mkdirSync(dir, { recursive: true });
+  const garbage = Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8_192, 7)]);
+  writeFileSync(join(dir, 'mirror.db'), garbage);
+  const thrown = await open(dir).catch((error: unknown) => error);
+  expect(thrown).toMatchObject({ kind: 'disk' });
+});
