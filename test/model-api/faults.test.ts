@@ -260,7 +260,7 @@ describe('a page', () => {
     );
     const renamed = await firstRow(
       faults.extraProperty('mood', 'good'),
-      faults.editRows((all) => all.map((row) => ({ ...row, asset: 'X' }))),
+      faults.editRows((all) => all.map((row) => Object.assign(row, { asset: 'X' }))),
     );
     expect(renamed).toEqual({ ...before[0], mood: 'good', asset: 'X' });
     model.faults = [() => faults.duplicateRow()];

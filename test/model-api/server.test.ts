@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faults, startModelApi } from '../../src/model-api/index.ts';
+import { faults, startModelApi, when } from '../../src/model-api/index.ts';
 import { get, openModel, virtualClock } from './support.ts';
 
 describe('a model', () => {
@@ -12,15 +12,20 @@ describe('a model', () => {
   });
 
   it('ends open and waiting connections when it closes', async () => {
-    const model = await startModelApi({ latencyMs: 60_000 });
-    const waiting = get(model, '/api/v1/news');
-    const silent = get(model, '/api/v1/usage');
-    await expect.poll(() => model.calls.length).toBe(2);
-    model.faults.push(() => faults.hang());
+    const model = await startModelApi({
+      faults: [
+        when({ endpoint: 'news' }, faults.slow(60_000)),
+        when({ endpoint: 'usage' }, faults.hang()),
+        when({ endpoint: 'memeSignals' }, faults.hangMidBody()),
+      ],
+    });
+    const ended = Promise.allSettled(
+      ['news', 'usage', 'meme-signals'].map((name) => get(model, `/api/v1/${name}`)),
+    );
+    await expect.poll(() => model.calls.map(({ status }) => status)).toEqual([200, 200, 200]);
     const started = performance.now();
-    const ended = Promise.allSettled([waiting, silent]);
     await model.close();
-    expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
