@@ -27,18 +27,26 @@ const settings = z.object({
     .transform(checkApiUrl)
     .describe('base address; https, or http on loopback only'),
   MARKET_API_KEY: z.string().optional().describe('the Bearer key'),
-  MARKET_API_KEY_FILE: z.string().optional().describe('a file that holds the key, re-read when it changes'),
+  MARKET_API_KEY_FILE: z
+    .string()
+    .optional()
+    .describe('instead of the key, a file that holds it; re-read when it changes'),
   MIRROR_DIR: z
     .string()
-    .min(1, 'is empty')
     .default('./data')
-    .describe('folder of mirror.db and the private Redis'),
-  REDIS_URL: z.string().optional().transform(checkRedisUrl).describe('a Redis or Valkey of yours'),
+    .describe('folder of `mirror.db` and of the private Redis, created for this user alone'),
+  REDIS_URL: z
+    .string()
+    .optional()
+    .transform(checkRedisUrl)
+    .describe('a Redis or Valkey of yours; unset: the daemon runs one of its own'),
   LOG_LEVEL: z
     .enum(logLevels, { error: `is not one of ${logLevels.join(', ')}` })
     .default('info')
-    .describe('how much is logged'),
+    .describe('how much is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
 });
+
+const SCHEDULE = 'MIRROR_SCHEDULE_';
 
 /** What a reading command needs: no address, no key. */
 export type LocalConfig = Pick<Config, 'dir' | 'logLevel'>;
@@ -52,6 +60,7 @@ export function readConfig(environment: Environment, schedules: Record<string, s
   const given = withoutEmpty(environment);
   if (given['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
     throw new Failure('config', 'NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key to anyone: unset it');
+  refuseUnknown(given);
   const read = check(settings, given);
   return {
     apiUrl: read.MARKET_API_URL,
@@ -63,15 +72,32 @@ export function readConfig(environment: Environment, schedules: Record<string, s
   };
 }
 
-/** Reads only the settings that concern this machine. */
+/** Reads only the settings that concern this machine. @throws Failure `config`, as `readConfig` does. */
 export function readLocalConfig(environment: Environment): LocalConfig {
-  const read = check(settings.pick({ MIRROR_DIR: true, LOG_LEVEL: true }), withoutEmpty(environment));
+  const given = withoutEmpty(environment);
+  refuseUnknown(given);
+  const read = check(settings.pick({ MIRROR_DIR: true, LOG_LEVEL: true }), given);
   return { dir: read.MIRROR_DIR, logLevel: read.LOG_LEVEL };
 }
 
-/** The settings and their meaning, for help and documentation. */
+/** The settings and their meaning, for documentation. */
 export function describeSettings(): { name: string; meaning: string }[] {
-  return Object.entries(settings.shape).map(([name, type]) => ({ name, meaning: type.description ?? '' }));
+  const described = Object.entries(settings.shape).map(([name, type]) => ({
+    name,
+    meaning: type.description ?? '',
+  }));
+  return [
+    ...described,
+    { name: `${SCHEDULE}<JOB>`, meaning: 'when a job runs: `every 2m`, a cron pattern (UTC), or `off`' },
+  ];
+}
+
+/** A misspelt setting would be ignored in silence. */
+function refuseUnknown(given: Environment): void {
+  const known = Object.keys(settings.shape);
+  for (const name of Object.keys(given))
+    if (/^(MARKET_API|MIRROR)_/.test(name) && !name.startsWith(SCHEDULE) && !known.includes(name))
+      throw new Failure('config', `${name} is no setting; known are ${known.join(', ')}, ${SCHEDULE}<JOB>`);
 }
 
 function check<Schema extends z.ZodType>(schema: Schema, given: Environment): z.output<Schema> {
@@ -102,10 +128,10 @@ export function readSchedules(
   own: Record<string, string>,
 ): Record<string, Schedule> {
   const given = withoutEmpty(environment);
-  const settingOf = (job: string) => `MIRROR_SCHEDULE_${job.replaceAll('-', '_').toUpperCase()}`;
+  const settingOf = (job: string) => `${SCHEDULE}${job.replaceAll('-', '_').toUpperCase()}`;
   const known = new Set(Object.keys(own).map(settingOf));
   for (const name of Object.keys(given))
-    if (name.startsWith('MIRROR_SCHEDULE_') && !known.has(name))
+    if (name.startsWith(SCHEDULE) && !known.has(name))
       throw new Failure('config', `${name} names no job; known are ${[...known].join(', ')}`);
   return Object.fromEntries(
     Object.entries(own).map(([job, schedule]) => {
@@ -137,8 +163,11 @@ function checkApiUrl(text: string, context: z.RefinementCtx): string {
 }
 
 function checkRedisUrl(text: string | undefined, context: z.RefinementCtx): string | undefined {
-  if (text !== undefined && !/^(rediss?|redis\+unix|unix):\/\//.test(text) && !text.startsWith('/'))
-    context.addIssue({ code: 'custom', message: 'is not an address such as redis://localhost:6379' });
+  if (text !== undefined && !/^(rediss?:\/\/|unix:\/\/\/)./.test(text))
+    context.addIssue({
+      code: 'custom',
+      message: 'is not of the form redis://user:password@host:6379/0, rediss://… (TLS) or unix:///path',
+    });
   return text;
 }
 

@@ -35,7 +35,7 @@ export function keyFromFile(file: string): KeySource {
 function readKeyFile(file: string): Secret {
   const { mode } = attempt(file, () => statSync(file));
   if (mode & 0o007)
-    throw new Failure('config', `MARKET_API_KEY_FILE: ${file} can be read by every user: chmod 600 it`);
+    throw new Failure('config', `MARKET_API_KEY_FILE: ${file} can be used by every user: chmod 600 it`);
   const text = attempt(file, () => readFileSync(file, 'utf8'));
   return checkKey(text.replace(/\r?\n$/, ''), 'MARKET_API_KEY_FILE');
 }

@@ -1,0 +1,210 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { describeSettings, readConfig, readLocalConfig } from '../src/config.ts';
+import { runCli } from './helpers/cli.ts';
+import { runMain } from './helpers/main.ts';
+
+const canary = 'canary-5e0b';
+const good = { MARKET_API_URL: 'https://api.example.com', MARKET_API_KEY: canary };
+const jobs = { 'ai-signals': 'every 2m', news: '*/5 * * * *' };
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-config-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+describe('settings', () => {
+  test('need no more than an address and a key', () => {
+    const { key, ...rest } = readConfig(good, jobs);
+    expect(key.current().reveal()).toBe(canary);
+    expect(rest).toEqual({
+      apiUrl: 'https://api.example.com',
+      dir: './data',
+      redisUrl: undefined,
+      schedules: { 'ai-signals': { every: 120_000 }, news: { cron: '*/5 * * * *' } },
+      logLevel: 'info',
+    });
+  });
+
+  test('are taken as given', () => {
+    const file = join(temporaryFolder(), 'key');
+    writeFileSync(file, `${canary}\n`, { mode: 0o600 });
+    const config = readConfig(
+      {
+        MARKET_API_URL: 'https://api.example.com/market/',
+        MARKET_API_KEY_FILE: file,
+        MIRROR_DIR: '/var/lib/mirror',
+        REDIS_URL: 'rediss://user:password@redis.example.com:6380/2',
+        MIRROR_SCHEDULE_AI_SIGNALS: 'every 30s',
+        MIRROR_SCHEDULE_NEWS: 'off',
+        LOG_LEVEL: 'debug',
+      },
+      jobs,
+    );
+    expect(config.key.current().reveal()).toBe(canary);
+    expect(config).toMatchObject({
+      apiUrl: 'https://api.example.com/market',
+      dir: '/var/lib/mirror',
+      redisUrl: 'rediss://user:password@redis.example.com:6380/2',
+      schedules: { 'ai-signals': { every: 30_000 }, news: 'off' },
+      logLevel: 'debug',
+    });
+  });
+
+  test.each(['http://localhost:8080', 'http://127.0.0.1', 'http://127.9.8.7:1/api', 'http://[::1]:8080'])(
+    'may name an API on this machine without TLS: %s',
+    (url) => {
+      expect(readConfig({ ...good, MARKET_API_URL: url }, jobs).apiUrl).toBe(url);
+    },
+  );
+
+  test('that are empty count as unset', () => {
+    const config = readConfig({ ...good, MARKET_API_KEY_FILE: '', MIRROR_DIR: '', MIRROR_OTHER: '' }, jobs);
+    expect(config.dir).toBe('./data');
+  });
+
+  test('of this machine need neither address nor key', () => {
+    expect(readLocalConfig({ MIRROR_DIR: '/var/lib/mirror' })).toEqual({
+      dir: '/var/lib/mirror',
+      logLevel: 'info',
+    });
+  });
+
+  test('are all described', () => {
+    for (const { name, meaning } of describeSettings()) expect(meaning, name).not.toBe('');
+  });
+});
+
+describe('a wrong setting ends the command with exit code 78 and one line that names it', () => {
+  const exposed = join(tmpdir(), `mirror-exposed-key-${process.pid}`);
+
+  test.each([
+    ['no address', { MARKET_API_URL: '' }, /^MARKET_API_URL is missing: set it/],
+    ['no URL', { MARKET_API_URL: 'api.example.com' }, /^MARKET_API_URL is not an address such as https/],
+    [
+      'an address of another kind',
+      { MARKET_API_URL: 'ftp://api.example.com' },
+      /^MARKET_API_URL is not an https/,
+    ],
+    ['http:// elsewhere', { MARKET_API_URL: 'http://api.example.com' }, /^MARKET_API_URL uses http:\/\//],
+    ['http:// on every interface', { MARKET_API_URL: 'http://0.0.0.0' }, /^MARKET_API_URL uses http:\/\//],
+    [
+      'http:// on a name that starts like loopback',
+      { MARKET_API_URL: 'http://127.0.0.1.example.com' },
+      /http:/,
+    ],
+    [
+      'a password in the address',
+      { MARKET_API_URL: `https://me:${canary}@a.example` },
+      /^MARKET_API_URL holds a user/,
+    ],
+    [
+      'a user in the address',
+      { MARKET_API_URL: `https://${canary}@a.example` },
+      /^MARKET_API_URL holds a user name/,
+    ],
+    [
+      'a key in the address',
+      { MARKET_API_URL: `https://a.example/?key=${canary}` },
+      /^MARKET_API_URL holds a query/,
+    ],
+    ['no key', { MARKET_API_KEY: '' }, /^MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE/],
+    ['two keys', { MARKET_API_KEY_FILE: '/run/key' }, /^MARKET_API_KEY and MARKET_API_KEY_FILE are both set/],
+    [
+      'a key of two lines',
+      { MARKET_API_KEY: `${canary}\nX: 1` },
+      /^MARKET_API_KEY is empty or holds a space, a line/,
+    ],
+    [
+      'a key with a space',
+      { MARKET_API_KEY: `Bearer ${canary}` },
+      /^MARKET_API_KEY is empty or holds a space/,
+    ],
+    [
+      'no key file',
+      { MARKET_API_KEY: '', MARKET_API_KEY_FILE: '/none/key' },
+      /^MARKET_API_KEY_FILE: \/none\/key/,
+    ],
+    [
+      'a key for all',
+      { MARKET_API_KEY: '', MARKET_API_KEY_FILE: exposed },
+      /^MARKET_API_KEY_FILE: .*chmod 600/,
+    ],
+    [
+      'no TLS checks',
+      { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+      /^NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key/,
+    ],
+    [
+      'a Redis of another kind',
+      { REDIS_URL: `http://:${canary}@redis` },
+      /^REDIS_URL is not of the form redis:/,
+    ],
+    [
+      'a Redis without its kind',
+      { REDIS_URL: `user:${canary}@redis:6379` },
+      /^REDIS_URL is not of the form redis:/,
+    ],
+    ['an unknown level', { LOG_LEVEL: 'loud' }, /^LOG_LEVEL is not one of fatal, error, warn, info/],
+    [
+      'a wrong schedule',
+      { MIRROR_SCHEDULE_NEWS: 'hourly' },
+      /^MIRROR_SCHEDULE_NEWS: a schedule is "every 2m", a/,
+    ],
+    [
+      'a hectic schedule',
+      { MIRROR_SCHEDULE_NEWS: 'every 1ms' },
+      /^MIRROR_SCHEDULE_NEWS: an interval is between/,
+    ],
+    [
+      'a schedule of no job',
+      { MIRROR_SCHEDULE_NEW: 'off' },
+      /^MIRROR_SCHEDULE_NEW names no job; known are .*_NEWS/,
+    ],
+    ['a misspelt setting', { MIRROR_DRI: '/srv' }, /^MIRROR_DRI is no setting; known are MARKET_API_URL, /],
+    [
+      'a misspelt key',
+      { MARKET_API_TOKEN: canary },
+      /^MARKET_API_TOKEN is no setting; known are MARKET_API_URL/,
+    ],
+  ] as const)('%s', async (_, wrong, line) => {
+    writeFileSync(exposed, canary);
+    chmodSync(exposed, 0o644);
+    onTestFinished(() => rmSync(exposed));
+    const { code, stdout, stderr } = await runMain(['sync'], { ...good, ...wrong }, systemClock);
+    expect(code).toBe(78);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(/^market-mirror: [^\n]+\n$/);
+    expect(stderr.replace('market-mirror: ', '')).toMatch(line);
+    expect(stderr).not.toContain(canary);
+  });
+
+  test('of a reading command too', async () => {
+    const { code, stderr } = await runMain(['status'], { MIRROR_DRI: '/srv' }, systemClock);
+    expect([code, stderr]).toEqual([
+      78,
+      expect.stringMatching(/^market-mirror: MIRROR_DRI is no setting[^\n]*\n$/),
+    ]);
+  });
+});
+
+describe('a .env file in the working folder', () => {
+  test('holds settings, and the environment goes before them', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(
+      join(folder, '.env'),
+      `MARKET_API_URL="http://api.example.com"\nMARKET_API_KEY=${canary}\nMIRROR_DIR=mirror\n`,
+    );
+    const fromFile = await runCli(['sync'], {}, folder);
+    expect([fromFile.code, fromFile.stderr]).toEqual([
+      78,
+      expect.stringContaining('MARKET_API_URL uses http://'),
+    ]);
+    const overruled = await runCli(['sync'], { MARKET_API_URL: 'nonsense' }, folder);
+    expect([overruled.code, overruled.stderr]).toEqual([78, expect.stringContaining('is not an address')]);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { exitCodes, Failure, Snooze, toError, worstExitCode } from '../src/errors.ts';
+
+describe('exit codes', () => {
+  test('are those of sysexits that scripts rely on', () => {
+    expect(exitCodes).toEqual({
+      done: 0,
+      usage: 64,
+      contract: 65,
+      unreachable: 69,
+      bug: 70,
+      disk: 74,
+      incomplete: 75,
+      key: 77,
+      config: 78,
+    });
+  });
+
+  test('of several jobs are that of the most severe', () => {
+    const bySeverity = [78, 74, 70, 77, 65, 69, 75, 0];
+    for (const [at, code] of bySeverity.entries())
+      for (const milder of bySeverity.slice(at)) {
+        expect(worstExitCode([milder, code])).toBe(code);
+        expect(worstExitCode([code, milder])).toBe(code);
+      }
+  });
+
+  test('of no job at all is that of success', () => {
+    expect(worstExitCode([])).toBe(0);
+  });
+});
+
+describe('a failure', () => {
+  test('has the exit code of its kind', () => {
+    expect(new Failure('disk', 'the disk is full').exitCode).toBe(74);
+  });
+
+  test.each([
+    ['unreachable', true],
+    ['incomplete', true],
+    ['contract', false],
+    ['key', false],
+    ['config', false],
+    ['disk', false],
+    ['bug', false],
+  ] as const)('of kind %s may pass by itself: %s', (kind, may) => {
+    expect(new Failure(kind, '').retryable).toBe(may);
+  });
+});
+
+test('a snooze says until when and why', () => {
+  const { message } = new Snooze(Date.UTC(2026, 0, 2, 3, 4, 5, 6), 'quota');
+  expect(message).toBe('waiting until 2026-01-02T03:04:05.006Z (quota)');
+});
+
+test('whatever is thrown becomes an error', () => {
+  const error = new Failure('bug', 'as it is');
+  expect(toError(error)).toBe(error);
+  expect(toError('only words')).toEqual(new Error('only words'));
+  expect(toError(undefined)).toBeInstanceOf(Error);
+});

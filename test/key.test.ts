@@ -1,0 +1,100 @@
+import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { Failure } from '../src/errors.ts';
+import { keyFromFile, keyFromValue } from '../src/key.ts';
+
+let file: string;
+
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-key-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  file = join(folder, 'key');
+});
+
+function write(text: string, mode = 0o600): void {
+  writeFileSync(file, text);
+  chmodSync(file, mode);
+}
+
+function refusal(work: () => unknown): Failure {
+  try {
+    work();
+  } catch (thrown) {
+    if (thrown instanceof Failure) return thrown;
+  }
+  throw new Error('it was not refused');
+}
+
+describe('a key file', () => {
+  test.each(['k-1234', 'k-1234\n', 'k-1234\r\n'])('may end with a line break: %j', (text) => {
+    write(text);
+    expect(keyFromFile(file).current().reveal()).toBe('k-1234');
+  });
+
+  test('is read again when it changes, and only then', () => {
+    write('first');
+    const key = keyFromFile(file);
+    expect(key.reload()).toBe(false);
+    writeFileSync(`${file}.new`, 'second', { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+    expect(key.reload()).toBe(true);
+    expect(key.current().reveal()).toBe('second');
+    expect(key.reload()).toBe(false);
+  });
+
+  test('that has become unusable is named, and the next look takes a mended one', () => {
+    write('first');
+    const key = keyFromFile(file);
+    write('two words');
+    expect(refusal(() => key.reload()).message).toContain('MARKET_API_KEY_FILE');
+    write('second and last'.replaceAll(' ', '-'));
+    expect(key.reload()).toBe(true);
+    expect(key.current().reveal()).toBe('second-and-last');
+  });
+
+  test.each([0o600, 0o400, 0o640, 0o440])('with mode %o is taken', (mode) => {
+    write('k-1234', mode);
+    expect(keyFromFile(file).current().reveal()).toBe('k-1234');
+  });
+
+  test.each([0o644, 0o604, 0o666, 0o602, 0o601])('with mode %o is refused', (mode) => {
+    write('k-1234', mode);
+    const { kind, message } = refusal(() => keyFromFile(file));
+    expect(kind).toBe('config');
+    expect(message).toContain(`${file} can be used by every user: chmod 600 it`);
+  });
+
+  test('that is not there is named', () => {
+    expect(refusal(() => keyFromFile(file)).message).toBe(
+      `MARKET_API_KEY_FILE: ${file} cannot be read (ENOENT)`,
+    );
+  });
+});
+
+test.each([
+  ['nothing', ''],
+  ['a space', 'canary 1'],
+  ['a line break', 'canary-1\n'],
+  ['two lines', 'canary-1\r\nX-Injected: 1'],
+  ['a NUL', 'canary-1\0'],
+  ['an umlaut', 'canary-ü'],
+  ['too many characters', 'canary-'.padEnd(5_000, '1')],
+])('a key with %s is refused and not shown', (_, value) => {
+  write(value);
+  for (const { kind, message } of [
+    refusal(() => keyFromValue(value)),
+    ...(value.endsWith('1\n') ? [] : [refusal(() => keyFromFile(file))]),
+  ]) {
+    expect(kind).toBe('config');
+    expect(message).toMatch(/^MARKET_API_KEY(_FILE)? is empty or holds a space, a line break/);
+    expect(message).not.toContain('canary');
+  }
+});
+
+test('a key given as a value stays what it is', () => {
+  const key = keyFromValue('k-1234');
+  expect(key.reload()).toBe(false);
+  expect(key.current().reveal()).toBe('k-1234');
+});

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { loadJobs } from '../src/load-jobs.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mirror-jobs-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+});
+
+/** A job file as a build leaves it, with some of it replaced. */
+function writeJob(file: string, replaced: Record<string, string> = {}): void {
+  const members = {
+    about: `'Orders, one row an order.'`,
+    path: `'/api/v1/orders'`,
+    scope: 'null',
+    schedule: `'every 5m'`,
+    table: `rawTable('orders').table`,
+    ...replaced,
+  };
+  const declared = Object.entries(members).map(([name, value]) => `${name}: ${value}`);
+  writeFileSync(
+    join(folder, file),
+    `import { defineJob, rawTable } from ${JSON.stringify(new URL('../src/job.ts', import.meta.url).href)};
+     export default defineJob({ ${declared.join(', ')} });`,
+  );
+}
+
+const load = () => loadJobs(pathToFileURL(`${folder}/`));
+
+test('every file is a job, named by its file, in the order of the names', async () => {
+  writeJob('orders.js');
+  writeJob('funding-rates.js');
+  writeFileSync(join(folder, 'orders.d.ts'), '');
+  writeFileSync(join(folder, 'README.md'), '');
+  const jobs = await load();
+  expect(jobs.map(({ name }) => name)).toEqual(['funding-rates', 'orders']);
+  expect(jobs[1]).toMatchObject({ path: '/api/v1/orders', weight: 1, reading: 'walk', contract: undefined });
+});
+
+describe('one bad file stops the start, and is named with what is wrong with it', () => {
+  test.each([
+    ['Orders.js', {}, /a job's file is named in lower case with hyphens/],
+    ['open_orders.js', {}, /a job's file is named in lower case with hyphens/],
+    ['orders.js', { path: `'api/v1/orders'` }, /path is not a path such as/],
+    ['orders.js', { path: `'/api/v1/orders?limit=1'` }, /path is not a path such as/],
+    ['orders.js', { schedule: `'sometimes'` }, /schedule is not a schedule such as/],
+    ['orders.js', { scope: `''` }, /scope/],
+    ['orders.js', { about: `''` }, /about/],
+    ['orders.js', { weight: '0' }, /weight/],
+    ['orders.js', { table: '{}' }, /table is not a table/],
+    ['orders.js', { table: 'rawTabel()' }, /cannot be loaded: rawTabel is not defined/],
+  ])('%s with %o', async (file, replaced, message) => {
+    writeJob('assets.js');
+    writeJob(file, replaced);
+    await expect(load()).rejects.toMatchObject({ kind: 'bug', message: expect.stringMatching(message) });
+    await expect(load()).rejects.toThrow(join(folder, file));
+  });
+
+  test('a file that declares nothing', async () => {
+    writeFileSync(join(folder, 'orders.js'), 'export const table = 1;');
+    await expect(load()).rejects.toThrow('orders.js: its default export is no job');
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { intervalOf, nextDue, parseSchedule } from '../src/schedule.ts';
+
+const minute = 60_000;
+const noon = Date.UTC(2026, 10, 20, 12); // a Friday
+
+describe('a schedule is', () => {
+  test.each([
+    ['every 2m', { every: 2 * minute }],
+    ['every 90s', { every: 90_000 }],
+    ['  every   1.5h ', { every: 90 * minute }],
+    ['every 1 day', { every: 24 * 60 * minute }],
+    ['*/5 * * * *', { cron: '*/5 * * * *' }],
+    ['0 9 * * MON-FRI', { cron: '0 9 * * MON-FRI' }],
+    ['@hourly', { cron: '@hourly' }],
+    ['off', 'off'],
+  ])('%s', (text, schedule) => {
+    expect(parseSchedule(text)).toEqual(schedule);
+  });
+});
+
+describe('what is no schedule is refused with an example of one', () => {
+  test.each([
+    'every 10ms',
+    'every 31d',
+    'every -5m',
+    'every NaN',
+    'every two minutes',
+    `every ${'9'.repeat(200)}`,
+  ])('%s', (text) => {
+    expect(() => parseSchedule(text)).toThrow('"every 2m"');
+  });
+
+  test.each(['', 'never', '2m', '61 * * * *', '* * *', '0 0 30 2 *', 'every'])('%s', (text) => {
+    expect(() => parseSchedule(text)).toThrow('"*/5 * * * *"');
+  });
+});
+
+describe('how old a copy may become', () => {
+  test.each([
+    ['every 2m', 2 * minute],
+    ['*/5 * * * *', 5 * minute],
+    ['0 9 * * *', 24 * 60 * minute],
+    ['off', Number.POSITIVE_INFINITY],
+  ])('under %s', (text, interval) => {
+    expect(intervalOf(parseSchedule(text), noon)).toBe(interval);
+  });
+});
+
+describe('a dataset is next due', () => {
+  test('one interval after it was begun', () => {
+    expect(nextDue({ every: 5 * minute }, noon - minute, noon)).toBe(noon + 4 * minute);
+  });
+
+  test('now, where that is past or where it was never begun', () => {
+    expect(nextDue({ every: minute }, noon - 60 * minute, noon)).toBe(noon);
+    expect(nextDue({ every: minute }, null, noon)).toBe(noon);
+  });
+
+  test('at the next time that its pattern names, in UTC', () => {
+    expect(nextDue({ cron: '30 9 * * *' }, noon - minute, noon)).toBe(Date.UTC(2026, 10, 21, 9, 30));
+  });
+
+  test('never, where it is off', () => {
+    expect(nextDue('off', noon, noon)).toBeNull();
+  });
+});
