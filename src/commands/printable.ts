@@ -13,3 +13,8 @@ export function printable(text: string): string {
     .toWellFormed()
     .replace(unsafe, (char) => familiar[char] ?? `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }
+
+/** The same for a text of several lines, whose line breaks stay. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}

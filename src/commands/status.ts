@@ -9,6 +9,7 @@ import { loadJobs } from '../load-jobs.ts';
 import { type DatasetStatus, type Problem, readStatus, type Status } from '../report/status.ts';
 import type { Context, Output } from './context.ts';
 import { type Paint, paintFor } from './format/colours.ts';
+import { borderless, trimLines } from './format/table.ts';
 import { duration, number, relative } from './format/words.ts';
 import { printable } from './printable.ts';
 
@@ -96,19 +97,8 @@ function renderDatasets({ datasets, at }: Status, paint: Paint): string {
       dataset.quarantined > 0 ? paint('yellow', number(dataset.quarantined)) : '0',
       dataset.drifts > 0 ? paint('yellow', number(dataset.drifts)) : '0',
     ]);
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+  return trimLines(table.toString());
 }
-
-const borderless = Object.fromEntries(
-  [
-    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
-  ].map((name) => [name, '']),
-);
 
 function renderAge({ ageSeconds, fresh }: DatasetStatus, paint: Paint): string {
   const age = ageSeconds === null ? 'never' : duration(ageSeconds * 1_000);

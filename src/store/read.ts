@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
 import { type Connection, openReadOnly } from './connection.ts';
 import { refuseNewer } from './migrate.ts';
@@ -27,6 +28,11 @@ export function openMirror(dir: string): Connection {
 
 export function mirrorFile(dir: string): string {
   return join(dir, 'mirror.db');
+}
+
+/** What SQLite says of a statement that it cannot run; undefined for an error of another kind. */
+export function statementError(thrown: unknown): string | undefined {
+  return thrown instanceof Database.SqliteError ? thrown.message : undefined;
 }
 
 /**

@@ -1,0 +1,51 @@
+/** Rows as JSON objects: one array, or one object a line. */
+
+import type { Cell, Column } from '../query.ts';
+import { distinctNames, type Formatter } from './formatter.ts';
+
+export function jsonFormatter(columns: readonly Column[]): Formatter {
+  const toJson = rowToJson(columns);
+  let written = false;
+  return {
+    head: () => '[',
+    rows(batch) {
+      const text = batch.map(toJson).join(',\n');
+      const separator = written ? ',\n' : '\n';
+      written = true;
+      return separator + text;
+    },
+    tail: () => (written ? '\n]\n' : ']\n'),
+  };
+}
+
+export function ndjsonFormatter(columns: readonly Column[]): Formatter {
+  const toJson = rowToJson(columns);
+  return { head: () => '', rows: (batch) => batch.map((row) => `${toJson(row)}\n`).join(''), tail: () => '' };
+}
+
+function rowToJson(columns: readonly Column[]): (row: readonly Cell[]) => string {
+  const keys = distinctNames(columns).map((name) => `${quote(name)}:`);
+  return (row) => `{${keys.map((key, at) => key + toJson(row[at] ?? null)).join(',')}}`;
+}
+
+/** Every digit of an integer is kept; bytes come as sqlite-utils writes them. */
+function toJson(cell: Cell): string {
+  if (cell === null) return 'null';
+  if (typeof cell === 'string') return quote(cell);
+  if (typeof cell === 'bigint') return cell.toString();
+  if (typeof cell === 'number')
+    return Number.isFinite(cell) ? JSON.stringify(cell) : `${cell < 0 ? '-' : ''}9e999`;
+  return `{"$base64":true,"encoded":"${Buffer.from(cell).toString('base64')}"}`;
+}
+
+// JSON.stringify leaves these as they are, and a terminal would obey, hide or reorder by them.
+const unsafe =
+  /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+function quote(text: string): string {
+  return JSON.stringify(text).replace(unsafe, (char) =>
+    [...Array(char.length).keys()]
+      .map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}

@@ -1,0 +1,55 @@
+/** The mirror as it stood at some time: temporary views that take the place of its tables. */
+
+import type { Connection } from '../../store/read.ts';
+
+/**
+ * From now on, the names of the mirrored tables, their histories and the views over them mean what they held
+ * at `asOf` (ISO 8601 UTC with milliseconds), on this connection alone.
+ */
+export function lookBack(connection: Connection, tables: readonly string[], asOf: string): void {
+  connection.pragma('temp_store = memory');
+  connection.pragma('query_only = 0');
+  for (const table of tables) shadowTable(connection, table, `'${asOf.replaceAll("'", "''")}'`);
+  for (const definition of views(connection))
+    connection.exec(definition.replace(/^CREATE VIEW/, 'CREATE TEMP VIEW'));
+  connection.pragma('query_only = 1');
+}
+
+/** A version holds from `_valid_from` until just before `_valid_to`; the current one from `_changed_at`. */
+function shadowTable(connection: Connection, table: string, asOf: string): void {
+  const columns = columnsOf(connection, table);
+  const history = `${table}_history`;
+  const kept = new Set(columnsOf(connection, history));
+  const list = columns.map(quoted).join(', ');
+  const past = columns.map((name) => (kept.has(name) ? quoted(name) : `NULL AS ${quoted(name)}`)).join(', ');
+  const current = `SELECT ${list} FROM main.${quoted(table)} WHERE _changed_at <= ${asOf}`;
+  if (kept.size === 0) {
+    connection.exec(`CREATE TEMP VIEW ${quoted(table)} AS ${current}`);
+    return;
+  }
+  connection.exec(
+    `CREATE TEMP VIEW ${quoted(table)} AS ${current}
+     UNION ALL SELECT ${past} FROM main.${quoted(history)} WHERE _valid_from <= ${asOf} AND _valid_to > ${asOf}`,
+  );
+  connection.exec(
+    `CREATE TEMP VIEW ${quoted(history)} AS
+     SELECT * FROM main.${quoted(history)} WHERE _valid_to <= ${asOf}`,
+  );
+}
+
+function views(connection: Connection): string[] {
+  return connection
+    .prepare<[], string>(`SELECT sql FROM main.sqlite_master WHERE type = 'view' AND name <> 'freshness'`)
+    .pluck()
+    .all();
+}
+
+/** Empty for a table that there is not; generated columns count. */
+function columnsOf(connection: Connection, table: string): string[] {
+  return connection
+    .prepare<[string], string>(`SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1`)
+    .pluck()
+    .all(table);
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

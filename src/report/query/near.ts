@@ -1,0 +1,19 @@
+/** Names that somebody may have meant. */
+
+import { distance } from 'fastest-levenshtein';
+
+const MOST = 3;
+
+/** ` (did you mean …?)` for names at most a third of the letters away, nearest first; else empty. */
+export function nearest(name: string, known: readonly string[], prefix = ''): string {
+  const written = name.toLowerCase();
+  const near = known
+    .map((candidate) => ({ candidate, away: distance(written, candidate.toLowerCase()) }))
+    .filter(
+      ({ away, candidate }) => away <= Math.max(1, Math.floor(Math.max(name.length, candidate.length) / 3)),
+    )
+    .sort((a, b) => a.away - b.away)
+    .slice(0, MOST)
+    .map(({ candidate }) => prefix + candidate);
+  return near.length > 0 ? ` (did you mean ${near.join(' or ')}?)` : '';
+}

@@ -1,0 +1,81 @@
+/**
+ * The process that a query runs in. SQLite computes without a pause, so only a process of its own can be ended
+ * at any moment, by a time limit or Ctrl-C, and leaves the asking one free to be asked to stop.
+ */
+
+import { Worker } from 'node:worker_threads';
+import { Failure, toError } from '../../errors.ts';
+import { openMirror, statementError, storeFailure } from '../../store/read.ts';
+import { lookBack } from './as-of.ts';
+import type { Answered, Asked, Cell, Opened, Question } from './protocol.ts';
+import { sourcesOf } from './sources.ts';
+import { prepareReading } from './statement.ts';
+
+const BATCH = { rows: 1_000, size: 256 * 1_024 };
+
+let rows: Iterator<unknown[]> | undefined;
+
+// Ctrl-C reaches both processes; the asking one decides.
+process.on('SIGINT', () => undefined);
+process.on('disconnect', () => process.exit());
+endWithParent();
+
+process.on('message', (asked: Asked) => {
+  try {
+    reply(asked === 'more' ? { rows: nextBatch() } : { opened: open(asked) });
+  } catch (thrown) {
+    const { kind, message } = asFailure(thrown, asked === 'more' ? 'the query' : asked.dir);
+    reply({ failed: { kind, message } });
+  }
+});
+
+function open({ dir, sql, params, tables, asOf }: Question): Opened {
+  const connection = openMirror(dir);
+  if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
+  // What is said of the sources and what is read from them belong to one moment.
+  connection.exec('BEGIN');
+  const { statement, asksForData } = prepareReading(connection, sql, params);
+  const columns = statement.columns().map(({ name, type }) => ({ name, type }));
+  const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
+  rows = statement.iterate(params);
+  return { columns, sources };
+}
+
+function nextBatch(): Cell[][] {
+  const batch: Cell[][] = [];
+  for (let size = 0; batch.length < BATCH.rows && size < BATCH.size; ) {
+    const { value, done } = rows?.next() ?? { value: undefined, done: true };
+    if (done) return batch;
+    const cells = (value as unknown[]).map(asCell);
+    size += cells.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0);
+    batch.push(cells);
+  }
+  return batch;
+}
+
+/** Integers come as bigint, so that the large ones keep their digits. */
+function asCell(value: unknown): Cell {
+  if (typeof value !== 'bigint') return value as Cell;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+function asFailure(thrown: unknown, where: string): Failure {
+  const known = storeFailure(thrown, where);
+  if (known instanceof Failure) return known;
+  const mistake = statementError(thrown);
+  return mistake === undefined
+    ? new Failure('bug', `${toError(thrown).stack}`)
+    : new Failure('usage', mistake);
+}
+
+function reply(answered: Answered): void {
+  process.send?.(answered);
+}
+
+/** While the query blocks this thread, another one looks whether anybody still waits for its answer. */
+function endWithParent(): void {
+  const watch = `const parent = ${process.ppid};
+    setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 500);`;
+  new Worker(watch, { eval: true }).unref();
+}

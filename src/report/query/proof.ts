@@ -1,0 +1,35 @@
+/** What an answer's sources prove of it, in words, and whether that is enough. */
+
+import ms from 'ms';
+import { Failure } from '../../errors.ts';
+import type { Source } from './sources.ts';
+
+/** What whoever reads the answer should know: one line each. */
+export function notesOn(sources: readonly Source[], asOf: string | null): string[] {
+  return sources.flatMap(({ job, table, completeAsOf, firstWalkAt }) => {
+    if (firstWalkAt === null) return [`${table} was never mirrored: run market-mirror sync ${job}`];
+    if (asOf !== null && asOf < firstWalkAt)
+      return [
+        `${asOf} lies before the first walk of ${job} (${firstWalkAt}): the mirror held nothing of it then`,
+      ];
+    if (completeAsOf === null)
+      return [
+        `${table} ${asOf === null ? 'has never been' : 'had never been'} complete: rows may be missing`,
+      ];
+    return [];
+  });
+}
+
+/** @throws Failure `incomplete` where a source has no proven walk that began within `maxAgeMs` before `now`. */
+export function refuseOlder(sources: readonly Source[], maxAgeMs: number, now: number): void {
+  const tooOld = sources.filter(
+    ({ completeAsOf }) => completeAsOf === null || now - Date.parse(completeAsOf) > maxAgeMs,
+  );
+  if (tooOld.length === 0) return;
+  const ages = tooOld.map(({ job, completeAsOf }) =>
+    completeAsOf === null
+      ? `${job} has never been complete`
+      : `${job} is complete as of ${completeAsOf}, ${ms(now - Date.parse(completeAsOf))} ago`,
+  );
+  throw new Failure('incomplete', `older than ${ms(maxAgeMs)}: ${ages.join('; ')}`);
+}
