@@ -1,5 +1,6 @@
 /** The settings: read from the environment once, checked, each described. */
 
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { Failure, toError } from './errors.ts';
 import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
@@ -34,6 +35,7 @@ const settings = z.object({
   MIRROR_DIR: z
     .string()
     .default('./data')
+    .transform((dir) => resolve(dir))
     .describe('folder of `mirror.db` and of the private Redis, created for this user alone'),
   REDIS_URL: z
     .string()

@@ -35,7 +35,7 @@ function program(context: Context): Command {
     .addCommand(syncCommand(context))
     .addCommand(startCommand(context))
     .addCommand(statusCommand(context))
-    .addCommand(modelApiCommand());
+    .addCommand(modelApiCommand(context));
   for (const command of [program, ...program.commands])
     command
       .exitOverride()
@@ -52,7 +52,8 @@ function report(thrown: unknown, { stderr, environment }: Context): number {
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   const failure = thrown instanceof Failure ? thrown : undefined;
   const { message, stack } = toError(thrown);
-  stderr.write(`market-mirror: ${failure ? message : `a bug: ${message}`}\n`);
+  const line = message.replace(/\s*\n\s*/g, ' ').trim();
+  stderr.write(`market-mirror: ${failure ? line : `a bug: ${line}`}\n`);
   if (!failure && environment['LOG_LEVEL'] === 'debug') stderr.write(`${stack}\n`);
   return failure?.exitCode ?? exitCodes.bug;
 }

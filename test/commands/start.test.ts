@@ -1,0 +1,212 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type ModelOptions, scopes, startModelApi } from '../../src/model-api/index.ts';
+import { type Running, runCli, startCli } from '../helpers/cli.ts';
+
+const CANARY = 'canary-key-7c21f0';
+const releases: (() => unknown)[] = [];
+const within = { timeout: 15_000, interval: 25 };
+
+afterEach(async () => {
+  for (const release of releases.splice(0).reverse()) await release();
+});
+
+async function setup(options: ModelOptions = {}, settings: Record<string, string> = {}) {
+  const cwd = mkdtempSync(join(tmpdir(), 'mm-start-'));
+  releases.push(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
+  const model = await startModelApi({ rows: 130, keys: [{ id: 'test', key: CANARY, scopes }], ...options });
+  releases.push(() => model.close());
+  const environment = { MARKET_API_URL: model.url, MARKET_API_KEY: CANARY, ...settings };
+  const start = (): Running => {
+    const running = startCli(['start'], environment, cwd);
+    releases.push(async () => {
+      running.child.kill('SIGKILL');
+      await running.ended;
+    });
+    return running;
+  };
+  const file = join(cwd, 'data/mirror.db');
+  return { cwd, model, environment, start, file, complete: () => completeJobs(file) };
+}
+
+/** Jobs with a proven walk. */
+function completeJobs(file: string): number {
+  try {
+    const db = new Database(file, { readonly: true, fileMustExist: true });
+    try {
+      return (
+        db
+          .prepare<[], number>('SELECT count(*) FROM freshness WHERE complete_as_of IS NOT NULL')
+          .pluck()
+          .get() ?? 0
+      );
+    } finally {
+      db.close();
+    }
+  } catch {
+    return 0;
+  }
+}
+
+/** Pids of the Redis servers that run on this folder. */
+function redisServers(cwd: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return (
+          /redis-server|valkey-server/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')) &&
+          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(cwd)
+        );
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+test('mirrors every dataset, then goes on by schedule, and ends cleanly on SIGTERM', async () => {
+  const { start, complete, model, cwd } = await setup({}, { MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' });
+  const daemon = start();
+  await expect.poll(complete, within).toBe(5);
+  await expect.poll(() => model.callsTo('/api/v1/ai-signals').length, within).toBeGreaterThanOrEqual(4);
+  const began = Date.now();
+  daemon.child.kill('SIGTERM');
+  const { code, stdout, stderr } = await daemon.ended;
+  expect([code, stderr]).toEqual([0, expect.any(String)]);
+  expect(Date.now() - began).toBeLessThan(10_000);
+  expect(redisServers(cwd)).toEqual([]);
+  expect(stdout).toBe('');
+  for (const line of stderr.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg');
+});
+
+test('a second start on the same folder ends with 75 and names the holder', async () => {
+  const { start, complete, cwd, environment } = await setup();
+  const daemon = start();
+  await expect.poll(complete, within).toBe(5);
+  const second = await runCli(['start'], environment, cwd);
+  expect(second.code).toBe(75);
+  expect(second.stderr).toContain(`process ${daemon.child.pid}`);
+  expect(daemon.child.exitCode).toBeNull();
+});
+
+test('kill -9 of the daemon takes its Redis along, and the next start goes on where it was', async () => {
+  const { start, complete, cwd, model, file } = await setup({ rows: 1_250, latencyMs: 20 });
+  const daemon = start();
+  await expect.poll(() => model.calls.length, within).toBeGreaterThanOrEqual(8);
+  daemon.child.kill('SIGKILL');
+  await daemon.ended;
+  await expect.poll(() => redisServers(cwd), within).toEqual([]);
+  start();
+  await expect.poll(complete, { ...within, timeout: 19_000 }).toBe(5);
+  const db = new Database(file, { readonly: true });
+  expect(db.prepare('SELECT count(*) AS rows FROM ai_signals').get()).toEqual({ rows: 1_250 });
+  // Two walks of one job never ran at once, so the calls are those of one walk each and a few repeated.
+  expect(model.calls.length).toBeLessThanOrEqual(13 + 3 * 14 + 1 + 10);
+  db.close();
+});
+
+test('a sync beside the daemon is safe: whoever comes second to a job gives way', async () => {
+  const { start, complete, cwd, environment, model } = await setup({ rows: 450, latencyMs: 20 });
+  start();
+  await expect.poll(() => model.calls.length, within).toBeGreaterThanOrEqual(1);
+  const { code } = await runCli(['sync'], environment, cwd);
+  expect([0, 75]).toContain(code);
+  await expect.poll(complete, within).toBe(5);
+  const offsets = model.callsTo('/api/v1/ai-signals').map(({ query }) => Number(query['offset']));
+  for (const [at, offset] of offsets.entries())
+    expect(offset).toBe(offset === 0 ? 0 : (offsets[at - 1] as number) + 100);
+});
+
+test('the private Redis listens on no port, keeps an append-only file and evicts nothing', async () => {
+  const { start, complete, cwd } = await setup();
+  start();
+  await expect.poll(complete, within).toBe(5);
+  const socket = (readdirSync(join(cwd, 'data'), { recursive: true }) as string[])
+    .map((name) => join(cwd, 'data', name))
+    .find((name) => statSync(name).isSocket() && name.includes('redis'));
+  const redis = new Redis({ path: socket ?? '' });
+  releases.push(() => redis.disconnect());
+  const setting = async (name: string) =>
+    (await redis.config('GET', name)) as Record<string, string> | string[];
+  const value = async (name: string) => Object.values(await setting(name)).at(-1);
+  expect(await value('port')).toBe('0');
+  expect(await value('appendonly')).toBe('yes');
+  expect(await value('maxmemory-policy')).toBe('noeviction');
+});
+
+describe('with a Redis of the user', () => {
+  async function userRedis() {
+    const port = await freePort();
+    const run = () => {
+      const server = spawn('redis-server', ['--port', String(port), '--save', '', '--appendonly', 'no'], {
+        stdio: 'ignore',
+      });
+      releases.push(async () => {
+        server.kill('SIGKILL');
+        if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+      });
+      return server;
+    };
+    return {
+      port,
+      run,
+      settings: { REDIS_URL: `redis://127.0.0.1:${port}`, MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' },
+    };
+  }
+
+  test('says that Redis is lost, waits, and goes on when it is back, empty', async () => {
+    const { port, run, settings } = await userRedis();
+    let server = run();
+    const { start, complete, model } = await setup({}, settings);
+    const daemon = start();
+    await expect.poll(complete, within).toBe(5);
+    server.kill('SIGKILL');
+    await once(server, 'exit');
+    await expect.poll(daemon.output, within).toMatch(/redis[^\n]*lost|lost[^\n]*redis/i);
+    server = run();
+    const before = model.callsTo('/api/v1/ai-signals').length;
+    await expect.poll(() => model.callsTo('/api/v1/ai-signals').length, within).toBeGreaterThan(before + 1);
+    expect(daemon.child.exitCode).toBeNull();
+    // Nothing secret ever went to Redis.
+    const redis = new Redis({ port });
+    releases.push(() => redis.disconnect());
+    for (const key of await redis.keys('*')) expect(await redis.dump(key)).not.toContain(CANARY);
+  });
+
+  test('waits for a Redis that is not there yet, and says so', async () => {
+    const { run, settings } = await userRedis();
+    const { start, complete } = await setup({}, settings);
+    const daemon = start();
+    await expect.poll(daemon.output, within).toMatch(/redis/i);
+    run();
+    await expect.poll(complete, within).toBe(5);
+  });
+});
+
+test('a key refused stops all calls, and the daemon stays up', async () => {
+  const { start, model } = await setup();
+  const [key] = model.keys;
+  if (key) key.active = false;
+  const daemon = start();
+  await expect.poll(daemon.output, within).toMatch(/refused the key/);
+  await expect.poll(daemon.output, within).toMatch(/usage/);
+  expect(model.calls.length).toBeLessThanOrEqual(5);
+  expect(daemon.child.exitCode).toBeNull();
+  expect(daemon.output()).not.toContain(CANARY);
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
