@@ -32,6 +32,6 @@ export async function openBase(connection: Redis, prefix: string, log: Log): Pro
 /** An `error` listener: without one, an error of a queue would end the process. */
 export function reportTo(log: Log): (error: Error) => void {
   return (error) => {
-    if (!isConnectionError(error)) log.warn({ err: error.message }, 'Redis refused a step of a job');
+    if (!isConnectionError(error)) log.warn({ err: error.message }, 'a step of the queue failed');
   };
 }

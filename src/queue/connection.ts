@@ -21,6 +21,8 @@ export type Link = {
 };
 
 const CONNECT_MS = 5_000;
+/** A Redis that is there but still loads its data, or is not a Redis, may answer nothing at all. */
+const GREETING_MS = 6_000;
 const LONGEST_RETRY_MS = 2_000;
 /** Longer than the longest blocking read (10 s): a silent network is a lost one. */
 const SILENCE_MS = 30_000;
@@ -36,7 +38,10 @@ const settings = {
 } satisfies RedisOptions;
 
 /** Connects, and keeps connecting; `onUp` is called whenever Redis is there (again). */
-export function connect(target: Target, { log, onUp }: { log: Log; onUp: () => void }): Link {
+export function connect(
+  target: Target,
+  { log, onUp, greetingMs = GREETING_MS }: { log: Log; onUp: () => void; greetingMs?: number },
+): Link {
   const redis = addressOf(target);
   const clients: Redis[] = [];
   const client = track(new Redis({ ...target, ...settings }));
@@ -53,10 +58,20 @@ export function connect(target: Target, { log, onUp }: { log: Log; onUp: () => v
   }
 
   const greeted = new Promise<void>((resolve, reject) => {
+    const patience = setTimeout(() => startWaiting('it does not answer'), greetingMs);
+    function startWaiting(err: string): void {
+      if (state !== 'greeting') return;
+      state = 'lost';
+      clearTimeout(patience);
+      log.warn({ redis, err }, 'Redis is not reachable: waiting for it');
+      resolve();
+    }
     client.on('ready', () => {
+      if (state === 'ended') return;
       if (state === 'lost') log.info({ redis }, 'Redis is back');
       state = 'up';
       refused = false;
+      clearTimeout(patience);
       resolve();
       onUp();
     });
@@ -66,16 +81,11 @@ export function connect(target: Target, { log, onUp }: { log: Log; onUp: () => v
       log.warn({ redis }, 'Redis lost: waiting for it');
     });
     client.on('error', (error: Error) => {
-      const refuses = /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test(error.message);
-      if (state === 'greeting' && refuses)
-        return reject(
-          new Failure('config', `REDIS_URL: the Redis at ${redis} refuses the user name or password`),
-        );
+      if (!isRefusal(error)) return startWaiting(error.message);
       if (state === 'greeting') {
-        state = 'lost';
-        log.warn({ redis, err: error.message }, 'Redis is not reachable: waiting for it');
-        resolve();
-      } else if (refuses && !refused) {
+        clearTimeout(patience);
+        reject(new Failure('config', `REDIS_URL: the Redis at ${redis} refuses the user name or password`));
+      } else if (!refused) {
         refused = true;
         log.error({ redis }, 'Redis refuses the user name or password of REDIS_URL');
       }
@@ -141,6 +151,10 @@ export function parseRedisUrl(text: string): Target {
 
 function addressOf({ path, host, port, db }: Target): string {
   return path ?? `${host}:${port}/${db}`;
+}
+
+function isRefusal(error: Error): boolean {
+  return /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test(error.message);
 }
 
 /** True for what the link already reports: the connection, not a command. */

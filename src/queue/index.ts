@@ -1,7 +1,7 @@
 /** The door of the queue: BullMQ and Redis say when a job runs; what a run does is the caller's. */
 
 import { randomUUID } from 'node:crypto';
-import { Queue } from 'bullmq';
+import { type JobsOptions, Queue } from 'bullmq';
 import { type Clock, systemClock } from '../clock.ts';
 import { Failure, toError } from '../errors.ts';
 import type { Schedule } from '../schedule.ts';
@@ -47,7 +47,7 @@ export type Timing = {
 export type Change = { job: string } & Record<string, string | number | null>;
 
 export type MirrorQueue = {
-  /** Queues a run unless one is queued or under way. @throws Failure `incomplete` without Redis. */
+  /** Queues a run, or wakes one that is snoozed, unless one is under way. @throws Failure `incomplete` without Redis. */
   runNow(job: string): Promise<void>;
   /** Tells the queue `mirror-changes`. @throws Failure `incomplete` without Redis. */
   announce(change: Change): Promise<void>;
@@ -59,6 +59,7 @@ const defaults: Timing = { restore: 60_000, lock: 30_000, close: 8_000 };
 const ANSWER_MS = 5_000;
 /** A change that nobody came for in this time is dropped: Redis evicts nothing by itself. */
 const CHANGES_KEPT_MS = 7 * 24 * 3_600_000;
+const changeKept: JobsOptions = { removeOnComplete: true, removeOnFail: { age: CHANGES_KEPT_MS / 1_000 } };
 
 type Parts = { mirror: Queue; changes: Queue; schedules: Schedules; worker: MirrorWorker };
 
@@ -102,8 +103,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     const mirror = new Queue('mirror', base).on('error', report);
     const changes = new Queue('mirror-changes', base).on('error', report);
     const enqueue = (job: string) => add(mirror, job);
-    // We are alone with this prefix: what is active now was taken up by a process that died with it.
-    for (const orphan of await mirror.getActive()) await orphan.moveToWait();
+    await takeBack(mirror).catch(report);
     closing.signal.throwIfAborted();
     return {
       mirror,
@@ -153,11 +153,23 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   return {
     async runNow(job) {
       if (!Object.hasOwn(schedules, job)) throw new Failure('usage', `${job}: there is no such job`);
-      await withRedis(({ mirror }) => add(mirror, job));
+      await withRedis(({ mirror }) => addOrWake(mirror, job));
     },
-    announce: (change) => withRedis(({ changes }) => changes.add(change.job, change)),
+    announce: (change) => withRedis(({ changes }) => changes.add(change.job, change, changeKept)),
     close: () => (closed ??= close()),
   };
+}
+
+/** We are alone with this prefix: what is active as we start was taken up by a process that died with it. */
+async function takeBack(mirror: Queue): Promise<void> {
+  for (const orphan of await mirror.getActive()) await orphan.moveToWait();
+}
+
+async function addOrWake(mirror: Queue, job: string): Promise<void> {
+  const id = await mirror.getDeduplicationJobId(job);
+  const queued = id ? await mirror.getJob(id) : undefined;
+  if (await queued?.isDelayed()) await queued?.promote();
+  else await add(mirror, job);
 }
 
 async function add(mirror: Queue, job: string): Promise<void> {

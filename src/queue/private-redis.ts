@@ -106,7 +106,7 @@ export async function startPrivateRedis({
 }
 
 function isDamaged(lastWords: string): boolean {
-  return /append only file|\bAOF\b|\bRDB\b/i.test(lastWords);
+  return /append only file|\bAOF\b|\bRDB\b/.test(lastWords);
 }
 
 /** Redis holds nothing that cannot be lost: better to start empty than not to start. */

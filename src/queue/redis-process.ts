@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { Failure } from '../errors.ts';
 
 export type RedisProcess = {
-  /** Resolves when the server is gone, with the last lines that it wrote. Never rejects. */
+  /** Resolves when the server is gone, with its last line or the signal that killed it. Never rejects. */
   ended: Promise<string>;
   /** Asks the server to save and go; kills it after `graceMs`. Resolves when it is gone. */
   stop(graceMs: number): Promise<void>;
@@ -51,10 +51,11 @@ export function spawnRedis(binary: string, home: string, socket: string): RedisP
     });
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('exit', () => {
+    child.once('exit', (status, signal) => {
       // The reader is gone with the server, or, where somebody killed the shim alone, ends the server now.
       child.stdin.destroy();
-      resolve(words.trim());
+      const killed = status === null || status > 128;
+      resolve(killed ? `killed by signal ${signal ?? (status ?? 0) - 128}` : lastLine(words));
     });
   });
   const killGroup = () => {
@@ -70,6 +71,12 @@ export function spawnRedis(binary: string, home: string, socket: string): RedisP
       clearTimeout(impatience);
     },
   };
+}
+
+/** Without the process and time that Redis writes before it. */
+function lastLine(words: string): string {
+  const line = words.trim().split('\n').at(-1) ?? '';
+  return line.replace(/^\d+:\w \d+ \w+ \d+ [\d:.]+ \S /, '') || 'it said nothing';
 }
 
 /** The path of redis-server or valkey-server. */

@@ -1,10 +1,10 @@
 /** Where the private Redis listens, and who answers there. */
 
 import { createHash } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Failure } from '../errors.ts';
 
 /** Bytes of a socket's path: 107 on Linux, 103 on macOS and the BSDs. */
@@ -31,10 +31,11 @@ export function socketPath(home: string): string {
   const name = `${createHash('sha256').update(wanted).digest('hex').slice(0, 16)}.sock`;
   const short = [process.env['XDG_RUNTIME_DIR'], tmpdir(), '/tmp']
     .filter((base) => base !== undefined)
+    .filter((base) => existsSync(base))
     .map((base) => join(base, `market-mirror-${process.getuid?.()}`, name))
     .find(fits);
   if (!short) throw new Failure('config', `MIRROR_DIR: ${home} is too long a path for a socket`);
-  ownFolder(join(short, '..'));
+  ownFolder(dirname(short));
   return short;
 }
 
@@ -44,10 +45,13 @@ function fits(path: string): boolean {
 
 /** In a folder that others write to, somebody may have been there first. */
 function ownFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { uid, mode } = lstatSync(folder);
-  const isFolder = lstatSync(folder).isDirectory();
-  if (!isFolder || uid !== process.getuid?.() || (mode & 0o077) !== 0)
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (cause) {
+    if (!existsSync(folder)) throw new Failure('config', `${folder}: cannot be created`, { cause });
+  }
+  const found = lstatSync(folder);
+  if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0)
     throw new Failure(
       'config',
       `${folder}: is not a private folder of this user; remove it, or set REDIS_URL`,

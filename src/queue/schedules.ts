@@ -48,15 +48,18 @@ export function startSchedules({
   for (const [job, schedule] of Object.entries(schedules))
     if (schedule !== 'off') declared.set(job, schedule);
 
-  const queue = new Queue('control', { ...base, settings }).on('error', reportTo(log));
+  const report = reportTo(log);
+  const queue = new Queue('control', { ...base, settings }).on('error', report);
   const ticks = new Worker(
     'control',
     async ({ name }) => {
       if (declared.has(name)) await enqueue(name);
-      else log.warn({ job: name }, 'dropped a tick for a job without a schedule');
+      else log.warn({ job: name.slice(0, 100) }, 'dropped a tick for a job without a schedule');
     },
     { ...base, settings, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } },
-  ).on('error', reportTo(log));
+  )
+    .on('error', report)
+    .on('failed', (_, error) => report(error));
 
   async function restore(): Promise<void> {
     for (const { key } of await queue.getJobSchedulers())

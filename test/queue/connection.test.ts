@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, parseRedisUrl } from '../../src/queue/connection.ts';
 import { freePort, recordingLog, redisServer, start, until } from './setup.ts';
 
@@ -90,6 +92,39 @@ describe('the connection', () => {
       ['Redis is back', `127.0.0.1:${server.port}/0`],
     ]);
     expect(ups).toHaveLength(2);
+  });
+
+  test('to something that does not answer says so too', async () => {
+    const mute = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void mute.close());
+    await once(mute, 'listening');
+    const { port } = mute.address() as AddressInfo;
+    const { log, lines } = recordingLog();
+    const link = connect({ host: '127.0.0.1', port, db: 0 }, { log, onUp: () => {}, greetingMs: 50 });
+    await link.greeted;
+    link.disconnect();
+    expect(lines).toMatchObject([
+      { msg: 'Redis is not reachable: waiting for it', err: 'it does not answer' },
+    ]);
+  });
+
+  test('says once that Redis has come to refuse the password', async () => {
+    const server = await redisServer({ password: 'old' });
+    const { log, lines } = recordingLog();
+    const link = connect(parseRedisUrl(server.url), { log, onUp: () => {} });
+    onTestFinished(link.disconnect);
+    await link.greeted;
+    await server.client.config('SET', 'requirepass', 'new');
+    let tries = 0;
+    link.client.on('reconnecting', () => {
+      tries += 1;
+    });
+    await server.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await until('several tries', () => tries >= 3);
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      'Redis lost: waiting for it',
+      'Redis refuses the user name or password of REDIS_URL',
+    ]);
   });
 
   test('to nobody says so at once and does not keep the caller waiting', async () => {

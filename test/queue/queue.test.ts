@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Queue } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { Snooze } from '../../src/errors.ts';
 import { freePort, gate, redisServer, start, temporaryFolder, until, untilAborted } from './setup.ts';
 
 const schedules = { news: 'off' } as const;
@@ -197,10 +198,13 @@ describe('what others ask of the queue', () => {
   });
 
   test('is one run, however often it is asked for', async () => {
+    const server = await redisServer();
+    const mirror = new Queue('mirror', { connection: { url: server.url }, prefix: 'market-mirror' });
+    onTestFinished(() => mirror.close());
     const [begun, page] = [gate(), gate()];
     let runs = 0;
     const queue = await start({
-      redis: { dir: temporaryFolder() },
+      redis: { url: server.url },
       schedules,
       async run() {
         runs += 1;
@@ -213,11 +217,27 @@ describe('what others ask of the queue', () => {
     await queue.runNow('news');
     await queue.runNow('news');
     page.open();
-    await until('another run to be possible', async () => {
-      await queue.runNow('news');
-      return runs > 1;
+    await until('its end', async () => (await mirror.getCompletedCount()) === 1);
+    expect(await mirror.getJobCountByTypes('wait', 'active', 'delayed')).toBe(0);
+    expect(runs).toBe(1);
+  });
+
+  test('wakes a run that is snoozed', async () => {
+    let runs = 0;
+    const queue = await start({
+      redis: { dir: temporaryFolder() },
+      schedules,
+      async run() {
+        runs += 1;
+        if (runs === 1) throw new Snooze(Date.now() + 3_600_000, 'key_refused');
+      },
     });
-    expect(runs).toBe(2);
+    await queue.runNow('news');
+    await until('the run to wait', () => queue.said(/^waiting$/).length === 1);
+    await until('a second run', async () => {
+      await queue.runNow('news');
+      return runs >= 2;
+    });
   });
 
   test('announces a change to whoever listens, and drops it when nobody does for a week', async () => {

@@ -134,6 +134,21 @@ describe('a dataset with a cron pattern', () => {
 describe('what is in Redis', () => {
   const timing = { restore: 100 };
 
+  test.each<Schedule & object>([{ every: HOUR }, { cron: '0 0 1 1 *' }])(
+    'is left alone by a start that changes nothing, so that an overdue tick is not lost: %j',
+    async (news) => {
+      const server = await redisServer();
+      const { run } = counted();
+      const options = { redis: { url: server.url }, schedules: { news }, lastRun: () => Date.now(), run };
+      await (await start(options)).close();
+      const { next } = (await control(server).getJobScheduler('news')) ?? {};
+      const tick = `market-mirror:control:repeat:news:${next}`;
+      await server.client.hset(tick, 'mark', 'ours');
+      await start(options);
+      expect(await server.client.hget(tick, 'mark')).toBe('ours');
+    },
+  );
+
   test('follows the declarations: schedules that are gone or off are removed', async () => {
     const server = await redisServer();
     const { run } = counted();

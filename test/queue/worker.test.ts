@@ -20,7 +20,7 @@ test('a snoozed run goes on at its time, costs no attempt and keeps nobody else 
   let times = 0;
   const queue = await start({
     redis: { url: server.url },
-    schedules,
+    schedules: { news: { every: 20 }, usage: 'off' },
     async run(job) {
       if (job === 'usage') return others.open();
       times += 1;
@@ -28,9 +28,7 @@ test('a snoozed run goes on at its time, costs no attempt and keeps nobody else 
       resumed.open();
     },
   });
-  await queue.runNow('news');
   const job = await until('the job to wait', async () => (await mirror(server).getDelayed())[0]);
-  await queue.runNow('news');
   await queue.runNow('usage');
   await others.passed;
   expect(times).toBe(1);
@@ -42,7 +40,6 @@ test('a snoozed run goes on at its time, costs no attempt and keeps nobody else 
   await resumed.passed;
   expect(Date.now()).toBeGreaterThanOrEqual(resumeAt);
   await until('an end', async () => (await mirror(server).getCompleted()).some(({ id }) => id === job.id));
-  expect(times).toBe(2);
 });
 
 test('a failed run is over at once, whatever the job says, and the next one is free to start', async () => {
