@@ -13,7 +13,6 @@ import { jsonFormatter, ndjsonFormatter } from '../report/format/json.ts';
 import { notesOn, refuseOlder } from '../report/query/proof.ts';
 import { type Answer, ask, type Column, type Params } from '../report/query.ts';
 import { parseDuration, parseTime } from '../report/time.ts';
-import { openMirror } from '../store/read.ts';
 import type { Context, Output } from './context.ts';
 import { paintFor } from './format/colours.ts';
 import { deliver } from './format/deliver.ts';
@@ -85,7 +84,6 @@ async function query(
   const maxAgeMs = options.maxAge === undefined ? undefined : parseDuration(options.maxAge, '--max-age');
   const jobs = await loadJobs();
   const tables = Object.fromEntries(jobs.map(({ name, table }) => [getTableConfig(table).name, name]));
-  openMirror(dir).close();
 
   await ask({ dir, sql, params: options.param, tables, asOf }, { signal, timeoutMs }, async (answer) => {
     if (maxAgeMs !== undefined)

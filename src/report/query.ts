@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../errors.ts';
+import { openMirror } from '../store/read.ts';
 import type { Answered, Asked, Cell, Opened, Question } from './query/protocol.ts';
 
 export type { Cell, Column, Question } from './query/protocol.ts';
@@ -22,13 +23,15 @@ export type Limits = { signal: AbortSignal; timeoutMs?: number | undefined };
 /**
  * Asks, hands the answer to `read` and returns what that makes of it. The query ends with `read`, whether its
  * rows were read or not.
- * @throws Failure `usage` for SQL that is wrong or would write, `incomplete` where a limit ended it.
+ * @throws Failure `usage` for SQL that is wrong or would write, `incomplete` where there is no mirror yet or a
+ * limit ended the query, `config` for a mirror newer than this code.
  */
 export async function ask<T>(
   question: Question,
   { signal, timeoutMs }: Limits,
   read: (answer: Answer) => Promise<T>,
 ): Promise<T> {
+  openMirror(question.dir).close();
   const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
   const end = AbortSignal.any([signal, ...deadline]);
   const child = startProcess();

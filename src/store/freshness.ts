@@ -4,9 +4,7 @@ import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { ensureObject } from './ensure-object.ts';
-
-/** What counts as complete: a walk that proved it, or a snapshot, which is whole by nature. */
-export const PROOF = `status = 'complete' AND verdict IN ('snapshot', 'verified')`;
+import { PROOF } from './proof.ts';
 
 export function ensureFreshness(connection: Connection, jobs: readonly Job[]): void {
   const counts = jobs.map(

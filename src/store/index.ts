@@ -8,13 +8,15 @@ import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
-import { ensureFreshness, PROOF } from './freshness.ts';
+import { ensureFreshness } from './freshness.ts';
 import { type GovernorState, openGovernorState } from './governor-state.ts';
 import { ensureHistory } from './history.ts';
 import { type Call, createLedger } from './ledger.ts';
-import { migrateToLatest, refuseNewer } from './migrate.ts';
+import { migrateToLatest } from './migrate.ts';
+import { PROOF } from './proof.ts';
 import { datasets, walks } from './schema.ts';
 import { openSession, type WalkSession } from './session.ts';
+import { refuseNewer } from './version.ts';
 
 export type { Drift } from './drift.ts';
 export type { Call } from './ledger.ts';
@@ -26,7 +28,11 @@ export type { RowValues } from './table-writer.ts';
 export type { Verdict, WalkPlace, WalkRow } from './walks.ts';
 
 /** How a dataset whose shape is not specified is read: chosen once on evidence, then held to. */
-export type DatasetChoice = { rowsPath: string; keyField: string | null };
+export type DatasetChoice = {
+  rowsPath: readonly string[];
+  keyField: string | null;
+  sharedKeys: readonly string[];
+};
 
 export type Store = {
   file: string;
@@ -100,7 +106,9 @@ function createStore(connection: Connection, dir: string, now: () => number): St
     recordCall: (call) => guarded(file, () => ledger.record(call)),
     choice(job) {
       const found = db.select().from(datasets).where(eq(datasets.job, job)).get();
-      return found?.chosenAt ? { rowsPath: found.rowsPath ?? '', keyField: found.keyField } : undefined;
+      if (!found?.chosenAt) return undefined;
+      const { rowsPath, keyField, sharedKeys } = found;
+      return { rowsPath: rowsPath ?? [], keyField, sharedKeys: sharedKeys ?? [] };
     },
     keepChoice: (job, choice) => void keep(job, { ...choice, chosenAt: isoTime(now()) }),
     completeAsOf(job) {

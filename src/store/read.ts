@@ -5,15 +5,16 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
 import { type Connection, openReadOnly } from './connection.ts';
-import { refuseNewer } from './migrate.ts';
+import { guarded } from './failure.ts';
+import { isUpToDate, refuseNewer } from './version.ts';
 
 export type { Connection } from './connection.ts';
 export { storeFailure } from './failure.ts';
-export { PROOF } from './freshness.ts';
+export { PROOF } from './proof.ts';
 
 /**
  * Opens the mirror in `dir` for reading.
- * @throws Failure `incomplete` where there is none yet, `config` for one newer than this code.
+ * @throws Failure `incomplete` where there is none yet or it is older than this code, `config` where it is newer.
  */
 export function openMirror(dir: string): Connection {
   const file = mirrorFile(dir);
@@ -23,7 +24,13 @@ export function openMirror(dir: string): Connection {
       `${file} does not exist yet: run market-mirror sync or start, or set MIRROR_DIR to the mirror's folder`,
     );
   refuseNewer(file);
-  return openReadOnly(file);
+  const connection = openReadOnly(file);
+  if (guarded(file, () => isUpToDate(connection))) return connection;
+  connection.close();
+  throw new Failure(
+    'incomplete',
+    `${file} was left by an older market-mirror: the next sync or start brings it up to date`,
+  );
 }
 
 export function mirrorFile(dir: string): string {
