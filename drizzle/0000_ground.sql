@@ -12,6 +12,7 @@ CREATE TABLE `datasets` (
 	`job` text PRIMARY KEY NOT NULL,
 	`rows_path` text,
 	`key_field` text,
+	`shared_keys` text,
 	`chosen_at` text,
 	`next_due_at` text
 );
@@ -38,6 +39,7 @@ CREATE TABLE `fields` (
 	`first_seen_at` text NOT NULL,
 	`last_seen_at` text NOT NULL,
 	`example` text,
+	`walk_id` integer NOT NULL,
 	PRIMARY KEY(`job`, `column`)
 );
 --> statement-breakpoint

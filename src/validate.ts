@@ -1,90 +1,154 @@
 /** A response of the API as rows that fit, rows that do not, and what is new about them. */
 
+import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
-import { checkDiscovered, chooseKeyField, digestOf, type KeyField } from './validate/discovered.ts';
-import { type Envelope, readEnvelope } from './validate/envelope.ts';
-import { mayHoldHostileText } from './validate/hostile.ts';
-import { sliceRows } from './validate/raw.ts';
+import { checkDiscovered, type KeyChoice } from './validate/discovered.ts';
+import { asRecord, type Envelope, readEnvelope } from './validate/envelope.ts';
+import { inspect, mayHoldHostileText } from './validate/hostile.ts';
+import { profileRows } from './validate/profile.ts';
+import { type Slice, sliceElements } from './validate/raw.ts';
 import { checkSpecified } from './validate/specified.ts';
-import type { AcceptedRow, CheckedRow, Drift, RefusedRow } from './validate/types.ts';
+import type { AcceptedRow, CheckedRow, Drift, PageFields, RefusedRow } from './validate/types.ts';
 
 export type { Pagination } from './validate/envelope.ts';
-export type { AcceptedRow, Drift, DriftKind, Problem, RefusedRow } from './validate/types.ts';
+export type {
+  AcceptedRow,
+  Drift,
+  DriftKind,
+  PageFields,
+  Problem,
+  RefusedRow,
+  SeenField,
+} from './validate/types.ts';
 
 /** How a dataset whose shape is not specified is read; chosen once, then held to. */
-export type Choice = { rowsPath: string; keyField: KeyField };
+export type Choice = KeyChoice & {
+  /** The names that lead to the array of rows within a page; none for a bare array. */
+  rowsPath: readonly string[];
+};
 
-export type CheckedPage = Pick<Envelope, 'pagination' | 'generatedAt'> & {
-  /** How many rows came, whatever became of them. */
-  received: number;
+/** What rows come to, whatever brought them. */
+export type CheckedRows = {
   /** The key of each row in the order of the page; null where a refused row shows none. */
   keys: (string | null)[];
   /** One row a key: where a page repeats a key, its last row. */
   accepted: AcceptedRow[];
   refused: RefusedRow[];
   drifts: Drift[];
-  /** The choice that this page was read by; undefined for a specified dataset and before the first row. */
-  choice: Choice | undefined;
+  /** What was seen of the fields of a dataset whose shape is not specified. */
+  fields: PageFields;
 };
 
+export type CheckedPage = CheckedRows &
+  Pick<Envelope, 'pagination' | 'generatedAt'> & {
+    /** How many rows came, whatever became of them. */
+    received: number;
+    /** The choice that this page was read by; undefined for a specified dataset and before the first row. */
+    choice: Choice | undefined;
+  };
+
+const noFields: PageFields = { rows: 0, fields: [] };
+
 /**
- * @param known the choice made for this dataset before, if it needs one.
+ * @param known the choice made for this dataset before, if it needs one; what the page says against it is in the
+ * choice that comes back.
  * @throws Failure `contract` where the envelope is broken.
  */
 export function checkPage(job: Job, text: string, json: unknown, known: Choice | undefined): CheckedPage {
-  const envelope = readEnvelope(job, json, known?.rowsPath);
-  const { rows, rowsPath, pagination, generatedAt } = envelope;
-  const choice =
-    job.contract || rows.length === 0 ? known : (known ?? { rowsPath, keyField: chooseKeyField(rows) });
-  const slices = once(() => sliceRows(text, rowsPath));
-  const check = rowChecker(job, choice, mayHoldHostileText(text));
-  const accepted = new Map<string, AcceptedRow>();
-  const refused: RefusedRow[] = [];
-  const keys: (string | null)[] = [];
-  const drifts = createTally(envelope.drifts);
-
-  rows.forEach((row, at) => {
-    const body = () => slices()[at] ?? JSON.stringify(row);
-    const checked = check(row, body);
-    if (checked.fits) {
-      const key = job.contract ? checked.key : distinctKey(checked, accepted, row);
-      if (key !== checked.key)
-        drifts.add({ kind: 'contradicted-key', path: choice?.keyField ?? '', detail: '', times: 1 });
-      for (const drift of checked.drifts) drifts.add(drift);
-      accepted.set(key, { key, values: checked.values });
-      keys.push(key);
-    } else {
-      refused.push({ key: checked.key, body: body(), problems: checked.problems });
-      keys.push(checked.key);
-    }
-  });
+  const { rows, path, pagination, generatedAt, drifts } = readEnvelope(job, json, known?.rowsPath);
+  const slices = once(() => slicesOf(job, text, path, rows.length));
+  const about = { pagination, generatedAt, received: rows.length };
+  if (job.contract) {
+    const checked = checkContract(job.contract, rows, slices, mayHoldHostileText(text));
+    return { ...about, ...collect(checked, slices, drifts), fields: noFields, choice: undefined };
+  }
+  const { rows: checked, choice, fields } = checkDiscovered(rows, slices(), known);
   return {
-    pagination,
-    generatedAt,
-    received: rows.length,
-    keys,
-    accepted: [...accepted.values()],
-    refused,
-    drifts: drifts.all(),
-    choice,
+    ...about,
+    ...collect(checked, slices, drifts),
+    fields,
+    choice: choice === known ? known : choice && { ...choice, rowsPath: path },
   };
 }
 
-function rowChecker(job: Job, choice: Choice | undefined, suspicious: boolean) {
-  const { contract } = job;
-  return (row: unknown, body: () => string): CheckedRow =>
-    contract
-      ? checkSpecified(contract, row, suspicious)
-      : checkDiscovered(row, choice?.keyField ?? null, body);
+/** A response that is kept whole, whatever it looks like, under the key given. */
+export function checkSnapshot(text: string, json: unknown, key: string, fetchedAt: string): CheckedRows {
+  const { problem } = inspect(json);
+  const record = asRecord(json);
+  if (problem)
+    return {
+      keys: [null],
+      accepted: [],
+      refused: [{ key: null, body: text, problems: [problem] }],
+      drifts: [],
+      fields: noFields,
+    };
+  const values = { _fetched_at: fetchedAt, _body: text };
+  return {
+    keys: [key],
+    accepted: [{ key, values }],
+    refused: [],
+    drifts: [],
+    fields: profileRows(record ? [record] : []),
+  };
 }
 
-// Two different rows under one key contradict the choice of that key; both are kept.
-function distinctKey({ key, values }: AcceptedRow, accepted: Map<string, AcceptedRow>, row: unknown): string {
-  const earlier = accepted.get(key);
-  return earlier && earlier.values['_body'] !== values['_body'] ? `${key}#${digestOf(row)}` : key;
+/** Rows that were refused before, looked at again: each of its own, by the choice made for its dataset. */
+export function checkAgain(job: Job, body: string, known: Choice | undefined): CheckedRows {
+  const row: unknown = JSON.parse(body);
+  const slices = () => sliceElements(`[${body}]`, []);
+  if (job.contract)
+    return {
+      ...collect(checkContract(job.contract, [row], slices, true), slices, []),
+      fields: noFields,
+    };
+  const { rows, fields } = checkDiscovered([row], slices(), known);
+  return { ...collect(rows, slices, []), fields };
 }
 
-function createTally(first: Drift[]) {
+type Slices = () => readonly Slice[];
+
+function checkContract(
+  contract: NonNullable<Job['contract']>,
+  rows: readonly unknown[],
+  slices: Slices,
+  suspicious: boolean,
+): CheckedRow[] {
+  return rows.map((row, at) => checkSpecified(contract, row, suspicious, () => slices()[at]?.text ?? ''));
+}
+
+function collect(
+  checked: readonly CheckedRow[],
+  slices: Slices,
+  first: readonly Drift[],
+): Omit<CheckedRows, 'fields'> {
+  const accepted = new Map<string, AcceptedRow>();
+  const refused: RefusedRow[] = [];
+  const drifts = createTally(first);
+  checked.forEach((row, at) => {
+    if (row.fits) {
+      for (const drift of row.drifts) drifts.add(drift);
+      accepted.set(row.key, { key: row.key, values: row.values });
+    } else {
+      refused.push({ key: row.key, body: slices()[at]?.text ?? '', problems: row.problems });
+    }
+  });
+  return {
+    keys: checked.map(({ key }) => key),
+    accepted: [...accepted.values()],
+    refused,
+    drifts: drifts.all(),
+  };
+}
+
+function slicesOf(job: Job, text: string, path: readonly string[], rows: number): Slice[] {
+  const slices = sliceElements(text, path);
+  if (slices.length !== rows)
+    throw new Failure('bug', `${job.name}: ${rows} rows were parsed, but ${slices.length} found in the text`);
+  return slices;
+}
+
+function createTally(first: readonly Drift[]) {
   const found = new Map<string, Drift>();
   const add = (drift: Drift) => {
     const id = `${drift.kind} ${drift.path} ${drift.detail}`;

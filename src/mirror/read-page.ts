@@ -19,7 +19,7 @@ export function pageReader(
     const request = { job: job.name, walkId: session.row.id, path: job.path, query: { offset, limit } };
     const { text, json, call } = await api.get(request, signal);
     const page = checkPage(job, text, json, choice);
-    if (page.choice && !choice) store.keepChoice(job.name, page.choice);
+    if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
     choice = page.choice;
     const { accepted, keys, ...rest } = page;
     const rows = session.examine(accepted);

@@ -29,8 +29,14 @@ export const walks = sqliteTable(
     distinctKeys: integer('distinct_keys').notNull().default(0),
     restarts: integer().notNull().default(0),
     stepsBack: integer('steps_back').notNull().default(0),
-    /** Removals held back because they would take too much of the table. */
+    /** Rows without a readable key: each is in quarantine, and may be one that the mirror knows. */
+    unkeyed: integer().notNull().default(0),
+    /** Rows that look gone but are kept for now: too many at once, or perhaps among those without a key. */
     held: integer().notNull().default(0),
+    /** The walk whose proof this one renewed by a single call, where nothing had changed; null for a full walk. */
+    probeOf: integer('probe_of'),
+    /** Calls that a full walk would have taken beyond that one. */
+    callsSaved: integer('calls_saved').notNull().default(0),
     /** JSON: how often each kind of anomaly was met. */
     anomalies: text().notNull().default('{}'),
     /** JSON: what the walk must remember to go on at its place. */
@@ -98,18 +104,25 @@ export const drift = sqliteTable(
   (table) => [primaryKey({ columns: [table.job, table.kind, table.path, table.detail] })],
 );
 
-/** The fields discovered in datasets whose record shape is not specified. */
+/** The fields discovered in datasets whose record shape is not specified: each has a column over `_body`. */
 export const fields = sqliteTable(
   'fields',
   {
     job: text().notNull(),
     column: text().notNull(),
+    /** JSON path of the field within `_body`. */
     path: text().notNull(),
-    types: text().notNull(),
+    /** JSON: every type seen, `big-integer` for whole numbers beyond 2^53; `[]` as long as all were null. */
+    types: text({ mode: 'json' }).notNull().$type<readonly string[]>(),
+    /** 1 where some row has no value there, or null. */
     nullable: integer().notNull(),
     firstSeenAt: text('first_seen_at').notNull(),
+    /** When a walk first met the field, for the last walk that did. */
     lastSeenAt: text('last_seen_at').notNull(),
+    /** JSON of one value, cut short. */
     example: text(),
+    /** The last walk that met the field. */
+    walkId: integer('walk_id').notNull(),
   },
   (table) => [primaryKey({ columns: [table.job, table.column] })],
 );
@@ -117,15 +130,20 @@ export const fields = sqliteTable(
 /** What was chosen for a dataset whose envelope or key is not specified, and when it is due next. */
 export const datasets = sqliteTable('datasets', {
   job: text().primaryKey(),
-  /** JSON path of the array of rows within a page, such as `rows`; empty for a bare array. */
-  rowsPath: text('rows_path'),
+  /** JSON: the names that lead to the array of rows within a page, such as `["rows"]`; `[]` for a bare array. */
+  rowsPath: text('rows_path', { mode: 'json' }).$type<readonly string[]>(),
   /** The field that identifies a row, or null where a digest of the whole row does. */
   keyField: text('key_field'),
+  /** JSON: values of that field that different rows bear at once; such rows go by their digest too. */
+  sharedKeys: text('shared_keys', { mode: 'json' }).$type<readonly string[]>(),
   chosenAt: text('chosen_at'),
   nextDueAt: text('next_due_at'),
 });
 
-/** The rows met so far by an unfinished walk, page by page: row numbers as 32-bit integers. */
+/**
+ * The rows met so far by an unfinished walk, page by page: their numbers in the dataset's table, or in quarantine
+ * with the highest bit set, as 32-bit integers.
+ */
 export const walkSeen = sqliteTable(
   'walk_seen',
   {
@@ -146,6 +164,8 @@ export const absences = sqliteTable(
     since: text().notNull(),
     /** How many proven walks in a row did not find it. */
     proofs: integer().notNull(),
+    /** 1 where rows without a readable key turned up as this one vanished: it may be one of them. */
+    doubtful: integer().notNull(),
     /** Set in the transaction that removes the row, for the history's `_valid_to`. */
     removedAt: text('removed_at'),
   },

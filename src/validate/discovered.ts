@@ -3,60 +3,115 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { asRecord } from './envelope.ts';
-import { hostileProblems } from './hostile.ts';
-import type { CheckedRow, Problem } from './types.ts';
+import { inspect } from './hostile.ts';
+import { kindOf } from './issues.ts';
+import { chooseKeyField, type KeyField, keyOf } from './key-field.ts';
+import { profileRows } from './profile.ts';
+import type { Slice } from './raw.ts';
+import type { CheckedRow, Drift, PageFields, Problem } from './types.ts';
 
-/** The name of the field that identifies a row, or null where a digest of the whole row does. */
-export type KeyField = string | null;
+/** What was chosen to tell the rows apart, and what has spoken against it since. */
+export type KeyChoice = {
+  keyField: KeyField;
+  /** Values of that field that two different rows were seen to bear at once: their rows go by their digest too. */
+  sharedKeys: readonly string[];
+};
 
+export type DiscoveredRows = {
+  rows: CheckedRow[];
+  /** Undefined as long as no row was fit to choose from. */
+  choice: KeyChoice | undefined;
+  fields: PageFields;
+};
+
+/** Beyond so many shared keys the field identifies nothing, and every row goes by its digest too. */
+const MOST_SHARED_KEYS = 1_000;
 const DIGEST_CHARACTERS = 32;
+const LONGEST_DETAIL = 100;
 
-/** Best first. A name alone is no proof: the values must be present, scalar and unique as well. */
-const identifierNames = [
-  /^_?id$/i,
-  /^(uuid|guid|key)$/i,
-  /([a-z0-9]I[dD]|[_-]id|[_-]?(uuid|guid))$/,
-  /^(address|wallet|mint|hash|slug|signature)$/i,
-  /(Address|_address|Hash|_hash|Mint|_mint)$/,
-];
-
-/** Chooses from the rows of one page. Fields that merely happen to differ from row to row are not considered. */
-export function chooseKeyField(rows: readonly unknown[]): KeyField {
-  const [first] = rows;
-  const names = Object.keys(asRecord(first) ?? {});
-  const ranked = identifierNames.flatMap((pattern) => names.filter((name) => pattern.test(name)));
-  return ranked.find((name) => identifies(rows, name)) ?? null;
+/** @param slices each row as received. */
+export function checkDiscovered(
+  rows: readonly unknown[],
+  slices: readonly Slice[],
+  known: KeyChoice | undefined,
+): DiscoveredRows {
+  const read = rows.map((row, at) => readRow(row, slices[at] as Slice));
+  const fit = read.filter(isFit);
+  const chosen = known ?? (fit.length > 0 ? { keyField: chooseKeyField(fit), sharedKeys: [] } : undefined);
+  const choice = chosen && withSharedKeys(chosen, fit);
+  const shared = new Set(choice?.sharedKeys);
+  return {
+    rows: read.map((row) =>
+      isFit(row) ? accept(row, choice as KeyChoice, shared) : refuse(row, choice?.keyField ?? null),
+    ),
+    choice,
+    fields: profileRows(fit.map(({ record }) => record)),
+  };
 }
 
-function identifies(rows: readonly unknown[], name: string): boolean {
-  const values = rows.map((row) => keyValue(row, name));
-  return values.every((value) => value !== undefined) && new Set(values).size === values.length;
+/** A row that can be kept; its digest tells what it says, whatever the order of its members. */
+type FitRow = {
+  record: Record<string, unknown>;
+  body: string;
+  inexact: boolean;
+  repeatedNames: boolean;
+};
+type UnfitRow = { row: unknown; body: string; problem: Problem };
+
+const isFit = (row: FitRow | UnfitRow): row is FitRow => 'record' in row;
+
+function readRow(row: unknown, { text: body, members }: Slice): FitRow | UnfitRow {
+  const record = asRecord(row);
+  if (!record) return { row, body, problem: { path: '', expected: 'an object', received: kindOf(row) } };
+  const inspection = inspect(record);
+  const { problem, inexact } = inspection;
+  if (problem) return { row, body, problem };
+  return { record, body, inexact, repeatedNames: inspection.members !== members };
 }
 
-/** @param body gives the row's JSON as received. */
-export function checkDiscovered(row: unknown, field: KeyField, body: () => string): CheckedRow {
-  if (!asRecord(row)) return refuse(null, [{ path: '', expected: 'an object', received: typeof row }]);
-  const key = field === null ? undefined : keyValue(row, field);
-  const problems = hostileProblems(row);
-  if (problems.length > 0) return refuse(key ?? null, problems);
-  // A row without the chosen field is known by its digest.
-  return { fits: true, key: key ?? digestOf(row), values: { _body: body() }, drifts: [] };
+function accept(row: FitRow, { keyField }: KeyChoice, shared: ReadonlySet<string>): CheckedRow {
+  const key = keyField === null ? undefined : keyOf(row.record, keyField, row.body);
+  const drifts: Drift[] = [];
+  const contradicted = (detail: string) =>
+    drifts.push({ kind: 'contradicted-key', path: keyField ?? '', detail, times: 1 });
+  if (row.repeatedNames) drifts.push({ kind: 'repeated-name', path: '', detail: '', times: 1 });
+  const values = { _body: row.body };
+  if (key === undefined) {
+    if (keyField !== null) contradicted('a row without it');
+    return { fits: true, key: digestOf(row), values, drifts };
+  }
+  if (!shared.has(key) && shared.size < MOST_SHARED_KEYS) return { fits: true, key, values, drifts };
+  contradicted(`two rows share ${key.slice(0, LONGEST_DETAIL).toWellFormed()}`);
+  return { fits: true, key: `${key}#${digestOf(row)}`, values, drifts };
 }
 
-const refuse = (key: string | null, problems: Problem[]): CheckedRow => ({ fits: false, key, problems });
+function refuse({ row, body, problem }: UnfitRow, keyField: KeyField): CheckedRow {
+  const record = asRecord(row);
+  const key = record && keyField !== null ? keyOf(record, keyField, body) : undefined;
+  return { fits: false, key: key?.isWellFormed() ? key : null, problems: [problem] };
+}
 
-/** A digest of what the row says, whatever the order of its members. */
-export function digestOf(row: unknown): string {
+/** Two different rows under one key on one page contradict the choice of that key. */
+function withSharedKeys(choice: KeyChoice, rows: readonly FitRow[]): KeyChoice {
+  const { keyField, sharedKeys } = choice;
+  if (keyField === null || sharedKeys.length >= MOST_SHARED_KEYS) return choice;
+  const shared = new Set(sharedKeys);
+  const first = new Map<string, FitRow>();
+  for (const row of rows) {
+    const key = keyOf(row.record, keyField, row.body);
+    if (key === undefined || shared.has(key)) continue;
+    const other = first.get(key);
+    if (!other) first.set(key, row);
+    else if (other.body !== row.body && digestOf(other) !== digestOf(row)) shared.add(key);
+  }
+  if (shared.size === sharedKeys.length) return choice;
+  return { keyField, sharedKeys: [...shared].slice(0, MOST_SHARED_KEYS) };
+}
+
+function digestOf({ record, body, inexact }: FitRow): string {
+  // Numbers that have lost digits would make different rows look alike, so the text itself is digested then.
   return createHash('sha256')
-    .update(String(canonicalize(row)))
+    .update(inexact ? body : String(canonicalize(record)))
     .digest('hex')
     .slice(0, DIGEST_CHARACTERS);
-}
-
-function keyValue(row: unknown, name: string): string | undefined {
-  const record = asRecord(row);
-  const value = record && Object.hasOwn(record, name) ? record[name] : undefined;
-  if (typeof value === 'string' && value !== '') return value;
-  // Larger integers have already lost digits, so two rows could look like one.
-  return Number.isSafeInteger(value) ? String(value) : undefined;
 }

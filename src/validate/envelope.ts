@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
-import { describeIssue, softDrift } from './issues.ts';
+import { describeIssue, softDrifts } from './issues.ts';
 import type { Drift } from './types.ts';
 
 /** StandardPagination of the specification; a member is undefined where an unspecified envelope lacks it. */
@@ -19,8 +19,8 @@ type Contract = NonNullable<Job['contract']>;
 
 export type Envelope = {
   rows: unknown[];
-  /** Where the array of rows lies: names joined by a dot, empty for a bare array. */
-  rowsPath: string;
+  /** The names that lead to the array of rows; none for a bare array. */
+  path: readonly string[];
   pagination: Pagination;
   /** Undefined where the envelope has no such property. */
   generatedAt: string | null | undefined;
@@ -37,41 +37,47 @@ const standardPagination = z.strictObject({
 });
 
 /**
- * @param known where the rows of this dataset were found before; held to.
+ * @param known the path at which the rows of this dataset were found before; held to.
  * @throws Failure `contract` where the envelope is not what it must be.
  */
-export function readEnvelope(job: Job, json: unknown, known: string | undefined): Envelope {
+export function readEnvelope(job: Job, json: unknown, known: readonly string[] | undefined): Envelope {
   return job.contract ? readSpecified(job, job.contract, json) : readDiscovered(job, json, known);
 }
 
 function readSpecified(job: Job, contract: Contract, json: unknown): Envelope {
   const { rows, pagination, ...page } = asRecord(json) ?? {};
   const drifts = [
-    ...check(job, contract.page, page, ''),
-    ...check(job, standardPagination, pagination, 'pagination'),
+    ...check(job, contract.page, page, []),
+    ...check(job, standardPagination, pagination, ['pagination']),
   ];
-  if (!Array.isArray(rows)) throw broken(job, 'rows', 'an array');
+  if (!Array.isArray(rows)) throw broken(job, ['rows'], 'an array');
   const { generatedAt } = page as { generatedAt?: string | null };
-  return { rows, rowsPath: 'rows', pagination: pagination as Pagination, generatedAt, drifts };
+  return { rows, path: ['rows'], pagination: pagination as Pagination, generatedAt, drifts };
 }
 
-function check(job: Job, schema: z.ZodType, value: unknown, at: string): Drift[] {
-  const checked = schema.safeParse(value, { reportInput: true });
+function check(job: Job, schema: z.ZodType, value: unknown, at: string[]): Drift[] {
+  const checked = schema.safeParse(value);
   if (checked.success) return [];
-  return checked.error.issues.map((issue) => {
-    const drift = softDrift(issue, value);
-    if (drift) return { ...drift, path: [at, drift.path].filter(Boolean).join('.') };
-    const { path, expected } = describeIssue(issue);
-    throw broken(job, [at, path].filter(Boolean).join('.'), expected);
+  return checked.error.issues.flatMap((issue) => {
+    const drifts = isUnusable(issue) ? undefined : softDrifts(issue, value);
+    if (!drifts) throw broken(job, [...at, ...issue.path.map(String)], describeIssue(issue).expected);
+    return drifts.map((drift) => ({ ...drift, path: [...at, drift.path].join('.') }));
   });
 }
 
-function readDiscovered(job: Job, json: unknown, known: string | undefined): Envelope {
+/** A walk goes by these numbers; below zero they would lead it backwards. */
+function isUnusable({ code, path }: z.core.$ZodIssue): boolean {
+  return code === 'too_small' && path[0] !== 'limit';
+}
+
+function readDiscovered(job: Job, json: unknown, known: readonly string[] | undefined): Envelope {
   const found = findRows(json, known);
-  if (!found) throw broken(job, known || 'the response', 'an array of rows');
+  if (!found) throw broken(job, known ?? [], 'an array of rows');
   const root = asRecord(json) ?? {};
-  const given = asRecord(root['pagination']) ?? root;
-  const generatedAt = root['generatedAt'];
+  const holder = asRecord(found.path.slice(0, -1).reduce<unknown>((at, name) => asRecord(at)?.[name], json));
+  const places = [holder?.['pagination'], root['pagination'], holder, root].map(asRecord);
+  const given: Record<string, unknown> = places.find(saysIfMore) ?? places.find((place) => place) ?? {};
+  const generatedAt = holder?.['generatedAt'] ?? root['generatedAt'];
   return {
     ...found,
     pagination: {
@@ -79,40 +85,49 @@ function readDiscovered(job: Job, json: unknown, known: string | undefined): Env
       limit: asCount(given['limit']),
       total: asCount(given['total']),
       returned: asCount(given['returned']),
-      hasMore: typeof given['hasMore'] === 'boolean' ? given['hasMore'] : undefined,
+      hasMore: saysIfMore(given) ? given['hasMore'] : undefined,
     },
     generatedAt: typeof generatedAt === 'string' || generatedAt === null ? generatedAt : undefined,
     drifts: [],
   };
 }
 
-/** `rows`, else the one array of objects at the top level or one below, else a bare array. */
-function findRows(
-  json: unknown,
-  known: string | undefined,
-): { rows: unknown[]; rowsPath: string } | undefined {
-  if (Array.isArray(json)) return known ? undefined : { rows: json, rowsPath: '' };
-  const arrays = arraysWithin(json);
-  const named = arrays.find(({ rowsPath }) => rowsPath === (known ?? 'rows'));
-  if (named || known !== undefined) return named;
-  const ofObjects = arrays.filter(({ rows }) => rows.length > 0 && rows.every((row) => asRecord(row)));
-  if (ofObjects.length === 1) return ofObjects[0];
-  return ofObjects.length === 0 && arrays.length === 1 ? arrays[0] : undefined;
+function saysIfMore(
+  place: Record<string, unknown> | undefined,
+): place is Record<string, unknown> & { hasMore: boolean } {
+  return typeof place?.['hasMore'] === 'boolean';
 }
 
-function arraysWithin(json: unknown): { rows: unknown[]; rowsPath: string }[] {
+type Found = { rows: unknown[]; path: readonly string[] };
+
+/** `rows`, else the one array of objects, at the top level or one below; else a bare array. */
+function findRows(json: unknown, known: readonly string[] | undefined): Found | undefined {
+  if (Array.isArray(json)) return known && known.length > 0 ? undefined : { rows: json, path: [] };
+  const arrays = arraysWithin(json);
+  if (known) return arrays.find(({ path }) => path.join('\0') === known.join('\0'));
+  const named = arrays.filter(({ path }) => path.at(-1) === 'rows').sort(byDepth);
+  if (named[0] && named[0].path.length < (named[1]?.path.length ?? 3)) return named[0];
+  const ofObjects = arrays.filter(({ rows }) => rows.length > 0 && rows.every((row) => asRecord(row)));
+  if (ofObjects.length === 1) return ofObjects[0];
+  // An empty dataset: which of several empty arrays would hold the rows is no matter yet.
+  return arrays.every(({ rows }) => rows.length === 0) ? arrays[0] : undefined;
+}
+
+const byDepth = (one: Found, other: Found) => one.path.length - other.path.length;
+
+function arraysWithin(json: unknown): Found[] {
   return Object.entries(asRecord(json) ?? {}).flatMap(([name, value]) => {
-    if (Array.isArray(value)) return [{ rows: value as unknown[], rowsPath: name }];
+    if (Array.isArray(value)) return [{ rows: value as unknown[], path: [name] }];
     return Object.entries(asRecord(value) ?? {}).flatMap(([inner, rows]) =>
-      Array.isArray(rows) ? [{ rows: rows as unknown[], rowsPath: `${name}.${inner}` }] : [],
+      Array.isArray(rows) ? [{ rows: rows as unknown[], path: [name, inner] }] : [],
     );
   });
 }
 
-function broken(job: Job, path: string, expected: string): Failure {
+function broken(job: Job, path: readonly string[], expected: string): Failure {
   return new Failure(
     'contract',
-    `${job.name}: the API broke its contract at ${path}: expected ${expected}; nothing was changed, the rows already mirrored stay`,
+    `${job.name}: the API broke its contract at ${path.join('.') || 'the response'}: expected ${expected}; nothing was changed, the rows already mirrored stay`,
   );
 }
 

@@ -8,23 +8,29 @@ type Issue = z.core.$ZodIssue;
 const LONGEST_DETAIL = 100;
 
 /**
- * The drift that an issue amounts to where it does not keep the row out: a property the contract does not list,
+ * The drifts that an issue amounts to where it does not keep the row out: properties the contract does not list,
  * a value outside an enumeration, a number outside its range. Undefined for everything else.
  * @param value what was checked.
  */
-export function softDrift(issue: Issue, value: unknown): Drift | undefined {
-  const path = pathOf(issue);
-  if (issue.code === 'unrecognized_keys') {
-    const names = issue.keys.map((name) => [...issue.path.map(String), name].join('.'));
-    return { kind: 'extra-property', path: names.join(', '), detail: '', times: 1 };
-  }
+export function softDrifts(issue: Issue, value: unknown): Drift[] | undefined {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((name) => softDrift('extra-property', [...issue.path, shorten(name)], ''));
   const received = valueAt(value, issue.path);
   if (issue.code === 'invalid_value' && issue.values.length > 1 && typeof received === 'string')
-    return { kind: 'new-value', path, detail: received.slice(0, LONGEST_DETAIL), times: 1 };
+    return [softDrift('new-value', issue.path, shorten(received))];
   if ((issue.code === 'too_small' || issue.code === 'too_big') && Number.isFinite(received))
-    return { kind: 'out-of-range', path, detail: issue.message.slice(0, LONGEST_DETAIL), times: 1 };
+    return [softDrift('out-of-range', issue.path, shorten(issue.message))];
   return undefined;
 }
+
+const softDrift = (kind: Drift['kind'], path: readonly PropertyKey[], detail: string): Drift => ({
+  kind,
+  path: path.map(String).join('.'),
+  detail,
+  times: 1,
+});
+
+const shorten = (text: string) => text.slice(0, LONGEST_DETAIL).toWellFormed();
 
 export function describeIssue(issue: Issue, value?: unknown): Problem {
   return { path: pathOf(issue), expected: expectation(issue), received: kindOf(valueAt(value, issue.path)) };
@@ -44,7 +50,8 @@ function expectation(issue: Issue): string {
   return issue.message;
 }
 
-function kindOf(value: unknown): string {
+/** What kind of JSON value came, in a word; never the value itself. */
+export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

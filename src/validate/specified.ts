@@ -2,23 +2,41 @@
 
 import type { Job } from '../job.ts';
 import { asRecord } from './envelope.ts';
-import { hostileProblems } from './hostile.ts';
-import { describeIssue, softDrift, valueAt } from './issues.ts';
-import type { AcceptedRow, CheckedRow, Drift } from './types.ts';
+import { inspect } from './hostile.ts';
+import { describeIssue, softDrifts } from './issues.ts';
+import { sliceValue } from './raw.ts';
+import type { AcceptedRow, CheckedRow, Drift, Problem } from './types.ts';
 
 type Contract = NonNullable<Job['contract']>;
+type Issues = NonNullable<ReturnType<Contract['row']['safeParse']>['error']>['issues'];
 
 const none: readonly Drift[] = [];
 
-/** @param suspicious true where the page may hold text that no table can keep. */
-export function checkSpecified(contract: Contract, row: unknown, suspicious: boolean): CheckedRow {
+/**
+ * @param suspicious true where the page may hold text that no table can keep.
+ * @param body gives the row as received.
+ */
+export function checkSpecified(
+  contract: Contract,
+  row: unknown,
+  suspicious: boolean,
+  body: () => string,
+): CheckedRow {
   const checked = contract.row.safeParse(row);
-  const issues = checked.success ? [] : checked.error.issues;
-  const drifts = issues.map((issue) => softDrift(issue, row));
-  const problems = issues.filter((_, at) => !drifts[at]).map((issue) => describeIssue(issue, row));
-  if (problems.length === 0 && (suspicious || issues.length > 0)) problems.push(...hostileProblems(row));
+  if (checked.success && !suspicious) return accept(contract, row, null, none);
+
+  const issues = checked.error?.issues ?? [];
+  const drifts: Drift[] = [];
+  const problems: Problem[] = [];
+  for (const issue of issues) {
+    const soft = softDrifts(issue, row);
+    if (soft) drifts.push(...soft);
+    else problems.push(describeIssue(issue, row));
+  }
+  const { problem, inexact } = inspect(row);
+  if (problem && problems.length === 0) problems.push(problem);
   if (problems.length > 0) return { fits: false, key: readableKey(contract, row), problems };
-  return accept(contract, row, extraOf(issues, row), issues.length > 0 ? (drifts as Drift[]) : none);
+  return accept(contract, row, extraOf(issues, row, inexact ? body() : undefined), drifts);
 }
 
 function accept(
@@ -32,28 +50,47 @@ function accept(
   return { fits: true, key: contract.key(row), values, drifts };
 }
 
-/** The properties that the contract does not list, where they were, as JSON. */
-function extraOf(
-  issues: readonly { code?: string; path: PropertyKey[]; keys?: string[] }[],
-  row: unknown,
-): string | null {
-  const extra: Record<string, unknown> = Object.create(null);
-  for (const { code, path, keys = [] } of issues) {
-    if (code !== 'unrecognized_keys') continue;
-    const inner = path.reduce<Record<string, unknown>>((at, name) => {
-      at[String(name)] ??= Object.create(null);
-      return at[String(name)] as Record<string, unknown>;
-    }, extra);
-    const given = valueAt(row, path) as Record<string, unknown>;
-    for (const name of keys) inner[name] = given[name];
+/** Members by name; those that are JSON text are whole. */
+type Extra = Map<string, Extra | string>;
+
+/**
+ * The properties that the contract does not list, where they were, as JSON.
+ * @param body the row as received, where it holds numbers that have lost digits.
+ */
+function extraOf(issues: Issues, row: unknown, body: string | undefined): string | null {
+  const extra: Extra = new Map();
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') continue;
+    const path = issue.path as (string | number)[];
+    const inner = path.reduce<Extra>((at, step) => memberOf(at, String(step)), extra);
+    const given = path.reduce<unknown>((at, step) => (at as Record<string | number, unknown>)[step], row);
+    for (const name of issue.keys) {
+      const exact = body && sliceValue(body, [...path, name]);
+      inner.set(name, exact ?? JSON.stringify((given as Record<string, unknown>)[name]));
+    }
   }
-  return Object.keys(extra).length > 0 ? JSON.stringify(extra) : null;
+  return extra.size > 0 ? render(extra) : null;
+}
+
+function memberOf(extra: Extra, name: string): Extra {
+  const known = extra.get(name);
+  if (known instanceof Map) return known;
+  const made: Extra = new Map();
+  extra.set(name, made);
+  return made;
+}
+
+function render(extra: Extra): string {
+  const members = [...extra].map(
+    ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'string' ? value : render(value)}`,
+  );
+  return `{${members.join(',')}}`;
 }
 
 function readableKey(contract: Contract, row: unknown): string | null {
   try {
     const key: unknown = asRecord(row) && contract.key(row);
-    return typeof key === 'string' && key !== '' ? key : null;
+    return typeof key === 'string' && key !== '' && key.isWellFormed() ? key : null;
   } catch {
     return null;
   }
