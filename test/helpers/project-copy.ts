@@ -1,0 +1,64 @@
+/** The project in a folder of its own, where a test may change its files and run its commands. */
+
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { Ended } from './cli.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const copied = ['drizzle', 'drizzle.config.ts', 'jobs', 'package.json', 'src', 'tsconfig.json'];
+
+export type ProjectCopy = {
+  folder: string;
+  /** Runs a program of `node_modules/.bin`, or npm itself. */
+  run(program: string, ...args: string[]): Promise<Ended>;
+  /** Runs `market-mirror` from the sources of the copy. */
+  market(args: string[], environment: Record<string, string>): Promise<Ended>;
+  /** The files that are new, changed or gone, in the order of their names. */
+  changes(): string[];
+};
+
+/** Copies what the program is made of; the copy is removed when the test ends. */
+export function copyProject(...more: string[]): ProjectCopy {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-project-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const sources = [...copied, ...more];
+  for (const name of sources) cpSync(join(root, name), join(folder, name), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const before = contents(folder, sources);
+  const path = `${join(folder, 'node_modules', '.bin')}:${process.env['PATH']}`;
+
+  const run = (program: string, args: string[], environment: Record<string, string>) =>
+    new Promise<Ended>((resolve) => {
+      const env = { PATH: path, HOME: folder, ...environment };
+      const child = execFile(program, args, { cwd: folder, env }, (_, stdout, stderr) =>
+        resolve({ code: child.exitCode, stdout, stderr }),
+      );
+      child.stdin?.end();
+    });
+  return {
+    folder,
+    run: (program, ...args) => run(program, args, {}),
+    market: (args, environment) =>
+      run(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], environment),
+    changes() {
+      const after = contents(folder, sources);
+      const names = new Set([...before.keys(), ...after.keys()]);
+      return [...names].filter((name) => before.get(name) !== after.get(name)).sort();
+    },
+  };
+}
+
+function contents(folder: string, sources: string[]): Map<string, string> {
+  const files = sources.flatMap((name) => {
+    const source = join(folder, name);
+    if (!statSync(source).isDirectory()) return [name];
+    return readdirSync(source, { recursive: true, encoding: 'utf8' })
+      .filter((file) => statSync(join(source, file)).isFile())
+      .map((file) => join(name, file));
+  });
+  return new Map(files.map((file) => [file, readFileSync(join(folder, file), 'latin1')]));
+}

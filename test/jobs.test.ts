@@ -1,0 +1,155 @@
+/** What every file in `jobs/` must be, whoever writes the next one. */
+
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getTableColumns } from 'drizzle-orm';
+import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Job } from '../src/job.ts';
+import { loadJobs } from '../src/load-jobs.ts';
+import { endpoints, sampleKey, startModelApi } from '../src/model-api/index.ts';
+import { openReadOnly } from '../src/store/connection.ts';
+import { openStore } from '../src/store/index.ts';
+import { checkPage } from '../src/validate.ts';
+
+const ROWS = 300;
+const jobs = await loadJobs();
+const folder = mkdtempSync(join(tmpdir(), 'mirror-conformance-'));
+openStore(folder, jobs, Date.now).close();
+const database = openReadOnly(join(folder, 'mirror.db'));
+const model = await startModelApi({ rows: ROWS });
+afterAll(async () => {
+  await model.close();
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const bookkeeping = ['_key', '_first_seen_at', '_changed_at', '_walk_id'];
+const validity = ['_valid_from', '_valid_to', '_ended_by'];
+
+test('the files of jobs/ are the jobs, each in a place of its own', () => {
+  const files = readdirSync(new URL('../jobs', import.meta.url)).map((file) => file.replace('.ts', ''));
+  expect(jobs.map(({ name }) => name)).toEqual(files.sort());
+  expect(new Set(jobs.map(({ path }) => path)).size).toBe(jobs.length);
+});
+
+test('every endpoint of the specification has its job', () => {
+  expect(jobs.map(({ path }) => path)).toEqual(expect.arrayContaining(endpoints.map(({ path }) => path)));
+});
+
+describe.each(jobs)('$name', (job) => {
+  const { name, table, history, contract } = job;
+  const tableName = getTableConfig(table).name;
+  const columns = Object.keys(getTableColumns(table));
+  const own = columns.filter((column) => !bookkeeping.includes(column));
+
+  test('has its table named after it', () => {
+    expect(tableName).toBe(name.replaceAll('-', '_'));
+  });
+
+  test('says in whole sentences what it mirrors', () => {
+    expect(job.about).toMatch(/^[A-Z].{10,}\.$/s);
+  });
+
+  test('asks for the scope that the specification names for its path', () => {
+    const endpoint = endpoints.find(({ path }) => path === job.path);
+    if (endpoint) expect(job.scope).toBe(endpoint.scope);
+    else expect(job.scope ?? 'some:read').toMatch(/^[a-z]+(-[a-z]+)*:read$/);
+  });
+
+  test('names its columns in SQL as in code, in snake_case', () => {
+    for (const [property, column] of Object.entries(getTableColumns(table))) {
+      expect(column.name).toBe(property);
+      expect(property).toMatch(/^_?[a-z][a-z0-9]*(_[a-z0-9]+)*$/);
+    }
+  });
+
+  test('carries the bookkeeping, with _key as its primary key', () => {
+    expect(columns.slice(-bookkeeping.length)).toEqual(bookkeeping);
+    expect(primaryKey(tableName)).toEqual(['_key']);
+  });
+
+  test('has its tables in the migrations, just as declared', () => {
+    expect(columnsInDatabase(tableName)).toEqual(declaredColumns(table));
+    if (history) expect(columnsInDatabase(`${tableName}_history`)).toEqual(declaredColumns(history));
+  });
+
+  test('keeps a history of the same columns, where rows can change', () => {
+    expect(history !== undefined).toBe(job.reading === 'walk');
+    if (history) {
+      expect(getTableConfig(history).name).toBe(`${tableName}_history`);
+      expect(Object.keys(getTableColumns(history))).toEqual([...columns, ...validity]);
+      expect(primaryKey(`${tableName}_history`)).toEqual([]);
+    }
+  });
+
+  test('is kept whole where its shape is not specified', () => {
+    if (!contract) expect(own).toContain('_body');
+  });
+});
+
+describe.each(
+  jobs.filter(({ contract, path }) => contract && endpoints.some((known) => known.path === path)),
+)('the contract of $name', (job) => {
+  const own = Object.keys(getTableColumns(job.table)).filter((column) => !bookkeeping.includes(column));
+
+  test('takes what the model of the API sends as it is, and fills every column', async () => {
+    const filled = new Set<string>();
+    const keys = new Set<string>();
+    for (let offset = 0; offset < ROWS; offset += 100) {
+      const { accepted, refused, drifts } = checkPage(job, ...(await page(job, offset)), undefined);
+      expect({ refused, drifts, rows: accepted.length }).toEqual({ refused: [], drifts: [], rows: 100 });
+      for (const { key, values } of accepted) {
+        keys.add(key);
+        expect(Object.keys(values).sort()).toEqual([...own].sort());
+        for (const [column, value] of Object.entries(values)) if (value !== null) filled.add(column);
+      }
+    }
+    expect([...filled].sort()).toEqual(own.filter((column) => column !== 'extra').sort());
+    expect(keys.size).toBe(ROWS);
+  });
+
+  test('keeps what it does not know in extra', async () => {
+    const [, sent] = await page(job, 0);
+    const [row] = sent.rows;
+    const changed = { ...sent, rows: [{ ...row, unheardOf: { of: 1 } }] };
+    const { accepted } = checkPage(job, JSON.stringify(changed), changed, undefined);
+    expect(accepted[0]?.values['extra']).toBe('{"unheardOf":{"of":1}}');
+  });
+
+  test('calls only columns of its own volatile', () => {
+    expect(own).toEqual(expect.arrayContaining([...(job.contract?.volatile ?? [])]));
+  });
+});
+
+async function page({ path }: Job, offset: number): Promise<[text: string, json: { rows: object[] }]> {
+  const response = await fetch(`${model.url}${path}?offset=${offset}&limit=100`, {
+    headers: { authorization: `Bearer ${sampleKey.key}` },
+  });
+  const text = await response.text();
+  return [text, JSON.parse(text)];
+}
+
+type Column = { name: string; type: string; notnull: number };
+
+function columnsInDatabase(table: string): Column[] {
+  return database
+    .prepare<[string], Column>('SELECT name, type, "notnull" FROM pragma_table_xinfo(?) ORDER BY cid')
+    .all(table);
+}
+
+function primaryKey(table: string): string[] {
+  return database
+    .prepare<[string], string>('SELECT name FROM pragma_table_info(?) WHERE pk > 0')
+    .pluck()
+    .all(table);
+}
+
+function declaredColumns(table: SQLiteTable): Column[] {
+  return Object.values(getTableColumns(table)).map((column) => ({
+    name: column.name,
+    type: column.getSQLType().toUpperCase(),
+    notnull: Number(column.notNull),
+  }));
+}

@@ -1,0 +1,120 @@
+/** The database and the code: migrations that match the schema, upgrades that lose nothing, and no way back. */
+
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { loadJobs } from '../src/load-jobs.ts';
+import { openReadOnly } from '../src/store/connection.ts';
+import { openStore } from '../src/store/index.ts';
+import { runMain } from './helpers/main.ts';
+import { copyProject, type ProjectCopy } from './helpers/project-copy.ts';
+
+const jobs = await loadJobs();
+const settings = { MARKET_API_URL: 'http://127.0.0.1:9', MARKET_API_KEY: 'k-1234' };
+
+type Journal = {
+  entries: { idx: number; version: string; when: number; tag: string; breakpoints: boolean }[];
+};
+
+/** A mirror as this code leaves it, with one row in it. */
+function mirrorInTemporaryFolder(): { dir: string; file: string } {
+  const dir = mkdtempSync(join(tmpdir(), 'mirror-migrations-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const store = openStore(dir, jobs, () => Date.UTC(2026, 10, 20));
+  store.keepNextDue('news', Date.UTC(2026, 10, 21));
+  store.close();
+  return { dir, file: store.file };
+}
+
+function query(file: string, sql: string): unknown[] {
+  const database = openReadOnly(file);
+  try {
+    return database.prepare(sql).raw().all();
+  } finally {
+    database.close();
+  }
+}
+
+/** Adds a migration to the copy of the project; replaces it where it is there already. */
+function addMigration(project: ProjectCopy, sql: string): void {
+  const file = join(project.folder, 'drizzle/meta/_journal.json');
+  const journal = JSON.parse(readFileSync(file, 'utf8')) as Journal;
+  const entries = journal.entries.filter(({ tag }) => tag !== 'later');
+  const newest = Math.max(...entries.map(({ when }) => when));
+  entries.push({ idx: entries.length, version: '6', when: newest + 1, tag: 'later', breakpoints: true });
+  writeFileSync(file, JSON.stringify({ ...journal, entries }));
+  writeFileSync(join(project.folder, 'drizzle/later.sql'), sql);
+}
+
+const addColumn = 'ALTER TABLE `datasets` ADD `remark` text;';
+const noteOf = 'SELECT job, next_due_at FROM datasets';
+const note = [['news', '2026-11-21T00:00:00.000Z']];
+
+describe('the migrations', () => {
+  test('are all that the schema asks for', async () => {
+    const project = copyProject();
+    const { code, stdout } = await project.run('drizzle-kit', 'generate');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('No schema changes, nothing to migrate')]);
+    expect(project.changes()).toEqual([]);
+  });
+
+  test('are in the journal, in the order of their time', () => {
+    const journal = JSON.parse(readFileSync('drizzle/meta/_journal.json', 'utf8')) as Journal;
+    const files = readdirSync('drizzle').filter((file) => file.endsWith('.sql'));
+    expect(journal.entries.map(({ tag }) => `${tag}.sql`).sort()).toEqual(files.sort());
+    // A migration older than the one before it would be skipped in silence.
+    const times = journal.entries.map(({ when }) => when);
+    expect(times).toEqual([...new Set(times)].sort((one, other) => one - other));
+  });
+});
+
+describe('a database of an earlier version', () => {
+  test('is copied, then migrated, and has lost nothing', async () => {
+    const { dir, file } = mirrorInTemporaryFolder();
+    const project = copyProject();
+    addMigration(project, addColumn);
+    const applied = query(file, 'SELECT count(*) FROM __drizzle_migrations')[0] as [number];
+    await project.market(['sync', 'usage'], { ...settings, MIRROR_DIR: dir });
+    expect(query(file, noteOf)).toEqual(note);
+    expect(query(file, 'SELECT remark FROM datasets')).toEqual([[null]]);
+    const copy = join(dir, `mirror.before-migration-${applied[0] + 1}.db`);
+    expect(query(copy, noteOf)).toEqual(note);
+    expect(() => query(copy, 'SELECT remark FROM datasets')).toThrow('no such column');
+  });
+
+  test('stays as it was where a migration fails, and goes on once it is mended', async () => {
+    const { dir, file } = mirrorInTemporaryFolder();
+    const project = copyProject();
+    addMigration(project, `${addColumn}\n--> statement-breakpoint\nINSERT INTO nowhere VALUES (1);`);
+    const failed = await project.market(['sync', 'usage'], { ...settings, MIRROR_DIR: dir });
+    expect([failed.code, failed.stderr]).toEqual([70, expect.stringContaining('nowhere')]);
+    expect(query(file, noteOf)).toEqual(note);
+    expect(() => query(file, 'SELECT remark FROM datasets')).toThrow('no such column');
+    addMigration(project, addColumn);
+    await project.market(['sync', 'usage'], { ...settings, MIRROR_DIR: dir });
+    expect(query(file, 'SELECT remark FROM datasets')).toEqual([[null]]);
+  });
+});
+
+test('a database of a later version is refused, and not touched', async () => {
+  const { dir, file } = mirrorInTemporaryFolder();
+  const project = copyProject();
+  addMigration(project, addColumn);
+  await project.market(['sync', 'usage'], { ...settings, MIRROR_DIR: dir });
+  const before = digest(file);
+  for (const command of ['sync', 'status']) {
+    const { code, stderr } = await runMain([command], { ...settings, MIRROR_DIR: dir }, systemClock);
+    expect(code).toBe(78);
+    expect(stderr).toBe(
+      `market-mirror: ${file}: written by a newer market-mirror (1 migrations ahead); upgrade this one\n`,
+    );
+  }
+  expect(digest(file)).toBe(before);
+});
+
+function digest(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
+}
