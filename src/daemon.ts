@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
-import { Failure } from './errors.ts';
+import { Failure, Snooze } from './errors.ts';
 import type { Job } from './job.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
@@ -17,6 +17,8 @@ export type DaemonParts = Surroundings & {
   /** Told of every page that has been saved, and of every walk that has ended. */
   progress?: (at: Progress) => void;
   ended?: (job: string, walk: WalkRow) => void;
+  /** Told of every walk that has to wait. */
+  waits?: (job: string, until: Snooze) => void;
 };
 
 /**
@@ -53,10 +55,13 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
 async function run(
   app: App,
   job: Job,
-  { log, clock, progress, ended }: DaemonParts,
+  { log, clock, progress, ended, waits }: DaemonParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const walk = await app.mirror(job, signal, progress);
+  const walk = await app.mirror(job, signal, progress).catch((thrown: unknown) => {
+    if (thrown instanceof Snooze && !signal.aborted) waits?.(job.name, thrown);
+    throw thrown;
+  });
   const schedule = app.config.schedules[job.name] ?? 'off';
   app.store.keepNextDue(job.name, nextDue(schedule, Date.parse(walk.startedAt), clock.now()));
   const { verdict, rows, inserted, updated, deleted, quarantined, apiCalls, error } = walk;

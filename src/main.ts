@@ -3,7 +3,9 @@
 import { Command, CommanderError } from 'commander';
 import { version } from './app.ts';
 import type { Context } from './commands/context.ts';
+import { demoCommand } from './commands/demo.ts';
 import { modelApiCommand } from './commands/model-api.ts';
+import { queryCommand } from './commands/query.ts';
 import { startCommand } from './commands/start.ts';
 import { statusCommand } from './commands/status.ts';
 import { syncCommand } from './commands/sync.ts';
@@ -35,6 +37,8 @@ function program(context: Context): Command {
     .addCommand(syncCommand(context))
     .addCommand(startCommand(context))
     .addCommand(statusCommand(context))
+    .addCommand(queryCommand(context))
+    .addCommand(demoCommand(context))
     .addCommand(modelApiCommand(context));
   for (const command of [program, ...program.commands])
     command

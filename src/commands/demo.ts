@@ -1,0 +1,104 @@
+/** `market-mirror demo`: the daemon on a model of the API, from an empty folder to the first answers. */
+
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { exitCodes } from '../errors.ts';
+import { faults, type ModelApi, sampleKey, startModelApi, when } from '../model-api/index.ts';
+import type { Context } from './context.ts';
+import { describeWalk, progressLines } from './progress-lines.ts';
+import { queryCommand } from './query.ts';
+import { statusCommand } from './status.ts';
+
+const rows = { aiSignals: 260, news: 190, smartWallets: 160, memeSignals: 120 };
+const jobs = ['ai-signals', 'meme-signals', 'news', 'smart-wallets', 'usage'];
+/** Small enough to be felt: the datasets take more calls than one period allows. */
+const quota = { limit: 12, periodMs: 10_000 };
+
+const queries = [
+  `SELECT asset_class, count(*) AS signals, round(avg(confidence), 2) AS confidence,
+  sum(quality_grade = 'A') AS grade_a
+FROM ai_signals GROUP BY asset_class ORDER BY signals DESC`,
+  `SELECT asset, action, entry_price, tp_price, sl_price, confidence
+FROM ai_signals WHERE quality_publishable AND risk_reward >= 2
+ORDER BY confidence DESC LIMIT 5`,
+];
+
+export function demoCommand(context: Context): Command {
+  return new Command('demo')
+    .description('mirror a model of the API with sample data and a small quota, and look at the result')
+    .action(() => demo(context));
+}
+
+async function demo(context: Context): Promise<void> {
+  const say = (text: string) => context.stdout.write(`${text}\n`);
+  const dir = mkdtempSync(join(tmpdir(), 'market-mirror-demo-'));
+  const model = await startModel(context);
+  say('This is sample data, made up by a model of the API on this machine; no call leaves it.');
+  say(
+    `The model allows ${quota.limit} calls every ${quota.periodMs / 1_000} s; watch the mirror live with that.\n`,
+  );
+  try {
+    await mirrorAll(context, model, dir);
+  } finally {
+    await model.close();
+  }
+  if (context.signal.aborted) return context.exit(exitCodes.incomplete);
+  await look(context, dir);
+  const refused = model.calls.filter(({ status }) => status === 429).length;
+  say(`${model.calls.length} calls were made, ${refused} of them answered with 429.`);
+  say(`The database is ${join(dir, 'mirror.db')}: open it with any SQLite tool, such as\n`);
+  say(`  MIRROR_DIR=${dir} npx market-mirror query "SELECT * FROM news LIMIT 3"`);
+  say(`  sqlite3 ${join(dir, 'mirror.db')}\n`);
+  say('All of it is sample data. The README tells how to mirror the real API.');
+}
+
+async function startModel({ clock }: Context): Promise<ModelApi> {
+  return await startModelApi({
+    rows,
+    quota,
+    latencyMs: 40,
+    epoch: clock.now(),
+    faults: [when({ endpoint: 'aiSignals' }, faults.ageing())],
+  });
+}
+
+/** Runs the daemon, with a Redis of its own, until it has mirrored every dataset once. */
+async function mirrorAll(context: Context, model: ModelApi, dir: string): Promise<void> {
+  const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
+  const { clock, random, stderr, signal } = context;
+  const lines = await progressLines(stderr, jobs, clock);
+  const left = new Set(jobs);
+  const finished = new AbortController();
+  await runDaemon(
+    {
+      environment: { MARKET_API_URL: model.url, MARKET_API_KEY: sampleKey.key, MIRROR_DIR: dir },
+      clock,
+      random,
+      log: createLog('error', stderr.isTTY === true),
+      progress: lines.page,
+      waits: (job, { until, reason }) =>
+        lines.note(job, `waiting ${Math.ceil((until - clock.now()) / 1_000)} s (${reason})`),
+      ended(job, walk) {
+        lines.note(job, describeWalk(walk));
+        if (!walk.error) left.delete(job);
+        if (left.size === 0) finished.abort();
+      },
+    },
+    AbortSignal.any([signal, finished.signal]),
+  );
+  lines.end();
+}
+
+/** What anyone would do next: the status, and two questions. */
+async function look(context: Context, dir: string): Promise<void> {
+  const here = { ...context, environment: { MIRROR_DIR: dir } };
+  context.stdout.write('\n$ market-mirror status\n');
+  await statusCommand(here).parseAsync([], { from: 'user' });
+  for (const sql of queries) {
+    context.stdout.write(`\n$ market-mirror query "${sql}"\n`);
+    await queryCommand(here).parseAsync([sql], { from: 'user' });
+  }
+  context.stdout.write('\n');
+}
