@@ -9,25 +9,48 @@ export const walks = sqliteTable(
   {
     id: integer().primaryKey({ autoIncrement: true }),
     job: text().notNull(),
+    /** `running` also where the process that took it died: the next run goes on with it. */
     status: text({ enum: ['running', 'snoozed', 'complete', 'failed'] }).notNull(),
+    /**
+     * What it proves: `snapshot` (the published snapshot, whole), `verified` (nothing that was there
+     * throughout was missed), `union` (no proof); null until it ends.
+     */
     verdict: text({ enum: ['snapshot', 'verified', 'union'] }),
+    /** When it began: its rows are as of then, or later. */
     startedAt: text('started_at').notNull(),
+    /** When it ended, complete or given up; null while it can be gone on with. */
     finishedAt: text('finished_at'),
+    /** Its place: the offset of the page to be asked for next. */
     nextOffset: integer('next_offset').notNull().default(0),
+    /** Pages saved, those of places read twice included. */
     pages: integer().notNull().default(0),
+    /** Rows that came, each counted once. */
     rows: integer().notNull().default(0),
+    /** Rows that were new to the table. */
     inserted: integer().notNull().default(0),
+    /** Rows that replaced another version. */
     updated: integer().notNull().default(0),
+    /** Rows removed from the table, on proof, when it ended. */
     deleted: integer().notNull().default(0),
+    /** Rows refused, see `quarantine`. */
     quarantined: integer().notNull().default(0),
+    /** Differences from what was expected, see `drift`. */
     drifted: integer().notNull().default(0),
+    /** Calls that brought a page; those that failed are in `requests` alone. */
     apiCalls: integer('api_calls').notNull().default(0),
+    /** `pagination.total` as last received, where the API gives it. */
     total: integer(),
+    /** `generatedAt` of the snapshot, as received. */
     generatedAt: text('generated_at'),
+    /** Why it waits, failed or proves nothing, for people; null where all is well. */
     error: text(),
+    /** `pagination.total` of the first page. */
     totalFirst: integer('total_first'),
+    /** Different rows met. */
     distinctKeys: integer('distinct_keys').notNull().default(0),
+    /** How often it began anew because the snapshot was replaced. */
     restarts: integer().notNull().default(0),
+    /** How often it went back in search of a row read before. */
     stepsBack: integer('steps_back').notNull().default(0),
     /** Rows without a readable key: each is in quarantine, and may be one that the mirror knows. */
     unkeyed: integer().notNull().default(0),
@@ -50,16 +73,25 @@ export const requests = sqliteTable(
   'requests',
   {
     id: integer().primaryKey(),
+    /** When it was sent. */
     at: text().notNull(),
     job: text().notNull(),
+    /** The walk it was made for (`walks.id`). */
     walkId: integer('walk_id'),
+    /** Path and query. */
     url: text().notNull(),
+    /** HTTP status; null where no answer came. */
     status: integer(),
+    /** Milliseconds to the end of the answer. */
     ms: integer().notNull(),
+    /** Size of the answer's body. */
     bytes: integer().notNull(),
     requestId: text('request_id'),
+    /** X-RateLimit-Limit, where given. */
     rateLimit: integer('rate_limit'),
+    /** X-RateLimit-Remaining, where given. */
     rateRemaining: integer('rate_remaining'),
+    /** `error` of an Error body, or what kept an answer from coming; null where all went well. */
     errorCode: text('error_code'),
   },
   (table) => [index('requests_by_time').on(table.at)],
@@ -71,17 +103,24 @@ export const quarantine = sqliteTable(
   {
     id: integer().primaryKey(),
     job: text().notNull(),
+    /** The row's key, where one could be read. */
     key: text(),
     /** The key, or the digest of a body without one: the same row refused again is counted, not repeated. */
     identity: text().notNull(),
+    /** The row's JSON as received. */
     body: text().notNull(),
     /** JSON: `[{path, expected, received}]`. */
     problems: text().notNull(),
     requestId: text('request_id'),
+    /** The walk that met it last (`walks.id`). */
     walkId: integer('walk_id').notNull(),
+    /** When it was first refused. */
     firstSeenAt: text('first_seen_at').notNull(),
+    /** When it was last refused. */
     lastSeenAt: text('last_seen_at').notNull(),
+    /** How often it was refused. */
     times: integer().notNull().default(1),
+    /** When a row of this key was accepted since; null where none was. */
     resolvedAt: text('resolved_at'),
   },
   (table) => [uniqueIndex('quarantine_by_identity').on(table.job, table.identity)],
@@ -92,13 +131,20 @@ export const drift = sqliteTable(
   'drift',
   {
     job: text().notNull(),
+    /** What kind of difference, such as `extra-property`, `new-value` or `out-of-range`. */
     kind: text().notNull(),
+    /** The property, its names joined by dots. */
     path: text().notNull(),
+    /** What came, where that says more. */
     detail: text().notNull(),
+    /** When it was first seen. */
     firstSeenAt: text('first_seen_at').notNull(),
+    /** When it was last seen. */
     lastSeenAt: text('last_seen_at').notNull(),
+    /** How many rows have shown it. */
     times: integer().notNull(),
     requestId: text('request_id'),
+    /** The walk that met it first (`walks.id`). */
     walkId: integer('walk_id').notNull(),
   },
   (table) => [primaryKey({ columns: [table.job, table.kind, table.path, table.detail] })],
@@ -109,6 +155,7 @@ export const fields = sqliteTable(
   'fields',
   {
     job: text().notNull(),
+    /** The column of the dataset's table that shows the field. */
     column: text().notNull(),
     /** JSON path of the field within `_body`. */
     path: text().notNull(),
@@ -116,6 +163,7 @@ export const fields = sqliteTable(
     types: text({ mode: 'json' }).notNull().$type<readonly string[]>(),
     /** 1 where some row has no value there, or null. */
     nullable: integer().notNull(),
+    /** When a row first showed the field. */
     firstSeenAt: text('first_seen_at').notNull(),
     /** When a walk first met the field, for the last walk that did. */
     lastSeenAt: text('last_seen_at').notNull(),
@@ -136,7 +184,9 @@ export const datasets = sqliteTable('datasets', {
   keyField: text('key_field'),
   /** JSON: values of that field that different rows bear at once; such rows go by their digest too. */
   sharedKeys: text('shared_keys', { mode: 'json' }).$type<readonly string[]>(),
+  /** When that was chosen; null where nothing has been yet. */
   chosenAt: text('chosen_at'),
+  /** When the daemon will mirror it next. */
   nextDueAt: text('next_due_at'),
 });
 
@@ -148,7 +198,9 @@ export const walkSeen = sqliteTable(
   'walk_seen',
   {
     walkId: integer('walk_id').notNull(),
+    /** The page with which they were committed. */
     page: integer().notNull(),
+    /** The numbers. */
     rowids: blob({ mode: 'buffer' }).notNull(),
   },
   (table) => [primaryKey({ columns: [table.walkId, table.page] })],
@@ -159,8 +211,11 @@ export const absences = sqliteTable(
   'absences',
   {
     job: text().notNull(),
+    /** The row's `_key`. */
     key: text().notNull(),
+    /** The last proven walk that did not find it (`walks.id`). */
     walkId: integer('walk_id').notNull(),
+    /** When the first of those walks ended. */
     since: text().notNull(),
     /** How many proven walks in a row did not find it. */
     proofs: integer().notNull(),
@@ -174,7 +229,10 @@ export const absences = sqliteTable(
 
 /** What has been learnt of quota, rate and concurrency: one row, JSON. */
 export const governor = sqliteTable('governor', {
+  /** Always 1. */
   id: integer().primaryKey(),
+  /** JSON, for the program alone. */
   state: text().notNull(),
+  /** When it last changed. */
   updatedAt: text('updated_at').notNull().default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
 });
