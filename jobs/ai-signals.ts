@@ -8,7 +8,8 @@ const dateTime = z
   .regex(
     /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])t([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
     'is not an RFC 3339 date-time',
-  );
+  )
+  .describe('RFC 3339 date-time as received');
 
 const signal = z.strictObject({
   id: z.string().min(1).describe('signal identifier'),
@@ -127,4 +128,45 @@ export default defineJob({
     }),
     volatile: ['quality_age_seconds', 'quality_freshness'],
   },
+  views: [
+    {
+      name: 'ai_signal_reason_codes',
+      about: "The validator's reason codes, one row each, in the order of `position`.",
+      sql: `SELECT signal.id, signal.timestamp, signal.asset, signal.action, code.key AS position, code.value AS reason_code
+FROM ai_signals AS signal, json_each(signal.validator_reason_codes) AS code`,
+      example: `SELECT reason_code, count(*) AS signals, round(avg(confidence), 2) AS confidence
+FROM ai_signal_reason_codes JOIN ai_signals USING (id)
+GROUP BY reason_code ORDER BY signals DESC, reason_code`,
+    },
+    {
+      name: 'ai_signal_checks',
+      about: 'The quality checks that a signal went through, one row each, in the order of `position`.',
+      sql: `SELECT signal.id, signal.timestamp, signal.asset, signal.quality_grade, tested.key AS position, tested.value AS check_name
+FROM ai_signals AS signal, json_each(signal.quality_checks) AS tested`,
+      example: `SELECT check_name, quality_grade, count(*) AS signals
+FROM ai_signal_checks GROUP BY check_name, quality_grade ORDER BY signals DESC`,
+    },
+    {
+      name: 'ai_signal_changes',
+      about:
+        "A signal's life: one row a version, from `valid_from` until just before `valid_to` (null while it stands), with what it was before. `ended_by` is `update` or `delete`.",
+      sql: `SELECT id, asset, row_number() OVER life AS version, valid_from, valid_to, ended_by,
+  action, lag(action) OVER life AS previous_action,
+  status, lag(status) OVER life AS previous_status,
+  confidence, lag(confidence) OVER life AS previous_confidence,
+  quality_grade, lag(quality_grade) OVER life AS previous_quality_grade,
+  entry_price, tp_price, sl_price
+FROM (
+  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
+    _valid_from AS valid_from, _valid_to AS valid_to, _ended_by AS ended_by FROM ai_signals_history
+  UNION ALL
+  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
+    _changed_at, NULL, NULL FROM ai_signals
+)
+WINDOW life AS (PARTITION BY id ORDER BY valid_from)`,
+      example: `SELECT valid_from, asset, id, previous_status, status
+FROM ai_signal_changes WHERE version > 1 AND status IS NOT previous_status
+ORDER BY valid_from DESC LIMIT 20`,
+    },
+  ],
 });

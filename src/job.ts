@@ -78,6 +78,18 @@ export type Contract<Row, Table extends SQLiteTable> = {
   volatile: readonly (keyof Table['$inferSelect'] & string)[];
 };
 
+/** A view that makes a dataset pleasant to report on; it stands in the database beside the tables. */
+export type View = {
+  /** In snake_case, as queries name it. */
+  name: string;
+  /** What it shows, in a sentence or two, for `docs/tables.md`. */
+  about: string;
+  /** The SELECT that it stands for. */
+  sql: string;
+  /** A query that shows its use. */
+  example: string;
+};
+
 /** How an endpoint is read: page by page into rows, or as one response kept as a snapshot. */
 export type Reading = 'walk' | 'snapshot';
 
@@ -98,6 +110,7 @@ type Definition<Row, Table extends SQLiteTable> = {
   history?: SQLiteTable;
   /** Absent where the record shape is not specified. */
   contract?: Contract<Row, Table>;
+  views?: readonly View[];
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: the engine treats every dataset's rows alike; each job file is typed.
@@ -116,12 +129,13 @@ export type Job = {
   table: SQLiteTable;
   history: SQLiteTable | undefined;
   contract: AnyContract | undefined;
+  views: readonly View[];
 };
 
 /** Declares an endpoint; the default export of a file in `jobs/`, which gives it its name. */
 export function defineJob<Row, Table extends SQLiteTable>(
   definition: Definition<Row, Table>,
 ): Omit<Job, 'name'> {
-  const { weight = 1, reading = 'walk', history, contract, ...rest } = definition;
-  return { ...rest, weight, reading, history, contract };
+  const { weight = 1, reading = 'walk', history, contract, views = [], ...rest } = definition;
+  return { ...rest, weight, reading, history, contract, views };
 }

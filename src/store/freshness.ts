@@ -1,24 +1,19 @@
 /** The view `freshness`: one row a dataset that tells a report whether to trust the rest. */
 
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
-import type { Job } from '../job.ts';
-import type { Connection } from './connection.ts';
-import { ensureObject } from './ensure-object.ts';
+import type { Job, View } from '../job.ts';
 import { PROOF } from './proof.ts';
 
-export function ensureFreshness(connection: Connection, jobs: readonly Job[]): void {
+export function freshness(jobs: readonly Job[]): View {
   const counts = jobs.map(
     (job) =>
       `SELECT '${job.name}' AS job, (SELECT count(*) FROM "${getTableConfig(job.table).name}") AS rows`,
   );
-  ensureObject(
-    connection,
-    'view',
-    'freshness',
-    `CREATE VIEW freshness AS
-WITH counted AS (${counts.join(' UNION ALL ')}),
-proven AS (SELECT job, max(id) AS id FROM walks WHERE ${PROOF} GROUP BY job),
-latest AS (SELECT job, max(id) AS id FROM walks GROUP BY job)
+  return {
+    name: 'freshness',
+    about:
+      'Whether to trust the rest: when the last walk that proved a dataset complete began, its age and verdict, how the latest walk stands and when the next is due.',
+    sql: `WITH counted AS (${counts.join(' UNION ALL ')})
 SELECT counted.job, counted.rows,
   proof.started_at AS complete_as_of,
   round((julianday('now') - julianday(proof.started_at)) * 86400, 1) AS age_seconds,
@@ -27,8 +22,10 @@ SELECT counted.job, counted.rows,
   walk.error AS last_error,
   datasets.next_due_at
 FROM counted
-LEFT JOIN proven USING (job) LEFT JOIN walks AS proof ON proof.id = proven.id
-LEFT JOIN latest USING (job) LEFT JOIN walks AS walk ON walk.id = latest.id
-LEFT JOIN datasets USING (job)`,
-  );
+LEFT JOIN walks AS proof
+  ON proof.id = (SELECT id FROM walks WHERE job = counted.job AND ${PROOF} ORDER BY id DESC LIMIT 1)
+LEFT JOIN walks AS walk ON walk.id = (SELECT max(id) FROM walks WHERE job = counted.job)
+LEFT JOIN datasets ON datasets.job = counted.job`,
+    example: 'SELECT job, rows, complete_as_of, verdict FROM freshness WHERE age_seconds < 600',
+  };
 }

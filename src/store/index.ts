@@ -8,7 +8,6 @@ import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
-import { ensureFreshness } from './freshness.ts';
 import { type GovernorState, openGovernorState } from './governor-state.ts';
 import { ensureHistory } from './history.ts';
 import { type Call, createLedger } from './ledger.ts';
@@ -17,6 +16,7 @@ import { PROOF } from './proof.ts';
 import { datasets, walks } from './schema.ts';
 import { openSession, type WalkSession } from './session.ts';
 import { refuseNewer } from './version.ts';
+import { ensureViews } from './views.ts';
 
 export type { Drift } from './drift.ts';
 export type { Call } from './ledger.ts';
@@ -76,7 +76,7 @@ function followDeclarations(connection: Connection, jobs: readonly Job[]): void 
   connection
     .transaction(() => {
       for (const job of jobs) ensureHistory(connection, job);
-      ensureFreshness(connection, jobs);
+      ensureViews(connection, jobs);
     })
     .immediate();
 }
