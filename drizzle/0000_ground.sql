@@ -4,6 +4,7 @@ CREATE TABLE `absences` (
 	`walk_id` integer NOT NULL,
 	`since` text NOT NULL,
 	`proofs` integer NOT NULL,
+	`doubtful` integer NOT NULL,
 	`removed_at` text,
 	PRIMARY KEY(`job`, `key`)
 );
@@ -111,7 +112,10 @@ CREATE TABLE `walks` (
 	`distinct_keys` integer DEFAULT 0 NOT NULL,
 	`restarts` integer DEFAULT 0 NOT NULL,
 	`steps_back` integer DEFAULT 0 NOT NULL,
+	`unkeyed` integer DEFAULT 0 NOT NULL,
 	`held` integer DEFAULT 0 NOT NULL,
+	`probe_of` integer,
+	`calls_saved` integer DEFAULT 0 NOT NULL,
 	`anomalies` text DEFAULT '{}' NOT NULL,
 	`memory` text DEFAULT '{}' NOT NULL
 );

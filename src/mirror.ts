@@ -4,6 +4,7 @@ import type { Api } from './api/client.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import type { Job } from './job.ts';
 import { placeOf, recordOf } from './mirror/place-record.ts';
+import { previousOf, renewalOf } from './mirror/previous.ts';
 import { pageReader } from './mirror/read-page.ts';
 import { takeSnapshot } from './mirror/take-snapshot.ts';
 import type { Counts, Store, WalkRow, WalkSession } from './store/index.ts';
@@ -46,8 +47,9 @@ async function walkThrough(
   signal: AbortSignal,
 ): Promise<WalkRow> {
   const read = pageReader(job, session, parts, signal);
-  for await (const { page, place, anew, end } of walk(read, placeOf(session.row))) {
-    const saved = session.savePage({ ...page, place: recordOf(place), anew });
+  const previous = previousOf(session.before);
+  for await (const { page, place, met, end } of walk(read, placeOf(session), previous)) {
+    const saved = session.savePage({ ...page, place: recordOf(place), met });
     parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: page.call.rateRemaining });
     if (end) return await conclude(job, session, end);
     signal.throwIfAborted();
@@ -55,11 +57,9 @@ async function walkThrough(
   throw new Failure('bug', `${job.name}: the walk ended without an end`);
 }
 
-async function conclude(
-  job: Job,
-  session: WalkSession,
-  { verdict, unproven, stuck }: WalkEnd,
-): Promise<WalkRow> {
+async function conclude(job: Job, session: WalkSession, end: WalkEnd): Promise<WalkRow> {
+  if (end.renewed) return await session.finish(renewalOf(session));
+  const { verdict, unproven, stuck } = end;
   if (!stuck)
     return await session.finish(
       unproven ? { verdict, error: `the dataset changed: ${unproven}` } : { verdict },

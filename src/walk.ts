@@ -1,17 +1,17 @@
 /** Reading a dataset page by page to its end, and saying what the pages prove of it. */
 
 import { advanceAnchored } from './walk/anchored.ts';
-import { isOverBound, MOST_RESTARTS, PAGE_ROWS } from './walk/bounds.ts';
-import { describeAnomalies, type Verdict, verdictOf, withAnomalies } from './walk/evidence.ts';
-import { beginning, type PageFacts, type Place, type Step } from './walk/place.ts';
+import { isEndless, MOST_RESTARTS, PAGE_ROWS } from './walk/bounds.ts';
+import { describeAnomalies, pageAnomalies, type Verdict, verdictOf, withAnomalies } from './walk/evidence.ts';
+import { beginAnew, type Met, type PageFacts, type Place, type Step, turnPage } from './walk/place.ts';
+import { isOlder, isUnchanged, type Previous } from './walk/previous.ts';
 import { advanceSnapshot } from './walk/snapshot.ts';
 
 export type WalkedPage<Page> = {
   page: Page;
-  /** Where the walk stands behind this page: to be saved with it. */
+  /** Where the walk stands behind this page, and what the page does to the rows met: to be saved with it. */
   place: Place;
-  /** True where the walk begins anew behind this page: which rows it has met no longer counts. */
-  anew: boolean;
+  met: Met;
   /** Set on the last page. */
   end: WalkEnd | undefined;
 };
@@ -22,6 +22,8 @@ export type WalkEnd = {
   unproven: string | undefined;
   /** Set where no answer of the API ended the walk: its place is worth nothing. */
   stuck: 'stuck' | 'bound' | undefined;
+  /** True where one call showed that what the previous walk proved still stands. */
+  renewed: boolean;
 };
 
 /**
@@ -29,53 +31,49 @@ export type WalkEnd = {
  * asked for only when the consumer, who has saved the last one, comes back: `seen` then knows its rows.
  * Bounded in calls (see `bounds.ts`), whatever the API answers.
  * @param read asks the API for rows from an offset; its errors pass through.
+ * @param previous the walk before this one, whose proof the first page may renew.
  */
 export async function* walk<Page extends PageFacts>(
   read: (offset: number, limit: number) => Promise<Page>,
   place: Place,
+  previous?: Previous,
 ): AsyncGenerator<WalkedPage<Page>, void> {
   for (let at = place; ; ) {
     const page = await read(requestOffset(at), PAGE_ROWS);
-    const step = advance(at, page);
-    const end = endOf(step);
-    yield { page, place: step.place, anew: step.next === 'anew', end };
+    const step = advance(at, page, previous);
+    const end = at.pages === 0 && isUnchanged(previous, page) ? renewal : endOf(step);
+    yield { page, place: step.place, met: step.met, end };
     if (end) return;
     at = step.place;
   }
 }
 
-function endOf({ place, next }: Step): WalkEnd | undefined {
-  const stuck = next === 'stuck' ? 'stuck' : next !== 'end' && isOverBound(place) ? 'bound' : undefined;
-  if (next !== 'end' && !stuck) return undefined;
-  return { verdict: stuck ? 'union' : verdictOf(place), unproven: describeAnomalies(place), stuck };
-}
-
-/** Where there is an anchor, the page is asked for from one row earlier, to see that row again. */
+/** Where there is an anchor, the page is asked for from its place, to see that row again. */
 function requestOffset({ offset, anchor }: Place): number {
-  return anchor === null ? offset : offset - 1;
+  return offset - (anchor?.back ?? 0);
 }
 
-function advance(before: Place, page: PageFacts): Step {
-  const replaced = before.pagesOfPass > 0 && page.generatedAt !== before.generatedAt;
-  if (replaced && before.restarts < MOST_RESTARTS) return beginAnew(before);
-  const { total = before.total } = page.pagination;
+const renewal: WalkEnd = { verdict: 'snapshot', unproven: undefined, stuck: undefined, renewed: true };
+
+function advance(before: Place, page: PageFacts, previous: Previous | undefined): Step {
+  const isReplaced = before.pagesOfPass > 0 && page.generatedAt !== before.generatedAt;
+  if (isReplaced && before.restarts < MOST_RESTARTS) return beginAnew(before);
   const place = withAnomalies(
-    {
-      ...before,
-      pages: before.pages + 1,
-      pagesOfPass: before.pagesOfPass + 1,
-      generatedAt: page.generatedAt,
-      total,
-      totalFirst: before.totalFirst ?? total,
-    },
-    replaced && 'torn',
+    turnPage(before, page),
+    isReplaced && 'torn',
+    before.pagesOfPass === 0 && isOlder(previous, page) && 'backwards',
+    ...pageAnomalies(page),
   );
   return typeof page.generatedAt === 'string' ? advanceSnapshot(place, page) : advanceAnchored(place, page);
 }
 
-function beginAnew({ pages, restarts, stepsBack, totalFirst }: Place): Step {
+function endOf({ place, next }: Step): WalkEnd | undefined {
+  const stuck = next === 'stuck' ? 'stuck' : next === 'go on' && isEndless(place) ? 'bound' : undefined;
+  if (next === 'go on' && !stuck) return undefined;
   return {
-    place: { ...beginning, pages: pages + 1, restarts: restarts + 1, stepsBack, totalFirst },
-    next: 'anew',
+    verdict: stuck ? 'union' : verdictOf(place),
+    unproven: describeAnomalies(place),
+    stuck,
+    renewed: false,
   };
 }

@@ -1,15 +1,28 @@
 /** A walk's place in the form in which the store keeps it, and back. */
 
-import type { WalkPlace } from '../store/index.ts';
+import type { WalkPlace, WalkSession } from '../store/index.ts';
+import { withAnomalies } from '../walk/evidence.ts';
 import { beginning, type Place } from '../walk/place.ts';
 
 export function recordOf(place: Place): WalkPlace {
-  const { offset, pages, rows, total, totalFirst, restarts, stepsBack, anomalies, generatedAt, ...memory } =
-    place;
+  const {
+    offset,
+    pages,
+    rows,
+    unkeyed,
+    total,
+    totalFirst,
+    restarts,
+    stepsBack,
+    anomalies,
+    generatedAt,
+    ...memory
+  } = place;
   return {
     nextOffset: offset,
     pages,
     rows,
+    unkeyed,
     total,
     totalFirst,
     restarts,
@@ -20,20 +33,23 @@ export function recordOf(place: Place): WalkPlace {
   };
 }
 
-export function placeOf(record: WalkPlace): Place {
-  const { nextOffset, pages, rows, total, totalFirst, restarts, stepsBack } = record;
-  const { dated, ...memory } = JSON.parse(record.memory) as Partial<Place> & { dated?: boolean };
-  return {
+/** Where the session's walk goes on: a walk that forgot which rows it met can no longer prove anything. */
+export function placeOf({ row, remembers }: Pick<WalkSession, 'row' | 'remembers'>): Place {
+  const { nextOffset, pages, rows, unkeyed, total, totalFirst, restarts, stepsBack } = row;
+  const { dated, ...memory } = JSON.parse(row.memory) as Partial<Place> & { dated?: boolean };
+  const place: Place = {
     ...beginning,
     ...memory,
     offset: nextOffset,
     pages,
     rows,
+    unkeyed,
     total,
     totalFirst,
     restarts,
     stepsBack,
-    anomalies: JSON.parse(record.anomalies),
-    generatedAt: dated ? record.generatedAt : undefined,
+    anomalies: JSON.parse(row.anomalies),
+    generatedAt: dated ? row.generatedAt : undefined,
   };
+  return withAnomalies(place, !remembers && 'forgotten');
 }

@@ -1,9 +1,10 @@
 /** A page as the walk and the store need it: asked for, checked, and held against what the mirror knows. */
 
+import { createHash } from 'node:crypto';
 import type { Job } from '../job.ts';
 import type { MirrorParts } from '../mirror.ts';
 import type { Call, Drift, MetRow, RefusedRow, WalkSession } from '../store/index.ts';
-import { checkPage } from '../validate.ts';
+import { type CheckedPage, checkPage } from '../validate.ts';
 import type { PageFacts } from '../walk/place.ts';
 
 export type ReadPage = PageFacts & { rows: MetRow[]; refused: RefusedRow[]; drifts: Drift[]; call: Call };
@@ -24,7 +25,19 @@ export function pageReader(
     const { accepted, keys, ...rest } = page;
     const rows = session.examine(accepted);
     const met = new Map(rows.map((row) => [row.key, row.seen]));
-    const seen = keys.map((key) => key !== null && (met.get(key) ?? session.hasRefused(key)));
-    return { ...rest, offset, rows, keys, seen, call };
+    const seen = keys.map((key) => key !== null && (met.get(key) ?? session.hasMet(key)));
+    const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
+    return { ...rest, offset, rows, keys, seen, digest, call };
   };
+}
+
+/** What a page says, apart from columns that change while their record does not. */
+function digestOf(job: Job, { keys, accepted, refused }: CheckedPage): string {
+  const stable = accepted.map(({ values }) =>
+    Object.entries(values).filter(([column]) => !job.contract?.volatile.includes(column)),
+  );
+  const problems = refused.map((row) => row.problems);
+  return createHash('sha256')
+    .update(JSON.stringify([keys, stable, problems]))
+    .digest('base64');
 }

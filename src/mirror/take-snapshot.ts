@@ -17,7 +17,7 @@ export async function takeSnapshot(
   const key = `${call.at} ${session.row.id}`;
   const rows = session.examine([{ key, values: { _fetched_at: call.at, _body: text } }]);
   const place = recordOf({ ...beginning, pages: 1, rows: 1 });
-  const saved = session.savePage({ rows, refused: [], drifts: [], call, place, anew: false });
+  const saved = session.savePage({ rows, refused: [], drifts: [], call, place, met: 'add' });
   progress?.({ job: job.name, walk: session.row, saved, callsLeft: call.rateRemaining });
   return await session.finish({ verdict: 'snapshot' });
 }

@@ -23,7 +23,7 @@ export type { Call } from './ledger.ts';
 export { isLock, type Lock, tryLock } from './lock.ts';
 export type { Problem, RefusedRow } from './quarantine.ts';
 export type { Counts, KeyedRow, MetRow, PageToSave } from './save-page.ts';
-export type { Ending, WalkSession } from './session.ts';
+export type { Before, Ending, WalkSession } from './session.ts';
 export type { RowValues } from './table-writer.ts';
 export type { Verdict, WalkPlace, WalkRow } from './walks.ts';
 

@@ -7,7 +7,7 @@ import { type Call, createLedger } from './ledger.ts';
 import { prepare } from './prepare.ts';
 import type { Counts } from './save-page.ts';
 import { walkSeen, walks } from './schema.ts';
-import { packRowids } from './seen.ts';
+import { packMet } from './seen.ts';
 import type { OpenWalk, WalkPlace } from './walks.ts';
 
 /**
@@ -17,40 +17,57 @@ import type { OpenWalk, WalkPlace } from './walks.ts';
 const PATIENCE = { pages: 10, ms: 250 };
 
 export type PlaceKeeper = {
-  meet(rowid: number): void;
-  arrive(place: WalkPlace, call: Call, counts: Counts): void;
-  commit(): void;
+  meetRow(rowid: number): void;
+  /** `number` is the row's in quarantine. */
+  meetRefused(number: number): void;
   /** The walk begins anew: rows met so far no longer count as met. */
   forget(): void;
+  arrive(place: WalkPlace, call: Call, counts: Counts): void;
+  commit(): void;
   /** The transaction failed: nothing of this walk may be committed any more from memory. */
   abandon(): void;
 };
 
 export function createPlaceKeeper(connection: Connection, walk: OpenWalk, now: () => number): PlaceKeeper {
-  const { row, seen } = walk;
+  const { row, met } = walk;
   const ledger = createLedger(connection);
   const update = prepareUpdate(connection);
   const insertSeen = prepareSeen(connection);
+  const deleteSeen = prepareForgetting(connection);
   let calls: Call[] = [];
-  let met: number[] = [];
+  let unsaved: { rows: number[]; refused: number[] } = { rows: [], refused: [] };
+  let hasForgotten = false;
   let lastCommit = now();
   let abandoned = false;
 
   function commit(): void {
     if (calls.length === 0 || abandoned) return;
     for (const call of calls) ledger.record(call);
-    if (met.length > 0) insertSeen.run({ walkId: row.id, page: row.pages, rowids: packRowids(met) });
+    const rowids = packMet(unsaved.rows, unsaved.refused);
+    if (hasForgotten) deleteSeen.run({ walkId: row.id });
+    if (rowids.length > 0) insertSeen.run({ walkId: row.id, page: row.pages, rowids });
     update.run(row);
     calls = [];
-    met = [];
+    unsaved = { rows: [], refused: [] };
+    hasForgotten = false;
     lastCommit = now();
   }
 
+  function meet(kind: keyof typeof unsaved, number: number): void {
+    if (!met[kind].add(number)) return;
+    unsaved[kind].push(number);
+    row.distinctKeys += 1;
+  }
+
   return {
-    meet(rowid) {
-      if (!seen.add(rowid)) return;
-      met.push(rowid);
-      row.distinctKeys += 1;
+    meetRow: (rowid) => meet('rows', rowid),
+    meetRefused: (number) => meet('refused', number),
+    forget() {
+      met.rows.clear();
+      met.refused.clear();
+      unsaved = { rows: [], refused: [] };
+      hasForgotten = true;
+      row.distinctKeys = 0;
     },
     arrive(place, call, counts) {
       Object.assign(row, place);
@@ -64,12 +81,6 @@ export function createPlaceKeeper(connection: Connection, walk: OpenWalk, now: (
       if (changed || calls.length >= PATIENCE.pages || now() - lastCommit >= PATIENCE.ms) commit();
     },
     commit,
-    forget() {
-      seen.clear();
-      met = [];
-      row.distinctKeys = 0;
-      drizzle(connection).delete(walkSeen).where(eq(walkSeen.walkId, row.id)).run();
-    },
     abandon() {
       abandoned = true;
     },
@@ -93,6 +104,7 @@ function prepareUpdate(connection: Connection) {
         apiCalls: at('apiCalls'),
         total: at('total'),
         totalFirst: at('totalFirst'),
+        unkeyed: at('unkeyed'),
         generatedAt: at('generatedAt'),
         distinctKeys: at('distinctKeys'),
         restarts: at('restarts'),
@@ -112,4 +124,9 @@ function prepareSeen(connection: Connection) {
       .insert(walkSeen)
       .values({ walkId: at('walkId'), page: at('page'), rowids: at('rowids') }),
   );
+}
+
+function prepareForgetting(connection: Connection) {
+  const ofWalk = eq(walkSeen.walkId, sql.placeholder('walkId'));
+  return prepare(connection, drizzle(connection).delete(walkSeen).where(ofWalk));
 }

@@ -15,11 +15,12 @@ export type RefusedRow = { key: string | null; body: string; problems: Problem[]
 export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
 
 export type Quarantine = {
-  keep(row: RefusedRow, origin: Origin): void;
+  /** Returns the row's number in the quarantine. */
+  keep(row: RefusedRow, origin: Origin): number;
   /** Marks the row that was refused under this key before, if there is one, as resolved. */
   resolve(key: string, now: string): void;
-  /** True where that walk refused a row of this key. */
-  refusedBy(walkId: number, key: string): boolean;
+  /** The number of the unresolved row that was refused under this key; undefined where there is none. */
+  numberOf(key: string): number | undefined;
 };
 
 export function openQuarantine(connection: Connection, job: string): Quarantine {
@@ -27,17 +28,23 @@ export function openQuarantine(connection: Connection, job: string): Quarantine 
   const upsert = prepareUpsert(connection);
   const unresolved = new Map(
     db
-      .select({ identity: quarantine.identity, walkId: quarantine.walkId })
+      .select({ identity: quarantine.identity, id: quarantine.id })
       .from(quarantine)
       .where(and(eq(quarantine.job, job), isNull(quarantine.resolvedAt)))
       .all()
-      .map(({ identity, walkId }) => [identity, walkId]),
+      .map(({ identity, id }) => [identity, id]),
   );
   return {
     keep(row, origin) {
       const identity = row.key ?? createHash('sha256').update(row.body).digest('hex');
-      unresolved.set(identity, origin.walkId);
-      upsert.run({ ...row, ...origin, identity, problems: JSON.stringify(row.problems) });
+      const id = upsert.pluck({
+        ...row,
+        ...origin,
+        identity,
+        problems: JSON.stringify(row.problems),
+      }) as number;
+      unresolved.set(identity, id);
+      return id;
     },
     resolve(key, now) {
       if (!unresolved.delete(key)) return;
@@ -46,7 +53,7 @@ export function openQuarantine(connection: Connection, job: string): Quarantine 
         .where(and(eq(quarantine.job, job), eq(quarantine.identity, key)))
         .run();
     },
-    refusedBy: (walkId, key) => unresolved.get(key) === walkId,
+    numberOf: (key) => unresolved.get(key),
   };
 }
 
@@ -78,6 +85,7 @@ function prepareUpsert(connection: Connection) {
           times: sql`${quarantine.times} + 1`,
           resolvedAt: null,
         },
-      }),
+      })
+      .returning({ id: quarantine.id }),
   );
 }

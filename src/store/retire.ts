@@ -1,13 +1,16 @@
 /**
  * Removing rows that are gone upstream. A row leaves the table after two proven walks in a row did not find it;
- * a removal that would take much of the table waits for a third.
+ * a removal that would take much of the table waits for a third, and none takes a row that may merely have lost
+ * its key.
  */
 
-import { and, count, eq, gte, lt, ne, sql } from 'drizzle-orm';
+import { and, count, eq, gte, isNotNull, lt, type SQL } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import { isoTime } from '../clock.ts';
+import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
+import { PROOF } from './proof.ts';
 import { absences } from './schema.ts';
 import type { OpenWalk } from './walks.ts';
 
@@ -19,77 +22,120 @@ const PROOFS_FOR_MUCH = 3;
 const MUCH = { part: 0.2, rows: 10 };
 const ROWS_AT_ONCE = 5_000;
 
-/** Notes which rows the walk, which must be a proof, did not find; does not write to the dataset's table. */
-export async function noteAbsences(connection: Connection, walk: OpenWalk, now: number): Promise<void> {
-  const db = drizzle(connection);
-  const { job, row } = walk;
-  for await (const keys of absentKeys(connection, walk)) {
-    const note = db
-      .insert(absences)
-      .values({ job: job.name, key: sql.placeholder('key'), walkId: row.id, since: isoTime(now), proofs: 1 })
-      .onConflictDoUpdate({
-        target: [absences.job, absences.key],
-        set: { proofs: sql`${absences.proofs} + 1`, walkId: row.id },
-        // A walk that ended, crashed before it was closed and ended again is one proof.
-        setWhere: ne(absences.walkId, row.id),
-      })
-      .prepare();
-    connection
-      .transaction(() => {
-        for (const key of keys) note.run({ key });
-      })
-      .immediate();
-  }
-}
-
-/** Removes the rows that were absent often enough; call inside the transaction that closes the walk. */
-export function retireRows(connection: Connection, walk: OpenWalk, now: number): Retired {
-  const db = drizzle(connection);
-  const { job, row } = walk;
-  const ofJob = eq(absences.job, job.name);
-  // Rows that this walk found again are no longer absent.
-  db.delete(absences)
-    .where(and(ofJob, lt(absences.walkId, row.id)))
-    .run();
-  const absent = db
-    .select({ due: count() })
-    .from(absences)
-    .where(and(ofJob, gte(absences.proofs, PROOFS)))
-    .get();
-  const due = absent?.due ?? 0;
-  const table = `"${getTableConfig(job.table).name}"`;
-  const rows = connection.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
-  const much = due === rows || (due >= MUCH.rows && due > rows * MUCH.part);
-  const removable = and(ofJob, gte(absences.proofs, much ? PROOFS_FOR_MUCH : PROOFS));
-  db.update(absences)
-    .set({ removedAt: isoTime(now) })
-    .where(removable)
-    .run();
-  const { changes } = connection
-    .prepare(
-      `DELETE FROM ${table} WHERE _key IN (SELECT key FROM absences WHERE job = ? AND removed_at IS NOT NULL)`,
-    )
-    .run(job.name);
-  db.delete(absences)
-    .where(and(ofJob, sql`${absences.removedAt} IS NOT NULL`))
-    .run();
-  return { deleted: changes, held: due - changes };
-}
-
-/** The keys of rows that the walk did not meet, some at a time, with a breath for the event loop between. */
-async function* absentKeys(connection: Connection, { job, seen }: OpenWalk): AsyncGenerator<string[]> {
+/** The numbers of the rows that the walk did not meet; looks at some at a time, with a breath between. */
+export async function findAbsent(connection: Connection, { job, met }: OpenWalk): Promise<number[]> {
   const batch = connection
-    .prepare<[number, number], [rowid: number, key: string]>(
-      `SELECT rowid, _key FROM "${getTableConfig(job.table).name}" WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+    .prepare<[number, number], number>(
+      `SELECT rowid FROM ${tableOf(job)} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
     )
-    .raw();
+    .pluck();
+  const absent: number[] = [];
   for (let after = 0; ; ) {
-    const rows = batch.all(after, ROWS_AT_ONCE);
-    const last = rows.at(-1);
-    if (!last) return;
-    const absent = rows.filter(([rowid]) => !seen.has(rowid)).map(([, key]) => key);
-    if (absent.length > 0) yield absent;
-    after = last[0];
+    const rowids = batch.all(after, ROWS_AT_ONCE);
+    const last = rowids.at(-1);
+    if (last === undefined) return absent;
+    absent.push(...rowids.filter((rowid) => !met.rows.has(rowid)));
+    after = last;
     await new Promise(setImmediate);
   }
 }
+
+/**
+ * Counts one more proof against each absent row and removes those with enough. Call it inside the transaction
+ * that ends the walk, which must be a proof.
+ */
+export function retireRows(
+  connection: Connection,
+  walk: OpenWalk,
+  absent: readonly number[],
+  now: number,
+): Retired {
+  noteAbsences(connection, walk, absent, now);
+  forgetFound(connection, walk);
+  const { job, row } = walk;
+  const db = drizzle(connection);
+  const gone = (proofs: number) => and(eq(absences.job, job.name), gte(absences.proofs, proofs));
+  const certain = row.unkeyed > 0 ? eq(absences.doubtful, 0) : undefined;
+  const countOf = (absent: SQL | undefined) =>
+    db.select({ rows: count() }).from(absences).where(absent).get()?.rows ?? 0;
+
+  const due = countOf(and(gone(PROOFS), certain));
+  const proofs = isMuch(due, countRows(connection, job)) ? PROOFS_FOR_MUCH : PROOFS;
+  db.update(absences)
+    .set({ removedAt: isoTime(now) })
+    .where(and(gone(proofs), certain))
+    .run();
+  const { changes: deleted } = connection
+    .prepare(
+      `DELETE FROM ${tableOf(job)}
+       WHERE _key IN (SELECT key FROM absences WHERE job = ? AND removed_at IS NOT NULL)`,
+    )
+    .run(job.name);
+  db.delete(absences)
+    .where(and(eq(absences.job, job.name), isNotNull(absences.removedAt)))
+    .run();
+  return { deleted, held: countOf(gone(PROOFS)) };
+}
+
+/** Rows that a walk met are not absent, be it a proof or not. */
+export function forgetMet(connection: Connection, { job, met }: OpenWalk): void {
+  const db = drizzle(connection);
+  const table = tableOf(job);
+  const noted = connection
+    .prepare<[string], { rowid: number; key: string }>(
+      `SELECT ${table}.rowid AS rowid, key FROM absences JOIN ${table} ON _key = key WHERE job = ?`,
+    )
+    .all(job.name);
+  for (const { rowid, key } of noted)
+    if (met.rows.has(rowid))
+      db.delete(absences)
+        .where(and(eq(absences.job, job.name), eq(absences.key, key)))
+        .run();
+}
+
+/** Whether rows of this job await another proof that they are gone. */
+export function hasAbsences(connection: Connection, job: string): boolean {
+  return (
+    drizzle(connection).select().from(absences).where(eq(absences.job, job)).limit(1).get() !== undefined
+  );
+}
+
+function noteAbsences(connection: Connection, walk: OpenWalk, absent: readonly number[], now: number): void {
+  const note = connection.prepare<[string, number, string, number, number]>(
+    `INSERT INTO absences (job, key, walk_id, since, proofs, doubtful)
+     SELECT ?, _key, ?, ?, 1, ? FROM ${tableOf(walk.job)} WHERE rowid = ?
+     ON CONFLICT DO UPDATE SET proofs = proofs + 1, walk_id = excluded.walk_id`,
+  );
+  // More rows without a readable key than before: those that vanish now may be among them.
+  const doubtful = Number(walk.row.unkeyed > unkeyedBefore(connection, walk));
+  for (const rowid of absent) note.run(walk.job.name, walk.row.id, isoTime(now), doubtful, rowid);
+}
+
+function unkeyedBefore(connection: Connection, { job, row }: OpenWalk): number {
+  const before = connection
+    .prepare<[string, number], number>(
+      `SELECT unkeyed FROM walks WHERE job = ? AND id < ? AND probe_of IS NULL AND ${PROOF} ORDER BY id DESC LIMIT 1`,
+    )
+    .pluck();
+  return before.get(job.name, row.id) ?? 0;
+}
+
+function forgetFound(connection: Connection, { job, row }: OpenWalk): void {
+  drizzle(connection)
+    .delete(absences)
+    .where(and(eq(absences.job, job.name), lt(absences.walkId, row.id)))
+    .run();
+}
+
+const isMuch = (due: number, rows: number) => due === rows || (due >= MUCH.rows && due > rows * MUCH.part);
+
+function countRows(connection: Connection, job: Job): number {
+  return (
+    connection
+      .prepare<[], number>(`SELECT count(*) FROM ${tableOf(job)}`)
+      .pluck()
+      .get() ?? 0
+  );
+}
+
+const tableOf = (job: Job) => `"${getTableConfig(job.table).name}"`;

@@ -11,7 +11,7 @@ import type { OpenWalk, WalkPlace } from './walks.ts';
 
 export type KeyedRow = { key: string; values: RowValues };
 
-/** A row beside what the mirror holds of it; `seen` where this walk has met it before. */
+/** A row beside what the mirror holds of it; `seen` where this pass of the walk has met it before. */
 export type MetRow = ExaminedRow & { seen: boolean };
 
 export type PageToSave = {
@@ -20,46 +20,49 @@ export type PageToSave = {
   drifts: Drift[];
   call: Call;
   place: WalkPlace;
-  /** True where the walk begins anew behind this page: what it has met no longer counts. */
-  anew: boolean;
+  /** Whether its rows count as met, or none that were met before do any longer: the walk begins anew. */
+  met: 'add' | 'skip' | 'clear';
 };
 
 export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
 export type PageWriter = {
   examine(rows: KeyedRow[]): MetRow[];
-  /** True where this walk has refused a row of that key before. */
-  hasRefused(key: string): boolean;
+  /** True where this walk has met a row of that key, which is refused now. */
+  hasMet(key: string): boolean;
   savePage(page: PageToSave): Counts;
   /** Commits the places of pages that changed nothing, which wait a little for company. */
   flush(): void;
 };
 
 export function createPageWriter(connection: Connection, walk: OpenWalk, now: () => number): PageWriter {
-  const { job, row, seen } = walk;
+  const { job, row } = walk;
   const table = createTableWriter(connection, job);
   const quarantine = openQuarantine(connection, job.name);
   const driftLog = createDriftLog(connection);
   const places = createPlaceKeeper(connection, walk, now);
   const atomically = connection.transaction((work: () => void) => work()).immediate;
 
-  function writeRows(rows: MetRow[], at: string, counts: Counts): void {
-    for (const met of rows) {
-      places.meet(table.write(met, row.id, at));
-      if (met.change === 'new') counts.inserted += 1;
-      if (met.change === 'changed') counts.updated += 1;
-      quarantine.resolve(met.key, at);
+  function writeRows({ rows, met }: PageToSave, at: string, counts: Counts): void {
+    for (const examined of rows) {
+      const rowid = table.write(examined, row.id, at);
+      if (met === 'add') places.meetRow(rowid);
+      if (examined.change === 'new') counts.inserted += 1;
+      if (examined.change === 'changed') counts.updated += 1;
+      quarantine.resolve(examined.key, at);
     }
   }
 
-  function writeProblems({ refused, drifts, call }: PageToSave, now: string, counts: Counts): void {
+  function writeProblems({ refused, drifts, call, met }: PageToSave, now: string, counts: Counts): void {
     const origin = { job: job.name, walkId: row.id, requestId: call.requestId, now };
     for (const refusedRow of refused) {
-      quarantine.keep(refusedRow, origin);
+      const number = quarantine.keep(refusedRow, origin);
       counts.quarantined += 1;
+      if (refusedRow.key === null || met !== 'add') continue;
       // A refused row is still there upstream: what the mirror holds under its key must not look gone.
-      const rowid = refusedRow.key === null ? undefined : table.rowidOf(refusedRow.key);
-      if (rowid !== undefined) places.meet(rowid);
+      const rowid = table.rowidOf(refusedRow.key);
+      if (rowid === undefined) places.meetRefused(number);
+      else places.meetRow(rowid);
     }
     for (const found of drifts) {
       driftLog.note(found, origin);
@@ -67,20 +70,25 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     }
   }
 
+  const hasMetRow = (rowid: number | undefined) => rowid !== undefined && walk.met.rows.has(rowid);
+
   return {
     examine: (rows) =>
       rows.map(({ key, values }) => {
         const examined = table.examine(key, values);
-        return { ...examined, seen: examined.rowid !== undefined && seen.has(examined.rowid) };
+        return { ...examined, seen: hasMetRow(examined.rowid) };
       }),
-    hasRefused: (key) => quarantine.refusedBy(row.id, key),
+    hasMet(key) {
+      const number = quarantine.numberOf(key);
+      return (number !== undefined && walk.met.refused.has(number)) || hasMetRow(table.rowidOf(key));
+    },
     savePage(page) {
       const counts = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
       try {
         atomically(() => {
-          writeRows(page.rows, isoTime(now()), counts);
+          writeRows(page, isoTime(now()), counts);
           writeProblems(page, isoTime(now()), counts);
-          if (page.anew) places.forget();
+          if (page.met === 'clear') places.forget();
           places.arrive(page.place, page.call, counts);
         });
       } catch (thrown) {

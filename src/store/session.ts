@@ -1,18 +1,38 @@
 /** A walk as the engine holds it: it saves pages, ends with a verdict or stays at its place, and lets go. */
 
 import { isoTime } from '../clock.ts';
+import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
-import { noteAbsences, retireRows } from './retire.ts';
+import { findAbsent, forgetMet, hasAbsences, retireRows } from './retire.ts';
 import { createPageWriter, type PageWriter } from './save-page.ts';
-import { closeWalk, openWalk, pauseWalk, type Verdict, type WalkRow } from './walks.ts';
+import { closeWalk, openWalk, pauseWalk, readPrevious, type Verdict, type WalkRow } from './walks.ts';
 
 /** What the walk proves, and what kept it from proving more. */
-export type Ending = { verdict: Verdict; error?: string };
+export type Ending = {
+  verdict: Verdict;
+  error?: string;
+  /** Set where one call renewed the proof of that walk, and saved so many others. */
+  probe?: { of: number; callsSaved: number };
+};
+
+/** What the walks before have left. */
+export type Before = {
+  /** The walk that ended last, and the full walk on whose proof it rests. */
+  last: WalkRow;
+  full: WalkRow;
+  /** Since the full walk began. */
+  fullAgeMs: number;
+  /** True where rows look gone and wait for another proof of it. */
+  hasAbsences: boolean;
+};
 
 export type WalkSession = PageWriter & {
   /** The walk's row as it stands; changes with every saved page. */
   row: Readonly<WalkRow>;
+  /** False where a resumed walk no longer knows which rows it has met: it proves nothing. */
+  remembers: boolean;
+  before: Before | undefined;
   /** Ends the walk: with a proof, rows absent from it and from the one before leave the table. */
   finish(ending: Ending): Promise<WalkRow>;
   /** Leaves the walk at its committed place; the next run goes on from there. */
@@ -22,40 +42,33 @@ export type WalkSession = PageWriter & {
   release(): void;
 };
 
-export function openSession(
-  connection: Connection,
-  dir: string,
-  job: Parameters<typeof openWalk>[2],
-  now: () => number,
-): WalkSession {
+export function openSession(connection: Connection, dir: string, job: Job, now: () => number): WalkSession {
   const walk = openWalk(connection, dir, job, now());
   const writer = createPageWriter(connection, walk, now);
   const file = connection.name;
+  const atomically = connection.transaction((work: () => void) => work()).immediate;
 
   return {
     row: walk.row,
+    remembers: walk.row.distinctKeys === walk.met.rows.size + walk.met.refused.size,
+    before: guarded(file, () => readBefore(connection, job, now())),
     examine: (rows) => guarded(file, () => writer.examine(rows)),
-    hasRefused: writer.hasRefused,
+    hasMet: (key) => guarded(file, () => writer.hasMet(key)),
     savePage: (page) => guarded(file, () => writer.savePage(page)),
     flush: () => guarded(file, () => writer.flush()),
-    async finish({ verdict, error }) {
+    async finish({ verdict, error = null, probe }) {
       try {
         writer.flush();
-        const proof = verdict !== 'union' && job.reading === 'walk';
-        if (proof) await noteAbsences(connection, walk, now());
-        connection
-          .transaction(() => {
-            const retired = proof ? retireRows(connection, walk, now()) : { deleted: 0, held: 0 };
-            const ending = {
-              status: 'complete',
-              verdict,
-              finishedAt: isoTime(now()),
-              error: error ?? null,
-            } as const;
-            Object.assign(walk.row, retired, ending);
-            closeWalk(connection, walk, { ...retired, ...ending });
-          })
-          .immediate();
+        const isProof = verdict !== 'union' && !probe && job.reading === 'walk';
+        const absent = isProof ? await findAbsent(connection, walk) : [];
+        const finishedAt = isoTime(now());
+        const ending = { status: 'complete', verdict, finishedAt, error, ...probed(probe) } as const;
+        atomically(() => {
+          const retired = isProof && retireRows(connection, walk, absent, now());
+          if (!isProof) forgetMet(connection, walk);
+          Object.assign(walk.row, ending, retired);
+          closeWalk(connection, walk, { ...ending, ...retired });
+        });
         return walk.row;
       } catch (thrown) {
         throw storeFailure(thrown, file);
@@ -70,9 +83,21 @@ export function openSession(
     giveUp(error) {
       guarded(file, () => {
         writer.flush();
-        closeWalk(connection, walk, { status: 'failed', error, finishedAt: isoTime(now()) });
+        atomically(() => {
+          forgetMet(connection, walk);
+          closeWalk(connection, walk, { status: 'failed', error, finishedAt: isoTime(now()) });
+        });
       });
     },
     release: () => walk.lock.release(),
   };
 }
+
+function readBefore(connection: Connection, job: Job, now: number): Before | undefined {
+  const previous = readPrevious(connection, job.name);
+  if (!previous) return undefined;
+  const fullAgeMs = now - Date.parse(previous.full.startedAt);
+  return { ...previous, fullAgeMs, hasAbsences: hasAbsences(connection, job.name) };
+}
+
+const probed = (probe: Ending['probe']) => probe && { probeOf: probe.of, callsSaved: probe.callsSaved };

@@ -1,6 +1,6 @@
 /** The life of a walk: begun or resumed, saved page by page, and ended with what it proves. */
 
-import { and, desc, eq, ne } from 'drizzle-orm';
+import { and, desc, eq, isNotNull, ne } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
@@ -8,7 +8,7 @@ import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { isLock, type Lock, tryLock } from './lock.ts';
 import { walkSeen, walks } from './schema.ts';
-import { createSeenRows, type SeenRows, unpackRowids } from './seen.ts';
+import { createSeenRows, type Met, unpackMet } from './seen.ts';
 
 export type WalkRow = typeof walks.$inferSelect;
 export type Verdict = NonNullable<WalkRow['verdict']>;
@@ -21,6 +21,7 @@ export type WalkPlace = Pick<
   | 'rows'
   | 'total'
   | 'totalFirst'
+  | 'unkeyed'
   | 'generatedAt'
   | 'restarts'
   | 'stepsBack'
@@ -32,7 +33,7 @@ export type WalkPlace = Pick<
 export type OpenWalk = {
   job: Job;
   row: WalkRow;
-  seen: SeenRows;
+  met: Met;
   lock: Lock;
 };
 
@@ -49,7 +50,7 @@ export function openWalk(connection: Connection, dir: string, job: Job, now: num
     );
   try {
     const row = resume(connection, job) ?? begin(connection, job, now);
-    return { job, row, seen: recallSeen(connection, row.id), lock };
+    return { job, row, met: recallMet(connection, row.id), lock };
   } catch (thrown) {
     lock.release();
     throw thrown;
@@ -72,14 +73,27 @@ function begin(connection: Connection, job: Job, now: number): WalkRow {
     .get();
 }
 
-function recallSeen(connection: Connection, walkId: number): SeenRows {
-  const seen = createSeenRows();
+function recallMet(connection: Connection, walkId: number): Met {
+  const met = { rows: createSeenRows(), refused: createSeenRows() };
   const pages = drizzle(connection)
     .select({ rowids: walkSeen.rowids })
     .from(walkSeen)
     .where(eq(walkSeen.walkId, walkId));
-  for (const page of pages.all()) for (const rowid of unpackRowids(page.rowids)) seen.add(rowid);
-  return seen;
+  for (const page of pages.all()) unpackMet(page.rowids, met);
+  return met;
+}
+
+/** The walk that ended last before this one, and the full walk on whose proof it rests. */
+export function readPrevious(
+  connection: Connection,
+  job: string,
+): { last: WalkRow; full: WalkRow } | undefined {
+  const db = drizzle(connection);
+  const ended = and(eq(walks.job, job), isNotNull(walks.finishedAt));
+  const last = db.select().from(walks).where(ended).orderBy(desc(walks.id)).limit(1).get();
+  if (!last) return undefined;
+  const full = last.probeOf === null ? last : db.select().from(walks).where(eq(walks.id, last.probeOf)).get();
+  return { last, full: full ?? last };
 }
 
 /** Ends a walk for good; only its row in `walks` stays. */

@@ -2,6 +2,8 @@
 export type Anomaly =
   /** The snapshot was replaced more often than the walk could begin again. */
   | 'torn'
+  /** The snapshot is older than that of the walk before. */
+  | 'backwards'
   /** The answer says another offset than was asked for. */
   | 'offset'
   /** `returned` is not the number of rows. */
@@ -12,17 +14,15 @@ export type Anomaly =
   | 'disorder'
   /** No row read before was found again. */
   | 'lost'
-  /** Nothing but the anchor came, though more was promised. */
-  | 'lone-anchor'
-  /** A row without a readable key. */
-  | 'unkeyed'
-  /** An empty page that promised more. */
-  | 'empty'
-  /** The number of rows is not `total`. */
+  /** A page too short to be joined to the next: it leaves no row to meet again. */
+  | 'unanchored'
+  /** Fewer rows came than `total` says there are. */
   | 'total'
   /** New rows kept coming in at the beginning. */
   | 'restless-head'
   /** The envelope does not say where the dataset ends; it was read until nothing new came. */
   | 'inferred-end'
+  /** Which rows the walk had met before it was interrupted is no longer known. */
+  | 'forgotten'
   | 'stuck'
   | 'bound';

@@ -18,13 +18,22 @@ export const MOST_FRUITLESS = 3;
 const MOST_PAGES = 100_000;
 
 /**
- * The most calls that a walk over `rows` rows may take: three passes with an anchor, eight steps back in each,
- * and the looks at the head.
+ * The most calls that a walk over `rows` rows may take where pages are full: three passes with an anchor, eight
+ * steps back in each, and the looks at the head. A walk that cannot step back within it reads on without proof.
  */
-export function mostCalls(rows: number): number {
-  return Math.min(MOST_PAGES, 3 * (Math.ceil(rows / (PAGE_ROWS - 1)) + MOST_STEPS_BACK) + MOST_HEAD_PAGES);
+export function mostCalls(rows: number, pageRows: number = PAGE_ROWS): number {
+  return 3 * (Math.ceil(rows / (pageRows - 1)) + MOST_STEPS_BACK) + MOST_HEAD_PAGES;
 }
 
-export function isOverBound({ pages, rows, total, totalFirst }: Place): boolean {
-  return pages >= mostCalls(Math.max(rows, total ?? 0, totalFirst ?? 0));
+/** Whether a walk that stands here can still be read to its end within its bound. */
+export function isWithinBound({ pages, offset, rows, total, totalFirst, longestPage }: Place): boolean {
+  const all = Math.max(rows, total ?? 0, totalFirst ?? 0);
+  const pageRows = Math.min(Math.max(2, longestPage), PAGE_ROWS);
+  const left = Math.ceil(Math.max(0, all - offset) / (pageRows - 1));
+  return pages + left + MOST_HEAD_PAGES <= mostCalls(all, pageRows);
+}
+
+/** The last resort, against an API that makes up new rows for ever. */
+export function isEndless({ pages }: Place): boolean {
+  return pages >= MOST_PAGES;
 }

@@ -24,11 +24,11 @@ export function verdictOf(place: Place): Verdict {
 
 /** The anomalies that any page can show, whatever the walk was looking for. */
 export function pageAnomalies({ offset, pagination, received, keys }: PageFacts): (Anomaly | false)[] {
+  const keyed = keys.filter((key) => key !== null);
   return [
     pagination.offset !== undefined && pagination.offset !== offset && 'offset',
     pagination.returned !== undefined && pagination.returned !== received && 'returned',
-    keys.includes(null) && 'unkeyed',
-    new Set(keys).size < keys.length && 'repeat',
+    new Set(keyed).size < keyed.length && 'repeat',
   ];
 }
 
@@ -37,10 +37,14 @@ export function advanceOf({ pagination, received }: PageFacts): number {
   return Math.min(pagination.returned ?? received, received);
 }
 
-/** How many rows of the page this pass had not met before, from position `from`. */
-export function freshRows({ keys, seen }: PageFacts, from = 0): number {
-  const fresh = keys.filter((key, at) => at >= from && !seen[at] && key !== null);
-  return new Set(fresh).size;
+/** How many keys of the page this pass had not met before. */
+export function freshRows({ keys, seen }: PageFacts): number {
+  return new Set(keys.filter((key, at) => key !== null && !seen[at])).size;
+}
+
+/** How many rows of the page, from position `from`, show no key. */
+export function unkeyedRows({ keys }: PageFacts, from = 0): number {
+  return keys.slice(from).filter((key) => key === null).length;
 }
 
 /** The anomalies in words; an envelope that does not say where the dataset ends is not one that went wrong. */

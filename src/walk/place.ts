@@ -8,35 +8,44 @@ export type Phase =
   | 'rows'
   /** Looking for a row read before, further and further up, since the anchor was not where it was left. */
   | 'back'
-  /** The API said that there is no more, though its `total` says that there is: one more look. */
-  | 'tail'
   /** Reading the beginning again, for rows that came in or moved up meanwhile. */
   | 'head';
+
+/** The last row read that shows a key, to be met again; `back` is how many rows before `offset` it stood. */
+export type Anchor = { key: string; back: number };
 
 export type Place = {
   phase: Phase;
   /** How many rows lie before those to be read next. */
   offset: number;
-  /** The key of the last row read, to be met again at `offset - 1`; null to read on without one. */
-  anchor: string | null;
+  /** Null to read on without one. */
+  anchor: Anchor | null;
   /** The snapshot that the walk reads; undefined before the first page, and where the envelope has none. */
   generatedAt: string | null | undefined;
   /** All pages of the walk, and those since it last began anew. */
   pages: number;
   pagesOfPass: number;
-  /** Rows that no earlier page of this pass had brought. */
+  /** Keys that no earlier page of this pass had brought, and rows that show no key. */
   rows: number;
+  unkeyed: number;
+  /** As the API last said, and as it said at the beginning of this pass. */
   total: number | null;
   totalFirst: number | null;
+  /** Rows of the longest page so far. */
+  longestPage: number;
   restarts: number;
   stepsBack: number;
   anomalies: Partial<Record<Anomaly, number>>;
   /** Steps back, or looks at the head, in this attempt. */
   tries: number;
-  /** True while rows are read again after steps back. */
-  catchingUp: boolean;
+  /** Where the anchor was missed, while rows from before are read again; else null. */
+  lostAt: number | null;
   /** Pages in a row that brought no new row. */
   fruitless: number;
+  /** True once rows were asked for behind what the API called the end, because its `total` said otherwise. */
+  lookedBeyond: boolean;
+  /** Digest of the first page, by which a later walk can tell that nothing changed. */
+  firstPage: string | null;
 };
 
 export const beginning: Place = {
@@ -47,14 +56,18 @@ export const beginning: Place = {
   pages: 0,
   pagesOfPass: 0,
   rows: 0,
+  unkeyed: 0,
   total: null,
   totalFirst: null,
+  longestPage: 0,
   restarts: 0,
   stepsBack: 0,
   anomalies: {},
   tries: 0,
-  catchingUp: false,
+  lostAt: null,
   fruitless: 0,
+  lookedBeyond: false,
+  firstPage: null,
 };
 
 /** What the walk needs to know of a page. */
@@ -67,7 +80,39 @@ export type PageFacts = {
   /** The rows in order: the key, null where a row shows none, and whether this pass has met it before. */
   keys: readonly (string | null)[];
   seen: readonly boolean[];
+  /** Digest of all that does not change by itself; only of a first page. */
+  digest: string | undefined;
 };
 
+/**
+ * What a page does to the set of rows met: its rows join it, or do not since nothing joins them to those read
+ * before, or the set is emptied because the walk begins anew.
+ */
+export type Met = 'add' | 'skip' | 'clear';
+
 /** `stuck`: nothing the API can be asked leads on. */
-export type Step = { place: Place; next: 'go on' | 'anew' | 'end' | 'stuck' };
+export type Step = { place: Place; next: 'go on' | 'end' | 'stuck'; met: Met };
+
+/** The place behind a page, as far as any page moves it. */
+export function turnPage(before: Place, page: PageFacts): Place {
+  const { total = before.total } = page.pagination;
+  return {
+    ...before,
+    pages: before.pages + 1,
+    pagesOfPass: before.pagesOfPass + 1,
+    generatedAt: page.generatedAt,
+    total,
+    totalFirst: before.totalFirst ?? total,
+    longestPage: Math.max(before.longestPage, page.received),
+    firstPage: before.firstPage ?? page.digest ?? null,
+  };
+}
+
+/** The place at the beginning again, behind a page that belongs to another snapshot. */
+export function beginAnew({ pages, restarts, stepsBack }: Place): Step {
+  return {
+    place: { ...beginning, pages: pages + 1, restarts: restarts + 1, stepsBack },
+    next: 'go on',
+    met: 'clear',
+  };
+}

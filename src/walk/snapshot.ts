@@ -3,19 +3,27 @@
  * the offset. Its rows are all there when every key came once and they are as many as `total`.
  */
 
-import { advanceOf, freshRows, pageAnomalies, withAnomalies } from './evidence.ts';
-import { goOn } from './go-on.ts';
+import { advanceOf, freshRows, unkeyedRows, withAnomalies } from './evidence.ts';
+import { endsTooEarly, goOn, lookBeyond } from './go-on.ts';
 import type { PageFacts, Place, Step } from './place.ts';
 
 export function advanceSnapshot(before: Place, page: PageFacts): Step {
-  const fresh = freshRows(page);
   const place = withAnomalies(
-    { ...before, offset: before.offset + advanceOf(page), rows: before.rows + fresh },
+    {
+      ...before,
+      offset: page.offset + advanceOf(page),
+      anchor: null,
+      rows: before.rows + freshRows(page),
+      unkeyed: before.unkeyed + unkeyedRows(page),
+    },
     page.seen.includes(true) && 'repeat',
-    ...pageAnomalies(page),
   );
-  if (page.pagination.hasMore) return goOn(place, fresh, advanceOf(page));
-  const missing = place.offset < (place.total ?? 0);
-  if (missing && place.phase === 'rows') return { place: { ...place, phase: 'tail' }, next: 'go on' };
-  return { place: withAnomalies(place, place.rows !== place.total && 'total'), next: 'end' };
+  if (page.pagination.hasMore) return goOn(place, page);
+  if (endsTooEarly(place) && !place.lookedBeyond) return lookBeyond(place);
+  return { place: withAnomalies(place, !addsUp(place) && 'total'), next: 'end', met: 'add' };
+}
+
+/** As many rows as the snapshot says it has, and it said the same throughout. */
+function addsUp({ rows, unkeyed, total, totalFirst }: Place): boolean {
+  return rows + unkeyed === total && total === totalFirst;
 }
