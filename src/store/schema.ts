@@ -9,7 +9,7 @@ export const walks = sqliteTable(
   {
     id: integer().primaryKey({ autoIncrement: true }),
     job: text().notNull(),
-    /** `running` also where the process that took it died: the next run goes on with it. */
+    /** `running`, `snoozed` (it waits), `complete` or `failed`; `running` also where its process has died. */
     status: text({ enum: ['running', 'snoozed', 'complete', 'failed'] }).notNull(),
     /**
      * What it proves: `snapshot` (the published snapshot, whole), `verified` (nothing that was there

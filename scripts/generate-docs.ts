@@ -1,0 +1,6 @@
+/** `npm run docs`: writes what of the documentation follows from the code. */
+
+import { writeFileSync } from 'node:fs';
+import { renderTables } from './tables.ts';
+
+writeFileSync(new URL('../docs/tables.md', import.meta.url), await renderTables());

@@ -1,0 +1,92 @@
+/** What no declaration says: the introduction, the views, columns that mean the same everywhere, and examples. */
+
+export const introduction = `# Tables and views
+
+Generated from the schema by \`npm run docs\`; a test fails where it is out of date. Every SQL statement on this page
+runs as it stands, in any SQLite tool, while the daemon is running.
+
+- \`SELECT * FROM <dataset>\` is the dataset as it stands upstream, as far as the mirror knows. Whether to trust it, and as
+  of when, is one row of [\`freshness\`](#freshness).
+- Times that the mirror makes are ISO 8601 UTC text with milliseconds, so they compare and sort as text. Times of the API
+  are kept exactly as received.
+- Booleans are 0 or 1. Arrays and objects are JSON text: read them with \`->>\` or \`json_each\`.
+- A dataset whose record shape is not specified is kept as received in \`_body\`; \`fields\` lists what was seen in it.
+- Where a value is outside the values or the range named here, it is stored all the same and noted in \`drift\`. A row that
+  breaks its contract in another way is kept in \`quarantine\`, and the version before it stays.`;
+
+type Words = Record<string, string>;
+
+export const historyOf = (table: string) =>
+  `Every version of a row of \`${table}\` that was superseded or removed: the columns of that table, and these.`;
+
+/** Columns that mean the same in every view that has them. */
+export const sharedViewMeanings: Words = {
+  position: 'Its place in the list, from 0.',
+  version: 'Its number, from 1.',
+  valid_from: 'From when the mirror held this version.',
+  valid_to: 'Until when; null while it stands.',
+  ended_by: '`update` or `delete`; null while it stands.',
+};
+
+/** Columns that one view computes. */
+export const viewMeanings: Record<string, Words> = {
+  ai_signal_checks: { check_name: 'The check, one of `quality.checks`.' },
+  ai_signal_reason_codes: { reason_code: 'The code, one of `validator.reasonCodes`.' },
+  changes: {
+    seq: 'Grows with every commit; all changes of one commit share it.',
+    at: 'When the change came into the mirror.',
+    table: 'The table of the dataset.',
+    key: "The row's `_key`.",
+    change: '`insert`, `update` or `delete`.',
+    walk_id: 'The walk that found it (`walks.id`).',
+  },
+  freshness: {
+    rows: 'Rows in the table of the dataset now.',
+    complete_as_of: 'When the last walk that proved the dataset complete began; null where none has yet.',
+    age_seconds: 'How long ago that was, by the clock of this machine.',
+    verdict: 'What that walk proves: `snapshot` or `verified`, see `walks`.',
+    status: 'Of the latest walk, whatever it proves: `running`, `snoozed`, `complete`, `failed`, or `never`.',
+    last_error: 'Why the latest walk waits, failed or proves nothing; null where all is well.',
+    next_due_at: 'When the daemon will mirror the dataset next.',
+  },
+};
+
+/** Columns that mean the same in every table that has them, unless the table says more. */
+export const sharedMeanings: Words = {
+  _key: "The row's key: the declared one, else that chosen on evidence (`datasets.key_field`), else a digest.",
+  _first_seen_at: 'When the mirror first met a row of this key.',
+  _changed_at: 'When this version came into the mirror.',
+  _walk_id: 'The walk that brought this version (`walks.id`).',
+  _valid_from: 'From when the mirror held this version: its `_changed_at`.',
+  _valid_to: 'Until when: the `_changed_at` of the next version, or when the row was found gone.',
+  _ended_by: '`update` or `delete`.',
+  _body: 'The JSON as received.',
+  _fetched_at: 'When it was asked for.',
+  extra:
+    'JSON of the properties that the contract does not list, where they were; null where there are none.',
+  id: 'A number of its own.',
+  job: 'The job, such as `ai-signals`.',
+  request_id: 'X-Request-ID of the answer, where it had one: for the support of the API.',
+  walk_id: 'The walk (`walks.id`).',
+};
+
+/** A query that shows the use of a table; views bring their own. */
+export const examples: Record<string, string> = {
+  ai_signals: `SELECT asset, action, confidence, entry_price, rationale
+FROM ai_signals WHERE quality_publishable AND quality_grade = 'A'
+ORDER BY confidence DESC LIMIT 20`,
+  ai_signals_history: `SELECT _valid_from, _valid_to, _ended_by, status, confidence, entry_price
+FROM ai_signals_history WHERE id = 'an id' ORDER BY _valid_from`,
+  news: `SELECT _key, json(_body) AS received FROM news ORDER BY _first_seen_at DESC LIMIT 20`,
+  fields: `SELECT "column", path, types, nullable, example FROM fields WHERE job = 'news'`,
+  walks: `SELECT job, status, verdict, rows, inserted, updated, deleted, api_calls, started_at, error
+FROM walks ORDER BY id DESC LIMIT 10`,
+  requests: `SELECT substr(at, 1, 13) AS hour, count(*) AS calls, sum(status = 429) AS limited, min(rate_remaining) AS left
+FROM requests WHERE at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')
+GROUP BY hour ORDER BY hour`,
+  quarantine: `SELECT job, problem.value ->> 'path' AS path, problem.value ->> 'expected' AS expected, count(*) AS rows
+FROM quarantine, json_each(problems) AS problem
+WHERE resolved_at IS NULL GROUP BY job, path, expected ORDER BY rows DESC`,
+  drift: `SELECT job, kind, path, detail, times, first_seen_at
+FROM drift WHERE first_seen_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days')`,
+};
