@@ -2,13 +2,13 @@
 
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import { createLogUpdate } from 'log-update';
 import { readLocalConfig, readSchedules } from '../config.ts';
 import { loadJobs } from '../load-jobs.ts';
 import { type DatasetStatus, type Problem, readStatus, type Status } from '../report/status.ts';
 import type { Context, Output } from './context.ts';
 import { type Paint, paintFor } from './format/colours.ts';
+import { tableOf } from './format/datasets.ts';
 import { borderless, trimLines } from './format/table.ts';
 import { duration, number, relative } from './format/words.ts';
 import { printable } from './printable.ts';
@@ -32,10 +32,10 @@ async function status(options: Options, { environment, clock, stdout, signal, ex
     environment,
     Object.fromEntries(jobs.map((job) => [job.name, job.schedule])),
   );
-  const datasets = jobs.map(({ name, table }) => ({
-    name,
-    table: getTableConfig(table).name,
-    schedule: schedules[name] ?? 'off',
+  const datasets = jobs.map((job) => ({
+    name: job.name,
+    table: tableOf(job),
+    schedule: schedules[job.name] ?? 'off',
   }));
   const show = shower(options, stdout);
   do {

@@ -12,7 +12,7 @@ const complaints = {
   function: /^no such function: (.+)$/s,
 };
 
-/** Several lines: what is wrong, the line it is in, and a mark under the place, where that can be told. */
+/** One line that says what is wrong; where the place can be told, two more with the line of SQL and a mark below it. */
 export function explainMistake(
   connection: Connection,
   mistake: string,
@@ -60,7 +60,7 @@ function mark(sql: string, at: number): string {
   const label = `  ${before.length} | `;
   // Tabs stay tabs, so that the mark stands below the place.
   const indent = (before.at(-1) ?? '').replace(/[^\t]/g, ' ');
-  return `\n${label}${line}\n${' '.repeat(label.length)}${indent}^`;
+  return `, line ${before.length}\n${label}${line}\n${' '.repeat(label.length)}${indent}^`;
 }
 
 function tableNames(connection: Connection): string[] {

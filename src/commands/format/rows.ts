@@ -1,0 +1,86 @@
+/** The formats that rows are printed in. */
+
+import { type CsvFormatter, csvFormatter } from '../../report/format/csv.ts';
+import type { Formatter } from '../../report/format/formatter.ts';
+import { jsonFormatter, ndjsonFormatter } from '../../report/format/json.ts';
+import type { Answer, Column } from '../../report/query.ts';
+import type { Output } from '../context.ts';
+import { printableLines } from '../printable.ts';
+import { paintFor } from './colours.ts';
+import { deliver } from './deliver.ts';
+import { mdFormatter } from './md.ts';
+import { type TableFormatter, tableFormatter } from './table.ts';
+
+export const formats = ['table', 'json', 'ndjson', 'csv', 'md'] as const;
+export type Format = (typeof formats)[number];
+
+export type Printing = { format: Format; limit: number; exact: boolean };
+
+/** Prints the rows; what there is to say about how goes to `notes`. */
+export async function printRows(
+  answer: Answer,
+  { format, limit, exact }: Printing,
+  output: Output,
+  notes: string[],
+): Promise<void> {
+  const formatter = formatterOf(format, answer.columns, exact, output);
+  // These formats keep values as they are, which is right for a program and wrong for a terminal.
+  const raw = output.isTTY && (format === 'csv' || format === 'json' || format === 'ndjson');
+  const pieces = piecesOf(answer, formatter, limit, notes);
+  await deliver(output, raw ? madePrintable(pieces) : pieces);
+  if (formatter.cut?.())
+    notes.push('some values are cut to the width of the terminal: --format json prints them whole');
+  if (formatter.defused?.()) notes.push(describeDefused(formatter.defused()));
+}
+
+export function describeDefused(cells: number): string {
+  return `${cells} cells got an apostrophe, since a spreadsheet would run them as formulas: --exact keeps them`;
+}
+
+async function* piecesOf(
+  { batches }: Answer,
+  formatter: Formatter,
+  limit: number,
+  notes: string[],
+): AsyncGenerator<string> {
+  yield formatter.head();
+  let rows = 0;
+  for await (const batch of batches) {
+    const taken = batch.slice(0, limit - rows);
+    rows += taken.length;
+    if (taken.length > 0) yield formatter.rows(taken);
+    if (taken.length < batch.length) {
+      notes.push(`there are more rows than these ${rows}: raise --limit`);
+      break;
+    }
+  }
+  yield formatter.tail();
+}
+
+async function* madePrintable(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const piece of pieces) yield printableLines(piece);
+}
+
+type AnyFormatter = Formatter & Partial<Pick<CsvFormatter, 'defused'> & Pick<TableFormatter, 'cut'>>;
+
+function formatterOf(
+  format: Format,
+  columns: readonly Column[],
+  exact: boolean,
+  output: Output,
+): AnyFormatter {
+  switch (format) {
+    case 'table': {
+      const width = (output.isTTY && output.columns) || Number.POSITIVE_INFINITY;
+      return tableFormatter(columns, width, paintFor(output));
+    }
+    case 'json':
+      return jsonFormatter(columns);
+    case 'ndjson':
+      return ndjsonFormatter(columns);
+    case 'csv':
+      return csvFormatter(columns, exact);
+    case 'md':
+      return mdFormatter(columns);
+  }
+}
