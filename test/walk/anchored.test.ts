@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import type { Anomaly } from '../../src/walk/anomaly.ts';
+import { mostCalls } from '../../src/walk/bounds.ts';
+import {
+  both,
+  change,
+  type Edit,
+  editBefore,
+  insert,
+  move,
+  remove,
+  replaceAll,
+  turnRound,
+} from '../helpers/edits.ts';
+import { setup } from '../helpers/setup.ts';
+import { mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
+
+const ROWS = 360;
+/** Pages of 100 and then 99 new rows, and the look at the head. */
+const QUIET = 5;
+
+type Case = {
+  /** Before which call of the walk upstream changes, and how. */
+  edits: Record<number, Edit>;
+  verdict: 'verified' | 'union';
+  calls: number;
+  anomalies?: Partial<Record<Anomaly, number>>;
+  /** Rows upstream that this walk did not bring, since they came in behind it. */
+  unseen?: number;
+};
+
+const cases: Record<string, Case> = {
+  'nothing changes': { edits: {}, verdict: 'verified', calls: QUIET },
+  'a row is inserted at the head': { edits: { 3: insert(0) }, verdict: 'verified', calls: QUIET + 1 },
+  'rows are inserted at the head before every page': {
+    edits: { 2: insert(0, 3), 3: insert(0, 2), 4: insert(0) },
+    verdict: 'verified',
+    calls: QUIET + 1,
+  },
+  'a row is inserted among those read': {
+    edits: { 4: insert(150) },
+    verdict: 'verified',
+    calls: QUIET,
+    unseen: 1,
+  },
+  'a row is inserted among those to be read': {
+    edits: { 3: insert(300) },
+    verdict: 'verified',
+    calls: QUIET,
+  },
+  'a row is inserted at the tail': { edits: { 3: insert(-1) }, verdict: 'verified', calls: QUIET },
+  'a row is deleted at the head': { edits: { 3: remove(0) }, verdict: 'verified', calls: QUIET + 2 },
+  'a row is deleted among those read': { edits: { 3: remove(120) }, verdict: 'verified', calls: QUIET + 2 },
+  'the row last read is deleted': { edits: { 3: remove(198) }, verdict: 'verified', calls: QUIET + 2 },
+  'the row to be read next is deleted': { edits: { 3: remove(199) }, verdict: 'verified', calls: QUIET },
+  'a row is deleted among those to be read': { edits: { 3: remove(300) }, verdict: 'verified', calls: QUIET },
+  'a row is deleted at the tail': { edits: { 3: remove(ROWS - 1) }, verdict: 'verified', calls: QUIET },
+  'an old row goes and a new one comes, so that the total stays': {
+    edits: { 3: both(remove(3), insert(-1)) },
+    verdict: 'verified',
+    calls: QUIET + 2,
+  },
+  'a row is deleted before every page': {
+    edits: { 2: remove(0), 4: remove(0), 6: remove(0), 8: remove(0) },
+    verdict: 'verified',
+    calls: 11,
+  },
+  'many rows are deleted among those read': {
+    edits: { 4: remove(10, 250) },
+    verdict: 'verified',
+    calls: 8,
+  },
+  'the dataset shrinks below the place of the walk': {
+    edits: { 4: remove(30, 320) },
+    verdict: 'verified',
+    calls: 6,
+  },
+  'the dataset becomes empty': { edits: { 3: remove(0, ROWS) }, verdict: 'verified', calls: 5 },
+  'an unread row moves to the head': { edits: { 3: move(300, 0) }, verdict: 'verified', calls: QUIET + 1 },
+  'a row already read moves to the head': { edits: { 3: move(150, 0) }, verdict: 'verified', calls: QUIET },
+  'a row already read moves to the tail': {
+    edits: { 3: move(20, ROWS - 1) },
+    verdict: 'union',
+    calls: QUIET + 2,
+    anomalies: { repeat: 1 },
+  },
+  'an unread row moves in among those read, far up': {
+    edits: { 3: move(300, 110) },
+    verdict: 'union',
+    calls: QUIET,
+    anomalies: { total: 1 },
+    unseen: 1,
+  },
+  'an unread row moves in before the row last read': {
+    edits: { 3: move(300, 198) },
+    verdict: 'union',
+    calls: QUIET,
+    anomalies: { disorder: 1 },
+  },
+  'the order is turned round': {
+    edits: { 3: turnRound },
+    verdict: 'union',
+    calls: 7,
+    anomalies: { repeat: 1 },
+  },
+  'all rows are replaced': { edits: { 3: replaceAll }, verdict: 'verified', calls: 10 },
+  'a row read before is changed': {
+    edits: { 3: change(5, { headline: 'corrected' }) },
+    verdict: 'verified',
+    calls: QUIET,
+  },
+};
+
+describe('a walk without generatedAt, while', () => {
+  it.each(Object.entries(cases))('%s', async (_, { edits, verdict, calls, anomalies = {}, unseen = 0 }) => {
+    const bench = await setup({ rows: ROWS });
+    editBefore(bench, 'news', edits);
+
+    const walk = await bench.mirror('news');
+    expect(walk).toMatchObject({ status: 'complete', verdict, apiCalls: calls });
+    expect(JSON.parse(walk.anomalies)).toEqual(anomalies);
+    expect(calls).toBeLessThanOrEqual(mostCalls(ROWS));
+    expect(missingKeys(bench, 'news')).toHaveLength(unseen);
+
+    bench.model.beforeAnswer = undefined;
+    for (let quiet = 0; quiet < 4; quiet += 1)
+      expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified' });
+    expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
+  });
+});
+
+describe('a walk over', () => {
+  it.each([
+    [0, 1],
+    [1, 1],
+    [100, 1],
+    [101, 3],
+    [199, 3],
+    [200, 4],
+    [1_000, 12],
+  ])('%i rows that do not change takes %i calls', async (rows, calls) => {
+    const bench = await setup({ rows });
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', apiCalls: calls, rows });
+    expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
+  });
+});
