@@ -1,6 +1,7 @@
 /**
  * Writing the rows of one dataset. A row is first compared where it lies: one that did not change writes
- * nothing, a change in volatile columns alone makes no version, anything else is upserted.
+ * nothing, nor does one whose JSON is only written in another way; a change in volatile columns alone makes no
+ * version, anything else is upserted.
  */
 
 import { getTableColumns, sql } from 'drizzle-orm';
@@ -8,6 +9,7 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { getTableConfig, type SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Job, SqlValue } from '../job.ts';
 import type { Connection } from './connection.ts';
+import { saysTheSame } from './same-json.ts';
 
 export type RowValues = Record<string, SqlValue>;
 export type Change = 'new' | 'changed' | 'volatile' | 'none';
@@ -39,17 +41,22 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
   const upsert = prepareUpsert(connection, job, names);
   const refresh = volatile.length > 0 ? prepareRefresh(connection, job, volatile) : undefined;
   const firstSeen = job.history && prepareFirstSeen(connection, job);
+  const stored = job.contract ? undefined : prepareBody(connection, job);
   const compared = [...stable, ...volatile].map((name) => names.indexOf(name));
   const refreshed = volatile.map((name) => names.indexOf(name));
 
+  const isRewritten = (rowid: number, { _body: body }: RowValues) =>
+    stored !== undefined && saysTheSame(String(stored.get(rowid)), String(body));
+
   return {
-    rowidOf: connectionRowid(connection, job),
+    rowidOf: rowidReader(connection, job),
     examine(key, row) {
       const values = names.map((name) => row[name] ?? null);
       const found = compare.get([...compared.map((at) => values[at] as SqlValue), key]);
       if (!found) return { key, values, rowid: undefined, change: 'new' };
       const [rowid, changed, volatileChanged] = found;
-      return { key, values, rowid, change: changed ? 'changed' : volatileChanged ? 'volatile' : 'none' };
+      if (changed && !isRewritten(rowid, row)) return { key, values, rowid, change: 'changed' };
+      return { key, values, rowid, change: volatileChanged ? 'volatile' : 'none' };
     },
     write({ key, values, rowid, change }, walkId, now) {
       if (change === 'none') return rowid as number;
@@ -106,7 +113,11 @@ function prepareFirstSeen(connection: Connection, job: Job) {
     .pluck();
 }
 
-function connectionRowid(connection: Connection, job: Job) {
+function prepareBody(connection: Connection, job: Job) {
+  return connection.prepare<[number], string>(`SELECT _body FROM ${tableOf(job)} WHERE rowid = ?`).pluck();
+}
+
+function rowidReader(connection: Connection, job: Job) {
   const statement = connection
     .prepare<[string], number>(`SELECT rowid FROM ${tableOf(job)} WHERE _key = ?`)
     .pluck();

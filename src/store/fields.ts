@@ -1,0 +1,153 @@
+/**
+ * The fields of datasets whose record shape is not specified: each becomes a column when it is first seen, is
+ * described in `fields`, and is watched for drift.
+ */
+
+import { and, eq, isNull, lt, max } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { getTableConfig } from 'drizzle-orm/sqlite-core';
+import type { Job } from '../job.ts';
+import type { Connection } from './connection.ts';
+import type { DriftLog } from './drift.ts';
+import { admit, type SeenField } from './fields/admission.ts';
+import { jsonPath } from './fields/json-path.ts';
+import { type Field, openKnownFields } from './fields/known-fields.ts';
+import type { Origin } from './quarantine.ts';
+import { walks } from './schema.ts';
+
+export type { SeenField } from './fields/admission.ts';
+export { ensureColumns } from './fields/columns.ts';
+
+export type PageFields = { rows: number; fields: readonly SeenField[] };
+
+export type FieldWatch = {
+  /**
+   * Takes in what a page shows; call in its transaction, before its rows are written. Costs little where it shows
+   * nothing new. Returns how many drifts it noted.
+   */
+  note(page: PageFields, origin: Origin): number;
+  /**
+   * Ends a walk that has read the whole dataset: a field that the one before met, but no row of this one bears,
+   * has vanished. Returns how many drifts it noted.
+   */
+  conclude(): number;
+};
+
+const LONGEST_EXAMPLE = 100;
+
+export function watchFields(connection: Connection, job: Job, walkId: number, drift: DriftLog): FieldWatch {
+  const known = openKnownFields(connection, job);
+  const walkBefore = lastFullWalk(connection, job.name, walkId);
+  const anyRow = connection.prepare(`SELECT 1 FROM "${getTableConfig(job.table).name}" LIMIT 1`);
+  let latest: Origin | undefined;
+  let drifted = 0;
+
+  function found(kind: string, path: string, detail: string, origin: Origin): void {
+    drift.note({ kind, path, detail, times: 1 }, origin);
+    drifted += 1;
+  }
+
+  /** Writes a known field where this walk has not met it yet, or where it shows something new. */
+  function meet(
+    field: Field,
+    { types, values, example }: Omit<SeenField, 'path'>,
+    rows: number,
+    origin: Origin,
+  ) {
+    const nullable = field.nullable || values < rows;
+    const added = types.filter((type) => !field.types.includes(type));
+    const gainsExample = field.example === null && example !== undefined;
+    if (field.walkId === walkId && field.nullable === nullable && added.length === 0 && !gainsExample) return;
+    known.keep({
+      ...field,
+      types: [...field.types, ...added],
+      nullable,
+      lastSeenAt: field.walkId === walkId ? field.lastSeenAt : origin.now,
+      example: field.example ?? exampleOf(example),
+      walkId,
+    });
+    const families = field.types.map(familyOf);
+    for (const type of added)
+      if (families.length > 0 && !families.includes(familyOf(type)))
+        found('new-type', field.path, type, origin);
+  }
+
+  function discover(unseen: readonly SeenField[], rows: number, origin: Origin): void {
+    const { admitted, refusals } = admit(unseen, known);
+    for (const { path, field } of admitted) {
+      const { column } = known.add(field.path, {
+        path,
+        types: field.types,
+        nullable: field.values < rows || anyRow.get() !== undefined,
+        firstSeenAt: origin.now,
+        lastSeenAt: origin.now,
+        example: exampleOf(field.example),
+        walkId,
+      });
+      // To the first walk of a dataset every field is new.
+      if (walkBefore !== undefined) found('new-field', path, column, origin);
+    }
+    for (const { path, reason } of refusals) found('no-column', path, reason, origin);
+  }
+
+  return {
+    note({ rows, fields }, origin) {
+      if (rows === 0) return 0;
+      latest = origin;
+      drifted = 0;
+      const met = new Set<string>();
+      const unseen: SeenField[] = [];
+      const look = (path: string, seen: Omit<SeenField, 'path'>) => {
+        const field = known.get(path);
+        if (!field) return false;
+        met.add(path);
+        meet(field, seen, rows, origin);
+        return true;
+      };
+      for (const seen of fields) if (!look(jsonPath(seen.path), seen)) unseen.push(seen);
+      for (const path of objectsAround(fields))
+        look(path, { types: ['object'], values: 0, example: undefined });
+      for (const field of known.all())
+        if (!field.nullable && !met.has(field.path)) known.keep({ ...field, nullable: true });
+      if (unseen.length > 0) discover(unseen, rows, origin);
+      return drifted;
+    },
+    conclude() {
+      drifted = 0;
+      const fields = [...known.all()];
+      if (!latest || !fields.some((field) => field.walkId === walkId)) return 0;
+      for (const field of fields)
+        if (field.walkId !== walkId && field.walkId >= (walkBefore ?? 0))
+          found('vanished-field', field.path, '', latest);
+      return drifted;
+    },
+  };
+}
+
+/** The paths of the objects whose members were seen. */
+function objectsAround(fields: readonly SeenField[]): Set<string> {
+  const paths = new Set<string>();
+  for (const { path } of fields)
+    for (let level = 1; level < path.length; level += 1) paths.add(jsonPath(path.slice(0, level)));
+  return paths;
+}
+
+/** A price that was whole so far and now is not has not changed its type. */
+function familyOf(type: string): string {
+  return type === 'integer' || type === 'big-integer' ? 'number' : type;
+}
+
+function exampleOf(value: unknown): string | null {
+  if (value === undefined) return null;
+  const text = JSON.stringify(typeof value === 'string' ? value.slice(0, LONGEST_EXAMPLE) : value);
+  return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE).toWellFormed()}…` : text;
+}
+
+function lastFullWalk(connection: Connection, job: string, before: number): number | undefined {
+  const last = drizzle(connection)
+    .select({ id: max(walks.id) })
+    .from(walks)
+    .where(and(eq(walks.job, job), eq(walks.status, 'complete'), isNull(walks.probeOf), lt(walks.id, before)))
+    .get();
+  return last?.id ?? undefined;
+}

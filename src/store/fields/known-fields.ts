@@ -1,0 +1,117 @@
+/** The fields of a dataset that have a column, as the table `fields` describes them. */
+
+import { eq, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { Job } from '../../job.ts';
+import type { Connection } from '../connection.ts';
+import { prepare } from '../prepare.ts';
+import { fields } from '../schema.ts';
+import type { Present } from './admission.ts';
+import { columnName } from './column-name.ts';
+import { addColumn, columnsOf } from './columns.ts';
+import { pathAround } from './json-path.ts';
+
+export type Field = {
+  column: string;
+  /** JSON path within `_body`. */
+  path: string;
+  types: readonly string[];
+  nullable: boolean;
+  firstSeenAt: string;
+  lastSeenAt: string;
+  example: string | null;
+  /** The last walk that met it. */
+  walkId: number;
+};
+
+export type KnownFields = Present & {
+  get(path: string): Field | undefined;
+  all(): Iterable<Field>;
+  /** Gives a field its column, named after the names that lead to it. */
+  add(names: readonly string[], field: Omit<Field, 'column'>): Field;
+  /** Replaces what is known of a field. */
+  keep(field: Field): void;
+};
+
+export function openKnownFields(connection: Connection, job: Job): KnownFields {
+  const known = new Map(readFields(connection, job.name).map((field) => [field.path, field]));
+  const members = new Map<string, Set<string>>();
+  for (const path of known.keys()) noteMember(members, path);
+  const taken = columnsOf(connection, job);
+  const upsert = prepareUpsert(connection);
+  const none: ReadonlySet<string> = new Set();
+
+  function keep(field: Field): void {
+    upsert.run({
+      ...field,
+      job: job.name,
+      types: JSON.stringify(field.types),
+      nullable: Number(field.nullable),
+    });
+    known.set(field.path, field);
+  }
+
+  return {
+    count: () => known.size,
+    has: (path) => known.has(path),
+    get: (path) => known.get(path),
+    all: () => known.values(),
+    membersOf: (object) => members.get(object) ?? none,
+    keep,
+    add(names, described) {
+      const field = { ...described, column: columnName(names, taken) };
+      addColumn(connection, job, field.column, field.path);
+      keep(field);
+      taken.add(field.column);
+      noteMember(members, field.path);
+      return field;
+    },
+  };
+}
+
+/** Every object around the field has a member that leads to it. */
+function noteMember(members: Map<string, Set<string>>, path: string): void {
+  for (let member = path; member !== '$'; member = pathAround(member)) {
+    const around = pathAround(member);
+    members.set(around, (members.get(around) ?? new Set()).add(member));
+  }
+}
+
+function readFields(connection: Connection, job: string): Field[] {
+  return drizzle(connection)
+    .select()
+    .from(fields)
+    .where(eq(fields.job, job))
+    .all()
+    .map(({ job: _, ...field }) => ({ ...field, nullable: field.nullable === 1 }));
+}
+
+function prepareUpsert(connection: Connection) {
+  const at = (name: keyof Field | 'job') => sql`${sql.placeholder(name)}`;
+  return prepare(
+    connection,
+    drizzle(connection)
+      .insert(fields)
+      .values({
+        job: at('job'),
+        column: at('column'),
+        path: at('path'),
+        types: at('types'),
+        nullable: at('nullable'),
+        firstSeenAt: at('firstSeenAt'),
+        lastSeenAt: at('lastSeenAt'),
+        example: at('example'),
+        walkId: at('walkId'),
+      })
+      .onConflictDoUpdate({
+        target: [fields.job, fields.column],
+        set: {
+          types: sql`excluded.types`,
+          nullable: sql`excluded.nullable`,
+          lastSeenAt: sql`excluded.last_seen_at`,
+          example: sql`excluded.example`,
+          walkId: sql`excluded.walk_id`,
+        },
+      }),
+  );
+}
