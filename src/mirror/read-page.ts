@@ -3,11 +3,17 @@
 import { createHash } from 'node:crypto';
 import type { Job } from '../job.ts';
 import type { MirrorParts } from '../mirror.ts';
-import type { Call, Drift, MetRow, RefusedRow, WalkSession } from '../store/index.ts';
+import type { Call, Drift, MetRow, PageFields, RefusedRow, WalkSession } from '../store/index.ts';
 import { type CheckedPage, checkPage } from '../validate.ts';
 import type { PageFacts } from '../walk/place.ts';
 
-export type ReadPage = PageFacts & { rows: MetRow[]; refused: RefusedRow[]; drifts: Drift[]; call: Call };
+export type ReadPage = PageFacts & {
+  rows: MetRow[];
+  refused: RefusedRow[];
+  drifts: Drift[];
+  fields: PageFields;
+  call: Call;
+};
 
 export function pageReader(
   job: Job,

@@ -3,6 +3,7 @@
 import type { Job } from '../job.ts';
 import type { MirrorParts } from '../mirror.ts';
 import type { WalkRow, WalkSession } from '../store/index.ts';
+import { checkSnapshot } from '../validate.ts';
 import { beginning } from '../walk/place.ts';
 import { recordOf } from './place-record.ts';
 
@@ -13,11 +14,11 @@ export async function takeSnapshot(
   signal: AbortSignal,
 ): Promise<WalkRow> {
   const request = { job: job.name, walkId: session.row.id, path: job.path, query: {} };
-  const { text, call } = await api.get(request, signal);
-  const key = `${call.at} ${session.row.id}`;
-  const rows = session.examine([{ key, values: { _fetched_at: call.at, _body: text } }]);
+  const { text, json, call } = await api.get(request, signal);
+  const { accepted, ...checked } = checkSnapshot(text, json, `${call.at} ${session.row.id}`, call.at);
+  const rows = session.examine(accepted);
   const place = recordOf({ ...beginning, pages: 1, rows: 1 });
-  const saved = session.savePage({ rows, refused: [], drifts: [], call, place, met: 'add' });
+  const saved = session.savePage({ ...checked, rows, call, place, met: 'add' });
   progress?.({ job: job.name, walk: session.row, saved, callsLeft: call.rateRemaining });
   return await session.finish({ verdict: 'snapshot' });
 }

@@ -8,6 +8,7 @@ import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
+import { ensureColumns } from './fields.ts';
 import { type GovernorState, openGovernorState } from './governor-state.ts';
 import { ensureHistory } from './history.ts';
 import { type Call, createLedger } from './ledger.ts';
@@ -19,6 +20,7 @@ import { refuseNewer } from './version.ts';
 import { ensureViews } from './views.ts';
 
 export type { Drift } from './drift.ts';
+export type { PageFields } from './fields.ts';
 export type { Call } from './ledger.ts';
 export { isLock, type Lock, tryLock } from './lock.ts';
 export type { Problem, RefusedRow } from './quarantine.ts';
@@ -75,7 +77,10 @@ export function openStore(dir: string, jobs: readonly Job[], now: () => number):
 function followDeclarations(connection: Connection, jobs: readonly Job[]): void {
   connection
     .transaction(() => {
-      for (const job of jobs) ensureHistory(connection, job);
+      for (const job of jobs) {
+        ensureHistory(connection, job);
+        if (!job.contract) ensureColumns(connection, job);
+      }
       ensureViews(connection, jobs);
     })
     .immediate();

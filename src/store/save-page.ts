@@ -3,9 +3,10 @@
 import { isoTime } from '../clock.ts';
 import type { Connection } from './connection.ts';
 import { createDriftLog, type Drift } from './drift.ts';
+import { type PageFields, watchFields } from './fields.ts';
 import type { Call } from './ledger.ts';
 import { createPlaceKeeper } from './place.ts';
-import { openQuarantine, type RefusedRow } from './quarantine.ts';
+import { type Origin, openQuarantine, type RefusedRow } from './quarantine.ts';
 import { createTableWriter, type ExaminedRow, type RowValues } from './table-writer.ts';
 import type { OpenWalk, WalkPlace } from './walks.ts';
 
@@ -18,6 +19,8 @@ export type PageToSave = {
   rows: MetRow[];
   refused: RefusedRow[];
   drifts: Drift[];
+  /** Of a dataset whose record shape is not specified. */
+  fields: PageFields;
   call: Call;
   place: WalkPlace;
   /** Whether its rows count as met, or none that were met before do any longer: the walk begins anew. */
@@ -33,13 +36,16 @@ export type PageWriter = {
   savePage(page: PageToSave): Counts;
   /** Commits the places of pages that changed nothing, which wait a little for company. */
   flush(): void;
+  /** Notes what a walk that has read the whole dataset did not find; call in the transaction that ends it. */
+  conclude(): void;
 };
 
 export function createPageWriter(connection: Connection, walk: OpenWalk, now: () => number): PageWriter {
   const { job, row } = walk;
   const table = createTableWriter(connection, job);
   const quarantine = openQuarantine(connection, job.name);
-  const driftLog = createDriftLog(connection);
+  const driftLog = createDriftLog(connection, job.name);
+  const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
   const places = createPlaceKeeper(connection, walk, now);
   const atomically = connection.transaction((work: () => void) => work()).immediate;
 
@@ -53,8 +59,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     }
   }
 
-  function writeProblems({ refused, drifts, call, met }: PageToSave, now: string, counts: Counts): void {
-    const origin = { job: job.name, walkId: row.id, requestId: call.requestId, now };
+  function writeProblems({ refused, drifts, met }: PageToSave, origin: Origin, counts: Counts): void {
     for (const refusedRow of refused) {
       const number = quarantine.keep(refusedRow, origin);
       counts.quarantined += 1;
@@ -86,8 +91,11 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
       const counts = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
       try {
         atomically(() => {
-          writeRows(page, isoTime(now()), counts);
-          writeProblems(page, isoTime(now()), counts);
+          const { requestId } = page.call;
+          const origin = { job: job.name, walkId: row.id, requestId, now: isoTime(now()) };
+          counts.drifted += fields?.note(page.fields, origin) ?? 0;
+          writeRows(page, origin.now, counts);
+          writeProblems(page, origin, counts);
           if (page.met === 'clear') places.forget();
           places.arrive(page.place, page.call, counts);
         });
@@ -97,6 +105,13 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
       }
       return counts;
     },
-    flush: () => atomically(() => places.commit()),
+    flush: () =>
+      atomically(() => {
+        driftLog.flush();
+        places.commit();
+      }),
+    conclude() {
+      row.drifted += fields?.conclude() ?? 0;
+    },
   };
 }

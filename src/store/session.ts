@@ -56,6 +56,7 @@ export function openSession(connection: Connection, dir: string, job: Job, now: 
     hasMet: (key) => guarded(file, () => writer.hasMet(key)),
     savePage: (page) => guarded(file, () => writer.savePage(page)),
     flush: () => guarded(file, () => writer.flush()),
+    conclude: () => guarded(file, () => writer.conclude()),
     async finish({ verdict, error = null, probe }) {
       try {
         writer.flush();
@@ -66,8 +67,9 @@ export function openSession(connection: Connection, dir: string, job: Job, now: 
         atomically(() => {
           const retired = isProof && retireRows(connection, walk, absent, now());
           if (!isProof) forgetMet(connection, walk);
+          if (!probe) writer.conclude();
           Object.assign(walk.row, ending, retired);
-          closeWalk(connection, walk, { ...ending, ...retired });
+          closeWalk(connection, walk, { ...ending, ...retired, drifted: walk.row.drifted });
         });
         return walk.row;
       } catch (thrown) {
