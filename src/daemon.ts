@@ -5,11 +5,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
 import { Failure, Snooze } from './errors.ts';
-import type { Job } from './job.ts';
+import { type Job, tableOf } from './job.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { startQueue } from './queue/index.ts';
+import { readStatus } from './report/status.ts';
 import { nextDue } from './schedule.ts';
+import { openFace } from './serve/face.ts';
 import { isLock, tryLock, type WalkRow } from './store/index.ts';
 
 export type DaemonParts = Surroundings & {
@@ -40,9 +42,11 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
         prefix: `market-mirror-${mirrorId(app.config.dir)}`,
         clock: parts.clock,
       });
+      const face = await openFace({ dir: app.config.dir, status: () => statusOf(app, parts.clock.now()) });
       log.info({}, `mirroring ${app.config.apiUrl} into ${app.store.file}`);
       await aborted(signal);
       log.info({}, 'stopping at the next page boundary');
+      await face?.close();
       await queue.close();
     } finally {
       lock.release();
@@ -69,6 +73,15 @@ async function run(
   if (error) log.warn({ ...counts, reason: error }, 'walk proves nothing');
   else log.info(counts, 'walk complete');
   ended?.(job.name, walk);
+}
+
+function statusOf({ config, jobs }: App, now: number) {
+  const datasets = jobs.map((job) => ({
+    name: job.name,
+    table: tableOf(job),
+    schedule: config.schedules[job.name] ?? 'off',
+  }));
+  return readStatus(config.dir, datasets, now);
 }
 
 function holdFolder(dir: string) {

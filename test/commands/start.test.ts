@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -178,7 +179,8 @@ describe('with a Redis of the user', () => {
     // Nothing secret ever went to Redis.
     const redis = new Redis({ port });
     releases.push(() => redis.disconnect());
-    for (const key of await redis.keys('*')) expect(await redis.dump(key)).not.toContain(CANARY);
+    for (const key of await redis.keys('*'))
+      expect((await redis.dumpBuffer(key))?.includes(CANARY) ?? false).toBe(false);
   });
 
   test('waits for a Redis that is not there yet, and says so', async () => {
@@ -189,6 +191,15 @@ describe('with a Redis of the user', () => {
     run();
     await expect.poll(complete, within).toBe(5);
   });
+});
+
+test('shows its health and its status on a socket in the folder', async () => {
+  const { start, complete, cwd } = await setup();
+  start();
+  await expect.poll(complete, within).toBe(5);
+  const { code, body } = await get(join(cwd, 'data/http.sock'), '/status');
+  expect(code).toBe(200);
+  expect(body).toMatchObject({ version: 1, exitCode: 0 });
 });
 
 test('a key refused stops all calls, and the daemon stays up', async () => {
@@ -202,6 +213,19 @@ test('a key refused stops all calls, and the daemon stays up', async () => {
   expect(daemon.child.exitCode).toBeNull();
   expect(daemon.output()).not.toContain(CANARY);
 });
+
+async function get(socketPath: string, path: string) {
+  return await new Promise<{ code: number | undefined; body: unknown }>((resolve, reject) => {
+    request({ socketPath, path }, async (response) => {
+      resolve({
+        code: response.statusCode,
+        body: JSON.parse(Buffer.concat(await response.toArray()).toString()),
+      });
+    })
+      .on('error', reject)
+      .end();
+  });
+}
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');

@@ -1,0 +1,69 @@
+/**
+ * The local HTTP face of a running daemon: its health and its status, on a unix socket in the mirror's folder.
+ * Who may open the socket is decided by the folder's mode; no port is opened, so no other host, and no page in a
+ * browser, can reach it.
+ */
+
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { join } from 'node:path';
+import { toError } from '../errors.ts';
+
+export type FaceParts = {
+  dir: string;
+  /** The status as `market-mirror status --json` prints it; an exit code of 0 is healthy. */
+  status: () => { exitCode: number };
+};
+
+export type Face = { socket: string; close(): Promise<void> };
+
+/** The longest path that a unix socket can have. */
+const LONGEST_PATH = 107;
+
+/** @returns undefined where the folder's path is too long for a socket: the daemon runs on without a face. */
+export async function openFace({ dir, status }: FaceParts): Promise<Face | undefined> {
+  const socket = join(dir, 'http.sock');
+  if (Buffer.byteLength(socket) > LONGEST_PATH) return undefined;
+  // The caller holds the folder, so a socket that lies there is a dead daemon's.
+  rmSync(socket, { force: true });
+  const server = createServer({ requestTimeout: 5_000 }, answer(status));
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socket, resolve));
+  chmodSync(socket, 0o600);
+  return { socket, close: () => closeServer(server) };
+}
+
+function answer(status: FaceParts['status']): RequestListener {
+  const routes = new Map<string, () => { code: number; body: unknown }>(
+    Object.entries({
+      '/health': () => {
+        const healthy = status().exitCode === 0;
+        return { code: healthy ? 200 : 503, body: { healthy } };
+      },
+      '/status': () => ({ code: 200, body: status() as unknown }),
+    }),
+  );
+  return ({ method, url }, response) => {
+    const route = routes.get(url ?? '');
+    const { code, body } =
+      method !== 'GET'
+        ? { code: 405, body: { error: 'only GET is answered' } }
+        : route
+          ? attempt(route)
+          : { code: 404, body: { error: `known are ${[...routes.keys()].join(' and ')}` } };
+    response.writeHead(code, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    response.end(`${JSON.stringify(body)}\n`);
+  };
+}
+
+function attempt(route: () => { code: number; body: unknown }) {
+  try {
+    return route();
+  } catch (thrown) {
+    return { code: 500, body: { error: toError(thrown).message } };
+  }
+}
+
+async function closeServer(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
