@@ -4,6 +4,7 @@
  */
 
 import {
+  getTableConfig,
   index,
   integer,
   type SQLiteColumnBuilderBase,
@@ -138,4 +139,9 @@ export function defineJob<Row, Table extends SQLiteTable>(
 ): Omit<Job, 'name'> {
   const { weight = 1, reading = 'walk', history, contract, views = [], ...rest } = definition;
   return { ...rest, weight, reading, history, contract, views };
+}
+
+/** The name of the job's table in SQL. */
+export function tableOf(job: Pick<Job, 'table'>): string {
+  return getTableConfig(job.table).name;
 }

@@ -1,9 +1,6 @@
 /** The datasets as reports need to know them. */
 
-import { getTableConfig } from 'drizzle-orm/sqlite-core';
-import type { Job } from '../../job.ts';
-
-export const tableOf = (job: Job) => getTableConfig(job.table).name;
+import { type Job, tableOf } from '../../job.ts';
 
 /** The mirrored tables with their jobs. */
 export function tablesOf(jobs: readonly Job[]): Record<string, string> {
