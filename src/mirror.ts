@@ -3,11 +3,13 @@
 import type { Api } from './api/client.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import type { Job } from './job.ts';
+import { giveUp } from './mirror/give-up.ts';
 import { placeOf, recordOf } from './mirror/place-record.ts';
 import { previousOf, renewalOf } from './mirror/previous.ts';
 import { pageReader } from './mirror/read-page.ts';
 import { takeSnapshot } from './mirror/take-snapshot.ts';
 import type { Counts, Store, WalkRow, WalkSession } from './store/index.ts';
+import { describeBreach } from './validate.ts';
 import { type WalkEnd, walk } from './walk.ts';
 
 export type MirrorParts = {
@@ -51,6 +53,8 @@ async function walkThrough(
   for await (const { page, place, met, end } of walk(read, placeOf(session), previous)) {
     const saved = session.savePage({ ...page, place: recordOf(place), met });
     parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: page.call.rateRemaining });
+    const breach = describeBreach(page);
+    if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
     if (end) return await conclude(job, session, end);
     signal.throwIfAborted();
   }
@@ -65,8 +69,7 @@ async function conclude(job: Job, session: WalkSession, end: WalkEnd): Promise<W
       unproven ? { verdict, error: `the dataset changed: ${unproven}` } : { verdict },
     );
   const message = `${job.name}: the API's pages lead nowhere (${stuck}); what came is kept, the next run begins anew`;
-  session.giveUp(message);
-  throw new Failure('incomplete', message);
+  throw giveUp(session, 'incomplete', message);
 }
 
 /** A walk that cannot go on keeps its place; where even that cannot be noted, its last page's commit stands. */

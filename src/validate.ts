@@ -71,6 +71,20 @@ export function checkPage(job: Job, text: string, json: unknown, known: Choice |
   };
 }
 
+/** So many rows at least, none of which fits, are no accident; at the beginning of a dataset even fewer. */
+const MANY_ROWS = 10;
+
+/** What is wrong with a page of which no row fits: the dataset is halted then. Undefined where some do. */
+export function describeBreach(
+  page: Pick<CheckedPage, 'refused' | 'received'> & { offset: number },
+): string | undefined {
+  const { refused, received, offset } = page;
+  const problem = refused[0]?.problems[0];
+  if (!problem || refused.length < received || (received < MANY_ROWS && offset > 0)) return undefined;
+  const where = problem.path ? `${problem.path.replace(/[^\x20-\x7e]+/g, ' ')}: ` : '';
+  return `the API broke its contract: no row of a page fits (${where}expected ${problem.expected}, received ${problem.received}); they are in quarantine, the rows already mirrored stay`;
+}
+
 /** A response that is kept whole, whatever it looks like, under the key given. */
 export function checkSnapshot(text: string, json: unknown, key: string, fetchedAt: string): CheckedRows {
   const { problem } = inspect(json);

@@ -3,8 +3,9 @@
 import type { Job } from '../job.ts';
 import type { MirrorParts } from '../mirror.ts';
 import type { WalkRow, WalkSession } from '../store/index.ts';
-import { checkSnapshot } from '../validate.ts';
+import { checkSnapshot, describeBreach } from '../validate.ts';
 import { beginning } from '../walk/place.ts';
+import { giveUp } from './give-up.ts';
 import { recordOf } from './place-record.ts';
 
 export async function takeSnapshot(
@@ -20,5 +21,7 @@ export async function takeSnapshot(
   const place = recordOf({ ...beginning, pages: 1, rows: 1 });
   const saved = session.savePage({ ...checked, rows, call, place, met: 'add' });
   progress?.({ job: job.name, walk: session.row, saved, callsLeft: call.rateRemaining });
+  const breach = describeBreach({ ...checked, received: 1, offset: 0 });
+  if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
   return await session.finish({ verdict: 'snapshot' });
 }

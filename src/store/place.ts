@@ -77,7 +77,7 @@ export function createPlaceKeeper(connection: Connection, walk: OpenWalk, now: (
       row.drifted += counts.drifted;
       row.apiCalls += 1;
       calls.push(call);
-      const changed = counts.inserted + counts.updated + counts.quarantined + counts.drifted > 0;
+      const changed = counts.inserted + counts.updated + counts.quarantined > 0;
       if (changed || calls.length >= PATIENCE.pages || now() - lastCommit >= PATIENCE.ms) commit();
     },
     commit,
