@@ -1,45 +1,53 @@
 /** How many calls may be under way at once, learnt from how many were. */
 
 export type Concurrency = {
-  /** Calls under way at once that the API is known to accept. */
+  /** The most calls under way at once of which one was accepted, and of which several were, with no refusal. */
+  seen: number;
   proven: number;
-  /** The least number under way that was refused, where one was. */
+  /** Calls accepted in a row with more than the proven number under way. */
+  streak: number;
+  /** The number under way that was refused, where one was. */
   refused: number | null;
-  /** Calls accepted at the most allowed since the last refusal, and how many of them allow another try. */
+  /** Calls accepted with all that is allowed under way, and how many of them warrant trying one more. */
   calm: number;
   patience: number;
-  asOfAt: number;
 };
 
 const MOST = 16;
+const PROOF = 5;
 const FIRST_PATIENCE = 100;
+const MOST_PATIENCE = 4_000;
 
 export function initialConcurrency(): Concurrency {
-  return { proven: 1, refused: null, calm: 0, patience: FIRST_PATIENCE, asOfAt: 0 };
+  return { seen: 1, proven: 1, streak: 0, refused: null, calm: 0, patience: FIRST_PATIENCE };
 }
 
-/** The most calls that may be under way at once: one more than is proven, until that was refused. */
-export function allowedInFlight({ proven, refused, calm, patience }: Concurrency): number {
-  if (refused === null || calm >= patience) return Math.min(MOST, proven + 1);
-  return Math.max(1, Math.min(proven, refused - 1));
+/** The most calls that may be under way at once: one more than ever was, until that is refused. */
+export function allowedInFlight({ seen, refused, calm, patience }: Concurrency): number {
+  if (refused === null) return Math.min(MOST, seen + 1);
+  return calm >= patience ? refused : Math.max(1, refused - 1);
 }
 
 /** A call sent as the `inflight`th under way was accepted. */
-export function accepted(it: Concurrency, inflight: number, now: number): Concurrency {
-  if (inflight > it.proven) {
-    const refused = it.refused !== null && inflight >= it.refused ? null : it.refused;
-    return { ...it, proven: inflight, refused, calm: 0, asOfAt: now };
-  }
-  return inflight >= allowedInFlight(it) ? { ...it, calm: it.calm + 1 } : it;
+export function accepted(it: Concurrency, inflight: number): Concurrency {
+  const calm = it.refused !== null && inflight >= it.refused - 1 ? it.calm + 1 : it.calm;
+  const seen = Math.max(it.seen, inflight);
+  if (inflight <= it.proven) return { ...it, seen, calm };
+  if (it.streak + 1 < PROOF) return { ...it, seen, calm, streak: it.streak + 1 };
+  const proven = it.proven + 1;
+  const disproved = it.refused !== null && proven >= it.refused;
+  return { ...it, seen, proven, streak: 0, calm: 0, refused: disproved ? null : it.refused };
 }
 
 /** A call sent as the `inflight`th under way was refused for their number. */
-export function refusedAt(it: Concurrency, inflight: number, now: number): Concurrency {
+export function refusedAt(it: Concurrency, inflight: number): Concurrency {
+  const most = Math.max(1, inflight - 1);
   return {
-    proven: Math.max(1, Math.min(it.proven, inflight - 1)),
-    refused: inflight,
+    seen: most,
+    proven: Math.min(it.proven, most),
+    streak: 0,
+    refused: most + 1,
     calm: 0,
-    patience: it.refused === null ? it.patience : it.patience * 2,
-    asOfAt: now,
+    patience: it.refused === null ? it.patience : Math.min(MOST_PATIENCE, it.patience * 2),
   };
 }

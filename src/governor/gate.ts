@@ -62,8 +62,7 @@ export function createGate(parts: GateParts): Gate {
   const { clock, random, owner, patienceMs, standing = () => evenStanding } = parts;
   const waiters: Waiter[] = [];
   const leave = new Map<string, Leave>();
-  const inflight = new Map<string, number[]>();
-  let underWay = 0;
+  const inflight: { job: string; ordinal: number; peak: number }[] = [];
   let parallel = 1;
   let pending: Event[] = [{ type: 'start', owner }];
   let nap: AbortController | undefined;
@@ -99,14 +98,21 @@ export function createGate(parts: GateParts): Gate {
     },
 
     settle(job, answer) {
-      underWay -= 1;
       const { status } = answer;
-      const ordinal = inflight.get(job)?.shift() ?? 1;
+      const [call] = inflight.splice(
+        Math.max(
+          0,
+          inflight.findIndex((one) => one.job === job),
+        ),
+        1,
+      );
+      // Calls overtake one another: one that is refused may have met all that were under way with it.
+      const together = (status === 429 ? call?.peak : call?.ordinal) ?? 1;
       const common = { owner, job, roll: random() };
       pending.push(
         status === null
           ? { type: 'lost', ...common }
-          : { type: 'answer', ...common, inflight: ordinal, ...answer, status },
+          : { type: 'answer', ...common, inflight: together, ...answer, status },
       );
       const eventful = status === null || status < 200 || status >= 300;
       if (eventful) leave.forEach((_, name) => void giveBack(name));
@@ -140,14 +146,14 @@ export function createGate(parts: GateParts): Gate {
   }
 
   function go(waiter: Waiter): void {
-    underWay += 1;
-    inflight.set(waiter.job, [...(inflight.get(waiter.job) ?? []), underWay]);
+    inflight.push({ job: waiter.job, ordinal: inflight.length + 1, peak: 0 });
+    for (const call of inflight) call.peak = Math.max(call.peak, inflight.length);
     waiters.splice(waiters.indexOf(waiter), 1);
     waiter.resolve();
   }
 
   function next(): Waiter | undefined {
-    if (underWay >= Math.max(1, parallel)) return undefined;
+    if (inflight.length >= Math.max(1, parallel)) return undefined;
     const now = clock.now();
     const ready = waiters.filter(({ notBefore }) => notBefore <= now);
     return ready.reduce<Waiter | undefined>(
@@ -211,7 +217,7 @@ export function createGate(parts: GateParts): Gate {
   }
 
   function napUntil(time: number): void {
-    if (underWay >= Math.max(1, parallel) || closed) return;
+    if (inflight.length >= Math.max(1, parallel) || closed) return;
     const controller = new AbortController();
     nap = controller;
     clock.sleep(Math.max(0, time - clock.now()), controller.signal).then(serve, () => undefined);

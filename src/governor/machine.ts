@@ -127,7 +127,8 @@ function spend(state: State, { owner, job }: Ask, calls: number, parallel: numbe
     ...state,
     jobs: known ? { ...state.jobs, [job]: jobs.use(known, calls, now) } : state.jobs,
     leases: leases.grant(state.leases, owner, calls, parallel, now),
-    rate: rates.takeSlots(state.rate, calls, now),
+    // A probe tells of the limit that was met, not of the pace.
+    rate: state.pause ? state.rate : rates.takeSlots(state.rate, calls, now),
   };
 }
 
@@ -177,8 +178,8 @@ function accepted(state: State, event: Answer, now: number): State {
   const calm = {
     ...resumed,
     keyRefused: null,
-    rate: rates.accepted(resumed.rate),
-    concurrency: concurrency.accepted(resumed.concurrency, inflightOf(resumed, event), now),
+    rate: rates.accepted(resumed.rate, now),
+    concurrency: concurrency.accepted(resumed.concurrency, inflightOf(resumed, event)),
     quota: quotaAfter(resumed, event, now),
   };
   const known = calm.jobs[event.job];
@@ -250,7 +251,9 @@ function throttled(state: State, event: Answer, now: number): State {
   const quota = cause === 'quota' ? quotas.exhausted(state.quota, now) : state.quota;
   const ms =
     told ??
-    (cause === 'quota' ? Math.max(1_000, quotas.nextLook(quota) - now) : pauses.ownWait(next.failures));
+    (cause === 'quota'
+      ? Math.max(1_000, quotas.nextLook(quota) - now)
+      : pauses.ownWait(next.failures, state.rate.span.recovery ?? 0));
   return { ...state, quota, pause: { ...next, cause, resumeAt: now + pauses.withJitter(ms, event.roll) } };
 }
 
@@ -270,8 +273,8 @@ function resume(state: State, pause: pauses.Pause, now: number): State {
   const verdicts = pauses.noteVerdict(state.verdicts, pause.code, cause);
   const over = { ...state, pause: null, verdicts };
   if (cause === 'concurrency')
-    return { ...over, concurrency: concurrency.refusedAt(state.concurrency, pause.inflight, now) };
-  return cause === 'rate' ? { ...over, rate: rates.objected(state.rate, pause.sinceAt) } : over;
+    return { ...over, concurrency: concurrency.refusedAt(state.concurrency, pause.inflight) };
+  return cause === 'rate' ? { ...over, rate: rates.objected(state.rate, pause.sinceAt, now) } : over;
 }
 
 // --- Upkeep --------------------------------------------------------------------------------------------------

@@ -23,8 +23,7 @@ export type Verdicts = Record<string, Record<Cause, number>>;
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 24 * 3_600_000;
 /** A refusal that lasts this long, or this many tries, is not one of pace. */
-const LONGEST_RATE_MS = 10_000;
-const MOST_RATE_FAILURES = 3;
+const LONGEST_RATE_MS = 75_000;
 /** A probe not answered by then never will be. */
 const PROBE_TTL_MS = 120_000;
 
@@ -40,13 +39,14 @@ export function withJitter(ms: number, roll: number): number {
   return ms + roll * Math.min(5_000, Math.max(250, 0.1 * ms));
 }
 
-/** How long to wait where the API did not say. */
-export function ownWait(failures: number): number {
-  return Math.min(LONGEST_MS, SHORTEST_MS * 2 ** failures);
+/** How long to wait where the API did not say; where recovery took long the last time, not so hastily. */
+export function ownWait(failures: number, lastRecovery: number): number {
+  const first = Math.min(15_000, Math.max(SHORTEST_MS, lastRecovery * 250));
+  return Math.min(LONGEST_MS, first * 2 ** failures);
 }
 
 export function lastsTooLongForRate(pause: Pause, now: number): boolean {
-  return pause.failures >= MOST_RATE_FAILURES || now - pause.sinceAt > LONGEST_RATE_MS;
+  return now - pause.sinceAt > LONGEST_RATE_MS;
 }
 
 export function probeIsOut(pause: Pause, now: number): boolean {

@@ -1,104 +1,160 @@
-/** How fast calls may follow one another, learnt by going faster while nothing objects. */
+/**
+ * How fast calls may follow one another. Nothing is known at first, so the pace grows with every success.
+ * After the first objection the lasting pace is enclosed between what the API gave and what it objected to,
+ * by trials at one pace each; then the pace stays just below, and is only seldom tried again.
+ */
 
 export type Rate = {
   /** The pace now, in calls a second. */
   perSecond: number;
-  /** The pace at which the API last objected, if it did. */
-  ceiling: number | null;
   /** When the next call is due at this pace. */
   freeAt: number;
-  /** What was accepted since the last objection (`drained`: the API had nothing left then), or since a rest. */
-  span: { sinceAt: number; calls: number; drained: boolean };
-  /** Calls accepted since the last objection or trial, and how many of them allow a faster trial. */
+  /** Bounds of the pace that lasts, in calls a second; `most` is null until the API objected to one. */
+  least: number;
+  most: number | null;
+  /** Accepted since the API objected, with the seconds of waiting that followed; or since a rest (`null`). */
+  span: Span & { recovery: number | null };
+  /** Accepted at a pace above `least`. */
+  trial: Span | null;
+  /** What was accepted before the first objection: with the bounds it tells how much comes on top at once. */
+  opening: { calls: number; seconds: number; recovery: number } | null;
+  /** Calls accepted at the settled pace, and how many of them warrant the trial of a faster one. */
   calm: number;
   patience: number;
-  /** The pace to go back to when a trial fails. */
-  trialFrom: number | null;
-  /** Calls that used the pace to the full. */
-  exercised: number;
+  /** Calls under way that came as soon as the pace allowed them. */
+  pressing: number;
 };
+
+type Span = { sinceAt: number; calls: number };
 
 const FIRST_PACE = 4;
 const FASTEST_PACE = 10_000;
+const SLOWEST_PACE = 1 / 3_600;
 const GROWTH = 1.2;
-const TRIAL_STEP = 1.15;
-const TRIAL_CALLS = 60;
-const FIRST_PATIENCE = 300;
+const CLOSE = 1.12;
+const LONG_RECOVERY_S = 5;
+const FIRST_PATIENCE = 500;
 const MOST_PATIENCE = 4_000;
-/** A rest this long may have refilled the API's allowance. */
+/** A rest this long may have refilled what the API allows at once. */
 const REST_MS = 5_000;
 
 export function initialRate(): Rate {
   return {
     perSecond: FIRST_PACE,
-    ceiling: null,
     freeAt: 0,
-    span: { sinceAt: 0, calls: 0, drained: false },
+    least: 0,
+    most: null,
+    span: { sinceAt: 0, calls: 0, recovery: null },
+    trial: null,
+    opening: null,
     calm: 0,
     patience: FIRST_PATIENCE,
-    trialFrom: null,
-    exercised: 0,
+    pressing: 0,
   };
 }
 
 /** Calls that may be allowed at once without leaving the pace noticeably. */
-export function blockSize({ perSecond, ceiling }: Rate): number {
-  return Math.max(1, Math.min(10, Math.floor(perSecond * (ceiling === null ? 0.25 : 0.05))));
+export function blockSize({ perSecond, opening }: Rate): number {
+  return Math.max(1, Math.min(10, Math.floor(perSecond * (opening ? 0.05 : 0.25))));
 }
 
 /** `calls` begin now. */
 export function takeSlots(rate: Rate, calls: number, now: number): Rate {
-  const rested = now - rate.freeAt > REST_MS;
-  return {
-    ...rate,
-    freeAt: Math.max(now, rate.freeAt) + (calls * 1000) / rate.perSecond,
-    span: rested ? { sinceAt: now, calls: 0, drained: false } : rate.span,
-    exercised: rested
-      ? 0
-      : now - rate.freeAt < 1000 / rate.perSecond
-        ? rate.exercised + calls
-        : rate.exercised,
-  };
+  const late = now - rate.freeAt;
+  const slotMs = 1_000 / rate.perSecond;
+  const taken = { ...rate, freeAt: Math.max(now, rate.freeAt) + calls * slotMs };
+  if (late <= REST_MS + slotMs) return { ...taken, pressing: late < slotMs ? rate.pressing + calls : 0 };
+  const trial = rate.trial && { sinceAt: now, calls: 0 };
+  return { ...taken, span: { sinceAt: now, calls: 0, recovery: null }, trial, pressing: 0 };
 }
 
 /** `calls` that had their slots were not made. */
 export function giveBackSlots(rate: Rate, calls: number, now: number): Rate {
-  return { ...rate, freeAt: Math.max(now, rate.freeAt - (calls * 1000) / rate.perSecond) };
-}
-
-/** One more call was accepted. */
-export function accepted(rate: Rate): Rate {
-  const span = { ...rate.span, calls: rate.span.calls + 1 };
-  const calm = rate.calm + 1;
-  const full = rate.exercised > 0;
-  const next = { ...rate, span, calm, exercised: full ? rate.exercised - 1 : 0 };
-  if (!full) return next;
-  if (rate.ceiling === null) return { ...next, perSecond: Math.min(FASTEST_PACE, rate.perSecond * GROWTH) };
-  const due = rate.trialFrom === null ? rate.patience : TRIAL_CALLS;
-  return calm < due
-    ? next
-    : { ...next, perSecond: rate.perSecond * TRIAL_STEP, trialFrom: rate.perSecond, calm: 0 };
-}
-
-/** The API objected to the pace at `at`. */
-export function objected(rate: Rate, at: number): Rate {
-  const seconds = Math.max(0.2, (at - rate.span.sinceAt) / 1000);
   return {
     ...rate,
-    perSecond: Math.max(1 / 86_400, slower(rate, rate.span.calls / seconds)),
-    ceiling: rate.perSecond,
-    span: { sinceAt: at, calls: 0, drained: true },
-    calm: 0,
-    patience: rate.trialFrom === null ? rate.patience : Math.min(MOST_PATIENCE, rate.patience * 2),
-    trialFrom: null,
-    exercised: 0,
+    freeAt: Math.max(now, rate.freeAt - (calls * 1_000) / rate.perSecond),
+    pressing: Math.max(0, rate.pressing - calls),
   };
 }
 
-/** Between two moments at which the API had nothing left, what it accepted is what it gives. */
-function slower(rate: Rate, measured: number): number {
-  if (rate.trialFrom !== null) return rate.trialFrom;
-  if (rate.span.drained && rate.span.calls >= 5) return Math.min(0.98 * measured, 0.97 * rate.perSecond);
-  if (rate.ceiling === null) return 0.8 * Math.min(measured, rate.perSecond);
-  return 0.93 * rate.perSecond;
+/** One more call was accepted. */
+export function accepted(rate: Rate, now: number): Rate {
+  const next = { ...rate, span: more(rate.span), trial: rate.trial && more(rate.trial) };
+  if (rate.pressing === 0) return next;
+  const pressed = { ...next, pressing: rate.pressing - 1, calm: rate.calm + 1 };
+  if (!rate.opening) return { ...pressed, perSecond: Math.min(FASTEST_PACE, rate.perSecond * GROWTH) };
+  if (!pressed.trial)
+    return pressed.calm < rate.patience ? pressed : onTrial(pressed, 1.2 * (rate.most ?? rate.least), now);
+  return lasts(pressed, pressed.trial, now) ? enclose(pressed, rate.perSecond, rate.most, now) : pressed;
+}
+
+function more<T extends Span>(span: T): T {
+  return { ...span, calls: span.calls + 1 };
+}
+
+/** Whether a trial brought more than the least pace and all that comes on top at once can explain. */
+function lasts({ least, perSecond, opening }: Rate, trial: Span, now: number): boolean {
+  if (!opening) return false;
+  // A first guess is soon left behind, unless the recovery says that what comes at once comes but rarely.
+  if (least === 0 && opening.recovery < LONG_RECOVERY_S) return trial.calls >= Math.max(10, perSecond);
+  const atOnce = Math.max(least, opening.calls - least * opening.seconds);
+  return trial.calls > (least * (now - trial.sinceAt)) / 1_000 + atOnce + 5;
+}
+
+/** The API objected to the pace at `at`, and accepted a call again at `now`. */
+export function objected(rate: Rate, at: number, now: number): Rate {
+  const seconds = Math.max(0.1, (at - rate.span.sinceAt) / 1_000);
+  const calls = Math.max(1, rate.span.calls);
+  const recovery = (now - at) / 1_000;
+  const after = {
+    ...rate,
+    freeAt: now,
+    span: { sinceAt: at, calls: 0, recovery },
+    opening: rate.opening ?? { calls, seconds, recovery },
+    calm: 0,
+    pressing: 0,
+  };
+  if (!rate.opening) {
+    // Part of what was accepted came on top; a long recovery belongs to what it recovers from.
+    const given = recovery > LONG_RECOVERY_S ? (1.5 * calls) / (seconds + recovery) : (0.8 * calls) / seconds;
+    return onTrial(after, given, now);
+  }
+  if (isSettled(rate)) {
+    if (rate.trial) return settle({ ...after, patience: Math.min(MOST_PATIENCE, rate.patience * 2) });
+    if (rate.span.recovery === null || calls > 20) return settle({ ...after, least: 0.95 * rate.least });
+  }
+  return enclose(after, ...enclosed(rate, calls, seconds), now);
+}
+
+/** Between two objections the API gave what was accepted, and no more than was accepted while it was asked. */
+function enclosed({ least, perSecond, span }: Rate, calls: number, seconds: number): [number, number] {
+  if (span.recovery === null) return [Math.min(least, 0.9 * perSecond), perSecond];
+  if (calls < 10) return [Math.max(0.6 * perSecond, (calls - 1) / seconds), perSecond];
+  const given = (calls - 1) / seconds;
+  const most = Math.min(perSecond, (calls + 1) / Math.max(0.1, seconds - span.recovery));
+  return [least < most ? Math.max(least, given) : given, most];
+}
+
+/** The next pace to try between the bounds, or the one to keep where they are close. */
+function enclose(rate: Rate, least: number, most: number | null, now: number): Rate {
+  if (most === null || most <= least) return onTrial({ ...rate, least, most: null }, 1.25 * least, now);
+  const bounded = { ...rate, least, most };
+  return isSettled(bounded)
+    ? settle(bounded)
+    : onTrial(bounded, Math.max(0.7 * most, Math.sqrt(least * most)), now);
+}
+
+function isSettled({ least, most }: Rate): boolean {
+  return most !== null && most <= CLOSE * least;
+}
+
+function settle(rate: Rate): Rate {
+  return { ...rate, perSecond: 0.985 * rate.least, trial: null, calm: 0 };
+}
+
+/** A pace of which nothing is known yet; what was accepted before says nothing of it. */
+function onTrial(rate: Rate, pace: number, now: number): Rate {
+  const span = rate.span.calls === 0 ? rate.span : { sinceAt: now, calls: 0, recovery: null };
+  const perSecond = Math.max(SLOWEST_PACE, pace);
+  return { ...rate, perSecond, span, trial: { sinceAt: now, calls: 0 }, calm: 0 };
 }
