@@ -16,7 +16,7 @@ import {
   sampleKey,
   startModelApi,
 } from '../../src/model-api/index.ts';
-import { openReadOnly } from '../../src/store/connection.ts';
+import { openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store/index.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
@@ -43,6 +43,8 @@ export type Bench = {
   sql<Row = Record<string, unknown>>(query: string, ...values: (string | number | null)[]): Row[];
   /** Rows of a table by key. */
   table(name: string): Map<string, Record<string, unknown>>;
+  /** Changes the database behind the mirror's back. */
+  tamper(statements: string): void;
   /** Closes the store and opens it again. A walk under way finds its store gone, as after a crash, and rejects. */
   reopen(): void;
   close(): Promise<void>;
@@ -98,6 +100,11 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
       }
     },
     table: (name) => new Map(bench.sql(`SELECT * FROM "${name}"`).map((row) => [String(row['_key']), row])),
+    tamper(statements) {
+      const connection = openConnection(store.file, 'normal');
+      connection.exec(statements);
+      connection.close();
+    },
     reopen,
     async close() {
       store.close();

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { change, type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+
+const ROWS = 360;
+const job = 'ai-signals';
+let minute = 0;
+
+/** Changes the dataset and publishes it anew. */
+function update(bench: Bench, ...edits: Edit[]): void {
+  minute += 1;
+  for (const edit of edits) edit(bench.upstream(job));
+  publish(new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString())(bench.upstream(job));
+}
+
+const keyAt = (bench: Bench, at: number) => String(bench.upstream(job).rows[at]?.['id']);
+const has = (bench: Bench, key: string) => bench.table('ai_signals').has(key);
+
+describe('a row that breaks the contract', () => {
+  it('does not keep a snapshot from being proven', async () => {
+    const bench = await setup({ rows: ROWS });
+    update(bench, change(7, { confidence: 'high' }), change(250, { confidence: 'low' }));
+    expect(await bench.mirror(job)).toMatchObject({
+      verdict: 'snapshot',
+      rows: ROWS,
+      distinctKeys: ROWS,
+      quarantined: 2,
+    });
+  });
+
+  it('does not keep a walk without generatedAt from being proven, not even as its anchor', async () => {
+    const bench = await setup({ rows: ROWS });
+    update(bench, change(99, { confidence: 'high' }), change(250, { confidence: 'low' }));
+    publish(null)(bench.upstream(job));
+    expect(await bench.mirror(job)).toMatchObject({
+      verdict: 'verified',
+      rows: ROWS,
+      distinctKeys: ROWS,
+      apiCalls: 5,
+    });
+  });
+
+  it('is not taken for a repetition where the walk begins anew', async () => {
+    const bench = await setup({ rows: ROWS });
+    change(7, { confidence: 'high' })(bench.upstream(job));
+    editBefore(bench, job, { 3: publish('2026-01-02T03:04:05Z') });
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', rows: ROWS, restarts: 1 });
+  });
+
+  it('is still known when a crashed walk goes on', async () => {
+    const bench = await setup({ rows: ROWS });
+    change(150, { confidence: 'high' })(bench.upstream(job));
+    publish(null)(bench.upstream(job));
+    editBefore(bench, job, { 3: remove(0), 4: () => bench.reopen() });
+    await expect(bench.mirror(job)).rejects.toThrow('not open');
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified', stepsBack: 1, anomalies: '{}' });
+  });
+
+  it('does not make the row that the mirror holds look gone', async () => {
+    const bench = await setup({ rows: ROWS });
+    await bench.mirror(job);
+    const key = keyAt(bench, 7);
+    update(bench, change(7, { confidence: 'high' }));
+    for (let walk = 0; walk < 4; walk += 1)
+      expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 0 });
+    expect(has(bench, key)).toBe(true);
+  });
+});
+
+describe('a row without a readable key', () => {
+  it.each([
+    ['a snapshot', (): Edit => () => undefined, 'snapshot'],
+    ['a walk without generatedAt', () => publish(null), 'verified'],
+  ])('does not keep %s from being proven', async (_, edit, verdict) => {
+    const bench = await setup({ rows: ROWS });
+    // One of them is the last row of a page, which would be its anchor.
+    update(bench, change(99, { id: '' }), change(250, { id: null }));
+    edit()(bench.upstream(job));
+    expect(await bench.mirror(job)).toMatchObject({ verdict, rows: ROWS - 2, unkeyed: 2, anomalies: '{}' });
+  });
+
+  it('does not let the row be removed that it may be, yet others are', async () => {
+    const bench = await setup({ rows: ROWS });
+    await bench.mirror(job);
+    const [broken, goneAtOnce, goneLater] = [keyAt(bench, 7), keyAt(bench, 20), keyAt(bench, 30)];
+    update(bench, change(7, { id: null }), remove(20));
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 0, held: 0 });
+    update(bench, remove(29));
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 0, held: 2 });
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 1, held: 2 });
+    expect([broken, goneAtOnce, goneLater].map((key) => has(bench, key))).toEqual([true, true, false]);
+
+    update(bench, change(7, { id: broken }));
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 1, held: 0 });
+    expect([broken, goneAtOnce].map((key) => has(bench, key))).toEqual([true, false]);
+  });
+
+  it('blocks the proof where a page shows no other', async () => {
+    const bench = await setup({ rows: 250 });
+    publish(null)(bench.upstream(job));
+    for (const row of bench.upstream(job).rows.slice(50, 150)) row['id'] = '';
+    insert(0)(bench.upstream(job));
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'union', rows: 151 });
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { faults, when } from '../../src/model-api/index.ts';
+import type { Phase } from '../../src/walk/place.ts';
+import { type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
+
+const ROWS = 360;
+
+/** Crashes the mirror while it waits for the answer to this call. */
+const crashAt =
+  (bench: Bench): Edit =>
+  () =>
+    bench.reopen();
+
+const placeOfWalk = (bench: Bench) =>
+  bench.sql<{ phase: Phase; pages: number; calls: number }>(
+    `SELECT memory ->> 'phase' AS phase, pages, api_calls AS calls FROM walks ORDER BY id DESC LIMIT 1`,
+  )[0];
+
+describe('a walk that crashes', () => {
+  const phases: Record<
+    string,
+    { job: string; before: number; edits: Record<number, Edit>; at: object; calls: number }
+  > = {
+    'while it reads forward': {
+      job: 'news',
+      before: 3,
+      edits: {},
+      at: { phase: 'rows', pages: 2 },
+      calls: 5,
+    },
+    'while it steps back': {
+      job: 'news',
+      before: 4,
+      edits: { 3: remove(0) },
+      at: { phase: 'back', pages: 3 },
+      calls: 7,
+    },
+    'while it looks at the head': {
+      job: 'news',
+      before: 6,
+      edits: { 3: insert(0) },
+      at: { phase: 'head', pages: 5 },
+      calls: 6,
+    },
+    'before its first page': { job: 'news', before: 1, edits: {}, at: { pages: 0 }, calls: 5 },
+    'while it reads a snapshot': {
+      job: 'ai-signals',
+      before: 4,
+      edits: {},
+      at: { phase: 'rows', pages: 3 },
+      calls: 4,
+    },
+    'just after it began anew': {
+      job: 'ai-signals',
+      before: 4,
+      edits: { 3: publish('2026-01-02T03:04:05Z') },
+      at: { phase: 'rows', pages: 3 },
+      calls: 7,
+    },
+  };
+
+  it.each(Object.entries(phases))('%s goes on there and ends like any other', async (_, given) => {
+    const { job, before, edits, at, calls } = given;
+    const bench = await setup({ rows: ROWS });
+    editBefore(bench, job, { ...edits, [before]: crashAt(bench) });
+    await expect(bench.mirror(job)).rejects.toThrow('not open');
+    expect(placeOfWalk(bench)).toMatchObject(at);
+
+    const walk = await bench.mirror(job);
+    expect(walk).toMatchObject({ id: 1, anomalies: '{}', apiCalls: calls });
+    expect(walk.verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
+    // The answer that came too late is asked for again.
+    expect(bench.model.calls).toHaveLength(calls + 1);
+    for (let quiet = 0; quiet < 2; quiet += 1) await bench.mirror(job);
+    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
+  });
+
+  it.each(['news', 'ai-signals'])(
+    'keeps its proof for %s: it still knows which rows it has met',
+    async (job) => {
+      const bench = await setup({ rows: ROWS });
+      await bench.mirror(job);
+      remove(300)(bench.upstream(job));
+      publishAnew(bench, job);
+      editBefore(bench, job, { 2: crashAt(bench), 5: crashAt(bench) });
+      await expect(bench.mirror(job)).rejects.toThrow('not open');
+      await expect(bench.mirror(job)).rejects.toThrow('not open');
+      await bench.mirror(job);
+      expect(bench.sql('SELECT count(*) AS rows FROM absences')).toEqual([{ rows: 1 }]);
+      expect(await bench.mirror(job)).toMatchObject({ deleted: 1 });
+      expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
+    },
+  );
+
+  it('repeats no more calls than the pages that changed nothing since its last commit', async () => {
+    const bench = await setup({ rows: 3_000 });
+    await bench.mirror('news');
+    editBefore(bench, 'news', { 25: crashAt(bench) });
+    await expect(bench.mirror('news')).rejects.toThrow('not open');
+    expect(placeOfWalk(bench)).toMatchObject({ calls: 20 });
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', apiCalls: 32 });
+    expect(bench.sql('SELECT * FROM absences')).toEqual([]);
+  });
+
+  it('proves nothing where what it had met was lost', async () => {
+    const bench = await setup({ rows: ROWS });
+    editBefore(bench, 'news', { 3: crashAt(bench) });
+    await expect(bench.mirror('news')).rejects.toThrow('not open');
+    bench.tamper('DELETE FROM walk_seen');
+    expect(await bench.mirror('news')).toMatchObject({
+      verdict: 'union',
+      error: expect.stringContaining('forgotten'),
+    });
+    expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
+  });
+});
+
+function publishAnew(bench: Bench, job: string): void {
+  if (job === 'ai-signals') publish('2026-01-02T03:04:05Z')(bench.upstream(job));
+}
+
+describe('a walk that fails', () => {
+  it('goes on at its place in the next run', async () => {
+    const bench = await setup({ rows: ROWS, faults: [when({ nth: 3 }, faults.status(500))] });
+    await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'unreachable' });
+    expect(bench.sql('SELECT status, next_offset FROM walks')).toEqual([
+      { status: 'failed', next_offset: 199 },
+    ]);
+    expect(await bench.mirror('news')).toMatchObject({
+      id: 1,
+      verdict: 'verified',
+      apiCalls: 5,
+      error: null,
+    });
+    expect(bench.model.calls).toHaveLength(6);
+  });
+});
+
+describe('a walk that is stopped', () => {
+  it('goes on at its place in the next run', async () => {
+    const bench = await setup({ rows: ROWS });
+    const stop = new AbortController();
+    const stopped = bench.mirror('news', ({ walk }) => void (walk.pages === 2 && stop.abort()), stop.signal);
+    await expect(stopped).rejects.toThrow('abort');
+    expect(bench.sql('SELECT status FROM walks')).toEqual([{ status: 'snoozed' }]);
+    expect(await bench.mirror('news')).toMatchObject({ id: 1, verdict: 'verified', apiCalls: 5 });
+    expect(bench.model.calls).toHaveLength(5);
+  });
+});
