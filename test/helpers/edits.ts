@@ -44,7 +44,7 @@ export const replaceAll: Edit = (dataset) => {
 };
 
 export const publish =
-  (generatedAt: string | null): Edit =>
+  (generatedAt: string | null | undefined): Edit =>
   (dataset) => {
     dataset.generatedAt = generatedAt;
   };
