@@ -11,7 +11,9 @@ const iso = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s?(Z|
  * @param what names the option, for the error.
  */
 export function parseDuration(text: string, what: string): number {
-  const duration = /\d/.test(text) ? (ms(text as ms.StringValue) as number | undefined) : undefined;
+  const duration = /^[\d.]+\s*[a-z]+$/i.test(text)
+    ? (ms(text as ms.StringValue) as number | undefined)
+    : undefined;
   if (duration === undefined || !(duration >= 0))
     throw new Failure('usage', `${what}: '${text}' is no duration such as 90s, 10m, 2h or 3d`);
   return duration;
@@ -28,7 +30,14 @@ export function parseTime(text: string, what: string, now: number): string {
     ? Date.parse(`${day}T${time}${zone}`)
     : now -
       parseDuration(text.replace(/\s*ago$/, ''), `${what} takes a time such as 2026-03-01T12:00Z or 2h ago`);
-  if (Number.isNaN(at)) throw new Failure('usage', `${what}: there is no time '${text}'`);
+  if (Number.isNaN(at) || (day && !isDay(day)))
+    throw new Failure('usage', `${what}: there is no time '${text}'`);
   if (at > now) throw new Failure('usage', `${what}: ${isoTime(at)} is yet to come`);
   return isoTime(at);
+}
+
+/** `Date.parse` takes 30 February for 2 March. */
+function isDay(text: string): boolean {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && isoTime(at).startsWith(text);
 }

@@ -9,5 +9,5 @@ export type Paint = (format: Format, text: string) => string;
 /** A terminal says itself what it can show, and honours NO_COLOR and TERM. */
 export function paintFor(output: Output & { hasColors?(): boolean }): Paint {
   const coloured = output.isTTY && (output.hasColors?.() ?? true);
-  return coloured ? (format, text) => styleText(format, text) : (_, text) => text;
+  return coloured ? (format, text) => styleText(format, text, { validateStream: false }) : (_, text) => text;
 }

@@ -34,15 +34,18 @@ export function tableFormatter(columns: readonly Column[], width: number, paint:
       return '';
     },
     tail() {
-      const natural = heads.map((head, at) => widest([head, ...rows.map((row) => row[at] ?? '')]));
-      const widths = fit(natural, width);
-      cut =
-        widths === undefined
-          ? natural.some((wide) => wide > width)
-          : widths.some((wide, at) => wide < (natural[at] ?? 0));
+      const widths = fit(
+        heads.map((head, at) => widest([head, ...rows.map((row) => row[at] ?? '')])),
+        width,
+      );
+      const clip = (text: string, wide: number) => {
+        const clipped = clipTo(text, wide);
+        cut ||= clipped !== text;
+        return clipped;
+      };
       return widths === undefined
-        ? asRecords(heads, rows, width, paint)
-        : asTable(heads, rows, widths, numeric, paint);
+        ? asRecords(heads, rows, width, clip, paint)
+        : asTable(heads, rows, widths, numeric, clip, paint);
     },
     cut: () => cut,
   };
@@ -66,11 +69,14 @@ function fit(natural: readonly number[], width: number): number[] | undefined {
   return capped(cap);
 }
 
+type Clip = (text: string, width: number) => string;
+
 function asTable(
   heads: string[],
   rows: string[][],
   widths: number[],
   numeric: boolean[],
+  clip: Clip,
   paint: Paint,
 ): string {
   const table = new Table({
@@ -85,11 +91,11 @@ function asTable(
 }
 
 /** One value a line, a block a row. */
-function asRecords(heads: string[], rows: string[][], width: number, paint: Paint): string {
+function asRecords(heads: string[], rows: string[][], width: number, clip: Clip, paint: Paint): string {
   const label = widest(heads);
   return rows
     .map((row, number) => {
-      const title = paint('dim', `── row ${number + 1} `);
+      const title = paint('dim', `── row ${number + 1}`);
       const lines = row.map(
         (text, at) => `${paint('bold', (heads[at] ?? '').padEnd(label))}  ${clip(text, width - label - GAP)}`,
       );
@@ -102,7 +108,7 @@ function widest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, stringWidth(text)), 0);
 }
 
-function clip(text: string, width: number): string {
+function clipTo(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let clipped = '';
   let taken = 0;

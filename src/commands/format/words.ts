@@ -4,8 +4,11 @@ import ms from 'ms';
 
 export const number = (value: number) => Math.round(value).toLocaleString('en-US');
 
-/** `3m`, `2h`; the largest unit that fits. */
-export const duration = (milliseconds: number) => ms(Math.max(0, Math.round(milliseconds / 1_000)) * 1_000);
+/** `0s`, `3m`, `2h`: the largest unit that fits. */
+export function duration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1_000));
+  return seconds === 0 ? '0s' : ms(seconds * 1_000);
+}
 
 /** An ISO time against `now`: `3m ago`, `in 20s`; a dash where there is none. */
 export function relative(time: string | null, now: number): string {

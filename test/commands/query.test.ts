@@ -1,0 +1,216 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { queryCommand } from '../../src/commands/query.ts';
+import { startCli } from '../helpers/cli.ts';
+import { runMain } from '../helpers/main.ts';
+import { type Bench, openBench } from '../helpers/mirror-bench.ts';
+import { digestOf, onTerminal } from '../report/support.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench({ rows: 40 });
+  await bench.mirror('ai-signals');
+  bench.clock.advance(600_000);
+  await bench.mirror('news');
+});
+afterAll(() => bench.close());
+
+const query = (...args: string[]) => runMain(['query', ...args], { MIRROR_DIR: bench.dir }, bench.clock);
+
+describe('a question gets its rows', () => {
+  it('as a table', async () => {
+    const { code, stdout, stderr } = await query(
+      'SELECT count(*) AS signals, max(asset_class) AS class FROM ai_signals',
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^signals {2}class\n {5}40 {2}\w+\n$/);
+  });
+
+  it.each([
+    [['--json'], '[\n{"a":1,"b":"x"}\n]\n'],
+    [['--format', 'ndjson'], '{"a":1,"b":"x"}\n'],
+    [['--format', 'csv'], 'a,b\n1,x\n'],
+    [['--format', 'md'], '| a | b |\n| --- | --- |\n| 1 | x |\n'],
+  ])('with %j', async (options, text) => {
+    expect(await query("SELECT 1 AS a, 'x' AS b", ...options)).toMatchObject({ code: 0, stdout: text });
+  });
+
+  it('from a file and from standard input', async () => {
+    const file = join(bench.dir, 'question.sql');
+    writeFileSync(file, '-- how many\nSELECT 7 AS n;\n');
+    expect((await query('--file', file, '--format', 'csv')).stdout).toBe('n\n7\n');
+    const piped = await onTerminal(queryCommand, ['--format', 'csv'], bench, { stdin: 'SELECT 8 AS n' });
+    expect(piped.stdout).toBe('n\n8\n');
+  });
+
+  it('with parameters of its own', async () => {
+    const params = ['--param', 'text=a=b', '--param', 'n:=9223372036854775807', '--param', 'none:=null'];
+    const { stdout } = await query('SELECT :text, :n, typeof(:n), :none', ...params, '--format', 'ndjson');
+    expect(stdout).toBe('{":text":"a=b",":n":9223372036854775807,"typeof(:n)":"integer",":none":null}\n');
+  });
+
+  it('up to a limit, and is told of the rest', async () => {
+    const { stdout, stderr } = await query('SELECT id FROM ai_signals', '--limit', '3', '--format', 'csv');
+    expect(stdout.trim().split('\n')).toHaveLength(4);
+    expect(stderr).toBe('note: there are more rows than these 3: raise --limit\n');
+  });
+
+  it('all of them, where they are exactly as many as the limit', async () => {
+    const { stderr } = await query('SELECT id FROM ai_signals', '--limit', '40');
+    expect(stderr).toBe('');
+  });
+
+  it('cut to the terminal, and is told so', async () => {
+    const { stdout, stderr } = await onTerminal(
+      queryCommand,
+      ['SELECT id, rationale FROM ai_signals'],
+      bench,
+      {
+        columns: 60,
+      },
+    );
+    const widest = Math.max(
+      ...stripVTControlCharacters(stdout)
+        .split('\n')
+        .map((line) => line.length),
+    );
+    expect(widest).toBe(60);
+    expect(stderr).toMatch(/cut to the width of the terminal/);
+  });
+
+  it('safe to look at on a terminal, and exact in a pipe', async () => {
+    const sql = "SELECT char(27) || '[2Jx' || char(10) AS a";
+    const seen = await onTerminal(queryCommand, [sql, '--format', 'csv'], bench, { columns: 80 });
+    expect(seen.stdout).toBe('a\n"\\u{1b}[2Jx\n"\n');
+    const piped = await onTerminal(queryCommand, [sql, '--format', 'csv'], bench);
+    expect(piped.stdout).toBe('a\n"\u001b[2Jx\n"\n');
+  });
+});
+
+describe('what an answer is worth', () => {
+  it('is refused with 75 where a dataset that it reads is older than it may be', async () => {
+    const sql = 'SELECT count(*) FROM ai_signals, news';
+    expect(await query(sql, '--max-age', '10m')).toMatchObject({ code: 0 });
+    const { code, stdout, stderr } = await query(sql, '--max-age', '9m');
+    expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
+    expect(stderr).toMatch(
+      /older than 9m: ai-signals is complete as of 2026-11-21T12:00:00.000Z, 10m ago\n$/,
+    );
+    expect(await query('SELECT count(*) FROM news', '--max-age', '9m')).toMatchObject({ code: 0 });
+  });
+
+  it('is refused with 75 where a dataset was never complete, and told without --max-age', async () => {
+    const sql = 'SELECT count(*) FROM smart_wallets';
+    expect(await query(sql, '--max-age', '30d')).toMatchObject({ code: 75 });
+    const { code, stderr } = await query(sql);
+    expect(code).toBe(0);
+    expect(stderr).toBe('note: smart_wallets was never mirrored: run market-mirror sync smart-wallets\n');
+  });
+
+  it('is told of a time before the first walk', async () => {
+    const { stdout, stderr } = await query('SELECT count(*) FROM news', '--as-of', '8m', '--format', 'csv');
+    expect(stdout).toBe('count(*)\n0\n');
+    expect(stderr).toMatch(/lies before the first walk of news \(2026-11-21T12:10:00.000Z\)/);
+    expect(await query('SELECT count(*) FROM ai_signals', '--as-of', '2026-11-21 12:05')).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+  });
+
+  it('of the past is as old as it was then', async () => {
+    const at = ['--as-of', '2026-11-21T12:01Z', '--max-age', '2m'];
+    expect(await query('SELECT count(*) FROM ai_signals', ...at)).toMatchObject({ code: 0 });
+  });
+});
+
+describe('wrong use ends with 64 and says what is wrong', () => {
+  it.each([
+    [
+      ['SELECT * FROM ai_signal'],
+      /^ {2}1 \| SELECT \* FROM ai_signal\n {20}\^\nmarket-mirror: no such table: ai_signal \(did you mean ai_signals\?\), line 1\n$/,
+    ],
+    [['DROP TABLE news'], /DROP is not allowed/],
+    [['SELECT 1', '--format', 'xml'], /Allowed choices are table, json, ndjson, csv, md/],
+    [['SELECT 1', '--limit', 'many'], /whole number/],
+    [['SELECT 1', '--max-age', 'soon'], /--max-age: 'soon' is no duration such as/],
+    [['SELECT 1', '--timeout', '-1s'], /no duration/],
+    [['SELECT 1', '--as-of', 'yesterday'], /--as-of takes a time such as/],
+    [['SELECT 1', '--as-of', '2026-02-30'], /there is no time '2026-02-30'/],
+    [['SELECT 1', '--as-of', '2099-01-01'], /yet to come/],
+    [['SELECT 1', '--param', 'x'], /name=value/],
+    [['SELECT 1', '--param', 'x:=y'], /no number, null, true or false/],
+    [['SELECT 1', '--file', 'x.sql'], /either SQL or --file/],
+    [['--file', '/nowhere.sql'], /cannot be read \(ENOENT\)/],
+  ])('%j', async (args, message) => {
+    const { code, stdout, stderr } = await query(...args);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+});
+
+it('ends with 75 after its time limit', async () => {
+  const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
+  expect(await query(endless, '--timeout', '800ms')).toMatchObject({
+    code: 75,
+    stderr: expect.stringMatching(/longer than 800 ms/),
+  });
+});
+
+it('writes nothing into the mirror', async () => {
+  const before = digestOf(bench.store.file);
+  await query('SELECT * FROM changes', '--as-of', '1m');
+  expect(digestOf(bench.store.file)).toBe(before);
+});
+
+describe('the program itself', () => {
+  const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT';
+  const start = (sql: string, before = '') => {
+    const cwd = mkdtempSync(join(tmpdir(), 'mirror-query-'));
+    onTestFinished(() => rmSync(cwd, { recursive: true }));
+    const running = startCli(['query', sql, '--format', 'csv'], { MIRROR_DIR: bench.dir }, cwd, before);
+    onTestFinished(() => void running.child.kill('SIGKILL'));
+    return running;
+  };
+  const pidsOf = (parent: number) =>
+    execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(parent)], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes('query/process'))
+      .map((line) => Number.parseInt(line, 10));
+  const queryProcessOf = async (parent: number) => {
+    await expect.poll(() => pidsOf(parent), { timeout: 5_000 }).toHaveLength(1);
+    return pidsOf(parent)[0] ?? 0;
+  };
+  const isGone = (pid: number) => {
+    try {
+      return !process.kill(pid, 0);
+    } catch {
+      return true;
+    }
+  };
+
+  it('ends on Ctrl-C, though SQLite never pauses, and leaves nothing running', async () => {
+    const { child, ended } = start(`${endless} count(*) FROM n`);
+    const pid = await queryProcessOf(child.pid ?? 0);
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({ code: 75, stderr: 'market-mirror: stopped\n' });
+    await expect.poll(() => isGone(pid)).toBe(true);
+  });
+
+  it('leaves nothing running, even after kill -9', async () => {
+    const { child, ended } = start(`${endless} count(*) FROM n`);
+    const pid = await queryProcessOf(child.pid ?? 0);
+    child.kill('SIGKILL');
+    await ended;
+    await expect.poll(() => isGone(pid), { timeout: 5_000 }).toBe(true);
+  });
+
+  it('ends quietly where its reader has seen enough', async () => {
+    const { child, ended } = start(`${endless} i FROM n`);
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    expect(await ended).toMatchObject({ code: 0, stderr: '' });
+  });
+});

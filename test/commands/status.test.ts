@@ -1,0 +1,297 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { statusCommand } from '../../src/commands/status.ts';
+import type { Status } from '../../src/report/status.ts';
+import { runMain } from '../helpers/main.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { digestOf, onTerminal } from '../report/support.ts';
+
+const jobs = ['ai-signals', 'news', 'smart-wallets', 'meme-signals', 'usage'];
+
+async function mirrored(rows = 30): Promise<Bench> {
+  const bench = await setup({ rows });
+  for (const job of jobs) await bench.mirror(job);
+  return bench;
+}
+
+const environmentOf = ({ dir }: Bench) => ({ MIRROR_DIR: dir });
+
+async function statusOf(bench: Bench, environment: Record<string, string> = {}) {
+  const args = ['status', '--json'];
+  const { code, stdout } = await runMain(args, { ...environmentOf(bench), ...environment }, bench.clock);
+  const status = JSON.parse(stdout) as Status;
+  expect(code).toBe(status.exitCode);
+  const dataset = (job: string) => status.datasets.find((dataset) => dataset.job === job);
+  return { ...status, dataset, codes: status.problems.map(({ code, job }) => [code, job]) };
+}
+
+/** Changes what the mirror says of itself, as its engine would have. */
+function edit(bench: Bench, sql: string): void {
+  const connection = new Database(bench.store.file);
+  connection.exec(sql);
+  connection.close();
+}
+
+describe('a mirror that is well', () => {
+  it('has no problems, and each dataset its row', async () => {
+    const bench = await mirrored();
+    const { code, stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
+    const lines = stdout.split('\n');
+    expect(code).toBe(0);
+    expect(lines[0]).toMatch(/^dataset +rows +age +verdict +now +last change +next run +quarantine +drift$/);
+    expect(lines.slice(1, 6).map((line) => line.split(/ {2,}/).slice(0, 4))).toEqual([
+      ['ai-signals', '30', '0s', 'snapshot'],
+      ['meme-signals', '30', '0s', 'verified'],
+      ['news', '30', '0s', 'verified'],
+      ['smart-wallets', '30', '0s', 'verified'],
+      ['usage', '1', '0s', 'snapshot'],
+    ]);
+    expect(stdout).toMatch(/Quota: [\d,]+ of [\d,]+ calls left, as reported/);
+    expect(stdout).toMatch(/Calls today: \d+ \(ai-signals 1, .*usage 1\); answered 429 in the last day: 0/);
+  });
+
+  it('is read without the key, without a call and without a change', async () => {
+    const bench = await mirrored();
+    const [before, calls] = [digestOf(bench.store.file), bench.model.calls.length];
+    await statusOf(bench);
+    expect(digestOf(bench.store.file)).toBe(before);
+    expect(bench.model.calls.length).toBe(calls);
+  });
+
+  it('says the same to programs, in a shape with a version', async () => {
+    const status = await statusOf(await mirrored());
+    expect(status).toMatchObject({ version: 1, exitCode: 0, problems: [], daemon: null });
+    expect(status.dataset('news')).toEqual({
+      job: 'news',
+      table: 'news',
+      rows: 30,
+      completeAsOf: '2026-11-21T12:00:00.000Z',
+      ageSeconds: 0,
+      verdict: 'verified',
+      staleAfterSeconds: 600,
+      fresh: true,
+      doing: expect.objectContaining({ state: 'idle', until: null, reason: null, message: null }),
+      lastChange: '2026-11-21T12:00:00.000Z',
+      nextRun: null,
+      held: 0,
+      quarantined: 0,
+      drifts: 0,
+    });
+  });
+});
+
+describe('a dataset that is behind', () => {
+  it('is stale after two intervals of its schedule', async () => {
+    const bench = await mirrored();
+    bench.clock.advance(599_000);
+    expect((await statusOf(bench)).dataset('news')).toMatchObject({ fresh: true });
+    bench.clock.advance(2_000);
+    const status = await statusOf(bench);
+    expect(status.codes).toContainEqual(['stale', 'news']);
+    expect(status.dataset('smart-wallets')).toMatchObject({ fresh: true });
+    expect(status.exitCode).toBe(75);
+  });
+
+  it('is stale after two intervals of the schedule that was set, and never where it is off', async () => {
+    const bench = await mirrored();
+    bench.clock.advance(3_600_000);
+    const status = await statusOf(bench, {
+      MIRROR_SCHEDULE_NEWS: 'every 40m',
+      MIRROR_SCHEDULE_USAGE: 'off',
+    });
+    expect(status.codes.map(([, job]) => job)).toEqual(['ai-signals', 'meme-signals', 'smart-wallets']);
+    expect(status.dataset('usage')).toMatchObject({ fresh: true, staleAfterSeconds: null });
+  });
+
+  it('says that it was never complete, and what to do', async () => {
+    const bench = await setup({ rows: 5 });
+    const { code, stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
+    expect(code).toBe(75);
+    expect(stdout).toMatch(
+      /^✗ ai-signals: has never been complete\n {2}→ no daemon is running: market-mirror start/,
+    );
+  });
+
+  it('says how far its walk is, and what it waits for until when', async () => {
+    const bench = await setup({ rows: 250 });
+    const stop = new AbortController();
+    await bench.mirror('ai-signals', () => stop.abort(), stop.signal).catch(() => undefined);
+    edit(
+      bench,
+      `UPDATE walks SET status = 'snoozed', error = 'waiting until 2026-11-21T12:30:00.000Z (quota)'`,
+    );
+    const status = await statusOf(bench);
+    expect(status.dataset('ai-signals')?.doing).toMatchObject({
+      state: 'waiting',
+      until: '2026-11-21T12:30:00.000Z',
+      reason: 'quota',
+      pages: 1,
+      rows: 100,
+      total: 250,
+    });
+    expect(status.dataset('ai-signals')?.nextRun).toBe('2026-11-21T12:30:00.000Z');
+    const { stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
+    expect(stdout).toMatch(/waits in 30m \(quota\), page 1, 100 of 250 rows/);
+  });
+
+  it('tells a walk under way from one whose process died', async () => {
+    const bench = await setup({ rows: 250 });
+    let during: Status | undefined;
+    const watched = bench.mirror('ai-signals', async () => {
+      during ??= await statusOf(bench);
+    });
+    await watched;
+    await expect.poll(() => during?.datasets[0]?.doing).toMatchObject({ state: 'running' });
+    edit(bench, `UPDATE walks SET status = 'running'`);
+    writeFileSync(join(bench.dir, 'locks', 'ai-signals.pid'), '4194305\n');
+    expect((await statusOf(bench)).dataset('ai-signals')?.doing.state).toBe('stopped');
+  });
+});
+
+describe('what the API said', () => {
+  it('of the key makes the exit code 77', async () => {
+    const bench = await mirrored();
+    bench.clock.advance(1_000);
+    edit(
+      bench,
+      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('2026-11-21T12:00:01.000Z', 'news', '/api/v1/news', 401, 1, 1)`,
+    );
+    const status = await statusOf(bench);
+    expect(status.problems[0]).toMatchObject({
+      level: 'error',
+      code: 'key-refused',
+      job: null,
+      exitCode: 77,
+    });
+    expect(status.exitCode).toBe(77);
+  });
+
+  it('of one scope concerns that dataset alone, with the request to ask about', async () => {
+    const bench = await mirrored();
+    edit(
+      bench,
+      `INSERT INTO requests (at, job, url, status, ms, bytes, request_id, error_code) VALUES ('2026-11-21T12:00:00.000Z', 'news', '/api/v1/news', 403, 1, 1, 'r-7', 'missing_scope')`,
+    );
+    const status = await statusOf(bench);
+    expect(status.codes).toEqual([['scope-missing', 'news']]);
+    expect(status.problems[0]?.advice).toContain('X-Request-ID r-7');
+    expect(status.exitCode).toBe(77);
+  });
+
+  it('is forgotten once a later call succeeds', async () => {
+    const bench = await mirrored();
+    edit(
+      bench,
+      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('2026-11-21T12:00:00.000Z', 'news', '/', 401, 1, 1), ('2026-11-21T12:00:00.000Z', 'news', '/', 200, 1, 1)`,
+    );
+    expect((await statusOf(bench)).exitCode).toBe(0);
+  });
+
+  it('of too many calls is counted for a day', async () => {
+    const bench = await mirrored();
+    edit(
+      bench,
+      `INSERT INTO requests (at, job, url, status, ms, bytes) VALUES ('2026-11-20T11:59:59.000Z', 'news', '/', 429, 1, 1), ('2026-11-20T12:00:01.000Z', 'news', '/', 429, 1, 1), ('2026-11-21T12:00:00.000Z', 'news', '/', 200, 1, 1)`,
+    );
+    const { calls } = await statusOf(bench);
+    expect(calls.limitedLastDay).toBe(1);
+    expect(calls.todayByJob['news']).toBe(
+      bench.model.calls.filter(({ path }) => path.includes('news')).length + 1,
+    );
+  });
+});
+
+describe('warnings leave the exit code at 0', () => {
+  it('of refused rows and of fields that differ', async () => {
+    const bench = await mirrored();
+    Object.assign(bench.upstream('ai-signals').rows[2] ?? {}, { confidence: 'high' });
+    Object.assign(bench.upstream('ai-signals').rows[3] ?? {}, { surprise: 1 });
+    await bench.mirror('ai-signals');
+    const status = await statusOf(bench);
+    expect(status.codes).toEqual([
+      ['quarantine', 'ai-signals'],
+      ['drift', 'ai-signals'],
+    ]);
+    expect(status.problems.map(({ level }) => level)).toEqual(['warning', 'warning']);
+    expect(status.dataset('ai-signals')).toMatchObject({ quarantined: 1 });
+    expect(status.exitCode).toBe(0);
+  });
+
+  it('of a run that failed while the copy is still fresh', async () => {
+    const bench = await mirrored();
+    edit(
+      bench,
+      `INSERT INTO walks (job, status, started_at, error) VALUES ('news', 'failed', '2026-11-21T12:00:00.000Z', 'the API broke \u001b[31mits contract')`,
+    );
+    const status = await statusOf(bench);
+    expect(status.codes).toEqual([['failed', 'news']]);
+    expect(status.exitCode).toBe(0);
+    const { stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
+    expect(stdout).toContain('the API broke \\u{1b}[31mits contract');
+  });
+});
+
+describe('a mirror that cannot be read', () => {
+  it('does not exist yet: 75', async () => {
+    const bench = await setup({ rows: 1 });
+    const environment = { MIRROR_DIR: join(bench.dir, 'elsewhere') };
+    const { code, stderr } = await runMain(['status'], environment, bench.clock);
+    expect([code, stderr]).toEqual([75, expect.stringMatching(/does not exist yet: run market-mirror sync/)]);
+    expect(existsSync(environment.MIRROR_DIR)).toBe(false);
+  });
+
+  it('is newer than this code: 78', async () => {
+    const bench = await setup({ rows: 1 });
+    edit(bench, `INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`);
+    const { code, stderr } = await runMain(['status'], environmentOf(bench), bench.clock);
+    expect([code, stderr]).toEqual([78, expect.stringMatching(/newer market-mirror/)]);
+  });
+
+  it('is older than this code: 75', async () => {
+    const bench = await setup({ rows: 1 });
+    edit(bench, 'DELETE FROM __drizzle_migrations');
+    const { code, stderr } = await runMain(['status'], environmentOf(bench), bench.clock);
+    expect([code, stderr]).toEqual([75, expect.stringMatching(/older market-mirror/)]);
+  });
+
+  it('is no database: 74', async () => {
+    const bench = await setup({ rows: 1 });
+    const dir = join(bench.dir, 'other');
+    mkdirSync(dir);
+    writeFileSync(join(dir, 'mirror.db'), 'this is no database, whatever its name says'.repeat(100));
+    const { code, stderr } = await runMain(['status'], { MIRROR_DIR: dir }, bench.clock);
+    expect([code, stderr]).toEqual([74, expect.stringMatching(/not a database/)]);
+  });
+});
+
+describe('on a terminal', () => {
+  it('has colours, and nowhere else', async () => {
+    const bench = await setup({ rows: 5 });
+    const shown = await onTerminal(statusCommand, [], bench, { columns: 120 });
+    expect(shown.stdout).toContain('\u001b[31m✗\u001b[39m');
+    const piped = await onTerminal(statusCommand, [], bench);
+    expect(piped.stdout).not.toContain('\u001b');
+    expect([shown.code, piped.code]).toEqual([75, 75]);
+  });
+
+  it('--watch goes on until it is stopped, with one line of JSON a look', async () => {
+    const bench = await mirrored();
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const watching = onTerminal(statusCommand, ['--watch', '--json'], bench, { signal: stop.signal });
+    await expect.poll(() => bench.clock.slept.length).toBeGreaterThan(3);
+    stop.abort();
+    const { stdout, code } = await Promise.race([watching, delay(5_000, { stdout: '', code: -1 })]);
+    const looks = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Status);
+    expect(looks.length).toBeGreaterThan(3);
+    expect(new Set(looks.map(({ at }) => at)).size).toBe(looks.length);
+    expect(code).toBe(looks.at(-1)?.exitCode);
+  });
+});
