@@ -5,14 +5,14 @@ import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { createApi } from './api/client.ts';
 import type { Clock, Random } from './clock.ts';
-import { type Config, readConfig } from './config.ts';
+import { type Config, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
 import { createGate } from './governor/gate.ts';
 import type { Job } from './job.ts';
 import { loadJobs } from './load-jobs.ts';
-import { mirror, type Progress } from './mirror.ts';
+import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { intervalOf } from './schedule.ts';
-import { openStore, type Store, type WalkRow } from './store/index.ts';
+import { openStore, type Retried, type Store, type WalkRow } from './store/index.ts';
 
 export type Surroundings = {
   environment: Record<string, string | undefined>;
@@ -70,6 +70,27 @@ export async function openApp({ environment, clock, random }: Surroundings): Pro
     job: (name) => findJob(jobs, name),
     mirror: (job, signal, progress) => mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal),
     close,
+  };
+}
+
+/** The part of the app that makes no call and therefore needs no key. */
+export type LocalApp = Pick<App, 'jobs' | 'job'> & {
+  /** Validates the job's refused rows again; those that fit now are mirrored. */
+  retryRefused(job: Job): Retried;
+  close(): void;
+};
+
+export async function openLocalApp({
+  environment,
+  clock,
+}: Pick<Surroundings, 'environment' | 'clock'>): Promise<LocalApp> {
+  const jobs = await loadJobs();
+  const store = openStore(readLocalConfig(environment).dir, jobs, clock.now);
+  return {
+    jobs,
+    job: (name) => findJob(jobs, name),
+    retryRefused: (job) => retryRefused(job, store),
+    close: () => store.close(),
   };
 }
 

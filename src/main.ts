@@ -5,6 +5,7 @@ import { version } from './app.ts';
 import type { Context } from './commands/context.ts';
 import { demoCommand } from './commands/demo.ts';
 import { modelApiCommand } from './commands/model-api.ts';
+import { quarantineCommand } from './commands/quarantine.ts';
 import { queryCommand } from './commands/query.ts';
 import { startCommand } from './commands/start.ts';
 import { statusCommand } from './commands/status.ts';
@@ -38,6 +39,7 @@ function program(context: Context): Command {
     .addCommand(startCommand(context))
     .addCommand(statusCommand(context))
     .addCommand(queryCommand(context))
+    .addCommand(quarantineCommand(context))
     .addCommand(demoCommand(context))
     .addCommand(modelApiCommand(context));
   for (const command of [program, ...program.commands])

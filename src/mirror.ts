@@ -12,6 +12,8 @@ import type { Counts, Store, WalkRow, WalkSession } from './store/index.ts';
 import { describeBreach } from './validate.ts';
 import { type WalkEnd, walk } from './walk.ts';
 
+export { retryRefused } from './mirror/retry.ts';
+
 export type MirrorParts = {
   api: Api;
   store: Store;

@@ -7,6 +7,18 @@ const unsafe =
 
 const familiar: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
+/** JSON for people and programs alike: the same value, with those characters as escapes of JSON. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(unsafe, (char) =>
+    char === '\n'
+      ? char
+      : Array.from(
+          { length: char.length },
+          (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`,
+        ).join(''),
+  );
+}
+
 /** The text on one line, with every character that a terminal would obey, hide or reorder by written out. */
 export function printable(text: string): string {
   return text

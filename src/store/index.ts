@@ -14,6 +14,7 @@ import { ensureHistory } from './history.ts';
 import { type Call, createLedger } from './ledger.ts';
 import { migrateToLatest } from './migrate.ts';
 import { PROOF } from './proof.ts';
+import { type QuarantinedRow, type Rechecked, type Retried, retryQuarantine } from './retry-quarantine.ts';
 import { datasets, walks } from './schema.ts';
 import { openSession, type WalkSession } from './session.ts';
 import { refuseNewer } from './version.ts';
@@ -24,6 +25,7 @@ export type { PageFields } from './fields.ts';
 export type { Call } from './ledger.ts';
 export { isLock, type Lock, tryLock } from './lock.ts';
 export type { Problem, RefusedRow } from './quarantine.ts';
+export type { QuarantinedRow, Rechecked, Retried } from './retry-quarantine.ts';
 export type { Counts, KeyedRow, MetRow, PageToSave } from './save-page.ts';
 export type { Before, Ending, WalkSession } from './session.ts';
 export type { RowValues } from './table-writer.ts';
@@ -41,6 +43,8 @@ export type Store = {
   governor: GovernorState;
   /** Goes on with the job's unfinished walk or begins one; this process alone takes it until it is released. */
   openWalk(job: Job): WalkSession;
+  /** Looks at the job's refused rows again: those that `check` finds to fit now are mirrored. */
+  retryQuarantine(job: Job, check: (row: QuarantinedRow) => Rechecked): Retried;
   /** Keeps the record of a call that brought no page. */
   recordCall(call: Call): void;
   choice(job: string): DatasetChoice | undefined;
@@ -108,6 +112,7 @@ function createStore(connection: Connection, dir: string, now: () => number): St
     file,
     governor,
     openWalk: (job) => guarded(file, () => openSession(connection, dir, job, now)),
+    retryQuarantine: (job, check) => guarded(file, () => retryQuarantine(connection, dir, job, check, now)),
     recordCall: (call) => guarded(file, () => ledger.record(call)),
     choice(job) {
       const found = db.select().from(datasets).where(eq(datasets.job, job)).get();

@@ -1,0 +1,121 @@
+/** `market-mirror quarantine`: the rows that broke the contract, and a second look at them after a fix. */
+
+import { Argument, Command } from 'commander';
+import { type LocalApp, openLocalApp } from '../app.ts';
+import { readLocalConfig } from '../config.ts';
+import { exitCodes, Failure, worstExitCode } from '../errors.ts';
+import { loadJobs } from '../load-jobs.ts';
+import { type QuarantinedRow, readQuarantine } from '../report/quarantine.ts';
+import type { Context } from './context.ts';
+import { number } from './format/words.ts';
+import { printable, printableJson } from './printable.ts';
+
+type Options = { json?: true };
+
+export function quarantineCommand(context: Context): Command {
+  return new Command('quarantine')
+    .description('the rows that broke the contract; makes no call')
+    .addArgument(
+      new Argument('[action]', 'list them, or retry: validate them again after a fix')
+        .choices(['list', 'retry'])
+        .default('list'),
+    )
+    .argument('[job...]', 'the jobs whose rows are meant; all unless given')
+    .option('--json', 'print the rows, or what became of them, as JSON')
+    .action((action: 'list' | 'retry', jobs: string[], options: Options) =>
+      action === 'list' ? list(jobs, options, context) : retry(jobs, options, context),
+    );
+}
+
+async function list(names: string[], { json }: Options, { environment, stdout }: Context): Promise<void> {
+  const { dir } = readLocalConfig(environment);
+  const jobs = chosen(
+    names,
+    (await loadJobs()).map((job) => job.name),
+  );
+  let rows = 0;
+  readQuarantine(dir, jobs, (row) => {
+    stdout.write(json ? `${rows === 0 ? '[' : ','}\n${printableJson(row)}` : describe(row));
+    rows += 1;
+  });
+  if (json) stdout.write(rows === 0 ? '[]\n' : '\n]\n');
+  else stdout.write(summary(rows));
+}
+
+function describe({
+  job,
+  key,
+  problems,
+  body,
+  times,
+  firstSeenAt,
+  lastSeenAt,
+  requestId,
+}: QuarantinedRow): string {
+  const reasons = problems.map(
+    ({ path, expected, received }) =>
+      `  ${printable(path) || 'the row'}: expected ${printable(expected)}, received ${printable(received)}\n`,
+  );
+  const name = key === null ? `a row without a key, ${excerpt(body)}` : printable(key);
+  const seen =
+    times === 1 ? `once, ${lastSeenAt}` : `${number(times)} times, ${firstSeenAt} to ${lastSeenAt}`;
+  const request = requestId === null ? '' : `; X-Request-ID ${printable(requestId)}`;
+  return `${job} ${name}\n${reasons.join('')}  refused ${seen}${request}\n`;
+}
+
+const LONGEST_EXCERPT = 80;
+
+function excerpt(body: string): string {
+  return printable(body.length > LONGEST_EXCERPT ? `${body.slice(0, LONGEST_EXCERPT)}…` : body);
+}
+
+function summary(rows: number): string {
+  if (rows === 0) return 'no row is in quarantine\n';
+  return `\n${number(rows)} ${rows === 1 ? 'row' : 'rows'} in quarantine; after a fix of the contract: market-mirror quarantine retry\n`;
+}
+
+async function retry(names: string[], { json }: Options, context: Context): Promise<void> {
+  const app = await openLocalApp(context);
+  try {
+    const outcomes = chosen(
+      names,
+      app.jobs.map((job) => job.name),
+    ).map((name) => retryJob(app, name));
+    if (json) context.stdout.write(`${printableJson(outcomes)}\n`);
+    else for (const outcome of outcomes) context.stdout.write(describeOutcome(outcome));
+    context.exit(worstExitCode(outcomes.map(({ exitCode }) => exitCode)));
+  } finally {
+    app.close();
+  }
+}
+
+type Outcome = Partial<Omit<ReturnType<LocalApp['retryRefused']>, 'job'>> & {
+  job: string;
+  exitCode: number;
+  message: string | null;
+};
+
+/** A job that is being mirrored keeps no other from its retry. */
+function retryJob(app: LocalApp, name: string): Outcome {
+  try {
+    return { ...app.retryRefused(app.job(name)), exitCode: exitCodes.done, message: null };
+  } catch (thrown) {
+    if (!(thrown instanceof Failure) || thrown.kind !== 'incomplete') throw thrown;
+    return { job: name, exitCode: thrown.exitCode, message: thrown.message };
+  }
+}
+
+function describeOutcome({ job, tried = 0, mirrored = 0, gone = 0, refused = 0, message }: Outcome): string {
+  if (message !== null) return `${message}\n`;
+  if (tried === 0) return `${job}: no row is in quarantine\n`;
+  const parts = [`${number(mirrored)} mirrored`, `${number(refused)} still refused`];
+  if (gone > 0) parts.push(`${number(gone)} gone upstream meanwhile`);
+  return `${job}: ${number(tried)} tried, ${parts.join(', ')}\n`;
+}
+
+function chosen(names: readonly string[], known: readonly string[]): readonly string[] {
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new Failure('usage', `there is no job '${unknown}'; known are ${known.join(', ')}`);
+  return names.length > 0 ? [...new Set(names)] : known;
+}

@@ -1,0 +1,15 @@
+/** Refused rows, checked again as the contract stands now; without a call. */
+
+import type { Job } from '../job.ts';
+import type { QuarantinedRow, Rechecked, Retried, Store } from '../store/index.ts';
+import { checkAgain, checkSnapshot } from '../validate.ts';
+
+/** @throws Failure `incomplete` where a process is mirroring the job. */
+export function retryRefused(job: Job, store: Store): Retried {
+  const choice = store.choice(job.name);
+  const check = ({ body, firstSeenAt, walkId }: QuarantinedRow): Rechecked =>
+    job.reading === 'snapshot'
+      ? checkSnapshot(body, JSON.parse(body), `${firstSeenAt} ${walkId}`, firstSeenAt)
+      : checkAgain(job, body, choice);
+  return store.retryQuarantine(job, check);
+}

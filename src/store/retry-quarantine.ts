@@ -1,0 +1,142 @@
+/** Looking at refused rows again, after a fix of the contract: those that fit now are mirrored. */
+
+import { and, asc, eq, gt, isNull, max, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { isoTime } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import type { Job } from '../job.ts';
+import type { Connection } from './connection.ts';
+import { createDriftLog, type Drift } from './drift.ts';
+import { type PageFields, watchFields } from './fields.ts';
+import { isLock, tryLock } from './lock.ts';
+import { PROOF } from './proof.ts';
+import type { RefusedRow } from './quarantine.ts';
+import type { KeyedRow } from './save-page.ts';
+import { quarantine, walks } from './schema.ts';
+import { createTableWriter } from './table-writer.ts';
+
+export type QuarantinedRow = typeof quarantine.$inferSelect;
+
+/** What a row that was refused comes to now. */
+export type Rechecked = {
+  accepted: KeyedRow[];
+  refused: RefusedRow[];
+  drifts: Drift[];
+  fields: PageFields;
+};
+
+export type Retried = {
+  job: string;
+  /** Unresolved rows that were looked at; each is one of the following. */
+  tried: number;
+  mirrored: number;
+  /** Fit now, but a later walk proved that the dataset no longer holds them. */
+  gone: number;
+  refused: number;
+};
+
+const ROWS_AT_ONCE = 200;
+
+/**
+ * One transaction, under the job's lock, and without a call.
+ * @throws Failure `incomplete` where a process is mirroring the job.
+ */
+export function retryQuarantine(
+  connection: Connection,
+  dir: string,
+  job: Job,
+  check: (row: QuarantinedRow) => Rechecked,
+  now: () => number,
+): Retried {
+  const lock = tryLock(dir, job.name);
+  if (!isLock(lock))
+    throw new Failure(
+      'incomplete',
+      `${job.name}: process ${lock.holder} is mirroring it; try again when its walk has ended`,
+    );
+  try {
+    return connection.transaction(() => retryAll(connection, job, check, isoTime(now()))).immediate();
+  } finally {
+    lock.release();
+  }
+}
+
+function retryAll(
+  connection: Connection,
+  job: Job,
+  check: (row: QuarantinedRow) => Rechecked,
+  now: string,
+): Retried {
+  const save = createSaver(connection, job, now);
+  const mark = createMarker(connection, now);
+  const lastProof = lastWalk(connection, job.name, PROOF);
+  const retried: Retried = { job: job.name, tried: 0, mirrored: 0, gone: 0, refused: 0 };
+  for (const row of unresolved(connection, job.name)) {
+    const checked = check(row);
+    retried.tried += 1;
+    const [problem] = checked.refused;
+    if (problem) {
+      mark.refused(row.id, problem);
+      retried.refused += 1;
+      continue;
+    }
+    const isGone = row.walkId < lastProof;
+    if (!isGone) save(row, checked);
+    mark.resolved(row.id);
+    retried[isGone ? 'gone' : 'mirrored'] += 1;
+  }
+  return retried;
+}
+
+/** Saves a row as the walk that brought it would have. */
+function createSaver(connection: Connection, job: Job, now: string) {
+  const table = createTableWriter(connection, job);
+  const drift = createDriftLog(connection, job.name);
+  const latest = lastWalk(connection, job.name, 'true');
+  const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);
+  return ({ walkId, requestId }: QuarantinedRow, checked: Rechecked) => {
+    const origin = { job: job.name, walkId, requestId, now };
+    fields?.note(checked.fields, origin);
+    for (const found of checked.drifts) drift.note(found, origin);
+    drift.flush();
+    for (const { key, values } of checked.accepted) table.write(table.examine(key, values), walkId, now);
+  };
+}
+
+function createMarker(connection: Connection, now: string) {
+  const db = drizzle(connection);
+  const set = (id: number, values: Partial<QuarantinedRow>) =>
+    db.update(quarantine).set(values).where(eq(quarantine.id, id)).run();
+  return {
+    resolved: (id: number) => set(id, { resolvedAt: now }),
+    refused: (id: number, { problems }: RefusedRow) => set(id, { problems: JSON.stringify(problems) }),
+  };
+}
+
+function* unresolved(connection: Connection, job: string): Generator<QuarantinedRow> {
+  const db = drizzle(connection);
+  for (let after = 0; ; ) {
+    const isNext = and(eq(quarantine.job, job), isNull(quarantine.resolvedAt), gt(quarantine.id, after));
+    const rows = db
+      .select()
+      .from(quarantine)
+      .where(isNext)
+      .orderBy(asc(quarantine.id))
+      .limit(ROWS_AT_ONCE)
+      .all();
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.id;
+  }
+}
+
+/** The number of the job's last walk of that kind; 0 where there is none. */
+function lastWalk(connection: Connection, job: string, kind: string): number {
+  const last = drizzle(connection)
+    .select({ id: max(walks.id) })
+    .from(walks)
+    .where(and(eq(walks.job, job), sql.raw(kind)))
+    .get();
+  return last?.id ?? 0;
+}
