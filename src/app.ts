@@ -49,6 +49,7 @@ export async function openApp({ environment, clock, random }: Surroundings): Pro
     random,
     owner: `${hostname()}:${process.pid}`,
     patienceMs: PATIENCE_MS,
+    isGone: isEndedProcess,
     standing: (name) => standingOf(store, jobs, config, name, clock.now()),
   });
   releases.push(() => gate.close());
@@ -92,6 +93,18 @@ export async function openLocalApp({
     retryRefused: (job) => retryRefused(job, store),
     close: () => store.close(),
   };
+}
+
+/** Whether an owner `host:pid` is a process of this machine that has ended. */
+function isEndedProcess(owner: string): boolean {
+  const [host, pid] = owner.split(':');
+  if (host !== hostname()) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'ESRCH';
+  }
 }
 
 /** How far behind its target a dataset is, for sharing scarce calls; all in milliseconds. */

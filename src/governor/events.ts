@@ -5,6 +5,8 @@ import type { WaitReason } from '../errors.ts';
 export type Event =
   /** A process begins. What an earlier one of the same name did not account for counts as spent. */
   | { type: 'start'; owner: string }
+  /** A process is known to have ended: what it did not account for counts as spent. */
+  | { type: 'gone'; owner: string }
   /** A job asks leave for up to `want` calls. Age and target in milliseconds. */
   | ({ type: 'ask'; owner: string; job: string; want: number } & Standing)
   /** An answer came. `inflight`: calls of this owner under way when it was sent, itself included. */

@@ -39,6 +39,8 @@ export type GateParts = {
   owner: string;
   patienceMs: number;
   standing?: (job: string) => Standing;
+  /** Whether another owner is known to have ended; one of which nothing is known falls silent in time. */
+  isGone?: (owner: string) => boolean;
 };
 
 type Waiter = {
@@ -59,7 +61,7 @@ const LARGEST_BLOCK = 10;
 const IDLE_MS = 250;
 
 export function createGate(parts: GateParts): Gate {
-  const { clock, random, owner, patienceMs, standing = () => evenStanding } = parts;
+  const { clock, random, owner, patienceMs, standing = () => evenStanding, isGone = () => false } = parts;
   const waiters: Waiter[] = [];
   const leave = new Map<string, Leave>();
   const inflight: { job: string; ordinal: number; peak: number }[] = [];
@@ -209,6 +211,8 @@ export function createGate(parts: GateParts): Gate {
       const now = clock.now();
       let state = readState(kept);
       let result: Decision = { noted: true };
+      const gone = Object.keys(state.leases).filter((other) => other !== owner && isGone(other));
+      for (const other of gone) [state] = govern(state, { type: 'gone', owner: other }, now);
       for (const event of events) [state, result] = govern(state, event, now);
       return { state, result };
     });

@@ -11,7 +11,7 @@ import * as leases from './leases.ts';
 import * as pauses from './pause.ts';
 import * as quotas from './quota.ts';
 import * as rates from './rate.ts';
-import { keptForOthers } from './share.ts';
+import { isFurthestBehind, keptForOthers } from './share.ts';
 import { onTime, type State } from './state.ts';
 import { nextReset } from './window.ts';
 
@@ -27,6 +27,8 @@ export function govern(before: State, event: Event, now: number): [State, Decisi
   switch (event.type) {
     case 'start':
       return [tryRefusedAgain(writeOff(state, event.owner)), noted];
+    case 'gone':
+      return [writeOff(state, event.owner), noted];
     case 'key':
       return [tryRefusedAgain(state), noted];
     case 'ask':
@@ -110,6 +112,7 @@ function quotaGate(state: State, event: Ask, now: number): Passed {
   const more = nextReset(quota.window, Math.max(now, quota.asOfAt));
   const free = left - keptForOthers(state.jobs, event.job, left, more && more.beforeAt - now, now);
   if (free >= 1) return { state, most: free };
+  if (left >= 1 && isFurthestBehind(state.jobs, event.job, now)) return { state, most: 1 };
   const look = Math.max(quotas.nextLook(quota), now);
   if (left >= 1) return wait(Math.max(look, now + 1_000), 'quota');
   if (look > now || leases.outstanding(state.leases) > 0)

@@ -13,6 +13,8 @@ const LEAST_LAG = 0.1;
 const MOST_LAG = 100;
 /** A job that has not asked for so long is not waiting for anything. */
 const ACTIVE_MS = 24 * 3_600_000;
+/** A job that has asked so lately waits now. */
+const WAITING_MS = 10_000;
 /** While nobody knows when more calls come, each job's need is looked after this far ahead. */
 const UNKNOWN_HORIZON_MS = 3_600_000;
 
@@ -38,6 +40,18 @@ export function keptForOthers(
       const need = Math.max(1, usualPace(job, now) * (untilMore ?? UNKNOWN_HORIZON_MS));
       return sum + Math.min(need, (worth / total) * left);
     }, 0);
+}
+
+/**
+ * Whether no job that waits now is further behind than this one: it may have what is left, since calls kept for
+ * jobs that do not want them are of use to nobody.
+ */
+export function isFurthestBehind(jobs: Record<string, JobState>, asking: string, now: number): boolean {
+  const own = jobs[asking];
+  return Object.values(jobs).every(
+    (job) =>
+      job === own || now - job.standing.askedAt > WAITING_MS || !own || worth(job, now) <= worth(own, now),
+  );
 }
 
 function worth(job: JobState, now: number): number {
