@@ -11,7 +11,7 @@ import { describeWalk, progressLines } from './progress-lines.ts';
 import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
 
-const rows = { aiSignals: 260, news: 190, smartWallets: 160, memeSignals: 120 };
+const rows = { aiSignals: 560, news: 480, smartWallets: 390, memeSignals: 290 };
 const jobs = ['ai-signals', 'meme-signals', 'news', 'smart-wallets', 'usage'];
 /** Small enough to be felt: the datasets take more calls than one period allows. */
 const quota = { limit: 12, periodMs: 10_000 };
@@ -73,7 +73,12 @@ async function mirrorAll(context: Context, model: ModelApi, dir: string): Promis
   const finished = new AbortController();
   await runDaemon(
     {
-      environment: { MARKET_API_URL: model.url, MARKET_API_KEY: sampleKey.key, MIRROR_DIR: dir },
+      environment: {
+        MARKET_API_URL: model.url,
+        MARKET_API_KEY: sampleKey.key,
+        MIRROR_DIR: dir,
+        MIRROR_SCHEDULE_AI_SIGNALS: 'every 5s',
+      },
       clock,
       random,
       log: createLog('error', stderr.isTTY === true),

@@ -3,7 +3,7 @@
  * SQLite's own file locks, on an empty database file each.
  */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { guarded } from './failure.ts';
@@ -27,7 +27,12 @@ export function tryLock(dir: string, name: string): Lock | Held {
       throw thrown;
     }
     writeFileSync(`${file}.pid`, `${process.pid}\n`, { mode: 0o600 });
-    return { release: () => void connection.close() };
+    return {
+      release() {
+        rmSync(`${file}.pid`, { force: true });
+        connection.close();
+      },
+    };
   });
 }
 
