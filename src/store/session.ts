@@ -6,7 +6,15 @@ import type { Connection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
 import { findAbsent, forgetMet, hasAbsences, retireRows } from './retire.ts';
 import { createPageWriter, type PageWriter } from './save-page.ts';
-import { closeWalk, openWalk, pauseWalk, readPrevious, type Verdict, type WalkRow } from './walks.ts';
+import {
+  closeWalk,
+  type OpenWalk,
+  openWalk,
+  pauseWalk,
+  readPrevious,
+  type Verdict,
+  type WalkRow,
+} from './walks.ts';
 
 /** What the walk proves, and what kept it from proving more. */
 export type Ending = {
@@ -44,6 +52,16 @@ export type WalkSession = PageWriter & {
 
 export function openSession(connection: Connection, dir: string, job: Job, now: () => number): WalkSession {
   const walk = openWalk(connection, dir, job, now());
+  try {
+    return createSession(connection, walk, now);
+  } catch (thrown) {
+    walk.lock.release();
+    throw thrown;
+  }
+}
+
+function createSession(connection: Connection, walk: OpenWalk, now: () => number): WalkSession {
+  const { job } = walk;
   const writer = createPageWriter(connection, walk, now);
   const file = connection.name;
   const atomically = connection.transaction((work: () => void) => work()).immediate;
@@ -51,7 +69,7 @@ export function openSession(connection: Connection, dir: string, job: Job, now: 
   return {
     row: walk.row,
     remembers: walk.row.distinctKeys === walk.met.rows.size + walk.met.refused.size,
-    before: guarded(file, () => readBefore(connection, job, now())),
+    before: readBefore(connection, job, now()),
     examine: (rows) => guarded(file, () => writer.examine(rows)),
     hasMet: (key) => guarded(file, () => writer.hasMet(key)),
     savePage: (page) => guarded(file, () => writer.savePage(page)),

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { type Fault, faults, when } from '../../src/model-api/index.ts';
+import { editBefore, insert, move, remove } from '../helpers/edits.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
+
+const ROWS = 360;
+const always = (...fault: Fault[]) => [when({}, ...fault)];
+
+describe('a dataset that gives no total', () => {
+  it('is verified by its anchors and its hasMore alone', async () => {
+    const bench = await setup({ rows: ROWS });
+    editBefore(bench, 'meme-signals', { 3: remove(120), 5: insert(0), 6: move(300, 0) });
+    expect(await bench.mirror('meme-signals')).toMatchObject({
+      verdict: 'verified',
+      total: null,
+      stepsBack: 1,
+    });
+    for (let walk = 0; walk < 2; walk += 1)
+      expect(await bench.mirror('meme-signals')).toMatchObject({ verdict: 'verified', apiCalls: 5 });
+    expect(mirroredRows(bench, 'meme-signals')).toEqual(upstreamRows(bench, 'meme-signals'));
+  });
+});
+
+/** All rows at once, whatever is asked for. */
+const whole: Fault = faults.editPage((_, { bodyAt }) => bodyAt({ offset: 0, limit: ROWS }));
+
+describe('a dataset that does not say where it ends', () => {
+  it.each([
+    ['without hasMore', [faults.withoutPagination('hasMore')], 5],
+    ['without any pagination', [faults.withoutPagination()], 5],
+    ['as a bare array of rows', [faults.bareArray()], 5],
+    ['in short pages', [faults.shortPage(50), faults.withoutPagination()], 9],
+    ['as a whole, whatever is asked for', [whole, faults.withoutPagination()], 2],
+  ])('and comes %s is read until nothing new comes: no fault and no proof', async (_, script, calls) => {
+    const bench = await setup({ rows: ROWS, faults: always(...script) });
+    const walk = await bench.mirror('news');
+    expect(walk).toMatchObject({ status: 'complete', verdict: 'union', error: null, apiCalls: calls });
+    expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
+  });
+
+  it('loses no row of the mirror, since nothing proves its absence', async () => {
+    const bench = await setup({ rows: ROWS, faults: always(faults.withoutPagination()) });
+    await bench.mirror('news');
+    remove(100, 10)(bench.upstream('news'));
+    for (let walk = 0; walk < 4; walk += 1)
+      expect(await bench.mirror('news')).toMatchObject({ verdict: 'union', deleted: 0, error: null });
+    expect(mirroredRows(bench, 'news').size).toBe(ROWS);
+  });
+
+  it('is read without loss while it changes', async () => {
+    const bench = await setup({ rows: ROWS, faults: always(faults.withoutPagination()) });
+    editBefore(bench, 'news', { 3: remove(120), 4: insert(0, 3) });
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'union', error: null, stepsBack: 1 });
+    expect(mirroredRows(bench, 'news').size).toBe(ROWS);
+  });
+});
+
+describe('rows without any key', () => {
+  const bodies = (bench: Bench) =>
+    [...mirroredRows(bench, 'news').values()].map((row) => row['_body']).sort();
+  const upstream = (bench: Bench) =>
+    bench
+      .upstream('news')
+      .rows.map((row) => JSON.stringify(row))
+      .sort();
+
+  it('are verified, removed and brought back as others are', async () => {
+    const bench = await setup({ rows: ROWS, newsWithoutIds: true });
+    editBefore(bench, 'news', { 3: remove(120), 4: insert(0) });
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', stepsBack: 1 });
+    for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
+    expect(bodies(bench)).toEqual(upstream(bench));
+  });
+
+  it('have no history where they did not change', async () => {
+    const bench = await setup({ rows: ROWS, newsWithoutIds: true });
+    await bench.mirror('news');
+    expect(await bench.mirror('news')).toMatchObject({ inserted: 0, updated: 0, verdict: 'verified' });
+    expect(bench.sql('SELECT * FROM news_history')).toEqual([]);
+  });
+});
