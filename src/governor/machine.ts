@@ -11,7 +11,7 @@ import * as leases from './leases.ts';
 import * as pauses from './pause.ts';
 import * as quotas from './quota.ts';
 import * as rates from './rate.ts';
-import { isFurthestBehind, keptForOthers } from './share.ts';
+import { isFurthestBehind, keptForOthers, sighted } from './share.ts';
 import { onTime, type State } from './state.ts';
 import { nextReset } from './window.ts';
 
@@ -19,6 +19,7 @@ type Ask = Extract<Event, { type: 'ask' }>;
 type Answer = Extract<Event, { type: 'answer' }>;
 
 const noted: Decision = { noted: true };
+const BLIND_GRACE_MS = 2_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -113,7 +114,9 @@ function quotaGate(state: State, event: Ask, now: number): Passed {
   const free = left - keptForOthers(state.jobs, event.job, left, more && more.beforeAt - now, now);
   if (free >= 1) return { state, most: free };
   if (left >= 1 && isFurthestBehind(state.jobs, event.job, now)) return { state, most: 1 };
-  const look = Math.max(quotas.nextLook(quota), now);
+  // A look by a job whose answers tell what is left is worth more than one by a job whose answers do not.
+  const grace = sighted(state.jobs, event.job, quota.asOfAt) ? 0 : BLIND_GRACE_MS;
+  const look = Math.max(quotas.nextLook(quota) + grace, now);
   if (left >= 1) return wait(Math.max(look, now + 1_000), 'quota');
   if (look > now || leases.outstanding(state.leases) > 0)
     return wait(Math.max(look, now + (state.latencyMs ?? 100)), level >= 1 ? 'reserve' : 'quota');

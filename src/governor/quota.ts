@@ -67,7 +67,8 @@ export function observe(quota: Quota, limit: number, remaining: number, others: 
   const expected = quota.level - 1;
   const change = remaining - expected;
   const missing = limit - expected;
-  if (change > 2 * others && change >= Math.max(3, 0.5 * missing)) return begunAnew(seen, quota.asOfAt, now);
+  const explained = 2 * others + 3 * Math.max(0, driftPace(quota)) * (now - quota.asOfAt);
+  if (change > explained && change >= Math.max(3, 0.5 * missing)) return begunAnew(seen, quota.asOfAt, now);
   return {
     ...seen,
     drift: remaining >= limit - 1 - others ? quota.drift : drifted(quota, change, now),
@@ -118,12 +119,15 @@ export function driftPace({ drift, asOfAt }: Quota): number {
   return Math.abs(drift.calls) < 6 || elapsed < SHORTEST_GAP_MS ? 0 : drift.calls / elapsed;
 }
 
-/** Calls kept back, so that asking whether the quota begins anew need not mean being refused. */
+/**
+ * Calls kept back, so that seeing whether the quota begins anew need not mean being refused. Every look is a
+ * real call, so that the reserve costs nothing while it is spent on looking.
+ */
 export function reserveOf(quota: Quota): number {
   if (quota.source !== 'header' || quota.limit === null) return 0;
   const learnt = quota.window.periods > 0 && periodOf(quota.window).sure;
-  const [least, most] = learnt ? [1, 4] : [2, 24];
-  return Math.min(most, Math.max(least, Math.ceil(quota.limit * (learnt ? 0.005 : 0.02))));
+  if (learnt) return Math.min(4, Math.max(1, Math.ceil(0.005 * quota.limit)));
+  return Math.min(24, Math.max(Math.min(8, Math.ceil(0.1 * quota.limit)), Math.ceil(0.02 * quota.limit)));
 }
 
 /** What is left now as far as can be told; null where nothing is known. */
@@ -139,15 +143,13 @@ export function nextLook(quota: Quota): number {
   const expected = nextReset(quota.window, looked);
   const pace = driftPace(quota);
   const patient = looked + Math.max(SHORTEST_GAP_MS, gapShare(quota) * (looked - quota.risenAt));
-  if (pace > 0)
-    return Math.min(
-      patient,
-      Math.max(looked + (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace, looked + 100),
-    );
+  if (pace > 0) return Math.max(patient, looked + (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace);
   if (!expected || expected.beforeAt <= looked) return patient;
   const width = expected.beforeAt - expected.afterAt;
   const narrow = Math.max(SHORTEST_GAP_MS / 2, 0.01 * periodOf(quota.window).least);
-  return width <= narrow ? expected.beforeAt : expected.afterAt + width / (quota.source === 'header' ? 3 : 2);
+  if (width <= narrow) return expected.beforeAt;
+  const step = width / (quota.source === 'header' ? 4 : 2);
+  return Math.min(expected.beforeAt, Math.max(expected.afterAt, looked) + step);
 }
 
 /** The longer a pool stayed empty, the less often it is worth a look; a refusal costs more than a reserve. */

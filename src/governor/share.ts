@@ -54,6 +54,12 @@ export function isFurthestBehind(jobs: Record<string, JobState>, asking: string,
   );
 }
 
+/** Whether no job that sees the quota better than this one has been waiting since it was last seen. */
+export function sighted(jobs: Record<string, JobState>, asking: string, seenAt: number): boolean {
+  const better = Object.values(jobs).some((job) => job.seesQuota && job.standing.askedAt > seenAt);
+  return jobs[asking]?.seesQuota === true || !better;
+}
+
 function worth(job: JobState, now: number): number {
   const { age, askedAt, ...rest } = job.standing;
   return Math.min(MOST_LAG, Math.max(LEAST_LAG, lag({ ...rest, age: age + now - askedAt })));

@@ -107,8 +107,5 @@ export function nextReset(window: Window, since: number): Bracket | null {
   if (!window.last) return null;
   const { least, most } = periodOf({ ...window, least: Math.max(window.least, since - window.quietSinceAt) });
   const passed = Math.max(1, Math.ceil((since - window.last.beforeAt) / Math.max(1, most)));
-  return {
-    afterAt: Math.max(window.last.afterAt + passed * least, since),
-    beforeAt: window.last.beforeAt + passed * most,
-  };
+  return { afterAt: window.last.afterAt + passed * least, beforeAt: window.last.beforeAt + passed * most };
 }
