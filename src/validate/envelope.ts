@@ -77,7 +77,8 @@ function readDiscovered(job: Job, json: unknown, known: readonly string[] | unde
   const holder = asRecord(found.path.slice(0, -1).reduce<unknown>((at, name) => asRecord(at)?.[name], json));
   const places = [holder?.['pagination'], root['pagination'], holder, root].map(asRecord);
   const given: Record<string, unknown> = places.find(saysIfMore) ?? places.find((place) => place) ?? {};
-  const generatedAt = holder?.['generatedAt'] ?? root['generatedAt'];
+  const dated = [holder, root].find((place) => place && Object.hasOwn(place, 'generatedAt'));
+  const generatedAt = dated?.['generatedAt'];
   return {
     ...found,
     pagination: {

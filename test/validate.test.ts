@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { checkAgain, checkSnapshot, describeBreach } from '../src/validate.ts';
+import { checkNews, checkSignals, job, signal, signalPage } from './validate/support.ts';
+
+describe('a page', () => {
+  it('has one row a key, the last one it brought', () => {
+    const page = checkSignals(
+      signalPage([signal({ asset: 'A' }), signal({ id: 's-2' }), signal({ asset: 'B' })]),
+    );
+    expect(page.keys).toEqual(['s-1', 's-2', 's-1']);
+    expect(page.accepted.map(({ values }) => values['asset'])).toEqual(['B', signal()['asset']]);
+    expect(page.received).toBe(3);
+  });
+
+  it('tells its fields where their shape is not specified, and only then', () => {
+    expect(checkSignals(signalPage([signal()])).fields).toEqual({ rows: 0, fields: [] });
+    const { fields } = checkNews(['{"id":1,"a":{"b":null}}', '5']);
+    expect(fields.rows).toBe(1);
+    expect(fields.fields.map(({ path }) => path.join('.'))).toEqual(['id', 'a.b']);
+  });
+});
+
+describe('a page of which no row fits', () => {
+  const breachOf = (rows: unknown[], offset: number) =>
+    describeBreach({ ...checkSignals(signalPage(rows)), offset });
+  const bad = signal({ confidence: 'high' });
+
+  it('halts the dataset, and says why', () => {
+    expect(breachOf([bad], 0)).toContain('confidence: expected a value of type number, received string');
+    expect(breachOf(Array(10).fill(bad), 400)).toContain('no row of a page fits');
+  });
+
+  it('does not where some row fits, where none came, or where it is but the end of many', () => {
+    expect(breachOf([bad, signal()], 0)).toBeUndefined();
+    expect(breachOf([], 0)).toBeUndefined();
+    expect(breachOf(Array(9).fill(bad), 400)).toBeUndefined();
+  });
+
+  it('shows no character that a terminal would obey', () => {
+    const page = checkNews(['{"\\u001b[31m":"\\ud800"}']);
+    expect(describeBreach({ ...page, offset: 0 })).toMatch(/^[\x20-\x7e]+$/);
+  });
+});
+
+describe('a snapshot', () => {
+  it('is the response as it was sent, whatever it looks like', () => {
+    for (const text of ['{ "used" : 1.0 }', '[1, 2]', 'null', '"x"']) {
+      const { accepted, keys } = checkSnapshot(text, JSON.parse(text), 'k', 't');
+      expect(accepted).toEqual([{ key: 'k', values: { _fetched_at: 't', _body: text } }]);
+      expect(keys).toEqual(['k']);
+    }
+  });
+
+  it('has the fields of an object, and none otherwise', () => {
+    expect(checkSnapshot('{"a":{"b":1}}', { a: { b: 1 } }, 'k', 't').fields).toMatchObject({
+      rows: 1,
+      fields: [{ path: ['a', 'b'] }],
+    });
+    expect(checkSnapshot('[{"a":1}]', [{ a: 1 }], 'k', 't').fields).toEqual({ rows: 0, fields: [] });
+  });
+
+  it('is refused where no table can hold it', () => {
+    const text = `{"a":${'['.repeat(1_200)}${']'.repeat(1_200)}}`;
+    const { accepted, refused } = checkSnapshot(text, JSON.parse(text), 'k', 't');
+    expect(accepted).toEqual([]);
+    expect(refused).toMatchObject([
+      { key: null, body: text, problems: [{ expected: expect.stringContaining('64 levels') }] },
+    ]);
+  });
+});
+
+describe('a row that was refused, looked at again', () => {
+  it('comes to what it would have come to on its page', () => {
+    const fit = JSON.stringify(signal({ lane: 'hot' }));
+    expect(checkAgain(job('ai-signals'), fit, undefined)).toMatchObject({
+      accepted: [{ key: 's-1', values: { asset: signal()['asset'], extra: '{"lane":"hot"}' } }],
+      drifts: [{ kind: 'extra-property' }],
+    });
+    const unfit = JSON.stringify(signal({ asset: 5 }));
+    expect(checkAgain(job('ai-signals'), unfit, undefined).refused).toMatchObject([
+      { key: 's-1', body: unfit },
+    ]);
+  });
+
+  it('goes by the choice that was made for its dataset', () => {
+    const choice = { rowsPath: ['rows'], keyField: 'slug', sharedKeys: ['b'] };
+    expect(checkAgain(job('news'), '{"id":1,"slug":"a"}', choice).keys).toEqual(['a']);
+    expect(checkAgain(job('news'), ' {"id":1,"slug":"b"}', choice).keys).toEqual([
+      expect.stringMatching(/^b#/),
+    ]);
+    expect(checkAgain(job('news'), '5', choice).refused).toHaveLength(1);
+  });
+});

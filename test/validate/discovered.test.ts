@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { checkNews } from './support.ts';
+
+const keysOf = (...rows: string[]) => checkNews(rows).keys;
+const isDigest = expect.stringMatching(/^[0-9a-f]{32}$/);
+
+describe('the key of a dataset that names none', () => {
+  it.each<[string, string[], string[]]>([
+    ['id', ['{"slug":"a","id":7}', '{"slug":"b","id":"x"}'], ['7', 'x']],
+    ['another identifier', ['{"title":"t","alertId":1}', '{"title":"t","alertId":2}'], ['1', '2']],
+    ['an address', ['{"address":"0xA"}', '{"address":"0xB"}'], ['0xA', '0xB']],
+    [
+      'large numbers, with all digits',
+      ['{"id":12345678901234567890}', '{"id" : 12345678901234567891}'],
+      ['12345678901234567890', '12345678901234567891'],
+    ],
+  ])('is %s', (_, rows, keys) => {
+    expect(keysOf(...rows)).toEqual(keys);
+  });
+
+  it.each<[string, string[]]>([
+    ['one row lacks it', ['{"id":1}', '{"x":1}']],
+    ['it is null in one row', ['{"id":1}', '{"id":null}']],
+    ['it is no scalar', ['{"id":{"a":1}}', '{"id":{"a":2}}']],
+    ['it is empty', ['{"id":""}', '{"id":"a"}']],
+    ['it is a fraction', ['{"id":1.5}', '{"id":2.5}']],
+    ['two rows share it', ['{"id":1,"a":1}', '{"id":1,"a":2}']],
+    ['it merely happens to differ', ['{"title":"a"}', '{"title":"b"}']],
+  ])('is a digest of the row where %s', (_, rows) => {
+    expect(checkNews(rows).choice?.keyField).toBeNull();
+    expect(keysOf(...rows)).toEqual(rows.map(() => isDigest));
+  });
+
+  it('is chosen from the rows that are fit to be kept', () => {
+    const { choice, keys } = checkNews(['5', '{"id":"a"}', '{"id":"b","t":"\\ud800"}']);
+    expect(choice?.keyField).toBe('id');
+    expect(keys).toEqual([null, 'a', 'b']);
+  });
+
+  it('is not chosen as long as no row is fit', () => {
+    expect(checkNews([]).choice).toBeUndefined();
+    expect(checkNews(['1', 'null', '[]']).choice).toBeUndefined();
+  });
+});
+
+describe('rows without a key', () => {
+  it('are the same whatever the order of their members and the spelling of their numbers', () => {
+    const [one, two, other] = keysOf('{"a":1,"b":{"c":1,"d":2}}', '{"b":{"d":2,"c":1.0},"a":1}', '{"a":2}');
+    expect(one).toBe(two);
+    expect(other).not.toBe(one);
+    expect(checkNews(['{"a":1,"b":2}', '{"b":2,"a":1}']).accepted).toHaveLength(1);
+  });
+
+  it('differ by the last digit of a large number', () => {
+    expect(new Set(keysOf('{"a":12345678901234567890}', '{"a":12345678901234567891}')).size).toBe(2);
+  });
+});
+
+describe('a key that is contradicted', () => {
+  const { choice } = checkNews(['{"id":1}', '{"id":2}']);
+
+  it('keeps both rows under it, and says so', () => {
+    const page = checkNews(['{"id":1,"a":1}', '{"id":2}', '{"id":1,"a":2}'], choice);
+    expect(page.accepted.map(({ values }) => values['_body'])).toEqual([
+      '{"id":1,"a":1}',
+      '{"id":2}',
+      '{"id":1,"a":2}',
+    ]);
+    expect(page.keys).toEqual([
+      expect.stringMatching(/^1#[0-9a-f]{32}$/),
+      '2',
+      expect.stringMatching(/^1#[0-9a-f]{32}$/),
+    ]);
+    expect(page.drifts).toMatchObject([{ kind: 'contradicted-key', path: 'id', times: 2 }]);
+    expect(page.choice).toEqual({ rowsPath: ['rows'], keyField: 'id', sharedKeys: ['1'] });
+  });
+
+  it('keeps to its rows the names they have, whatever their order and company', () => {
+    const rows = ['{"id":1,"a":1}', '{"id":1,"a":2}'];
+    const first = checkNews(rows, choice);
+    const turned = checkNews(rows.toReversed(), first.choice);
+    expect(turned.keys).toEqual(first.keys.toReversed());
+    expect(checkNews(rows.slice(1), first.choice).keys).toEqual(first.keys.slice(1));
+    expect(turned.choice).toBe(first.choice);
+  });
+
+  it('is not what one row that came twice makes of it', () => {
+    const page = checkNews(['{"id":1,"a":2}', '{"a":2,"id":1}'], choice);
+    expect(page.keys).toEqual(['1', '1']);
+    expect(page.accepted).toHaveLength(1);
+    expect(page.choice).toBe(choice);
+  });
+
+  it('tells rows apart that differ only in digits a double has not', () => {
+    const page = checkNews(
+      ['{"id":1,"a":12345678901234567890}', '{"id":1,"a":12345678901234567891}'],
+      choice,
+    );
+    expect(page.accepted).toHaveLength(2);
+  });
+
+  it('gives every row its digest too, once a thousand values were shared', () => {
+    const sharedKeys = Array.from({ length: 1_000 }, (_, at) => `s${at}`);
+    const page = checkNews(['{"id":"new"}'], { rowsPath: ['rows'], keyField: 'id', sharedKeys });
+    expect(page.keys).toEqual([expect.stringMatching(/^new#/)]);
+  });
+
+  it('knows a row that lacks it by its digest, and says so', () => {
+    const page = checkNews(['{"x":1}'], choice);
+    expect(page.keys).toEqual([isDigest]);
+    expect(page.drifts).toEqual([
+      { kind: 'contradicted-key', path: 'id', detail: 'a row without it', times: 1 },
+    ]);
+  });
+});
+
+describe('a row as it is kept', () => {
+  it('is the text that was sent', () => {
+    const rows = ['{ "id" : 1,\n "n":1.50, "n2":12345678901234567890, "s":"\\u0000\\u00e9" }', '{"id":2}'];
+    expect(checkNews(rows).accepted.map(({ values }) => values['_body'])).toEqual(rows);
+  });
+
+  it('says so where it names a member twice, the last of which counts', () => {
+    const page = checkNews(['{"id":1,"id":2,"a":{"b":1,"b":1}}']);
+    expect(page.keys).toEqual(['2']);
+    expect(page.drifts).toEqual([{ kind: 'repeated-name', path: '', detail: '', times: 1 }]);
+  });
+
+  it.each<[string, string, string]>([
+    ['a number', '5', 'an object'],
+    ['an array', '[{"id":1}]', 'an object'],
+    ['a text with a lone surrogate', '{"id":1,"a":"\\ud800"}', 'well-formed Unicode'],
+    ['a name with a lone surrogate', '{"id":1,"\\ud800":1}', 'well-formed Unicode'],
+    ['a number too large', '{"id":1,"a":[1e400]}', 'a number that a double can hold'],
+  ])('is refused where it is or holds %s', (_, row, expected) => {
+    const page = checkNews(['{"id":0}', row]);
+    expect(page.refused).toMatchObject([{ body: row, problems: [{ expected }] }]);
+    expect(page.accepted).toHaveLength(1);
+  });
+
+  it('is refused where it nests a hundred thousand levels deep, and kept whole', () => {
+    const row = `{"id":1,"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    expect(checkNews([row]).refused).toMatchObject([{ body: row, key: null }]);
+  });
+
+  it('is refused under no key where the key itself cannot be kept', () => {
+    expect(checkNews(['{"id":"a"}', '{"id":"\\ud800"}']).keys).toEqual(['a', null]);
+  });
+});
