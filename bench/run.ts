@@ -16,8 +16,10 @@ const ROWS = 100_000;
 const RUNS = Number(process.env['BENCH_RUNS'] ?? 5);
 
 const { runs, small } = await withServer(ROWS, async (url) => {
-  const learnt = learn(url);
-  const runs = Array.from({ length: RUNS }, () => withFolder((folder) => measureRun(url, folder, learnt)));
+  const learnt = await learn(url);
+  const runs: Run[] = [];
+  for (let run = 0; run < RUNS; run += 1)
+    runs.push(await withFolder((folder) => measureRun(url, folder, learnt)));
   const small = await withServer(ROWS / 10, async (smallUrl) =>
     withFolder((folder) => measure('mirror', smallUrl, folder, learnt)),
   );
@@ -48,18 +50,18 @@ function row(name: string, pass: 'First' | 'Again', target: number): string[] {
   ];
 }
 
-function measureRun(url: string, folder: string, learnt: string): Run {
-  return {
-    ceilingFirst: measure('ceiling', url, folder),
-    mirrorFirst: measure('mirror', url, folder, learnt),
-    ceilingAgain: measure('ceiling', url, folder),
-    mirrorAgain: measure('mirror', url, folder),
-  };
+async function measureRun(url: string, folder: string, learnt: string): Promise<Run> {
+  const ceilingFirst = measure('ceiling', url, folder);
+  const mirrorFirst = measure('mirror', url, folder, learnt);
+  await fetch(`${url}/publish`);
+  const ceilingAgain = measure('ceiling', url, folder);
+  const mirrorAgain = measure('mirror', url, folder);
+  return { ceilingFirst, mirrorFirst, ceilingAgain, mirrorAgain };
 }
 
 /** What the governor learns of a new API; `npm run simulate` measures how long that takes it. */
-function learn(url: string): string {
-  return withFolder((folder) => {
+async function learn(url: string): Promise<string> {
+  return await withFolder((folder) => {
     measure('mirror', url, folder);
     const db = new Database(join(folder, 'mirror.db'), { readonly: true });
     const state = db.prepare<[], string>('SELECT state FROM governor').pluck().get();
@@ -92,10 +94,10 @@ async function withServer<T>(rows: number, use: (url: string) => Promise<T>): Pr
   }
 }
 
-function withFolder<T>(use: (folder: string) => T): T {
+async function withFolder<T>(use: (folder: string) => T | Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'market-mirror-bench-'));
   try {
-    return use(folder);
+    return await use(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
