@@ -15,6 +15,7 @@ CREATE TABLE `datasets` (
 	`key_field` text,
 	`shared_keys` text,
 	`chosen_at` text,
+	`last_seq` integer,
 	`next_due_at` text
 );
 --> statement-breakpoint
@@ -116,11 +117,14 @@ CREATE TABLE `walks` (
 	`held` integer DEFAULT 0 NOT NULL,
 	`probe_of` integer,
 	`calls_saved` integer DEFAULT 0 NOT NULL,
+	`first_seq` integer,
+	`last_seq` integer,
 	`anomalies` text DEFAULT '{}' NOT NULL,
 	`memory` text DEFAULT '{}' NOT NULL
 );
 --> statement-breakpoint
 CREATE INDEX `walks_by_job` ON `walks` (`job`,`id`);--> statement-breakpoint
+CREATE INDEX `walks_by_seq` ON `walks` (`last_seq`);--> statement-breakpoint
 CREATE TABLE `ai_signals_history` (
 	`id` text NOT NULL,
 	`timestamp` text NOT NULL,

@@ -111,6 +111,8 @@ function prepareUpdate(connection: Connection) {
         stepsBack: at('stepsBack'),
         anomalies: at('anomalies'),
         memory: at('memory'),
+        firstSeq: at('firstSeq'),
+        lastSeq: at('lastSeq'),
       })
       .where(eq(walks.id, sql.placeholder('id'))),
   );

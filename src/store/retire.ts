@@ -12,9 +12,11 @@ import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { PROOF } from './proof.ts';
 import { absences } from './schema.ts';
-import type { OpenWalk } from './walks.ts';
+import { openSequence } from './sequence.ts';
+import type { OpenWalk, WalkRow } from './walks.ts';
 
-export type Retired = { deleted: number; held: number };
+/** What becomes of the walk's row. */
+export type Retired = Pick<WalkRow, 'deleted' | 'held' | 'firstSeq' | 'lastSeq'>;
 
 const PROOFS = 2;
 const PROOFS_FOR_MUCH = 3;
@@ -61,9 +63,14 @@ export function retireRows(
 
   const due = countOf(and(gone(PROOFS), certain));
   const proofs = isMuch(due, countRows(connection, job)) ? PROOFS_FOR_MUCH : PROOFS;
+  const removable = and(gone(proofs), certain);
+  const { firstSeq, lastSeq } = row;
+  if (countOf(removable) === 0) return { deleted: 0, held: countOf(gone(PROOFS)), firstSeq, lastSeq };
+
+  const seq = openSequence(connection).next(job.name, now);
   db.update(absences)
-    .set({ removedAt: isoTime(now) })
-    .where(and(gone(proofs), certain))
+    .set({ removedAt: isoTime(seq) })
+    .where(removable)
     .run();
   const { changes: deleted } = connection
     .prepare(
@@ -74,7 +81,7 @@ export function retireRows(
   db.delete(absences)
     .where(and(eq(absences.job, job.name), isNotNull(absences.removedAt)))
     .run();
-  return { deleted, held: countOf(gone(PROOFS)) };
+  return { deleted, held: countOf(gone(PROOFS)), firstSeq: firstSeq ?? seq, lastSeq: seq };
 }
 
 /** Rows that a walk met are not absent, be it a proof or not. */

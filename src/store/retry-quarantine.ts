@@ -13,6 +13,7 @@ import { PROOF } from './proof.ts';
 import type { RefusedRow } from './quarantine.ts';
 import type { KeyedRow } from './save-page.ts';
 import { quarantine, walks } from './schema.ts';
+import { openSequence } from './sequence.ts';
 import { createTableWriter } from './table-writer.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
@@ -94,12 +95,15 @@ function createSaver(connection: Connection, job: Job, now: string) {
   const drift = createDriftLog(connection, job.name);
   const latest = lastWalk(connection, job.name, 'true');
   const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);
+  let changedAt: string | undefined;
   return ({ walkId, requestId }: QuarantinedRow, checked: Rechecked) => {
     const origin = { job: job.name, walkId, requestId, now };
     fields?.note(checked.fields, origin);
     for (const found of checked.drifts) drift.note(found, origin);
     drift.flush();
-    for (const { key, values } of checked.accepted) table.write(table.examine(key, values), walkId, now);
+    changedAt ??= isoTime(openSequence(connection).next(job.name, Date.parse(now)));
+    for (const { key, values } of checked.accepted)
+      table.write(table.examine(key, values), walkId, changedAt);
   };
 }
 

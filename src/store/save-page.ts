@@ -7,6 +7,7 @@ import { type PageFields, watchFields } from './fields.ts';
 import type { Call } from './ledger.ts';
 import { createPlaceKeeper } from './place.ts';
 import { type Origin, openQuarantine, type RefusedRow } from './quarantine.ts';
+import { openSequence } from './sequence.ts';
 import { createTableWriter, type ExaminedRow, type RowValues } from './table-writer.ts';
 import type { OpenWalk, WalkPlace } from './walks.ts';
 
@@ -47,7 +48,17 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
   const places = createPlaceKeeper(connection, walk, now);
+  const sequence = openSequence(connection);
   const atomically = connection.transaction((work: () => void) => work()).immediate;
+
+  /** The time of this page's commit; one that changes rows gets its number in the order of all changes. */
+  function timeOf({ rows }: PageToSave): number {
+    if (!rows.some(({ change }) => change === 'new' || change === 'changed')) return now();
+    const seq = sequence.next(job.name, now());
+    row.firstSeq ??= seq;
+    row.lastSeq = seq;
+    return seq;
+  }
 
   function writeRows({ rows, met }: PageToSave, at: string, counts: Counts): void {
     for (const examined of rows) {
@@ -92,7 +103,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
       try {
         atomically(() => {
           const { requestId } = page.call;
-          const origin = { job: job.name, walkId: row.id, requestId, now: isoTime(now()) };
+          const origin = { job: job.name, walkId: row.id, requestId, now: isoTime(timeOf(page)) };
           counts.drifted += fields?.note(page.fields, origin) ?? 0;
           writeRows(page, origin.now, counts);
           writeProblems(page, origin, counts);

@@ -60,12 +60,16 @@ export const walks = sqliteTable(
     probeOf: integer('probe_of'),
     /** Calls that a full walk would have taken beyond that one. */
     callsSaved: integer('calls_saved').notNull().default(0),
+    /** `seq` of its first and its latest change, see `changes`; null where it changed nothing. */
+    firstSeq: integer('first_seq'),
+    /** See `first_seq`. */
+    lastSeq: integer('last_seq'),
     /** JSON: how often each kind of anomaly was met. */
     anomalies: text().notNull().default('{}'),
     /** JSON: what the walk must remember to go on at its place. */
     memory: text().notNull().default('{}'),
   },
-  (table) => [index('walks_by_job').on(table.job, table.id)],
+  (table) => [index('walks_by_job').on(table.job, table.id), index('walks_by_seq').on(table.lastSeq)],
 );
 
 /** One row a call to the API. */
@@ -186,6 +190,8 @@ export const datasets = sqliteTable('datasets', {
   sharedKeys: text('shared_keys', { mode: 'json' }).$type<readonly string[]>(),
   /** When that was chosen; null where nothing has been yet. */
   chosenAt: text('chosen_at'),
+  /** `seq` of its latest change, see `changes`; null where there was none. */
+  lastSeq: integer('last_seq'),
   /** When the daemon will mirror it next. */
   nextDueAt: text('next_due_at'),
 });

@@ -27,7 +27,7 @@ FROM changes WHERE seq > 0 GROUP BY seq, job, change ORDER BY seq DESC LIMIT 20`
   };
 }
 
-/** Milliseconds since 1970, which no two commits that change rows share (see `tick.ts`). */
+/** Milliseconds since 1970, which no two commits that change rows share (see `sequence.ts`). */
 const seq = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) * 86400000) AS INTEGER)`;
 
 function changesOf(job: Job): string[] {
@@ -40,7 +40,7 @@ function changesOf(job: Job): string[] {
   const begun = (at: string) =>
     `CASE WHEN EXISTS (SELECT 1 FROM ${history} AS before WHERE before._key = version._key
     AND before._valid_to = version.${at} AND before._ended_by = 'update') THEN 'update' ELSE 'insert' END`;
-  const closing = `(SELECT id FROM walks WHERE job = '${job.name}' AND finished_at >= _valid_to ORDER BY id LIMIT 1)`;
+  const closing = `(SELECT id FROM walks WHERE last_seq = ${seq('_valid_to')})`;
   return [
     from(begun('_changed_at'), '_changed_at', '_walk_id', `"${table}" AS version`),
     from(begun('_valid_from'), '_valid_from', '_walk_id', `${history} AS version`),

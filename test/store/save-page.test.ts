@@ -42,7 +42,7 @@ describe('a page', () => {
     const bench = await setup({ rows: ROWS });
     const times: string[] = [];
     for (const headline of ['first', 'second', 'third']) {
-      change(120, { headline })(bench.upstream('news'));
+      change(20, { headline })(bench.upstream('news'));
       bench.clock.advance(60_000);
       times.push(new Date(bench.clock.now()).toISOString());
       await bench.mirror('news');
