@@ -1,0 +1,89 @@
+/** Documentation that is held to the code: what it says is there, is there, and runs. */
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { renderTables } from '../scripts/tables.ts';
+import { describeSettings } from '../src/config.ts';
+import { exitCodes } from '../src/errors.ts';
+import { loadJobs } from '../src/load-jobs.ts';
+import { openReadOnly } from '../src/store/connection.ts';
+import { openStore } from '../src/store/index.ts';
+
+const pages = [
+  ...readdirSync('.').filter((name) => name.endsWith('.md')),
+  ...readdirSync('docs').map((name) => join('docs', name)),
+];
+const read = (page: string) => readFileSync(page, 'utf8');
+
+const folder = mkdtempSync(join(tmpdir(), 'mirror-docs-'));
+openStore(folder, await loadJobs(), Date.now).close();
+const database = openReadOnly(join(folder, 'mirror.db'));
+afterAll(() => {
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('docs/tables.md is what npm run docs writes', async () => {
+  expect(read('docs/tables.md'), 'run: npm run docs').toBe(await renderTables());
+});
+
+describe.each(pages)('%s', (page) => {
+  const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)];
+
+  if (links.length > 0)
+    test('links only to what is there', () => {
+      for (const [link, file = '', anchor] of links) {
+        const target = file === '' ? page : join(dirname(page), file);
+        expect(existsSync(target), link).toBe(true);
+        if (anchor) expect(anchorsOf(target), link).toContain(anchor);
+      }
+    });
+
+  const statements = [...read(page).matchAll(/```sql\n(.*?)```/gs)].flatMap(([, sql = '']) =>
+    sql.split(/;\s*$/m).filter((statement) => statement.trim() !== ''),
+  );
+
+  if (statements.length > 0)
+    test('shows only SQL that runs', () => {
+      for (const sql of statements) expect(() => database.prepare(sql).all(), sql).not.toThrow();
+    });
+
+  test('names no path of one machine', () => {
+    expect(read(page)).not.toMatch(/\/(work|tmp|root)\//);
+  });
+});
+
+describe('the README', () => {
+  const readme = read('README.md');
+
+  test('opens with the two commands that work on an empty machine', () => {
+    const [, first] = readme.split('```');
+    expect(first?.split('\n').map((line) => line.replace(/ *#.*/, ''))).toEqual([
+      'sh',
+      './setup.sh && npm run demo',
+      './setup.sh && npm test',
+      '',
+    ]);
+  });
+
+  test.each(describeSettings())('describes $name as the code does', ({ name, meaning }) => {
+    expect(readme).toContain(`| \`${name}\` | ${meaning} |`);
+  });
+
+  test.each(Object.entries(exitCodes))('tells of the exit code for %s, and what to do', (_, code) => {
+    expect(readme).toMatch(new RegExp(`^\\| ${code} \\| `, 'm'));
+    if (code !== 0) expect(read('docs/operations.md')).toMatch(new RegExp(`^### ${code}: `, 'm'));
+  });
+});
+
+/** As the usual Markdown renderers make them from headings. */
+function anchorsOf(page: string): string[] {
+  return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
