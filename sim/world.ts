@@ -42,10 +42,12 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
   let underWay = 0;
   let othersTook = 0;
 
+  /** What others took by now, each call at its own time. */
   function othersTake(): void {
     if (!spec.quota || !quota || !spec.others) return;
-    const due = ((clock.now() - begunAt) / spec.quota.periodMs) * spec.quota.limit * spec.others;
-    for (; othersTook < Math.floor(due); othersTook += 1) quota.take(clock.now());
+    const everyMs = spec.quota.periodMs / (spec.quota.limit * spec.others);
+    for (; begunAt + (othersTook + 1) * everyMs <= clock.now(); othersTook += 1)
+      quota.take(begunAt + (othersTook + 1) * everyMs);
   }
 
   function change(): void {

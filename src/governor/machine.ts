@@ -8,6 +8,8 @@ import * as concurrency from './concurrency.ts';
 import type { Decision, Event } from './events.ts';
 import * as jobs from './jobs.ts';
 import * as leases from './leases.ts';
+import { nextLook, reserveOf } from './look.ts';
+import { isApart } from './membership.ts';
 import * as pauses from './pause.ts';
 import * as quotas from './quota.ts';
 import * as rates from './rate.ts';
@@ -20,6 +22,8 @@ type Answer = Extract<Event, { type: 'answer' }>;
 
 const noted: Decision = { noted: true };
 const BLIND_GRACE_MS = 2_000;
+/** Whoever is further behind asks again within this time. */
+const TURN_MS = 2_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -105,22 +109,22 @@ function rateGate(state: State, _: Ask, now: number): Passed {
   return freeAt <= now ? { state } : wait(freeAt, 'rate');
 }
 
-function quotaGate(state: State, event: Ask, now: number): Passed {
+function quotaGate(state: State, { job }: Ask, now: number): Passed {
   const { quota } = state;
   const level = quotas.levelAt(quota, now);
-  if (level === null || state.pause) return { state };
-  const left = level - leases.outstanding(state.leases) - quotas.reserveOf(quota);
-  const more = nextReset(quota.window, Math.max(now, quota.asOfAt));
-  const free = left - keptForOthers(state.jobs, event.job, left, more && more.beforeAt - now, now);
+  if (level === null || state.pause || isApart(quota.members, job)) return { state };
+  const unanswered = leases.outstanding(state.leases);
+  const left = level - unanswered - reserveOf(quota);
+  const more = nextReset(quota.window, now);
+  const free = left - keptForOthers(state.jobs, job, left, more && more - now, now);
   if (free >= 1) return { state, most: free };
-  if (left >= 1 && isFurthestBehind(state.jobs, event.job, now)) return { state, most: 1 };
+  if (left >= 1)
+    return isFurthestBehind(state.jobs, job, now) ? { state, most: 1 } : wait(now + TURN_MS, 'quota');
   // A look by a job whose answers tell what is left is worth more than one by a job whose answers do not.
-  const grace = sighted(state.jobs, event.job, quota.asOfAt) ? 0 : BLIND_GRACE_MS;
-  const look = Math.max(quotas.nextLook(quota) + grace, now);
-  if (left >= 1) return wait(Math.max(look, now + 1_000), 'quota');
-  if (look > now || leases.outstanding(state.leases) > 0)
-    return wait(Math.max(look, now + (state.latencyMs ?? 100)), level >= 1 ? 'reserve' : 'quota');
-  return { state: { ...state, quota: { ...quota, probedAt: now } }, most: 1 };
+  const look = nextLook(quota) + (sighted(state.jobs, job, quota.asOfAt) ? 0 : BLIND_GRACE_MS);
+  if (now < look) return wait(look, level >= 1 ? 'reserve' : 'quota');
+  if (unanswered > 0) return wait(now + (state.latencyMs ?? 100), 'reserve');
+  return { state: { ...state, quota: { ...quota, lookedAt: now } }, most: 1 };
 }
 
 function wait(until: number, reason: WaitReason): Decision {
@@ -194,19 +198,18 @@ function accepted(state: State, event: Answer, now: number): State {
   return withJob(calm, event.job, { ...known, seesQuota, forbidden: null, outage: null });
 }
 
-function quotaAfter(state: State, { limit, remaining }: Answer, now: number): quotas.Quota {
+function quotaAfter(state: State, { job, limit, remaining }: Answer, now: number): quotas.Quota {
   const { quota } = state;
   if (limit !== null && remaining !== null && remaining >= 0 && remaining <= limit)
     return quotas.observe(quota, limit, remaining, leases.outstanding(state.leases), now);
-  if (quota.source === 'count' && quota.level === 0) return quotas.refilled(quota, now);
-  return quotas.spend(quota, 1);
+  return quotas.spend(quota, job, now);
 }
 
 /** The call counts as made, and tells nothing of the limits. */
 function spent(state: State, event: { owner: string; job: string }): State {
   const { pause } = state;
   const freed = pause && pauses.isProbe(pause, event.owner, event.job) ? { ...pause, probe: null } : pause;
-  return { ...state, pause: freed, quota: quotas.spend(state.quota, 1) };
+  return { ...state, pause: freed, quota: quotas.writeOff(state.quota, 1) };
 }
 
 function lost(state: State, event: Extract<Event, { type: 'lost' }>, now: number): State {
@@ -254,22 +257,24 @@ function throttled(state: State, event: Answer, now: number): State {
     cause: 'rate' as const,
   };
   const cause = suspect(state, next, now);
-  const quota = cause === 'quota' ? quotas.exhausted(state.quota, now) : state.quota;
+  const quota = cause === 'quota' ? quotas.exhausted(state.quota, next.failures > 0, now) : state.quota;
   const ms =
     told ??
     (cause === 'quota'
-      ? Math.max(1_000, quotas.nextLook(quota) - now)
+      ? Math.max(1_000, nextLook(quota) - now)
       : pauses.ownWait(next.failures, state.rate.span.recovery ?? 0));
   return { ...state, quota, pause: { ...next, cause, resumeAt: now + pauses.withJitter(ms, event.roll) } };
 }
 
 /** What a pause is most likely about. */
 function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
-  const level = quotas.levelAt(state.quota, now);
+  const { quota, rate } = state;
+  const level = quotas.levelAt(quota, now);
   const known = pauses.knownCause(state.verdicts, pause.code);
   if (known) return known;
-  if (level !== null && level <= Math.max(1, quotas.reserveOf(state.quota))) return 'quota';
-  if (state.quota.source !== 'header' && pauses.lastsTooLongForRate(pause, now)) return 'quota';
+  if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
+  const lasting = pauses.lastsTooLongForRate(pause, now) || (pause.failures > 1 && rates.isSettled(rate));
+  if (quota.source !== 'header' && (lasting || quotas.atCountedLimit(quota))) return 'quota';
   return pause.inflight > state.concurrency.proven ? 'concurrency' : 'rate';
 }
 
@@ -311,7 +316,7 @@ function writeOff(state: State, owner: string): State {
   const calls = state.leases[owner]?.calls ?? 0;
   return calls === 0
     ? state
-    : { ...state, leases: leases.without(state.leases, owner), quota: quotas.spend(state.quota, calls) };
+    : { ...state, leases: leases.without(state.leases, owner), quota: quotas.writeOff(state.quota, calls) };
 }
 
 function writeOffSilent(state: State, now: number): State {

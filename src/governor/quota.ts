@@ -1,6 +1,7 @@
-/** What is left of the account's pool of calls, and when more comes. */
+/** What is left of the account's pool of calls, as the API tells it or as it was counted. */
 
-import { type Bracket, initialWindow, nextReset, periodOf, reset, type Window } from './window.ts';
+import { isApart, type Membership, noteFall } from './membership.ts';
+import { initialWindow, reset, type Window } from './window.ts';
 
 export type Quota = {
   /** Calls in a full pool, as the API says or as were counted. */
@@ -8,40 +9,65 @@ export type Quota = {
   /** Calls left by the latest header, or by count, less those answered since; null while nothing is known. */
   level: number | null;
   source: 'header' | 'count' | null;
+  /** Refusals that came at the counted limit, one after another: two make it believed. */
+  confirmed: number;
   /** When `level` was last seen rather than reckoned. */
   asOfAt: number;
+  /** What the latest header left, whether nothing was under way then, and what was answered without one since. */
+  told: { remaining: number; alone: boolean; since: Record<string, number> } | null;
   /** What changed beside our calls: more is refill, less is other consumers. */
   drift: { sinceAt: number; calls: number };
-  /** When the pool was last seen to rise, or first seen. */
+  /** When the pool was last seen to rise, or first used. */
   risenAt: number;
   /** When a call was last let through at or below the reserve. */
-  probedAt: number;
-  /** Calls accepted since the pool was last seen empty or full. */
+  lookedAt: number;
+  /** Calls answered since the pool began anew, or was first used. */
   spent: number;
+  members: Membership;
   window: Window;
 };
 
 const DRIFT_MEMORY_MS = 20 * 60_000;
-const SHORTEST_GAP_MS = 1_000;
+const LEAST_DRIFT = 6;
+const LEAST_DRIFT_MS = 1_000;
+/** A pool that stood still for this long, and for half the time since it last began anew, begins anew. */
+const LEAST_STILL_MS = 3_000;
+/** A counted limit is believed for so many periods before it is put to the test again. */
+const TRUST = 8;
 
 export function initialQuota(): Quota {
   return {
     limit: null,
     level: null,
     source: null,
+    confirmed: 0,
     asOfAt: 0,
+    told: null,
     drift: { sinceAt: 0, calls: 0 },
     risenAt: 0,
-    probedAt: 0,
+    lookedAt: 0,
     spent: 0,
+    members: {},
     window: initialWindow(0),
   };
 }
 
-/** A call was answered without a word about the quota. */
-export function spend(quota: Quota, calls: number): Quota {
-  const level = quota.level === null ? null : Math.max(0, quota.level - calls);
-  return { ...quota, level, spent: quota.spent + calls };
+/** A call was answered, or given up for lost, without a word about the quota. */
+export function spend(quota: Quota, job: string, now: number): Quota {
+  if (isApart(quota.members, job)) return quota;
+  if (quota.level === 0) return refilled(quota, now);
+  const { told } = quota;
+  return {
+    ...(quota.risenAt === 0 ? begin(quota, now) : quota),
+    told: told && { ...told, since: { ...told.since, [job]: (told.since[job] ?? 0) + 1 } },
+    level: quota.level && quota.level - 1,
+    spent: quota.spent + 1,
+  };
+}
+
+/** Calls that nobody answered for count as made. */
+export function writeOff(quota: Quota, calls: number): Quota {
+  return { ...quota, level: quota.level && Math.max(0, quota.level - calls), spent: quota.spent + calls };
 }
 
 /**
@@ -49,64 +75,69 @@ export function spend(quota: Quota, calls: number): Quota {
  * which the API may or may not have counted already.
  */
 export function observe(quota: Quota, limit: number, remaining: number, others: number, now: number): Quota {
-  const seen = {
-    ...quota,
-    limit,
-    level: remaining,
-    source: 'header' as const,
-    asOfAt: now,
-    spent: quota.spent + 1,
-  };
-  if (quota.level === null || quota.source !== 'header')
-    return {
-      ...seen,
-      drift: { sinceAt: now, calls: 0 },
-      risenAt: now,
-      window: { ...quota.window, quietSinceAt: now },
-    };
-  const expected = quota.level - 1;
-  const change = remaining - expected;
-  const missing = limit - expected;
-  const explained = 2 * others + 3 * Math.max(0, driftPace(quota)) * (now - quota.asOfAt);
-  if (change > explained && change >= Math.max(3, 0.5 * missing)) return begunAnew(seen, quota.asOfAt, now);
+  const told = { remaining, alone: others === 0, since: {} };
+  const spent = quota.spent + 1;
+  const seen: Quota = { ...quota, limit, level: remaining, source: 'header', asOfAt: now, told, spent };
+  if (!quota.told || quota.level === null) return begin(seen, now);
+
+  // Told against told, and told against what we reckoned with our own calls taken off.
+  const rise = remaining - (quota.told.remaining - 1);
+  const change = remaining - (quota.level - 1);
+  const trickle = Math.max(0, driftPace(quota)) * (now - quota.asOfAt);
+  const half = 0.5 * (limit - remaining + change);
+  if (rise > 2 * others + 3 * trickle && change >= Math.max(3, half))
+    return beginAnew(seen, quota.asOfAt, now);
+
+  const still = now - quota.risenAt;
+  const stirs = rise > 2 * others && trickle === 0 && still >= LEAST_STILL_MS;
+  const onset = stirs && still >= 0.5 * (now - quota.window.quietSinceAt);
+  const full = remaining >= limit - 1 - others;
+  const settled = told.alone && quota.told.alone && rise <= 0 && quota.drift.calls <= 0;
   return {
     ...seen,
-    drift: remaining >= limit - 1 - others ? quota.drift : drifted(quota, change, now),
-    risenAt: change > others ? now : quota.risenAt,
+    members: settled ? noteFall(quota.members, quota.told.since, -rise) : quota.members,
+    drift: full || (change > 0 && rise <= 0) ? quota.drift : drifted(quota.drift, change, now),
+    risenAt: rise > others ? now : quota.risenAt,
+    window: onset ? reset(quota.window, { afterAt: quota.asOfAt, beforeAt: now }) : quota.window,
   };
 }
 
-/** The API refused a call for want of quota. */
-export function exhausted(quota: Quota, now: number): Quota {
-  const counted = quota.source === 'header' ? quota.limit : Math.max(1, quota.spent);
+/** The API refused a call for want of quota; `again` where it was still the same want. */
+export function exhausted(quota: Quota, again: boolean, now: number): Quota {
+  const empty = { ...quota, level: 0, asOfAt: now };
+  if (again || quota.source === 'header') return empty;
+  const limit = Math.max(1, quota.spent);
+  const same = quota.limit !== null && Math.abs(limit - quota.limit) <= Math.max(1, 0.02 * limit);
+  return { ...empty, limit, source: 'count', confirmed: same ? quota.confirmed + 1 : 0 };
+}
+
+/** Whether a refusal now would come about where the last ones did, as far as was counted. */
+export function atCountedLimit({ source, limit, spent }: Quota): boolean {
+  return source === 'count' && limit !== null && spent >= 0.9 * limit;
+}
+
+function begin(quota: Quota, now: number): Quota {
+  const drift = { sinceAt: now, calls: 0 };
+  return { ...quota, asOfAt: now, drift, risenAt: now, window: { ...quota.window, quietSinceAt: now } };
+}
+
+function beginAnew(quota: Quota, afterAt: number, now: number): Quota {
+  const window = reset(quota.window, { afterAt, beforeAt: now });
+  return { ...begin(quota, now), spent: 1, window };
+}
+
+/** A call was accepted where none was left. A counted limit is trusted once confirmed, and tested at times. */
+function refilled(quota: Quota, now: number): Quota {
+  const trusted = quota.source === 'header' || (quota.confirmed > 0 && quota.confirmed % TRUST !== 0);
+  const level = trusted ? Math.max(0, (quota.limit ?? 1) - 1) : null;
   return {
-    ...quota,
-    limit: quota.level !== null && quota.level <= 0 ? quota.limit : counted,
-    source: quota.source ?? 'count',
-    level: 0,
-    asOfAt: now,
-    risenAt: quota.level === null ? now : quota.risenAt,
+    ...beginAnew(quota, quota.asOfAt, now),
+    level,
+    confirmed: trusted ? quota.confirmed + 1 : quota.confirmed,
   };
 }
 
-/** A call was accepted where none was left. */
-export function refilled(quota: Quota, now: number): Quota {
-  return begunAnew({ ...quota, level: Math.max(0, (quota.limit ?? 1) - 1), asOfAt: now }, quota.asOfAt, now);
-}
-
-function begunAnew(quota: Quota, afterAt: number, now: number): Quota {
-  const bracket: Bracket = { afterAt, beforeAt: now };
-  return {
-    ...quota,
-    spent: 1,
-    drift: { sinceAt: now, calls: 0 },
-    risenAt: now,
-    window: reset(quota.window, bracket),
-  };
-}
-
-function drifted(quota: Quota, change: number, now: number): Quota['drift'] {
-  const { sinceAt, calls } = quota.drift;
+function drifted({ sinceAt, calls }: Quota['drift'], change: number, now: number): Quota['drift'] {
   const age = now - sinceAt;
   return age > DRIFT_MEMORY_MS
     ? { sinceAt: now - age / 2, calls: calls / 2 + change }
@@ -114,20 +145,12 @@ function drifted(quota: Quota, change: number, now: number): Quota['drift'] {
 }
 
 /** How the pool changes beside our calls, in calls a millisecond; 0 while that may be chance. */
-export function driftPace({ drift, asOfAt }: Quota): number {
+export function driftPace({ drift, asOfAt, risenAt }: Quota): number {
   const elapsed = asOfAt - drift.sinceAt;
-  return Math.abs(drift.calls) < 6 || elapsed < SHORTEST_GAP_MS ? 0 : drift.calls / elapsed;
-}
-
-/**
- * Calls kept back, so that seeing whether the quota begins anew need not mean being refused. Every look is a
- * real call, so that the reserve costs nothing while it is spent on looking.
- */
-export function reserveOf(quota: Quota): number {
-  if (quota.source !== 'header' || quota.limit === null) return 0;
-  const learnt = quota.window.periods > 0 && periodOf(quota.window).sure;
-  if (learnt) return Math.min(4, Math.max(1, Math.ceil(0.005 * quota.limit)));
-  return Math.min(24, Math.max(Math.min(8, Math.ceil(0.1 * quota.limit)), Math.ceil(0.02 * quota.limit)));
+  if (Math.abs(drift.calls) < LEAST_DRIFT || elapsed < LEAST_DRIFT_MS) return 0;
+  const pace = drift.calls / elapsed;
+  // Where several calls should have come and none did, it is not a trickle.
+  return pace > 0 && asOfAt - risenAt > 3 / pace ? 0 : pace;
 }
 
 /** What is left now as far as can be told; null where nothing is known. */
@@ -135,24 +158,4 @@ export function levelAt(quota: Quota, now: number): number | null {
   if (quota.level === null) return null;
   const level = quota.level + driftPace(quota) * (now - quota.asOfAt);
   return Math.max(0, Math.min(quota.limit ?? Number.POSITIVE_INFINITY, level));
-}
-
-/** When a pool at its reserve is worth one call to see whether more came. */
-export function nextLook(quota: Quota): number {
-  const looked = Math.max(quota.asOfAt, quota.probedAt);
-  const expected = nextReset(quota.window, looked);
-  const pace = driftPace(quota);
-  const patient = looked + Math.max(SHORTEST_GAP_MS, gapShare(quota) * (looked - quota.risenAt));
-  if (pace > 0) return Math.max(patient, looked + (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace);
-  if (!expected || expected.beforeAt <= looked) return patient;
-  const width = expected.beforeAt - expected.afterAt;
-  const narrow = Math.max(SHORTEST_GAP_MS / 2, 0.01 * periodOf(quota.window).least);
-  if (width <= narrow) return expected.beforeAt;
-  const step = width / (quota.source === 'header' ? 4 : 2);
-  return Math.min(expected.beforeAt, Math.max(expected.afterAt, looked) + step);
-}
-
-/** The longer a pool stayed empty, the less often it is worth a look; a refusal costs more than a reserve. */
-function gapShare(quota: Quota): number {
-  return quota.source === 'header' && (quota.level ?? 0) > 0 ? 0.3 : 0.5;
 }

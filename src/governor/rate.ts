@@ -144,7 +144,8 @@ function enclose(rate: Rate, least: number, most: number | null, now: number): R
     : onTrial(bounded, Math.max(0.7 * most, Math.sqrt(least * most)), now);
 }
 
-function isSettled({ least, most }: Rate): boolean {
+/** Whether the pace that lasts is known. */
+export function isSettled({ least, most }: Pick<Rate, 'least' | 'most'>): boolean {
   return most !== null && most <= CLOSE * least;
 }
 

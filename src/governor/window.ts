@@ -92,7 +92,7 @@ export type Period = { least: number; most: number; sure: boolean };
  */
 export function periodOf({ least, most }: Window): Period {
   if (most === null) {
-    const guess = usual.find((period) => period >= 0.98 * least) ?? least;
+    const guess = usual.find((period) => period >= 0.98 * least) ?? Math.max(SECOND, least);
     return { least: guess, most: guess, sure: false };
   }
   const fitting = usual.filter((period) => period >= least * 0.995 && period <= most * 1.005);
@@ -102,10 +102,27 @@ export function periodOf({ least, most }: Window): Period {
   return { least, most, sure: most - least < 0.05 * most };
 }
 
-/** Between which moments the next reset after `since` is expected; null before any was seen. */
-export function nextReset(window: Window, since: number): Bracket | null {
+/** Whether the period is known well enough to wait for it. */
+export function isSure(window: Window): boolean {
+  return window.periods > 0 && periodOf(window).sure;
+}
+
+/** Between which moments the reset after the latest is expected; null before any was seen. */
+export function resetAfterLast(window: Window): Bracket | null {
   if (!window.last) return null;
-  const { least, most } = periodOf({ ...window, least: Math.max(window.least, since - window.quietSinceAt) });
-  const passed = Math.max(1, Math.ceil((since - window.last.beforeAt) / Math.max(1, most)));
-  return { afterAt: window.last.afterAt + passed * least, beforeAt: window.last.beforeAt + passed * most };
+  const { least, most } = periodOf(window);
+  return { afterAt: window.last.afterAt + least, beforeAt: window.last.beforeAt + most };
+}
+
+/** When the next reset after `now` is over at the latest; null before any was seen. */
+export function nextReset(window: Window, now: number): number | null {
+  const after = resetAfterLast(window);
+  if (!after) return null;
+  const { most } = periodOf(window);
+  return after.beforeAt + Math.max(0, Math.ceil((now - after.beforeAt) / most)) * most;
+}
+
+/** When the usual periods that began at `since` are over. */
+export function usualTimes(since: number): number[] {
+  return usual.map((period) => since + period);
 }

@@ -1,0 +1,45 @@
+/** When a pool at its reserve is worth one call, to see whether more came. */
+
+import { driftPace, type Quota } from './quota.ts';
+import { isSure, periodOf, resetAfterLast, usualTimes } from './window.ts';
+
+const SHORTEST_GAP_MS = 1_000;
+
+/**
+ * Calls kept back, so that seeing whether the quota begins anew need not mean being refused. Every look is a
+ * real call, so that the reserve costs nothing while it is spent on looking.
+ */
+export function reserveOf({ source, limit, window }: Quota): number {
+  if (source !== 'header' || limit === null) return 0;
+  if (isSure(window)) return Math.min(4, Math.max(1, Math.ceil(0.005 * limit)));
+  return Math.min(24, Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.02 * limit)));
+}
+
+/** When to look next: by the trickle, by the period, or else the less often the longer nothing came. */
+export function nextLook(quota: Quota): number {
+  const looked = Math.max(quota.asOfAt, quota.lookedAt);
+  const pace = driftPace(quota);
+  if (pace > 0) return looked + Math.max(100, (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace);
+  const expected = resetAfterLast(quota.window);
+  if (!expected) return patiently(quota, looked);
+  const overdue = looked - expected.beforeAt;
+  if (overdue >= 0) return Math.min(looked + SHORTEST_GAP_MS + overdue, patiently(quota, looked));
+  const width = expected.beforeAt - expected.afterAt;
+  if (width <= Math.max(SHORTEST_GAP_MS / 2, 0.01 * periodOf(quota.window).least)) return expected.beforeAt;
+  return Math.min(expected.beforeAt, Math.max(expected.afterAt, looked) + width * gapShare(quota, 0.25, 0.5));
+}
+
+/** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
+function patiently(quota: Quota, looked: number): number {
+  const still = looked - quota.risenAt;
+  const gap = Math.max(SHORTEST_GAP_MS, still * gapShare(quota, 0.35, 0.6));
+  const soon = looked + Math.max(SHORTEST_GAP_MS, 0.1 * still);
+  const usual =
+    usualTimes(quota.window.quietSinceAt).find((time) => time >= soon) ?? Number.POSITIVE_INFINITY;
+  return Math.min(looked + gap, usual + SHORTEST_GAP_MS);
+}
+
+/** A look from the reserve costs nothing, one that is refused does. */
+function gapShare({ source, level }: Quota, free: number, refused: number): number {
+  return source === 'header' && (level ?? 0) > 0 ? free : refused;
+}
