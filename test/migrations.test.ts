@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openReadOnly } from '../src/store/connection.ts';
+import { openConnection, openReadOnly } from '../src/store/connection.ts';
 import { openStore } from '../src/store/index.ts';
 import { runMain } from './helpers/main.ts';
 import { copyProject, type ProjectCopy } from './helpers/project-copy.ts';
@@ -97,6 +97,33 @@ describe('a database of an earlier version', () => {
     await project.market(['sync', 'usage'], { ...settings, MIRROR_DIR: dir });
     expect(query(file, 'SELECT remark FROM datasets')).toEqual([[null]]);
   });
+});
+
+test('a table may be rebuilt though views ask for it; its discovered columns come back', async () => {
+  const { dir, file } = mirrorInTemporaryFolder();
+  const writer = openConnection(file, 'full');
+  writer.exec(`INSERT INTO news (_body, _key, _first_seen_at, _changed_at, _walk_id) VALUES ('{"t":"x"}', 'k', '', '', 1);
+    INSERT INTO fields ("job", "column", path, types, nullable, first_seen_at, last_seen_at, walk_id)
+    VALUES ('news', 'title', '$.t', '["string"]', 0, '', '', 1)`);
+  writer.close();
+  openStore(dir, jobs, () => 0).close();
+  expect(query(file, 'SELECT title FROM news')).toEqual([['x']]);
+
+  const [create] = query(file, `SELECT sql FROM sqlite_master WHERE name = 'news'`)[0] as [string];
+  const declared = create.replace(/, "title" GENERATED.*VIRTUAL/s, '').replace(/news/, '__new_news');
+  const project = copyProject();
+  addMigration(
+    project,
+    [
+      declared,
+      'INSERT INTO __new_news SELECT _body, _key, _first_seen_at, _changed_at, _walk_id FROM news',
+      'DROP TABLE news',
+      'ALTER TABLE __new_news RENAME TO news',
+    ].join(';\n--> statement-breakpoint\n'),
+  );
+  expect(await project.market(['quarantine', 'retry'], { MIRROR_DIR: dir })).toMatchObject({ code: 0 });
+  expect(query(file, 'SELECT title FROM news')).toEqual([['x']]);
+  expect(query(file, `SELECT rows FROM freshness WHERE job = 'news'`)).toEqual([[1]]);
 });
 
 test('a database of a later version is refused, and not touched', async () => {

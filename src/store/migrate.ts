@@ -28,10 +28,13 @@ export function migrateToLatest(connection: Connection): void {
   });
 }
 
-// A rebuilt table would empty its children by ON DELETE CASCADE, and the pragma is void inside a transaction.
+// A rebuilt table would empty its children by ON DELETE CASCADE, and take the name of the one that it replaces only
+// where no view asks for that meanwhile. The pragmas are void inside a transaction.
 function applyMigrations(connection: Connection): void {
   connection.pragma('foreign_keys = OFF');
+  connection.pragma('legacy_alter_table = ON');
   migrate(drizzle(connection), { migrationsFolder: dirname(dirname(journalFile)) });
+  connection.pragma('legacy_alter_table = OFF');
   connection.pragma('foreign_keys = ON');
   if (!isUpToDate(connection)) throw new Failure('bug', `${connection.name}: some migrations were skipped`);
 }
