@@ -1,0 +1,207 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { setupTold } from './support.ts';
+
+type Row = Record<string, unknown>;
+
+const fieldsOf = (bench: Bench, job = 'news') =>
+  bench.sql('SELECT "column", path, types, nullable, example FROM fields WHERE job = ? ORDER BY rowid', job);
+
+describe('a field that no specification names', () => {
+  it('becomes a column that shows its value, whatever its type', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows(
+      'news',
+      '{"id":"a","priceUsd":1.5,"n":7,"big":9007199254740993,"yes":true,"no":false,"none":null,' +
+        '"list":[1, {"x":"é"}],"source":{"name":"S","more":{"deep":{"deeper":{"x":1}}}}}',
+    );
+    const [row] = bench.sql('SELECT *, typeof(n) AS type_of_n, CAST(big AS TEXT) AS digits FROM news');
+    expect(row).toMatchObject({
+      ...{ id: 'a', price_usd: 1.5, n: 7, yes: 1, no: 0, none: null, list: '[1,{"x":"é"}]' },
+      ...{ source_name: 'S', source_more_deep_deeper: '{"x":1}' },
+      ...{ type_of_n: 'integer', digits: '9007199254740993' },
+    });
+    expect(row).not.toHaveProperty('source');
+  });
+
+  it('has the column in the history too', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', '{"id":"a","title":"old"}');
+    await bench.mirrorRows('news', '{"id":"a","title":"new","lang":"en"}');
+    expect(bench.sql('SELECT id, title, lang FROM news_history')).toEqual([
+      { id: 'a', title: 'old', lang: null },
+    ]);
+    expect(bench.sql('SELECT id, title, lang FROM news')).toEqual([{ id: 'a', title: 'new', lang: 'en' }]);
+  });
+
+  it('has it in a table of snapshots as well', async () => {
+    const bench = await setup();
+    await bench.mirror('usage');
+    expect(bench.sql('SELECT quota_limit FROM usage')).toEqual([{ quota_limit: expect.any(Number) }]);
+  });
+
+  it('is described with its path, its types, whether it can be null, and an example', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows(
+      'news',
+      `{"id":"a","n":1,"big":1,"none":null,"text":"${'x'.repeat(1_000_000)}","o":{"x y":[true]}}`,
+      '{"id":"b","n":1.5,"big":12345678901234567890,"none":null,"text":null,"o":{"x y":[]}}',
+    );
+    const cut = `"${'x'.repeat(99)}…`;
+    expect(fieldsOf(bench)).toEqual([
+      { column: 'id', path: '$.id', types: '["string"]', nullable: 0, example: '"a"' },
+      { column: 'n', path: '$.n', types: '["integer","number"]', nullable: 0, example: '1' },
+      { column: 'big', path: '$.big', types: '["integer","big-integer"]', nullable: 0, example: '1' },
+      { column: 'none', path: '$.none', types: '[]', nullable: 1, example: null },
+      { column: 'text', path: '$.text', types: '["string"]', nullable: 1, example: cut },
+      { column: 'o_x_y', path: '$.o."x y"', types: '["array"]', nullable: 0, example: '[true]' },
+    ]);
+  });
+
+  it('can be null as soon as one row lacks it, now or before', async () => {
+    const bench = await setupTold();
+    const nullable = () =>
+      Object.fromEntries(fieldsOf(bench).map((field) => [field['column'], field['nullable']]));
+    await bench.mirrorRows('news', '{"id":"a","x":1}');
+    expect(nullable()).toEqual({ id: 0, x: 0 });
+    await bench.mirrorRows('news', '{"id":"a","y":1}');
+    expect(nullable()).toEqual({ id: 0, x: 1, y: 1 });
+  });
+
+  it('was first and last seen when a walk met it', async () => {
+    const bench = await setupTold();
+    const at = () => new Date(bench.clock.now()).toISOString();
+    const first = at();
+    await bench.mirrorRows('news', '{"id":"a","x":1}');
+    bench.clock.advance(60_000);
+    const second = at();
+    await bench.mirrorRows('news', '{"id":"a"}');
+    expect(bench.sql('SELECT "column", first_seen_at, last_seen_at FROM fields')).toEqual([
+      { column: 'id', first_seen_at: first, last_seen_at: second },
+      { column: 'x', first_seen_at: first, last_seen_at: first },
+    ]);
+  });
+
+  it('is written once a walk, however many pages show it', async () => {
+    const bench = await setup({ rows: 250 });
+    await bench.mirror('news');
+    const [known] = bench.sql('SELECT count(*) AS count FROM fields');
+    bench.tamper(
+      `CREATE TABLE written (at); CREATE TRIGGER counts AFTER UPDATE ON fields BEGIN INSERT INTO written VALUES (1); END`,
+    );
+    expect((await bench.mirror('news')).pages).toBeGreaterThan(2);
+    expect(bench.sql('SELECT count(*) AS count FROM written')).toEqual([known]);
+  });
+});
+
+describe('hostile names', () => {
+  const names = [
+    'we"ird',
+    "it's",
+    '"); DROP TABLE news; --',
+    'a\\b',
+    'a.b',
+    '[0]',
+    '$',
+    'a\0b',
+    '\n',
+    '',
+    ' ',
+    '__proto__',
+  ];
+  const others = [
+    'order',
+    'select',
+    'rowid',
+    'oid',
+    '_rowid_',
+    '_key',
+    '_body',
+    '_walk_id',
+    'Id',
+    'ID',
+    'i d',
+    '24h',
+    '柴犬',
+  ];
+  const all = [...names, ...others];
+  const row = (id: string, value: number) =>
+    JSON.stringify(Object.fromEntries([['id', id], ...all.map((name, at) => [name, value + at])]));
+
+  it('break nothing, and every value is found in its column', async () => {
+    const bench = await setupTold();
+    for (const value of [100, 100, 200]) {
+      await bench.mirrorRows('news', row('a', value), row('b', value));
+      const columns = bench.sql<{ column: string; path: string }>(`SELECT "column", path FROM fields`);
+      expect(columns).toHaveLength(all.length + 1);
+      const [shown] = bench.sql<Row>(`SELECT * FROM news WHERE _key = 'a'`);
+      const values = columns.map(({ column }) => shown?.[column]).filter((found) => found !== 'a');
+      expect(new Set(values)).toEqual(new Set(all.map((_, at) => value + at)));
+    }
+    expect(
+      bench.sql(`SELECT "order_", "rowid_", "key", "id_2" FROM news_history WHERE _key = 'b'`),
+    ).toHaveLength(1);
+    expect(bench.sql('SELECT inserted, updated FROM walks')).toEqual([
+      { inserted: 2, updated: 0 },
+      { inserted: 0, updated: 0 },
+      { inserted: 0, updated: 2 },
+    ]);
+  });
+
+  const python = spawnSync('python3', ['-c', 'import sqlite3; print(sqlite3.sqlite_version)'], {
+    encoding: 'utf8',
+  });
+
+  it.skipIf(python.status !== 0)('break no reader with another SQLite, such as Python’s', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', row('a', 100));
+    const script = `import sqlite3, sys
+db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True)
+row = dict(zip([c[1] for c in db.execute("pragma table_xinfo(news)")], db.execute("select * from news").fetchone()))
+print(row["id"], row["order_"], row["a_b_2"])`;
+    const read = spawnSync('python3', ['-c', script, bench.store.file], { encoding: 'utf8' });
+    expect(read.stderr).toBe('');
+    expect(read.stdout).toBe(`a ${100 + all.indexOf('order')} ${100 + all.indexOf('a.b')}\n`);
+  });
+});
+
+describe('too much of everything', () => {
+  it('in one row: 300 of its fields become columns, the rest stays in _body, and that is said', async () => {
+    const bench = await setupTold();
+    const row = JSON.stringify({
+      id: 'a',
+      ...Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, at])),
+    });
+    const walk = await bench.mirrorRows('news', row);
+    expect(walk).toMatchObject({ inserted: 1, drifted: 1 });
+    expect(bench.sql('SELECT f298, _body FROM news')).toEqual([{ f298: 298, _body: row }]);
+    expect(fieldsOf(bench)).toHaveLength(300);
+    expect(bench.sql('SELECT kind, path, detail FROM drift')).toEqual([
+      { kind: 'no-column', path: '$', detail: 'more than 300 fields' },
+    ]);
+    expect(await bench.mirrorRows('news', row)).toMatchObject({ inserted: 0, updated: 0 });
+  });
+
+  it('in an object used as a map: it stays one column', async () => {
+    const bench = await setupTold();
+    const rows = Array.from(
+      { length: 60 },
+      (_, at) => `{"id":${at},"held":{"t${2 * at}":{"n":1},"t${2 * at + 1}":{"n":2}}}`,
+    );
+    await bench.mirrorRows('news', ...rows);
+    expect(fieldsOf(bench).map(({ column }) => column)).toEqual(['id', 'held']);
+    expect(bench.sql('SELECT held FROM news WHERE id = 7')).toEqual([
+      { held: '{"t14":{"n":1},"t15":{"n":2}}' },
+    ]);
+  });
+
+  it('in depth: a row nested a thousand levels deep is refused, and its neighbour lands', async () => {
+    const bench = await setupTold();
+    const deep = `{"id":"b","x":${'['.repeat(1_000)}${']'.repeat(1_000)}}`;
+    expect(await bench.mirrorRows('news', '{"id":"a"}', deep)).toMatchObject({ inserted: 1, quarantined: 1 });
+    expect(bench.sql('SELECT id FROM news')).toEqual([{ id: 'a' }]);
+    expect(bench.sql('SELECT body FROM quarantine')).toEqual([{ body: deep }]);
+  });
+});

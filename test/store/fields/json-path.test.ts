@@ -1,0 +1,40 @@
+import Database from 'better-sqlite3';
+import { expect, it } from 'vitest';
+import { jsonPath, pathAround } from '../../../src/store/fields/json-path.ts';
+
+const strange = [
+  'a"b',
+  "it's",
+  'a\\b',
+  'a\\"b',
+  'a.b',
+  'a[0]',
+  '[0]',
+  '$',
+  '#-1',
+  '',
+  ' ',
+  'a\0b',
+  '\n',
+  '"',
+  '."x"',
+  'é',
+  '😀',
+  '__proto__',
+];
+
+it('plain names are written plainly', () => {
+  expect(jsonPath(['pnl', 'realizedUsd'])).toBe('$.pnl.realizedUsd');
+});
+
+it.each(strange)('SQLite finds the value of a field named %j, and of one within it', (name) => {
+  const extract = new Database(':memory:').prepare('SELECT json_extract(?, ?)').pluck();
+  expect(extract.get(JSON.stringify({ x: 0, [name]: 7 }), jsonPath([name]))).toBe(7);
+  expect(extract.get(JSON.stringify({ a: { [name]: { b: 7 } } }), jsonPath(['a', name, 'b']))).toBe(7);
+});
+
+it.each(strange)('the object around a field is found, whatever its name is: %j', (name) => {
+  expect(pathAround(jsonPath(['a', name]))).toBe('$.a');
+  expect(pathAround(jsonPath([name, 'a']))).toBe(jsonPath([name]));
+  expect(pathAround(jsonPath([name]))).toBe('$');
+});

@@ -1,0 +1,53 @@
+/** Stores for tests of one part: a mirror that answers as told, and a table without any mirror around it. */
+
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Job } from '../../src/job.ts';
+import { faults } from '../../src/model-api/index.ts';
+import { type Connection, openConnection } from '../../src/store/connection.ts';
+import { openStore, type WalkRow } from '../../src/store/index.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+
+export type Told = Bench & {
+  /** One walk over a dataset of these rows, each as JSON, on one page. */
+  mirrorRows(job: string, ...rows: string[]): Promise<WalkRow>;
+};
+
+/** A mirror of an API that answers with just the rows it is told, for JSON that no JavaScript would write. */
+export async function setupTold(): Promise<Told> {
+  let body = '';
+  const bench = await setup({ faults: [() => faults.status(200, Buffer.from(body))] });
+  const mirrorRows = (job: string, ...rows: string[]) => {
+    body = pageOf(rows);
+    return bench.mirror(job);
+  };
+  return Object.assign(bench, { mirrorRows });
+}
+
+function pageOf(rows: readonly string[]): string {
+  const count = rows.length;
+  const pagination = { offset: 0, limit: 100, total: count, returned: count, hasMore: false };
+  return `{"rows":[${rows.join(',')}],"pagination":${JSON.stringify(pagination)}}`;
+}
+
+/** An empty mirror of these jobs, and a connection of its own that writes to it. */
+export function openTables(jobs: readonly Job[]): Connection {
+  const dir = mkdtempSync(join(tmpdir(), 'mirror-tables-'));
+  openStore(dir, jobs, () => 0).close();
+  const connection = openConnection(join(dir, 'mirror.db'), 'full');
+  onTestFinished(() => {
+    connection.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  return connection;
+}
+
+/** Bytes that the work adds to the write-ahead log. */
+export function bytesWritten(connection: Connection, work: () => void): number {
+  connection.pragma('wal_checkpoint(TRUNCATE)');
+  work();
+  return statSync(`${connection.name}-wal`).size;
+}
