@@ -4,7 +4,7 @@
  * it is not, the walk steps back until it meets a row it knows. At the end the beginning is read again.
  */
 
-import { FIRST_STEP_BACK, isWithinBound, MOST_HEAD_PAGES, MOST_STEPS_BACK, PAGE_ROWS } from './bounds.ts';
+import { isWithinBound, MOST_HEAD_PAGES, MOST_STEPS_BACK, PAGE_ROWS, stepBackRows } from './bounds.ts';
 import { advanceOf, freshRows, unkeyedRows, withAnomalies } from './evidence.ts';
 import { endsTooEarly, goOn, lookBeyond } from './go-on.ts';
 import { anchorOf, isJoined, knownRows } from './join.ts';
@@ -49,7 +49,7 @@ function stepBack(before: Place, page: PageFacts): Step {
   const place: Place = {
     ...before,
     phase: 'back',
-    offset: Math.max(0, from - FIRST_STEP_BACK * 2 ** tries),
+    offset: Math.max(0, from - stepBackRows(before)),
     anchor: null,
     tries: tries + 1,
     stepsBack: stepsBack + 1,

@@ -7,9 +7,8 @@ export const PAGE_ROWS = 100;
 
 /** A snapshot that is replaced while it is read is begun again this often. */
 export const MOST_RESTARTS = 2;
-/** Steps back in search of a row read before: 50, 100, 200 … rows. */
+/** Steps back in search of a row read before: half a page, a page, two pages … */
 export const MOST_STEPS_BACK = 8;
-export const FIRST_STEP_BACK = 50;
 /** Looks at the beginning for rows that came in meanwhile. */
 export const MOST_HEAD_PAGES = 3;
 /** Pages in a row that bring no row the walk has not met. */
@@ -23,6 +22,11 @@ const MOST_PAGES = 100_000;
  */
 export function mostCalls(rows: number, pageRows: number = PAGE_ROWS): number {
   return 3 * (Math.ceil(rows / (pageRows - 1)) + MOST_STEPS_BACK) + MOST_HEAD_PAGES;
+}
+
+/** How many rows the next step goes back. */
+export function stepBackRows({ tries, longestPage }: Place): number {
+  return Math.ceil(Math.min(longestPage, PAGE_ROWS) / 2) * 2 ** tries;
 }
 
 /** Whether a walk that stands here can still be read to its end within its bound. */

@@ -30,6 +30,9 @@ export const move =
   ({ rows }) =>
     void rows.splice(to, 0, ...rows.splice(from, 1));
 
+/** Moves the row at `at` to the head. */
+export const bump = (at: number): Edit => move(at, 0);
+
 export const change =
   (at: number, values: Row): Edit =>
   ({ rows }) =>

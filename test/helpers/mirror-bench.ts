@@ -1,6 +1,6 @@
 /** A mirror of a model API: real HTTP, a real store in a folder of its own, and time that a test moves. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Api, createApi, type Leave } from '../../src/api/client.ts';
@@ -58,7 +58,7 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
   const jobs = given ?? (await loadJobs());
   const clock = virtualClock();
   const model = await startModelApi({ now: clock.now, ...options });
-  const dir = mkdtempSync(join(tmpdir(), 'mirror-bench-'));
+  const dir = mkdtempSync(join(roomOf(), 'mirror-bench-'));
   let store = openStore(dir, jobs, clock.now);
   const api = createApi({
     baseUrl: model.url,
@@ -115,6 +115,9 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
   };
   return bench;
 }
+
+/** Memory where there is some: what a crash of the machine would do to a disk is not under test. */
+const roomOf = () => (existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
 
 const datasetOf: Readonly<Record<string, DatasetName>> = {
   'ai-signals': 'aiSignals',

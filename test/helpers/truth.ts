@@ -1,15 +1,16 @@
 /** What upstream shows and what the mirror holds of it, in one form. */
 
+import type { Row } from '../../src/model-api/index.ts';
 import type { Bench } from './mirror-bench.ts';
 
 type Rows = Map<string, Record<string, unknown>>;
 
-/** The rows of a job's dataset as they stand upstream, by key, in the columns of their table. */
-export function upstreamRows(bench: Bench, name: string): Rows {
+/** The rows of a job's dataset as they stand upstream, or those given, by key, in the columns of their table. */
+export function upstreamRows(bench: Bench, name: string, given?: Row[]): Rows {
   const { contract } = bench.job(name);
   const { rows, idField } = bench.upstream(name);
   return new Map(
-    rows.map((row) => [
+    (given ?? rows).map((row) => [
       String(row[idField]),
       contract ? { ...contract.columns(row), extra: null } : { _body: JSON.stringify(row) },
     ]),

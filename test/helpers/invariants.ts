@@ -1,0 +1,85 @@
+/** What must hold of a mirror whatever happens upstream or to the mirror itself. */
+
+import { mostCalls, PAGE_ROWS } from '../../src/walk/bounds.ts';
+import type { Bench } from './mirror-bench.ts';
+import { type Life, type Passage, type Scenario, versions } from './scenario.ts';
+import { mirroredRows, upstreamRows } from './truth.ts';
+
+/** Calls that a crash may repeat: the one under way, and pages whose places were not yet committed. */
+const REPEATED = 11;
+
+/** @throws an Error that says which promise was broken. */
+export function checkLife({ passages, sent }: Life, scenario: Scenario, orderly: boolean): void {
+  let proof: Passage | undefined;
+  for (const passage of passages) {
+    checkNothingInvented(passage, sent);
+    checkCalls(passage, scenario);
+    if (orderly) checkNothingMissed(passage);
+    checkRemovals(passage, orderly ? proof : undefined);
+    if (isProof(passage)) proof = passage;
+  }
+}
+
+/** Left alone, the mirror becomes what upstream is, within the proofs that a large removal needs. */
+export async function checkConvergence(bench: Bench, job: string): Promise<void> {
+  for (let quiet = 0; quiet < 6; quiet += 1) {
+    const { verdict } = await bench.mirror(job);
+    const waiting = bench.sql('SELECT 1 FROM absences').length;
+    if (verdict !== 'union' && waiting === 0) break;
+  }
+  const [mirrored, upstream] = [versions(mirroredRows(bench, job)), versions(upstreamRows(bench, job))];
+  for (const [key, version] of upstream)
+    expectThat(mirrored.get(key) === version, `${key} is mirrored as it stands upstream`);
+  expectThat(mirrored.size === upstream.size, 'nothing else is mirrored');
+}
+
+const isProof = ({ walk }: Passage) => walk.verdict !== 'union';
+
+/** The rows that were upstream at every call of the walk. */
+function throughout({ upstream }: Passage): string[] {
+  const [first = new Map<string, string>(), ...others] = upstream;
+  return [...first.keys()].filter((key) => others.every((rows) => rows.has(key)));
+}
+
+function checkNothingInvented({ after }: Passage, sent: Set<string>): void {
+  for (const [key, version] of after)
+    expectThat(sent.has(`${key} ${version}`), `${key} was sent as mirrored`);
+}
+
+function checkNothingMissed(passage: Passage): void {
+  if (!isProof(passage)) return;
+  for (const key of throughout(passage)) {
+    const version = passage.after.get(key);
+    expectThat(version !== undefined, `${key} was there throughout ${name(passage)}, and is mirrored`);
+    const isSeen = passage.upstream.some((rows) => rows.get(key) === version);
+    expectThat(isSeen, `${key} is mirrored as it stood during ${name(passage)}`);
+  }
+}
+
+function checkRemovals(passage: Passage, proof: Passage | undefined): void {
+  const removed = [...passage.before.keys()].filter((key) => !passage.after.has(key));
+  expectThat(removed.length === 0 || isProof(passage), `${name(passage)} removed nothing without a proof`);
+  expectThat(removed.length === passage.walk.deleted, `${name(passage)} counts what it removed`);
+  if (!proof) return;
+  const there = new Set([...throughout(passage), ...throughout(proof)]);
+  for (const key of removed)
+    expectThat(!there.has(key), `${key}, which ${name(passage)} removed, was absent twice`);
+}
+
+function checkCalls(passage: Passage, { pageRows }: Scenario): void {
+  const { walk, upstream, interruptions, shortened } = passage;
+  const rows = Math.max(...upstream.map(({ size }) => size), walk.rows);
+  const most = mostCalls(rows, Math.min(pageRows, PAGE_ROWS)) + shortened;
+  expectThat(walk.apiCalls <= most, `${name(passage)} kept within ${most} calls`);
+  expectThat(
+    upstream.length <= walk.apiCalls + interruptions * REPEATED,
+    `${name(passage)} repeated no more calls than its ${interruptions} interruptions cost`,
+  );
+}
+
+const name = ({ walk }: Passage) =>
+  `walk ${walk.id} (${walk.verdict}, ${walk.apiCalls} calls, ${walk.rows} rows, anomalies ${walk.anomalies})`;
+
+function expectThat(holds: boolean, promise: string): void {
+  if (!holds) throw new Error(`broken: ${promise}`);
+}

@@ -1,0 +1,198 @@
+/** Random lives of a dataset while it is mirrored: what happens before each call, and how the mirror takes it. */
+
+import fc from 'fast-check';
+import { Failure, toError } from '../../src/errors.ts';
+import { type Fault, faults } from '../../src/model-api/index.ts';
+import type { WalkRow } from '../../src/store/index.ts';
+import { bump, change, type Edit, insert, move, remove } from './edits.ts';
+import type { Bench } from './mirror-bench.ts';
+import { mirroredRows, upstreamRows } from './truth.ts';
+
+/** Places are per mille of the rows there are. */
+export type Event =
+  | { do: 'insert' | 'remove'; at: number; count: number }
+  | { do: 'bump' | 'change'; at: number }
+  | { do: 'move'; at: number; to: number }
+  | { do: 'short page'; rows: number }
+  | { do: 'empty page' | 'crash' | 'stop' }
+  | { do: 'wait'; hours: number };
+
+export type Scenario = {
+  job: string;
+  /** Whether every edit publishes a new `generatedAt`. */
+  dated: boolean;
+  rows: number;
+  /** What the API makes of every limit. */
+  pageRows: number;
+  /** What happens before each call, from the first on; nothing more after the last. */
+  events: readonly (readonly Event[])[];
+};
+
+/** One walk from its beginning to its end, over every interruption. */
+export type Passage = {
+  walk: WalkRow;
+  /** Rows upstream at each of its calls, by key, each as it would be mirrored. */
+  upstream: Map<string, string>[];
+  before: Map<string, string>;
+  after: Map<string, string>;
+  interruptions: number;
+  /** Pages of it that a fault made shorter. */
+  shortened: number;
+};
+
+export type Life = { passages: Passage[]; sent: Set<string> };
+
+const place = fc.integer({ min: 0, max: 999 });
+const some = fc.integer({ min: 1, max: 4 });
+
+/** Edits that keep the order of the rows that stay, but for rows that move to the head. */
+const orderly: fc.Arbitrary<Event>[] = [
+  fc.record({ do: fc.constant('insert'), at: fc.oneof(fc.constant(0), place), count: some }),
+  fc.record({ do: fc.constant('remove'), at: place, count: some }),
+  fc.record({ do: fc.constant('bump'), at: place }),
+  fc.record({ do: fc.constant('change'), at: place }),
+];
+
+const anyEdit = [...orderly, fc.record({ do: fc.constant('move' as const), at: place, to: place })];
+
+const interruptions: fc.Arbitrary<Event>[] = [fc.constant({ do: 'crash' }), fc.constant({ do: 'stop' })];
+
+const mishaps: fc.Arbitrary<Event>[] = [
+  ...interruptions,
+  fc.constant({ do: 'empty page' }),
+  fc.record({ do: fc.constant('short page'), rows: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ do: fc.constant('wait'), hours: fc.integer({ min: 1, max: 30 }) }),
+];
+
+export type Wildness = 'interrupted' | 'orderly' | 'any';
+
+/** @param wildness what happens: interruptions alone, edits that keep the order, or any. */
+export function scenarios(wildness: Wildness, longest: number): fc.Arbitrary<Scenario> {
+  const edits = { interrupted: [], orderly, any: anyEdit }[wildness];
+  const event = fc.oneof(
+    ...edits.map((arbitrary) => ({ weight: 4, arbitrary })),
+    ...(wildness === 'interrupted' ? interruptions : mishaps),
+  );
+  const dataset = fc.constantFrom(
+    { job: 'news', dated: false },
+    { job: 'meme-signals', dated: false },
+    { job: 'ai-signals', dated: false },
+    { job: 'ai-signals', dated: true },
+  );
+  return fc
+    .record({
+      dataset,
+      rows: fc.noBias(fc.integer({ min: 0, max: 60 })),
+      pageRows: fc.noBias(fc.integer({ min: 3, max: 9 })),
+      events: fc.constantFrom(0, 2, 8).chain((calm) => lives(event, calm, longest)),
+    })
+    .map(({ dataset, ...rest }) => ({ ...dataset, ...rest }));
+}
+
+/** @param calm how many calls see nothing happen for one that may. */
+function lives(event: fc.Arbitrary<Event>, calm: number, longest: number): fc.Arbitrary<Event[][]> {
+  const moment = fc.oneof(
+    { weight: calm, arbitrary: fc.constant<Event[]>([]) },
+    { weight: 1, arbitrary: fc.array(event, { maxLength: 2 }) },
+  );
+  return fc.noBias(fc.array(moment, { minLength: 5, maxLength: longest }));
+}
+
+/** Mirrors the dataset again and again until every event has happened, and the last walk has ended. */
+export async function live(bench: Bench, { job, dated, rows, pageRows, events }: Scenario): Promise<Life> {
+  const dataset = bench.upstream(job);
+  dataset.rows = dataset.make(rows);
+  dataset.generatedAt = job !== 'ai-signals' ? undefined : dated ? publication(bench) : null;
+  const life: Life = { passages: [], sent: new Set() };
+  let calls = 0;
+  let fault: Fault | undefined;
+  let stop = new AbortController();
+  let now = beginPassage(bench, job);
+
+  bench.model.faults = [
+    () => [faults.limitIgnored(pageRows), ...(fault ? [fault] : []), noteSent(bench, job, life.sent)],
+  ];
+  bench.model.beforeAnswer = () => {
+    fault = undefined;
+    for (const event of events[calls] ?? []) happen(event);
+    calls += 1;
+    now.upstream.push(versions(upstreamRows(bench, job)));
+  };
+
+  function happen(event: Event): void {
+    const edit = editOf(event, dataset.rows.length);
+    if (edit) {
+      edit(dataset);
+      bench.clock.advance(1_000);
+      if (dated) dataset.generatedAt = publication(bench);
+    } else if (event.do === 'short page') fault = faults.shortPage(event.rows);
+    else if (event.do === 'empty page') fault = faults.emptyPageWithMore();
+    else if (event.do === 'wait') bench.clock.advance(event.hours * 3_600_000);
+    else if (event.do === 'crash') bench.reopen();
+    else stop.abort(new Error('stopped'));
+    if (fault) now.shortened += 1;
+  }
+
+  while (calls < events.length || now.interruptions > 0) {
+    stop = new AbortController();
+    try {
+      const walk = await bench.mirror(job, undefined, stop.signal);
+      life.passages.push({ ...now, walk, after: versions(mirroredRows(bench, job)) });
+      now = beginPassage(bench, job);
+    } catch (thrown) {
+      const givenUp = thrown instanceof Failure && thrown.kind === 'incomplete';
+      if (givenUp) now = beginPassage(bench, job);
+      else if (/not open|stopped/.test(toError(thrown).message)) now.interruptions += 1;
+      else throw thrown;
+    }
+  }
+  bench.model.beforeAnswer = undefined;
+  bench.model.faults = [() => noteSent(bench, job, life.sent)];
+  return life;
+}
+
+function beginPassage(bench: Bench, job: string) {
+  return {
+    upstream: [] as Map<string, string>[],
+    before: versions(mirroredRows(bench, job)),
+    interruptions: 0,
+    shortened: 0,
+  };
+}
+
+const publication = (bench: Bench) => new Date(bench.clock.now()).toISOString();
+
+function editOf(event: Event, rows: number): Edit | undefined {
+  const at = (perMille: number) => Math.floor((perMille * rows) / 1_000);
+  switch (event.do) {
+    case 'insert':
+      return insert(at(event.at), event.count);
+    case 'remove':
+      return remove(at(event.at), event.count);
+    case 'bump':
+      return rows > 0 ? bump(at(event.at)) : () => undefined;
+    case 'move':
+      return rows > 0 ? move(at(event.at), at(event.to)) : () => undefined;
+    case 'change':
+      return rows > 0 ? touch(at(event.at)) : () => undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Something that every row has, whatever its dataset. */
+const touch =
+  (at: number): Edit =>
+  (dataset) =>
+    change(at, { ...dataset.make(1)[0], [dataset.idField]: dataset.rows[at]?.[dataset.idField] })(dataset);
+
+function noteSent(bench: Bench, job: string, sent: Set<string>): Fault {
+  return faults.editPage((page) => {
+    for (const [key, version] of versions(upstreamRows(bench, job, page.rows))) sent.add(`${key} ${version}`);
+    return page;
+  });
+}
+
+export function versions(rows: Map<string, Record<string, unknown>>): Map<string, string> {
+  return new Map([...rows].map(([key, columns]) => [key, JSON.stringify(Object.entries(columns).sort())]));
+}
