@@ -1,6 +1,6 @@
 /** The composition root: builds the parts from the settings, and releases them in the opposite order. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { createApi } from './api/client.ts';
@@ -13,6 +13,7 @@ import { loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { intervalOf } from './schedule.ts';
 import { openStore, type Retried, type Store, type WalkRow } from './store/index.ts';
+import { mirrorFile } from './store/read.ts';
 
 export type Surroundings = {
   environment: Record<string, string | undefined>;
@@ -81,12 +82,16 @@ export type LocalApp = Pick<App, 'jobs' | 'job'> & {
   close(): void;
 };
 
+/** @throws Failure `incomplete` where there is no mirror yet: only a walk begins one. */
 export async function openLocalApp({
   environment,
   clock,
 }: Pick<Surroundings, 'environment' | 'clock'>): Promise<LocalApp> {
   const jobs = await loadJobs();
-  const store = openStore(readLocalConfig(environment).dir, jobs, clock.now);
+  const { dir } = readLocalConfig(environment);
+  if (!existsSync(mirrorFile(dir)))
+    throw new Failure('incomplete', `${mirrorFile(dir)} does not exist yet: run market-mirror sync or start`);
+  const store = openStore(dir, jobs, clock.now);
   return {
     jobs,
     job: (name) => findJob(jobs, name),

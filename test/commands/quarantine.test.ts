@@ -1,0 +1,169 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { printable, printableJson } from '../../src/commands/printable.ts';
+import { tryLock } from '../../src/store/index.ts';
+import { change } from '../helpers/edits.ts';
+import { runMain } from '../helpers/main.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { setupTold } from '../store/support.ts';
+
+const run = (bench: Bench, ...args: string[]) =>
+  runMain(['quarantine', ...args], { MIRROR_DIR: bench.dir }, bench.clock);
+
+/** Two rows of ai-signals in quarantine, one of them known by a key of control characters. */
+async function setupRefusing(): Promise<Bench> {
+  const bench = await setup({ rows: 5 });
+  change(1, { confidence: 'high' })(bench.upstream('ai-signals'));
+  change(2, { id: 'evil\u001b[2J\u202ename', quality: null })(bench.upstream('ai-signals'));
+  await bench.mirror('ai-signals');
+  return bench;
+}
+
+const fits = (bench: Bench) =>
+  bench.tamper(`UPDATE quarantine SET body = json_set(body, '$.confidence', 0.5) WHERE id = 1`);
+
+describe('quarantine list', () => {
+  it('shows each row with its reason, how often it came and in which call, without a key and a call', async () => {
+    const bench = await setupRefusing();
+    const calls = bench.model.calls.length;
+    const { code, stdout, stderr } = await run(bench);
+    expect([code, stderr]).toEqual([0, '']);
+    const { id } = bench.upstream('ai-signals').rows[1] ?? {};
+    const [call] = bench.sql<{ request_id: string }>('SELECT request_id FROM requests');
+    expect(stdout).toContain(
+      [
+        `ai-signals ${id}`,
+        '  confidence: expected a value of type number, received string',
+        `  refused once, ${new Date(bench.clock.now()).toISOString()}; X-Request-ID ${call?.request_id}`,
+      ].join('\n'),
+    );
+    expect(stdout).toMatch(
+      /\n2 rows in quarantine; after a fix of the contract: market-mirror quarantine retry\n$/,
+    );
+    expect(bench.model.calls).toHaveLength(calls);
+    expect((await run(bench, 'list')).stdout).toBe(stdout);
+  });
+
+  it('sends no character to the terminal that would drive it or mislead its reader', async () => {
+    const bench = await setupRefusing();
+    for (const args of [['list'], ['list', '--json']]) {
+      const { stdout } = await run(bench, ...args);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+      expect(stdout).toContain('evil');
+    }
+  });
+
+  it('prints JSON that holds the rows as they came', async () => {
+    const bench = await setupRefusing();
+    const rows = JSON.parse((await run(bench, 'list', '--json')).stdout);
+    expect(rows).toMatchObject([
+      {
+        job: 'ai-signals',
+        key: bench.upstream('ai-signals').rows[1]?.['id'],
+        problems: [{ path: 'confidence', expected: 'a value of type number', received: 'string' }],
+        body: JSON.stringify(bench.upstream('ai-signals').rows[1]),
+        times: 1,
+      },
+      { key: 'evil\u001b[2J\u202ename', problems: [{ path: 'quality', received: 'null' }] },
+    ]);
+  });
+
+  it('shows the beginning of a row that has no key', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', '{"id":1}', `"${'x'.repeat(500)}"`);
+    expect((await run(bench)).stdout).toContain(
+      `news a row without a key, "${'x'.repeat(79)}…\n  the row: expected an object`,
+    );
+  });
+
+  it('shows the rows of the named jobs alone', async () => {
+    const bench = await setupRefusing();
+    expect((await run(bench, 'list', 'news')).stdout).toBe('no row is in quarantine\n');
+    expect(JSON.parse((await run(bench, 'list', 'news', '--json')).stdout)).toEqual([]);
+    expect(JSON.parse((await run(bench, 'list', 'news', 'ai-signals', '--json')).stdout)).toHaveLength(2);
+  });
+});
+
+describe('quarantine retry', () => {
+  it('says what became of the rows, and mirrors those that fit', async () => {
+    const bench = await setupRefusing();
+    fits(bench);
+    const { code, stdout } = await run(bench, 'retry');
+    expect(code).toBe(0);
+    expect(stdout.split('\n')).toEqual([
+      'ai-signals: 2 tried, 1 mirrored, 1 still refused',
+      ...['meme-signals', 'news', 'smart-wallets', 'usage'].map((job) => `${job}: no row is in quarantine`),
+      '',
+    ]);
+    expect(bench.sql('SELECT count(*) AS rows FROM ai_signals')).toEqual([{ rows: 4 }]);
+    expect(JSON.parse((await run(bench, 'list', '--json')).stdout)).toHaveLength(1);
+  });
+
+  it('prints it as JSON, for the named jobs', async () => {
+    const bench = await setupRefusing();
+    fits(bench);
+    const { stdout } = await run(bench, 'retry', 'ai-signals', '--json');
+    expect(JSON.parse(stdout)).toEqual([
+      { job: 'ai-signals', tried: 2, mirrored: 1, gone: 0, refused: 1, exitCode: 0, message: null },
+    ]);
+  });
+
+  it('ends with 75 where a job is being mirrored, and tries the others', async () => {
+    const bench = await setupRefusing();
+    fits(bench);
+    const lock = tryLock(bench.dir, 'news');
+    const { code, stdout } = await run(bench, 'retry');
+    expect(code).toBe(75);
+    expect(stdout).toContain(
+      `news: process ${process.pid} is mirroring it; try again when its walk has ended\n`,
+    );
+    expect(stdout).toContain('ai-signals: 2 tried, 1 mirrored');
+    if ('release' in lock) lock.release();
+  });
+});
+
+describe('quarantine', () => {
+  it('is used in no other way: 64', async () => {
+    const bench = await setup({ rows: 0 });
+    expect(await run(bench, 'empty')).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('list, retry'),
+    });
+    for (const action of ['list', 'retry'])
+      expect(await run(bench, action, 'olds')).toMatchObject({
+        code: 64,
+        stderr: expect.stringContaining("there is no job 'olds'; known are ai-signals"),
+      });
+  });
+
+  it('has nothing to list or retry where there is no mirror yet, and makes none: 75', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'mirror-none-'));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const bench = await setup({ rows: 0 });
+    for (const action of ['list', 'retry']) {
+      const { code, stderr } = await runMain(['quarantine', action], { MIRROR_DIR: dir }, bench.clock);
+      expect([code, stderr]).toEqual([75, expect.stringMatching(/^[^\n]*does not exist yet[^\n]*\n$/)]);
+    }
+    expect(readdirSync(dir)).toEqual([]);
+  });
+});
+
+describe('text made safe for a terminal', () => {
+  const evil = 'a\u001b]0;x\u0007\u009b31m\u202e\u2066\u200bé 柴犬 😀\u{e0041}\ud800\n\t';
+
+  it('shows what it would have obeyed, and is otherwise unchanged', () => {
+    expect(printable(evil)).toBe(
+      'a\\u{1b}]0;x\\u{7}\\u{9b}31m\\u{202e}\\u{2066}\\u{200b}é 柴犬 😀\\u{e0041}\ufffd\\n\\t',
+    );
+  });
+
+  it('is the same value as JSON', () => {
+    const text = printableJson({ [evil]: [evil] });
+    expect(text).toMatch(/^[\n\x20-\x7eé柴犬\p{Emoji_Presentation}]+$/u);
+    expect(JSON.parse(text)).toEqual({ [evil]: [evil] });
+  });
+});

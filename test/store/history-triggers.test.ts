@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { change, remove } from '../helpers/edits.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { setupTold } from './support.ts';
+
+const MINUTE = 60_000;
+
+/** What the mirror said at a time: the version valid then. */
+const asOf = (bench: Bench, table: string, column: string, at: string) =>
+  bench
+    .sql(
+      `SELECT ${column} AS value FROM ${table} WHERE _changed_at <= ? UNION ALL
+       SELECT ${column} FROM ${table}_history WHERE _valid_from <= ? AND _valid_to > ?`,
+      ...[at, at, at],
+    )
+    .map(({ value }) => value);
+
+describe.each(['ai-signals', 'news', 'smart-wallets', 'meme-signals'])('the history of %s', (job) => {
+  const table = job.replace('-', '_');
+
+  it('holds every superseded and removed version, each from one change to the next', async () => {
+    const bench = await setup({ rows: 3 });
+    const { idField } = bench.upstream(job);
+    const field = { 'ai-signals': 'status', news: 'headline' }[job] ?? 'note';
+    const column = job === 'ai-signals' ? 'status' : `json_extract(_body, '$.${field}')`;
+    const times: string[] = [];
+    for (const value of ['first', 'second', 'third']) {
+      change(1, { [field]: value })(bench.upstream(job));
+      bench.clock.advance(MINUTE);
+      await bench.mirror(job);
+      times.push(new Date(bench.clock.now()).toISOString());
+    }
+    const key = String(bench.upstream(job).rows[1]?.[idField]);
+    remove(1)(bench.upstream(job));
+    for (let proof = 0; proof < 2; proof += 1) {
+      bench.clock.advance(MINUTE);
+      await bench.mirror(job);
+    }
+    times.push(new Date(bench.clock.now()).toISOString());
+
+    const versions = bench.sql(
+      `SELECT ${column} AS value, _valid_from, _valid_to, _ended_by, _first_seen_at FROM ${table}_history WHERE _key = ? ORDER BY _valid_from`,
+      key,
+    );
+    expect(versions).toMatchObject([
+      { value: 'first', _ended_by: 'update' },
+      { value: 'second', _ended_by: 'update' },
+      { value: 'third', _ended_by: 'delete' },
+    ]);
+    const [one, two, three] = versions;
+    expect([two?.['_valid_from'], three?.['_valid_from']]).toEqual([one?.['_valid_to'], two?.['_valid_to']]);
+    expect(new Set(versions.map((version) => version['_first_seen_at'])).size).toBe(1);
+    expect(bench.sql(`SELECT * FROM ${table} WHERE _key = ?`, key)).toEqual([]);
+    const then = times.map((at) =>
+      asOf(bench, table, column, at).find((value) => /^(fir|seco|thi)/.test(String(value))),
+    );
+    expect(then).toEqual(['first', 'second', 'third', undefined]);
+  });
+
+  it('grows by nothing while nothing changes', async () => {
+    const bench = await setup({ rows: 20 });
+    for (let walk = 0; walk < 3; walk += 1) expect((await bench.mirror(job)).updated).toBe(0);
+    expect(bench.sql(`SELECT * FROM ${table}_history`)).toEqual([]);
+  });
+});
+
+describe('columns that change while their record does not', () => {
+  it('are kept current and make no version, alone or with nothing else', async () => {
+    const bench = await setup({ rows: 3 });
+    await bench.mirror('ai-signals');
+    const [row] = bench.upstream('ai-signals').rows;
+    const age = (ageSeconds: number, freshness: string) =>
+      change(0, { quality: { ...(row?.['quality'] as object), ageSeconds, freshness } })(
+        bench.upstream('ai-signals'),
+      );
+    age(5_000, 'stale');
+    expect(await bench.mirror('ai-signals')).toMatchObject({ updated: 0 });
+    const shown = () =>
+      bench.sql(
+        'SELECT quality_age_seconds AS age, quality_freshness AS freshness FROM ai_signals WHERE _key = ?',
+        String(row?.['id']),
+      );
+    expect(shown()).toEqual([{ age: 5_000, freshness: 'stale' }]);
+    expect(bench.sql('SELECT * FROM ai_signals_history')).toEqual([]);
+    change(0, { status: 'closed' })(bench.upstream('ai-signals'));
+    await bench.mirror('ai-signals');
+    expect(bench.sql('SELECT quality_age_seconds AS age FROM ai_signals_history')).toEqual([{ age: 5_000 }]);
+  });
+});
+
+describe('rows without a key', () => {
+  const rows = ['{"url":"u1","title":"a","source":"s"}', '{"url":"u2","title":"b","source":"s"}'];
+
+  it('have neither duplicates nor false history, whatever the order of rows and members', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', ...rows);
+    const turned = ['{"source":"s","title":"b","url":"u2"}', ' {"title":"a", "url":"u1","source":"s"}'];
+    for (const told of [turned, rows, turned])
+      expect(await bench.mirrorRows('news', ...told)).toMatchObject({
+        inserted: 0,
+        updated: 0,
+        deleted: 0,
+        verdict: 'verified',
+      });
+    expect(bench.sql('SELECT _body FROM news ORDER BY url')).toEqual(rows.map((_body) => ({ _body })));
+    expect(bench.sql('SELECT * FROM news_history')).toEqual([]);
+  });
+
+  it('leave like any other when they are gone', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', ...rows);
+    for (let proof = 0; proof < 2; proof += 1) await bench.mirrorRows('news', ...rows.slice(1));
+    expect(bench.sql('SELECT url FROM news')).toEqual([{ url: 'u2' }]);
+    expect(bench.sql('SELECT url, _ended_by FROM news_history')).toEqual([
+      { url: 'u1', _ended_by: 'delete' },
+    ]);
+  });
+});
+
+describe('rows that contradict the key chosen for them', () => {
+  it('are all kept, walk after walk, and without false history', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', '{"id":1,"t":"a"}', '{"id":2,"t":"b"}');
+    const rows = ['{"id":3,"t":"c"}', '{"id":3,"t":"d"}', '{"id":2,"t":"b"}', '{"id":1,"t":"a"}'];
+    expect(await bench.mirrorRows('news', ...rows)).toMatchObject({ inserted: 2 });
+    bench.reopen();
+    for (const told of [rows.toReversed(), rows, rows.toReversed()])
+      expect(await bench.mirrorRows('news', ...told)).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
+    expect(bench.sql('SELECT id, t FROM news ORDER BY t')).toEqual(
+      ['1a', '2b', '3c', '3d'].map((row) => ({ id: Number(row[0]), t: row[1] })),
+    );
+    expect(bench.sql('SELECT * FROM news_history')).toEqual([]);
+    expect(bench.sql(`SELECT detail FROM drift WHERE kind = 'contradicted-key'`)).toEqual([
+      { detail: 'two rows share 3' },
+    ]);
+  });
+});
+
+it('every walked table has its history, and no snapshot has one', async () => {
+  const bench = await setup({ rows: 0 });
+  const triggers = bench
+    .sql(`SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name`)
+    .map(({ name }) => name);
+  const tables = (await loadJobs())
+    .filter(({ history }) => history)
+    .map(({ name }) => name.replace('-', '_'));
+  expect(tables).toHaveLength(4);
+  expect(triggers).toEqual(tables.flatMap((table) => [`${table}_removed`, `${table}_superseded`]).sort());
+});
