@@ -1,7 +1,7 @@
 /** When a pool at its reserve is worth one call, to see whether more came. */
 
 import { driftPace, type Quota } from './quota.ts';
-import { isSure, periodOf, resetAfterLast, usualTimes } from './window.ts';
+import { type Bracket, expectedResets, isSure, periodOf, usualTimes } from './window.ts';
 
 const SHORTEST_GAP_MS = 1_000;
 
@@ -20,13 +20,24 @@ export function nextLook(quota: Quota): number {
   const looked = Math.max(quota.asOfAt, quota.lookedAt);
   const pace = driftPace(quota);
   if (pace > 0) return looked + Math.max(100, (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace);
-  const expected = resetAfterLast(quota.window);
-  if (!expected) return patiently(quota, looked);
-  const overdue = looked - expected.beforeAt;
-  if (overdue >= 0) return Math.min(looked + SHORTEST_GAP_MS + overdue, patiently(quota, looked));
-  const width = expected.beforeAt - expected.afterAt;
-  if (width <= Math.max(SHORTEST_GAP_MS / 2, 0.01 * periodOf(quota.window).least)) return expected.beforeAt;
-  return Math.min(expected.beforeAt, Math.max(expected.afterAt, looked) + width * gapShare(quota, 0.25, 0.5));
+  const expected = expectedResets(quota.window).find(({ beforeAt }) => beforeAt > looked);
+  const patient = patiently(quota, looked);
+  if (isSure(quota.window))
+    return expected ? within(expected, quota, looked) : Math.min(patient, overdue(quota, looked));
+  return expected ? Math.min(patient, within(expected, quota, looked)) : patient;
+}
+
+/** The moments between which a reset is expected are searched from the first to the last. */
+function within({ afterAt, beforeAt }: Bracket, quota: Quota, looked: number): number {
+  const width = beforeAt - afterAt;
+  if (width <= Math.max(SHORTEST_GAP_MS / 2, 0.01 * periodOf(quota.window).least)) return beforeAt;
+  return Math.min(beforeAt, Math.max(afterAt, looked) + width * gapShare(quota, 0.25, 0.5));
+}
+
+/** A period that begins with its first call is over a little later than expected. */
+function overdue({ window }: Quota, looked: number): number {
+  const [expected] = expectedResets(window);
+  return looked + Math.max(SHORTEST_GAP_MS, expected ? looked - expected.beforeAt : 0);
 }
 
 /** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */

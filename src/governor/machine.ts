@@ -257,7 +257,8 @@ function throttled(state: State, event: Answer, now: number): State {
     cause: 'rate' as const,
   };
   const cause = suspect(state, next, now);
-  const quota = cause === 'quota' ? quotas.exhausted(state.quota, next.failures > 0, now) : state.quota;
+  const quota =
+    cause === 'quota' ? quotas.exhausted(state.quota, pause?.cause === 'quota', now) : state.quota;
   const ms =
     told ??
     (cause === 'quota'
@@ -273,7 +274,7 @@ function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
   const known = pauses.knownCause(state.verdicts, pause.code);
   if (known) return known;
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
-  const lasting = pauses.lastsTooLongForRate(pause, now) || (pause.failures > 1 && rates.isSettled(rate));
+  const lasting = pauses.lastsTooLongForRate(pause, now) || (pause.failures > 1 && rates.forgivesSoon(rate));
   if (quota.source !== 'header' && (lasting || quotas.atCountedLimit(quota))) return 'quota';
   return pause.inflight > state.concurrency.proven ? 'concurrency' : 'rate';
 }

@@ -85,6 +85,8 @@ export function accepted(rate: Rate, now: number): Rate {
   if (!rate.opening) return { ...pressed, perSecond: Math.min(FASTEST_PACE, rate.perSecond * GROWTH) };
   if (!pressed.trial)
     return pressed.calm < rate.patience ? pressed : onTrial(pressed, 1.2 * (rate.most ?? rate.least), now);
+  if (isFirstGuess(rate))
+    return pressed.calm < enough(rate) ? pressed : onTrial(pressed, 1.25 * rate.perSecond, now);
   return lasts(pressed, pressed.trial, now) ? enclose(pressed, rate.perSecond, rate.most, now) : pressed;
 }
 
@@ -92,13 +94,24 @@ function more<T extends Span>(span: T): T {
   return { ...span, calls: span.calls + 1 };
 }
 
+function isFirstGuess({ least, most }: Rate): boolean {
+  return least === 0 && most === null;
+}
+
+/** A first guess is soon left behind, unless the recovery says that what comes at once comes but rarely. */
+function enough({ perSecond, opening }: Rate): number {
+  return opening && opening.recovery > LONG_RECOVERY_S ? 2 * opening.calls : Math.max(10, perSecond);
+}
+
 /** Whether a trial brought more than the least pace and all that comes on top at once can explain. */
-function lasts({ least, perSecond, opening }: Rate, trial: Span, now: number): boolean {
-  if (!opening) return false;
-  // A first guess is soon left behind, unless the recovery says that what comes at once comes but rarely.
-  if (least === 0 && opening.recovery < LONG_RECOVERY_S) return trial.calls >= Math.max(10, perSecond);
-  const atOnce = Math.max(least, opening.calls - least * opening.seconds);
+function lasts({ least, opening }: Rate, trial: Span, now: number): boolean {
+  const atOnce = Math.max(least, opening ? opening.calls - least * opening.seconds : 0);
   return trial.calls > (least * (now - trial.sinceAt)) / 1_000 + atOnce + 5;
+}
+
+/** Whether the pace is known, and what exceeds it is forgiven soon. */
+export function forgivesSoon(rate: Rate): boolean {
+  return isSettled(rate) && rate.opening !== null && rate.opening.recovery < LONG_RECOVERY_S;
 }
 
 /** The API objected to the pace at `at`, and accepted a call again at `now`. */
@@ -145,7 +158,7 @@ function enclose(rate: Rate, least: number, most: number | null, now: number): R
 }
 
 /** Whether the pace that lasts is known. */
-export function isSettled({ least, most }: Pick<Rate, 'least' | 'most'>): boolean {
+function isSettled({ least, most }: Pick<Rate, 'least' | 'most'>): boolean {
   return most !== null && most <= CLOSE * least;
 }
 

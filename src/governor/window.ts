@@ -107,16 +107,21 @@ export function isSure(window: Window): boolean {
   return window.periods > 0 && periodOf(window).sure;
 }
 
-/** Between which moments the reset after the latest is expected; null before any was seen. */
-export function resetAfterLast(window: Window): Bracket | null {
-  if (!window.last) return null;
-  const { least, most } = periodOf(window);
-  return { afterAt: window.last.afterAt + least, beforeAt: window.last.beforeAt + most };
+/** Between which moments the reset after the latest may be expected, by each period that the evidence allows. */
+export function expectedResets(window: Window): Bracket[] {
+  const { last, least, most } = window;
+  if (!last) return [];
+  const { least: shortest, most: longest } = periodOf(window);
+  const periods = most === null ? usual.filter((period) => period >= 0.98 * least) : [null];
+  return periods.map((period) => ({
+    afterAt: last.afterAt + (period ?? shortest),
+    beforeAt: last.beforeAt + (period ?? longest),
+  }));
 }
 
 /** When the next reset after `now` is over at the latest; null before any was seen. */
 export function nextReset(window: Window, now: number): number | null {
-  const after = resetAfterLast(window);
+  const [after] = expectedResets(window);
   if (!after) return null;
   const { most } = periodOf(window);
   return after.beforeAt + Math.max(0, Math.ceil((now - after.beforeAt) / most)) * most;
