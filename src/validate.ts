@@ -71,18 +71,18 @@ export function checkPage(job: Job, text: string, json: unknown, known: Choice |
   };
 }
 
-/** So many rows at least, none of which fits, are no accident; at the beginning of a dataset even fewer. */
-const MANY_ROWS = 10;
-
-/** What is wrong with a page of which no row fits: the dataset is halted then. Undefined where some do. */
+/**
+ * What is wrong with a dataset of whose first page no row fits: it is halted, since its contract is another. Rows
+ * further down that do not fit are no more than rows that do not fit, however many.
+ */
 export function describeBreach(
   page: Pick<CheckedPage, 'refused' | 'received'> & { offset: number },
 ): string | undefined {
   const { refused, received, offset } = page;
   const problem = refused[0]?.problems[0];
-  if (!problem || refused.length < received || (received < MANY_ROWS && offset > 0)) return undefined;
+  if (!problem || refused.length < received || offset > 0) return undefined;
   const where = problem.path ? `${problem.path.replace(/[^\x20-\x7e]+/g, ' ')}: ` : '';
-  return `the API broke its contract: no row of a page fits (${where}expected ${problem.expected}, received ${problem.received}); they are in quarantine, the rows already mirrored stay`;
+  return `the API broke its contract: no row of the first page fits (${where}expected ${problem.expected}, received ${problem.received}); they are in quarantine, the rows already mirrored stay`;
 }
 
 /** A response that is kept whole, whatever it looks like, under the key given. */

@@ -20,20 +20,19 @@ describe('a page', () => {
   });
 });
 
-describe('a page of which no row fits', () => {
+describe('a first page of which no row fits', () => {
   const breachOf = (rows: unknown[], offset: number) =>
     describeBreach({ ...checkSignals(signalPage(rows)), offset });
   const bad = signal({ confidence: 'high' });
 
   it('halts the dataset, and says why', () => {
     expect(breachOf([bad], 0)).toContain('confidence: expected a value of type number, received string');
-    expect(breachOf(Array(10).fill(bad), 400)).toContain('no row of a page fits');
   });
 
-  it('does not where some row fits, where none came, or where it is but the end of many', () => {
+  it('does not where some row fits, where none came, or further down', () => {
     expect(breachOf([bad, signal()], 0)).toBeUndefined();
     expect(breachOf([], 0)).toBeUndefined();
-    expect(breachOf(Array(9).fill(bad), 400)).toBeUndefined();
+    expect(breachOf(Array(100).fill(bad), 400)).toBeUndefined();
   });
 
   it('shows no character that a terminal would obey', () => {

@@ -138,6 +138,15 @@ describe('rows that contradict the key chosen for them', () => {
   });
 });
 
+it('opening a mirror again changes nothing in its schema', async () => {
+  const bench = await setup({ rows: 3 });
+  await bench.mirror('news');
+  const version = () => bench.sql('PRAGMA schema_version');
+  const before = version();
+  bench.reopen();
+  expect(version()).toEqual(before);
+});
+
 it('every walked table has its history, and no snapshot has one', async () => {
   const bench = await setup({ rows: 0 });
   const triggers = bench

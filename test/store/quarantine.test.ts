@@ -240,6 +240,12 @@ describe('a dataset of which no row fits', () => {
     ]);
   });
 
+  it('is not one of which no row further down fits: those are refused, the rest is mirrored', async () => {
+    const bench = await setup({ rows: 350 });
+    for (const row of bench.upstream(job).rows.slice(100, 250)) row['confidence'] = 'high';
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', inserted: 200, quarantined: 150 });
+  });
+
   it('is halted where it is a snapshot that no table can hold', async () => {
     const bench = await setupTold();
     await expect(bench.mirrorRows('usage', `${'['.repeat(1_200)}${']'.repeat(1_200)}`)).rejects.toMatchObject(
