@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { describeSettings, readConfig, readLocalConfig } from '../src/config.ts';
@@ -23,7 +23,7 @@ describe('settings', () => {
     expect(key.current().reveal()).toBe(canary);
     expect(rest).toEqual({
       apiUrl: 'https://api.example.com',
-      dir: './data',
+      dir: resolve('data'),
       redisUrl: undefined,
       schedules: { 'ai-signals': { every: 120_000 }, news: { cron: '*/5 * * * *' } },
       logLevel: 'info',
@@ -64,7 +64,7 @@ describe('settings', () => {
 
   test('that are empty count as unset', () => {
     const config = readConfig({ ...good, MARKET_API_KEY_FILE: '', MIRROR_DIR: '', MIRROR_OTHER: '' }, jobs);
-    expect(config.dir).toBe('./data');
+    expect(config.dir).toBe(resolve('data'));
   });
 
   test('of this machine need neither address nor key', () => {

@@ -60,7 +60,7 @@ export function startWorker({
   worker.on('error', reportTo(log));
   worker.on('lockRenewalFailed', (ids) => {
     for (const [job, { id, controller }] of running)
-      if (id !== undefined && ids.includes(id)) {
+      if (id !== undefined && ids.includes(id) && !controller.signal.aborted) {
         log.warn({ job }, 'Redis has lost this run: stopping it at the next page');
         controller.abort(new Snooze(clock.now(), 'shutdown'));
       }

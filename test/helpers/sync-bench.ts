@@ -1,0 +1,52 @@
+/** `market-mirror sync` against a model API, and what it leaves in the mirror. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished } from 'vitest';
+import { type ModelApi, type ModelOptions, scopes, startModelApi } from '../../src/model-api/index.ts';
+import { runMain } from './main.ts';
+import { virtualClock } from './virtual-clock.ts';
+
+export const CANARY = 'canary-key-93ab7e';
+
+export async function setupSync(options: ModelOptions = {}) {
+  const cwd = mkdtempSync(join(tmpdir(), 'mm-sync-'));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  const keys = [{ id: 'test', key: CANARY, scopes: [...scopes], active: true }];
+  const clock = virtualClock();
+  const model = await startModelApi({ rows: 130, keys, now: clock.now, ...options });
+  onTestFinished(() => model.close());
+  const environment = { MARKET_API_URL: model.url, MARKET_API_KEY: CANARY, MIRROR_DIR: join(cwd, 'data') };
+  const run = (args: string[], changes: Record<string, string> = {}) =>
+    runMain(args, { ...environment, ...changes }, clock);
+  const sync = async (...args: string[]) => {
+    const ended = await run(['sync', ...args]);
+    expect(ended.stdout + ended.stderr).not.toContain(CANARY);
+    return ended;
+  };
+  return {
+    cwd,
+    clock,
+    run,
+    model,
+    key: model.keys[0] as ModelApi['keys'][number],
+    environment,
+    sync,
+    file: join(cwd, 'data/mirror.db'),
+  };
+}
+
+export function read<Row>(file: string, sql: string): Row[] {
+  const db = new Database(file, { readonly: true });
+  try {
+    return db.prepare<[], Row>(sql).all();
+  } finally {
+    db.close();
+  }
+}
+
+export const idsOf = (file: string, table = 'ai_signals') =>
+  read<{ _key: string }>(file, `SELECT _key FROM ${table} ORDER BY _key`).map((row) => row._key);
+export const truth = (model: ModelApi) => model.data.aiSignals.rows.map((row) => String(row['id'])).sort();
