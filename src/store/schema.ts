@@ -124,7 +124,7 @@ export const quarantine = sqliteTable(
     lastSeenAt: text('last_seen_at').notNull(),
     /** How often it was refused. */
     times: integer().notNull().default(1),
-    /** When a row of this key was accepted since; null where none was. */
+    /** When a row of this key was accepted since, or this one at a retry; null where neither was. */
     resolvedAt: text('resolved_at'),
   },
   (table) => [uniqueIndex('quarantine_by_identity').on(table.job, table.identity)],
@@ -135,9 +135,15 @@ export const drift = sqliteTable(
   'drift',
   {
     job: text().notNull(),
-    /** What kind of difference, such as `extra-property`, `new-value` or `out-of-range`. */
+    /**
+     * Of rows with a contract: `extra-property`, `new-value` (of an enumeration), `out-of-range`. Of others:
+     * `new-field` (since the first whole walk), `vanished-field` (the last whole walk but one met it, no row of the
+     * last did), `new-type`, `no-column` (why fields are found in `_body` alone), `repeated-name` (an object names a
+     * member twice), `contradicted-key` (different rows bear it at once, or one lacks it). `more` sums up what
+     * exceeds 1,000 differences.
+     */
     kind: text().notNull(),
-    /** The property, its names joined by dots. */
+    /** The property, its names joined by dots; the JSON path of a discovered field. */
     path: text().notNull(),
     /** What came, where that says more. */
     detail: text().notNull(),
@@ -145,7 +151,7 @@ export const drift = sqliteTable(
     firstSeenAt: text('first_seen_at').notNull(),
     /** When it was last seen. */
     lastSeenAt: text('last_seen_at').notNull(),
-    /** How many rows have shown it. */
+    /** How many rows have shown it, or, of discovered fields, pages. */
     times: integer().notNull(),
     requestId: text('request_id'),
     /** The walk that met it first (`walks.id`). */
