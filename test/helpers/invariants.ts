@@ -2,8 +2,7 @@
 
 import { mostCalls, PAGE_ROWS } from '../../src/walk/bounds.ts';
 import type { Bench } from './mirror-bench.ts';
-import { type Life, type Passage, type Scenario, versions } from './scenario.ts';
-import { mirroredRows, upstreamRows } from './truth.ts';
+import { type Life, mirroredVersions, type Passage, type Scenario, upstreamVersions } from './scenario.ts';
 
 /** Calls that a crash may repeat: the one under way, and pages whose places were not yet committed. */
 const REPEATED = 11;
@@ -27,7 +26,8 @@ export async function checkConvergence(bench: Bench, job: string): Promise<void>
     const waiting = bench.sql('SELECT 1 FROM absences').length;
     if (verdict !== 'union' && waiting === 0) break;
   }
-  const [mirrored, upstream] = [versions(mirroredRows(bench, job)), versions(upstreamRows(bench, job))];
+  const mirrored = mirroredVersions(bench, job);
+  const upstream = upstreamVersions(bench, job, bench.upstream(job).rows);
   for (const [key, version] of upstream)
     expectThat(mirrored.get(key) === version, `${key} is mirrored as it stands upstream`);
   expectThat(mirrored.size === upstream.size, 'nothing else is mirrored');

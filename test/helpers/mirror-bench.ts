@@ -45,6 +45,8 @@ export type Bench = {
   table(name: string): Map<string, Record<string, unknown>>;
   /** Changes the database behind the mirror's back. */
   tamper(statements: string): void;
+  /** Empties the mirror, as if nothing had ever been mirrored; known columns stay. */
+  clear(): void;
   /** Closes the store and opens it again. A walk under way finds its store gone, as after a crash, and rejects. */
   reopen(): void;
   close(): Promise<void>;
@@ -104,6 +106,14 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
       const connection = openConnection(store.file, 'normal');
       connection.exec(statements);
       connection.close();
+    },
+    clear() {
+      const tables = bench
+        .sql<{ name: string }>(`SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`)
+        .filter(({ name }) => !/^sqlite_|^__drizzle|^fields$/.test(name));
+      // Twice, since what leaves a table goes into its history.
+      const deletions = [...tables, ...tables].map(({ name }) => `DELETE FROM "${name}";`);
+      bench.tamper(`BEGIN; ${deletions.join(' ')} COMMIT;`);
     },
     reopen,
     async close() {

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check';
 import { Failure, toError } from '../../src/errors.ts';
-import { type Fault, faults } from '../../src/model-api/index.ts';
+import { type Fault, faults, type Row } from '../../src/model-api/index.ts';
 import type { WalkRow } from '../../src/store/index.ts';
 import { bump, change, type Edit, insert, move, remove } from './edits.ts';
 import type { Bench } from './mirror-bench.ts';
-import { mirroredRows, upstreamRows } from './truth.ts';
+import { mirroredRows, upstreamColumns } from './truth.ts';
 
 /** Places are per mille of the rows there are. */
 export type Event =
@@ -116,7 +116,7 @@ export async function live(bench: Bench, { job, dated, rows, pageRows, events }:
     fault = undefined;
     for (const event of events[calls] ?? []) happen(event);
     calls += 1;
-    now.upstream.push(versions(upstreamRows(bench, job)));
+    now.upstream.push(upstreamVersions(bench, job, dataset.rows));
   };
 
   function happen(event: Event): void {
@@ -137,7 +137,7 @@ export async function live(bench: Bench, { job, dated, rows, pageRows, events }:
     stop = new AbortController();
     try {
       const walk = await bench.mirror(job, undefined, stop.signal);
-      life.passages.push({ ...now, walk, after: versions(mirroredRows(bench, job)) });
+      life.passages.push({ ...now, walk, after: mirroredVersions(bench, job) });
       now = beginPassage(bench, job);
     } catch (thrown) {
       const givenUp = thrown instanceof Failure && thrown.kind === 'incomplete';
@@ -154,7 +154,7 @@ export async function live(bench: Bench, { job, dated, rows, pageRows, events }:
 function beginPassage(bench: Bench, job: string) {
   return {
     upstream: [] as Map<string, string>[],
-    before: versions(mirroredRows(bench, job)),
+    before: mirroredVersions(bench, job),
     interruptions: 0,
     shortened: 0,
   };
@@ -188,11 +188,28 @@ const touch =
 
 function noteSent(bench: Bench, job: string, sent: Set<string>): Fault {
   return faults.editPage((page) => {
-    for (const [key, version] of versions(upstreamRows(bench, job, page.rows))) sent.add(`${key} ${version}`);
+    for (const [key, version] of upstreamVersions(bench, job, page.rows)) sent.add(`${key} ${version}`);
     return page;
   });
 }
 
-export function versions(rows: Map<string, Record<string, unknown>>): Map<string, string> {
-  return new Map([...rows].map(([key, columns]) => [key, JSON.stringify(Object.entries(columns).sort())]));
+/** Rows of the model are never changed, but replaced. */
+const versionOf = new WeakMap<Row, string>();
+
+/** Rows upstream, each as the one text that it would be mirrored as. */
+export function upstreamVersions(bench: Bench, job: string, rows: readonly Row[]): Map<string, string> {
+  const { idField } = bench.upstream(job);
+  return new Map(
+    rows.map((row) => {
+      const version = versionOf.get(row) ?? textOf(upstreamColumns(bench, job, row));
+      versionOf.set(row, version);
+      return [String(row[idField]), version];
+    }),
+  );
 }
+
+export function mirroredVersions(bench: Bench, job: string): Map<string, string> {
+  return new Map([...mirroredRows(bench, job)].map(([key, columns]) => [key, textOf(columns)]));
+}
+
+const textOf = (columns: Record<string, unknown>) => JSON.stringify(Object.entries(columns).sort());

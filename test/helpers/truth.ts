@@ -5,16 +5,15 @@ import type { Bench } from './mirror-bench.ts';
 
 type Rows = Map<string, Record<string, unknown>>;
 
-/** The rows of a job's dataset as they stand upstream, or those given, by key, in the columns of their table. */
-export function upstreamRows(bench: Bench, name: string, given?: Row[]): Rows {
-  const { contract } = bench.job(name);
+/** The rows of a job's dataset as they stand upstream, by key, in the columns of their table. */
+export function upstreamRows(bench: Bench, name: string): Rows {
   const { rows, idField } = bench.upstream(name);
-  return new Map(
-    (given ?? rows).map((row) => [
-      String(row[idField]),
-      contract ? { ...contract.columns(row), extra: null } : { _body: JSON.stringify(row) },
-    ]),
-  );
+  return new Map(rows.map((row) => [String(row[idField]), upstreamColumns(bench, name, row)]));
+}
+
+export function upstreamColumns(bench: Bench, name: string, row: Row): Record<string, unknown> {
+  const { contract } = bench.job(name);
+  return contract ? { ...contract.columns(row), extra: null } : { _body: JSON.stringify(row) };
 }
 
 /** The rows that the mirror holds of it, without what the mirror adds to them. */
