@@ -73,6 +73,6 @@ export const scenarios: readonly Scenario[] = [
   scenario('1,000/h window, others take 30%', { ...hourly, others: 0.3 }, 2_500, 10_000),
   scenario('1,000/h falls to 500/h', { ...hourly, change: { after: 1_500, quota: 0.5 } }, 2_300, 10_000),
   scenario('5/s falls to 2/s', { ...pace, change: { after: 400, rate: 0.4 } }, 800, 10_000),
-  scenario('5/s rises to 10/s', { ...pace, change: { after: 400, rate: 2 } }, 1_500, 10_000),
+  scenario('5/s rises to 10/s', { ...pace, change: { after: 400, rate: 2 } }, 2_500, 10_000),
   scenario('5/s, 1% answered 503', { ...pace, unavailable: 0.01 }, 400, 10_000),
 ];

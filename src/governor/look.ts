@@ -1,7 +1,7 @@
 /** When a pool at its reserve is worth one call, to see whether more came. */
 
 import { driftPace, type Quota } from './quota.ts';
-import { type Bracket, expectedResets, isSure, periodOf, usualTimes } from './window.ts';
+import { type Bracket, earliestReset, expectedResets, isSure, periodOf, usualTimes } from './window.ts';
 
 const SHORTEST_GAP_MS = 1_000;
 
@@ -21,17 +21,17 @@ export function nextLook(quota: Quota): number {
   const pace = driftPace(quota);
   if (pace > 0) return looked + Math.max(100, (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace);
   const expected = expectedResets(quota.window).find(({ beforeAt }) => beforeAt > looked);
-  const patient = patiently(quota, looked);
+  const patient = Math.max(patiently(quota, looked), earliestReset(quota.window));
   if (isSure(quota.window))
     return expected ? within(expected, quota, looked) : Math.min(patient, overdue(quota, looked));
-  return expected ? Math.min(patient, within(expected, quota, looked)) : patient;
+  return expected && isFree(quota) ? Math.min(patient, within(expected, quota, looked)) : patient;
 }
 
 /** The moments between which a reset is expected are searched from the first to the last. */
 function within({ afterAt, beforeAt }: Bracket, quota: Quota, looked: number): number {
   const width = beforeAt - afterAt;
   if (width <= Math.max(SHORTEST_GAP_MS / 2, 0.01 * periodOf(quota.window).least)) return beforeAt;
-  return Math.min(beforeAt, Math.max(afterAt, looked) + width * gapShare(quota, 0.25, 0.5));
+  return Math.min(beforeAt, Math.max(afterAt, looked) + width * (isFree(quota) ? 0.25 : 0.5));
 }
 
 /** A period that begins with its first call is over a little later than expected. */
@@ -43,14 +43,14 @@ function overdue({ window }: Quota, looked: number): number {
 /** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
 function patiently(quota: Quota, looked: number): number {
   const still = looked - quota.risenAt;
-  const gap = Math.max(SHORTEST_GAP_MS, still * gapShare(quota, 0.35, 0.6));
-  const soon = looked + Math.max(SHORTEST_GAP_MS, 0.1 * still);
+  const gap = Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.35 : 0.6));
+  const soon = looked + Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.1 : 0.35));
   const usual =
     usualTimes(quota.window.quietSinceAt).find((time) => time >= soon) ?? Number.POSITIVE_INFINITY;
   return Math.min(looked + gap, usual + SHORTEST_GAP_MS);
 }
 
 /** A look from the reserve costs nothing, one that is refused does. */
-function gapShare({ source, level }: Quota, free: number, refused: number): number {
-  return source === 'header' && (level ?? 0) > 0 ? free : refused;
+function isFree({ source, level }: Quota): boolean {
+  return source === 'header' && (level ?? 0) > 0;
 }

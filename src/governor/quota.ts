@@ -19,6 +19,8 @@ export type Quota = {
   drift: { sinceAt: number; calls: number };
   /** When the pool was last seen to rise, or first used. */
   risenAt: number;
+  /** When it last rose by several calls at once. */
+  surgedAt: number;
   /** When a call was last let through at or below the reserve. */
   lookedAt: number;
   /** Calls answered since the pool began anew, or was first used. */
@@ -30,7 +32,8 @@ export type Quota = {
 const DRIFT_MEMORY_MS = 20 * 60_000;
 const LEAST_DRIFT = 6;
 const LEAST_DRIFT_MS = 1_000;
-/** A pool that stood still for this long, and for half the time since it last began anew, begins anew. */
+const LEAST_SURGE = 3;
+/** A pool that rises after it stood still for this long, and for half the time since it last began anew, begins anew. */
 const LEAST_STILL_MS = 3_000;
 /** A counted limit is believed for so many periods before it is put to the test again. */
 const TRUST = 8;
@@ -45,6 +48,7 @@ export function initialQuota(): Quota {
     told: null,
     drift: { sinceAt: 0, calls: 0 },
     risenAt: 0,
+    surgedAt: 0,
     lookedAt: 0,
     spent: 0,
     members: {},
@@ -88,9 +92,9 @@ export function observe(quota: Quota, limit: number, remaining: number, others: 
   if (rise > 2 * others + 3 * trickle && change >= Math.max(3, half))
     return beginAnew(seen, quota.asOfAt, now);
 
-  const still = now - quota.risenAt;
-  const stirs = rise > 2 * others && trickle === 0 && still >= LEAST_STILL_MS;
-  const onset = stirs && still >= 0.5 * (now - quota.window.quietSinceAt);
+  const still = now - quota.surgedAt;
+  const surges = rise > Math.max(LEAST_SURGE - 1, 2 * others) && trickle === 0;
+  const onset = surges && still >= Math.max(LEAST_STILL_MS, 0.5 * (now - quota.window.quietSinceAt));
   const full = remaining >= limit - 1 - others;
   const settled = told.alone && quota.told.alone && rise <= 0 && quota.drift.calls <= 0;
   return {
@@ -98,6 +102,7 @@ export function observe(quota: Quota, limit: number, remaining: number, others: 
     members: settled ? noteFall(quota.members, quota.told.since, -rise) : quota.members,
     drift: full || (change > 0 && rise <= 0) ? quota.drift : drifted(quota.drift, change, now),
     risenAt: rise > others ? now : quota.risenAt,
+    surgedAt: surges ? now : quota.surgedAt,
     window: onset ? reset(quota.window, { afterAt: quota.asOfAt, beforeAt: now }) : quota.window,
   };
 }
@@ -118,7 +123,14 @@ export function atCountedLimit({ source, limit, spent }: Quota): boolean {
 
 function begin(quota: Quota, now: number): Quota {
   const drift = { sinceAt: now, calls: 0 };
-  return { ...quota, asOfAt: now, drift, risenAt: now, window: { ...quota.window, quietSinceAt: now } };
+  return {
+    ...quota,
+    asOfAt: now,
+    drift,
+    risenAt: now,
+    surgedAt: now,
+    window: { ...quota.window, quietSinceAt: now },
+  };
 }
 
 function beginAnew(quota: Quota, afterAt: number, now: number): Quota {

@@ -33,7 +33,7 @@ const SLOWEST_PACE = 1 / 3_600;
 const GROWTH = 1.2;
 const CLOSE = 1.12;
 const LONG_RECOVERY_S = 5;
-const FIRST_PATIENCE = 500;
+const FIRST_PATIENCE = 1_000;
 const MOST_PATIENCE = 4_000;
 /** A rest this long may have refilled what the API allows at once. */
 const REST_MS = 5_000;
@@ -134,7 +134,8 @@ export function objected(rate: Rate, at: number, now: number): Rate {
   }
   if (isSettled(rate)) {
     if (rate.trial) return settle({ ...after, patience: Math.min(MOST_PATIENCE, rate.patience * 2) });
-    if (rate.span.recovery === null || calls > 20) return settle({ ...after, least: 0.95 * rate.least });
+    if (rate.span.recovery === null || calls > 20)
+      return settle({ ...after, least: 0.95 * rate.least, most: rate.perSecond });
   }
   return enclose(after, ...enclosed(rate, calls, seconds), now);
 }

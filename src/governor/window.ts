@@ -119,6 +119,11 @@ export function expectedResets(window: Window): Bracket[] {
   }));
 }
 
+/** No reset comes sooner after the latest than it ever did; epoch 0 before any was seen. */
+export function earliestReset({ last, least }: Window): number {
+  return last ? last.afterAt + least : 0;
+}
+
 /** When the next reset after `now` is over at the latest; null before any was seen. */
 export function nextReset(window: Window, now: number): number | null {
   const [after] = expectedResets(window);
