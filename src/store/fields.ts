@@ -47,6 +47,11 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
     drifted += 1;
   }
 
+  /** To the first whole walk of a dataset, every field and each of its types is new. */
+  function foundNew(kind: 'new-field' | 'new-type', path: string, detail: string, origin: Origin): void {
+    if (walkBefore !== undefined) found(kind, path, detail, origin);
+  }
+
   /** Writes a known field where this walk has not met it yet, or where it shows something new. */
   function meet(
     field: Field,
@@ -69,7 +74,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
     const families = field.types.map(familyOf);
     for (const type of added)
       if (families.length > 0 && !families.includes(familyOf(type)))
-        found('new-type', field.path, type, origin);
+        foundNew('new-type', field.path, type, origin);
   }
 
   function discover(unseen: readonly SeenField[], rows: number, origin: Origin): void {
@@ -84,8 +89,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
         example: exampleOf(field.example),
         walkId,
       });
-      // To the first walk of a dataset every field is new.
-      if (walkBefore !== undefined) found('new-field', path, column, origin);
+      foundNew('new-field', path, column, origin);
     }
     for (const { path, reason } of refusals) found('no-column', path, reason, origin);
   }

@@ -120,13 +120,13 @@ describe('rows without a key', () => {
 });
 
 describe('rows that contradict the key chosen for them', () => {
-  it('are all kept, walk after walk, and without false history', async () => {
+  it('are all kept under names of their own, walk after walk, also when one comes alone', async () => {
     const bench = await setupTold();
     await bench.mirrorRows('news', '{"id":1,"t":"a"}', '{"id":2,"t":"b"}');
     const rows = ['{"id":3,"t":"c"}', '{"id":3,"t":"d"}', '{"id":2,"t":"b"}', '{"id":1,"t":"a"}'];
     expect(await bench.mirrorRows('news', ...rows)).toMatchObject({ inserted: 2 });
     bench.reopen();
-    for (const told of [rows.toReversed(), rows, rows.toReversed()])
+    for (const told of [rows.slice(1), rows.toReversed(), rows])
       expect(await bench.mirrorRows('news', ...told)).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
     expect(bench.sql('SELECT id, t FROM news ORDER BY t')).toEqual(
       ['1a', '2b', '3c', '3d'].map((row) => ({ id: Number(row[0]), t: row[1] })),
