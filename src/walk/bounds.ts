@@ -30,11 +30,11 @@ export function stepBackRows({ tries, longestPage }: Place): number {
 }
 
 /** Whether a walk that stands here can still be read to its end within its bound. */
-export function isWithinBound({ pages, offset, rows, total, totalFirst, longestPage }: Place): boolean {
-  const all = Math.max(rows, total ?? 0, totalFirst ?? 0);
+export function isWithinBound({ pages, offset, lostAt, total, totalFirst, longestPage }: Place): boolean {
+  const rows = Math.max(offset, lostAt ?? 0, total ?? 0, totalFirst ?? 0);
   const pageRows = Math.min(Math.max(2, longestPage), PAGE_ROWS);
-  const left = Math.ceil(Math.max(0, all - offset) / (pageRows - 1));
-  return pages + left + MOST_HEAD_PAGES <= mostCalls(all, pageRows);
+  const left = Math.ceil((rows - offset) / (pageRows - 1));
+  return pages + left + MOST_HEAD_PAGES <= mostCalls(rows, pageRows);
 }
 
 /** The last resort, against an API that makes up new rows for ever. */

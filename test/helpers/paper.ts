@@ -1,0 +1,54 @@
+/** The walk on paper: its own code over rows in memory, without HTTP or a database. */
+
+import { beginning, type PageFacts, type Place } from '../../src/walk/place.ts';
+import type { WalkEnd } from '../../src/walk.ts';
+import { walk } from '../../src/walk.ts';
+
+export type PaperWalk = {
+  end: WalkEnd;
+  place: Place;
+  calls: number;
+  /** Every key that came, and those that count as met. */
+  received: Set<string>;
+  met: Set<string>;
+};
+
+/**
+ * Walks over the keys that `rows` gives at each call.
+ * @param from where the walk begins.
+ */
+export async function walkOnPaper(
+  rows: (call: number) => readonly string[],
+  from: Place = beginning,
+): Promise<PaperWalk> {
+  const received = new Set<string>();
+  const met = new Set<string>();
+  let calls = 0;
+  const read = async (offset: number, limit: number): Promise<PageFacts> => {
+    calls += 1;
+    const all = rows(calls);
+    const keys = all.slice(offset, offset + limit);
+    for (const key of keys) received.add(key);
+    return {
+      offset,
+      generatedAt: undefined,
+      received: keys.length,
+      keys,
+      seen: keys.map((key) => met.has(key)),
+      digest: undefined,
+      pagination: {
+        offset,
+        limit,
+        total: all.length,
+        returned: keys.length,
+        hasMore: offset + keys.length < all.length,
+      },
+    };
+  };
+  for await (const { page, place, met: change, end } of walk(read, from)) {
+    if (change === 'clear') met.clear();
+    if (change === 'add') for (const key of page.keys) met.add(key as string);
+    if (end) return { end, place, calls, received, met };
+  }
+  throw new Error('the walk ended without an end');
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { mostCalls } from '../../src/walk/bounds.ts';
+import { beginning } from '../../src/walk/place.ts';
+import { walkOnPaper } from '../helpers/paper.ts';
+
+const named = (count: number, prefix = 'row') => Array.from({ length: count }, (_, at) => `${prefix} ${at}`);
+
+describe('the most calls of a walk', () => {
+  it('are three passes with an anchor, eight steps back in each, and three looks at the head', () => {
+    expect([0, 100, 1_000, 10_000].map((rows) => mostCalls(rows))).toEqual([27, 33, 60, 333]);
+    expect(mostCalls(1_000, 50)).toBe(3 * (21 + 8) + 3);
+  });
+
+  it.each([1_000, 5_000, 10_000, 30_000])(
+    'hold for %i rows of which some go before every call, and all the others come',
+    async (count) => {
+      const rows = named(count);
+      const { calls, place, end, received } = await walkOnPaper((call) => {
+        if (call > 1) rows.splice(0, 2);
+        return rows;
+      });
+      expect(calls).toBeLessThanOrEqual(mostCalls(count));
+      expect(place.stepsBack).toBeGreaterThan(8);
+      expect(end.stuck).toBeUndefined();
+      const lost = rows.filter((row) => !received.has(row)).length;
+      expect(lost > 0).toBe(end.verdict === 'union');
+    },
+  );
+
+  it('hold where all rows are others at every call', async () => {
+    const { calls, end } = await walkOnPaper((call) => named(2_000, `row of call ${call}`));
+    expect(end.verdict).toBe('union');
+    expect(calls).toBeLessThanOrEqual(mostCalls(2_000));
+  });
+
+  it('hold where the order is another at every call', async () => {
+    const rows = named(2_000);
+    const turned = (call: number) => [
+      ...rows.slice((call * 777) % 2_000),
+      ...rows.slice(0, (call * 777) % 2_000),
+    ];
+    const { calls } = await walkOnPaper(turned);
+    expect(calls).toBeLessThanOrEqual(mostCalls(2_000));
+  });
+
+  it('end even where the dataset grows faster than it can be read', async () => {
+    const rows = named(200);
+    const grow = () => {
+      rows.push(...named(100, `row ${rows.length} and`));
+      return rows;
+    };
+    const { calls, end } = await walkOnPaper(grow, { ...beginning, pages: 99_990 });
+    expect(end).toMatchObject({ verdict: 'union', stuck: 'bound' });
+    expect(calls).toBe(10);
+  });
+});
