@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from './app.ts';
 import type { Context } from './commands/context.ts';
 import { demoCommand } from './commands/demo.ts';
+import { exportCommand } from './commands/export.ts';
 import { modelApiCommand } from './commands/model-api.ts';
 import { quarantineCommand } from './commands/quarantine.ts';
 import { queryCommand } from './commands/query.ts';
@@ -39,27 +40,34 @@ function program(context: Context): Command {
     .addCommand(startCommand(context))
     .addCommand(statusCommand(context))
     .addCommand(queryCommand(context))
+    .addCommand(exportCommand(context))
     .addCommand(quarantineCommand(context))
     .addCommand(demoCommand(context))
     .addCommand(modelApiCommand(context));
   for (const command of [program, ...program.commands])
-    command
-      .exitOverride()
-      .showHelpAfterError('(add --help for what is possible)')
-      .configureOutput({
-        writeOut: (text) => context.stdout.write(text),
-        writeErr: (text) => context.stderr.write(text),
-      });
+    command.exitOverride().configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      // Errors are reported below, in one line.
+      outputError: () => undefined,
+      writeErr: (text) => context.stderr.write(text),
+    });
   return program;
 }
 
 function report(thrown: unknown, { stderr, environment }: Context): number {
-  // commander has already written its own message.
-  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-  const failure = thrown instanceof Failure ? thrown : undefined;
+  if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.done;
+  const failure = toFailure(thrown);
   const { message, stack } = toError(thrown);
-  const line = message.replace(/\s*\n\s*/g, ' ').trim();
-  stderr.write(`market-mirror: ${failure ? line : `a bug: ${line}`}\n`);
+  stderr.write(`market-mirror: ${oneLine(failure?.message ?? `a bug: ${message}`)}\n`);
   if (!failure && environment['LOG_LEVEL'] === 'debug') stderr.write(`${stack}\n`);
   return failure?.exitCode ?? exitCodes.bug;
 }
+
+function toFailure(thrown: unknown): Failure | undefined {
+  if (!(thrown instanceof CommanderError)) return thrown instanceof Failure ? thrown : undefined;
+  // commander shows the help, as its message, where no command is given.
+  if (thrown.code === 'commander.help') return new Failure('usage', 'a command is missing; see --help');
+  return new Failure('usage', `${thrown.message.replace(/^error: /, '')}; see --help`);
+}
+
+const oneLine = (text: string) => text.replace(/\s*\n\s*/g, ' ').trim();

@@ -1,7 +1,6 @@
 /** Asking the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. */
 
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../errors.ts';
@@ -11,6 +10,7 @@ import type { Answered, Asked, Cell, Opened, Question } from './query/protocol.t
 export type { Cell, Column, Question } from './query/protocol.ts';
 export type { Source } from './query/sources.ts';
 export type { Param, Params } from './query/statement.ts';
+export type { Holding } from './query/survey.ts';
 
 export type Answer = Opened & {
   /** The rows, some at a time; the next are fetched while these are looked at. */
@@ -65,15 +65,28 @@ async function* batchesOf(exchange: Exchange): AsyncGenerator<Cell[][], void> {
   }
 }
 
+/** One question at a time. */
 function exchangeWith(child: ChildProcess, end: AbortSignal): Exchange {
-  const death = once(child, 'exit').then(([code, signal]) => {
-    throw new Failure('incomplete', `the process of the query ended (${signal ?? code})`);
-  });
-  death.catch(() => undefined);
+  let waiting: { resolve(answered: Answered): void; reject(reason: unknown): void } | undefined;
+  let ended: unknown;
+  const fail = (reason: unknown) => {
+    ended ??= reason;
+    waiting?.reject(ended);
+  };
+  child.on('message', (answered: Answered) => waiting?.resolve(answered));
+  child.on('error', fail);
+  child.on('exit', (code, signal) =>
+    fail(new Failure('incomplete', `the process of the query ended (${signal ?? code})`)),
+  );
+  end.addEventListener('abort', () => fail(end.reason), { once: true });
+  if (end.aborted) fail(end.reason);
+
   return async (asked) => {
-    const answer = once(child, 'message', { signal: end });
-    child.send(asked);
-    const [answered] = (await Promise.race([answer, death])) as [Answered];
+    if (ended) throw ended;
+    const answered = await new Promise<Answered>((resolve, reject) => {
+      waiting = { resolve, reject };
+      child.send(asked);
+    });
     if ('failed' in answered) throw new Failure(answered.failed.kind, answered.failed.message);
     return answered;
   };

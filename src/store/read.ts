@@ -11,6 +11,7 @@ import { isUpToDate, refuseNewer } from './version.ts';
 export type { Connection } from './connection.ts';
 export { storeFailure } from './failure.ts';
 export { PROOF } from './proof.ts';
+export { seqOf } from './seq-of.ts';
 
 /**
  * Opens the mirror in `dir` for reading.

@@ -80,14 +80,16 @@ function createSession(connection: Connection, walk: OpenWalk, now: () => number
         writer.flush();
         const isProof = verdict !== 'union' && !probe && job.reading === 'walk';
         const absent = isProof ? await findAbsent(connection, walk) : [];
-        const finishedAt = isoTime(now());
-        const ending = { status: 'complete', verdict, finishedAt, error, ...probed(probe) } as const;
         atomically(() => {
-          const retired = isProof && retireRows(connection, walk, absent, now());
-          if (!isProof) forgetMet(connection, walk);
+          if (isProof) Object.assign(walk.row, retireRows(connection, walk, absent, now()));
+          else forgetMet(connection, walk);
           if (!probe) writer.conclude();
-          Object.assign(walk.row, ending, retired);
-          closeWalk(connection, walk, { ...ending, ...retired, drifted: walk.row.drifted });
+          const { deleted, held, drifted, firstSeq, lastSeq } = walk.row;
+          // A walk ends with its last change, whose time is ahead of a clock that stands still or goes back.
+          const finishedAt = isoTime(Math.max(now(), lastSeq ?? 0));
+          const ending = { status: 'complete', verdict, finishedAt, error, ...probed(probe) } as const;
+          Object.assign(walk.row, ending);
+          closeWalk(connection, walk, { ...ending, deleted, held, drifted, firstSeq, lastSeq });
         });
         return walk.row;
       } catch (thrown) {

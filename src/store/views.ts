@@ -5,6 +5,7 @@ import type { Job, View } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { ensureObject } from './ensure-object.ts';
 import { freshness } from './freshness.ts';
+import { seqOf } from './seq-of.ts';
 
 /** Every view that the mirror of these jobs has. */
 export function viewsOf(jobs: readonly Job[]): View[] {
@@ -27,20 +28,17 @@ FROM changes WHERE seq > 0 GROUP BY seq, job, change ORDER BY seq DESC LIMIT 20`
   };
 }
 
-/** Milliseconds since 1970, which no two commits that change rows share (see `sequence.ts`). */
-const seq = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) * 86400000) AS INTEGER)`;
-
 function changesOf(job: Job): string[] {
   const table = getTableConfig(job.table).name;
   const from = (change: string, at: string, walk: string, source: string, where = '') =>
-    `SELECT ${seq(at)} AS seq, ${at} AS at, '${job.name}' AS job, '${table}' AS "table", _key AS key,
+    `SELECT ${seqOf(at)} AS seq, ${at} AS at, '${job.name}' AS job, '${table}' AS "table", _key AS key,
   ${change} AS change, ${walk} AS walk_id FROM ${source}${where}`;
   if (!job.history) return [from(`'insert'`, '_changed_at', '_walk_id', `"${table}"`)];
   const history = `"${table}_history"`;
   const begun = (at: string) =>
     `CASE WHEN EXISTS (SELECT 1 FROM ${history} AS before WHERE before._key = version._key
     AND before._valid_to = version.${at} AND before._ended_by = 'update') THEN 'update' ELSE 'insert' END`;
-  const closing = `(SELECT id FROM walks WHERE last_seq = ${seq('_valid_to')})`;
+  const closing = `(SELECT id FROM walks WHERE last_seq = ${seqOf('_valid_to')})`;
   return [
     from(begun('_changed_at'), '_changed_at', '_walk_id', `"${table}" AS version`),
     from(begun('_valid_from'), '_valid_from', '_walk_id', `${history} AS version`),

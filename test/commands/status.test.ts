@@ -75,7 +75,7 @@ describe('a mirror that is well', () => {
       staleAfterSeconds: 600,
       fresh: true,
       doing: expect.objectContaining({ state: 'idle', until: null, reason: null, message: null }),
-      lastChange: '2026-11-21T12:00:00.000Z',
+      lastChange: '2026-11-21T12:00:00.001Z',
       nextRun: null,
       held: 0,
       quarantined: 0,

@@ -11,7 +11,10 @@ it('knows which datasets a statement reads, through views, histories and indexes
   await bench.mirror('ai-signals');
   const connection = openReadOnly(bench.store.file);
   const sourcesOfSql = (sql: string, params = {}) =>
-    sourcesOf(connection, sql, params, tables, null).map(({ table, verdict }) => [table, verdict]);
+    sourcesOf(connection, sql, params, tables, null).map(({ table, proof }) => [
+      table,
+      proof?.verdict ?? null,
+    ]);
   expect(sourcesOfSql('SELECT * FROM ai_signals')).toEqual([signals]);
   expect(sourcesOfSql('SELECT count(*) FROM ai_signals WHERE _key > :k', { k: '' })).toEqual([signals]);
   expect(sourcesOfSql('SELECT * FROM ai_signals_history')).toEqual([signals]);

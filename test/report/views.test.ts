@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
 import { viewsOf } from '../../src/store/views.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
+import { publish } from './export-support.ts';
 
 type Change = { seq: number; at: string; job: string; key: string; change: string; walk_id: number };
 
@@ -10,12 +10,6 @@ const jobs = ['ai-signals', 'news', 'smart-wallets', 'meme-signals', 'usage'];
 
 const changesAfter = (bench: Bench, seq: number) =>
   bench.sql<Change>('SELECT * FROM changes WHERE seq > ? ORDER BY seq, job, key', seq);
-
-/** Publishes another snapshot, so that the next walk looks at all of it. */
-function publish({ clock, upstream }: Bench) {
-  clock.advance(60_000);
-  upstream('ai-signals').generatedAt = isoTime(clock.now());
-}
 
 it('every view has an example that runs and finds something', async () => {
   const bench = await setup({ rows: 30 });

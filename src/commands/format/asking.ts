@@ -18,7 +18,7 @@ export type AskingOptions = { param: Params; timeout?: string; maxAge?: string; 
 export type Input = NodeJS.ReadableStream & { isTTY?: boolean };
 
 /** What is asked, with the time it is to be answered for (null for now). */
-export type Asked = { sql: string; params: Params; asOf: string | null };
+export type Asked = { sql: string; params: Params; asOf: string | null; survey?: boolean };
 
 export function withAskingOptions(command: Command): Command {
   return command

@@ -3,25 +3,23 @@
 import { type EventEmitter, once } from 'node:events';
 import type { Output } from '../context.ts';
 
-/** Writes every piece, waiting where the output is full; ends quietly where its reader has gone, as `head` does. */
-export async function deliver(output: Output, pieces: AsyncIterable<string>): Promise<void> {
-  let broken: Error | undefined;
-  const onError = (error: Error) => {
-    broken = error;
-  };
+/** Resolves when more may be written: to false where the reader has gone, as `head` does, and nobody takes more. */
+export type Write = (piece: string | Uint8Array) => Promise<boolean>;
+
+/** @throws the error of an output that broke otherwise. */
+export function writerTo(output: Output): Write {
   const stream = isStream(output) ? output : undefined;
-  stream?.on('error', onError);
-  try {
-    for await (const piece of pieces) {
-      const ready: unknown = output.write(piece);
-      if (ready === false && stream && !broken) await once(stream, 'drain').catch(onError);
-      if (broken) break;
-    }
-  } finally {
-    // A pipe may break after the last write, while its buffer empties: the listener stays, or it would be a crash.
-    stream?.once('close', () => stream.off('error', onError));
-  }
-  if (broken && (broken as NodeJS.ErrnoException).code !== 'EPIPE') throw broken;
+  let broken: NodeJS.ErrnoException | undefined;
+  // A pipe may break after the last write, while its buffer empties: the listener stays, or it would be a crash.
+  stream?.on('error', (error) => {
+    broken = error;
+  });
+  return async (piece) => {
+    const ready: unknown = output.write(piece as string);
+    if (ready === false && stream && !broken) await once(stream, 'drain').catch(() => undefined);
+    if (broken && broken.code !== 'EPIPE') throw broken;
+    return !broken;
+  };
 }
 
 function isStream(output: Output): output is Output & EventEmitter {

@@ -7,7 +7,7 @@ import type { Answer, Column } from '../../report/query.ts';
 import type { Output } from '../context.ts';
 import { printableLines } from '../printable.ts';
 import { paintFor } from './colours.ts';
-import { deliver } from './deliver.ts';
+import { writerTo } from './deliver.ts';
 import { mdFormatter } from './md.ts';
 import { type TableFormatter, tableFormatter } from './table.ts';
 
@@ -26,8 +26,9 @@ export async function printRows(
   const formatter = formatterOf(format, answer.columns, exact, output);
   // These formats keep values as they are, which is right for a program and wrong for a terminal.
   const raw = output.isTTY && (format === 'csv' || format === 'json' || format === 'ndjson');
-  const pieces = piecesOf(answer, formatter, limit, notes);
-  await deliver(output, raw ? madePrintable(pieces) : pieces);
+  const write = writerTo(output);
+  for await (const piece of piecesOf(answer, formatter, limit, notes))
+    if (!(await write(raw ? printableLines(piece) : piece))) return;
   if (formatter.cut?.())
     notes.push('some values are cut to the width of the terminal: --format json prints them whole');
   if (formatter.defused?.()) notes.push(describeDefused(formatter.defused()));
@@ -55,10 +56,6 @@ async function* piecesOf(
     }
   }
   yield formatter.tail();
-}
-
-async function* madePrintable(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const piece of pieces) yield printableLines(piece);
 }
 
 type AnyFormatter = Formatter & Partial<Pick<CsvFormatter, 'defused'> & Pick<TableFormatter, 'cut'>>;

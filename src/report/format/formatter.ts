@@ -1,11 +1,11 @@
-/** Rows as text, some at a time, so that a large result needs no more memory than a small one. */
+/** Rows in the form of a file, some at a time, so that a large result needs no more memory than a small one. */
 
 import type { Cell, Column } from '../query.ts';
 
-export type Formatter = {
-  head(): string;
-  rows(batch: readonly Cell[][]): string;
-  tail(): string;
+export type Formatter<Piece = string> = {
+  head(): Piece;
+  rows(batch: readonly Cell[][]): Piece;
+  tail(): Piece;
 };
 
 /** Names that are all different, as the keys of an object need to be: `id`, `id:1`. */

@@ -12,6 +12,9 @@ const complaints = {
   function: /^no such function: (.+)$/s,
 };
 
+/** How much of a long line is shown around the place. */
+const EXCERPT = { before: 60, after: 40 };
+
 /** One line that says what is wrong; where the place can be told, two more with the line of SQL and a mark below it. */
 export function explainMistake(
   connection: Connection,
@@ -57,10 +60,12 @@ function mark(sql: string, at: number): string {
   if (at < 0) return '';
   const before = sql.slice(0, at).split('\n');
   const line = sql.split('\n')[before.length - 1] ?? '';
+  const column = before.at(-1)?.length ?? 0;
+  const from = Math.max(0, column - EXCERPT.before);
   const label = `  ${before.length} | `;
   // Tabs stay tabs, so that the mark stands below the place.
-  const indent = (before.at(-1) ?? '').replace(/[^\t]/g, ' ');
-  return `, line ${before.length}\n${label}${line}\n${' '.repeat(label.length)}${indent}^`;
+  const indent = line.slice(from, column).replace(/[^\t]/g, ' ');
+  return `, line ${before.length}\n${label}${line.slice(from, column + EXCERPT.after)}\n${' '.repeat(label.length)}${indent}^`;
 }
 
 function tableNames(connection: Connection): string[] {

@@ -8,8 +8,9 @@ import { Failure, toError } from '../../errors.ts';
 import { openMirror, statementError, storeFailure } from '../../store/read.ts';
 import { lookBack } from './as-of.ts';
 import type { Answered, Asked, Cell, Opened, Question } from './protocol.ts';
-import { sourcesOf } from './sources.ts';
+import { latestSeq, sourcesOf } from './sources.ts';
 import { prepareReading } from './statement.ts';
+import { surveyColumns } from './survey.ts';
 
 const BATCH = { rows: 1_000, size: 256 * 1_024 };
 
@@ -29,16 +30,19 @@ process.on('message', (asked: Asked) => {
   }
 });
 
-function open({ dir, sql, params, tables, asOf }: Question): Opened {
+function open({ dir, sql, params, tables, asOf, survey = false }: Question): Opened {
   const connection = openMirror(dir);
   if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
   // What is said of the sources and what is read from them belong to one moment.
   connection.exec('BEGIN');
   const { statement, asksForData } = prepareReading(connection, sql, params);
-  const columns = statement.columns().map(({ name, type }) => ({ name, type }));
+  const holds = survey ? surveyColumns(statement, params) : [];
+  const columns = statement
+    .columns()
+    .map(({ name, type }, at) => ({ name, type, ...(holds[at] ? { holds: holds[at] } : {}) }));
   const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
   rows = statement.iterate(params);
-  return { columns, sources };
+  return { columns, sources, seq: latestSeq(connection, asOf) };
 }
 
 function nextBatch(): Cell[][] {

@@ -3,6 +3,7 @@
 import type { FailureKind } from '../../errors.ts';
 import type { Source } from './sources.ts';
 import type { Params } from './statement.ts';
+import type { Holding } from './survey.ts';
 
 export type Question = {
   /** The folder of the mirror. */
@@ -13,15 +14,22 @@ export type Question = {
   tables: Readonly<Record<string, string>>;
   /** The time to look back to, ISO 8601 UTC with milliseconds, or null for now. */
   asOf: string | null;
+  /** Look at every row first, to tell what each column holds: `Column.holds`. */
+  survey?: boolean;
 };
 
 /** A value of SQLite: an integer beyond the safe ones of JavaScript is a bigint, a blob bytes. */
 export type Cell = string | number | bigint | Uint8Array | null;
 
-/** `type` is the declared type of the column it comes from, such as `TEXT`; null for an expression. */
-export type Column = { name: string; type: string | null };
+export type Column = {
+  name: string;
+  /** The declared type of the column it comes from, such as `TEXT`; null for an expression. */
+  type: string | null;
+  holds?: Holding;
+};
 
-export type Opened = { columns: Column[]; sources: Source[] };
+/** `seq` numbers the latest change that the answer can show, see the view `changes`. */
+export type Opened = { columns: Column[]; sources: Source[]; seq: number };
 
 export type Asked = Question | 'more';
 

@@ -9,10 +9,26 @@ export type Source = {
   table: string;
   /** When the last walk that proved the dataset complete began, or null. */
   completeAsOf: string | null;
-  verdict: 'snapshot' | 'verified' | null;
-  walkId: number | null;
+  /** That walk. */
+  proof: Proof | null;
   /** When its first walk ever began, or null. */
   firstWalkAt: string | null;
+  /** Rows refused and not resolved: they are missing from the table. */
+  quarantined: number;
+};
+
+export type Proof = {
+  walkId: number;
+  verdict: 'snapshot' | 'verified';
+  startedAt: string;
+  finishedAt: string;
+  pages: number;
+  rows: number;
+  /** `pagination.total` and `generatedAt` as last received, where the API gives them. */
+  total: number | null;
+  generatedAt: string | null;
+  /** The walk whose proof this one renewed by a single call, where nothing had changed; null for a full walk. */
+  probeOf: number | null;
 };
 
 /** @param tables the mirrored tables with their jobs. */
@@ -23,22 +39,40 @@ export function sourcesOf(
   tables: Readonly<Record<string, string>>,
   asOf: string | null,
 ): Source[] {
-  const proof = connection.prepare<[string, string], Pick<Source, 'completeAsOf' | 'verdict' | 'walkId'>>(
-    `SELECT started_at AS completeAsOf, verdict, id AS walkId FROM walks
-     WHERE job = ? AND ${PROOF} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
+  const until = asOf ?? '9999';
+  const lastProof = connection.prepare<[string, string], Proof>(
+    `SELECT id AS walkId, verdict, started_at AS startedAt, finished_at AS finishedAt, pages, "rows", total,
+       generated_at AS generatedAt, probe_of AS probeOf
+     FROM walks WHERE job = ? AND ${PROOF} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
   );
   const firstWalk = connection
     .prepare<[string], string>('SELECT started_at FROM walks WHERE job = ? ORDER BY id LIMIT 1')
     .pluck();
+  const refused = connection
+    .prepare<[string, string, string], number>(
+      'SELECT count(*) FROM quarantine WHERE job = ? AND first_seen_at <= ? AND coalesce(resolved_at > ?, true)',
+    )
+    .pluck();
   const read = new Set(tablesRead(connection, sql, params).map((table) => table.replace(/_history$/, '')));
   return Object.entries(tables)
     .filter(([table]) => read.has(table))
-    .map(([table, job]) => ({
-      job,
-      table,
-      ...(proof.get(job, asOf ?? '9999') ?? { completeAsOf: null, verdict: null, walkId: null }),
-      firstWalkAt: firstWalk.get(job) ?? null,
-    }));
+    .map(([table, job]) => {
+      const proof = lastProof.get(job, until) ?? null;
+      return {
+        job,
+        table,
+        completeAsOf: proof?.startedAt ?? null,
+        proof,
+        firstWalkAt: firstWalk.get(job) ?? null,
+        quarantined: refused.get(job, until, until) ?? 0,
+      };
+    });
+}
+
+/** The number of the latest change in the mirror, or the last that one at `asOf` can have. */
+export function latestSeq(connection: Connection, asOf: string | null): number {
+  if (asOf !== null) return Date.parse(asOf);
+  return connection.prepare<[], number | null>('SELECT max(last_seq) FROM datasets').pluck().get() ?? 0;
 }
 
 /** The program that SQLite made of the statement names every b-tree it opens, through whatever views. */

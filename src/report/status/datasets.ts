@@ -35,7 +35,7 @@ export type DatasetStatus = {
   staleAfterSeconds: number | null;
   fresh: boolean;
   doing: Doing;
-  /** When a walk last found something new, changed or gone. */
+  /** When a row last came, changed or went. */
   lastChange: string | null;
   nextRun: string | null;
   /** Removals that the last walk held back for the next to agree with. */
@@ -75,6 +75,7 @@ export function readDataset(
   const age = proof ? now - Date.parse(proof.startedAt) : null;
   const patience = Math.max(intervalOf(schedule, now) * PATIENCE.intervals, PATIENCE.ms);
   const doing = describe(latest, walking, now);
+  const { lastSeq, nextRun } = readPlans(connection, job);
   return {
     job,
     table,
@@ -85,8 +86,8 @@ export function readDataset(
     staleAfterSeconds: Number.isFinite(patience) ? patience / 1_000 : null,
     fresh: schedule === 'off' || (age !== null && age <= patience),
     doing,
-    lastChange: readLastChange(connection, job),
-    nextRun: doing.until ?? readNextRun(connection, job),
+    lastChange: lastSeq === null ? null : isoTime(lastSeq),
+    nextRun: doing.until ?? nextRun,
     held: latest?.status === 'complete' ? latest.held : 0,
     quarantined: count('SELECT count(*) FROM quarantine WHERE job = ? AND resolved_at IS NULL', job),
     drifts: count('SELECT count(*) FROM drift WHERE job = ?', job),
@@ -102,21 +103,13 @@ function readWalk(connection: Connection, job: string, condition: string): Walk 
     .get(job);
 }
 
-function readLastChange(connection: Connection, job: string): string | null {
-  const changed = connection
-    .prepare<[string], string>(
-      `SELECT coalesce(finished_at, started_at) FROM walks
-       WHERE job = ? AND inserted + updated + deleted > 0 ORDER BY id DESC LIMIT 1`,
+function readPlans(connection: Connection, job: string): { lastSeq: number | null; nextRun: string | null } {
+  const found = connection
+    .prepare<[string], { lastSeq: number | null; nextRun: string | null }>(
+      'SELECT last_seq AS lastSeq, next_due_at AS nextRun FROM datasets WHERE job = ?',
     )
-    .pluck();
-  return changed.get(job) ?? null;
-}
-
-function readNextRun(connection: Connection, job: string): string | null {
-  const due = connection
-    .prepare<[string], string | null>('SELECT next_due_at FROM datasets WHERE job = ?')
-    .pluck();
-  return due.get(job) ?? null;
+    .get(job);
+  return found ?? { lastSeq: null, nextRun: null };
 }
 
 function describe(walk: Walk | undefined, walking: boolean, now: number): Doing {

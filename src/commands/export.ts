@@ -1,0 +1,81 @@
+/** `market-mirror export <job or sql>`: a dataset or an answer as a file, with a receipt beside it. */
+
+import { Command, Option } from 'commander';
+import { Failure } from '../errors.ts';
+import { loadJobs } from '../load-jobs.ts';
+import { openFiles } from '../report/export/files.ts';
+import { exportAnswer, exportFormats, type Order } from '../report/export.ts';
+import type { Context, Output } from './context.ts';
+import { askMirror, type Input, withAskingOptions } from './format/asking.ts';
+import { type Write, writerTo } from './format/deliver.ts';
+import { type OrderOptions, readOrder } from './format/order.ts';
+import { describeDefused } from './format/rows.ts';
+import { number } from './format/words.ts';
+import { printable, printableLines } from './printable.ts';
+
+type Options = OrderOptions & { force?: true };
+
+export function exportCommand(context: Context, stdin: Input = process.stdin): Command {
+  const command = new Command('export')
+    .description('write a dataset or an answer as csv, ndjson, json or parquet, with a receipt beside it')
+    .argument(
+      '[what]',
+      'a job, a table, a view or SQL; SQL from standard input where neither it nor --file is given',
+    )
+    .option('-o, --output <file>', 'the file to write; standard output unless given')
+    .addOption(
+      new Option('--format <format>', 'the form (default: by the name of the file, else csv)').choices(
+        exportFormats,
+      ),
+    )
+    .option('--file <file>', 'read the SQL from a file')
+    .option(
+      '--since <seq or time>',
+      "of a job: only what came, changed or went after that, see the receipt's seq",
+    )
+    .option('--force', 'replace a file that is there')
+    .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
+    .option('--json', 'print the receipt')
+    .action((what: string | undefined, options: Options) => run(what, options, context, stdin));
+  return withAskingOptions(command);
+}
+
+async function run(
+  what: string | undefined,
+  options: Options,
+  context: Context,
+  stdin: Input,
+): Promise<void> {
+  const { stdout, stderr } = context;
+  const jobs = await loadJobs();
+  const order = await readOrder(what, options, jobs, context, stdin);
+  const { sql, params, asOf, format } = order;
+  // The places are taken before the work begins.
+  const files =
+    options.output === undefined ? undefined : await openFiles(options.output, options.force ?? false);
+  try {
+    const write = files ? files.data.write : writerFor(order, stdout);
+    const asked = { sql, params, asOf, survey: format === 'parquet' };
+    const exported = await askMirror(asked, jobs, options, context, async (answer, notes) => {
+      const exported = await exportAnswer(answer, order, write);
+      if (exported.csv?.defused) notes.push(describeDefused(exported.csv.defused));
+      return exported;
+    });
+    if (!files) return;
+    const receipt = await files.commit(exported);
+    if (options.json) stdout.write(`${JSON.stringify(receipt, null, 2)}\n`);
+    else
+      stderr.write(
+        `${printable(receipt.file)}: ${number(receipt.rows)} rows; ${receipt.file}.meta.json says what of\n`,
+      );
+  } finally {
+    await files?.close();
+  }
+}
+
+function writerFor({ format }: Order, stdout: Output): Write {
+  if (stdout.isTTY && format === 'parquet')
+    throw new Failure('usage', 'parquet is nothing to look at: name a file with --output');
+  const write = writerTo(stdout);
+  return stdout.isTTY ? (piece) => write(typeof piece === 'string' ? printableLines(piece) : piece) : write;
+}

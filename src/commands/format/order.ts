@@ -1,0 +1,87 @@
+/** What an export is to be, from the words of the command line. */
+
+import { extname } from 'node:path';
+import { version } from '../../app.ts';
+import { isoTime } from '../../clock.ts';
+import { readLocalConfig } from '../../config.ts';
+import { Failure } from '../../errors.ts';
+import { type Job, tableOf } from '../../job.ts';
+import { changedSince } from '../../report/export/since.ts';
+import { type ExportFormat, exportFormats, type Order } from '../../report/export.ts';
+import { nearest } from '../../report/query/near.ts';
+import { parseTime } from '../../report/time.ts';
+import type { Context } from '../context.ts';
+import { type AskingOptions, type Input, readAsOf, readSql } from './asking.ts';
+
+export type OrderOptions = AskingOptions & {
+  file?: string;
+  output?: string;
+  format?: ExportFormat;
+  since?: string;
+  exact?: true;
+  json?: true;
+};
+
+/**
+ * @param what a job, a table, a view or SQL.
+ * @throws Failure `usage` for what does not go together.
+ */
+export async function readOrder(
+  what: string | undefined,
+  options: OrderOptions,
+  jobs: readonly Job[],
+  context: Context,
+  stdin: Input,
+): Promise<Order> {
+  const { clock, environment } = context;
+  if (options.json && options.output === undefined)
+    throw new Failure('usage', '--json prints the receipt of a file: name one with --output');
+  const named =
+    options.file === undefined && what !== undefined && /^[\w-]*\w[\w-]*$/.test(what) ? what : undefined;
+  const job = jobs.find((job) => job.name === named || tableOf(job) === named);
+  const since = options.since === undefined ? null : parseSince(options.since, clock.now());
+  const sql =
+    job && since !== null
+      ? changedSince(readLocalConfig(environment).dir, tableOf(job), since)
+      : job
+        ? `SELECT * FROM "${tableOf(job)}"`
+        : named !== undefined
+          ? `SELECT * FROM ${tableName(named, jobs)}`
+          : await readSql(what, options.file, stdin);
+  if (since !== null && !job) throw new Failure('usage', '--since goes with a job, not with SQL');
+  return {
+    format: options.format ?? formatOf(options.output),
+    exact: options.exact ?? false,
+    sql,
+    params: options.param,
+    job: job?.name ?? null,
+    asOf: readAsOf(options, context),
+    since,
+    exportedAt: isoTime(clock.now()),
+    by: `market-mirror ${version()}`,
+  };
+}
+
+/** The word where it can be the name of a table or view. */
+function tableName(word: string, jobs: readonly Job[]): string {
+  if (/^\w+$/.test(word)) return word;
+  const names = jobs.map(({ name }) => name);
+  throw new Failure(
+    'usage',
+    `there is no job '${word}'${nearest(word, names) || `; known are ${names.join(', ')}`}`,
+  );
+}
+
+function parseSince(text: string, now: number): string {
+  if (!/^\d+$/.test(text)) return parseTime(text, '--since', now);
+  if (Number(text) > now) throw new Failure('usage', `--since: no change has the number ${text} yet`);
+  return isoTime(Number(text));
+}
+
+function formatOf(output: string | undefined): ExportFormat {
+  if (output === undefined) return 'csv';
+  const named = extname(output).slice(1).toLowerCase();
+  const format = exportFormats.find((format) => format === (named === 'jsonl' ? 'ndjson' : named));
+  if (format) return format;
+  throw new Failure('usage', `${output} does not say its form: add --format ${exportFormats.join(', ')}`);
+}

@@ -1,0 +1,51 @@
+/** What became of a dataset since some time: each row at most once, as it stands now or as it last stood. */
+
+import { Failure } from '../../errors.ts';
+import { type Connection, openMirror, seqOf } from '../../store/read.ts';
+
+/**
+ * SQL over a mirrored table for the rows that came (`_change` is `insert`), changed (`update`) or went (`delete`, with
+ * their last values) after `since`, with the number of that change in `_seq`. What came and went again meanwhile
+ * is not told.
+ * @param since ISO 8601 UTC with milliseconds.
+ */
+export function changedSince(dir: string, table: string, since: string): string {
+  const connection = openMirror(dir);
+  try {
+    const columns = columnsOf(connection, table);
+    if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
+    const hasHistory = columnsOf(connection, `${table}_history`).length > 0;
+    return compose(table, columns.map(quoted).join(', '), `'${since}'`, hasHistory);
+  } finally {
+    connection.close();
+  }
+}
+
+function compose(table: string, columns: string, since: string, hasHistory: boolean): string {
+  const now = quoted(table);
+  const past = quoted(`${table}_history`);
+  if (!hasHistory)
+    return `SELECT 'insert' AS _change, ${seqOf('_changed_at')} AS _seq, ${columns}
+FROM ${now} WHERE _changed_at > ${since} ORDER BY _seq, _key`;
+  const stoodThen = (row: string) =>
+    `EXISTS (SELECT 1 FROM ${past} AS before WHERE before._key = ${row}._key
+    AND before._valid_from <= ${since} AND before._valid_to > ${since})`;
+  return `SELECT CASE WHEN ${stoodThen('row')} THEN 'update' ELSE 'insert' END AS _change,
+  ${seqOf('_changed_at')} AS _seq, ${columns}
+FROM ${now} AS row WHERE _changed_at > ${since}
+UNION ALL
+SELECT 'delete', ${seqOf('_valid_to')}, ${columns}
+FROM ${past} AS row WHERE _ended_by = 'delete' AND _valid_to > ${since} AND ${stoodThen('row')}
+  AND NOT EXISTS (SELECT 1 FROM ${now} AS again WHERE again._key = row._key)
+  AND NOT EXISTS (SELECT 1 FROM ${past} AS later WHERE later._key = row._key AND later._valid_to > row._valid_to)
+ORDER BY _seq, _key`;
+}
+
+function columnsOf(connection: Connection, table: string): string[] {
+  return connection
+    .prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 1')
+    .pluck()
+    .all(table);
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

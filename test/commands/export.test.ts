@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { describe, expect, it } from 'vitest';
+import { exportCommand } from '../../src/commands/export.ts';
+import { ndjson, publish, readyToExport as ready } from '../report/export-support.ts';
+import { digestOf, onTerminal } from '../report/support.ts';
+
+describe('a dataset', () => {
+  it('is written in the form that its file is named for, every row of it', async () => {
+    const { bench, run, place, left } = await ready();
+    const rows = bench.sql('SELECT * FROM ai_signals');
+    for (const name of ['a.csv', 'a.ndjson', 'a.json', 'a.parquet'])
+      expect(await run('ai-signals', '-o', place(name))).toMatchObject({ code: 0, stdout: '' });
+    expect(ndjson(readFileSync(place('a.ndjson'), 'utf8'))).toEqual(rows);
+    expect(JSON.parse(readFileSync(place('a.json'), 'utf8'))).toEqual(rows);
+    expect(readFileSync(place('a.csv'), 'utf8').split('\n')).toHaveLength(rows.length + 2);
+    const parquet = await parquetReadObjects({ file: await asyncBufferFromFile(place('a.parquet')) });
+    expect(parquet.map(({ id, timestamp, confidence }) => ({ id, timestamp, confidence }))).toEqual(
+      rows.map(({ id, timestamp, confidence }) => ({
+        id,
+        timestamp: new Date(String(timestamp)),
+        confidence,
+      })),
+    );
+    expect(left()).toEqual(
+      ['a.csv', 'a.json', 'a.ndjson', 'a.parquet'].flatMap((name) => [name, `${name}.meta.json`]),
+    );
+  });
+
+  it('goes to standard output where no file is named', async () => {
+    const { run } = await ready(2);
+    const { code, stdout, stderr } = await run('ai-signals', '--format', 'ndjson');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(ndjson(stdout)).toHaveLength(2);
+  });
+
+  it('can be a table, a view, or any answer', async () => {
+    const { run, bench } = await ready(3);
+    const lines = async (...what: string[]) => ndjson((await run(...what, '--format', 'ndjson')).stdout);
+    expect(await lines('ai_signals')).toHaveLength(3);
+    expect(await lines('ai_signal_checks')).toEqual(bench.sql('SELECT * FROM ai_signal_checks'));
+    expect(await lines('SELECT :n AS n, count(*) AS rows FROM ai_signals', '--param', 'n:=7')).toEqual([
+      { n: 7, rows: 3 },
+    ]);
+    const piped = await onTerminal(exportCommand, [], bench, { stdin: 'SELECT 1 AS one' });
+    expect(piped.stdout).toBe('one\n1\n');
+  });
+
+  it('is as it stood then, with --as-of', async () => {
+    const { bench, run, place, receiptOf } = await ready(3);
+    bench.upstream('ai-signals').rows.unshift(...bench.upstream('ai-signals').make(2));
+    publish(bench);
+    await bench.mirror('ai-signals');
+    await run('ai-signals', '-o', place('then.csv'), '--as-of', '2026-11-21T12:00:30Z');
+    expect(receiptOf('then.csv')).toMatchObject({ rows: 3, asOf: '2026-11-21T12:00:30.000Z' });
+    expect(receiptOf('then.csv').sources[0]?.proof?.walkId).toBe(1);
+  });
+});
+
+describe('the receipt', () => {
+  it('proves what the file was made of', async () => {
+    const { bench, run, place, receiptOf } = await ready();
+    Object.assign(bench.upstream('ai-signals').rows[4] ?? {}, { confidence: 'high' });
+    publish(bench);
+    await bench.mirror('ai-signals');
+    await run(
+      'SELECT id, confidence AS c, 1 FROM ai_signals WHERE asset <> :none',
+      '--param',
+      'none=x',
+      '-o',
+      place('r.csv'),
+    );
+    const text = readFileSync(place('r.csv'));
+    expect(receiptOf('r.csv')).toEqual({
+      version: 1,
+      file: 'r.csv',
+      format: 'csv',
+      by: expect.stringMatching(/^market-mirror \d/),
+      sql: 'SELECT id, confidence AS c, 1 FROM ai_signals WHERE asset <> :none',
+      params: { none: 'x' },
+      job: null,
+      asOf: null,
+      since: null,
+      exportedAt: '2026-11-21T12:01:00.000Z',
+      bytes: text.length,
+      sha256: createHash('sha256').update(text).digest('hex'),
+      rows: 30,
+      columns: [
+        { name: 'id', type: 'TEXT' },
+        { name: 'c', type: 'REAL' },
+        { name: '1', type: null },
+      ],
+      sources: [
+        {
+          job: 'ai-signals',
+          table: 'ai_signals',
+          completeAsOf: '2026-11-21T12:01:00.000Z',
+          firstWalkAt: '2026-11-21T12:00:00.000Z',
+          quarantined: 1,
+          proof: expect.objectContaining({
+            walkId: 2,
+            verdict: 'snapshot',
+            rows: 30,
+            total: 30,
+            probeOf: null,
+          }),
+        },
+      ],
+      seq: Date.parse('2026-11-21T12:00:00Z'),
+      csv: { exact: false, defused: 0 },
+    });
+  });
+
+  it('lies within a Parquet file too, and names its types', async () => {
+    const { run, place, receiptOf } = await ready(3);
+    await run('ai-signals', '-o', place('r.parquet'));
+    const types = Object.fromEntries(receiptOf('r.parquet').columns.map(({ name, type }) => [name, type]));
+    expect(types).toMatchObject({
+      id: 'STRING',
+      timestamp: 'TIMESTAMP(MICROS, UTC)',
+      confidence: 'DOUBLE',
+      quality_publishable: 'INT64',
+      _changed_at: 'TIMESTAMP(MICROS, UTC)',
+    });
+    expect(readFileSync(place('r.parquet'), 'latin1')).toContain('"walkId":1');
+  });
+
+  it('is printed with --json', async () => {
+    const { run, place, receiptOf } = await ready(1);
+    const { stdout } = await run('ai-signals', '-o', place('r.csv'), '--json');
+    expect(JSON.parse(stdout)).toEqual(receiptOf('r.csv'));
+  });
+
+  it('counts the cells that a spreadsheet would have run, and --exact keeps them', async () => {
+    const { run, place, receiptOf } = await ready(1);
+    const sql = "SELECT '=1+1' AS a UNION ALL SELECT '-5'";
+    const { stderr } = await run(sql, '-o', place('f.csv'));
+    expect(stderr).toMatch(/^note: 1 cells got an apostrophe/);
+    expect(readFileSync(place('f.csv'), 'utf8')).toBe("a\n'=1+1\n-5\n");
+    expect(receiptOf('f.csv').csv).toEqual({ exact: false, defused: 1 });
+    await run(sql, '-o', place('f.csv'), '--exact', '--force');
+    expect(readFileSync(place('f.csv'), 'utf8')).toBe('a\n=1+1\n-5\n');
+  });
+});
+
+describe('a place', () => {
+  it('that is taken is left as it is, unless --force replaces it', async () => {
+    const { run, place, left } = await ready(1);
+    writeFileSync(place('a.csv'), 'mine');
+    expect(await run('ai-signals', '-o', place('a.csv'))).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/exists already: --force replaces it/),
+    });
+    expect(readFileSync(place('a.csv'), 'utf8')).toBe('mine');
+    expect(left()).toEqual(['a.csv']);
+    expect(await run('ai-signals', '-o', place('a.csv'), '--force')).toMatchObject({ code: 0 });
+    expect(readFileSync(place('a.csv'), 'utf8')).toMatch(/^id,/);
+  });
+
+  it('that cannot be written is said before work begins', async () => {
+    const { run } = await ready(1);
+    expect(await run('SELECT * FROM no_such_table', '-o', '/sys/a.csv')).toMatchObject({
+      code: 74,
+      stderr: expect.stringMatching(/cannot be written \((EACCES|EPERM|EROFS)\)/),
+    });
+  });
+
+  it('that is none is said before work begins', async () => {
+    const { run, folder, place } = await ready(1);
+    const sql = 'SELECT * FROM no_such_table';
+    expect(await run(sql, '-o', place('no/a.csv'))).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/there is no folder/),
+    });
+    expect(await run(sql, '-o', folder, '--format', 'csv')).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/is a folder/),
+    });
+  });
+
+  it('is left empty by an export that fails or is stopped', async () => {
+    const { bench, run, place, left } = await ready(1);
+    const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
+    expect(await run(endless, '-o', place('a.csv'), '--timeout', '900ms')).toMatchObject({ code: 75 });
+    expect(await run("SELECT json('{')", '-o', place('a.csv'))).toMatchObject({ code: 64 });
+    expect(await run('ai-signals', '-o', place('a.csv'), '--max-age', '0s')).toMatchObject({ code: 0 });
+    bench.clock.advance(1_000);
+    expect(await run('ai-signals', '-o', place('b.csv'), '--max-age', '0s')).toMatchObject({ code: 75 });
+    expect(left()).toEqual(['a.csv', 'a.csv.meta.json']);
+  });
+});
+
+describe('wrong use ends with 64 and says what is wrong', () => {
+  it.each([
+    [['ai-signal'], /there is no job 'ai-signal' \(did you mean ai-signals\?\)/],
+    [['ai_signalz'], /no such table: ai_signalz \(did you mean ai_signals/],
+    [['SELECT 1', '-o', 'a.xls'], /a\.xls does not say its form: add --format/],
+    [['SELECT 1', '--since', '1'], /--since goes with a job/],
+    [['ai-signals', '--since', 'soon'], /--since takes a time/],
+    [['ai-signals', '--since', '99999999999999'], /no change has the number/],
+    [['ai-signals', '--json'], /name one with --output/],
+    [['DELETE FROM news'], /DELETE is not allowed/],
+  ])('%j', async (args, message) => {
+    const { run } = await ready(1);
+    const { code, stdout, stderr } = await run(...args);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it('Parquet on a terminal', async () => {
+    const { bench } = await ready(1);
+    const args = ['ai-signals', '--format', 'parquet'];
+    expect(await onTerminal(exportCommand, args, bench, { columns: 80 })).toMatchObject({
+      code: 64,
+      stdout: '',
+    });
+  });
+});
+
+it('changes nothing in the mirror, and tells of a dataset that was never complete', async () => {
+  const { bench, run, place } = await ready(5);
+  const before = digestOf(bench.store.file);
+  const { stderr } = await run('news', '-o', place('news.csv'));
+  expect(stderr).toMatch(/^note: news was never mirrored/);
+  await run('ai-signals', '--since', '0', '-o', place('a.parquet'));
+  expect(digestOf(bench.store.file)).toBe(before);
+  expect(existsSync(place('a.parquet'))).toBe(true);
+});
