@@ -22,9 +22,9 @@ export function nextLook(quota: Quota): number {
   if (pace > 0) return looked + Math.max(100, (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace);
   const expected = expectedResets(quota.window).find(({ beforeAt }) => beforeAt > looked);
   const patient = Math.max(patiently(quota, looked), earliestReset(quota.window));
-  if (isSure(quota.window))
-    return expected ? within(expected, quota, looked) : Math.min(patient, overdue(quota, looked));
-  return expected && isFree(quota) ? Math.min(patient, within(expected, quota, looked)) : patient;
+  if (!expected) return isSure(quota.window) ? Math.min(patient, overdue(quota, looked)) : patient;
+  const look = within(expected, quota, looked);
+  return isSure(quota.window) || !isFree(quota) ? look : Math.min(patient, look);
 }
 
 /** The moments between which a reset is expected are searched from the first to the last. */

@@ -270,7 +270,8 @@ function throttled(state: State, event: Answer, now: number): State {
 /** What a pause is most likely about. */
 function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
   const { quota, rate } = state;
-  const level = quotas.levelAt(quota, now);
+  // What was told and what is reckoned since: the more pessimistic of the two.
+  const level = quota.level === null ? null : Math.min(quota.level, quotas.levelAt(quota, now) ?? 0);
   const known = pauses.knownCause(state.verdicts, pause.code);
   if (known) return known;
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
