@@ -152,6 +152,20 @@ describe('a difference from a contract', () => {
     );
     expect(bench.sql('SELECT DISTINCT extra FROM ai_signals')).toEqual([{ extra: '{"lane":"hot"}' }]);
   });
+
+  it('lets pages that bring nothing else wait for company, as those that bring nothing at all do', async () => {
+    const { editRows, editPage } = faults;
+    const odd = editRows((rows) => rows.map((row) => ({ ...row, lane: 'hot' })));
+    const undated = editPage((page) => ({ ...page, generatedAt: null }));
+    const bench = await setup({ rows: 450, faults: [when({}, odd, undated)] });
+    await bench.mirror('ai-signals');
+    bench.tamper(
+      `CREATE TABLE written (at);
+       CREATE TRIGGER counts AFTER UPDATE OF next_offset ON walks BEGIN INSERT INTO written VALUES (1); END`,
+    );
+    expect((await bench.mirror('ai-signals')).drifted).toBeGreaterThan(450);
+    expect(bench.sql('SELECT count(*) AS count FROM written')).toEqual([{ count: 1 }]);
+  });
 });
 
 describe('the drift of one dataset', () => {
