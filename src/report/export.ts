@@ -3,7 +3,6 @@
 import { type CsvFormatter, csvFormatter } from './format/csv.ts';
 import type { Formatter } from './format/formatter.ts';
 import { jsonFormatter, ndjsonFormatter } from './format/json.ts';
-import { parquetFormatter, parquetTypes } from './format/parquet.ts';
 import type { Answer, Column, Params, Source } from './query.ts';
 
 export const exportFormats = ['csv', 'ndjson', 'json', 'parquet'] as const;
@@ -59,7 +58,7 @@ export async function exportAnswer(
     ]),
   );
   const facts = { version: 1, ...asked, params, sources, seq } as const;
-  const formatter = formatterOf(columns, order, facts);
+  const { formatter, types } = await formOf(columns, order, facts);
   let rows = 0;
   let wanted = await write(formatter.head());
   for await (const batch of answer.batches) {
@@ -68,7 +67,6 @@ export async function exportAnswer(
     wanted = await write(formatter.rows(batch));
   }
   if (wanted) await write(formatter.tail());
-  const types = order.format === 'parquet' ? parquetTypes(columns) : columns.map(({ type }) => type);
   return {
     ...facts,
     rows,
@@ -79,15 +77,23 @@ export async function exportAnswer(
 
 type AnyFormatter = Formatter<string | Uint8Array> & Partial<Pick<CsvFormatter, 'defused'>>;
 
-function formatterOf(columns: readonly Column[], { format, exact }: Order, about: unknown): AnyFormatter {
+/** The formatter, and the types that the columns have in its form. */
+async function formOf(
+  columns: readonly Column[],
+  { format, exact }: Order,
+  about: unknown,
+): Promise<{ formatter: AnyFormatter; types: (string | null)[] }> {
+  const types = columns.map(({ type }) => type);
   switch (format) {
     case 'csv':
-      return csvFormatter(columns, exact);
+      return { formatter: csvFormatter(columns, exact), types };
     case 'ndjson':
-      return ndjsonFormatter(columns);
+      return { formatter: ndjsonFormatter(columns), types };
     case 'json':
-      return jsonFormatter(columns);
-    case 'parquet':
-      return parquetFormatter(columns, about);
+      return { formatter: jsonFormatter(columns), types };
+    case 'parquet': {
+      const { parquetFormatter, parquetTypes } = await import('./format/parquet.ts');
+      return { formatter: parquetFormatter(columns, about), types: parquetTypes(columns) };
+    }
   }
 }
