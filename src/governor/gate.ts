@@ -1,7 +1,7 @@
 /** The one gate that every call passes: asks the state machine for leave and sits out short waits. */
 
 import type { Clock, Random } from '../clock.ts';
-import { Failure, Snooze } from '../errors.ts';
+import { Failure, Snooze, type WaitReason } from '../errors.ts';
 import { type Decision, type Event, LEAVE_TTL_MS, type Standing } from './events.ts';
 import { govern } from './machine.ts';
 import { lag } from './share.ts';
@@ -52,9 +52,14 @@ type Waiter = {
   reject(reason: unknown): void;
 };
 
+/** A call under way: how many were when it was sent, itself included, and at most since. */
+type Call = { job: string; ordinal: number; peak: number };
+
 type Leave = { calls: number; staleAt: number };
 
 const evenStanding: Standing = { age: 0, target: 0, weight: 1 };
+/** Waits that are the same for every job. */
+const accountWide: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency', 'retry_after']);
 /** So many answers without news are kept back at most, and so long, to be told together. */
 const MOST_PENDING = 10;
 const LARGEST_BLOCK = 10;
@@ -64,7 +69,7 @@ export function createGate(parts: GateParts): Gate {
   const { clock, random, owner, patienceMs, standing = () => evenStanding, isGone = () => false } = parts;
   const waiters: Waiter[] = [];
   const leave = new Map<string, Leave>();
-  const inflight: { job: string; ordinal: number; peak: number }[] = [];
+  const inflight: Call[] = [];
   let parallel = 1;
   let pending: Event[] = [{ type: 'start', owner }];
   let nap: AbortController | undefined;
@@ -101,13 +106,7 @@ export function createGate(parts: GateParts): Gate {
 
     settle(job, answer) {
       const { status } = answer;
-      const [call] = inflight.splice(
-        Math.max(
-          0,
-          inflight.findIndex((one) => one.job === job),
-        ),
-        1,
-      );
+      const call = finish(job);
       // Calls overtake one another: one that is refused may have met all that were under way with it.
       const together = (status === 429 ? call?.peak : call?.ordinal) ?? 1;
       const common = { owner, job, roll: random() };
@@ -117,14 +116,17 @@ export function createGate(parts: GateParts): Gate {
           : { type: 'answer', ...common, inflight: together, ...answer, status },
       );
       const eventful = status === null || status < 200 || status >= 300;
-      if (eventful) leave.forEach((_, name) => void giveBack(name));
-      if (eventful || pending.length >= MOST_PENDING) flush();
-      serve();
+      if (eventful) giveAllBack();
+      try {
+        if (eventful || pending.length >= MOST_PENDING) tell();
+      } finally {
+        serve();
+      }
     },
 
     keyChanged() {
       pending.push({ type: 'key' });
-      flush();
+      tell();
       serve();
     },
 
@@ -132,8 +134,8 @@ export function createGate(parts: GateParts): Gate {
       closed = true;
       nap?.abort();
       idle?.abort();
-      leave.forEach((_, name) => void giveBack(name));
-      if (pending.length > 0) flush();
+      giveAllBack();
+      if (pending.length > 0) tell();
     },
   };
 
@@ -143,7 +145,7 @@ export function createGate(parts: GateParts): Gate {
     for (let waiter = next(); waiter; waiter = next()) {
       if (takeLeave(waiter.job) || askFor(waiter)) go(waiter);
     }
-    if (waiters.length > 0) napUntil(Math.min(...waiters.map(({ notBefore }) => notBefore)));
+    if (waiters.length > 0) napUntil(Math.min(...waiters.map((waiter) => waiter.notBefore)));
     else if (leave.size > 0 || pending.length > 0) tidyWhenIdle();
   }
 
@@ -154,14 +156,27 @@ export function createGate(parts: GateParts): Gate {
     waiter.resolve();
   }
 
+  function finish(job: string): Call | undefined {
+    const index = inflight.findIndex((call) => call.job === job);
+    return inflight.splice(index < 0 ? inflight.length : index, 1)[0];
+  }
+
+  /** Of those who may ask, the one furthest behind. */
   function next(): Waiter | undefined {
-    if (inflight.length >= Math.max(1, parallel)) return undefined;
+    if (isFull()) return undefined;
     const now = clock.now();
-    const ready = waiters.filter(({ notBefore }) => notBefore <= now);
+    // A clock that was set back would make a wait longer than any that was sat out.
+    const isReady = ({ job, notBefore }: Waiter) =>
+      leave.has(job) || notBefore <= now || notBefore > now + patienceMs;
+    const ready = waiters.filter(isReady);
     return ready.reduce<Waiter | undefined>(
       (first, waiter) => (!first || lag(standing(waiter.job)) > lag(standing(first.job)) ? waiter : first),
       undefined,
     );
+  }
+
+  function isFull(): boolean {
+    return inflight.length >= Math.max(1, parallel);
   }
 
   function takeLeave(job: string): boolean {
@@ -180,6 +195,10 @@ export function createGate(parts: GateParts): Gate {
     return false;
   }
 
+  function giveAllBack(): void {
+    for (const job of [...leave.keys()]) giveBack(job);
+  }
+
   /** True with leave for the waiter's call; otherwise it waits on, or is told that waiting is not worth it. */
   function askFor(waiter: Waiter): boolean {
     const { job } = waiter;
@@ -192,16 +211,14 @@ export function createGate(parts: GateParts): Gate {
       }
       const now = clock.now();
       if (!('wait' in decision) || decision.wait.until - now > patienceMs) throw denial(job, decision);
-      waiter.notBefore = Math.max(decision.wait.until, now + 1);
+      const { until, reason } = decision.wait;
+      for (const held of accountWide.has(reason) ? waiters : [waiter])
+        held.notBefore = Math.max(held.notBefore, until, now + 1);
     } catch (reason) {
       waiters.splice(waiters.indexOf(waiter), 1);
       waiter.reject(reason);
     }
     return false;
-  }
-
-  function flush(): void {
-    tell();
   }
 
   /** Tells the machine what is pending and then `last`, in one transaction. */
@@ -221,10 +238,17 @@ export function createGate(parts: GateParts): Gate {
   }
 
   function napUntil(time: number): void {
-    if (inflight.length >= Math.max(1, parallel) || closed) return;
+    if (isFull() || closed) return;
     const controller = new AbortController();
     nap = controller;
-    clock.sleep(Math.max(0, time - clock.now()), controller.signal).then(serve, () => undefined);
+    clock.sleep(Math.max(0, time - clock.now()), controller.signal).then(
+      () => {
+        // The clock may have been set back meanwhile: who has waited has waited.
+        for (const waiter of waiters) if (waiter.notBefore <= time) waiter.notBefore = 0;
+        serve();
+      },
+      () => undefined,
+    );
   }
 
   /** A process that has nothing to do leaves nothing untold and keeps no leave from the others. */
@@ -232,15 +256,16 @@ export function createGate(parts: GateParts): Gate {
     if (idle || closed) return;
     const controller = new AbortController();
     idle = controller;
-    const over = () => {
-      idle = undefined;
-    };
-    clock.sleep(IDLE_MS, controller.signal).then(() => {
-      over();
-      if (waiters.length > 0) return;
-      leave.forEach((_, name) => void giveBack(name));
-      if (pending.length > 0) flush();
-    }, over);
+    clock
+      .sleep(IDLE_MS, controller.signal)
+      .then(() => {
+        idle = undefined;
+        if (waiters.length > 0) return;
+        giveAllBack();
+        if (pending.length > 0) tell();
+      })
+      // What could not be told is kept, and told with the next call, which then fails for the same reason.
+      .catch(() => undefined);
   }
 }
 

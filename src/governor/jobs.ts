@@ -42,9 +42,17 @@ export function usualPace(job: JobState, now: number): number {
 const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 15 * 60_000;
 
-/** The endpoint is unavailable: it alone is left in peace, twice as long after each failure. */
-export function failed(job: JobState, retryAfterMs: number | null, roll: number, now: number): JobState {
+/**
+ * The endpoint is unavailable: it alone is left in peace, twice as long after each failure, and as long as can
+ * be where `retryCredit` says that enough was tried again already. `roll` in [0, 1) spreads those who come back.
+ */
+export function failed(
+  job: JobState,
+  { retryAfterMs, roll, retryCredit }: { retryAfterMs: number | null; roll: number; retryCredit: number },
+  now: number,
+): JobState {
   const failures = (job.outage?.failures ?? 0) + 1;
-  const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1)) * (1 + roll);
+  const doubled = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
+  const backoff = (retryCredit < 1 ? LONGEST_BACKOFF_MS : doubled) * (1 + roll);
   return { ...job, outage: { failures, resumeAt: now + Math.max(backoff, retryAfterMs ?? 0) } };
 }

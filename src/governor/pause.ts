@@ -1,5 +1,7 @@
 /** After an answer 429 all calls wait; then one real call tells whether they may go on, and what was met. */
 
+import type { WaitReason } from '../errors.ts';
+
 export type Cause = 'rate' | 'concurrency' | 'quota';
 
 export type Pause = {
@@ -20,12 +22,38 @@ export type Pause = {
 /** How often each error code turned out to mean what. */
 export type Verdicts = Record<string, Record<Cause, number>>;
 
-const SHORTEST_MS = 1_000;
+export const SHORTEST_MS = 1_000;
 const LONGEST_MS = 24 * 3_600_000;
-/** A refusal that lasts this long, or this many tries, is not one of pace. */
+/** A refusal that lasts longer than this is not one of pace. */
 const LONGEST_RATE_MS = 75_000;
 /** A probe not answered by then never will be. */
 const PROBE_TTL_MS = 120_000;
+const LONGEST_CODE = 64;
+
+export function begun(
+  { inflight, errorCode }: { inflight: number; errorCode: string | null },
+  now: number,
+): Pause {
+  const code = errorCode?.slice(0, LONGEST_CODE) ?? null;
+  return {
+    sinceAt: now,
+    resumeAt: now,
+    told: false,
+    failures: 0,
+    probe: null,
+    cause: 'rate',
+    inflight,
+    code,
+  };
+}
+
+export function lengthened(pause: Pause): Pause {
+  return { ...pause, failures: pause.failures + 1, probe: null };
+}
+
+export function reasonOf(pause: Pause): WaitReason {
+  return pause.told ? 'retry_after' : pause.cause;
+}
 
 /** A usable Retry-After in milliseconds, or null: absent, nonsense or in the past. */
 export function usableRetryAfter(ms: number | null): number | null {
@@ -39,9 +67,12 @@ export function withJitter(ms: number, roll: number): number {
   return ms + roll * Math.min(5_000, Math.max(250, 0.1 * ms));
 }
 
-/** How long to wait where the API did not say; where recovery took long the last time, not so hastily. */
-export function ownWait(failures: number, lastRecovery: number): number {
-  const first = Math.min(15_000, Math.max(SHORTEST_MS, lastRecovery * 250));
+/**
+ * How long to wait where the API did not say: not so hastily where recovery took long the last time, in
+ * seconds, and twice as long after each failure.
+ */
+export function ownWait({ failures }: Pause, lastRecovery: number | null): number {
+  const first = Math.min(15_000, Math.max(SHORTEST_MS, (lastRecovery ?? 0) * 250));
   return Math.min(LONGEST_MS, first * 2 ** failures);
 }
 
@@ -60,14 +91,17 @@ export function isProbe(pause: Pause, owner: string, job: string): boolean {
 const MOST_CODES = 16;
 
 export function noteVerdict(verdicts: Verdicts, code: string | null, cause: Cause): Verdicts {
-  if (code === null || (!verdicts[code] && Object.keys(verdicts).length >= MOST_CODES)) return verdicts;
-  const counts = verdicts[code] ?? { rate: 0, concurrency: 0, quota: 0 };
-  return { ...verdicts, [code]: { ...counts, [cause]: counts[cause] + 1 } };
+  if (code === null) return verdicts;
+  const counts = Object.hasOwn(verdicts, code) ? verdicts[code] : undefined;
+  if (!counts && Object.keys(verdicts).length >= MOST_CODES) return verdicts;
+  const before = counts ?? { rate: 0, concurrency: 0, quota: 0 };
+  return { ...verdicts, [code]: { ...before, [cause]: before[cause] + 1 } };
 }
 
 /** The cause that an error code has meant every time so far, at least twice. */
 export function knownCause(verdicts: Verdicts, code: string | null): Cause | null {
-  const met = Object.entries(verdicts[code ?? ''] ?? {}).filter(([, times]) => times > 0);
+  if (code === null || !Object.hasOwn(verdicts, code)) return null;
+  const met = Object.entries(verdicts[code] ?? {}).filter(([, times]) => times > 0);
   const [only] = met;
   return only && met.length === 1 && only[1] >= 2 ? (only[0] as Cause) : null;
 }

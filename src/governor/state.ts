@@ -26,6 +26,8 @@ export type State = {
   rate: Rate;
   concurrency: Concurrency;
   quota: Quota;
+  /** Failed calls that may still be tried again soon. */
+  retryCredit: number;
   /** What the API's error codes turned out to mean. */
   verdicts: Verdicts;
 };
@@ -42,8 +44,16 @@ export function initialState(): State {
     rate: initialRate(),
     concurrency: initialConcurrency(),
     quota: initialQuota(),
+    retryCredit: 10,
     verdicts: {},
   };
+}
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+export function withJob(state: State, job: string, changed: JobState): State {
+  return { ...state, jobs: { ...state.jobs, [job]: changed } };
 }
 
 /** The state as it was kept; one that is absent, damaged or of another version is begun anew. */

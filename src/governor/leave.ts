@@ -1,0 +1,135 @@
+/** Who asks for leave meets six gates in turn; the first that is closed says when to ask again, and why. */
+
+import type { WaitReason } from '../errors.ts';
+import * as concurrency from './concurrency.ts';
+import type { Decision, Event } from './events.ts';
+import { newJob, use } from './jobs.ts';
+import * as leases from './leases.ts';
+import { nextLook, reserveOf } from './look.ts';
+import { isApart } from './membership.ts';
+import { probeIsOut, reasonOf } from './pause.ts';
+import { levelAt } from './quota.ts';
+import * as rates from './rate.ts';
+import { isFurthestBehind, keptForOthers, sighted } from './share.ts';
+import { DAY_MS, HOUR_MS, type State, withJob } from './state.ts';
+import { nextReset } from './window.ts';
+
+type Ask = Extract<Event, { type: 'ask' }>;
+type Release = Extract<Event, { type: 'release' }>;
+
+/** Open, with the state as it is then and the most calls at once; or closed, with the decision. */
+type Passage = { state: State; most?: number } | Decision;
+
+const gates = [keyGate, jobGate, pauseGate, concurrencyGate, rateGate, quotaGate];
+
+export function ask(before: State, event: Ask, now: number): [State, Decision] {
+  const known = meet(before, event, now);
+  let state = known;
+  let most = Math.min(event.want, rates.blockSize(state.rate));
+  for (const gate of gates) {
+    const passage = gate(state, event, now);
+    if (!('state' in passage)) return [known, passage];
+    state = passage.state;
+    most = Math.min(most, passage.most ?? most);
+  }
+  const calls = Math.max(1, Math.floor(most));
+  return [take(state, event, calls, now), { go: calls, parallel: freeOfOthers(state, event.owner) }];
+}
+
+function keyGate(state: State, _: Ask, now: number): Passage {
+  const { keyRefused } = state;
+  if (!keyRefused) return { state };
+  if (now < keyRefused.probeAt) return { refused: 'key_refused', until: keyRefused.probeAt };
+  return { state: { ...state, keyRefused: { ...keyRefused, probeAt: now + HOUR_MS } }, most: 1 };
+}
+
+function jobGate(state: State, { job }: Ask, now: number): Passage {
+  const known = state.jobs[job];
+  if (known?.outage && now < known.outage.resumeAt) return wait(known.outage.resumeAt, 'unavailable');
+  if (!known?.forbidden) return known?.outage ? { state, most: 1 } : { state };
+  if (now < known.forbidden.probeAt) return { refused: 'forbidden', until: known.forbidden.probeAt };
+  const forbidden = { ...known.forbidden, probeAt: now + DAY_MS };
+  return { state: withJob(state, job, { ...known, forbidden }), most: 1 };
+}
+
+/** While a pause is on, nobody goes; when it is over, one call alone goes to see. */
+function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
+  const { pause } = state;
+  if (!pause) return { state };
+  if (now < pause.resumeAt) return wait(pause.resumeAt, reasonOf(pause));
+  if (probeIsOut(pause, now) || leases.outstanding(state.leases) > 0)
+    return wait(soon(state, now), reasonOf(pause));
+  return { state: { ...state, pause: { ...pause, probe: { owner, job, sentAt: now } } }, most: 1 };
+}
+
+function concurrencyGate(state: State, { owner }: Ask, now: number): Passage {
+  return freeOfOthers(state, owner) >= 1 ? { state } : wait(soon(state, now), 'concurrency');
+}
+
+function rateGate(state: State, _: Ask, now: number): Passage {
+  const { freeAt } = state.rate;
+  return freeAt <= now ? { state } : wait(freeAt, 'rate');
+}
+
+/** Above the reserve, and what is kept for other jobs, calls go; at the reserve, now and then one to look. */
+function quotaGate(state: State, { job }: Ask, now: number): Passage {
+  const { quota } = state;
+  const level = levelAt(quota, now);
+  if (level === null || state.pause || isApart(quota.members, job)) return { state };
+  const unanswered = leases.outstanding(state.leases);
+  const left = level - unanswered - reserveOf(quota);
+  const more = nextReset(quota.window, now);
+  const free = left - keptForOthers(state.jobs, job, left, more && more - now, now);
+  if (free >= 1) return { state, most: free };
+  if (left >= 1)
+    return isFurthestBehind(state.jobs, job, now) ? { state, most: 1 } : wait(now + TURN_MS, 'quota');
+  // A look by a job whose answers tell what is left is worth more than one by a job whose answers do not.
+  const look = nextLook(quota) + (sighted(state.jobs, job, quota.asOfAt) ? 0 : BLIND_GRACE_MS);
+  const reason = level >= 1 ? 'reserve' : 'quota';
+  if (now < look) return wait(look, reason);
+  if (unanswered > 0) return wait(soon(state, now), reason);
+  return { state: { ...state, quota: { ...quota, lookedAt: now } }, most: 1 };
+}
+
+const BLIND_GRACE_MS = 2_000;
+/** Whoever is further behind asks again within this time. */
+const TURN_MS = 2_000;
+
+function wait(until: number, reason: WaitReason): Decision {
+  return { wait: { until, reason } };
+}
+
+/** About when something under way will have been answered. */
+function soon({ latencyMs }: State, now: number): number {
+  return now + (latencyMs ?? 100);
+}
+
+function freeOfOthers({ concurrency: learnt, leases: given }: State, owner: string): number {
+  return concurrency.allowedInFlight(learnt) - leases.parallelOfOthers(given, owner);
+}
+
+/** Who asks is known from then on. */
+function meet(state: State, { job, age, target, weight }: Ask, now: number): State {
+  const standing = { age: Math.min(age, 365 * DAY_MS), target: Math.min(target, 365 * DAY_MS), weight };
+  const known = state.jobs[job] ?? newJob(standing, now);
+  return withJob(state, job, { ...known, standing: { ...standing, askedAt: now } });
+}
+
+function take(state: State, { owner, job }: Ask, calls: number, now: number): State {
+  const known = state.jobs[job];
+  return {
+    ...(known ? withJob(state, job, use(known, calls, now)) : state),
+    leases: leases.grant(state.leases, owner, calls, freeOfOthers(state, owner), now),
+    // A probe tells of the limit that was met, not of the pace.
+    rate: state.pause ? state.rate : rates.takeSlots(state.rate, calls, now),
+  };
+}
+
+export function release(state: State, { owner, unused }: Release, now: number): State {
+  const held = Math.min(unused, state.leases[owner]?.calls ?? 0);
+  return {
+    ...state,
+    leases: leases.settle(state.leases, owner, held, now),
+    rate: rates.giveBackSlots(state.rate, held, now),
+  };
+}

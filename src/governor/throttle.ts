@@ -1,0 +1,42 @@
+/** An answer 429 may mean the pace, the number under way, or the quota; the API does not say which. */
+
+import type { Event } from './events.ts';
+import { nextLook, reserveOf } from './look.ts';
+import * as pauses from './pause.ts';
+import { atCountedLimit, exhausted, levelAt } from './quota.ts';
+import { forgivesSoon } from './rate.ts';
+import type { State } from './state.ts';
+
+type Answer = Extract<Event, { type: 'answer' }>;
+
+/** The first 429 begins a pause; one that answers the probe lengthens it; others were already under way. */
+export function refused(state: State, event: Answer, now: number): State {
+  const { pause } = state;
+  if (pause && !pauses.isProbe(pause, event.owner, event.job)) return state;
+  const next = pause ? pauses.lengthened(pause) : pauses.begun(event, now);
+  const cause = suspect(state, next, now);
+  const quota = cause === 'quota' ? exhausted(state.quota, pause?.cause === 'quota', now) : state.quota;
+  const own = cause === 'quota' ? nextLook(quota) - now : pauses.ownWait(next, state.rate.span.recovery);
+  const told = pauses.usableRetryAfter(event.retryAfterMs);
+  const resumeAt = now + pauses.withJitter(told ?? Math.max(pauses.SHORTEST_MS, own), event.roll);
+  return { ...state, quota, pause: { ...next, cause, told: told !== null, resumeAt } };
+}
+
+/** What a pause that is over was about, noted beside the error code that began it. */
+export function verdict(state: State, pause: pauses.Pause, now: number) {
+  const cause = suspect(state, pause, now);
+  return { cause, verdicts: pauses.noteVerdict(state.verdicts, pause.code, cause) };
+}
+
+/** What a pause is most likely about, by all the evidence there is now. */
+function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
+  const { quota, rate, concurrency, verdicts } = state;
+  const known = pauses.knownCause(verdicts, pause.code);
+  if (known) return known;
+  // What was told and what is reckoned since: the more pessimistic of the two.
+  const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
+  if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
+  const lasting = pauses.lastsTooLongForRate(pause, now) || (pause.failures > 1 && forgivesSoon(rate));
+  if (quota.source !== 'header' && (lasting || atCountedLimit(quota))) return 'quota';
+  return pause.inflight > concurrency.proven ? 'concurrency' : 'rate';
+}
