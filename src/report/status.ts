@@ -3,7 +3,7 @@
 import { isoTime } from '../clock.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
 import type { Schedule } from '../schedule.ts';
-import { livingHolder, mirrorFile, openMirror } from '../store/read.ts';
+import { livingHolder, mirrorFile, openMirror, storeFailure } from '../store/read.ts';
 import { type CallStatus, readCalls } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';
 import { findProblems, type Problem } from './status/problems.ts';
@@ -32,7 +32,7 @@ export type Status = {
 /** A dataset as the report needs to know it: its name, its table, and how often it is meant to run. */
 export type Dataset = { name: string; table: string; schedule: Schedule };
 
-/** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code. */
+/** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
 export function readStatus(dir: string, datasets: readonly Dataset[], now: number): Status {
   const connection = openMirror(dir);
   try {
@@ -56,6 +56,8 @@ export function readStatus(dir: string, datasets: readonly Dataset[], now: numbe
         calls,
       };
     })();
+  } catch (thrown) {
+    throw storeFailure(thrown, connection.name);
   } finally {
     connection.close();
   }

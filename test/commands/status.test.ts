@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { statusCommand } from '../../src/commands/status.ts';
+import { Snooze } from '../../src/errors.ts';
 import type { Status } from '../../src/report/status.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
@@ -120,10 +121,8 @@ describe('a dataset that is behind', () => {
     const bench = await setup({ rows: 250 });
     const stop = new AbortController();
     await bench.mirror('ai-signals', () => stop.abort(), stop.signal).catch(() => undefined);
-    edit(
-      bench,
-      `UPDATE walks SET status = 'snoozed', error = 'waiting until 2026-11-21T12:30:00.000Z (quota)'`,
-    );
+    const until = Date.parse('2026-11-21T12:30:00Z');
+    edit(bench, `UPDATE walks SET status = 'snoozed', error = '${new Snooze(until, 'quota').message}'`);
     const status = await statusOf(bench);
     expect(status.dataset('ai-signals')?.doing).toMatchObject({
       state: 'waiting',
