@@ -20,7 +20,7 @@ type Release = Extract<Event, { type: 'release' }>;
 /** Open, with the state as it is then and the most calls at once; or closed, with the decision. */
 type Passage = { state: State; most?: number } | Decision;
 
-const gates = [keyGate, jobGate, pauseGate, concurrencyGate, rateGate, quotaGate];
+const gates = [keyGate, jobGate, pauseGate, quotaGate, concurrencyGate, rateGate];
 
 export function ask(before: State, event: Ask, now: number): [State, Decision] {
   const known = meet(before, event, now);
@@ -62,15 +62,6 @@ function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
   return { state: { ...state, pause: { ...pause, probe: { owner, job, sentAt: now } } }, most: 1 };
 }
 
-function concurrencyGate(state: State, { owner }: Ask, now: number): Passage {
-  return freeOfOthers(state, owner) >= 1 ? { state } : wait(soon(state, now), 'concurrency');
-}
-
-function rateGate(state: State, _: Ask, now: number): Passage {
-  const { freeAt } = state.rate;
-  return freeAt <= now ? { state } : wait(freeAt, 'rate');
-}
-
 /** Above the reserve, and what is kept for other jobs, calls go; at the reserve, now and then one to look. */
 function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const { quota } = state;
@@ -89,6 +80,15 @@ function quotaGate(state: State, { job }: Ask, now: number): Passage {
   if (now < look) return wait(look, reason);
   if (unanswered > 0) return wait(soon(state, now), reason);
   return { state: { ...state, quota: { ...quota, lookedAt: now } }, most: 1 };
+}
+
+function concurrencyGate(state: State, { owner }: Ask, now: number): Passage {
+  return freeOfOthers(state, owner) >= 1 ? { state } : wait(soon(state, now), 'concurrency');
+}
+
+function rateGate(state: State, _: Ask, now: number): Passage {
+  const { freeAt } = state.rate;
+  return freeAt <= now ? { state } : wait(freeAt, 'rate');
 }
 
 const BLIND_GRACE_MS = 2_000;

@@ -158,7 +158,11 @@ function enclose(rate: Rate, least: number, most: number | null, now: number): R
     : onTrial(bounded, Math.max(0.7 * most, Math.sqrt(least * most)), now);
 }
 
-/** Whether the pace that lasts is known. */
+/** Whether the pace that lasts is known, and kept. */
+export function hasSettled(rate: Rate): boolean {
+  return isSettled(rate) && rate.trial === null;
+}
+
 function isSettled({ least, most }: Pick<Rate, 'least' | 'most'>): boolean {
   return most !== null && most <= CLOSE * least;
 }

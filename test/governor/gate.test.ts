@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { virtualClock } from '../../sim/clock.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
 import { type Answer, createGate, type Gate } from '../../src/governor/gate.ts';
 import type { State } from '../../src/governor/state.ts';
-import { virtualClock } from './virtual-clock.ts';
 
 const fine: Answer = {
   status: 200,

@@ -1,0 +1,149 @@
+/** What the governor knows, how sure it is, on what evidence, and why anything waits: for people. */
+
+import ms from 'ms';
+import type { WaitReason } from '../errors.ts';
+import { allowedInFlight } from './concurrency.ts';
+import { reserveOf } from './look.ts';
+import { isApart } from './membership.ts';
+import { type Cause, knownCause, reasonOf } from './pause.ts';
+import { driftPace, levelAt, type Quota } from './quota.ts';
+import { hasSettled, type Rate } from './rate.ts';
+import { HOUR_MS, type State } from './state.ts';
+import { isSure, nextReset, periodOf } from './window.ts';
+
+export type Confidence = 'none' | 'guess' | 'likely' | 'sure';
+
+/** Times in epoch milliseconds, durations in milliseconds, paces in the unit of their name. */
+export type Description = {
+  quota: {
+    limit: number | null;
+    remaining: number | null;
+    /** When `remaining` was last told by the API, or counted. */
+    asOf: number | null;
+    source: Quota['source'];
+    /** Calls kept to see when more come. */
+    reserve: number;
+    refill: Refill;
+    /** What others take from the same account; 0 where nothing points to others. */
+    othersPerHour: number;
+    /** Jobs seen not to draw on this quota. */
+    apart: string[];
+  };
+  /** `perSecond` is null while no limit was felt. */
+  rate: { perSecond: number | null; confidence: Confidence; evidence: string };
+  concurrency: { allowed: number; confidence: Confidence; evidence: string };
+  waits: Wait[];
+  /** What the API's error codes have meant, where that is clear. */
+  codes: Record<string, Cause>;
+};
+
+export type Refill = { confidence: Confidence; evidence: string } & (
+  | { kind: 'window'; periodMs: number; nextBy: number }
+  | { kind: 'trickle'; perHour: number }
+  | { kind: 'unknown' }
+);
+
+/** `job` is null where all jobs wait. */
+export type Wait = { job: string | null; until: number; reason: WaitReason | 'forbidden'; why: string };
+
+export function describe(state: State, now: number): Description {
+  const { quota } = state;
+  const pace = driftPace(quota);
+  const level = levelAt(quota, now);
+  return {
+    quota: {
+      limit: quota.limit,
+      remaining: level === null ? null : Math.floor(level),
+      asOf: quota.asOfAt || null,
+      source: quota.source,
+      reserve: reserveOf(quota),
+      refill: describeRefill(quota, pace, now),
+      othersPerHour: Math.round(Math.max(0, -pace) * HOUR_MS),
+      apart: Object.keys(quota.members).filter((job) => isApart(quota.members, job)),
+    },
+    rate: describeRate(state.rate),
+    concurrency: describeConcurrency(state),
+    waits: [...accountWaits(state, now), ...jobWaits(state, now)],
+    codes: Object.fromEntries(
+      Object.keys(state.verdicts).flatMap((code) => {
+        const cause = knownCause(state.verdicts, code);
+        return cause ? [[code, cause]] : [];
+      }),
+    ),
+  };
+}
+
+function describeRefill({ window, drift, asOfAt }: Quota, pace: number, now: number): Refill {
+  if (pace > 0) {
+    const evidence = `${Math.round(drift.calls)} calls came back in ${ms(asOfAt - drift.sinceAt)}`;
+    return { kind: 'trickle', perHour: pace * HOUR_MS, confidence: 'likely', evidence };
+  }
+  const nextBy = nextReset(window, now);
+  if (nextBy === null) {
+    const evidence = window.quietSinceAt
+      ? `it did not begin anew in ${ms(Math.max(0, asOfAt - window.quietSinceAt))}`
+      : 'nothing was seen of it yet';
+    return { kind: 'unknown', confidence: 'none', evidence };
+  }
+  const { least, most } = periodOf(window);
+  const seen = window.periods + 1;
+  const evidence =
+    window.most === null
+      ? 'it was seen to begin anew once; the period is the shortest usual one that allows it'
+      : `it was seen to begin anew ${seen} times, ${ms(Math.round(window.least))} to ${ms(Math.round(window.most))} apart`;
+  const confidence = isSure(window) ? 'sure' : window.most === null ? 'guess' : 'likely';
+  return { kind: 'window', periodMs: (least + most) / 2, nextBy, confidence, evidence };
+}
+
+function describeRate(rate: Rate): Description['rate'] {
+  const { opening, least, most, perSecond } = rate;
+  if (!opening) {
+    const evidence = `${perSecond.toFixed(1)} a second would be asked for; the API never objected`;
+    return { perSecond: null, confidence: 'none', evidence };
+  }
+  const between = `${least.toFixed(2)} a second lasted${most === null ? '' : `, ${most.toFixed(2)} did not`}`;
+  return {
+    perSecond,
+    confidence: hasSettled(rate) ? 'sure' : 'guess',
+    evidence: least > 0 ? between : 'the API objected once, and the pace is being measured',
+  };
+}
+
+function describeConcurrency({ concurrency }: State): Description['concurrency'] {
+  const { seen, proven, refused } = concurrency;
+  const evidence =
+    refused === null
+      ? `${seen} at once were accepted; more were never refused`
+      : `${refused} at once were refused; ${proven} are proven`;
+  return {
+    allowed: allowedInFlight(concurrency),
+    confidence: refused === null ? 'none' : 'likely',
+    evidence,
+  };
+}
+
+function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
+  const waits: Wait[] = [];
+  if (keyRefused) {
+    const why = 'the API refused the key; one call an hour tries it again';
+    waits.push({ job: null, until: keyRefused.probeAt, reason: 'key_refused', why });
+  }
+  if (pause && pause.resumeAt > now) {
+    const by = pause.told ? 'the API said for how long' : `most likely for its ${pause.cause}`;
+    const why = `the API answered 429 ${pause.failures + 1} times in a row: ${by}`;
+    waits.push({ job: null, until: pause.resumeAt, reason: reasonOf(pause), why });
+  }
+  return waits;
+}
+
+function jobWaits({ jobs }: State, now: number): Wait[] {
+  return Object.entries(jobs).flatMap(([job, { forbidden, outage }]): Wait[] => {
+    if (forbidden) {
+      const why = 'the key lacks the scope, or may not be used from this address; one call a day tries again';
+      return [{ job, until: forbidden.probeAt, reason: 'forbidden', why }];
+    }
+    if (!outage || outage.resumeAt <= now) return [];
+    const why = `the endpoint was unavailable ${outage.failures} times in a row`;
+    return [{ job, until: outage.resumeAt, reason: 'unavailable', why }];
+  });
+}

@@ -1,0 +1,60 @@
+/** Drives the state machine by hand: one process, one job unless named otherwise. */
+
+import type { Decision, Event } from '../../src/governor/events.ts';
+import { govern } from '../../src/governor/machine.ts';
+import { initialState, type State } from '../../src/governor/state.ts';
+
+export const T0 = Date.UTC(2026, 0, 1);
+
+export type Told = {
+  status?: number;
+  limit?: number | null;
+  remaining?: number | null;
+  retryAfterMs?: number | null;
+  errorCode?: string | null;
+  inflight?: number;
+};
+
+export function drive(state: State = initialState(), begin = T0) {
+  let now = begin;
+  const on = (event: Event): Decision => {
+    const [next, decision] = govern(state, event, now);
+    state = next;
+    return decision;
+  };
+  const ask = (job = 'news', owner = 'me', want = 1) =>
+    on({ type: 'ask', owner, job, want, age: 0, target: 60_000, weight: 1 });
+  const answer = (told: Told = {}, job = 'news', owner = 'me') => {
+    const { status = 200, limit = null, remaining = null, retryAfterMs = null, errorCode = null } = told;
+    const inflight = told.inflight ?? 1;
+    const reply = { status, limit, remaining, retryAfterMs, errorCode, latencyMs: 50 };
+    on({ type: 'answer', owner, job, inflight, roll: 0.5, ...reply });
+  };
+  return {
+    on,
+    ask,
+    answer,
+    /** Waits as told until a call may go, then makes it; gives the time waited. */
+    call(told: Told = {}, job = 'news', owner = 'me'): number {
+      const asked = now;
+      for (let decision = ask(job, owner); ; decision = ask(job, owner)) {
+        if ('go' in decision) break;
+        if (!('wait' in decision)) throw new Error(JSON.stringify(decision));
+        now = Math.max(now + 1, decision.wait.until);
+      }
+      const waited = now - asked;
+      now += 50;
+      answer(told, job, owner);
+      return waited;
+    },
+    pass(ms: number) {
+      now += ms;
+    },
+    get now() {
+      return now;
+    },
+    get state() {
+      return state;
+    },
+  };
+}

@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest';
+import { initialState, readState } from '../../src/governor/state.ts';
+import { drive, T0 } from './drive.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+describe('after an answer 429', () => {
+  it('no job calls before the time that the API said, and a little after it one call alone does', () => {
+    const machine = drive();
+    machine.call({ status: 429, retryAfterMs: 30_000 });
+    const refusedAt = machine.now;
+    for (const job of ['news', 'usage']) {
+      const decision = machine.ask(job);
+      expect(decision).toMatchObject({ wait: { reason: 'retry_after' } });
+      expect('wait' in decision && decision.wait.until).toBeGreaterThan(refusedAt + 30_000);
+      expect('wait' in decision && decision.wait.until).toBeLessThan(refusedAt + 35_000);
+    }
+    machine.pass(35_000);
+    expect(machine.ask('news')).toMatchObject({ go: 1 });
+    expect(machine.ask('usage')).toMatchObject({ wait: {} });
+    machine.answer();
+    expect(machine.call({}, 'usage')).toBeLessThan(2_000);
+  });
+
+  it.each([
+    ['absent', null],
+    ['not a number', Number.NaN],
+    ['negative', -5_000],
+    ['zero', 0],
+    ['without end', Number.POSITIVE_INFINITY],
+  ])('a Retry-After that is %s is ignored', (_, retryAfterMs) => {
+    const machine = drive();
+    machine.call({ status: 429, retryAfterMs });
+    const waited = machine.call();
+    expect(waited).toBeGreaterThanOrEqual(1_000);
+    expect(waited).toBeLessThan(2_000);
+  });
+
+  it('a Retry-After of a year means a day', () => {
+    const machine = drive();
+    machine.call({ status: 429, retryAfterMs: 365 * DAY });
+    const waited = machine.call();
+    expect(waited).toBeGreaterThanOrEqual(DAY);
+    expect(waited).toBeLessThan(DAY + 10_000);
+  });
+
+  it('each probe that is refused doubles the wait', () => {
+    const machine = drive();
+    machine.call({ status: 429 });
+    const waits = [1, 2, 3].map(() => machine.call({ status: 429 }));
+    expect(waits[1]).toBeGreaterThan(1.5 * (waits[0] ?? 0));
+    expect(waits[2]).toBeGreaterThan(1.5 * (waits[1] ?? 0));
+  });
+
+  it('answers to calls that were already under way do not lengthen the pause', () => {
+    const machine = drive();
+    for (let call = 0; call < 10; call += 1) machine.call();
+    machine.pass(1_000);
+    machine.ask('news');
+    machine.ask('usage');
+    machine.answer({ status: 429, inflight: 2 }, 'news');
+    const first = machine.state.pause?.resumeAt;
+    machine.answer({ status: 429, inflight: 2 }, 'usage');
+    expect(machine.state.pause?.resumeAt).toBe(first);
+  });
+
+  it('an error code that always meant the quota is believed at once', () => {
+    const machine = drive();
+    for (let time = 0; time < 2; time += 1) {
+      machine.call({ limit: 50, remaining: 0 });
+      machine.call({ status: 429, errorCode: 'quota_exceeded' });
+      machine.pass(DAY);
+      machine.call({ limit: 50, remaining: 49 });
+    }
+    machine.call({ status: 429, errorCode: 'quota_exceeded' });
+    expect(machine.state.pause?.cause).toBe('quota');
+  });
+});
+
+describe('when the key is refused', () => {
+  it('nothing calls, except one call an hour to see', () => {
+    const machine = drive();
+    machine.call({ status: 401 });
+    expect(machine.ask('news')).toMatchObject({ refused: 'key_refused', until: machine.now + HOUR });
+    expect(machine.ask('usage')).toMatchObject({ refused: 'key_refused' });
+    machine.pass(HOUR);
+    expect(machine.ask('usage')).toMatchObject({ go: 1 });
+    expect(machine.ask('news')).toMatchObject({ refused: 'key_refused' });
+  });
+
+  it.each(['key', 'start'] as const)('a "%s" lets calls go at once', (type) => {
+    const machine = drive();
+    machine.call({ status: 401 });
+    machine.on(type === 'key' ? { type } : { type, owner: 'another' });
+    machine.pass(1_000);
+    expect(machine.ask()).toMatchObject({ go: 1 });
+  });
+
+  it('for lack of a scope, that job alone stops, and tries once a day', () => {
+    const machine = drive();
+    machine.call({ status: 403 }, 'news');
+    expect(machine.ask('news')).toMatchObject({ refused: 'forbidden', until: machine.now + DAY });
+    machine.call({}, 'usage');
+    machine.pass(DAY);
+    machine.call({}, 'news');
+    machine.call({}, 'news');
+  });
+});
+
+describe('when an endpoint is unavailable', () => {
+  it('it alone is left in peace, and twice as long after each failure', () => {
+    const machine = drive();
+    machine.call({ status: 503 }, 'news');
+    expect(machine.ask('news')).toMatchObject({ wait: { reason: 'unavailable' } });
+    expect(machine.call({}, 'usage')).toBeLessThan(500);
+    const first = machine.call({ status: 503 }, 'news');
+    const second = machine.call({ status: 503 }, 'news');
+    expect(second).toBeGreaterThan(1.5 * first);
+  });
+
+  it('its Retry-After is honoured in full', () => {
+    const machine = drive();
+    machine.call({ status: 503, retryAfterMs: 20 * 60_000 });
+    expect(machine.call()).toBeGreaterThanOrEqual(20 * 60_000);
+  });
+
+  it('the calls that try again stay under a tenth of the traffic', () => {
+    const machine = drive();
+    let failures = 0;
+    let successes = 0;
+    const end = machine.now + 2 * HOUR;
+    while (machine.now < end) {
+      machine.call({}, 'usage');
+      successes += 1;
+      const decision = machine.ask('news');
+      if ('go' in decision) {
+        machine.answer({ status: 503 }, 'news');
+        failures += 1;
+      }
+      machine.pass(60_000);
+    }
+    expect(failures).toBeLessThanOrEqual(10 + 0.1 * (successes + failures));
+  });
+
+  it('a call without an answer counts as made and leaves the endpoint in peace', () => {
+    const machine = drive();
+    machine.call({ limit: 100, remaining: 50 });
+    machine.pass(5_000);
+    machine.ask();
+    machine.on({ type: 'lost', owner: 'me', job: 'news', roll: 0 });
+    expect(machine.state.quota.level).toBe(49);
+    expect(machine.ask()).toMatchObject({ wait: { reason: 'unavailable' } });
+  });
+});
+
+describe('with several processes', () => {
+  it('no more calls are under way than one process would be allowed', () => {
+    const machine = drive();
+    machine.call();
+    machine.pass(1_000);
+    const first = machine.ask('news', 'one', 10);
+    machine.pass(1_000);
+    const second = machine.ask('news', 'two', 10);
+    machine.pass(1_000);
+    const third = machine.ask('news', 'three', 10);
+    const granted = [first, second, third].map((decision) => ('go' in decision ? decision.parallel : 0));
+    expect(granted.reduce((sum, parallel) => sum + parallel, 0)).toBeLessThanOrEqual(3);
+    expect(third).toMatchObject({ wait: { reason: 'concurrency' } });
+  });
+
+  it('what a crashed process had in hand counts as spent', () => {
+    const machine = drive();
+    machine.call({ limit: 1_000, remaining: 500 });
+    for (let call = 1; call < 60; call += 1) machine.call({ limit: 1_000, remaining: 500 - call });
+    machine.pass(1_000);
+    const decision = machine.ask('news', 'crashing', 10);
+    const level = machine.state.quota.level ?? 0;
+    machine.on({ type: 'start', owner: 'crashing' });
+    expect('go' in decision && decision.go).toBeGreaterThan(1);
+    expect(machine.state.quota.level).toBe(level - ('go' in decision ? decision.go : 0));
+    expect(machine.state.leases).toEqual({});
+  });
+
+  it('a process not heard of for minutes does not hold up the others', () => {
+    const machine = drive();
+    machine.ask('news', 'dead', 1);
+    machine.call({ status: 429 }, 'usage');
+    machine.pass(130_000);
+    expect(machine.ask('usage')).toMatchObject({ go: 1 });
+  });
+
+  it('leave given back is nobody’s loss', () => {
+    const machine = drive();
+    for (let call = 0; call < 60; call += 1) machine.call();
+    machine.pass(1_000);
+    const before = machine.state.rate.freeAt;
+    const decision = machine.ask('news', 'me', 10);
+    machine.on({ type: 'release', owner: 'me', unused: 'go' in decision ? decision.go : 0 });
+    expect(machine.state.leases).toEqual({});
+    expect(machine.state.rate.freeAt - Math.max(before, machine.now)).toBeLessThan(1);
+  });
+});
+
+describe('the kept state', () => {
+  it.each([
+    ['absent', undefined],
+    ['null', null],
+    ['text', 'state'],
+    ['of another version', { ...initialState(), version: 2 }],
+    ['without a part', { ...initialState(), rate: undefined }],
+    ['with a part of the wrong kind', { ...initialState(), quota: [] }],
+  ])('is begun anew when it is %s', (_, kept) => {
+    expect(readState(kept)).toEqual(initialState());
+  });
+
+  it('survives being written down as JSON at any time', () => {
+    const machine = drive();
+    for (let call = 0; call < 40; call += 1) machine.call({ limit: 100, remaining: 99 - call });
+    machine.call({ status: 429, errorCode: 'slow_down' });
+    machine.call({ status: 503 }, 'usage');
+    machine.call({ status: 403 }, 'meme-signals');
+    const written = JSON.parse(JSON.stringify(machine.state));
+    expect(readState(written)).toEqual(machine.state);
+  });
+
+  it('waits no longer than was meant when the clock is set back', () => {
+    const machine = drive();
+    machine.call({ status: 429, retryAfterMs: 60_000 });
+    const early = drive(machine.state, T0 - DAY);
+    const waited = early.call();
+    expect(waited).toBeGreaterThanOrEqual(60_000);
+    expect(waited).toBeLessThan(70_000);
+  });
+});

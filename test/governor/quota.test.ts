@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { levelAt } from '../../src/governor/quota.ts';
+import { isSure, periodOf } from '../../src/governor/window.ts';
+import { drive } from './drive.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+describe('the quota', () => {
+  it('is never used up: the last calls are kept to see when more come', () => {
+    const machine = drive();
+    for (let left = 99; left >= 8; left -= 1) machine.call({ limit: 100, remaining: left });
+    expect(machine.ask()).toMatchObject({ wait: { reason: 'reserve' } });
+  });
+
+  it('at zero nothing is called until a look is worth a refusal', () => {
+    const machine = drive();
+    machine.call({ limit: 100, remaining: 1 });
+    machine.call({ limit: 100, remaining: 0 });
+    const decision = machine.ask();
+    expect(decision).toMatchObject({ wait: { reason: 'quota' } });
+    expect('wait' in decision && decision.wait.until).toBeGreaterThan(machine.now);
+  });
+
+  it('learns the period from resets, and then waits for the next one', () => {
+    const machine = drive();
+    const endsAt = pool(machine, 50, MINUTE);
+    for (let call = 0; call < 400; call += 1) endsAt.call();
+    expect(isSure(machine.state.quota.window)).toBe(true);
+    expect(periodOf(machine.state.quota.window)).toMatchObject({ least: MINUTE, most: MINUTE });
+    expect(endsAt.refused).toBeLessThanOrEqual(5);
+  });
+
+  it('tells a slow refill from a reset', () => {
+    const machine = drive();
+    let level = 60;
+    let filledAt = machine.now;
+    for (let call = 0; call < 200; call += 1) {
+      level = Math.min(60, level + ((machine.now - filledAt) * 60) / HOUR);
+      filledAt = machine.now;
+      level -= 1;
+      machine.call({ limit: 60, remaining: Math.max(0, Math.floor(level)) });
+    }
+    const { drift, asOfAt, window } = machine.state.quota;
+    expect((drift.calls / (asOfAt - drift.sinceAt)) * HOUR).toBeGreaterThan(50);
+    expect((drift.calls / (asOfAt - drift.sinceAt)) * HOUR).toBeLessThan(70);
+    expect(isSure(window)).toBe(false);
+  });
+
+  it('notices that others use the same account', () => {
+    const machine = drive();
+    for (let call = 0, left = 900; call < 30; call += 1, left -= 3) {
+      machine.call({ limit: 1_000, remaining: left });
+      machine.pass(10_000);
+    }
+    expect(levelAt(machine.state.quota, machine.now + MINUTE)).toBeLessThan(
+      (machine.state.quota.level ?? 0) - 8,
+    );
+  });
+
+  it('counts down by endpoints that do not tell, and is set right by one that does', () => {
+    const machine = drive();
+    machine.call({ limit: 100, remaining: 60 }, 'ai-signals');
+    for (let call = 0; call < 5; call += 1) machine.call({}, 'news');
+    expect(machine.state.quota.level).toBe(55);
+    machine.call({ limit: 100, remaining: 54 }, 'ai-signals');
+    expect(machine.state.quota.level).toBe(54);
+  });
+
+  it('learns that an endpoint draws on another pool', () => {
+    const machine = drive();
+    for (let left = 90, round = 0; round < 4; round += 1, left -= 1) {
+      machine.call({ limit: 100, remaining: left }, 'ai-signals');
+      for (let call = 0; call < 3; call += 1) machine.call({}, 'usage');
+    }
+    machine.call({ limit: 100, remaining: 86 }, 'ai-signals');
+    machine.call({}, 'usage');
+    expect(machine.state.quota.level).toBe(86);
+  });
+
+  it('takes a pair of headers that contradict each other for none', () => {
+    const machine = drive();
+    machine.call({ limit: 100, remaining: 500 });
+    machine.call({ limit: 100, remaining: -1 });
+    expect(machine.state.quota.source).toBeNull();
+  });
+
+  it('is known after a restart', () => {
+    const machine = drive();
+    const endsAt = pool(machine, 50, MINUTE);
+    for (let call = 0; call < 300; call += 1) endsAt.call();
+    const again = drive(JSON.parse(JSON.stringify(machine.state)), machine.now);
+    again.on({ type: 'start', owner: 'again' });
+    const after = pool(again, 50, MINUTE, endsAt.used);
+    for (let call = 0; call < 200; call += 1) after.call();
+    expect(after.refused).toBe(0);
+  });
+});
+
+/** A pool that begins anew at every full period of the clock. */
+function pool(machine: ReturnType<typeof drive>, limit: number, periodMs: number, begin = 0) {
+  let used = begin;
+  let window = Math.floor(machine.now / periodMs);
+  return {
+    refused: 0,
+    get used() {
+      return used;
+    },
+    call() {
+      // The answer is decided when the call goes, which is when it may.
+      for (let decision = machine.ask(); !('go' in decision); decision = machine.ask())
+        machine.pass('wait' in decision ? Math.max(1, decision.wait.until - machine.now) : 1);
+      if (Math.floor(machine.now / periodMs) !== window) {
+        window = Math.floor(machine.now / periodMs);
+        used = 0;
+      }
+      machine.pass(50);
+      if (used >= limit) {
+        this.refused += 1;
+        machine.answer({ status: 429 });
+        return;
+      }
+      used += 1;
+      machine.answer({ limit, remaining: limit - used });
+    },
+  };
+}
