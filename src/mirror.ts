@@ -1,28 +1,19 @@
 /** One pass over one dataset: the whole story on one screen. */
 
-import type { Api } from './api/client.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import type { Job } from './job.ts';
 import { giveUp } from './mirror/give-up.ts';
+import type { MirrorParts } from './mirror/parts.ts';
 import { placeOf, recordOf } from './mirror/place-record.ts';
 import { previousOf, renewalOf } from './mirror/previous.ts';
 import { pageReader } from './mirror/read-page.ts';
 import { takeSnapshot } from './mirror/take-snapshot.ts';
-import type { Counts, Store, WalkRow, WalkSession } from './store/index.ts';
+import type { WalkRow, WalkSession } from './store/index.ts';
 import { describeBreach } from './validate.ts';
 import { type WalkEnd, walk } from './walk.ts';
 
+export type { MirrorParts, Progress } from './mirror/parts.ts';
 export { retryRefused } from './mirror/retry.ts';
-
-export type MirrorParts = {
-  api: Api;
-  store: Store;
-  /** Told of every page that has been saved. */
-  progress?: (at: Progress) => void;
-};
-
-/** `callsLeft` as the API last said, where it said so. */
-export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft: number | null };
 
 /**
  * Mirrors one dataset from where its last unfinished walk stands, or from the beginning, to its end.

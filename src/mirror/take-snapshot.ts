@@ -1,11 +1,11 @@
 /** A dataset that is kept as snapshots: one call, one row, whatever the response looks like. */
 
 import type { Job } from '../job.ts';
-import type { MirrorParts } from '../mirror.ts';
 import type { WalkRow, WalkSession } from '../store/index.ts';
 import { checkSnapshot, describeBreach } from '../validate.ts';
 import { beginning } from '../walk/place.ts';
 import { giveUp } from './give-up.ts';
+import type { MirrorParts } from './parts.ts';
 import { recordOf } from './place-record.ts';
 
 export async function takeSnapshot(

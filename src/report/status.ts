@@ -2,14 +2,15 @@
 
 import { isoTime } from '../clock.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
-import type { Schedule } from '../schedule.ts';
 import { livingHolder, mirrorFile, openMirror, storeFailure } from '../store/read.ts';
 import { type CallStatus, readCalls } from './status/calls.ts';
-import { type DatasetStatus, readDataset } from './status/datasets.ts';
+import { type Dataset, type DatasetStatus, readDataset } from './status/datasets.ts';
+import { type DescribeGovernor, type Limits, readLimits } from './status/governor.ts';
 import { findProblems, type Problem } from './status/problems.ts';
 
 export type { CallStatus } from './status/calls.ts';
 export type { DatasetStatus, Doing } from './status/datasets.ts';
+export type { DescribeGovernor, QuotaStatus, WaitStatus } from './status/governor.ts';
 export type { Problem } from './status/problems.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
@@ -25,25 +26,29 @@ export type Status = {
   /** The gravest first. */
   problems: Problem[];
   datasets: DatasetStatus[];
-  quota: CallStatus['quota'];
   calls: CallStatus['calls'];
-};
+} & Limits;
 
-/** A dataset as the report needs to know it: its name, its table, and how often it is meant to run. */
-export type Dataset = { name: string; table: string; schedule: Schedule };
-
-/** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
-export function readStatus(dir: string, datasets: readonly Dataset[], now: number): Status {
+/**
+ * @param describe what the governor says of the state that it kept; without it, only what the API last reported.
+ * @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
+export function readStatus(
+  dir: string,
+  datasets: readonly Dataset[],
+  now: number,
+  describe?: DescribeGovernor,
+): Status {
   const connection = openMirror(dir);
   try {
     return connection.transaction(() => {
-      const { calls, quota, lastCalls } = readCalls(connection, now);
+      const { calls, reported, lastCalls } = readCalls(connection, now);
+      const limits = readLimits(connection, reported, now, describe);
       const pid = livingHolder(dir, 'daemon');
       const daemon = pid === null ? null : { pid };
       const read = datasets.map((dataset) =>
         readDataset(connection, dataset, livingHolder(dir, dataset.name) !== null, now),
       );
-      const problems = findProblems(read, lastCalls, daemon !== null);
+      const problems = findProblems(read, limits.waits, lastCalls, daemon !== null);
       return {
         version: 1 as const,
         at: isoTime(now),
@@ -52,7 +57,7 @@ export function readStatus(dir: string, datasets: readonly Dataset[], now: numbe
         daemon,
         problems,
         datasets: read,
-        quota,
+        ...limits,
         calls,
       };
     })();

@@ -5,7 +5,6 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Connection } from './connection.ts';
 import { type Call, createLedger } from './ledger.ts';
 import { prepare } from './prepare.ts';
-import type { Counts } from './save-page.ts';
 import { walkSeen, walks } from './schema.ts';
 import { packMet } from './seen.ts';
 import type { OpenWalk, WalkPlace } from './walks.ts';
@@ -15,6 +14,8 @@ import type { OpenWalk, WalkPlace } from './walks.ts';
  * of the write-ahead log. A crash repeats at most this many calls, or as many as fit into this time.
  */
 const PATIENCE = { pages: 10, ms: 250 };
+
+export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
 export type PlaceKeeper = {
   meetRow(rowid: number): void;

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 import { createDriftLog, type Drift } from './drift.ts';
 import { type PageFields, watchFields } from './fields.ts';
 import type { Call } from './ledger.ts';
-import { createPlaceKeeper } from './place.ts';
+import { type Counts, createPlaceKeeper } from './place.ts';
 import { type Origin, openQuarantine, type RefusedRow } from './quarantine.ts';
 import { openSequence } from './sequence.ts';
 import { createTableWriter, type ExaminedRow, type RowValues } from './table-writer.ts';
@@ -27,8 +27,6 @@ export type PageToSave = {
   /** Whether its rows count as met, or none that were met before do any longer: the walk begins anew. */
   met: 'add' | 'skip' | 'clear';
 };
-
-export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
 export type PageWriter = {
   examine(rows: KeyedRow[]): MetRow[];

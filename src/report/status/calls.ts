@@ -11,15 +11,13 @@ export type CallStatus = {
     /** Answers with status 429 in the last 24 hours. */
     limitedLastDay: number;
   };
-  quota: {
-    /** As the API last reported them; null where it never did. */
-    limit: number | null;
-    remaining: number | null;
-    reportedAt: string | null;
-  };
+  reported: ReportedQuota;
   /** The latest call of each job in the last 24 hours. */
   lastCalls: Map<string, LastCall>;
 };
+
+/** As the API last reported it; null where it never did. */
+export type ReportedQuota = { limit: number | null; remaining: number | null; reportedAt: string | null };
 
 export type LastCall = { status: number | null; errorCode: string | null; requestId: string | null };
 
@@ -41,12 +39,12 @@ export function readCalls(connection: Connection, now: number): CallStatus {
       todayByJob: Object.fromEntries(called.map(({ job, today }) => [job, today])),
       limitedLastDay: perJob.reduce((sum, { limited }) => sum + limited, 0),
     },
-    quota: readQuota(connection),
+    reported: readQuota(connection),
     lastCalls: new Map(perJob.map(({ job, ...call }) => [job, call])),
   };
 }
 
-function readQuota(connection: Connection): CallStatus['quota'] {
+function readQuota(connection: Connection): ReportedQuota {
   const reported = connection
     .prepare<[], { limit: number | null; remaining: number; reportedAt: string }>(
       `SELECT rate_limit AS "limit", rate_remaining AS remaining, at AS reportedAt

@@ -1,9 +1,9 @@
 /** How one dataset stands. */
 
 import { isoTime } from '../../clock.ts';
+import type { Schedule } from '../../schedule.ts';
 import { intervalOf } from '../../schedule.ts';
 import { type Connection, PROOF } from '../../store/read.ts';
-import type { Dataset } from '../status.ts';
 
 export type Doing = {
   /**
@@ -22,6 +22,9 @@ export type Doing = {
   /** What the walk last noted: why it stopped, failed or proved nothing. */
   message: string | null;
 };
+
+/** A dataset as its job declares it. */
+export type Dataset = { name: string; table: string; schedule: Schedule };
 
 export type DatasetStatus = {
   job: string;

@@ -3,6 +3,7 @@
 import { exitCodes } from '../../errors.ts';
 import type { LastCall } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
+import type { WaitStatus } from './governor.ts';
 
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
@@ -27,16 +28,24 @@ export type Problem = {
 
 type Found = Omit<Problem, 'level'>;
 
+/** @param waits what the governor makes wait, or null where it has not begun to. */
 export function findProblems(
   datasets: readonly DatasetStatus[],
+  waits: readonly WaitStatus[] | null,
   lastCalls: ReadonlyMap<string, LastCall>,
   daemonLives: boolean,
 ): Problem[] {
-  const refused = [...lastCalls.values()].some(({ status }) => status === 401);
+  const refused = waits
+    ? waits.some(({ reason }) => reason === 'key_refused')
+    : [...lastCalls.values()].some(({ status }) => status === 401);
+  const isForbidden = (job: string) =>
+    waits
+      ? waits.some((wait) => wait.job === job && wait.reason === 'forbidden')
+      : lastCalls.get(job)?.status === 403;
   const found = [
     ...(refused ? [keyRefused] : []),
     ...datasets.flatMap((dataset) => [
-      ...scopeMissing(dataset, lastCalls.get(dataset.job)),
+      ...(isForbidden(dataset.job) ? [scopeMissing(dataset.job, lastCalls.get(dataset.job))] : []),
       ...notFresh(dataset, daemonLives),
       ...lastWalk(dataset),
       ...refusedRows(dataset),
@@ -57,18 +66,17 @@ const keyRefused: Found = {
   exitCode: exitCodes.key,
 };
 
-function scopeMissing({ job }: DatasetStatus, call: LastCall | undefined): Found[] {
-  if (call?.status !== 403) return [];
-  const named = call.requestId ? `; ask the provider about X-Request-ID ${call.requestId}` : '';
-  return [
-    {
-      code: 'scope-missing',
-      job,
-      message: `the API refuses this dataset to the key${call.errorCode ? ` (${call.errorCode})` : ' (403)'}`,
-      advice: `give the key the scope it lacks, allow this address, or switch the dataset off${named}`,
-      exitCode: exitCodes.key,
-    },
-  ];
+function scopeMissing(job: string, call: LastCall | undefined): Found {
+  const code = call?.status === 403 && call.errorCode ? ` (${call.errorCode})` : ' (403)';
+  const named =
+    call?.status === 403 && call.requestId ? `; ask the provider about X-Request-ID ${call.requestId}` : '';
+  return {
+    code: 'scope-missing',
+    job,
+    message: `the API refuses this dataset to the key${code}`,
+    advice: `give the key the scope it lacks, allow this address, or switch the dataset off${named}`,
+    exitCode: exitCodes.key,
+  };
 }
 
 function notFresh({ job, fresh, completeAsOf, doing }: DatasetStatus, daemonLives: boolean): Found[] {
