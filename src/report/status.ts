@@ -31,7 +31,8 @@ export type Status = {
 
 /**
  * @param describe what the governor says of the state that it kept; without it, only what the API last reported.
- * @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
+ * @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`.
+ */
 export function readStatus(
   dir: string,
   datasets: readonly Dataset[],

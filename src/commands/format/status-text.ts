@@ -1,0 +1,115 @@
+/** The status for people: problems first, then a row a dataset, then what the account may spend. */
+
+import Table from 'cli-table3';
+import type { DatasetStatus, Problem, QuotaStatus, Status } from '../../report/status.ts';
+import type { Output } from '../context.ts';
+import { printable } from '../printable.ts';
+import { type Paint, paintFor } from './colours.ts';
+import { borderless, trimLines } from './table.ts';
+import { duration, number, relative } from './words.ts';
+
+/** The status for people, without a line break at its end; coloured where `output` is a terminal. */
+export function renderStatus(status: Status, output: Output): string {
+  const paint = paintFor(output);
+  return [
+    ...status.problems.map((problem) => renderProblem(problem, paint)),
+    ...(status.problems.length > 0 ? [''] : []),
+    renderDatasets(status, paint),
+    '',
+    renderQuota(status),
+    ...renderWaits(status),
+    renderCalls(status),
+    renderDaemon(status, paint),
+  ].join('\n');
+}
+
+function renderProblem({ level, job, message, advice }: Problem, paint: Paint): string {
+  const mark = level === 'error' ? paint('red', '✗') : paint('yellow', '!');
+  const about = job === null ? '' : `${paint('bold', job)}: `;
+  return `${mark} ${about}${printable(message)}\n  ${paint('dim', `→ ${printable(advice)}`)}`;
+}
+
+const heads = ['dataset', 'rows', 'age', 'verdict', 'now', 'last change', 'next run', 'quarantine', 'drift'];
+
+function renderDatasets({ datasets, at }: Status, paint: Paint): string {
+  const now = Date.parse(at);
+  const table = new Table({
+    head: heads.map((head) => paint('dim', head)),
+    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 2 },
+    colAligns: heads.map((head) =>
+      ['rows', 'age', 'quarantine', 'drift'].includes(head) ? 'right' : 'left',
+    ),
+    chars: borderless,
+  });
+  for (const dataset of datasets)
+    table.push([
+      dataset.job,
+      number(dataset.rows),
+      renderAge(dataset, paint),
+      dataset.verdict ?? '–',
+      renderDoing(dataset, now),
+      relative(dataset.lastChange, now),
+      renderNextRun(dataset, now),
+      dataset.quarantined > 0 ? paint('yellow', number(dataset.quarantined)) : '0',
+      dataset.drifts > 0 ? paint('yellow', number(dataset.drifts)) : '0',
+    ]);
+  return trimLines(table.toString());
+}
+
+function renderAge({ ageSeconds, fresh }: DatasetStatus, paint: Paint): string {
+  const age = ageSeconds === null ? 'never' : duration(ageSeconds * 1_000);
+  return paint(fresh ? 'green' : 'red', age);
+}
+
+function renderDoing({ doing }: DatasetStatus, now: number): string {
+  const { state, pages, rows, total, until, reason } = doing;
+  const progress = `page ${number(pages)}, ${number(rows)}${total === null ? '' : ` of ${number(total)}`} rows`;
+  switch (state) {
+    case 'running':
+      return progress;
+    case 'waiting':
+      return `waits ${relative(until, now)} (${reason}), ${progress}`;
+    case 'stopped':
+      return `stopped, ${progress}`;
+    default:
+      return state;
+  }
+}
+
+function renderNextRun({ nextRun }: DatasetStatus, now: number): string {
+  return nextRun !== null && Date.parse(nextRun) <= now ? 'due' : relative(nextRun, now);
+}
+
+function renderQuota({ quota, at }: Status): string {
+  const now = Date.parse(at);
+  if (quota.remaining === null) return 'Quota: the API has not reported any yet';
+  const of = quota.limit === null ? '' : ` of ${number(quota.limit)}`;
+  const others = quota.othersPerHour > 0 ? `; others take about ${number(quota.othersPerHour)} an hour` : '';
+  const kept = quota.reserve > 0 ? `, ${number(quota.reserve)} of them kept back` : '';
+  return `Quota: ${number(quota.remaining)}${of} calls left${kept}, as of ${relative(quota.asOf, now)}; ${renderRefill(quota, now)}${others}`;
+}
+
+function renderRefill({ refill }: QuotaStatus, now: number): string {
+  const sureness = refill.confidence === 'sure' ? '' : ` (${refill.confidence})`;
+  if (refill.nextBy !== null)
+    return `begins anew ${relative(refill.nextBy, now)} at the latest, every ${duration((refill.periodSeconds ?? 0) * 1_000)}${sureness}`;
+  if (refill.perHour !== null) return `${number(refill.perHour)} an hour come back${sureness}`;
+  return 'when more come is not known yet';
+}
+
+function renderWaits({ waits, at }: Status): string[] {
+  return (waits ?? []).map(
+    ({ job, until, reason, why }) =>
+      `Waiting: ${job ?? 'all calls'}, ${relative(until, Date.parse(at))} (${reason}): ${printable(why)}`,
+  );
+}
+
+function renderCalls({ calls }: Status): string {
+  const jobs = Object.entries(calls.todayByJob).map(([job, count]) => `${job} ${number(count)}`);
+  const byJob = jobs.length > 0 ? ` (${jobs.join(', ')})` : '';
+  return `Calls today: ${number(calls.today)}${byJob}; answered 429 in the last day: ${number(calls.limitedLastDay)}`;
+}
+
+function renderDaemon({ daemon, file }: Status, paint: Paint): string {
+  return paint('dim', `${file}; ${daemon ? `daemon running (process ${daemon.pid})` : 'no daemon running'}`);
+}
