@@ -9,11 +9,13 @@ import { type Config, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
 import { createGate } from './governor/gate.ts';
 import type { Job } from './job.ts';
-import { loadJobs } from './load-jobs.ts';
+import { findJob, loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { intervalOf } from './schedule.ts';
 import { openStore, type Retried, type Store, type WalkRow } from './store/index.ts';
 import { mirrorFile } from './store/read.ts';
+
+export { describeKept as describeGovernor } from './governor/describe.ts';
 
 export type Surroundings = {
   environment: Record<string, string | undefined>;
@@ -117,15 +119,6 @@ function standingOf(store: Store, jobs: readonly Job[], config: Config, name: st
   const schedule = config.schedules[name] ?? 'off';
   const age = now - (store.completeAsOf(name) ?? 0);
   return { age, target: intervalOf(schedule, now), weight: findJob(jobs, name).weight };
-}
-
-function findJob(jobs: readonly Job[], name: string): Job {
-  const found = jobs.find((job) => job.name === name);
-  if (found) return found;
-  throw new Failure(
-    'usage',
-    `there is no job '${name}'; known are ${jobs.map((job) => job.name).join(', ')}`,
-  );
 }
 
 export function version(): string {

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { systemClock } from './clock.ts';
+import { exitCodes } from './errors.ts';
 import { main } from './main.ts';
 
 process.umask(0o077);
@@ -29,7 +30,10 @@ process.exitCode = await main(process.argv.slice(2), {
 function readDotEnv(): Record<string, string | undefined> {
   try {
     return parseEnv(readFileSync('.env', 'utf8'));
-  } catch {
-    return {};
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return {};
+    process.stderr.write(`market-mirror: .env cannot be read (${code}): mend or remove it\n`);
+    process.exit(exitCodes.config);
   }
 }

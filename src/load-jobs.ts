@@ -27,6 +27,16 @@ export async function loadJobs(folder: URL = here): Promise<Job[]> {
   return await Promise.all(files.sort().map((file) => loadJob(folder, file)));
 }
 
+/** @throws Failure `usage` for an unknown name, which names those that are known. */
+export function findJob(jobs: readonly Job[], name: string): Job {
+  const found = jobs.find((job) => job.name === name);
+  if (found) return found;
+  throw new Failure(
+    'usage',
+    `there is no job '${name}'; known are ${jobs.map((job) => job.name).join(', ')}`,
+  );
+}
+
 async function loadJob(folder: URL, file: string): Promise<Job> {
   const name = file.replace(/\.[jt]s$/, '');
   const where = fileURLToPath(new URL(file, folder));

@@ -141,7 +141,7 @@ test('a database of a later version is refused, and not touched', async () => {
     const { code, stderr } = await runMain([command], { ...settings, MIRROR_DIR: dir }, systemClock);
     expect(code).toBe(78);
     expect(stderr).toBe(
-      `market-mirror: ${file}: written by a newer market-mirror (1 migrations ahead); upgrade this one\n`,
+      `market-mirror: ${file}: written by a newer market-mirror (it is ahead by 1); upgrade this one\n`,
     );
   }
   expect(digest(file)).toBe(before);

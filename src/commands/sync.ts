@@ -5,6 +5,7 @@ import { type App, openApp } from '../app.ts';
 import { isoTime } from '../clock.ts';
 import { exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
+import { findJob, loadJobs } from '../load-jobs.ts';
 import type { WalkRow } from '../store/index.ts';
 import type { Context } from './context.ts';
 import { describeWalk, type ProgressLines, progressLines } from './progress-lines.ts';
@@ -23,9 +24,10 @@ export function syncCommand(context: Context): Command {
 }
 
 async function sync(names: string[], options: Options, context: Context): Promise<void> {
+  const known = await loadJobs();
+  const jobs = names.length > 0 ? [...new Set(names)].map((name) => findJob(known, name)) : known;
   const app = await openApp(context);
   try {
-    const jobs = names.length > 0 ? [...new Set(names)].map((name) => app.job(name)) : app.jobs;
     const lines = await progressLines(
       context.stderr,
       jobs.map((job) => job.name),

@@ -20,7 +20,7 @@ export function refuseNewer(file: string): void {
     if (ahead.length > 0)
       throw new Failure(
         'config',
-        `${file}: written by a newer market-mirror (${ahead.length} migrations ahead); upgrade this one`,
+        `${file}: written by a newer market-mirror (it is ahead by ${ahead.length}); upgrade this one`,
       );
   } finally {
     connection.close();

@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -171,7 +172,7 @@ describe('the socket of a long MIRROR_DIR', () => {
 
 describe('the private Redis of a daemon', () => {
   async function daemon(dir: string): Promise<{ child: ChildProcess; pid: number; path: string }> {
-    const script = new URL('parent.ts', import.meta.url).pathname;
+    const script = fileURLToPath(new URL('parent.ts', import.meta.url));
     const child = spawn(process.execPath, ['--import', 'tsx', script, dir], {
       stdio: ['ignore', 'pipe', 'inherit'],
       detached: true,

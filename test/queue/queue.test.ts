@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Snooze } from '../../src/errors.ts';
@@ -174,7 +175,7 @@ describe('close', () => {
   test.each(['while all is well', 'when Redis has gone', 'where Redis never came'])(
     'leaves nothing that keeps the process alive %s',
     async (when) => {
-      const script = new URL('daemon.ts', import.meta.url).pathname;
+      const script = fileURLToPath(new URL('daemon.ts', import.meta.url));
       const child = spawn(process.execPath, ['--import', 'tsx', script, when, temporaryFolder()], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
