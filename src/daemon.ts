@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type App, openApp, type Surroundings } from './app.ts';
+import { type App, describeGovernor, openApp, type Surroundings } from './app.ts';
 import { Failure, Snooze } from './errors.ts';
 import { type Job, tableOf } from './job.ts';
 import type { Log } from './log.ts';
@@ -81,7 +81,7 @@ function statusOf({ config, jobs }: App, now: number) {
     table: tableOf(job),
     schedule: config.schedules[job.name] ?? 'off',
   }));
-  return readStatus(config.dir, datasets, now);
+  return readStatus(config.dir, datasets, now, describeGovernor);
 }
 
 function holdFolder(dir: string) {

@@ -28,7 +28,7 @@ const rooms: Record<string, Room> = {
   key: {},
   config: { imports: ['key'] },
   'load-jobs': { imports: ['job'] },
-  governor: { doors: ['src/governor/gate.ts'] },
+  governor: { doors: ['src/governor/gate.ts', 'src/governor/describe.ts'] },
   api: { types: ['key'], doors: ['src/api/client.ts'] },
   validate: { imports: ['job'], types: ['api'], doors: ['src/validate.ts'] },
   walk: { imports: ['job'], types: ['api', 'validate'] },

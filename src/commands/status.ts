@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { createLogUpdate } from 'log-update';
+import { describeGovernor } from '../app.ts';
 import { readLocalConfig, readSchedules } from '../config.ts';
 import { tableOf } from '../job.ts';
 import { loadJobs } from '../load-jobs.ts';
@@ -37,7 +38,7 @@ async function status(options: Options, { environment, clock, stdout, signal, ex
   }));
   const show = shower(options, stdout);
   do {
-    const read = readStatus(dir, datasets, clock.now());
+    const read = readStatus(dir, datasets, clock.now(), describeGovernor);
     show(read);
     exit(read.exitCode);
     if (options.watch) await clock.sleep(REDRAW_EVERY_MS, signal).catch(() => undefined);

@@ -8,7 +8,7 @@ import { isApart } from './membership.ts';
 import { type Cause, knownCause, reasonOf } from './pause.ts';
 import { driftPace, levelAt, type Quota } from './quota.ts';
 import { hasSettled, type Rate } from './rate.ts';
-import { HOUR_MS, type State } from './state.ts';
+import { HOUR_MS, onTime, readState, type State } from './state.ts';
 import { isSure, nextReset, periodOf } from './window.ts';
 
 export type Confidence = 'none' | 'guess' | 'likely' | 'sure';
@@ -45,6 +45,11 @@ export type Refill = { confidence: Confidence; evidence: string } & (
 
 /** `job` is null where all jobs wait. */
 export type Wait = { job: string | null; until: number; reason: WaitReason | 'forbidden'; why: string };
+
+/** The same of a state as it was kept; one that is damaged or of another version knows nothing. */
+export function describeKept(kept: unknown, now: number): Description {
+  return describe(onTime(readState(kept), now), now);
+}
 
 export function describe(state: State, now: number): Description {
   const { quota } = state;
