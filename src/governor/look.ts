@@ -4,6 +4,7 @@ import { driftPace, type Quota } from './quota.ts';
 import { type Bracket, earliestReset, expectedResets, isSure, periodOf, usualTimes } from './window.ts';
 
 const SHORTEST_GAP_MS = 1_000;
+const DAY_MS = 86_400_000;
 
 /**
  * Calls kept back, so that seeing whether the quota begins anew need not mean being refused. Every look is a
@@ -15,11 +16,19 @@ export function reserveOf({ source, limit, window }: Quota): number {
   return Math.min(24, Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.02 * limit)));
 }
 
-/** When to look next: by the trickle, by the period, or else the less often the longer nothing came. */
+/**
+ * When to look next: by the trickle, by the period, or else the less often the longer nothing came; and at least
+ * every few days, since a larger quota may have been bought.
+ */
 export function nextLook(quota: Quota): number {
   const looked = Math.max(quota.asOfAt, quota.lookedAt);
   const pace = driftPace(quota);
   if (pace > 0) return looked + Math.max(100, (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace);
+  const longest = Math.min(3 * DAY_MS, Math.max(DAY_MS, 0.1 * periodOf(quota.window).most));
+  return Math.min(looked + longest, byPeriod(quota, looked));
+}
+
+function byPeriod(quota: Quota, looked: number): number {
   const expected = expectedResets(quota.window).find(({ beforeAt }) => beforeAt > looked);
   const patient = Math.max(patiently(quota, looked), earliestReset(quota.window));
   if (!expected) return isSure(quota.window) ? Math.min(patient, overdue(quota, looked)) : patient;

@@ -65,6 +65,20 @@ describe('after an answer 429', () => {
     expect(machine.state.pause?.resumeAt).toBe(first);
   });
 
+  it('the probe waits until all that was under way is answered', () => {
+    const machine = drive();
+    for (let call = 0; call < 10; call += 1) machine.call();
+    machine.pass(1_000);
+    machine.ask('news');
+    machine.pass(1_000);
+    machine.ask('usage');
+    machine.answer({ status: 429, inflight: 2 }, 'news');
+    machine.pass(10_000);
+    expect(machine.ask('news')).toMatchObject({ wait: {} });
+    machine.answer({}, 'usage');
+    expect(machine.ask('news')).toMatchObject({ go: 1 });
+  });
+
   it('an error code that always meant the quota is believed at once', () => {
     const machine = drive();
     for (let time = 0; time < 2; time += 1) {

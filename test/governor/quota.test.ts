@@ -13,6 +13,16 @@ describe('the quota', () => {
     expect(machine.ask()).toMatchObject({ wait: { reason: 'reserve' } });
   });
 
+  it('counts calls under way as spent already', () => {
+    const machine = drive();
+    for (let left = 99; left > 9; left -= 1) machine.call({ limit: 100, remaining: left });
+    machine.call({ limit: 100, remaining: 9 });
+    machine.pass(1_000);
+    expect(machine.ask('news', 'one')).toMatchObject({ go: 1 });
+    machine.pass(1_000);
+    expect(machine.ask('usage', 'two')).toMatchObject({ wait: { reason: 'reserve' } });
+  });
+
   it('at zero nothing is called until a look is worth a refusal', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 1 });
