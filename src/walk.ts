@@ -57,7 +57,7 @@ const renewal: WalkEnd = { verdict: 'snapshot', unproven: undefined, stuck: unde
 
 function advance(before: Place, page: PageFacts, previous: Previous | undefined): Step {
   const isReplaced = before.pagesOfPass > 0 && page.generatedAt !== before.generatedAt;
-  if (isReplaced && before.restarts < MOST_RESTARTS) return beginAnew(before);
+  if (isReplaced && before.restarts < MOST_RESTARTS) return beginAnew(turnPage(before, page));
   const place = withAnomalies(
     turnPage(before, page),
     isReplaced && 'torn',

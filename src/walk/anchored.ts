@@ -4,11 +4,12 @@
  * it is not, the walk steps back until it meets a row it knows. At the end the beginning is read again.
  */
 
-import { isWithinBound, MOST_HEAD_PAGES, MOST_STEPS_BACK, PAGE_ROWS, stepBackRows } from './bounds.ts';
+import { isWithinBound, MOST_STEPS_BACK, PAGE_ROWS, stepBackRows } from './bounds.ts';
 import { advanceOf, freshRows, unkeyedRows, withAnomalies } from './evidence.ts';
 import { endsTooEarly, goOn, lookBeyond } from './go-on.ts';
-import { anchorOf, isJoined, knownRows } from './join.ts';
-import type { PageFacts, Place, Step } from './place.ts';
+import { lookAtHead, turnToHead } from './head.ts';
+import { anchorOf, isJoined, knownRows, knownUntil, shiftOf } from './join.ts';
+import { beginAnew, type PageFacts, type Place, type Step } from './place.ts';
 
 export function advanceAnchored(before: Place, page: PageFacts): Step {
   if (page.received === 0 && page.pagination.hasMore) return goOn(before, page);
@@ -20,31 +21,36 @@ function readOn(before: Place, page: PageFacts): Step {
   const { keys, seen, pagination } = page;
   const known = knownRows(before, page);
   const fresh = freshRows(page);
-  const offset = page.offset + advanceOf(page);
   const anchor = anchorOf(page);
-  const catchingUp = before.lostAt !== null && fresh === 0 && offset < before.lostAt + PAGE_ROWS;
   const place = withAnomalies(
     {
       ...before,
       phase: 'rows',
       tries: 0,
-      offset,
+      offset: page.offset + advanceOf(page),
       anchor,
       rows: before.rows + fresh,
       unkeyed: before.unkeyed + unkeyedRows(page, known),
-      lostAt: catchingUp ? before.lostAt : null,
+      shifted: before.shifted + shiftOf(before, page),
+      knownUntil: knownUntil(before, page),
     },
     seen.slice(known).includes(true) && 'repeat',
     keys.slice(0, known).some((key, at) => key !== null && !seen[at]) && 'disorder',
     !anchor && pagination.hasMore && 'unanchored',
   );
-  const isLast = pagination.hasMore === undefined ? fresh === 0 : !pagination.hasMore;
-  return isLast ? end(place, page) : goOn(place, page);
+  return isLast(before, place, page) ? end(place, page) : goOn(place, page);
 }
 
-/** Further up, until a row is met that was read before; from the very beginning every row counts as joined. */
+/** An envelope without `hasMore` ends where nothing new comes, unless rows are read again. */
+function isLast({ anchor }: Place, { knownUntil }: Place, page: PageFacts): boolean {
+  const { hasMore } = page.pagination;
+  if (hasMore !== undefined) return !hasMore;
+  return freshRows(page) === 0 && (knownUntil === null || page.received <= (anchor?.back ?? 0));
+}
+
+/** Further up, until a row is met that was read before; where that leads to the very beginning, begin anew. */
 function stepBack(before: Place, page: PageFacts): Step {
-  const { tries, stepsBack, lostAt, total } = before;
+  const { tries, stepsBack, total } = before;
   const from = Math.min(page.offset, total ?? page.offset);
   const place: Place = {
     ...before,
@@ -53,50 +59,16 @@ function stepBack(before: Place, page: PageFacts): Step {
     anchor: null,
     tries: tries + 1,
     stepsBack: stepsBack + 1,
-    lostAt: lostAt ?? page.offset,
+    knownUntil: before.knownUntil ?? page.offset + PAGE_ROWS,
   };
-  if (tries < MOST_STEPS_BACK && isWithinBound(place)) return { place, next: 'go on', met: 'skip' };
-  return readOn(withAnomalies(before, 'lost'), page);
+  if (tries >= MOST_STEPS_BACK || !isWithinBound(place)) return readOn(withAnomalies(before, 'lost'), page);
+  return place.offset === 0 ? beginAnew(place) : { place, next: 'go on', met: 'skip' };
 }
 
 function end(place: Place, { pagination }: PageFacts): Step {
-  if (pagination.hasMore === undefined) return finish(withAnomalies(place, 'inferred-end'));
+  if (pagination.hasMore === undefined)
+    return { place: withAnomalies(place, 'inferred-end'), next: 'end', met: 'add' };
   const tooEarly = endsTooEarly(place);
   if (tooEarly && !place.lookedBeyond) return lookBeyond(place);
-  const ended = withAnomalies(place, tooEarly && 'total');
-  if (ended.pagesOfPass === 1) return finish(ended);
-  return {
-    place: { ...ended, phase: 'head', offset: 0, anchor: null, tries: 0 },
-    next: 'go on',
-    met: 'add',
-  };
-}
-
-/** Rows that came in or moved up meanwhile stand at the beginning; once a page shows none, the walk is done. */
-function lookAtHead(before: Place, page: PageFacts): Step {
-  const fresh = freshRows(page);
-  const tries = before.tries + 1;
-  const isDone = fresh === 0 || !page.pagination.hasMore;
-  const isRestless = !isJoined(before, page) || (!isDone && tries >= MOST_HEAD_PAGES);
-  const place = withAnomalies(
-    {
-      ...before,
-      offset: page.offset + advanceOf(page),
-      anchor: anchorOf(page),
-      rows: before.rows + fresh,
-      tries,
-    },
-    isRestless && 'restless-head',
-  );
-  return isDone || isRestless ? finish(place) : goOn(place, page);
-}
-
-/**
- * Rows may come and go during a walk; yet where fewer came than there were at its beginning and than there are at
- * its end, some were missed.
- */
-function finish(place: Place): Step {
-  const { rows, unkeyed, totalFirst, total } = place;
-  const lacks = rows + unkeyed < Math.min(totalFirst ?? 0, total ?? 0);
-  return { place: withAnomalies(place, lacks && 'total'), next: 'end', met: 'add' };
+  return turnToHead(withAnomalies(place, tooEarly && 'total'));
 }

@@ -18,6 +18,8 @@ export type Anomaly =
   | 'unanchored'
   /** Fewer rows came than `total` says there are. */
   | 'total'
+  /** More rows came in above what was read than were found there; of a dataset that gives no total. */
+  | 'unfound'
   /** New rows kept coming in at the beginning. */
   | 'restless-head'
   /** The envelope does not say where the dataset ends; it was read until nothing new came. */

@@ -11,6 +11,8 @@ export const MOST_RESTARTS = 2;
 export const MOST_STEPS_BACK = 8;
 /** Looks at the beginning for rows that came in meanwhile. */
 export const MOST_HEAD_PAGES = 3;
+/** Without a total, so many rows may have come in above what was read, from one page to the next. */
+export const FAR = 10 * PAGE_ROWS;
 /** Pages in a row that bring no row the walk has not met. */
 export const MOST_FRUITLESS = 3;
 
@@ -30,8 +32,8 @@ export function stepBackRows({ tries, longestPage }: Place): number {
 }
 
 /** Whether a walk that stands here can still be read to its end within its bound. */
-export function isWithinBound({ pages, offset, lostAt, total, totalFirst, longestPage }: Place): boolean {
-  const rows = Math.max(offset, lostAt ?? 0, total ?? 0, totalFirst ?? 0);
+export function isWithinBound({ pages, offset, knownUntil, total, totalFirst, longestPage }: Place): boolean {
+  const rows = Math.max(offset, knownUntil ?? 0, total ?? 0, totalFirst ?? 0);
   const pageRows = Math.min(Math.max(2, longestPage), PAGE_ROWS);
   const left = Math.ceil((rows - offset) / (pageRows - 1));
   return pages + left + MOST_HEAD_PAGES <= mostCalls(rows, pageRows);

@@ -7,8 +7,8 @@ import type { PageFacts, Place, Step } from './place.ts';
 /** The next page, unless too many in a row have brought nothing new. */
 export function goOn(place: Place, page: PageFacts): Step {
   const advance = advanceOf(page);
-  // Rows that are read again after steps back are not new, nor are they more than were stepped over.
-  if (freshRows(page) > 0 || (place.lostAt !== null && advance > 0))
+  // Rows that are read again are not new, nor do they go on for ever.
+  if (freshRows(page) > 0 || (place.knownUntil !== null && advance > 0))
     return { place: { ...place, fruitless: 0 }, next: 'go on', met: 'add' };
   const fruitless = place.fruitless + 1;
   // An empty page that promises more is asked for once again, in case it was a passing fault.

@@ -1,6 +1,7 @@
 /** How one page is joined to those before it, by rows that both show. */
 
-import { advanceOf } from './evidence.ts';
+import { FAR } from './bounds.ts';
+import { advanceOf, freshRows } from './evidence.ts';
 import type { Anchor, PageFacts, Place } from './place.ts';
 
 /** Whether the page continues what was read: it shows the anchor, or begins with a row read before. */
@@ -11,11 +12,27 @@ export function isJoined({ phase, anchor }: Place, { offset, keys, seen }: PageF
 }
 
 /** How many rows at the beginning of the page were read before; everything behind them must be new. */
-export function knownRows({ anchor, lostAt }: Place, { keys, seen }: PageFacts): number {
-  const anchorAt = anchor && lostAt === null ? keys.indexOf(anchor.key) : -1;
+export function knownRows({ anchor, knownUntil }: Place, { keys, seen }: PageFacts): number {
+  const anchorAt = anchor && knownUntil === null ? keys.indexOf(anchor.key) : -1;
   if (anchor && anchorAt >= 0) return anchorAt + anchor.back;
   const firstNew = keys.findIndex((key, at) => key !== null && !seen[at]);
   return firstNew < 0 ? keys.length : firstNew;
+}
+
+/**
+ * The offset before which the next page, too, may show nothing but known rows: after steps back, or where so much
+ * came in above that the anchor moved off the page.
+ */
+export function knownUntil(before: Place, page: PageFacts): number | null {
+  const offset = page.offset + advanceOf(page);
+  const hasMovedOff = before.anchor !== null && !page.keys.includes(before.anchor.key);
+  const until = before.knownUntil ?? (hasMovedOff ? (before.total ?? offset + FAR) : null);
+  return until !== null && offset < until && freshRows(page) === 0 ? until : null;
+}
+
+/** How many rows came in above the anchor since it was read, less those that went. */
+export function shiftOf({ anchor }: Place, { keys }: PageFacts): number {
+  return anchor ? Math.max(0, keys.indexOf(anchor.key)) : 0;
 }
 
 /** The last row of the page that shows a key. The first one would leave the next page no room for new rows. */

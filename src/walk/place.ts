@@ -28,6 +28,9 @@ export type Place = {
   /** Keys that no earlier page of this pass had brought, and rows that show no key. */
   rows: number;
   unkeyed: number;
+  /** Rows that came in above what was read, as the anchors showed, and new rows found at the head. */
+  shifted: number;
+  found: number;
   /** As the API last said, and as it said at the beginning of this pass. */
   total: number | null;
   totalFirst: number | null;
@@ -38,8 +41,8 @@ export type Place = {
   anomalies: Partial<Record<Anomaly, number>>;
   /** Steps back, or looks at the head, in this attempt. */
   tries: number;
-  /** Where the anchor was missed, while rows from before are read again; else null. */
-  lostAt: number | null;
+  /** While rows are read again, the offset by which new ones must come; else null. */
+  knownUntil: number | null;
   /** Pages in a row that brought no new row. */
   fruitless: number;
   /** True once rows were asked for behind what the API called the end, because its `total` said otherwise. */
@@ -57,6 +60,8 @@ export const beginning: Place = {
   pagesOfPass: 0,
   rows: 0,
   unkeyed: 0,
+  shifted: 0,
+  found: 0,
   total: null,
   totalFirst: null,
   longestPage: 0,
@@ -64,7 +69,7 @@ export const beginning: Place = {
   stepsBack: 0,
   anomalies: {},
   tries: 0,
-  lostAt: null,
+  knownUntil: null,
   fruitless: 0,
   lookedBeyond: false,
   firstPage: null,
@@ -108,10 +113,10 @@ export function turnPage(before: Place, page: PageFacts): Place {
   };
 }
 
-/** The place at the beginning again, behind a page that belongs to another snapshot. */
+/** The place at the beginning again, behind a page that does not continue what was read. */
 export function beginAnew({ pages, restarts, stepsBack }: Place): Step {
   return {
-    place: { ...beginning, pages: pages + 1, restarts: restarts + 1, stepsBack },
+    place: { ...beginning, pages, restarts: restarts + 1, stepsBack },
     next: 'go on',
     met: 'clear',
   };

@@ -1,6 +1,6 @@
 /** Changes of a dataset upstream, between two pages of a walk. */
 
-import type { Dataset, Row } from '../../src/model-api/index.ts';
+import { type Dataset, type Row, seededRandom, shuffled } from '../../src/model-api/index.ts';
 import type { Bench } from './mirror-bench.ts';
 
 export type Edit = (dataset: Dataset) => void;
@@ -40,6 +40,11 @@ export const change =
 
 /** The order of rows turned round. */
 export const turnRound: Edit = ({ rows }) => void rows.reverse();
+
+/** Another order, always the same one. */
+export const shuffle: Edit = (dataset) => {
+  dataset.rows = shuffled(dataset.rows, seededRandom(1));
+};
 
 /** Other rows altogether. */
 export const replaceAll: Edit = (dataset) => {

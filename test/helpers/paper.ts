@@ -13,13 +13,16 @@ export type PaperWalk = {
   met: Set<string>;
 };
 
-/**
- * Walks over the keys that `rows` gives at each call.
- * @param from where the walk begins.
- */
+export type PaperOptions = {
+  /** Where the walk begins. */
+  from?: Place;
+  generatedAt?: () => string | null | undefined;
+};
+
+/** Walks over the keys that `rows` gives at each call. */
 export async function walkOnPaper(
   rows: (call: number) => readonly string[],
-  from: Place = beginning,
+  { from = beginning, generatedAt = () => undefined }: PaperOptions = {},
 ): Promise<PaperWalk> {
   const received = new Set<string>();
   const met = new Set<string>();
@@ -31,7 +34,7 @@ export async function walkOnPaper(
     for (const key of keys) received.add(key);
     return {
       offset,
-      generatedAt: undefined,
+      generatedAt: generatedAt(),
       received: keys.length,
       keys,
       seen: keys.map((key) => met.has(key)),

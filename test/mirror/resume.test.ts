@@ -40,10 +40,10 @@ describe('a walk that crashes', () => {
     },
     'while it looks at the head': {
       job: 'news',
-      before: 6,
-      edits: { 3: insert(0) },
-      at: { phase: 'head', pages: 5 },
-      calls: 6,
+      before: 7,
+      edits: { 3: insert(0, 60) },
+      at: { phase: 'head', pages: 6 },
+      calls: 7,
     },
     'before its first page': { job: 'news', before: 1, edits: {}, at: { pages: 0 }, calls: 5 },
     'while it reads a snapshot': {

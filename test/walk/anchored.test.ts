@@ -10,6 +10,7 @@ import {
   move,
   remove,
   replaceAll,
+  shuffle,
   turnRound,
 } from '../helpers/edits.ts';
 import { setup } from '../helpers/setup.ts';
@@ -31,11 +32,11 @@ type Case = {
 
 const cases: Record<string, Case> = {
   'nothing changes': { edits: {}, verdict: 'verified', calls: QUIET },
-  'a row is inserted at the head': { edits: { 3: insert(0) }, verdict: 'verified', calls: QUIET + 1 },
+  'a row is inserted at the head': { edits: { 3: insert(0) }, verdict: 'verified', calls: QUIET },
   'rows are inserted at the head before every page': {
     edits: { 2: insert(0, 3), 3: insert(0, 2), 4: insert(0) },
     verdict: 'verified',
-    calls: QUIET + 1,
+    calls: QUIET,
   },
   'a row is inserted among those read': {
     edits: { 4: insert(150) },
@@ -73,10 +74,10 @@ const cases: Record<string, Case> = {
   'the dataset shrinks below the place of the walk': {
     edits: { 4: remove(30, 320) },
     verdict: 'verified',
-    calls: 6,
+    calls: 5,
   },
-  'the dataset becomes empty': { edits: { 3: remove(0, ROWS) }, verdict: 'verified', calls: 5 },
-  'an unread row moves to the head': { edits: { 3: move(300, 0) }, verdict: 'verified', calls: QUIET + 1 },
+  'the dataset becomes empty': { edits: { 3: remove(0, ROWS) }, verdict: 'verified', calls: 4 },
+  'an unread row moves to the head': { edits: { 3: move(300, 0) }, verdict: 'verified', calls: QUIET },
   'a row already read moves to the head': { edits: { 3: move(150, 0) }, verdict: 'verified', calls: QUIET },
   'a row already read moves to the tail': {
     edits: { 3: move(20, ROWS - 1) },
@@ -84,12 +85,15 @@ const cases: Record<string, Case> = {
     calls: QUIET + 2,
     anomalies: { repeat: 1 },
   },
-  'an unread row moves in among those read, far up': {
+  'more rows are inserted at the head than a page holds': {
+    edits: { 3: insert(0, 130) },
+    verdict: 'verified',
+    calls: QUIET + 2,
+  },
+  'an unread row moves in among those read': {
     edits: { 3: move(300, 110) },
-    verdict: 'union',
-    calls: QUIET,
-    anomalies: { total: 1 },
-    unseen: 1,
+    verdict: 'verified',
+    calls: QUIET + 1,
   },
   'an unread row moves in before the row last read': {
     edits: { 3: move(300, 198) },
@@ -97,11 +101,12 @@ const cases: Record<string, Case> = {
     calls: QUIET,
     anomalies: { disorder: 1 },
   },
-  'the order is turned round': {
-    edits: { 3: turnRound },
+  'the order is turned round': { edits: { 3: turnRound }, verdict: 'verified', calls: 7 },
+  'the order is shuffled': {
+    edits: { 3: shuffle },
     verdict: 'union',
     calls: 7,
-    anomalies: { repeat: 1 },
+    anomalies: { repeat: 2 },
   },
   'all rows are replaced': { edits: { 3: replaceAll }, verdict: 'verified', calls: 10 },
   'a row read before is changed': {
@@ -126,6 +131,20 @@ describe('a walk without generatedAt, while', () => {
     for (let quiet = 0; quiet < 4; quiet += 1)
       expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified' });
     expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
+  });
+});
+
+describe('a walk over 1,000 rows', () => {
+  it('is no proof where an unread row moved in far from the head: the total tells that it lacks one', async () => {
+    const bench = await setup({ rows: 1_000 });
+    editBefore(bench, 'news', { 7: move(900, 450) });
+    expect(await bench.mirror('news')).toMatchObject({
+      verdict: 'union',
+      error: 'the dataset changed: total ×1',
+      apiCalls: 12 + 2,
+    });
+    expect(missingKeys(bench, 'news')).toHaveLength(1);
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', inserted: 1 });
   });
 });
 

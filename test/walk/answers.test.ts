@@ -116,7 +116,7 @@ const cases: Record<string, Case> = {
     script: () => allPages(changingTotal()),
     job: 'news',
     verdict: 'union',
-    calls: QUIET.news + 1,
+    calls: QUIET.news + 3,
     anomalies: { total: 2 },
   },
   'the total of a snapshot rises with every page': {

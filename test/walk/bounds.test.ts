@@ -49,7 +49,7 @@ describe('the most calls of a walk', () => {
       rows.push(...named(100, `row ${rows.length} and`));
       return rows;
     };
-    const { calls, end } = await walkOnPaper(grow, { ...beginning, pages: 99_990 });
+    const { calls, end } = await walkOnPaper(grow, { from: { ...beginning, pages: 99_990 } });
     expect(end).toMatchObject({ verdict: 'union', stuck: 'bound' });
     expect(calls).toBe(10);
   });
