@@ -51,7 +51,9 @@ describe('a mirror that is well', () => {
       ['smart-wallets', '30', '0s', 'verified'],
       ['usage', '1', '0s', 'snapshot'],
     ]);
-    expect(stdout).toMatch(/Quota: [\d,]+ of [\d,]+ calls left, as of 0s ago; when more come is not known yet/);
+    expect(stdout).toMatch(
+      /Quota: [\d,]+ of [\d,]+ calls left, as of 0s ago; when more come is not known yet/,
+    );
     expect(stdout).toMatch(/Calls today: \d+ \(ai-signals 1, .*usage 1\); answered 429 in the last day: 0/);
   });
 

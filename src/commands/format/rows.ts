@@ -35,7 +35,7 @@ export async function printRows(
 }
 
 export function describeDefused(cells: number): string {
-  return `${cells} cells got an apostrophe, since a spreadsheet would run them as formulas: --exact keeps them`;
+  return `${cells} cell(s) begin like a formula and got an apostrophe, so that no spreadsheet runs them: --exact keeps them`;
 }
 
 async function* piecesOf(

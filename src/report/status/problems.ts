@@ -132,8 +132,8 @@ function lastWalk({ job, doing, held }: DatasetStatus): Found[] {
     found.push({
       code: 'removal-held',
       job,
-      message: `${held} rows are gone upstream, too many to remove at once`,
-      advice: 'they are removed when the next proven walk agrees',
+      message: `${count(held, 'row')} gone upstream, too many or too doubtful to remove at once`,
+      advice: 'they leave the table when the next proven walks agree',
       exitCode,
     });
   return found;
@@ -146,7 +146,7 @@ function refusedRows({ job, quarantined, drifts }: DatasetStatus): Found[] {
     found.push({
       code: 'quarantine',
       job,
-      message: `${quarantined} rows broke the contract and are kept apart`,
+      message: `${count(quarantined, 'row')} broke the contract and wait in quarantine`,
       advice: 'market-mirror quarantine list shows them with the reason',
       exitCode,
     });
@@ -154,9 +154,11 @@ function refusedRows({ job, quarantined, drifts }: DatasetStatus): Found[] {
     found.push({
       code: 'drift',
       job,
-      message: `${drifts} differences from what was expected of its fields`,
+      message: `${count(drifts, 'difference')} from what was expected of its fields`,
       advice: `market-mirror query "SELECT * FROM drift WHERE job = '${job}'" shows them`,
       exitCode,
     });
   return found;
 }
+
+const count = (number: number, unit: string) => `${number} ${unit}${number === 1 ? '' : 's'}`;
