@@ -1,6 +1,7 @@
 /**
  * Parts of a response exactly as they were received: order of members, spelling of numbers and all. The text must
- * be valid JSON. Nothing here recurses, so no depth of nesting can overflow the stack.
+ * be valid JSON; of any other, nothing can be said but that it ends. Nothing here recurses, so no depth of nesting
+ * can overflow the stack.
  */
 
 export type Slice = {
@@ -17,7 +18,7 @@ export function sliceElements(text: string, path: readonly string[]): Slice[] {
   const begin = path.reduce((at, name) => findMember(text, at, name), skipSpace(text, 0));
   if (text.charCodeAt(begin) !== OPEN_ARRAY) return [];
   const slices: Slice[] = [];
-  for (let at = skipSpace(text, begin + 1); text.charCodeAt(at) !== CLOSE_ARRAY; ) {
+  for (let at = skipSpace(text, begin + 1); at < text.length && text.charCodeAt(at) !== CLOSE_ARRAY; ) {
     const { end, members } = spanOf(text, at);
     slices.push({ text: text.slice(at, end), members });
     at = skipSeparator(text, end);
@@ -56,7 +57,7 @@ const SPACE = 0x20;
 function findMember(text: string, at: number, name: string): number {
   if (text.charCodeAt(at) !== OPEN_OBJECT) return -1;
   let found = -1;
-  for (let next = skipSpace(text, at + 1); text.charCodeAt(next) !== CLOSE_OBJECT; ) {
+  for (let next = skipSpace(text, at + 1); next < text.length && text.charCodeAt(next) !== CLOSE_OBJECT; ) {
     const nameEnd = endOfString(text, next);
     const value = skipSpace(text, skipSpace(text, nameEnd) + 1);
     if (readString(text, next, nameEnd) === name) found = value;
@@ -82,7 +83,7 @@ function spanOf(text: string, begin: number): { end: number; members: number } {
       else if (char === COLON) members += 1;
       at += 1;
     }
-    if (depth === 0 && isEnd(text.charCodeAt(at))) return { end: at, members };
+    if (at >= text.length || (depth === 0 && isEnd(text.charCodeAt(at)))) return { end: at, members };
   }
 }
 
@@ -92,8 +93,9 @@ function isEnd(char: number): boolean {
 }
 
 function endOfString(text: string, begin: number): number {
-  for (let at = text.indexOf('"', begin + 1); ; at = text.indexOf('"', at + 1))
+  for (let at = text.indexOf('"', begin + 1); at > 0; at = text.indexOf('"', at + 1))
     if (text.charCodeAt(at - 1) !== BACKSLASH || !isEscaped(text, at)) return at + 1;
+  return text.length;
 }
 
 /** A character behind an odd number of backslashes. */

@@ -53,6 +53,13 @@ describe('the rows of a response, as they were received', () => {
   });
 });
 
+it('a text that is cut off ends', () => {
+  const text = '{"ab": [ {"rows": "x\\\\", "n": 1.5e3 } ], "rows" : [ {"s": "\\u0022 ]"}, [1], "t", null ] }';
+  expect(texts(text, ['rows'])).toHaveLength(JSON.parse(text).rows.length);
+  for (let length = 0; length < text.length; length += 1)
+    expect(texts(text.slice(0, length), ['rows']).length).toBeLessThanOrEqual(4);
+});
+
 it('counts every member that a row names, repeated names too', () => {
   const [slice] = sliceElements('[{"a":1,"a":{"b":":","c":[{"d":1}]}}]', []);
   expect(slice?.members).toBe(5);
