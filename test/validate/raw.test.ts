@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sliceElements, sliceMember, sliceValue } from '../../src/validate/raw.ts';
 
@@ -44,6 +45,19 @@ describe('the rows of a response, as they were received', () => {
     const rows = [{ a: { b: [{ c: null }, true] }, '': [] }, [], 'x', 0.5, { é: '柴犬 😀' }];
     expect(texts(JSON.stringify({ data: { rows } }), ['data', 'rows'])).toEqual(
       rows.map((row) => JSON.stringify(row)),
+    );
+  });
+
+  it('are the same as were written, for any JSON, however it is spaced', () => {
+    const spaced = fc.constantFrom(undefined, 1, '\t', ' \n');
+    const page = (rows: unknown[], space?: string | number) =>
+      JSON.stringify({ x: rows, '"rows': { rows } }, null, space);
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), spaced, (rows, space) => {
+        const found = texts(page(rows, space), ['"rows', 'rows']);
+        expect(found.map((text) => JSON.parse(text))).toEqual(JSON.parse(JSON.stringify(rows)));
+        if (!space) expect(found).toEqual(rows.map((row) => JSON.stringify(row)));
+      }),
     );
   });
 
