@@ -84,10 +84,9 @@ CREATE TABLE `requests` (
 --> statement-breakpoint
 CREATE INDEX `requests_by_time` ON `requests` (`at`);--> statement-breakpoint
 CREATE TABLE `walk_seen` (
+	`id` integer PRIMARY KEY NOT NULL,
 	`walk_id` integer NOT NULL,
-	`page` integer NOT NULL,
-	`rowids` blob NOT NULL,
-	PRIMARY KEY(`walk_id`, `page`)
+	`rowids` blob NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `walks` (

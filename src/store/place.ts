@@ -33,11 +33,13 @@ export function createPlaceKeeper(connection: Connection, walk: OpenWalk, now: (
   const { row, met } = walk;
   const ledger = createLedger(connection);
   const update = prepareUpdate(connection);
+  const updateSeq = prepareSeqUpdate(connection);
   const insertSeen = prepareSeen(connection);
   const deleteSeen = prepareForgetting(connection);
   let calls: Call[] = [];
   let unsaved: { rows: number[]; refused: number[] } = { rows: [], refused: [] };
   let hasForgotten = false;
+  let savedSeq = row.lastSeq;
   let lastCommit = now();
   let abandoned = false;
 
@@ -46,8 +48,10 @@ export function createPlaceKeeper(connection: Connection, walk: OpenWalk, now: (
     for (const call of calls) ledger.record(call);
     const rowids = packMet(unsaved.rows, unsaved.refused);
     if (hasForgotten) deleteSeen.run({ walkId: row.id });
-    if (rowids.length > 0) insertSeen.run({ walkId: row.id, page: row.pages, rowids });
+    if (rowids.length > 0) insertSeen.run({ walkId: row.id, rowids });
     update.run(row);
+    if (row.lastSeq !== savedSeq) updateSeq.run(row);
+    savedSeq = row.lastSeq;
     calls = [];
     unsaved = { rows: [], refused: [] };
     hasForgotten = false;
@@ -112,9 +116,19 @@ function prepareUpdate(connection: Connection) {
         stepsBack: at('stepsBack'),
         anomalies: at('anomalies'),
         memory: at('memory'),
-        firstSeq: at('firstSeq'),
-        lastSeq: at('lastSeq'),
       })
+      .where(eq(walks.id, sql.placeholder('id'))),
+  );
+}
+
+/** Apart, so that a walk that changes nothing does not write the index over it. */
+function prepareSeqUpdate(connection: Connection) {
+  const at = (name: string) => sql`${sql.placeholder(name)}`;
+  return prepare(
+    connection,
+    drizzle(connection)
+      .update(walks)
+      .set({ firstSeq: at('firstSeq'), lastSeq: at('lastSeq') })
       .where(eq(walks.id, sql.placeholder('id'))),
   );
 }
@@ -125,7 +139,7 @@ function prepareSeen(connection: Connection) {
     connection,
     drizzle(connection)
       .insert(walkSeen)
-      .values({ walkId: at('walkId'), page: at('page'), rowids: at('rowids') }),
+      .values({ walkId: at('walkId'), rowids: at('rowids') }),
   );
 }
 

@@ -202,21 +202,13 @@ export const datasets = sqliteTable('datasets', {
   nextDueAt: text('next_due_at'),
 });
 
-/**
- * The rows met so far by an unfinished walk, page by page: their numbers in the dataset's table, or in quarantine
- * with the highest bit set, as 32-bit integers.
- */
-export const walkSeen = sqliteTable(
-  'walk_seen',
-  {
-    walkId: integer('walk_id').notNull(),
-    /** The page with which they were committed. */
-    page: integer().notNull(),
-    /** The numbers. */
-    rowids: blob({ mode: 'buffer' }).notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.walkId, table.page] })],
-);
+/** The rows met so far by unfinished walks, as they were committed; no index, since there are never many. */
+export const walkSeen = sqliteTable('walk_seen', {
+  id: integer().primaryKey(),
+  walkId: integer('walk_id').notNull(),
+  /** Their numbers in the dataset's table or in quarantine, packed. */
+  rowids: blob({ mode: 'buffer' }).notNull(),
+});
 
 /** Rows that the last proven walk did not find: two in a row retire them. */
 export const absences = sqliteTable(

@@ -1,4 +1,4 @@
-/** The rows that a walk has met, as a set of row numbers: one bit a row in memory, four bytes a row on disk. */
+/** The rows that a walk has met, as a set of row numbers: one bit a row in memory, a byte or two on disk. */
 
 export type SeenRows = {
   readonly size: number;
@@ -47,17 +47,31 @@ function locate(rowid: number) {
 /** What a walk met: rows of the dataset's table, and refused ones by their numbers in quarantine. */
 export type Met = { rows: SeenRows; refused: SeenRows };
 
-const REFUSED = 2 ** 31;
-
-/** Row numbers in the form in which `walk_seen` keeps a page's. */
+/**
+ * Row numbers in the form in which `walk_seen` keeps them: sorted, each as the distance from the one before, seven
+ * bits a byte. Rows that were first mirrored together take a byte each.
+ */
 export function packMet(rows: readonly number[], refused: readonly number[]): Buffer {
-  return Buffer.from(Uint32Array.from([...rows, ...refused.map((number) => number + REFUSED)]).buffer);
+  const codes = [...rows.map((rowid) => rowid * 2), ...refused.map((number) => number * 2 + 1)];
+  const bytes: number[] = [];
+  let last = 0;
+  for (const code of codes.sort((a, b) => a - b)) {
+    let left = code - last;
+    for (; left >= 128; left = Math.floor(left / 128)) bytes.push((left % 128) + 128);
+    bytes.push(left);
+    last = code;
+  }
+  return Buffer.from(bytes);
 }
 
 export function unpackMet(packed: Buffer, { rows, refused }: Met): void {
-  const numbers = new Uint32Array(new Uint8Array(packed).buffer);
-  for (const number of numbers) {
-    if (number < REFUSED) rows.add(number);
-    else refused.add(number - REFUSED);
+  let code = 0;
+  let unit = 1;
+  for (const byte of packed) {
+    code += (byte % 128) * unit;
+    unit *= 128;
+    if (byte >= 128) continue;
+    (code % 2 === 0 ? rows : refused).add(Math.floor(code / 2));
+    unit = 1;
   }
 }
