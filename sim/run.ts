@@ -13,15 +13,15 @@ export type Scenario = {
   jobs: readonly string[];
   /** Accepted calls of the first sync, and of what follows it. */
   first: number;
-  then: number;
+  after: number;
 };
 
 export type Result = {
   /** Virtual milliseconds to the end of the first sync, and from there to the end. */
   firstMs: number;
-  thenMs: number;
+  afterMs: number;
   firstRefusals: number;
-  thenRefusals: number;
+  afterRefusals: number;
 };
 
 export async function run(scenario: Scenario, seed: number, policy: PolicyMaker): Promise<Result> {
@@ -61,7 +61,7 @@ export async function runOptimum(scenario: Scenario, seed: number): Promise<Resu
 const never = new AbortController().signal;
 
 async function work(
-  { jobs, first, then }: Scenario,
+  { jobs, first, after }: Scenario,
   clock: Clock,
   world: World,
   call: (job: string) => Promise<boolean>,
@@ -72,7 +72,7 @@ async function work(
   let firstRefusals = 0;
   await Promise.all(
     jobs.map(async (job) => {
-      while (done < first + then) {
+      while (done < first + after) {
         if (!(await call(job))) continue;
         done += 1;
         if (done === first) [firstMs, firstRefusals] = [clock.now() - begunAt, world.refusals.all];
@@ -81,8 +81,8 @@ async function work(
   );
   return {
     firstMs,
-    thenMs: clock.now() - begunAt - firstMs,
+    afterMs: clock.now() - begunAt - firstMs,
     firstRefusals,
-    thenRefusals: world.refusals.all - firstRefusals,
+    afterRefusals: world.refusals.all - firstRefusals,
   };
 }

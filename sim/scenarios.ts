@@ -26,12 +26,12 @@ const pool = (limit: number, periodMs: number, kind: LimiterKind = 'fixed'): Wor
 });
 const hourly = pool(1_000, HOUR);
 
-const scenario = (name: string, spec: WorldSpec, first: number, then: number, jobs = five): Scenario => ({
+const scenario = (name: string, spec: WorldSpec, first: number, after: number, jobs = five): Scenario => ({
   name,
   spec,
   jobs,
   first,
-  then,
+  after,
 });
 
 /** No first sync is a multiple of a quota: its last call would decide on a whole period. */

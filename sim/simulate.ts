@@ -27,7 +27,7 @@ async function overSeeds(simulate: (seed: number) => Promise<Result>): Promise<R
 function row(scenario: Scenario, policy: string, results: Result[], optimum: Result[]): string {
   const ratio = (of: (result: Result) => number) =>
     results.map((result, index) => of(result) / of(optimum[index] as Result));
-  const per10k = results.map(({ thenRefusals }) => (thenRefusals * 10_000) / scenario.then);
+  const per10k = results.map(({ afterRefusals }) => (afterRefusals * 10_000) / scenario.after);
   const cells = [
     ...spread(
       ratio(({ firstMs }) => firstMs),
@@ -38,7 +38,7 @@ function row(scenario: Scenario, policy: string, results: Result[], optimum: Res
       0,
     ),
     ...spread(
-      ratio(({ thenMs }) => thenMs),
+      ratio(({ afterMs }) => afterMs),
       2,
     ),
     ...spread(per10k, 0),

@@ -30,7 +30,7 @@ type Span = { sinceAt: number; calls: number };
 const FIRST_PACE = 4;
 const FASTEST_PACE = 10_000;
 const SLOWEST_PACE = 1 / 3_600;
-const GROWTH = 1.2;
+const GROWTH = 1.15;
 const CLOSE = 1.12;
 const LONG_RECOVERY_S = 5;
 const FIRST_PATIENCE = 1_000;
@@ -100,7 +100,7 @@ function isFirstGuess({ least, most }: Rate): boolean {
 
 /** A first guess is soon left behind, unless the recovery says that what comes at once comes but rarely. */
 function enough({ perSecond, opening }: Rate): number {
-  return opening && opening.recovery > LONG_RECOVERY_S ? 2 * opening.calls : Math.max(10, perSecond);
+  return opening && opening.recovery > LONG_RECOVERY_S ? 2 * opening.calls : Math.max(20, 2 * perSecond);
 }
 
 /** Whether a trial brought more than the least pace and all that comes on top at once can explain. */
@@ -129,22 +129,25 @@ export function objected(rate: Rate, at: number, now: number): Rate {
   };
   if (!rate.opening) {
     // Part of what was accepted came on top; a long recovery belongs to what it recovers from.
-    const given = recovery > LONG_RECOVERY_S ? (1.5 * calls) / (seconds + recovery) : (0.8 * calls) / seconds;
-    return onTrial(after, given, now);
+    const isLong = recovery > LONG_RECOVERY_S;
+    return onTrial(after, isLong ? (1.5 * calls) / (seconds + recovery) : (0.8 * calls) / seconds, now);
   }
   if (isSettled(rate)) {
     if (rate.trial) return settle({ ...after, patience: Math.min(MOST_PATIENCE, rate.patience * 2) });
     if (rate.span.recovery === null || calls > 20)
       return settle({ ...after, least: 0.95 * rate.least, most: rate.perSecond });
   }
-  return enclose(after, ...enclosed(rate, calls, seconds), now);
+  return enclose(after, ...enclosed(rate, calls, seconds, recovery), now);
 }
 
 /** Between two objections the API gave what was accepted, and no more than was accepted while it was asked. */
-function enclosed({ least, perSecond, span }: Rate, calls: number, seconds: number): [number, number] {
+function enclosed(rate: Rate, calls: number, seconds: number, recovery: number): [number, number] {
+  const { least, perSecond, span } = rate;
   if (span.recovery === null) return [Math.min(least, 0.9 * perSecond), perSecond];
   if (calls < 10) return [Math.max(0.6 * perSecond, (calls - 1) / seconds), perSecond];
-  const given = (calls - 1) / seconds;
+  // What comes in rare large portions may have come twice in the span.
+  const whole = recovery > LONG_RECOVERY_S ? seconds + recovery : seconds;
+  const given = (calls - 1) / whole;
   const most = Math.min(perSecond, (calls + 1) / Math.max(0.1, seconds - span.recovery));
   return [least < most ? Math.max(least, given) : given, most];
 }
@@ -153,9 +156,14 @@ function enclosed({ least, perSecond, span }: Rate, calls: number, seconds: numb
 function enclose(rate: Rate, least: number, most: number | null, now: number): Rate {
   if (most === null || most <= least) return onTrial({ ...rate, least, most: null }, 1.25 * least, now);
   const bounded = { ...rate, least, most };
-  return isSettled(bounded)
-    ? settle(bounded)
-    : onTrial(bounded, Math.max(0.7 * most, Math.sqrt(least * most)), now);
+  if (isSettled(bounded)) return settle(bounded);
+  const floor = least < 0.2 * most && !comesRarely(rate) ? 0.7 * most : 0;
+  return onTrial(bounded, Math.max(floor, Math.sqrt(least * most)), now);
+}
+
+/** Whether what was refused took long to come back: allowance comes in rare large portions. */
+function comesRarely({ opening, span }: Rate): boolean {
+  return Math.max(opening?.recovery ?? 0, span.recovery ?? 0) > LONG_RECOVERY_S;
 }
 
 /** Whether the pace that lasts is known, and kept. */

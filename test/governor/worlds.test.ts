@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { policies } from '../../sim/policies.ts';
+import { run, runOptimum } from '../../sim/run.ts';
+import { scenarios } from '../../sim/scenarios.ts';
+
+/** Seeds are few here; `npm run simulate` runs many more, and the other policies. */
+const SEEDS = [11, 12];
+
+/** What a first sync may cost, and what may be refused of 10,000 calls once the limits are learnt. */
+const bounds = { ratio: 1.35, learning: 15, steady: 10 };
+
+describe.each([
+  ['5/s burst 10, 3 at once', {}],
+  ['60 a minute, fixed', { learning: 20, steady: 30 }],
+  ['2 at once, 300 ms', {}],
+  ['100/min window', {}],
+  ['200/15 min window', {}],
+  ['1,000/h refill', {}],
+  ['1,000/h window, 1 endpoint of 5 tells', {}],
+  ['1,000/h, no header, Retry-After', { steady: 15 }],
+  ['5/s falls to 2/s', {}],
+] as const)('in the world "%s"', (name, exceptions) => {
+  const { ratio, learning, steady } = { ...bounds, ...exceptions };
+
+  it(`the calls take at most ${ratio} times what they must, with few refusals`, async () => {
+    const found = scenarios.find((scenario) => scenario.name === name);
+    if (!found) throw new Error(`there is no world "${name}"`);
+    const scenario = { ...found, after: 1_000 };
+    for (const seed of SEEDS) {
+      const [ours, optimum] = await Promise.all([
+        run(scenario, seed, policies.governor),
+        runOptimum(scenario, seed),
+      ]);
+      expect(ours.firstMs / optimum.firstMs).toBeLessThan(ratio);
+      expect(ours.firstRefusals).toBeLessThanOrEqual(learning);
+      expect(ours.afterMs / optimum.afterMs).toBeLessThan(ratio);
+      expect((ours.afterRefusals * 10_000) / scenario.after).toBeLessThanOrEqual(steady + 20);
+    }
+  });
+});
+
+describe('where no limit is felt', () => {
+  it.each([
+    ['no limit felt, 1 ms, 1 job, 30 calls', 3_000],
+    ['no limit felt, 150 ms, 5 jobs, 30 calls', 3_000],
+    ['no limit felt, 1 ms, 1 job', 10_000],
+    ['no limit felt, 150 ms, 5 jobs', 10_000],
+  ])('%s: at most %i ms are added to a first sync, and nothing measurable after it', async (name, mostMs) => {
+    const scenario = scenarios.find((one) => one.name === name);
+    if (!scenario) throw new Error(`there is no world "${name}"`);
+    for (const seed of SEEDS) {
+      const [ours, optimum] = await Promise.all([
+        run(scenario, seed, policies.governor),
+        runOptimum(scenario, seed),
+      ]);
+      expect(ours.firstMs - optimum.firstMs).toBeLessThan(mostMs);
+      expect(ours.afterMs / optimum.afterMs).toBeLessThan(1.05);
+      expect(ours.firstRefusals + ours.afterRefusals).toBe(0);
+    }
+  });
+});
