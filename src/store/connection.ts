@@ -27,7 +27,6 @@ export function openConnection(file: string, durability: Durability): Connection
         synchronous: synchronous[durability],
         foreign_keys: 1,
         trusted_schema: 0,
-        cell_size_check: 1,
       });
     } catch (thrown) {
       connection.close();
