@@ -60,10 +60,12 @@ type Leave = { calls: number; staleAt: number };
 const evenStanding: Standing = { age: 0, target: 0, weight: 1 };
 /** Waits that are the same for every job. */
 const accountWide: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency', 'retry_after']);
-/** So many answers without news are kept back at most, and so long, to be told together. */
-const MOST_PENDING = 10;
 const LARGEST_BLOCK = 10;
+/** So many answers without news are kept back at most, and so long, to be told together. */
+const MOST_PENDING = 2 * LARGEST_BLOCK;
 const IDLE_MS = 250;
+/** Ends a sleep; a reason of its own, since making the usual one is dear. */
+const over = new Error('over');
 
 export function createGate(parts: GateParts): Gate {
   const { clock, random, owner, patienceMs, standing = () => evenStanding, isGone = () => false } = parts;
@@ -72,7 +74,7 @@ export function createGate(parts: GateParts): Gate {
   const inflight: Call[] = [];
   let parallel = 1;
   let pending: Event[] = [{ type: 'start', owner }];
-  let nap: AbortController | undefined;
+  let nap: { until: number; end: AbortController } | undefined;
   let idle: AbortController | undefined;
   let closed = false;
 
@@ -132,8 +134,8 @@ export function createGate(parts: GateParts): Gate {
 
     close() {
       closed = true;
-      nap?.abort();
-      idle?.abort();
+      nap?.end.abort(over);
+      idle?.abort(over);
       giveAllBack();
       if (pending.length > 0) tell();
     },
@@ -141,7 +143,6 @@ export function createGate(parts: GateParts): Gate {
 
   /** Serves those who wait, the one furthest behind first, until none can go now; then naps until one may. */
   function serve(): void {
-    nap?.abort();
     for (let waiter = next(); waiter; waiter = next()) {
       if (takeLeave(waiter.job) || askFor(waiter)) go(waiter);
     }
@@ -237,18 +238,18 @@ export function createGate(parts: GateParts): Gate {
     return decision;
   }
 
-  function napUntil(time: number): void {
-    if (isFull() || closed) return;
-    const controller = new AbortController();
-    nap = controller;
-    clock.sleep(Math.max(0, time - clock.now()), controller.signal).then(
-      () => {
-        // The clock may have been set back meanwhile: who has waited has waited.
-        for (const waiter of waiters) if (waiter.notBefore <= time) waiter.notBefore = 0;
-        serve();
-      },
-      () => undefined,
-    );
+  function napUntil(until: number): void {
+    if (nap?.until === until || isFull() || closed) return;
+    nap?.end.abort(over);
+    const end = new AbortController();
+    nap = { until, end };
+    const wake = () => {
+      nap = undefined;
+      // The clock may have been set back meanwhile: who has waited has waited.
+      for (const waiter of waiters) if (waiter.notBefore <= until) waiter.notBefore = 0;
+      serve();
+    };
+    clock.sleep(Math.max(0, until - clock.now()), end.signal).then(wake, () => undefined);
   }
 
   /** A process that has nothing to do leaves nothing untold and keeps no leave from the others. */

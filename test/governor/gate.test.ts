@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { virtualClock } from '../../sim/clock.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
-import { type Answer, createGate, type Gate } from '../../src/governor/gate.ts';
+import { type Answer, createGate, type Gate, type GateParts } from '../../src/governor/gate.ts';
 import type { State } from '../../src/governor/state.ts';
 
 const fine: Answer = {
@@ -66,6 +66,52 @@ describe('the gate', () => {
     for (let call = 0; call < 30; call += 1) await callFine(next);
     expect(clock.now() - begin).toBeLessThan(500);
   });
+
+  it('lets the job go first whose data is furthest behind', async () => {
+    const standing = (job: string) => ({ age: job === 'late' ? 600_000 : 0, target: 60_000, weight: 1 });
+    const { gate } = setup({ standing });
+    await gate.pass('news', never);
+    const order: string[] = [];
+    const both = ['fresh', 'late'].map(async (job) => {
+      await gate.pass(job, never);
+      order.push(job);
+      gate.settle(job, fine);
+    });
+    gate.settle('news', fine);
+    await Promise.all(both);
+    expect(order).toEqual(['late', 'fresh']);
+  });
+
+  it('gives unused leave back when it falls idle, so that others are not held up', async () => {
+    const { gate, shared, clock } = setup();
+    for (let call = 0; call < 30; call += 1) await callFine(gate);
+    await clock.sleep(1_000);
+    expect(shared.state?.leases).toEqual({});
+  });
+
+  it('spends few transactions where no limit is felt', async () => {
+    const { gate, shared } = setup();
+    for (let call = 0; call < 200; call += 1) await callFine(gate);
+    const before = shared.transactions;
+    for (let call = 0; call < 1_000; call += 1) await callFine(gate);
+    expect(shared.transactions - before).toBeLessThan(250);
+  });
+
+  it('tells every other process of a refusal at once', async () => {
+    const { gate, open } = setup();
+    const { gate: other } = open('second');
+    await gate.pass('news', never);
+    gate.settle('news', { ...fine, status: 429, retryAfterMs: 60_000 });
+    await expect(other.pass('usage', never)).rejects.toBeInstanceOf(Snooze);
+  });
+
+  it('fails those who wait when the state cannot be kept, and goes on once it can', async () => {
+    const { gate, shared } = setup();
+    shared.broken = true;
+    await expect(gate.pass('news', never)).rejects.toThrow('disk');
+    shared.broken = false;
+    await callFine(gate);
+  });
 });
 
 async function callFine(gate: Gate): Promise<void> {
@@ -73,21 +119,28 @@ async function callFine(gate: Gate): Promise<void> {
   gate.settle('news', fine);
 }
 
-function setup() {
-  const shared: { state: State | undefined } = { state: undefined };
+function setup(parts: Pick<GateParts, 'standing'> = {}) {
+  const shared: { state: State | undefined; transactions: number; broken: boolean } = {
+    state: undefined,
+    transactions: 0,
+    broken: false,
+  };
   const clock = virtualClock();
   const open = (owner: string) => ({
     clock,
     gate: createGate({
       transact: (change) => {
+        if (shared.broken) throw new Error('the disk is full');
         const { state, result } = change(structuredClone(shared.state));
         shared.state = state;
+        shared.transactions += 1;
         return result;
       },
       clock,
       random: () => 0.5,
       owner,
       patienceMs: 3_000,
+      ...parts,
     }),
   });
   return { shared, open, ...open('first') };
