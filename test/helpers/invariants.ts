@@ -5,7 +5,7 @@ import type { Bench } from './mirror-bench.ts';
 import { type Life, mirroredVersions, type Passage, type Scenario, upstreamVersions } from './scenario.ts';
 
 /** Calls that a crash may repeat: the one under way, and pages whose places were not yet committed. */
-const REPEATED = 11;
+const REPEATED = 21;
 
 /** @throws an Error that says which promise was broken. */
 export function checkLife({ passages, sent }: Life, scenario: Scenario, orderly: boolean): void {
