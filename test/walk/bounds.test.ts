@@ -53,4 +53,15 @@ describe('the most calls of a walk', () => {
     expect(end).toMatchObject({ verdict: 'union', stuck: 'bound' });
     expect(calls).toBe(10);
   });
+
+  it('leave room to read many pages again, after far steps back', async () => {
+    const rows = named(8_000);
+    const { end, place, received } = await walkOnPaper((call) => {
+      if (call === 60) rows.splice(100, 800);
+      return rows;
+    });
+    expect(end).toMatchObject({ verdict: 'verified', stuck: undefined });
+    expect(place.stepsBack).toBeGreaterThan(3);
+    expect(rows.filter((row) => !received.has(row))).toEqual([]);
+  });
 });
