@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { Failure, toError } from './errors.ts';
 import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
+import { nearest } from './near.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
 export type Config = {
@@ -99,7 +100,10 @@ function refuseUnknown(given: Environment): void {
   const known = Object.keys(settings.shape);
   for (const name of Object.keys(given))
     if (/^(MARKET_API|MIRROR)_/.test(name) && !name.startsWith(SCHEDULE) && !known.includes(name))
-      throw new Failure('config', `${name} is no setting; known are ${known.join(', ')}, ${SCHEDULE}<JOB>`);
+      throw new Failure(
+        'config',
+        `${name} is no setting${nearest(name, known)}; known are ${known.join(', ')}, ${SCHEDULE}<JOB>`,
+      );
 }
 
 function check<Schema extends z.ZodType>(schema: Schema, given: Environment): z.output<Schema> {
@@ -134,7 +138,10 @@ export function readSchedules(
   const known = new Set(Object.keys(own).map(settingOf));
   for (const name of Object.keys(given))
     if (name.startsWith(SCHEDULE) && !known.has(name))
-      throw new Failure('config', `${name} names no job; known are ${[...known].join(', ')}`);
+      throw new Failure(
+        'config',
+        `${name} names no job${nearest(name, [...known])}; known are ${[...known].join(', ')}`,
+      );
   return Object.fromEntries(
     Object.entries(own).map(([job, schedule]) => {
       const name = settingOf(job);

@@ -7,6 +7,7 @@ import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { z } from 'zod';
 import { Failure, toError } from './errors.ts';
 import type { Job } from './job.ts';
+import { nearest } from './near.ts';
 import { parseSchedule } from './schedule.ts';
 
 const here = new URL('../jobs/', import.meta.url);
@@ -31,9 +32,10 @@ export async function loadJobs(folder: URL = here): Promise<Job[]> {
 export function findJob(jobs: readonly Job[], name: string): Job {
   const found = jobs.find((job) => job.name === name);
   if (found) return found;
+  const names = jobs.map((job) => job.name);
   throw new Failure(
     'usage',
-    `there is no job '${name}'; known are ${jobs.map((job) => job.name).join(', ')}`,
+    `there is no job '${name}'${nearest(name, names)}; known are ${names.join(', ')}`,
   );
 }
 

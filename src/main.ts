@@ -5,6 +5,7 @@ import { version } from './app.ts';
 import type { Context } from './commands/context.ts';
 import { demoCommand } from './commands/demo.ts';
 import { exportCommand } from './commands/export.ts';
+import { helpCommand, teach } from './commands/help.ts';
 import { modelApiCommand } from './commands/model-api.ts';
 import { quarantineCommand } from './commands/quarantine.ts';
 import { queryCommand } from './commands/query.ts';
@@ -30,7 +31,8 @@ export async function main(argv: string[], surroundings: Omit<Context, 'exit'>):
   }
 }
 
-function program(context: Context): Command {
+/** Every command there is, with its help. */
+export function program(context: Context): Command {
   const program = new Command('market-mirror')
     .description(
       'A complete, current, provably complete copy of the market data API in a local SQLite database.',
@@ -44,30 +46,16 @@ function program(context: Context): Command {
     .addCommand(quarantineCommand(context))
     .addCommand(demoCommand(context))
     .addCommand(modelApiCommand(context));
-  for (const command of [program, ...program.commands])
-    command.exitOverride().configureOutput({
-      writeOut: (text) => context.stdout.write(text),
-      // Errors are reported below, in one line.
-      outputError: () => undefined,
-      writeErr: (text) => context.stderr.write(text),
-    });
-  return program;
+  return teach(program.addCommand(helpCommand(program)), context);
 }
 
 function report(thrown: unknown, { stderr, environment }: Context): number {
   if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.done;
-  const failure = toFailure(thrown);
+  const failure = thrown instanceof Failure ? thrown : undefined;
   const { message, stack } = toError(thrown);
   stderr.write(`market-mirror: ${oneLine(failure?.message ?? `a bug: ${message}`)}\n`);
   if (!failure && environment['LOG_LEVEL'] === 'debug') stderr.write(`${stack}\n`);
   return failure?.exitCode ?? exitCodes.bug;
-}
-
-function toFailure(thrown: unknown): Failure | undefined {
-  if (!(thrown instanceof CommanderError)) return thrown instanceof Failure ? thrown : undefined;
-  // commander shows the help, as its message, where no command is given.
-  if (thrown.code === 'commander.help') return new Failure('usage', 'a command is missing; see --help');
-  return new Failure('usage', `${thrown.message.replace(/^error: /, '')}; see --help`);
 }
 
 const oneLine = (text: string) => text.replace(/\s*\n\s*/g, ' ').trim();

@@ -163,13 +163,17 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
     [
       'a schedule of no job',
       { MIRROR_SCHEDULE_NEW: 'off' },
-      /^MIRROR_SCHEDULE_NEW names no job; known are .*_NEWS/,
+      /^MIRROR_SCHEDULE_NEW names no job \(did you mean MIRROR_SCHEDULE_NEWS\b.*known are .*_NEWS/,
     ],
-    ['a misspelt setting', { MIRROR_DRI: '/srv' }, /^MIRROR_DRI is no setting; known are MARKET_API_URL, /],
+    [
+      'a misspelt setting',
+      { MIRROR_DRI: '/srv' },
+      /^MIRROR_DRI is no setting \(did you mean MIRROR_DIR\?\); known are MARKET_API_URL, /,
+    ],
     [
       'a misspelt key',
       { MARKET_API_TOKEN: canary },
-      /^MARKET_API_TOKEN is no setting; known are MARKET_API_URL/,
+      /^MARKET_API_TOKEN is no setting .*; known are MARKET_API_URL/,
     ],
   ] as const)('%s', async (_, wrong, line) => {
     writeFileSync(exposed, canary);

@@ -4,7 +4,8 @@ import { Argument, Command } from 'commander';
 import { type LocalApp, openLocalApp } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
-import { loadJobs } from '../load-jobs.ts';
+import type { Job } from '../job.ts';
+import { findJob, loadJobs } from '../load-jobs.ts';
 import { type QuarantinedRow, readQuarantine } from '../report/quarantine.ts';
 import type { Context } from './context.ts';
 import { number } from './format/words.ts';
@@ -29,10 +30,7 @@ export function quarantineCommand(context: Context): Command {
 
 async function list(names: string[], { json }: Options, { environment, stdout }: Context): Promise<void> {
   const { dir } = readLocalConfig(environment);
-  const jobs = chosen(
-    names,
-    (await loadJobs()).map((job) => job.name),
-  );
+  const jobs = chosen(names, await loadJobs());
   let rows = 0;
   readQuarantine(dir, jobs, (row) => {
     stdout.write(json ? `${rows === 0 ? '[' : ','}\n${printableJson(row)}` : describe(row));
@@ -77,10 +75,7 @@ function summary(rows: number): string {
 async function retry(names: string[], { json }: Options, context: Context): Promise<void> {
   const app = await openLocalApp(context);
   try {
-    const outcomes = chosen(
-      names,
-      app.jobs.map((job) => job.name),
-    ).map((name) => retryJob(app, name));
+    const outcomes = chosen(names, app.jobs).map((name) => retryJob(app, name));
     if (json) context.stdout.write(`${printableJson(outcomes)}\n`);
     else for (const outcome of outcomes) context.stdout.write(describeOutcome(outcome));
     context.exit(worstExitCode(outcomes.map(({ exitCode }) => exitCode)));
@@ -113,9 +108,7 @@ function describeOutcome({ job, tried = 0, mirrored = 0, gone = 0, refused = 0, 
   return `${job}: ${number(tried)} tried, ${parts.join(', ')}\n`;
 }
 
-function chosen(names: readonly string[], known: readonly string[]): readonly string[] {
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw new Failure('usage', `there is no job '${unknown}'; known are ${known.join(', ')}`);
-  return names.length > 0 ? [...new Set(names)] : known;
+function chosen(names: readonly string[], jobs: readonly Job[]): readonly string[] {
+  const meant = names.length > 0 ? [...new Set(names)].map((name) => findJob(jobs, name)) : jobs;
+  return meant.map((job) => job.name);
 }

@@ -1,7 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 import { runMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
@@ -36,7 +34,9 @@ describe.each(commands)('%s', (command) => {
   test('refuses an option that it does not know with exit code 64', async () => {
     const { code, stdout, stderr } = await run(command, '--no-such-option');
     expect([code, stdout]).toEqual([64, '']);
-    expect(stderr).toBe("market-mirror: unknown option '--no-such-option'; see --help\n");
+    expect(stderr).toBe(
+      `market-mirror: unknown option '--no-such-option'; see market-mirror ${command} --help\n`,
+    );
   });
 });
 
@@ -46,17 +46,49 @@ test('the README knows no command that there is not', () => {
   expect(named.sort()).toEqual([...commands].sort());
 });
 
-test('an unknown command is named, with one that is near, and ends with exit code 64', async () => {
-  const { code, stdout, stderr } = await run('snyc');
-  expect([code, stdout]).toEqual([64, '']);
-  expect(stderr).toBe("market-mirror: unknown command 'snyc' (Did you mean sync?); see --help\n");
+describe('a slip ends with exit code 64, and with the name that was meant', () => {
+  test.each([
+    ['a command', ['snyc'], "unknown command 'snyc' (did you mean sync?); see market-mirror --help"],
+    ['a command to be told of', ['help', 'snyc'], "unknown command 'snyc' (did you mean sync?); see "],
+    [
+      'an option',
+      ['sync', '--jsno'],
+      "unknown option '--jsno' (did you mean --json?); see market-mirror sync ",
+    ],
+    [
+      'a job',
+      ['sync', 'signals'],
+      "there is no job 'signals' (did you mean ai-signals?); known are ai-signals, ",
+    ],
+    [
+      'a job in quarantine',
+      ['quarantine', 'list', 'nwes'],
+      "there is no job 'nwes' (did you mean news?); known ",
+    ],
+    [
+      'a job to export',
+      ['export', 'meme-signal'],
+      "there is no job 'meme-signal' (did you mean meme-signals?)",
+    ],
+    [
+      'a format',
+      ['query', '--format', 'josn'],
+      "--format is one of table, json, ndjson, csv, md, not 'josn' (did you mean json?)",
+    ],
+    [
+      'an action',
+      ['quarantine', 'lst'],
+      "action is one of list, retry, not 'lst' (did you mean list?); see ",
+    ],
+  ] as const)('%s', async (_, args, line) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect([code, stdout]).toEqual([64, '']);
+    expect(stderr).toMatch(/^market-mirror: [^\n]+\n$/);
+    expect(stderr).toContain(line);
+  });
 });
 
-test('an unknown job is named, with those that are known, and ends with exit code 64', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-help-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const settings = { MARKET_API_URL: 'http://127.0.0.1:9', MARKET_API_KEY: 'k-1234', MIRROR_DIR: folder };
-  const { code, stderr } = await runMain(['sync', 'signals'], settings, virtualClock());
-  expect(code).toBe(64);
-  expect(stderr).toMatch(/^market-mirror: there is no job 'signals'; known are ai-signals, .*usage\n$/);
+test('help tells of a command as its own --help does', async () => {
+  expect(await run('help', 'sync')).toEqual(await run('sync', '--help'));
+  expect(await run('help')).toEqual(await run('--help'));
 });

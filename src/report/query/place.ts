@@ -1,7 +1,7 @@
 /** SQLite's complaint about a statement, with the place it is about and the names that may have been meant. */
 
+import { nearest } from '../../near.ts';
 import type { Connection } from '../../store/read.ts';
-import { nearest } from './near.ts';
 import { type Token, unquoted } from './tokens.ts';
 
 const complaints = {

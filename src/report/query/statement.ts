@@ -1,8 +1,8 @@
 /** One statement that only reads, or a refusal that says what is wrong with it and where. */
 
 import { Failure } from '../../errors.ts';
+import { nearest } from '../../near.ts';
 import { type Connection, statementError } from '../../store/read.ts';
-import { nearest } from './near.ts';
 import { explainMistake } from './place.ts';
 import { parameterNames, type Token, tokenize } from './tokens.ts';
 

@@ -8,7 +8,7 @@ const MOST = 3;
 export function nearest(name: string, known: readonly string[], prefix = ''): string {
   const written = name.toLowerCase();
   const near = known
-    .map((candidate) => ({ candidate, away: distance(written, candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, away: slips(written, candidate.toLowerCase()) }))
     .filter(
       ({ away, candidate }) => away <= Math.max(1, Math.floor(Math.max(name.length, candidate.length) / 3)),
     )
@@ -16,4 +16,10 @@ export function nearest(name: string, known: readonly string[], prefix = ''): st
     .slice(0, MOST)
     .map(({ candidate }) => prefix + candidate);
   return near.length > 0 ? ` (did you mean ${near.join(' or ')}?)` : '';
+}
+
+/** Letters in the wrong order are the commonest slip, and one. */
+function slips(written: string, meant: string): number {
+  const letters = (word: string) => [...word].sort().join('');
+  return written !== meant && letters(written) === letters(meant) ? 1 : distance(written, meant);
 }

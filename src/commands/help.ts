@@ -1,0 +1,73 @@
+/** `market-mirror help`, and what makes every command's help teach: examples, and the name that was meant. */
+
+import { type Argument, Command, type Option } from 'commander';
+import { Failure } from '../errors.ts';
+import { nearest } from '../near.ts';
+import type { Context } from './context.ts';
+
+/** What is typed after `market-mirror`, and what it is for. */
+export type Example = readonly [about: string, typed: string];
+
+/** The examples stand at the end of the command's help; tests run them. */
+export function withExamples(command: Command, ...examples: Example[]): Command {
+  const lines = examples.flatMap(([about, typed]) => [`  # ${about}`, `  $ market-mirror ${typed}`]);
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
+}
+
+export function helpCommand(program: Command): Command {
+  return new Command('help')
+    .description('tell what there is, or how a command is used')
+    .argument('[command]', 'the command to tell of')
+    .action((name?: string) => {
+      const named = name === undefined ? program : program.commands.find((known) => known.name() === name);
+      if (named) return named.outputHelp();
+      const names = program.commands.map((known) => known.name());
+      throw new Failure(
+        'usage',
+        `unknown command '${name}'${nearest(name ?? '', names)}; see market-mirror --help`,
+      );
+    });
+}
+
+/** Every mistake on the command line becomes a Failure that says what may have been meant, and where it stands. */
+export function teach(program: Command, { stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): Command {
+  for (const command of [program, ...program.commands]) {
+    const called = command === program ? program.name() : `${program.name()} ${command.name()}`;
+    for (const choice of [...command.options, ...command.registeredArguments]) suggestChoices(choice, called);
+    command
+      .configureOutput({
+        writeOut: (text) => stdout.write(text),
+        writeErr: (text) => stderr.write(text),
+        // Told in one line, like every failure.
+        outputError: () => undefined,
+      })
+      .exitOverride((error) => {
+        if (error.exitCode === 0) throw error;
+        // commander shows the help, as its message, where no command is given.
+        const mistake = error.code === 'commander.help' ? 'a command is missing' : inOurWords(error.message);
+        throw new Failure('usage', `${mistake}; see ${called} --help`);
+      });
+  }
+  return program;
+}
+
+function inOurWords(message: string): string {
+  return message
+    .replace(/^error: /, '')
+    .replace(/\.$/, '')
+    .replace(/\s*\(Did you mean/, ' (did you mean');
+}
+
+function suggestChoices(choice: Option | Argument, called: string): void {
+  const { argChoices } = choice;
+  if (!argChoices) return;
+  const name = 'long' in choice ? choice.long : choice.name();
+  choice.argParser((given: string) => {
+    if (argChoices.includes(given)) return given;
+    const known = argChoices.join(', ');
+    throw new Failure(
+      'usage',
+      `${name} is one of ${known}, not '${given}'${nearest(given, argChoices)}; see ${called} --help`,
+    );
+  });
+}
