@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { version } from './app.ts';
+import { backupCommand } from './commands/backup.ts';
 import type { Context } from './commands/context.ts';
 import { demoCommand } from './commands/demo.ts';
 import { exportCommand } from './commands/export.ts';
@@ -43,6 +44,7 @@ export function program(context: Context): Command {
     .addCommand(statusCommand(context))
     .addCommand(queryCommand(context))
     .addCommand(exportCommand(context))
+    .addCommand(backupCommand(context))
     .addCommand(quarantineCommand(context))
     .addCommand(demoCommand(context))
     .addCommand(modelApiCommand(context));

@@ -1,0 +1,27 @@
+/** `market-mirror backup <file>`: a checked copy of the mirror, made while the daemon writes to it. */
+
+import { Command } from 'commander';
+import { readLocalConfig } from '../config.ts';
+import { backUp } from '../report/backup.ts';
+import type { Context } from './context.ts';
+import { number } from './format/words.ts';
+import { printable } from './printable.ts';
+
+type Options = { force?: boolean; json?: boolean };
+
+export function backupCommand(context: Context): Command {
+  return new Command('backup')
+    .description('copy the mirror to a file and check the copy, while the daemon goes on; makes no call')
+    .argument('<file>', 'the file to write, readable by this user alone')
+    .option('--force', 'replace a file that is there')
+    .option('--json', 'print what the copy holds as JSON')
+    .action((file: string, options: Options) => backup(file, options, context));
+}
+
+async function backup(file: string, { force = false, json }: Options, context: Context): Promise<void> {
+  const { environment, signal, stdout } = context;
+  const receipt = await backUp(readLocalConfig(environment).dir, file, { force, signal });
+  if (json) return stdout.write(`${JSON.stringify(receipt, null, 2)}\n`);
+  const rows = receipt.datasets.reduce((sum, dataset) => sum + dataset.rows, 0);
+  stdout.write(`${printable(receipt.file)}: ${number(rows)} rows, ${number(receipt.bytes)} bytes, checked\n`);
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { BackupReceipt } from '../../src/report/backup.ts';
+import type { Ended } from '../helpers/cli.ts';
+import { runMain } from '../helpers/main.ts';
+import { CANARY, idsOf, read, setupSync, truth } from '../helpers/sync-bench.ts';
+
+test('a backup taken amid a walk can be restored, and its walk goes on where it stood', async () => {
+  let calls = 0;
+  let taken: Promise<Ended> | undefined;
+  const { cwd, run, model, sync } = await setupSync({
+    rows: 1_050,
+    beforeAnswer() {
+      calls += 1;
+      if (calls === 6) taken = run(['backup', join(cwd, 'backup.db'), '--json']);
+    },
+  });
+  expect((await sync('ai-signals')).code).toBe(0);
+  const { code, stdout, stderr } = (await taken) as Ended;
+  expect([code, stderr]).toEqual([0, '']);
+
+  const file = join(cwd, 'backup.db');
+  const bytes = readFileSync(file);
+  const receipt = JSON.parse(stdout) as BackupReceipt;
+  const [walk] = read<{ rows: number; next_offset: number }>(file, 'SELECT rows, next_offset FROM walks');
+  expect(receipt).toMatchObject({
+    version: 1,
+    file,
+    bytes: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  });
+  expect(receipt.datasets).toContainEqual({
+    job: 'ai-signals',
+    rows: walk?.rows,
+    completeAsOf: null,
+    verdict: null,
+  });
+  expect(walk?.rows).toBeGreaterThan(0);
+  expect(walk?.rows).toBeLessThan(1_050);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(bytes.includes(CANARY)).toBe(false);
+  expect(readdirSync(cwd).sort()).toEqual(['backup.db', 'data']);
+
+  const restored = join(cwd, 'restored');
+  mkdirSync(restored);
+  copyFileSync(file, join(restored, 'mirror.db'));
+  const before = model.calls.length;
+  expect((await run(['sync', 'ai-signals'], { MIRROR_DIR: restored })).code).toBe(0);
+  expect(model.calls[before]?.query['offset']).toBe(String(walk?.next_offset));
+  expect(idsOf(join(restored, 'mirror.db'))).toEqual(truth(model));
+});
+
+describe('with a mirror', () => {
+  async function setup() {
+    const bench = await setupSync({ rows: 40 });
+    await bench.sync('ai-signals');
+    const target = join(bench.cwd, 'backup.db');
+    return { ...bench, target, backup: (...args: string[]) => bench.run(['backup', ...args]) };
+  }
+
+  test('a file that is there is replaced only with --force', async () => {
+    const { backup, target } = await setup();
+    writeFileSync(target, 'mine');
+    const refused = await backup(target);
+    expect([refused.code, readFileSync(target, 'utf8')]).toEqual([64, 'mine']);
+    expect(refused.stderr).toBe(`market-mirror: ${target} exists already: --force replaces it\n`);
+    const { code, stdout } = await backup(target, '--force');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/backup\.db: 40 rows, [\d,]+ bytes, checked\n$/);
+    expect(idsOf(target)).toHaveLength(40);
+  });
+
+  test('a place that is none is named: no folder, the mirror itself, a database in use', async () => {
+    const { backup, cwd, file, target } = await setup();
+    const itself = await backup(file, '--force');
+    expect(itself).toMatchObject({ code: 64, stderr: expect.stringContaining('is the mirror itself') });
+    writeFileSync(`${target}-wal`, '');
+    const used = await backup(target, '--force');
+    expect(used).toMatchObject({ code: 64, stderr: expect.stringContaining('is in use there') });
+    const nowhere = await backup(join(cwd, 'none/backup.db'));
+    expect(nowhere).toMatchObject({ code: 64, stderr: expect.stringContaining('there is no folder') });
+    expect(idsOf(file)).toHaveLength(40);
+  });
+
+  test('a damaged mirror makes no backup, and says so', async () => {
+    const { backup, file, cwd, target } = await setup();
+    const bytes = readFileSync(file);
+    const [page] = read<{ page: number }>(
+      file,
+      `SELECT rootpage AS page FROM sqlite_master WHERE name = 'ai_signals'`,
+    );
+    bytes.fill(0xff, ((page?.page ?? 0) - 1) * 4_096, (page?.page ?? 0) * 4_096);
+    writeFileSync(file, bytes);
+    const { code, stderr } = await backup(target);
+    expect([code, stderr]).toEqual([74, expect.stringContaining('the database is damaged')]);
+    expect(readdirSync(cwd)).toEqual(['data']);
+  });
+
+  test('stopped, it leaves nothing behind', async () => {
+    const { cwd, environment, clock, target } = await setup();
+    const { code, stderr } = await runMain(['backup', target], environment, clock, AbortSignal.abort());
+    expect([code, stderr]).toEqual([75, 'market-mirror: stopped: no backup was made\n']);
+    expect(readdirSync(cwd)).toEqual(['data']);
+  });
+});
+
+test('without a mirror there is nothing to copy', async () => {
+  const { cwd, run } = await setupSync();
+  const { code, stderr } = await run(['backup', join(cwd, 'backup.db')]);
+  expect([code, stderr]).toEqual([75, expect.stringContaining('does not exist yet')]);
+  expect(readdirSync(cwd)).toEqual([]);
+});
