@@ -16,6 +16,7 @@ CREATE TABLE `datasets` (
 	`shared_keys` text,
 	`chosen_at` text,
 	`last_seq` integer,
+	`history_from` text,
 	`next_due_at` text
 );
 --> statement-breakpoint

@@ -72,7 +72,11 @@ export async function openApp({ environment, clock, random }: Surroundings): Pro
     jobs,
     store,
     job: (name) => findJob(jobs, name),
-    mirror: (job, signal, progress) => mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal),
+    async mirror(job, signal, progress) {
+      const walk = await mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal);
+      await store.prune(job, config.keep);
+      return walk;
+    },
     close,
   };
 }

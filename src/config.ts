@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Failure, toError } from './errors.ts';
 import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
 import { nearest } from './near.ts';
-import { parseSchedule, type Schedule } from './schedule.ts';
+import { millisecondsOf, parseSchedule, type Schedule } from './schedule.ts';
 
 export type Config = {
   /** Base address without a slash at its end. */
@@ -16,6 +16,8 @@ export type Config = {
   /** Undefined: the daemon runs a Redis of its own. May hold a password. */
   redisUrl: string | undefined;
   schedules: Record<string, Schedule>;
+  /** For how long, in milliseconds; infinite for ever. */
+  keep: { requestsMs: number; historyMs: number };
   logLevel: string;
 };
 
@@ -43,6 +45,16 @@ const settings = z.object({
     .optional()
     .transform(checkRedisUrl)
     .describe('a Redis or Valkey of yours; unset: the daemon runs one of its own'),
+  MIRROR_KEEP_REQUESTS: z
+    .string()
+    .default('90d')
+    .transform(checkKeeping)
+    .describe('how long calls stay in `requests`: a day or longer, or `forever`'),
+  MIRROR_KEEP_HISTORY: z
+    .string()
+    .default('forever')
+    .transform(checkKeeping)
+    .describe('how long superseded and removed rows stay in `<table>_history`: such as `365d`, or `forever`'),
   LOG_LEVEL: z
     .enum(logLevels, { error: `is not one of ${logLevels.join(', ')}` })
     .default('info')
@@ -71,6 +83,7 @@ export function readConfig(environment: Environment, schedules: Record<string, s
     dir: read.MIRROR_DIR,
     redisUrl: read.REDIS_URL,
     schedules: readSchedules(environment, schedules),
+    keep: { requestsMs: read.MIRROR_KEEP_REQUESTS, historyMs: read.MIRROR_KEEP_HISTORY },
     logLevel: read.LOG_LEVEL,
   };
 }
@@ -178,6 +191,19 @@ function checkRedisUrl(text: string | undefined, context: z.RefinementCtx): stri
       message: 'is not of the form redis://user:password@host:6379/0, rediss://… (TLS) or unix:///path',
     });
   return text;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+function checkKeeping(text: string, context: z.RefinementCtx): number {
+  if (text.trim() === 'forever') return Number.POSITIVE_INFINITY;
+  const kept = millisecondsOf(text.trim());
+  if (kept !== undefined && kept >= DAY_MS && kept <= 1_000 * 365 * DAY_MS) return kept;
+  context.addIssue({
+    code: 'custom',
+    message: 'is no time to keep: set it to 1d or longer, such as 90d, or to forever',
+  });
+  return z.NEVER;
 }
 
 function isLoopback(host: string): boolean {

@@ -19,8 +19,14 @@ export function parseSchedule(text: string): Schedule {
   return interval === undefined ? parseCron(written) : parseInterval(interval);
 }
 
+/** Milliseconds of a duration such as `10m` or `2h`; undefined for a text that is none. */
+export function millisecondsOf(text: string): number | undefined {
+  const length = /^[\d.]{1,20}\s*[a-z]{1,20}$/i.test(text) ? ms(text as ms.StringValue) : undefined;
+  return length !== undefined && length >= 0 ? length : undefined;
+}
+
 function parseInterval(text: string): Schedule {
-  const every = ms(text as ms.StringValue) as number | undefined;
+  const every = millisecondsOf(text);
   if (every === undefined || !(every >= SHORTEST_MS && every <= LONGEST_MS))
     throw new Error('an interval is between "every 1s" and "every 30d", such as "every 2m"');
   return { every };

@@ -26,6 +26,7 @@ describe('settings', () => {
       dir: resolve('data'),
       redisUrl: undefined,
       schedules: { 'ai-signals': { every: 120_000 }, news: { cron: '*/5 * * * *' } },
+      keep: { requestsMs: 90 * 24 * 3_600_000, historyMs: Number.POSITIVE_INFINITY },
       logLevel: 'info',
     });
   });
@@ -41,6 +42,8 @@ describe('settings', () => {
         REDIS_URL: 'rediss://user:password@redis.example.com:6380/2',
         MIRROR_SCHEDULE_AI_SIGNALS: 'every 30s',
         MIRROR_SCHEDULE_NEWS: 'off',
+        MIRROR_KEEP_REQUESTS: 'forever',
+        MIRROR_KEEP_HISTORY: '1y',
         LOG_LEVEL: 'debug',
       },
       jobs,
@@ -51,6 +54,7 @@ describe('settings', () => {
       dir: '/var/lib/mirror',
       redisUrl: 'rediss://user:password@redis.example.com:6380/2',
       schedules: { 'ai-signals': { every: 30_000 }, news: 'off' },
+      keep: { requestsMs: Number.POSITIVE_INFINITY, historyMs: 365.25 * 24 * 3_600_000 },
       logLevel: 'debug',
     });
   });

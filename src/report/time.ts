@@ -1,8 +1,8 @@
 /** Times and durations as people give them. */
 
-import ms from 'ms';
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
+import { millisecondsOf } from '../schedule.ts';
 
 const iso = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s?(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
@@ -11,10 +11,8 @@ const iso = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s?(Z|
  * @param what names the option, for the error.
  */
 export function parseDuration(text: string, what: string): number {
-  const duration = /^[\d.]+\s*[a-z]+$/i.test(text)
-    ? (ms(text as ms.StringValue) as number | undefined)
-    : undefined;
-  if (duration === undefined || !(duration >= 0))
+  const duration = millisecondsOf(text);
+  if (duration === undefined)
     throw new Failure('usage', `${what}: '${text}' is no duration such as 90s, 10m, 2h or 3d`);
   return duration;
 }

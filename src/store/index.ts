@@ -14,6 +14,7 @@ import { ensureHistory } from './history.ts';
 import { type Call, createLedger } from './ledger.ts';
 import { migrateToLatest } from './migrate.ts';
 import { PROOF } from './proof.ts';
+import { type Keep, prune } from './prune.ts';
 import { type QuarantinedRow, type Rechecked, type Retried, retryQuarantine } from './retry-quarantine.ts';
 import { datasets, walks } from './schema.ts';
 import { openSession, type WalkSession } from './session.ts';
@@ -25,6 +26,7 @@ export type { PageFields } from './fields.ts';
 export type { Call } from './ledger.ts';
 export { isLock, type Lock, tryLock } from './lock.ts';
 export type { Counts } from './place.ts';
+export type { Keep } from './prune.ts';
 export type { Problem, RefusedRow } from './quarantine.ts';
 export type { QuarantinedRow, Rechecked, Retried } from './retry-quarantine.ts';
 export type { KeyedRow, MetRow, PageToSave } from './save-page.ts';
@@ -46,6 +48,8 @@ export type Store = {
   openWalk(job: Job): WalkSession;
   /** Looks at the job's refused rows again: those that `check` finds to fit now are mirrored. */
   retryQuarantine(job: Job, check: (row: QuarantinedRow) => Rechecked): Retried;
+  /** Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them. */
+  prune(job: Job, keep: Keep): Promise<void>;
   /** Keeps the record of a call that brought no page. */
   recordCall(call: Call): void;
   choice(job: string): DatasetChoice | undefined;
@@ -114,6 +118,13 @@ function createStore(connection: Connection, dir: string, now: () => number): St
     governor,
     openWalk: (job) => guarded(file, () => openSession(connection, dir, job, now)),
     retryQuarantine: (job, check) => guarded(file, () => retryQuarantine(connection, dir, job, check, now)),
+    async prune(job, keep) {
+      try {
+        await prune(connection, job, keep, now());
+      } catch (thrown) {
+        throw storeFailure(thrown, file);
+      }
+    },
     recordCall: (call) => guarded(file, () => ledger.record(call)),
     choice(job) {
       const found = db.select().from(datasets).where(eq(datasets.job, job)).get();

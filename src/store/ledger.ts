@@ -1,8 +1,7 @@
 /** The record of every call to the API. */
 
-import { lt, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import { isoTime } from '../clock.ts';
 import type { Connection } from './connection.ts';
 import { prepare } from './prepare.ts';
 import { requests } from './schema.ts';
@@ -31,14 +30,4 @@ export function createLedger(connection: Connection): { record(call: Call): void
       }),
   );
   return { record: (call) => insert.run(call) };
-}
-
-const DAYS_KEPT = 90;
-
-/** Forgets the calls of long ago: the record serves charts and questions, not the mirror. */
-export function pruneCalls(connection: Connection, now: number): void {
-  drizzle(connection)
-    .delete(requests)
-    .where(lt(requests.at, isoTime(now - DAYS_KEPT * 24 * 3_600_000)))
-    .run();
 }

@@ -198,6 +198,8 @@ export const datasets = sqliteTable('datasets', {
   chosenAt: text('chosen_at'),
   /** `seq` of its latest change, see `changes`; null where there was none. */
   lastSeq: integer('last_seq'),
+  /** Versions that ended up to this time have left its history, see `MIRROR_KEEP_HISTORY`; null where none have. */
+  historyFrom: text('history_from'),
   /** When the daemon will mirror it next. */
   nextDueAt: text('next_due_at'),
 });

@@ -4,7 +4,6 @@ import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
-import { pruneCalls } from './ledger.ts';
 import { findAbsent, forgetMet, hasAbsences, retireRows } from './retire.ts';
 import { createPageWriter, type PageWriter } from './save-page.ts';
 import {
@@ -85,7 +84,6 @@ function createSession(connection: Connection, walk: OpenWalk, now: () => number
           if (isProof) Object.assign(walk.row, retireRows(connection, walk, absent, now()));
           else forgetMet(connection, walk);
           if (!probe) writer.conclude();
-          pruneCalls(connection, now());
           const { deleted, held, drifted, firstSeq, lastSeq } = walk.row;
           // A walk ends with its last change, whose time is ahead of a clock that stands still or goes back.
           const finishedAt = isoTime(Math.max(now(), lastSeq ?? 0));

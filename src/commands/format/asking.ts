@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { readLocalConfig } from '../../config.ts';
 import { Failure } from '../../errors.ts';
 import type { Job } from '../../job.ts';
-import { notesOn, refuseOlder } from '../../report/query/proof.ts';
+import { notesOn, refuseForgotten, refuseOlder } from '../../report/query/proof.ts';
 import { type Answer, ask, type Params } from '../../report/query.ts';
 import { parseDuration, parseTime } from '../../report/time.ts';
 import type { Context } from '../context.ts';
@@ -56,6 +56,7 @@ export async function askMirror<T>(
   const question = { dir, ...asked, tables: tablesOf(jobs) };
   try {
     return await ask(question, { signal, timeoutMs }, async (answer) => {
+      if (asked.asOf !== null) refuseForgotten(answer.sources, asked.asOf);
       if (maxAgeMs !== undefined)
         refuseOlder(answer.sources, maxAgeMs, asked.asOf === null ? clock.now() : Date.parse(asked.asOf));
       const notes = notesOn(answer.sources, asked.asOf);

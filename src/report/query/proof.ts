@@ -6,7 +6,7 @@ import type { Source } from './sources.ts';
 
 /** What whoever reads the answer should know: one line each. */
 export function notesOn(sources: readonly Source[], asOf: string | null): string[] {
-  return sources.flatMap(({ job, table, completeAsOf, firstWalkAt }) => {
+  return sources.flatMap(({ job, table, completeAsOf, firstWalkAt, historyFrom }) => {
     if (firstWalkAt === null) return [`${table} was never mirrored: run market-mirror sync ${job}`];
     if (asOf !== null && asOf < firstWalkAt)
       return [
@@ -16,8 +16,25 @@ export function notesOn(sources: readonly Source[], asOf: string | null): string
       return [
         `${table} ${asOf === null ? 'has never been' : 'had never been'} complete: rows may be missing`,
       ];
+    if (asOf === null && historyFrom !== null)
+      return [`${table}_history goes back to ${historyFrom} only: older versions were dropped`];
     return [];
   });
+}
+
+/** @throws Failure `usage` where versions that stood at `asOf` have been dropped. */
+export function refuseForgotten(sources: readonly Source[], asOf: string): void {
+  for (const { table, firstWalkAt, historyFrom } of sources)
+    if (isForgotten(asOf, firstWalkAt, historyFrom))
+      throw new Failure(
+        'usage',
+        `--as-of: ${table}_history goes back to ${historyFrom} only, older versions were dropped (MIRROR_KEEP_HISTORY)`,
+      );
+}
+
+/** Before the first walk there was nothing that could have been dropped. */
+export function isForgotten(time: string, firstWalkAt: string | null, historyFrom: string | null): boolean {
+  return historyFrom !== null && time < historyFrom && firstWalkAt !== null && time >= firstWalkAt;
 }
 
 /** @throws Failure `incomplete` where a source has no proven walk that began within `maxAgeMs` before `now`. */

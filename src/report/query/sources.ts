@@ -13,6 +13,8 @@ export type Source = {
   proof: Proof | null;
   /** When its first walk ever began, or null. */
   firstWalkAt: string | null;
+  /** Where its history is read: versions that ended up to this time have been dropped from it; null where none. */
+  historyFrom: string | null;
   /** Rows refused and not resolved: they are missing from the table. */
   quarantined: number;
 };
@@ -53,7 +55,11 @@ export function sourcesOf(
       'SELECT count(*) FROM quarantine WHERE job = ? AND first_seen_at <= ? AND coalesce(resolved_at > ?, true)',
     )
     .pluck();
-  const read = new Set(tablesRead(connection, sql, params).map((table) => table.replace(/_history$/, '')));
+  const historyFrom = connection
+    .prepare<[string], string | null>('SELECT history_from FROM datasets WHERE job = ?')
+    .pluck();
+  const opened = tablesRead(connection, sql, params);
+  const read = new Set(opened.map((table) => table.replace(/_history$/, '')));
   return Object.entries(tables)
     .filter(([table]) => read.has(table))
     .map(([table, job]) => {
@@ -64,6 +70,7 @@ export function sourcesOf(
         completeAsOf: proof?.startedAt ?? null,
         proof,
         firstWalkAt: firstWalk.get(job) ?? null,
+        historyFrom: opened.includes(`${table}_history`) ? (historyFrom.get(job) ?? null) : null,
         quarantined: refused.get(job, until, until) ?? 0,
       };
     });

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
+import { lookBack } from '../../src/report/query/as-of.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
+import type { Keep } from '../../src/store/index.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+
+const DAY = 24 * 3_600_000;
+const keep = (days: Partial<Record<'requests' | 'history', number>>): Keep => ({
+  requestsMs: (days.requests ?? Number.POSITIVE_INFINITY) * DAY,
+  historyMs: (days.history ?? Number.POSITIVE_INFINITY) * DAY,
+});
+
+/** What the dataset held then, as `--as-of` and `changes` tell it. */
+function lookAt(bench: Bench, time: string) {
+  const connection = openReadOnly(bench.store.file);
+  lookBack(connection, ['ai_signals'], time);
+  const rows = connection.prepare('SELECT * FROM ai_signals ORDER BY _key').all();
+  const changes = connection.prepare('SELECT * FROM main.changes WHERE at > ? ORDER BY seq, key').all(time);
+  connection.close();
+  return { rows, changes };
+}
+
+describe('history', () => {
+  test('forgets what ended long ago; what is kept answers as before, and says where it begins', async () => {
+    const bench = await setup({ rows: 6 });
+    const job = bench.job('ai-signals');
+    const upstream = bench.upstream('ai-signals');
+    const moments: string[] = [];
+    for (let day = 0; day < 8; day += 1) {
+      Object.assign(upstream.rows[day % 3] ?? {}, { confidence: day / 100 });
+      if (day === 2) upstream.rows.pop();
+      upstream.generatedAt = isoTime(bench.clock.now());
+      await bench.mirror('ai-signals');
+      moments.push(isoTime(bench.clock.now() + 1_000));
+      bench.clock.advance(DAY);
+    }
+    const before = new Map(moments.map((time) => [time, lookAt(bench, time)]));
+    const versions = bench.sql('SELECT * FROM ai_signals_history').length;
+
+    await bench.store.prune(job, keep({}));
+    expect(bench.sql('SELECT * FROM ai_signals_history')).toHaveLength(versions);
+    await bench.store.prune(job, keep({ history: 4 }));
+
+    const left = bench.sql<{ _valid_to: string }>('SELECT _valid_to FROM ai_signals_history');
+    expect(left.length).toBeGreaterThan(0);
+    expect(left.length).toBeLessThan(versions);
+    const horizon = isoTime(bench.clock.now() - 4 * DAY);
+    for (const { _valid_to } of left) expect(_valid_to > horizon).toBe(true);
+    const [dataset] = bench.sql<{ from: string }>(
+      `SELECT history_from AS "from" FROM datasets WHERE job = 'ai-signals'`,
+    );
+    const from = dataset?.from ?? '';
+    const told = moments.filter((time) => time >= from);
+    expect(told.length).toBeGreaterThan(2);
+    for (const time of told) expect(lookAt(bench, time)).toEqual(before.get(time));
+    const forgotten = moments.filter((time) => time < from);
+    expect(lookAt(bench, forgotten.at(-1) ?? '')).not.toEqual(before.get(forgotten.at(-1) ?? ''));
+  });
+});
+
+describe('much that is old', () => {
+  test('goes in small transactions, between which others write, and not all at one walk', async () => {
+    const bench = await setup({ rows: 6 });
+    const long = isoTime(bench.clock.now() - 100 * DAY);
+    const numbers = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10700)';
+    bench.tamper(
+      `INSERT INTO requests (at, job, url, ms, bytes) ${numbers} SELECT '${long}', 'old', '', 0, 0 FROM n`,
+    );
+    await bench.mirror('ai-signals');
+    const count = (job: string) =>
+      bench.sql<{ calls: number }>('SELECT count(*) AS calls FROM requests WHERE job = ?', job)[0]?.calls;
+
+    const seen = new Set<unknown>();
+    let pruning = true;
+    const pruned = bench.store.prune(bench.job('ai-signals'), keep({ requests: 90 })).finally(() => {
+      pruning = false;
+    });
+    while (pruning) {
+      seen.add(count('old'));
+      bench.tamper(`UPDATE datasets SET next_due_at = '${seen.size}'`);
+      await new Promise(setImmediate);
+    }
+    await pruned;
+    expect(seen.size).toBeGreaterThan(10);
+    expect(count('old')).toBe(700);
+    await bench.store.prune(bench.job('ai-signals'), keep({ requests: 90 }));
+    expect([count('old'), count('ai-signals')]).toEqual([0, 1]);
+  });
+});
