@@ -8,6 +8,7 @@ import { demoCommand } from './commands/demo.ts';
 import { exportCommand } from './commands/export.ts';
 import { helpCommand, teach } from './commands/help.ts';
 import { modelApiCommand } from './commands/model-api.ts';
+import { planCommand } from './commands/plan.ts';
 import { quarantineCommand } from './commands/quarantine.ts';
 import { queryCommand } from './commands/query.ts';
 import { startCommand } from './commands/start.ts';
@@ -42,6 +43,7 @@ export function program(context: Context): Command {
     .addCommand(syncCommand(context))
     .addCommand(startCommand(context))
     .addCommand(statusCommand(context))
+    .addCommand(planCommand(context))
     .addCommand(queryCommand(context))
     .addCommand(exportCommand(context))
     .addCommand(backupCommand(context))
