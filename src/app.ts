@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { createApi } from './api/client.ts';
+import { createApi, type Probed } from './api/client.ts';
 import type { Clock, Random } from './clock.ts';
 import { type Config, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
@@ -30,6 +30,8 @@ export type App = {
   /** @throws Failure `usage` for an unknown name, which names those that are known. */
   job(name: string): Job;
   mirror(job: Job, signal: AbortSignal, progress?: (at: Progress) => void): Promise<WalkRow>;
+  /** Asks the job's endpoint once, for one row at most, to see what comes of it. */
+  probe(job: Job, signal: AbortSignal): Promise<Probed>;
   close(): Promise<void>;
 };
 
@@ -77,6 +79,8 @@ export async function openApp({ environment, clock, random }: Surroundings): Pro
       await store.prune(job, config.keep);
       return walk;
     },
+    probe: ({ name, path, reading }, signal) =>
+      api.probe({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
     close,
   };
 }

@@ -21,11 +21,12 @@ export type Config = {
   logLevel: string;
 };
 
-type Environment = Record<string, string | undefined>;
+export type Environment = Record<string, string | undefined>;
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-const settings = z.object({
+/** What each may be and means. */
+export const settings = z.object({
   MARKET_API_URL: z
     .string({ error: 'is missing: set it to the base address of the API, such as https://api.example.com' })
     .transform(checkApiUrl)
@@ -73,9 +74,7 @@ export type LocalConfig = Pick<Config, 'dir' | 'logLevel'>;
  */
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
   const given = withoutEmpty(environment);
-  if (given['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-    throw new Failure('config', 'NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key to anyone: unset it');
-  refuseUnknown(given);
+  refuseDangers(given);
   const read = check(settings, given);
   return {
     apiUrl: read.MARKET_API_URL,
@@ -96,16 +95,29 @@ export function readLocalConfig(environment: Environment): LocalConfig {
   return { dir: read.MIRROR_DIR, logLevel: read.LOG_LEVEL };
 }
 
+/** The folder of the mirror, whatever is wrong with other settings. */
+export function readDir(environment: Environment): string {
+  return check(settings.pick({ MIRROR_DIR: true }), withoutEmpty(environment)).MIRROR_DIR;
+}
+
+/** `fallback` is what holds where the setting is not given; undefined where nothing does. */
+export type SettingDescribed = { name: string; meaning: string; fallback: string | undefined };
+
 /** The settings and their meaning, for documentation. */
-export function describeSettings(): { name: string; meaning: string }[] {
-  const described = Object.entries(settings.shape).map(([name, type]) => ({
-    name,
-    meaning: type.description ?? '',
-  }));
-  return [
-    ...described,
-    { name: `${SCHEDULE}<JOB>`, meaning: 'when a job runs: `every 2m`, a cron pattern (UTC), or `off`' },
-  ];
+export function describeSettings(): SettingDescribed[] {
+  const described = Object.entries(settings.shape).map(([name, type]) => {
+    const written = type instanceof z.ZodPipe ? type.in : type;
+    const fallback = z.string().safeParse(written.safeParse(undefined).data).data;
+    return { name, meaning: type.description ?? '', fallback };
+  });
+  const schedule = 'when a job runs: `every 2m`, a cron pattern (UTC), or `off`';
+  return [...described, { name: `${SCHEDULE}<JOB>`, meaning: schedule, fallback: undefined }];
+}
+
+export function refuseDangers(given: Environment): void {
+  if (given['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+    throw new Failure('config', 'NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key to anyone: unset it');
+  refuseUnknown(given);
 }
 
 /** A misspelt setting would be ignored in silence. */
@@ -119,14 +131,14 @@ function refuseUnknown(given: Environment): void {
       );
 }
 
-function check<Schema extends z.ZodType>(schema: Schema, given: Environment): z.output<Schema> {
+export function check<Schema extends z.ZodType>(schema: Schema, given: Environment): z.output<Schema> {
   const checked = schema.safeParse(given);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   throw new Failure('config', `${issue?.path.join('.')} ${issue?.message}`);
 }
 
-function readKey(value: string | undefined, file: string | undefined): KeySource {
+export function readKey(value: string | undefined, file: string | undefined): KeySource {
   if (value !== undefined && file !== undefined)
     throw new Failure('config', 'MARKET_API_KEY and MARKET_API_KEY_FILE are both set: unset one');
   if (value !== undefined) return keyFromValue(value);
@@ -147,7 +159,6 @@ export function readSchedules(
   own: Record<string, string>,
 ): Record<string, Schedule> {
   const given = withoutEmpty(environment);
-  const settingOf = (job: string) => `${SCHEDULE}${job.replaceAll('-', '_').toUpperCase()}`;
   const known = new Set(Object.keys(own).map(settingOf));
   for (const name of Object.keys(given))
     if (name.startsWith(SCHEDULE) && !known.has(name))
@@ -165,6 +176,11 @@ export function readSchedules(
       }
     }),
   );
+}
+
+/** The name of the setting that says when the job runs. */
+export function settingOf(job: string): string {
+  return `${SCHEDULE}${job.replaceAll('-', '_').toUpperCase()}`;
 }
 
 function checkApiUrl(text: string, context: z.RefinementCtx): string {
@@ -210,7 +226,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-function withoutEmpty(environment: Environment): Environment {
+export function withoutEmpty(environment: Environment): Environment {
   return Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );

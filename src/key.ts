@@ -45,7 +45,7 @@ function checkKey(value: string, setting: string): Secret {
   if (!/^[\x21-\x7e]{1,4096}$/.test(value))
     throw new Failure(
       'config',
-      `${setting} is empty or holds a space, a line break or another character no key has`,
+      `${setting} is empty or holds a space, a line break or another character no key has: set it to the key alone`,
     );
   return secret(value);
 }

@@ -5,10 +5,10 @@ import { version } from './app.ts';
 import { backupCommand } from './commands/backup.ts';
 import type { Context } from './commands/context.ts';
 import { demoCommand } from './commands/demo.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { helpCommand, teach } from './commands/help.ts';
 import { modelApiCommand } from './commands/model-api.ts';
-import { planCommand } from './commands/plan.ts';
 import { quarantineCommand } from './commands/quarantine.ts';
 import { queryCommand } from './commands/query.ts';
 import { startCommand } from './commands/start.ts';
@@ -43,11 +43,11 @@ export function program(context: Context): Command {
     .addCommand(syncCommand(context))
     .addCommand(startCommand(context))
     .addCommand(statusCommand(context))
-    .addCommand(planCommand(context))
     .addCommand(queryCommand(context))
     .addCommand(exportCommand(context))
     .addCommand(backupCommand(context))
     .addCommand(quarantineCommand(context))
+    .addCommand(doctorCommand(context))
     .addCommand(demoCommand(context))
     .addCommand(modelApiCommand(context));
   return teach(program.addCommand(helpCommand(program)), context);

@@ -34,7 +34,7 @@ const rooms: Record<string, Room> = {
   walk: { imports: ['job'], types: ['api', 'validate'] },
   store: { imports: ['job'], doors: ['src/store/index.ts', 'src/store/read.ts'] },
   mirror: { imports: ['job', 'walk', 'validate', 'store'], types: ['api'], doors: ['src/mirror.ts'] },
-  queue: { imports: ['job'], types: ['mirror'], doors: ['src/queue/index.ts'] },
+  queue: { imports: ['job'], types: ['mirror'], doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
   report: { imports: ['job', 'store'] },
   serve: { imports: ['report'] },
   app: {
@@ -42,8 +42,13 @@ const rooms: Record<string, Room> = {
     types: ['key'],
   },
   daemon: { imports: ['app', 'job', 'queue', 'report', 'serve', 'store'], types: ['mirror'] },
+  doctor: {
+    imports: ['app', 'config', 'job', 'queue', 'store'],
+    types: ['api'],
+    doors: ['src/doctor.ts'],
+  },
   commands: {
-    imports: ['app', 'config', 'daemon', 'job', 'load-jobs', 'model-api', 'report'],
+    imports: ['app', 'config', 'daemon', 'doctor', 'job', 'load-jobs', 'model-api', 'report'],
     types: ['mirror', 'store'],
   },
   main: { imports: ['app', 'commands'] },

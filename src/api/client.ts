@@ -32,6 +32,9 @@ export type CallRecord = {
 
 export type ApiAnswer = { text: string; json: unknown; call: CallRecord };
 
+/** What came of one call. `aheadMs`: what our clock is ahead of the API's at least; null where it does not tell. */
+export type Probed = { call: CallRecord; failure: Failure | null; aheadMs: number | null };
+
 /** What the client needs of the governor. */
 export type Leave = {
   pass(job: string, signal: AbortSignal): Promise<void>;
@@ -68,6 +71,8 @@ export type Api = {
    * the signal's reason when it is aborted.
    */
   get(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer>;
+  /** One call, never repeated, and recorded whatever comes of it. @throws as `get` where there is no leave for it. */
+  probe(request: ApiRequest, signal: AbortSignal): Promise<Probed>;
   close(): Promise<void>;
 };
 
@@ -87,7 +92,9 @@ export function createApi(parts: ApiParts): Api {
     maxResponseSize: limits.bodyBytes,
   });
 
-  async function attempt(request: ApiRequest, url: string, signal: AbortSignal) {
+  async function attempt(request: ApiRequest, signal: AbortSignal) {
+    const url = `${request.path}${queryString(request.query)}`;
+    if (key.reload()) leave.keyChanged();
     await leave.pass(request.job, signal);
     const began = clock.now();
     const answer = await exchange(
@@ -114,22 +121,30 @@ export function createApi(parts: ApiParts): Api {
 
   return {
     async get(request, signal) {
-      const url = `${request.path}${queryString(request.query)}`;
       for (let made = 1; ; made += 1) {
-        if (key.reload()) leave.keyChanged();
-        const { judgement, call } = await attempt(request, url, signal);
+        const { judgement, call } = await attempt(request, signal);
         if (judgement.fine) return { text: judgement.text, json: judgement.json, call };
         record(call);
         signal.throwIfAborted();
         const most = { never: 1, once: 2, 'after-pause': MOST_ATTEMPTS, 'when-allowed': MOST_ATTEMPTS };
-        if (made >= most[judgement.again])
-          throw new Failure(judgement.failure.kind, hidden(judgement.failure.message));
+        if (made >= most[judgement.again]) throw told(judgement.failure);
         // After a 429 or 503 it is the governor that knows how long to wait.
         if (judgement.again !== 'when-allowed') await clock.sleep(backoffMs(made, random()), signal);
       }
     },
+    async probe(request, signal) {
+      const { judgement, call } = await attempt(request, signal);
+      record(call);
+      signal.throwIfAborted();
+      const failure = judgement.fine ? null : told(judgement.failure);
+      return { call, failure, aheadMs: aheadOf(judgement.facts.answeredAt, Date.parse(call.at), call.ms) };
+    },
     close: () => pool.destroy(),
   };
+
+  function told({ kind, message }: Failure): Failure {
+    return new Failure(kind, hidden(message));
+  }
 
   // What came back may quote what was sent.
   function hidden(text: string): string {
@@ -158,6 +173,14 @@ export function createApi(parts: ApiParts): Api {
       errorCode: judged.fine || !judged.code ? null : hidden(judged.code),
     };
   }
+}
+
+/** The answer was made within the second that its date names, and while we waited for it. */
+function aheadOf(answeredAt: number | null, began: number, ms: number): number | null {
+  if (answeredAt === null) return null;
+  const least = began - (answeredAt + 1_000);
+  const most = began + ms - answeredAt;
+  return least > 0 ? least : Math.min(0, most);
 }
 
 function queryString(query: Record<string, number>): string {

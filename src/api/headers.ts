@@ -9,6 +9,8 @@ export type HeaderFacts = {
   requestId: string | null;
   /** Retry-After from now, in milliseconds, in either of its forms. */
   retryAfterMs: number | null;
+  /** When the API says it answered, in epoch milliseconds, to the second; null for an answer out of a cache. */
+  answeredAt: number | null;
   contentType: string;
   contentEncoding: string;
 };
@@ -20,6 +22,7 @@ export function readHeaders(headers: Headers, now: number): HeaderFacts {
     ...readQuota(headers),
     requestId: readRequestId(headers),
     retryAfterMs: readRetryAfter(first(headers['retry-after']), now),
+    answeredAt: headers['age'] === undefined ? readHttpDate(first(headers['date'])) : null,
     contentType: (first(headers['content-type']) ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '',
     contentEncoding: (first(headers['content-encoding']) ?? 'identity').trim().toLowerCase(),
   };
@@ -52,10 +55,14 @@ function readRequestId(headers: Headers): string | null {
 function readRetryAfter(text: string | undefined, now: number): number | null {
   const given = text?.trim() ?? '';
   if (/^\d{1,10}$/.test(given)) return Number(given) * 1_000;
+  const at = readHttpDate(given);
+  return at === null ? null : Math.max(0, at - now);
+}
+
+function readHttpDate(text = ''): number | null {
   // Only the forms of an HTTP date begin with a weekday; Date.parse alone would take almost anything.
-  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(given)) return null;
-  const at = Date.parse(given);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
+  const at = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? null : at;
 }
 
 const first = (value: string | string[] | undefined) => [value].flat()[0];

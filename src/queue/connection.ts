@@ -153,7 +153,7 @@ function addressOf({ path, host, port, db }: Target): string {
   return path ?? `${host}:${port}/${db}`;
 }
 
-function isRefusal(error: Error): boolean {
+export function isRefusal(error: Error): boolean {
   return /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test(error.message);
 }
 

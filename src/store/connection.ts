@@ -66,7 +66,8 @@ const networkFilesystems = new Map([
   [0x517b, 'SMB'],
 ]);
 
-function refuseNetworkFilesystem(file: string): void {
+/** @throws Failure `config` for a file that lies, or would lie, on one of them. */
+export function refuseNetworkFilesystem(file: string): void {
   const kind = networkFilesystems.get(statfsSync(dirname(file)).type);
   if (kind)
     throw new Failure(

@@ -8,8 +8,9 @@ import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
 import { isUpToDate, refuseNewer } from './version.ts';
 
-export { type Connection, openReadOnly } from './connection.ts';
+export { type Connection, openReadOnly, refuseNetworkFilesystem } from './connection.ts';
 export { copyDatabase, sealCopy } from './copy.ts';
+export { examineMirror, mirrorBytes } from './examine.ts';
 export { storeFailure } from './failure.ts';
 export { PROOF } from './proof.ts';
 export { seqOf } from './seq-of.ts';

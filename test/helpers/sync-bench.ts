@@ -11,11 +11,10 @@ import { virtualClock } from './virtual-clock.ts';
 
 export const CANARY = 'canary-key-93ab7e';
 
-export async function setupSync(options: ModelOptions = {}) {
+export async function setupSync(options: ModelOptions = {}, clock = virtualClock()) {
   const cwd = mkdtempSync(join(tmpdir(), 'mm-sync-'));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
   const keys = [{ id: 'test', key: CANARY, scopes: [...scopes], active: true }];
-  const clock = virtualClock();
   const model = await startModelApi({ rows: 130, keys, now: clock.now, ...options });
   onTestFinished(() => model.close());
   const environment = { MARKET_API_URL: model.url, MARKET_API_KEY: CANARY, MIRROR_DIR: join(cwd, 'data') };

@@ -1,0 +1,73 @@
+/** `market-mirror doctor`: a line for everything that the mirror stands on, with what to do about what is wrong. */
+
+import { Command } from 'commander';
+import { isoTime } from '../clock.ts';
+import type { Check } from '../doctor.ts';
+import { exitCodes, worstExitCode } from '../errors.ts';
+import { loadJobs } from '../load-jobs.ts';
+import type { Context, Output } from './context.ts';
+import { paintFor } from './format/colours.ts';
+import { printable, printableJson } from './printable.ts';
+
+type Options = { offline?: boolean; json?: boolean };
+
+/** What `doctor --json` prints. Within one `version` members are added, never removed or changed in meaning. */
+export type Diagnosis = {
+  version: 1;
+  /** When it was made, ISO 8601 UTC. */
+  at: string;
+  /** 0 where there is no problem, else that of the gravest. */
+  exitCode: number;
+  checks: Check[];
+};
+
+export function doctorCommand(context: Context): Command {
+  return new Command('doctor')
+    .description('check settings, files, disk, database, Redis, clock, key and scopes, and say what to do')
+    .option('--offline', 'make no call to the API; without it every endpoint is asked once')
+    .option('--json', 'print the checks as JSON')
+    .action((options: Options) => doctor(options, context));
+}
+
+async function doctor({ offline = false, json = false }: Options, context: Context): Promise<void> {
+  const { stdout, stderr, clock, signal } = context;
+  const jobs = await loadJobs();
+  if (!offline)
+    stderr.write(`every endpoint is asked once, at most ${jobs.length} calls; --offline makes none\n`);
+  // Loaded only here: it brings the client of Redis.
+  const { examine } = await import('../doctor.ts');
+  const show = painter(stdout);
+  const checks: Check[] = [];
+  try {
+    for await (const check of examine(context, jobs, offline, signal)) {
+      checks.push(check);
+      if (!json) stdout.write(show(check));
+    }
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+    return context.exit(exitCodes.incomplete);
+  }
+  const exitCode = worstExitCode(checks.map((check) => check.exitCode));
+  const diagnosis: Diagnosis = { version: 1, at: isoTime(clock.now()), exitCode, checks };
+  stdout.write(json ? `${printableJson(diagnosis)}\n` : `${summary(checks)}\n`);
+  context.exit(exitCode);
+}
+
+const colours = { ok: 'green', warning: 'yellow', problem: 'red', skipped: 'dim' } as const;
+const WIDTHS = { level: 'problem'.length, name: 'MIRROR_KEEP_REQUESTS'.length };
+
+function painter(stdout: Output): (check: Check) => string {
+  const paint = paintFor(stdout);
+  return ({ level, name, message, advice }) => {
+    const said = printable(message) + (advice === null ? '' : ` → ${printable(advice)}`);
+    return `${paint(colours[level], level.padEnd(WIDTHS.level))}  ${name.padEnd(WIDTHS.name)}  ${said}\n`;
+  };
+}
+
+function summary(checks: readonly Check[]): string {
+  const count = (level: Check['level']) => checks.filter((check) => check.level === level).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  const plural = (number: number, word: string) => `${number} ${word}${number === 1 ? '' : 's'}`;
+  if (problems + warnings === 0) return 'all is well; next: market-mirror sync, or start';
+  return `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}`;
+}

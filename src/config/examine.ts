@@ -1,0 +1,64 @@
+/** The settings looked over one by one, where `readConfig` ends with the first that is wrong. */
+
+import { z } from 'zod';
+import {
+  check,
+  describeSettings,
+  type Environment,
+  readKey,
+  readSchedules,
+  refuseDangers,
+  settingOf,
+  settings,
+  withoutEmpty,
+} from '../config.ts';
+import { Failure } from '../errors.ts';
+
+/** A setting as it is, without anything secret: what it comes to, or what is wrong with it. */
+export type SettingFound = { name: string; shown: string; wrong: Failure | null };
+
+const KEYS = ['MARKET_API_KEY', 'MARKET_API_KEY_FILE'];
+
+/** @param schedules each job's own schedule, by name. */
+export function examineSettings(environment: Environment, schedules: Record<string, string>): SettingFound[] {
+  const given = withoutEmpty(environment);
+  const keyFile = given['MARKET_API_KEY_FILE'];
+  const plain = describeSettings().filter(({ name }) => name in settings.shape && !KEYS.includes(name));
+  return [
+    examine('environment', () => {
+      refuseDangers(given);
+      return 'no misspelt or dangerous setting';
+    }),
+    examine(keyFile ? 'MARKET_API_KEY_FILE' : 'MARKET_API_KEY', () => {
+      readKey(given['MARKET_API_KEY'], keyFile);
+      return keyFile ?? 'is set (not shown)';
+    }),
+    ...plain.map(({ name, fallback = 'unset' }) =>
+      examine(name, () => {
+        check(z.object({ [name]: settings.shape[name as keyof typeof settings.shape] }), given);
+        return withoutLogin(given[name] ?? fallback);
+      }),
+    ),
+    examine('schedules', () => {
+      const jobs = Object.keys(readSchedules(environment, schedules));
+      return jobs.map((job) => `${job} ${given[settingOf(job)] ?? schedules[job]}`).join(', ');
+    }),
+  ];
+}
+
+function examine(name: string, read: () => string): SettingFound {
+  try {
+    return { name, shown: read(), wrong: null };
+  } catch (thrown) {
+    if (thrown instanceof Failure) return { name, shown: '', wrong: thrown };
+    throw thrown;
+  }
+}
+
+/** An address of Redis may hold a user name and a password; nothing of either is shown. */
+function withoutLogin(shown: string): string {
+  if (!shown.includes('@')) return shown;
+  if (!URL.canParse(shown)) return 'is set (not shown)';
+  const { protocol, host, pathname } = new URL(shown);
+  return `${protocol}//${host}${pathname}`;
+}

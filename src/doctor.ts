@@ -1,0 +1,49 @@
+/** Looks at everything that the mirror stands on, from the settings to the API, and says what to do. */
+
+import { arch, platform } from 'node:os';
+import { type Surroundings, version } from './app.ts';
+import { examineSettings } from './config/examine.ts';
+import { readDir } from './config.ts';
+import { checkApi } from './doctor/api.ts';
+import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
+import { checkDatabase, checkDisk } from './doctor/database.ts';
+import { checkFiles } from './doctor/files.ts';
+import { checkRedis } from './doctor/redis.ts';
+import type { Job } from './job.ts';
+
+export type { Check } from './doctor/check.ts';
+
+/**
+ * One check after the other, as they are made. Only the last ones call the API: each endpoint once at most.
+ * @param offline makes no call.
+ */
+export async function* examine(
+  surroundings: Surroundings,
+  jobs: readonly Job[],
+  offline: boolean,
+  signal: AbortSignal,
+): AsyncGenerator<Check> {
+  const { environment } = surroundings;
+  yield ok(
+    'program',
+    `market-mirror ${version()}, Node.js ${process.versions.node}, ${platform()} ${arch()}`,
+  );
+  const found = examineSettings(environment, Object.fromEntries(jobs.map((job) => [job.name, job.schedule])));
+  for (const { name, shown, wrong } of found) yield wrong ? problemOf(name, wrong) : ok(name, shown);
+
+  const dir = readDir(environment);
+  yield* checkFiles(dir);
+  yield checkDisk(dir);
+  const database = checkDatabase(dir);
+  yield database;
+  if (!found.some(({ name, wrong }) => name === 'REDIS_URL' && wrong))
+    yield* await checkRedis(dir, environment);
+
+  if (offline) yield skipped('api', 'not asked: --offline');
+  else if (found.some(({ wrong }) => wrong)) yield skipped('api', 'not asked: mend the settings first');
+  else if (database.level === 'problem')
+    yield skipped('api', 'not asked: the database keeps note of every call');
+  else if (database.level === 'warning')
+    yield skipped('api', 'not asked: bring the database up to date first');
+  else yield* checkApi(surroundings, signal);
+}

@@ -1,0 +1,97 @@
+/** The API as this key may use it: every endpoint asked once, by the client and the governor of every other call. */
+
+import type { CallRecord } from '../api/client.ts';
+import { type App, openApp, type Surroundings } from '../app.ts';
+import { settingOf } from '../config.ts';
+import { type Failure, Snooze } from '../errors.ts';
+import type { Job } from '../job.ts';
+import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
+
+/** One a job, and one of the clock. A key that is refused, or an API that is not there, is not asked further. */
+export async function* checkApi(surroundings: Surroundings, signal: AbortSignal): AsyncGenerator<Check> {
+  let app: App;
+  try {
+    app = await openApp(surroundings);
+  } catch (thrown) {
+    yield problemOf('api', thrown);
+    return;
+  }
+  try {
+    let ahead: number | null = null;
+    let stopped: string | undefined;
+    for (const job of inOrder(app.jobs)) {
+      if (app.config.schedules[job.name] === 'off') yield skipped(job.name, 'is switched off: not asked');
+      else if (stopped) yield skipped(job.name, `not asked, since ${stopped}`);
+      else {
+        const answer = await ask(app, job, signal);
+        ahead = answer.aheadMs ?? ahead;
+        stopped = answer.stop;
+        yield answer.check;
+      }
+    }
+    yield checkClock(ahead);
+  } finally {
+    await app.close();
+  }
+}
+
+/** First those that any active key may call: they tell a wrong key from a missing scope. */
+function inOrder(jobs: readonly Job[]): readonly Job[] {
+  return [...jobs].sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null));
+}
+
+type Answer = { check: Check; aheadMs: number | null; stop?: string | undefined };
+
+async function ask(app: App, job: Job, signal: AbortSignal): Promise<Answer> {
+  try {
+    const { call, failure, aheadMs } = await app.probe(job, signal);
+    const check = failure ? judge(job, failure, call) : fine(job, call);
+    return { check, aheadMs, stop: whyStop(call) };
+  } catch (thrown) {
+    const check =
+      thrown instanceof Snooze
+        ? skipped(job.name, `not asked: ${thrown.message}`)
+        : problemOf(job.name, thrown);
+    return { check, aheadMs: null };
+  }
+}
+
+function fine(job: Job, { rateRemaining }: CallRecord): Check {
+  const left = rateRemaining === null ? '' : `; ${rateRemaining} calls are left of the quota`;
+  return ok(job.name, `the key may read it (${scopeOf(job)})${left}`);
+}
+
+function judge(job: Job, { kind, message }: Failure, { status, requestId }: CallRecord): Check {
+  const { name } = job;
+  const named = requestId === null ? '' : ` (X-Request-ID ${requestId})`;
+  const said = `${message.replace(`${name}: `, '')}${named}`;
+  // Waiting is not failing.
+  if (kind === 'incomplete') return warning(name, said, 'wait: the governor knows for how long');
+  const advice =
+    status === 403
+      ? `give the key the scope ${scopeOf(job)}, allow this address, or set ${settingOf(name)}=off`
+      : kind === 'contract'
+        ? 'check that MARKET_API_URL is the base address of the API; if it is, ask the provider'
+        : null;
+  return problem(name, kind, said, advice);
+}
+
+function whyStop({ status }: CallRecord): string | undefined {
+  if (status === 401) return 'the key is refused';
+  return status === null ? 'the API is not reached' : undefined;
+}
+
+const scopeOf = ({ scope }: Job) => scope ?? 'any active key';
+
+const SKEW = { warning: 5_000, problem: 5 * 60_000 };
+
+/** @param aheadMs what our clock is ahead of the API's at least, where any answer told. */
+function checkClock(aheadMs: number | null): Check {
+  const name = 'clock';
+  if (aheadMs === null) return skipped(name, 'no answer said what time it is');
+  const away = Math.abs(aheadMs);
+  if (away < SKEW.warning) return ok(name, "agrees with the API's");
+  const message = `is ${Math.round(away / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the API's`;
+  const advice = 'keep the clock by NTP, such as timedatectl set-ntp true';
+  return away < SKEW.problem ? warning(name, message, advice) : problem(name, 'config', message, advice);
+}

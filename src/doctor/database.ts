@@ -1,0 +1,53 @@
+/** The disk, and the database on it. */
+
+import { existsSync, statfsSync } from 'node:fs';
+import { examineMirror, mirrorBytes, mirrorFile } from '../store/read.ts';
+import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
+import { nearestExisting } from './files.ts';
+
+const MB = 1_000_000;
+const GB = 1_000 * MB;
+/** Below it a walk may find the disk full before it ends. */
+const LEAST_FREE = 100 * MB;
+const ENOUGH_FREE = GB;
+
+export function checkDisk(dir: string): Check {
+  const name = 'disk';
+  const { bavail, bsize } = statfsSync(nearestExisting(dir));
+  const free = bavail * bsize;
+  const size = mirrorBytes(mirrorFile(dir));
+  const have = `${bytes(free)} free, the mirror takes ${bytes(size)}`;
+  if (free < LEAST_FREE) return problem(name, 'disk', have, `free space on the disk of ${dir}`);
+  return free < Math.max(ENOUGH_FREE, 2 * size)
+    ? warning(name, have, 'free some space: an upgrade copies the mirror before it changes it')
+    : ok(name, have);
+}
+
+export function checkDatabase(dir: string): Check {
+  const name = 'database';
+  const file = mirrorFile(dir);
+  if (!existsSync(file)) return skipped(name, `${file} is not there yet: the first run makes it`);
+  try {
+    const { sqlite, upToDate, damage } = examineMirror(file);
+    if (damage.length > 0)
+      return problem(
+        name,
+        'disk',
+        `${file} is damaged: ${damage.join('; ')}`,
+        'stop everything, keep the files, and restore a backup (docs/operations.md); then look at the disk',
+      );
+    return upToDate
+      ? ok(name, `is whole and of this version; SQLite ${sqlite}`)
+      : warning(
+          name,
+          'is whole, and was left by an older market-mirror',
+          'the next sync or start keeps a copy and brings it up to date',
+        );
+  } catch (thrown) {
+    return problemOf(name, thrown);
+  }
+}
+
+function bytes(count: number): string {
+  return count < GB ? `${(count / MB).toFixed(1)} MB` : `${(count / GB).toFixed(1)} GB`;
+}

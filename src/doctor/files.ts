@@ -1,0 +1,99 @@
+/** Who may read and write what: the settings' file, the folder of the mirror, and what lies in it. */
+
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { mirrorFile, refuseNetworkFilesystem } from '../store/read.ts';
+import { type Check, ok, problem, problemOf, warning } from './check.ts';
+
+const OTHERS = 0o007;
+const ALL_BUT_OWNER = 0o077;
+
+export function checkFiles(dir: string): Check[] {
+  return [...checkEnvFile('.env'), checkFolder(dir), ...checkMirrorFiles(dir)];
+}
+
+/** The group may read it, as it may read a key's file: so services are handed their secrets. */
+function checkEnvFile(file: string): Check[] {
+  if (!existsSync(file)) return [];
+  const { mode } = statSync(file);
+  const { MARKET_API_KEY, REDIS_URL = '' } = parseEnv(readFileSync(file, 'utf8'));
+  const secret = MARKET_API_KEY ? 'the key' : REDIS_URL.includes('@') ? 'the password of Redis' : undefined;
+  return [
+    secret && mode & OTHERS
+      ? problem(
+          file,
+          'config',
+          `holds ${secret}, and every user may use it (${octal(mode)})`,
+          `chmod 600 ${file}`,
+        )
+      : ok(file, `is read, mode ${octal(mode)}`),
+  ];
+}
+
+function checkFolder(dir: string): Check {
+  const name = 'folder';
+  const there = nearestExisting(dir);
+  const found = statSync(there);
+  if (!found.isDirectory())
+    return problem(name, 'disk', `${there} is no folder`, 'set MIRROR_DIR to a folder');
+  try {
+    refuseNetworkFilesystem(mirrorFile(there));
+  } catch (thrown) {
+    return problemOf(name, thrown);
+  }
+  if (!mayWrite(there))
+    return problem(
+      name,
+      'disk',
+      there === dir ? `${dir} may not be written by this user` : `${dir} cannot be made in ${there}`,
+      `run as the user of the mirror, change the owner of ${there}, or set MIRROR_DIR to another folder`,
+    );
+  if (there !== dir) return ok(name, `${dir} is made by the first run`);
+  return found.mode & ALL_BUT_OWNER
+    ? warning(name, `${dir} is open to others (${octal(found.mode)})`, `chmod 700 ${dir}`)
+    : ok(name, `${dir} is for its user alone`);
+}
+
+function checkMirrorFiles(dir: string): Check[] {
+  const name = 'files';
+  if (!existsSync(mirrorFile(dir))) return [];
+  const owner = statSync(dir).uid;
+  const files = readdirSync(dir)
+    .filter((file) => /^mirror\b.*(\.db(-wal|-shm)?|\.id)$/.test(file))
+    .map((file) => join(dir, file))
+    // A write-ahead log comes and goes.
+    .flatMap((file) => ({ file, stat: statSync(file, { throwIfNoEntry: false }) }));
+  const those = (wrong: (stat: { uid: number; mode: number }, file: string) => unknown) =>
+    files.filter(({ stat, file }) => stat && wrong(stat, file)).map(({ file }) => file);
+  const strange = those(({ uid }, file) => uid !== owner || !mayWrite(file));
+  const open = those(({ mode }) => mode & ALL_BUT_OWNER);
+  if (strange.length > 0)
+    return [
+      problem(
+        name,
+        'disk',
+        `may not be written by this user, or by that of the folder: ${strange.join(' ')}`,
+        `chown ${owner} ${strange.join(' ')} && chmod 600 ${strange.join(' ')}`,
+      ),
+    ];
+  return open.length > 0
+    ? [warning(name, `open to others: ${open.join(' ')}`, `chmod 600 ${open.join(' ')}`)]
+    : [ok(name, `${files.length} of the mirror, for its user alone`)];
+}
+
+/** The folder itself, or what stands where it would be made. */
+export function nearestExisting(dir: string): string {
+  return existsSync(dir) ? dir : nearestExisting(dirname(dir));
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const octal = (mode: number) => (mode & 0o777).toString(8).padStart(4, '0');

@@ -1,0 +1,63 @@
+/** The Redis that schedules and queued runs lie in; only the daemon needs one. */
+
+import { examineRedis, examineRedisServer } from '../queue/examine.ts';
+import { livingHolder } from '../store/read.ts';
+import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
+
+type Environment = Record<string, string | undefined>;
+
+/** Of the user's own Redis, or of the private one that the daemon runs without `REDIS_URL`. */
+export async function checkRedis(
+  dir: string,
+  { REDIS_URL: url, PATH: searchPath }: Environment,
+): Promise<Check[]> {
+  const pid = livingHolder(dir, 'daemon');
+  const daemon = ok('daemon', pid === null ? 'none is running' : `runs as process ${pid}`);
+  if (url) return [daemon, ...(await checkLive('redis', { url }))];
+  const live =
+    pid === null
+      ? [skipped('redis-live', 'the private Redis runs only while the daemon does')]
+      : await checkLive('redis-live', { dir });
+  return [daemon, checkServer('redis', searchPath), ...live];
+}
+
+function checkServer(name: string, searchPath: string | undefined): Check {
+  try {
+    const { name: kind, recent, file } = examineRedisServer(searchPath);
+    return recent ? ok(name, `${kind}, ${file}, which the daemon runs for itself`) : tooOld(name, kind);
+  } catch (thrown) {
+    return problemOf(name, thrown, 'only the daemon needs it: sync works without');
+  }
+}
+
+async function checkLive(name: string, at: { url: string } | { dir: string }): Promise<Check[]> {
+  try {
+    const { name: kind, recent, policy, appendOnly } = await examineRedis(at);
+    if (!recent) return [tooOld(name, kind)];
+    const keeps =
+      appendOnly === null
+        ? 'no word on what it keeps'
+        : appendOnly
+          ? 'append-only file'
+          : 'no append-only file';
+    return [
+      ok(name, `${kind} answers; ${keeps} (it holds nothing that cannot be lost)`),
+      policy === 'noeviction'
+        ? ok('redis-eviction', 'maxmemory-policy is noeviction')
+        : warning(
+            'redis-eviction',
+            `maxmemory-policy is ${policy ?? 'unknown'}: it may evict queued runs`,
+            'set it to noeviction, in redis.conf and by CONFIG SET maxmemory-policy noeviction',
+          ),
+    ];
+  } catch (thrown) {
+    const advice =
+      'dir' in at
+        ? 'see the log of the daemon, which starts its Redis again by itself'
+        : 'start it, or mend REDIS_URL; unset, the daemon runs a Redis of its own';
+    return [problemOf(name, thrown, advice)];
+  }
+}
+
+const tooOld = (name: string, kind: string) =>
+  problem(name, 'config', `${kind} is too old`, 'upgrade to Redis 6.2 or newer, or to Valkey');

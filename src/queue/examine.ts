@@ -1,0 +1,95 @@
+/** A Redis looked over: which it is, and whether what it is given is safe with it. */
+
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { Failure, toError } from '../errors.ts';
+import { isRefusal, parseRedisUrl, type Target } from './connection.ts';
+import { findRedisServer } from './redis-process.ts';
+import { socketPath } from './redis-socket.ts';
+
+type Version = {
+  /** Such as `Redis 7.2.4`. */
+  name: string;
+  /** False for a version without what BullMQ needs. */
+  recent: boolean;
+};
+
+/** Null where it does not tell, as some hosts forbid. */
+export type LiveRedis = Version & { policy: string | null; appendOnly: boolean | null };
+
+/** Milliseconds, to connect and to answer. */
+const PATIENCE_MS = 5_000;
+/** BullMQ's least version of Redis; Valkey began above it. */
+const LEAST = [6, 2] as const;
+
+/** The server that a daemon would run for itself. @throws Failure `config` where there is none that works. */
+export function examineRedisServer(searchPath?: string): Version & { file: string } {
+  const file = findRedisServer(searchPath);
+  const [, kind, number] = /^(\w+) server v=([\d.]+)/.exec(runForVersion(file)) ?? [];
+  if (!number) throw new Failure('config', `${file} --version names no version: install another`);
+  return { file, ...versionOf(kind === 'Valkey' ? 'Valkey' : 'Redis', number) };
+}
+
+function runForVersion(file: string): string {
+  try {
+    // An empty environment: the API key may be in ours.
+    return execFileSync(file, ['--version'], { env: {}, encoding: 'utf8', timeout: PATIENCE_MS });
+  } catch (cause) {
+    throw new Failure('config', `${file} does not run: install it again, or set REDIS_URL`, { cause });
+  }
+}
+
+/**
+ * Asks the Redis at `url`, or the private one of the daemon that runs on `dir`.
+ * @throws Failure `config` where it refuses the user name or password, `incomplete` where it does not answer.
+ */
+export async function examineRedis(at: { url: string } | { dir: string }): Promise<LiveRedis> {
+  const target: Target = 'url' in at ? parseRedisUrl(at.url) : { path: socketPath(join(at.dir, 'redis')) };
+  const info = await infoOf(target);
+  const fact = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  const valkey = fact('valkey_version');
+  const appendOnly = fact('aof_enabled');
+  return {
+    ...(valkey ? versionOf('Valkey', valkey) : versionOf('Redis', fact('redis_version'))),
+    policy: fact('maxmemory_policy') ?? null,
+    appendOnly: appendOnly === undefined ? null : appendOnly === '1',
+  };
+}
+
+async function infoOf(target: Target): Promise<string> {
+  const client = new Redis({
+    ...target,
+    lazyConnect: true,
+    enableReadyCheck: false,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+    connectTimeout: PATIENCE_MS,
+    commandTimeout: PATIENCE_MS,
+  });
+  const errors: Error[] = [];
+  client.on('error', (error: Error) => void errors.push(error));
+  try {
+    await client.connect();
+    await client.ping();
+    return await client.info().catch(() => ''); // Some hosts forbid it.
+  } catch (thrown) {
+    throw failureOf([...errors, toError(thrown)]);
+  } finally {
+    client.disconnect();
+  }
+}
+
+function failureOf(errors: Error[]): Failure {
+  if (errors.some(isRefusal)) return new Failure('config', 'it refuses the user name or password');
+  return new Failure('incomplete', `it does not answer (${errors[0]?.message})`);
+}
+
+function versionOf(kind: 'Redis' | 'Valkey', number = ''): Version {
+  const [major = 0, minor = 0] = number.split('.').map(Number);
+  const recent = major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
+  return {
+    name: number === '' ? `${kind} of an unknown version` : `${kind} ${number}`,
+    recent: kind === 'Valkey' || number === '' || recent,
+  };
+}

@@ -1,0 +1,279 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import pino from 'pino';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { Diagnosis } from '../../src/commands/doctor.ts';
+import { runDaemon } from '../../src/daemon.ts';
+import { faults, type ModelOptions, when } from '../../src/model-api/index.ts';
+import { CANARY, read, setupSync } from '../helpers/sync-bench.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+import { redisServer, until } from '../queue/setup.ts';
+
+const endpoints = ['usage', 'ai-signals', 'meme-signals', 'news', 'smart-wallets'];
+
+/** @param aheadMs what the clock of this machine is ahead of the API's. */
+async function setup(options: ModelOptions = {}, aheadMs = 0) {
+  // The model's answers are dated by the real clock.
+  const bench = await setupSync({ rows: 20, ...options }, virtualClock(Date.now() + aheadMs));
+  const home = process.cwd();
+  process.chdir(bench.cwd);
+  onTestFinished(() => process.chdir(home));
+  const doctor = async (args: string[] = [], changes: Record<string, string> = {}) => {
+    const ended = await bench.run(['doctor', '--json', ...args], changes);
+    expect(ended.stdout + ended.stderr).not.toContain(CANARY);
+    const { checks, ...diagnosis } = JSON.parse(ended.stdout) as Diagnosis;
+    expect(diagnosis).toEqual({ version: 1, at: expect.stringMatching(/Z$/), exitCode: ended.code });
+    const wrong = checks.filter(({ level }) => level === 'warning' || level === 'problem');
+    // What to do stands beside what is wrong, or in the same sentence.
+    for (const { advice, message } of wrong)
+      expect(advice ?? message).toMatch(advice ? /./ : /[:;] \w|of the form/);
+    const check = (name: string) => checks.find((found) => found.name === name);
+    return { ...ended, check, troubles: wrong.map(({ name, level }) => `${level} ${name}`) };
+  };
+  return { ...bench, doctor };
+}
+
+describe('where all is well', () => {
+  test('says so, a line for each thing, and asks every endpoint once, for one row', async () => {
+    const { run, model, file } = await setup();
+    const { code, stdout, stderr } = await run(['doctor']);
+    expect([code, stderr]).toEqual([
+      0,
+      'every endpoint is asked once, at most 5 calls; --offline makes none\n',
+    ]);
+    expect(stdout).toMatch(/^ok {7}MARKET_API_KEY +is set \(not shown\)$/m);
+    expect(stdout).toMatch(/\nall is well; next: market-mirror sync, or start\n$/);
+    expect(stdout.split('\n').filter((line) => /^(problem|warning)/.test(line))).toEqual([]);
+    expect(stdout).not.toContain(CANARY);
+    expect(model.calls).toHaveLength(endpoints.length);
+    expect(read<{ url: string }>(file, 'SELECT url FROM requests').map(({ url }) => url)).toEqual(
+      endpoints.map((name) => `/api/v1/${name}${name === 'usage' ? '' : '?limit=1'}`),
+    );
+  });
+
+  test('makes no call and no mirror with --offline', async () => {
+    const { doctor, model, file } = await setup();
+    const { code, stderr, check } = await doctor(['--offline']);
+    expect([code, stderr, model.calls.length, existsSync(file)]).toEqual([0, '', 0, false]);
+    expect(check('api')).toMatchObject({ level: 'skipped', message: 'not asked: --offline' });
+  });
+
+  test('asks nothing of a dataset that is switched off', async () => {
+    const { doctor, model } = await setup();
+    const { check } = await doctor([], { MIRROR_SCHEDULE_NEWS: 'off' });
+    expect(check('news')?.level).toBe('skipped');
+    expect(model.callsTo('/api/v1/news')).toEqual([]);
+  });
+
+  test('looks at the live Redis beside a running daemon', async () => {
+    const { doctor, environment } = await setup();
+    const ending = new AbortController();
+    const lines: string[] = [];
+    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });
+    const idle = Object.fromEntries(
+      endpoints.map((job) => [`MIRROR_SCHEDULE_${job.replace('-', '_').toUpperCase()}`, 'off']),
+    );
+    const parts = { environment: { ...environment, ...idle }, clock: systemClock, random: Math.random, log };
+    const daemon = runDaemon(parts, ending.signal);
+    await until('the daemon runs', () => lines.some((line) => line.includes('mirroring')));
+    const { troubles, check } = await doctor();
+    ending.abort();
+    await daemon;
+    expect(troubles).toEqual([]);
+    expect(check('daemon')?.message).toBe(`runs as process ${process.pid}`);
+    expect(check('redis-live')?.message).toMatch(/^(Redis|Valkey) [\d.]+ answers; append-only file/);
+    expect(check('redis-eviction')?.level).toBe('ok');
+  });
+});
+
+describe('settings', () => {
+  test('that are wrong have a line each, and nothing is asked: 78', async () => {
+    const { doctor, model } = await setup();
+    const { code, troubles, check } = await doctor([], {
+      MARKET_API_URL: 'http://api.example.com',
+      MARKET_API_KEY: `${CANARY}\nX: 1`,
+      REDIS_URL: `http://:${CANARY}@redis`,
+      MIRROR_KEEP_HISTORY: 'long',
+      MIRROR_SCHEDULE_NEWS: 'hourly',
+      MIRROR_DRI: '/srv',
+    });
+    expect(code).toBe(78);
+    expect(troubles.sort()).toEqual(
+      [
+        'MARKET_API_KEY',
+        'MARKET_API_URL',
+        'MIRROR_KEEP_HISTORY',
+        'REDIS_URL',
+        'environment',
+        'schedules',
+      ].map((name) => `problem ${name}`),
+    );
+    expect(check('MARKET_API_URL')?.message).toMatch(/^uses http:\/\/, which would show the key/);
+    expect(model.calls).toEqual([]);
+  });
+
+  test('show no password', async () => {
+    const { doctor } = await setup();
+    const { check } = await doctor(['--offline'], { REDIS_URL: `redis://user:${CANARY}@127.0.0.1:1/2` });
+    expect(check('REDIS_URL')?.message).toBe('redis://127.0.0.1:1/2');
+  });
+});
+
+describe('an API', () => {
+  test('that refuses the key is asked once, and again when the key is mended: 77', async () => {
+    const { doctor, model, key } = await setup();
+    key.active = false;
+    const { code, check, troubles } = await doctor();
+    expect([code, troubles, model.calls.length]).toEqual([77, ['problem usage'], 1]);
+    expect(check('usage')?.message).toMatch(/refused the key.*X-Request-ID/);
+    expect(check('news')).toMatchObject({ level: 'skipped', message: 'not asked, since the key is refused' });
+    key.active = true;
+    expect((await doctor()).code).toBe(0);
+  });
+
+  test('that wants a scope is named with the scope and the ways out: 77', async () => {
+    const { doctor, model, key } = await setup();
+    key.scopes = ['news:read', 'ai-signals:read', 'smart-wallets:read'];
+    const { code, check, troubles } = await doctor();
+    expect([code, troubles, model.calls.length]).toEqual([77, ['problem meme-signals'], 5]);
+    expect(check('meme-signals')?.advice).toMatch(/scope meme:read.*MIRROR_SCHEDULE_MEME_SIGNALS=off/);
+  });
+
+  test('that is at a limit is asked no further, which is no failure: 0', async () => {
+    const { doctor, model } = await setup({ faults: [when({}, faults.refuse(429, { retryAfter: '60' }))] });
+    const { code, troubles, check } = await doctor();
+    expect([code, troubles, model.calls.length]).toEqual([0, ['warning usage'], 1]);
+    expect(check('news')?.message).toMatch(/^not asked: waiting until .*Z \(\w+\)$/);
+  });
+
+  test('that is not there is tried once: 69', async () => {
+    const { doctor } = await setup();
+    const { code, check, troubles } = await doctor([], { MARKET_API_URL: 'http://127.0.0.1:1' });
+    expect([code, troubles]).toEqual([69, ['problem usage']]);
+    expect(check('clock')?.level).toBe('skipped');
+  });
+
+  test('that answers with something else has each endpoint told: 65', async () => {
+    const { doctor, model } = await setup({ faults: [when({}, faults.html())] });
+    const { code, troubles } = await doctor();
+    expect([code, troubles, model.calls.length]).toEqual([65, endpoints.map((job) => `problem ${job}`), 5]);
+  });
+
+  test.each([
+    ['a little', 60_000, 'warning', 0, /^is \d\d s ahead of the API's$/],
+    ['much', -3_600_000, 'problem', 78, /^is 3[56]\d\d s behind the API's$/],
+  ] as const)('whose clock differs %s from ours', async (_, aheadMs, level, exitCode, message) => {
+    const { doctor } = await setup({}, aheadMs);
+    const { code, check } = await doctor();
+    expect(code).toBe(exitCode);
+    expect(check('clock')).toMatchObject({ level, message: expect.stringMatching(message) });
+  });
+});
+
+describe('a database', () => {
+  test('that is damaged is not written to: 74', async () => {
+    const { doctor, sync, file, model } = await setup();
+    await sync('news');
+    const before = model.calls.length;
+    damage(file);
+    const { code, check } = await doctor();
+    expect(code).toBe(74);
+    expect(check('database')).toMatchObject({
+      level: 'problem',
+      message: expect.stringContaining('damaged'),
+    });
+    expect(model.calls).toHaveLength(before);
+  });
+
+  test('that is none is named: 74', async () => {
+    const { doctor, cwd, file } = await setup();
+    mkdirSync(join(cwd, 'data'), { mode: 0o700 });
+    writeFileSync(file, 'long enough to be read as the header of a database, and none', { mode: 0o600 });
+    const { code, check } = await doctor();
+    expect([code, check('database')?.message]).toEqual([74, expect.stringContaining('is not a database')]);
+  });
+
+  test.each([
+    ['newer than this code', 'UPDATE __drizzle_migrations SET created_at = 9e15', 78, 'problem'],
+    ['older', 'DELETE FROM __drizzle_migrations', 0, 'warning'],
+  ] as const)('that is %s is left as it is', async (_, change, exitCode, level) => {
+    const { doctor, sync, file, model } = await setup();
+    await sync('news');
+    const before = model.calls.length;
+    alter(file, change);
+    const { code, check } = await doctor();
+    expect([code, check('database')?.level, check('api')?.level]).toEqual([exitCode, level, 'skipped']);
+    expect(model.calls).toHaveLength(before);
+  });
+});
+
+describe('files', () => {
+  test('that others may read: a warning, and for a key in .env a problem: 78', async () => {
+    const { doctor, sync, cwd, file } = await setup();
+    await sync('news');
+    chmodSync(join(cwd, 'data'), 0o755);
+    chmodSync(file, 0o644);
+    writeFileSync('.env', `MARKET_API_KEY=${CANARY}\n`);
+    chmodSync('.env', 0o644);
+    const { code, troubles } = await doctor(['--offline']);
+    expect([code, troubles]).toEqual([78, ['problem .env', 'warning folder', 'warning files']]);
+    for (const name of ['.env', 'folder', 'files']) {
+      const [command, mode = '', ...files] = ((await doctor(['--offline'])).check(name)?.advice ?? '').split(
+        ' ',
+      );
+      expect(command).toBe('chmod');
+      for (const each of files) chmodSync(each, Number.parseInt(mode, 8));
+    }
+    expect((await doctor(['--offline'])).troubles).toEqual([]);
+  });
+
+  test('in a place where no folder can be: 74', async () => {
+    const { doctor, cwd } = await setup();
+    writeFileSync('file', '');
+    const { code, check } = await doctor([], { MIRROR_DIR: join(cwd, 'file', 'data') });
+    expect([code, check('folder')?.message]).toEqual([74, `${join(cwd, 'file')} is no folder`]);
+  });
+});
+
+describe('a Redis of the user', () => {
+  test('that may evict what is queued: a warning; with a wrong password: 78', async () => {
+    const { doctor } = await setup();
+    const { url } = await redisServer({ password: CANARY, policy: 'allkeys-lru' });
+    const { code, troubles, check } = await doctor(['--offline'], { REDIS_URL: url });
+    expect([code, troubles]).toEqual([0, ['warning redis-eviction']]);
+    expect(check('redis')?.message).toMatch(/^(Redis|Valkey) [\d.]+ answers; append-only file/);
+    const refused = await doctor(['--offline'], { REDIS_URL: url.replace(CANARY, 'wrong') });
+    expect([refused.code, refused.check('redis')?.message]).toEqual([
+      78,
+      'it refuses the user name or password',
+    ]);
+  });
+
+  test('that is not there: 75', async () => {
+    const { doctor } = await setup();
+    const { code, check } = await doctor(['--offline'], { REDIS_URL: 'redis://127.0.0.1:1' });
+    expect([code, check('redis')?.message]).toEqual([75, expect.stringMatching(/^it does not answer \(/)]);
+  });
+
+  test('that is not set, and no server to run either: 78', async () => {
+    const { doctor } = await setup();
+    const { code, troubles } = await doctor(['--offline'], { PATH: '/nowhere' });
+    expect([code, troubles]).toEqual([78, ['problem redis']]);
+  });
+});
+
+/** Overwrites a page in the middle. */
+function damage(file: string): void {
+  alter(file, 'PRAGMA wal_checkpoint(TRUNCATE)');
+  const handle = openSync(file, 'r+');
+  writeSync(handle, Buffer.alloc(4_096, 0x5a), 0, 4_096, 4_096 * 4);
+  closeSync(handle);
+}
+
+function alter(file: string, statement: string): void {
+  const db = new Database(file);
+  db.exec(statement);
+  db.close();
+}
