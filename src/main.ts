@@ -9,6 +9,7 @@ import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { helpCommand, teach } from './commands/help.ts';
 import { modelApiCommand } from './commands/model-api.ts';
+import { planCommand } from './commands/plan.ts';
 import { quarantineCommand } from './commands/quarantine.ts';
 import { queryCommand } from './commands/query.ts';
 import { startCommand } from './commands/start.ts';
@@ -43,6 +44,7 @@ export function program(context: Context): Command {
     .addCommand(syncCommand(context))
     .addCommand(startCommand(context))
     .addCommand(statusCommand(context))
+    .addCommand(planCommand(context))
     .addCommand(queryCommand(context))
     .addCommand(exportCommand(context))
     .addCommand(backupCommand(context))

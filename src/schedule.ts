@@ -49,6 +49,27 @@ export function intervalOf(schedule: Schedule, now: number): number {
   return first && second ? second.getTime() - first.getTime() : Number.POSITIVE_INFINITY;
 }
 
+/** Runs of a pattern that are looked at one by one: a day of every minute. */
+const MOST_RUNS = 1_440;
+
+/** What a schedule asks for in the `ms` after `now`: how many runs, and the longest time from one to the next. */
+export function runsWithin(schedule: Schedule, now: number, ms: number): { runs: number; longestMs: number } {
+  if (schedule === 'off') return { runs: 0, longestMs: Number.POSITIVE_INFINITY };
+  if ('every' in schedule) return { runs: ms / schedule.every, longestMs: schedule.every };
+  const pattern = new Cron(schedule.cron, { timezone: 'UTC' });
+  const first = pattern.nextRun(new Date(now));
+  let [runs, longestMs] = [0, Number.POSITIVE_INFINITY];
+  for (let at = first; first && at && at.getTime() <= now + ms; ) {
+    const next = pattern.nextRun(at);
+    const gap = next ? next.getTime() - at.getTime() : Number.POSITIVE_INFINITY;
+    longestMs = runs === 0 ? gap : Math.max(longestMs, gap);
+    runs += 1;
+    if (runs === MOST_RUNS) return { runs: (runs * ms) / (at.getTime() + gap - first.getTime()), longestMs };
+    at = next;
+  }
+  return runs === 0 ? { runs, longestMs: intervalOf(schedule, now) } : { runs, longestMs };
+}
+
 /** The next due time after `now`, in epoch milliseconds; for an interval, `last + every`. */
 export function nextDue(schedule: Schedule, last: number | null, now: number): number | null {
   if (schedule === 'off') return null;

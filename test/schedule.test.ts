@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { intervalOf, nextDue, parseSchedule } from '../src/schedule.ts';
+import { intervalOf, nextDue, parseSchedule, runsWithin } from '../src/schedule.ts';
 
 const minute = 60_000;
 const noon = Date.UTC(2026, 10, 20, 12); // a Friday
@@ -44,6 +44,24 @@ describe('how old a copy may become', () => {
     ['off', Number.POSITIVE_INFINITY],
   ])('under %s', (text, interval) => {
     expect(intervalOf(parseSchedule(text), noon)).toBe(interval);
+  });
+});
+
+describe('a day of runs', () => {
+  const day = 24 * 60 * minute;
+
+  test.each([
+    ['every 2m', 720, 2 * minute],
+    ['every 2d', 0.5, 2 * day],
+    ['*/5 * * * *', 288, 5 * minute],
+    ['*/30 9-16 * * *', 16, 16.5 * 60 * minute],
+    ['0 12 * * *', 1, day],
+    ['0 9 * * 1', 0, 7 * day],
+    ['*/10 * * * * *', 8_640, minute / 6],
+    ['0 0 29 2 *', 0, 4 * 365.25 * day],
+    ['off', 0, Number.POSITIVE_INFINITY],
+  ])('under %s is %d of them, at most so far apart', (text, runs, longestMs) => {
+    expect(runsWithin(parseSchedule(text), noon, day)).toEqual({ runs, longestMs });
   });
 });
 

@@ -3,11 +3,11 @@
 import { Command } from 'commander';
 import { createLogUpdate } from 'log-update';
 import { describeGovernor } from '../app.ts';
-import { readLocalConfig, readSchedules } from '../config.ts';
-import { tableOf } from '../job.ts';
+import { readLocalConfig } from '../config.ts';
 import { loadJobs } from '../load-jobs.ts';
 import { readStatus, type Status } from '../report/status.ts';
 import type { Context, Output } from './context.ts';
+import { scheduledDatasets } from './format/datasets.ts';
 import { renderStatus } from './format/status-text.ts';
 
 export { renderStatus } from './format/status-text.ts';
@@ -26,16 +26,7 @@ export function statusCommand(context: Context): Command {
 
 async function status(options: Options, { environment, clock, stdout, signal, exit }: Context) {
   const { dir } = readLocalConfig(environment);
-  const jobs = await loadJobs();
-  const schedules = readSchedules(
-    environment,
-    Object.fromEntries(jobs.map((job) => [job.name, job.schedule])),
-  );
-  const datasets = jobs.map((job) => ({
-    name: job.name,
-    table: tableOf(job),
-    schedule: schedules[job.name] ?? 'off',
-  }));
+  const datasets = scheduledDatasets(await loadJobs(), environment);
   const show = shower(options, stdout);
   do {
     const read = readStatus(dir, datasets, clock.now(), describeGovernor);

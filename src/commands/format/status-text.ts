@@ -80,7 +80,7 @@ function renderNextRun({ nextRun }: DatasetStatus, now: number): string {
   return nextRun !== null && Date.parse(nextRun) <= now ? 'due' : relative(nextRun, now);
 }
 
-function renderQuota({ quota, at }: Status): string {
+export function renderQuota({ quota, at }: Pick<Status, 'quota' | 'at'>): string {
   const now = Date.parse(at);
   if (quota.remaining === null) return 'Quota: the API has not reported any yet';
   const of = quota.limit === null ? '' : ` of ${number(quota.limit)}`;
@@ -97,7 +97,7 @@ function renderRefill({ refill }: QuotaStatus, now: number): string {
   return 'when more come is not known yet';
 }
 
-function renderWaits({ waits, at }: Status): string[] {
+export function renderWaits({ waits, at }: Pick<Status, 'waits' | 'at'>): string[] {
   return (waits ?? []).map(
     ({ job, until, reason, why }) =>
       `Waiting: ${job ?? 'all calls'}, ${relative(until, Date.parse(at))} (${reason}): ${printable(why)}`,

@@ -1,0 +1,26 @@
+/** `market-mirror plan`: what the next 24 hours will cost, and what the account has for it; makes no call. */
+
+import { Command } from 'commander';
+import { describeGovernor } from '../app.ts';
+import { readLocalConfig } from '../config.ts';
+import { loadJobs } from '../load-jobs.ts';
+import { readPlan } from '../report/plan.ts';
+import type { Context } from './context.ts';
+import { scheduledDatasets } from './format/datasets.ts';
+import { renderPlan } from './format/plan-text.ts';
+
+type Options = { json?: true };
+
+export function planCommand(context: Context): Command {
+  return new Command('plan')
+    .description('the calls of the next 24 hours, what is left, and how old each dataset may become')
+    .option('--json', 'print the plan as JSON')
+    .action((options: Options) => plan(options, context));
+}
+
+async function plan({ json }: Options, { environment, clock, stdout }: Context): Promise<void> {
+  const { dir } = readLocalConfig(environment);
+  const datasets = scheduledDatasets(await loadJobs(), environment);
+  const made = readPlan(dir, datasets, clock.now(), describeGovernor);
+  stdout.write(json ? `${JSON.stringify(made, null, 2)}\n` : `${renderPlan(made, stdout)}\n`);
+}

@@ -1,0 +1,162 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openApp } from '../../src/app.ts';
+import type { DayPlan } from '../../src/report/plan.ts';
+import { insert, publish } from '../helpers/edits.ts';
+import { runMain } from '../helpers/main.ts';
+import { setupSync } from '../helpers/sync-bench.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+import { digestOf } from '../report/support.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Two datasets alone. */
+const settings = {
+  MIRROR_SCHEDULE_AI_SIGNALS: 'every 20m',
+  MIRROR_SCHEDULE_NEWS: 'every 1h',
+  MIRROR_SCHEDULE_SMART_WALLETS: 'off',
+  MIRROR_SCHEDULE_MEME_SIGNALS: 'off',
+  MIRROR_SCHEDULE_USAGE: 'off',
+};
+const every = { 'ai-signals': 20 * MINUTE, news: HOUR };
+
+type Bench = Awaited<ReturnType<typeof setupSync>>;
+
+async function planOf({ run }: Bench, changes: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await run(['plan', '--json'], { ...settings, ...changes });
+  expect([code, stderr]).toEqual([0, '']);
+  const plan = JSON.parse(stdout) as DayPlan;
+  return { ...plan, dataset: (job: string) => plan.datasets.find((dataset) => dataset.job === job) };
+}
+
+const textOf = async ({ run }: Bench, changes: Record<string, string> = {}) =>
+  (await run(['plan'], { ...settings, ...changes })).stdout;
+
+/** Lets the datasets run by their schedules for so long, in virtual time; `edit` is upstream's life. */
+async function live({ clock, environment }: Bench, ms: number, edit: (now: number) => void): Promise<void> {
+  const app = await openApp({ environment, clock, random: () => 0.5 });
+  const end = clock.now() + ms;
+  const due = new Map(Object.keys(every).map((job) => [job, clock.now()]));
+  for (;;) {
+    const [job, at] = [...due].reduce((first, other) => (other[1] < first[1] ? other : first));
+    if (at >= end) break;
+    clock.advance(Math.max(0, at - clock.now()));
+    edit(clock.now());
+    await app.mirror(app.job(job), new AbortController().signal);
+    due.set(job, at + (every[job as keyof typeof every] ?? HOUR));
+  }
+  clock.advance(Math.max(0, end - clock.now()));
+  await app.close();
+}
+
+/** Two new signals every two hours. */
+function liveSignals({ model, clock }: Bench) {
+  const { aiSignals } = model.data;
+  let published = clock.now();
+  return (now: number) => {
+    if (now < published + 2 * HOUR) return;
+    published = now;
+    insert(0, 2)(aiSignals);
+    publish(new Date(now).toISOString())(aiSignals);
+  };
+}
+
+describe('the plan of a mirror that has lived', () => {
+  it('says what the next day will take, and where the calls for it come from', async () => {
+    const bench = await setupSync({ rows: 130, quota: { limit: 60, periodMs: HOUR } });
+    const edit = liveSignals(bench);
+    await live(bench, 6 * HOUR, edit);
+    const [before, digest] = [bench.model.calls.length, digestOf(bench.file)];
+
+    const plan = await planOf(bench);
+    expect(plan).toMatchObject({ version: 1, stretch: 1, chanceOfRunningDry: 0, unknown: [] });
+    expect(plan.dataset('ai-signals')).toMatchObject({
+      state: 'planned',
+      runs: 72,
+      walks: 72,
+      callsIfChanged: 2,
+      callsIfUnchanged: 1,
+      observed: { walks: 17, changed: 2, whole: 2 },
+      targetSeconds: 1_200,
+    });
+    expect(plan.dataset('ai-signals')?.heldToSeconds).toBeGreaterThan(1_200);
+    expect(plan.dataset('news')).toMatchObject({ walks: 24, callsIfChanged: 3, callsIfUnchanged: 3 });
+    expect(plan.dataset('usage')).toMatchObject({ state: 'off', walks: 0, calls: 0, everySeconds: null });
+    expect(plan.available).toBeGreaterThan(23 * 60);
+    expect(plan.left).toBeCloseTo((plan.available ?? 0) - plan.calls, 0);
+    expect([bench.model.calls.length, digestOf(bench.file)]).toEqual([before, digest]);
+
+    const text = await textOf(bench);
+    expect(text).toMatch(/^ai-signals +1\d\d {2}2, or 1 +in 2 of 17 walks {2}20m +72 +\d+ {2}20m$/m);
+    expect(text).toMatch(/^usage +0 {2}unknown +unknown +off +0 +0 {2}–$/m);
+    expect(text).toMatch(/^For 24 hours: 1,4\d\d calls; the plan takes 1\d\d and leaves 1,\d\d\d$/m);
+    expect(text).toMatch(/^Chance that the schedules as they are run dry: 0 %$/m);
+
+    await live(bench, 12 * HOUR, edit);
+    const taken = 2 * (bench.model.calls.length - before);
+    expect(Math.abs(taken - plan.calls) / taken).toBeLessThan(0.1);
+  });
+
+  it('tries schedules out: those that ask for too much are stretched, and run dry', async () => {
+    const bench = await setupSync({ rows: 220, quota: { limit: 60, periodMs: HOUR } });
+    await live(bench, 3 * HOUR, () => undefined);
+    const greedy = { MIRROR_SCHEDULE_NEWS: 'every 1m' };
+    const plan = await planOf(bench, greedy);
+    expect(plan.stretch).toBeGreaterThan(4);
+    expect(plan.chanceOfRunningDry).toBeGreaterThan(0.99);
+    expect(plan.calls).toBeLessThanOrEqual((plan.available ?? 0) + 1);
+    expect(plan.dataset('news')?.everySeconds).toBeGreaterThan(120);
+    const text = await textOf(bench, greedy);
+    expect(text).toMatch(/^news .* \dm, not 1m /m);
+    expect(text).toMatch(/The schedules ask for more than that/);
+    expect(text).toMatch(/run dry: (100|above 99) %/);
+  });
+});
+
+describe('the plan says what is not known', () => {
+  it('of a quota that was never reported, and of datasets that were never walked', async () => {
+    const bench = await setupSync();
+    await bench.sync('news');
+    const plan = await planOf(bench);
+    expect(plan).toMatchObject({ available: null, left: null, chanceOfRunningDry: null, stretch: 1 });
+    expect(plan.unknown).toEqual([
+      { job: null, why: 'the API has not reported any quota yet' },
+      { job: 'ai-signals', why: 'no walk has ended yet: its calls are not counted' },
+    ]);
+    expect(plan.dataset('ai-signals')).toMatchObject({ state: 'unknown', walks: null, calls: null });
+    expect(plan.calls).toBe(plan.dataset('news')?.calls);
+    expect(await textOf(bench)).toMatch(/^\? ai-signals: no walk has ended yet/m);
+  });
+
+  it('of a quota whose period was never seen: how long the rest would last', async () => {
+    const bench = await setupSync({ rows: 220, quota: { limit: 100, periodMs: 24 * HOUR } });
+    await bench.sync('ai-signals');
+    const plan = await planOf(bench);
+    expect(plan).toMatchObject({ available: null, chanceOfRunningDry: null });
+    expect(plan.unknown).toEqual([
+      { job: null, why: expect.stringMatching(/^when more calls come is not known: /) },
+      { job: 'ai-signals', why: expect.stringMatching(/every walk is counted as if it did$/) },
+      { job: 'news', why: expect.stringMatching(/^no walk/) },
+    ]);
+    expect(plan.dataset('ai-signals')?.calls).toBe(3 * 72);
+    expect(await textOf(bench)).toMatch(/^If no more came, what is left would last \d+h$/m);
+  });
+
+  it('of a dataset that the key may not read: one call a day', async () => {
+    const bench = await setupSync();
+    bench.key.scopes = bench.key.scopes.filter((scope) => scope !== 'news:read');
+    await bench.sync('news');
+    expect((await planOf(bench)).dataset('news')).toMatchObject({ state: 'forbidden', walks: 0, calls: 1 });
+  });
+
+  it('of a mirror that there is not: exit code 75', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'mirror-plan-'));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const { code, stdout, stderr } = await runMain(['plan'], { MIRROR_DIR: dir }, virtualClock());
+    expect([code, stdout]).toEqual([75, '']);
+    expect(stderr).toMatch(/mirror\.db does not exist yet: run market-mirror sync or start/);
+  });
+});
