@@ -8,6 +8,7 @@ import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { helpCommand, teach } from './commands/help.ts';
+import { initCommand } from './commands/init.ts';
 import { modelApiCommand } from './commands/model-api.ts';
 import { planCommand } from './commands/plan.ts';
 import { quarantineCommand } from './commands/quarantine.ts';
@@ -41,6 +42,7 @@ export function program(context: Context): Command {
       'A complete, current, provably complete copy of the market data API in a local SQLite database.',
     )
     .version(version())
+    .addCommand(initCommand(context))
     .addCommand(syncCommand(context))
     .addCommand(startCommand(context))
     .addCommand(statusCommand(context))

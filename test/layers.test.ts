@@ -26,7 +26,7 @@ const rooms: Record<string, Room> = {
   jobs: { imports: ['job'], strict: true },
   'model-api': { strict: true, doors: ['src/model-api/index.ts'] },
   key: {},
-  config: { imports: ['key'] },
+  config: { imports: ['key'], types: ['job'] },
   'load-jobs': { imports: ['job'] },
   governor: { doors: ['src/governor/gate.ts', 'src/governor/describe.ts'] },
   api: { types: ['key'], doors: ['src/api/client.ts'] },

@@ -1,0 +1,104 @@
+/** `market-mirror init`: a `.env` file that explains every setting, with what is known or asked for filled in. */
+
+import { Command } from 'commander';
+import { examineSettings } from '../config/examine.ts';
+import { renderEnvFile } from '../config/template.ts';
+import { type Environment, settings, withoutEmpty } from '../config.ts';
+import type { Failure } from '../errors.ts';
+import { loadJobs } from '../load-jobs.ts';
+import { takePlace, writing } from '../report/place.ts';
+import type { Context } from './context.ts';
+import { openDialogue } from './dialogue.ts';
+import type { Input } from './format/asking.ts';
+
+type Options = { url?: string; keyFile?: string; force?: true };
+
+const FILE = '.env';
+
+export function initCommand(context: Context, stdin: Input = process.stdin): Command {
+  return new Command('init')
+    .description('write a .env file that explains every setting; asks for address and key on a terminal')
+    .option('--url <address>', 'the base address of the API')
+    .option('--key-file <file>', 'the file that holds the key')
+    .option('--force', 'replace a .env that is there; what is set in it stays set')
+    .action((options: Options) => init(options, context, stdin));
+}
+
+async function init(options: Options, context: Context, stdin: Input): Promise<void> {
+  const { environment, stderr } = context;
+  const jobs = await loadJobs();
+  const schedules = Object.fromEntries(jobs.map((job) => [job.name, job.schedule]));
+  // The place is taken before anybody is asked.
+  const place = await takePlace(FILE, options.force ?? false, 0o600);
+  try {
+    const known = settingsIn(environment);
+    const given = {
+      ...known,
+      ...withoutEmpty({ MARKET_API_URL: options.url, MARKET_API_KEY_FILE: options.keyFile }),
+    };
+    refuseWrong(given, schedules);
+    if (stdin.isTTY && stderr.isTTY) Object.assign(given, await askForMissing(given, context, stdin));
+    const text = renderEnvFile(given, jobs);
+    await writing(FILE, () => place.handle.writeFile(text));
+    await place.settle();
+    stderr.write(report(Object.keys(known), given));
+  } finally {
+    await place.leave();
+  }
+}
+
+function settingsIn(environment: Environment): Environment {
+  const isOurs = (name: string) => name in settings.shape || /^(MARKET_API|MIRROR)_/.test(name);
+  return Object.fromEntries(Object.entries(withoutEmpty(environment)).filter(([name]) => isOurs(name)));
+}
+
+/** What is missing is no mistake yet. */
+function refuseWrong(given: Environment, schedules: Record<string, string>): void {
+  const isGiven = (name: string) => name in given || !(name in settings.shape);
+  for (const { name, wrong } of examineSettings(given, schedules)) if (wrong && isGiven(name)) throw wrong;
+}
+
+async function askForMissing(given: Environment, context: Context, stdin: Input): Promise<Environment> {
+  const asked: Environment = {};
+  const hasKey = given['MARKET_API_KEY'] ?? given['MARKET_API_KEY_FILE'];
+  const dialogue = openDialogue(stdin, context);
+  try {
+    while (!given['MARKET_API_URL'] && !asked['MARKET_API_URL']) {
+      const answer = (
+        await dialogue.ask('Base address of the API, such as https://api.example.com: ')
+      ).trim();
+      const wrong = wrongIn('MARKET_API_URL', answer);
+      if (wrong) context.stderr.write(`${wrong.message}\n`);
+      else asked['MARKET_API_URL'] = answer;
+    }
+    if (!hasKey) {
+      const key = await dialogue.askSecret('API key (not shown; Enter leaves it out): ');
+      const wrong = key === '' ? null : wrongIn('MARKET_API_KEY', key);
+      if (wrong) throw wrong;
+      asked['MARKET_API_KEY'] = key;
+    }
+    return asked;
+  } finally {
+    dialogue.close();
+  }
+}
+
+function wrongIn(name: string, value: string): Failure | null {
+  return examineSettings({ [name]: value }, {}).find((found) => found.name === name)?.wrong ?? null;
+}
+
+function report(known: readonly string[], given: Environment): string {
+  const missing = [
+    ...(given['MARKET_API_URL'] ? [] : ['MARKET_API_URL']),
+    ...(given['MARKET_API_KEY'] || given['MARKET_API_KEY_FILE']
+      ? []
+      : ['MARKET_API_KEY or MARKET_API_KEY_FILE']),
+  ];
+  return [
+    `${FILE} is written, for this user alone`,
+    ...(known.length > 0 ? [`taken from the environment: ${known.join(', ')}`] : []),
+    ...(missing.length > 0 ? [`still to be set in it: ${missing.join(', and ')}`] : []),
+    'next: market-mirror doctor, then market-mirror sync',
+    '',
+  ].join('\n');
+}

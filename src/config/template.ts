@@ -1,0 +1,49 @@
+/** The settings as a `.env` file that explains itself. */
+
+import { parseEnv } from 'node:util';
+import { describeSettings, type Environment, settingOf, settings } from '../config.ts';
+import { Failure } from '../errors.ts';
+import type { Job } from '../job.ts';
+
+const opening = `# Settings of market-mirror. They are read from this file in the working folder; the environment goes before it.
+# Keep the file out of version control, and to yourself: chmod 600.`;
+
+/** Every setting with its meaning: those of `given` as they are, the others as comments that show what holds. */
+export function renderEnvFile(given: Environment, jobs: readonly Pick<Job, 'name' | 'schedule'>[]): string {
+  const [schedule, ...described] = describeSettings().sort((a, b) => place(a.name) - place(b.name));
+  const own = described.map(({ name, meaning, fallback }) => [
+    `# ${meaning}${isRequired(name) ? ' (required)' : ''}`,
+    line(name, given[name], fallback),
+  ]);
+  const schedules = [
+    `# ${schedule?.meaning}`,
+    ...jobs.map((job) => line(settingOf(job.name), given[settingOf(job.name)], job.schedule)),
+  ];
+  return `${[[opening], ...own, schedules].map((lines) => lines.join('\n')).join('\n\n')}\n`;
+}
+
+/** What is no setting by itself comes first, to be taken off. */
+const place = (name: string) => Object.keys(settings.shape).indexOf(name);
+
+function isRequired(name: string): boolean {
+  return (
+    name in settings.shape &&
+    !settings.shape[name as keyof typeof settings.shape].safeParse(undefined).success
+  );
+}
+
+function line(name: string, value: string | undefined, fallback = ''): string {
+  return value ? `${name}=${quoted(name, value)}` : `#${name}=${fallback && quoted(name, fallback)}`;
+}
+
+/** What an unfinished value would be taken to go on to. */
+const quotes = `# ' " \``;
+
+/** The value in the first way of writing it that is read back as it is; shells read most of them alike. */
+function quoted(name: string, value: string): string {
+  const isPlain = /^[\w.:/@%+,-]*$/.test(value);
+  const ways = [...(isPlain ? [value] : []), `'${value}'`, `"${value}"`, `\`${value}\``, value];
+  const faithful = ways.find((written) => parseEnv(`${name}=${written}\n${quotes}`)[name] === value);
+  if (faithful !== undefined) return faithful;
+  throw new Failure('config', `${name} cannot be written into .env: set it in the environment`);
+}

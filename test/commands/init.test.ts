@@ -1,0 +1,203 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { parseEnv, stripVTControlCharacters } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { initCommand } from '../../src/commands/init.ts';
+import { Failure } from '../../src/errors.ts';
+import { cliFile } from '../helpers/cli.ts';
+import { runMain } from '../helpers/main.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+import { until } from '../queue/setup.ts';
+
+const CANARY = 'canary-key-51d0be';
+const url = 'https://api.example.com';
+
+function inFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mm-init-'));
+  const home = process.cwd();
+  process.chdir(folder);
+  onTestFinished(() => {
+    process.chdir(home);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+async function init(args: string[] = [], environment: Record<string, string> = {}) {
+  const ended = await runMain(['init', ...args], environment, virtualClock());
+  expect(ended.stdout + ended.stderr).not.toContain(CANARY);
+  return ended;
+}
+
+const written = () => parseEnv(readFileSync('.env', 'utf8'));
+
+describe('without a terminal', () => {
+  test('writes what the environment and the options say, for this user alone, and what comes next', async () => {
+    inFolder();
+    const { code, stderr } = await init(['--url', url], {
+      MARKET_API_KEY: CANARY,
+      MIRROR_SCHEDULE_NEWS: 'every 10m',
+      HOME: '/home/somebody',
+    });
+    expect([code, stderr]).toEqual([
+      0,
+      `.env is written, for this user alone
+taken from the environment: MARKET_API_KEY, MIRROR_SCHEDULE_NEWS
+next: market-mirror doctor, then market-mirror sync
+`,
+    ]);
+    expect(written()).toEqual({
+      MARKET_API_URL: url,
+      MARKET_API_KEY: CANARY,
+      MIRROR_SCHEDULE_NEWS: 'every 10m',
+    });
+    expect(statSync('.env').mode & 0o777).toBe(0o600);
+    expect(readdirSync('.')).toEqual(['.env']);
+  });
+
+  test('writes the settings without values where none are known, and says which are needed', async () => {
+    inFolder();
+    const { code, stderr } = await init();
+    expect([code, written()]).toEqual([0, {}]);
+    expect(stderr).toContain(
+      'still to be set in it: MARKET_API_URL, and MARKET_API_KEY or MARKET_API_KEY_FILE\n',
+    );
+  });
+
+  test('leaves a file that is there alone: 64; --force replaces it', async () => {
+    inFolder();
+    writeFileSync('.env', 'MIRROR_DIR=mine\n');
+    const { code, stderr } = await init(['--url', url]);
+    expect([code, stderr]).toEqual([64, 'market-mirror: .env exists already: --force replaces it\n']);
+    expect(written()).toEqual({ MIRROR_DIR: 'mine' });
+    expect((await init(['--url', url, '--force'])).code).toBe(0);
+    expect(written()).toEqual({ MARKET_API_URL: url });
+  });
+
+  test.each([
+    [
+      'a key with a line break',
+      [],
+      { MARKET_API_KEY: `${CANARY}\nX: 1` },
+      /^MARKET_API_KEY is empty or holds .* line break/,
+    ],
+    ['an address without TLS', ['--url', 'http://api.example.com'], {}, /^MARKET_API_URL uses http:\/\//],
+    [
+      'a key file that is not there',
+      ['--key-file', '/none'],
+      {},
+      /^MARKET_API_KEY_FILE: \/none cannot be read/,
+    ],
+    [
+      'two keys',
+      ['--key-file', '/none'],
+      { MARKET_API_KEY: CANARY },
+      /^MARKET_API_KEY and MARKET_API_KEY_FILE are both set/,
+    ],
+    [
+      'a misspelt setting',
+      [],
+      { MIRROR_DRI: 'x' },
+      /^MIRROR_DRI is no setting \(did you mean MIRROR_DIR\?\)/,
+    ],
+  ] as const)('refuses %s and writes nothing: 78', async (_, args, environment, line) => {
+    inFolder();
+    const { code, stderr } = await init([...args], environment);
+    expect([code, stderr.replace('market-mirror: ', '')]).toEqual([78, expect.stringMatching(line)]);
+    expect(readdirSync('.')).toEqual([]);
+  });
+});
+
+/** Somebody at a terminal, who types each answer once its question is shown. */
+async function initAtTerminal(answers: [question: string, typed: string][]) {
+  let shown = '';
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin });
+  const output = {
+    isTTY: true,
+    write(text: string) {
+      shown += stripVTControlCharacters(text);
+    },
+  };
+  const context = {
+    environment: {},
+    clock: virtualClock(),
+    random: () => 0.5,
+    stdout: output,
+    stderr: output,
+    signal: new AbortController().signal,
+    exit: () => undefined,
+  };
+  const ended = initCommand(context, stdin)
+    .parseAsync([], { from: 'user' })
+    .then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+  for (const [question, typed] of answers) {
+    await until(question, () => shown.endsWith(question));
+    stdin.write(typed);
+  }
+  const thrown = await ended;
+  expect(shown + String(thrown)).not.toContain(CANARY);
+  return { shown, thrown };
+}
+
+describe('at a terminal', () => {
+  const address = 'such as https://api.example.com: ';
+  const key = 'API key (not shown; Enter leaves it out): ';
+
+  test('asks again for an address that is wrong, and takes no key for no key', async () => {
+    inFolder();
+    const { shown } = await initAtTerminal([
+      [address, 'http://api.example.com\r'],
+      [address, `${url}\r`],
+      [key, '\r'],
+    ]);
+    expect(shown).toContain('MARKET_API_URL uses http://, which would show the key');
+    expect(shown).toContain('still to be set in it: MARKET_API_KEY or MARKET_API_KEY_FILE');
+    expect(written()).toEqual({ MARKET_API_URL: url });
+  });
+
+  test.each([
+    ['a key that is pasted with a line break', `${CANARY}\rrest\r`, 'config'],
+    ['Ctrl-C', `${CANARY}\u0003`, 'incomplete'],
+    ['Ctrl-D', '\u0004', 'incomplete'],
+  ])('writes nothing after %s', async (_, typed, kind) => {
+    inFolder();
+    const { thrown } = await initAtTerminal([
+      [address, `${url}\r`],
+      [key, typed],
+    ]);
+    expect(thrown).toBeInstanceOf(Failure);
+    expect((thrown as Failure).kind).toBe(kind);
+    expect(readdirSync('.')).toEqual([]);
+  });
+
+  test('of this machine, too, the key is not shown while it is typed', async () => {
+    const cwd = inFolder();
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: cwd,
+      TERM: 'dumb',
+      NODE: process.execPath,
+      CLI: cliFile,
+    };
+    const child = spawn('script', ['-qec', '"$NODE" "$CLI" init', '/dev/null'], { cwd, env });
+    let shown = '';
+    child.stdout.on('data', (chunk) => {
+      shown += stripVTControlCharacters(String(chunk));
+    });
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    await until('the first question', () => shown.endsWith(address), 15_000);
+    child.stdin.write(`${url}\r`);
+    await until('the second question', () => shown.endsWith(key));
+    child.stdin.write(`${CANARY}\r`);
+    expect(await ended).toBe(0);
+    expect(shown).toContain(url);
+    expect(shown).not.toContain(CANARY);
+    expect(written()).toEqual({ MARKET_API_URL: url, MARKET_API_KEY: CANARY });
+  });
+});
