@@ -11,8 +11,9 @@ import { createGate } from './governor/gate.ts';
 import type { Job } from './job.ts';
 import { findJob, loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
+import { onChange, type Say } from './on-change.ts';
 import { intervalOf } from './schedule.ts';
-import { openStore, type Retried, type Store, type WalkRow } from './store/index.ts';
+import { isLock, openStore, type Retried, type Store, tryLock, type WalkRow } from './store/index.ts';
 import { mirrorFile } from './store/read.ts';
 
 export { describeKept as describeGovernor } from './governor/describe.ts';
@@ -32,13 +33,21 @@ export type App = {
   mirror(job: Job, signal: AbortSignal, progress?: (at: Progress) => void): Promise<WalkRow>;
   /** Asks the job's endpoint once, for one row at most, to see what comes of it. */
   probe(job: Job, signal: AbortSignal): Promise<Probed>;
+  /** Resolves when every command of `MIRROR_ON_CHANGE` has ended; `endCommands` ends them. */
+  commandsEnded(): Promise<void>;
+  endCommands(): Promise<void>;
   close(): Promise<void>;
+};
+
+export type AppParts = Surroundings & {
+  /** Told what the command of `MIRROR_ON_CHANGE` writes, and why it failed. */
+  say?: Say;
 };
 
 /** A wait no longer than this is sat out within a walk; a longer one snoozes it. */
 const PATIENCE_MS = 3_000;
 
-export async function openApp({ environment, clock, random }: Surroundings): Promise<App> {
+export async function openApp({ environment, clock, random, say = () => undefined }: AppParts): Promise<App> {
   const jobs = await loadJobs();
   const config = readConfig(environment, Object.fromEntries(jobs.map((job) => [job.name, job.schedule])));
   const releases: (() => void | Promise<void>)[] = [];
@@ -69,6 +78,18 @@ export async function openApp({ environment, clock, random }: Surroundings): Pro
   });
   releases.push(() => api.close());
 
+  const hook =
+    config.onChange === undefined
+      ? undefined
+      : onChange({
+          command: config.onChange,
+          environment: forOthers(environment, config.dir),
+          say,
+          hold: (name) => holdHook(config.dir, name),
+          clock,
+        });
+  releases.push(() => hook?.close());
+
   return {
     config,
     jobs,
@@ -76,11 +97,15 @@ export async function openApp({ environment, clock, random }: Surroundings): Pro
     job: (name) => findJob(jobs, name),
     async mirror(job, signal, progress) {
       const walk = await mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal);
+      const change = hook && store.changes.of(job, walk);
+      if (change) hook.tell(change);
       await store.prune(job, config.keep);
       return walk;
     },
     probe: ({ name, path, reading }, signal) =>
       api.probe({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
+    commandsEnded: async () => await hook?.idle(),
+    endCommands: async () => await hook?.close(),
     close,
   };
 }
@@ -108,6 +133,20 @@ export async function openLocalApp({
     retryRefused: (job) => retryRefused(job, store),
     close: () => store.close(),
   };
+}
+
+/**
+ * The environment without what may hold a secret. A market-mirror that runs in it reads this mirror, and starts no
+ * command of its own, whatever the `.env` file says.
+ */
+function forOthers(environment: Surroundings['environment'], dir: string): Surroundings['environment'] {
+  const { MARKET_API_KEY, MARKET_API_KEY_FILE, REDIS_URL, ...others } = environment;
+  return { ...others, MIRROR_DIR: dir, MIRROR_ON_CHANGE: '' };
+}
+
+function holdHook(dir: string, job: string) {
+  const lock = tryLock(dir, `on-change-${job}`);
+  return isLock(lock) ? lock : undefined;
 }
 
 /** Whether an owner `host:pid` is a process of this machine that has ended. */

@@ -16,6 +16,8 @@ export type Config = {
   /** Undefined: the daemon runs a Redis of its own. May hold a password. */
   redisUrl: string | undefined;
   schedules: Record<string, Schedule>;
+  /** What a shell runs after a walk that changed something. */
+  onChange: string | undefined;
   /** For how long, in milliseconds; infinite for ever. */
   keep: { requestsMs: number; historyMs: number };
   logLevel: string;
@@ -46,6 +48,10 @@ export const settings = z.object({
     .optional()
     .transform(checkRedisUrl)
     .describe('a Redis or Valkey of yours; unset: the daemon runs one of its own'),
+  MIRROR_ON_CHANGE: z
+    .string()
+    .optional()
+    .describe('a command for the shell, run after each proven walk that changed something'),
   MIRROR_KEEP_REQUESTS: z
     .string()
     .default('90d')
@@ -82,6 +88,7 @@ export function readConfig(environment: Environment, schedules: Record<string, s
     dir: read.MIRROR_DIR,
     redisUrl: read.REDIS_URL,
     schedules: readSchedules(environment, schedules),
+    onChange: read.MIRROR_ON_CHANGE,
     keep: { requestsMs: read.MIRROR_KEEP_REQUESTS, historyMs: read.MIRROR_KEEP_HISTORY },
     logLevel: read.LOG_LEVEL,
   };

@@ -1,14 +1,14 @@
 /** The daemon: the parts of the app, kept busy by the queue until it is told to stop. */
 
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, describeGovernor, openApp, type Surroundings } from './app.ts';
 import { Failure, Snooze } from './errors.ts';
 import { type Job, tableOf } from './job.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
-import { startQueue } from './queue/index.ts';
+import { type ChangesAt, startQueue } from './queue/index.ts';
 import { readStatus } from './report/status.ts';
 import { nextDue } from './schedule.ts';
 import { openFace } from './serve/face.ts';
@@ -29,7 +29,7 @@ export type DaemonParts = Surroundings & {
  */
 export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promise<void> {
   const { log } = parts;
-  const app = await openApp(parts);
+  const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
   try {
     const lock = holdFolder(app.config.dir);
     try {
@@ -38,16 +38,18 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
         schedules: app.config.schedules,
         lastRun: app.store.lastRun,
         run: (name, within) => run(app, app.job(name), parts, within),
+        changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
         log,
         prefix: `market-mirror-${mirrorId(app.config.dir)}`,
         clock: parts.clock,
       });
+      tellWhere(app.config.dir, queue.changesAt);
       const face = await openFace({ dir: app.config.dir, status: () => statusOf(app, parts.clock.now()) });
       log.info({}, `mirroring ${app.config.apiUrl} into ${app.store.file}`);
       await aborted(signal);
       log.info({}, 'stopping at the next page boundary');
       await face?.close();
-      await queue.close();
+      await Promise.all([queue.close(), app.endCommands()]);
     } finally {
       lock.release();
     }
@@ -102,6 +104,13 @@ function mirrorId(dir: string): string {
     if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
   }
   return readFileSync(file, 'utf8').trim();
+}
+
+/** For report workers, which need not know how a prefix or a socket comes by its name. */
+function tellWhere(dir: string, at: ChangesAt): void {
+  const file = join(dir, 'queue.json');
+  writeFileSync(`${file}.new`, `${JSON.stringify(at, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -17,7 +17,7 @@ type Room = {
   strict?: true;
 };
 
-const leaves = ['errors', 'clock', 'schedule', 'secret', 'near', 'log'];
+const leaves = ['errors', 'clock', 'schedule', 'secret', 'near', 'printable', 'log'];
 
 /** From the bottom up: a room imports only rooms above it in this list, so no arrow runs back. */
 const rooms: Record<string, Room> = {
@@ -33,12 +33,13 @@ const rooms: Record<string, Room> = {
   validate: { imports: ['job'], types: ['api'], doors: ['src/validate.ts'] },
   walk: { imports: ['job'], types: ['api', 'validate'] },
   store: { imports: ['job'], doors: ['src/store/index.ts', 'src/store/read.ts'] },
+  'on-change': { types: ['store'], doors: ['src/on-change.ts'] },
   mirror: { imports: ['job', 'walk', 'validate', 'store'], types: ['api'], doors: ['src/mirror.ts'] },
   queue: { imports: ['job'], types: ['mirror'], doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
   report: { imports: ['job', 'store'] },
   serve: { imports: ['report'] },
   app: {
-    imports: ['api', 'config', 'governor', 'job', 'load-jobs', 'mirror', 'store'],
+    imports: ['api', 'config', 'governor', 'job', 'load-jobs', 'mirror', 'on-change', 'store'],
     types: ['key'],
   },
   daemon: { imports: ['app', 'job', 'queue', 'report', 'serve', 'store'], types: ['mirror'] },

@@ -2,10 +2,10 @@
 
 import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
+import { printable } from '../printable.ts';
 import { backUp } from '../report/backup.ts';
 import type { Context } from './context.ts';
 import { number } from './format/words.ts';
-import { printable } from './printable.ts';
 
 type Options = { force?: boolean; json?: boolean };
 

@@ -5,9 +5,9 @@ import { isoTime } from '../clock.ts';
 import type { Check } from '../doctor.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
 import { loadJobs } from '../load-jobs.ts';
+import { printable, printableJson } from '../printable.ts';
 import type { Context, Output } from './context.ts';
 import { paintFor } from './format/colours.ts';
-import { printable, printableJson } from './printable.ts';
 
 type Options = { offline?: boolean; json?: boolean };
 

@@ -3,6 +3,7 @@
 import { Command, Option } from 'commander';
 import { Failure } from '../errors.ts';
 import { loadJobs } from '../load-jobs.ts';
+import { printable, printableLines } from '../printable.ts';
 import { openFiles } from '../report/export/files.ts';
 import { exportAnswer, exportFormats, type Order } from '../report/export.ts';
 import type { Context, Output } from './context.ts';
@@ -11,7 +12,6 @@ import { type Write, writerTo } from './format/deliver.ts';
 import { type OrderOptions, readOrder } from './format/order.ts';
 import { describeDefused } from './format/rows.ts';
 import { number } from './format/words.ts';
-import { printable, printableLines } from './printable.ts';
 
 type Options = OrderOptions & { force?: true };
 

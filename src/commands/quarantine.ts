@@ -6,10 +6,10 @@ import { readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { findJob, loadJobs } from '../load-jobs.ts';
+import { printable, printableJson } from '../printable.ts';
 import { type QuarantinedRow, readQuarantine } from '../report/quarantine.ts';
 import type { Context } from './context.ts';
 import { number } from './format/words.ts';
-import { printable, printableJson } from './printable.ts';
 
 type Options = { json?: true };
 

@@ -26,7 +26,8 @@ export function syncCommand(context: Context): Command {
 async function sync(names: string[], options: Options, context: Context): Promise<void> {
   const known = await loadJobs();
   const jobs = names.length > 0 ? [...new Set(names)].map((name) => findJob(known, name)) : known;
-  const app = await openApp(context);
+  const said: string[] = [];
+  const app = await openApp({ ...context, say: (_, job, text) => said.push(`${job}: ${text}\n`) });
   try {
     const lines = await progressLines(
       context.stderr,
@@ -35,11 +36,22 @@ async function sync(names: string[], options: Options, context: Context): Promis
     );
     const outcomes = await Promise.all(jobs.map((job) => syncJob(app, job, options, lines, context)));
     lines.end();
+    await endOfCommands(app, context.signal);
+    for (const line of said) context.stderr.write(line);
     if (options.json) context.stdout.write(`${JSON.stringify(outcomes, null, 2)}\n`);
     context.exit(worstExitCode(outcomes.map(({ exitCode }) => exitCode)));
   } finally {
     await app.close();
   }
+}
+
+/** Waits for the commands of `MIRROR_ON_CHANGE`, unless the user does not want to wait. */
+async function endOfCommands(app: App, signal: AbortSignal): Promise<void> {
+  const end = () => void app.endCommands();
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end);
+  await app.commandsEnded();
+  signal.removeEventListener('abort', end);
 }
 
 /** Mirrors one job to its end, sitting out every wait; the others go on meanwhile, whatever becomes of it. */

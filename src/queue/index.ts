@@ -1,17 +1,19 @@
 /** The door of the queue: BullMQ and Redis say when a job runs; what a run does is the caller's. */
 
 import { randomUUID } from 'node:crypto';
-import { type JobsOptions, Queue } from 'bullmq';
+import { Queue } from 'bullmq';
 import { type Clock, systemClock } from '../clock.ts';
 import { Failure, toError } from '../errors.ts';
 import type { Schedule } from '../schedule.ts';
 import { openBase, reportTo } from './bullmq.ts';
+import { CHANGES, type Change, type Changes, openChanges } from './changes.ts';
 import { connect, parseRedisUrl } from './connection.ts';
 import type { Log } from './log.ts';
 import { startPrivateRedis } from './private-redis.ts';
 import { type Schedules, startSchedules } from './schedules.ts';
 import { type MirrorWorker, type Run, startWorker } from './worker.ts';
 
+export type { Change } from './changes.ts';
 export type { Log } from './log.ts';
 export type { Run } from './worker.ts';
 
@@ -26,6 +28,11 @@ export type QueueOptions = {
    */
   lastRun: (job: string) => number | null;
   run: Run;
+  /**
+   * What proven walks have changed after this `seq`, or null. Asked after every run, and now and then: what Redis
+   * missed is told when it is back.
+   */
+  changeSince?: (job: string, seq: number) => Change | null;
   log: Log;
   /** Of every key in Redis: mirrors that share a Redis need one each. */
   prefix?: string;
@@ -43,25 +50,20 @@ export type Timing = {
   close: number;
 };
 
-/** What a proven walk changed, for those who hang on the queue `mirror-changes`. */
-export type Change = { job: string } & Record<string, string | number | null>;
+/** How others reach the queue of changes; `socket` is that of the private Redis, else null. */
+export type ChangesAt = { queue: string; prefix: string; socket: string | null };
 
 export type MirrorQueue = {
   /** Queues a run, or wakes one that is snoozed, unless one is under way. @throws Failure `incomplete` without Redis. */
   runNow(job: string): Promise<void>;
-  /** Tells the queue `mirror-changes`. @throws Failure `incomplete` without Redis. */
-  announce(change: Change): Promise<void>;
+  changesAt: ChangesAt;
   /** Stops runs at their next page boundary, to be resumed by the next start, and leaves nothing running. */
   close(): Promise<void>;
 };
 
 const defaults: Timing = { restore: 60_000, lock: 30_000, close: 8_000 };
 const ANSWER_MS = 5_000;
-/** A change that nobody came for in this time is dropped: Redis evicts nothing by itself. */
-const CHANGES_KEPT_MS = 7 * 24 * 3_600_000;
-const changeKept: JobsOptions = { removeOnComplete: true, removeOnFail: { age: CHANGES_KEPT_MS / 1_000 } };
-
-type Parts = { mirror: Queue; changes: Queue; schedules: Schedules; worker: MirrorWorker };
+type Parts = { mirror: Queue; changes: Changes; schedules: Schedules; worker: MirrorWorker };
 
 /**
  * Starts the schedules and the worker. Where Redis is not reachable yet, it says so in the log, returns, and goes
@@ -69,7 +71,7 @@ type Parts = { mirror: Queue; changes: Queue; schedules: Schedules; worker: Mirr
  * @throws Failure `config`, `incomplete` or `disk` where there is no Redis to wait for.
  */
 export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
-  const { redis, schedules, lastRun, run, log, prefix = 'market-mirror', clock = systemClock } = options;
+  const { redis, schedules, lastRun, log, prefix = 'market-mirror', clock = systemClock } = options;
   const timing = { ...defaults, ...options.timing };
   const closing = new AbortController();
   const report = reportTo(log);
@@ -88,7 +90,8 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
       try {
         parts ??= await open();
         await parts.schedules.restore();
-        await parts.changes.clean(CHANGES_KEPT_MS, 1_000, 'wait');
+        await parts.changes.forget();
+        for (const job of Object.keys(schedules)) await announce(job);
       } catch (thrown) {
         if (!closing.signal.aborted) report(toError(thrown));
       } finally {
@@ -101,24 +104,36 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   async function open(): Promise<Parts> {
     const base = await openBase(link.client, prefix, log);
     const mirror = new Queue('mirror', base).on('error', report);
-    const changes = new Queue('mirror-changes', base).on('error', report);
     const enqueue = (job: string) => add(mirror, job);
     await takeBack(mirror).catch(report);
     closing.signal.throwIfAborted();
     return {
       mirror,
-      changes,
+      changes: openChanges(base, report),
       schedules: startSchedules({ base, schedules, lastRun, enqueue, log, clock }),
       worker: startWorker({
         base,
         queue: mirror.name,
         jobs: new Set(Object.keys(schedules)),
-        run,
+        async run(job, signal) {
+          await options.run(job, signal);
+          await announce(job).catch(report);
+        },
         log,
         clock,
         lockMs: timing.lock,
       }),
     };
+  }
+
+  /** Waits for no Redis that is away: it is told when it is back. */
+  async function announce(job: string): Promise<void> {
+    const { changeSince } = options;
+    if (parts && changeSince && link.isUp())
+      await within(
+        ANSWER_MS,
+        parts.changes.announce(job, (seq) => changeSince(job, seq)),
+      );
   }
 
   async function withRedis(action: (parts: Parts) => Promise<unknown>): Promise<void> {
@@ -155,7 +170,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
       if (!Object.hasOwn(schedules, job)) throw new Failure('usage', `${job}: there is no such job`);
       await withRedis(({ mirror }) => addOrWake(mirror, job));
     },
-    announce: (change) => withRedis(({ changes }) => changes.add(change.job, change, changeKept)),
+    changesAt: { queue: CHANGES, prefix, socket: server?.connection.path ?? null },
     close: () => (closed ??= close()),
   };
 }

@@ -6,6 +6,7 @@ import { desc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
+import { type Changes, openChanges } from './change.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
 import { ensureColumns } from './fields.ts';
@@ -21,6 +22,7 @@ import { openSession, type WalkSession } from './session.ts';
 import { refuseNewer } from './version.ts';
 import { ensureViews } from './views.ts';
 
+export type { Change } from './change.ts';
 export type { Drift } from './drift.ts';
 export type { PageFields } from './fields.ts';
 export type { Call } from './ledger.ts';
@@ -50,6 +52,7 @@ export type Store = {
   retryQuarantine(job: Job, check: (row: QuarantinedRow) => Rechecked): Retried;
   /** Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them. */
   prune(job: Job, keep: Keep): Promise<void>;
+  changes: Changes;
   /** Keeps the record of a call that brought no page. */
   recordCall(call: Call): void;
   choice(job: string): DatasetChoice | undefined;
@@ -125,6 +128,7 @@ function createStore(connection: Connection, dir: string, now: () => number): St
         throw storeFailure(thrown, file);
       }
     },
+    changes: openChanges(connection),
     recordCall: (call) => guarded(file, () => ledger.record(call)),
     choice(job) {
       const found = db.select().from(datasets).where(eq(datasets.job, job)).get();

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { printable, printableJson } from '../../src/commands/printable.ts';
+import { printable, printableJson } from '../../src/printable.ts';
 import { tryLock } from '../../src/store/index.ts';
 import { change } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';

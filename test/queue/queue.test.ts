@@ -240,19 +240,4 @@ describe('what others ask of the queue', () => {
       return runs >= 2;
     });
   });
-
-  test('announces a change to whoever listens, and drops it when nobody does for a week', async () => {
-    const server = await redisServer();
-    const changes = new Queue('mirror-changes', { connection: { url: server.url }, prefix: 'market-mirror' });
-    onTestFinished(() => changes.close());
-    const week = 7 * 24 * 3_600_000;
-    await changes.add('news', { job: 'news', walk: 1 }, { timestamp: Date.now() - week - 1_000 });
-    await changes.add('news', { job: 'news', walk: 2 }, { timestamp: Date.now() - week + 60_000 });
-    const queue = await start({ redis: { url: server.url }, schedules, run: async () => {} });
-    await queue.announce({ job: 'news', walk: 3, inserted: 2 });
-    expect((await changes.getWaiting()).map(({ data }) => data)).toEqual([
-      { job: 'news', walk: 2 },
-      { job: 'news', walk: 3, inserted: 2 },
-    ]);
-  });
 });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { mdFormatter } from '../../src/commands/format/md.ts';
 import { tableFormatter } from '../../src/commands/format/table.ts';
-import { printable, printableLines } from '../../src/commands/printable.ts';
+import { printable, printableLines } from '../../src/printable.ts';
 import { csvFormatter } from '../../src/report/format/csv.ts';
 import type { Formatter } from '../../src/report/format/formatter.ts';
 import { jsonFormatter, ndjsonFormatter } from '../../src/report/format/json.ts';

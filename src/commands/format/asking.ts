@@ -6,11 +6,11 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { readLocalConfig } from '../../config.ts';
 import { Failure } from '../../errors.ts';
 import type { Job } from '../../job.ts';
+import { printable, printableLines } from '../../printable.ts';
 import { notesOn, refuseForgotten, refuseOlder } from '../../report/query/proof.ts';
 import { type Answer, ask, type Params } from '../../report/query.ts';
 import { parseDuration, parseTime } from '../../report/time.ts';
 import type { Context } from '../context.ts';
-import { printable, printableLines } from '../printable.ts';
 import { tablesOf } from './datasets.ts';
 
 export type AskingOptions = { param: Params; timeout?: string; maxAge?: string; asOf?: string };

@@ -1,8 +1,8 @@
 /** Rows as a Markdown table. */
 
+import { printable } from '../../printable.ts';
 import { type Formatter, hex } from '../../report/format/formatter.ts';
 import type { Cell, Column } from '../../report/query.ts';
-import { printable } from '../printable.ts';
 
 export function mdFormatter(columns: readonly Column[]): Formatter {
   const line = (texts: string[]) => `| ${texts.join(' | ')} |\n`;

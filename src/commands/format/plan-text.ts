@@ -1,9 +1,9 @@
 /** The plan for people: a row a dataset, then what the account has for it, and what is not known. */
 
 import Table from 'cli-table3';
+import { printable } from '../../printable.ts';
 import type { DatasetPlan, DayPlan } from '../../report/plan.ts';
 import type { Output } from '../context.ts';
-import { printable } from '../printable.ts';
 import { type Paint, paintFor } from './colours.ts';
 import { renderQuota, renderWaits } from './status-text.ts';
 import { borderless, trimLines } from './table.ts';

@@ -1,11 +1,11 @@
 /** The formats that rows are printed in. */
 
+import { printableLines } from '../../printable.ts';
 import { type CsvFormatter, csvFormatter } from '../../report/format/csv.ts';
 import type { Formatter } from '../../report/format/formatter.ts';
 import { jsonFormatter, ndjsonFormatter } from '../../report/format/json.ts';
 import type { Answer, Column } from '../../report/query.ts';
 import type { Output } from '../context.ts';
-import { printableLines } from '../printable.ts';
 import { paintFor } from './colours.ts';
 import { writerTo } from './deliver.ts';
 import { mdFormatter } from './md.ts';

@@ -1,9 +1,9 @@
 /** The status for people: problems first, then a row a dataset, then what the account may spend. */
 
 import Table from 'cli-table3';
+import { printable } from '../../printable.ts';
 import type { DatasetStatus, Problem, QuotaStatus, Status } from '../../report/status.ts';
 import type { Output } from '../context.ts';
-import { printable } from '../printable.ts';
 import { type Paint, paintFor } from './colours.ts';
 import { borderless, trimLines } from './table.ts';
 import { duration, number, relative } from './words.ts';

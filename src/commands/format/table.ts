@@ -2,10 +2,10 @@
 
 import Table from 'cli-table3';
 import stringWidth from 'string-width';
+import { printable } from '../../printable.ts';
 import type { Formatter } from '../../report/format/formatter.ts';
 import { hex } from '../../report/format/formatter.ts';
 import type { Cell, Column } from '../../report/query.ts';
-import { printable } from '../printable.ts';
 import type { Paint } from './colours.ts';
 
 /** Narrower than this, a column tells nothing. */

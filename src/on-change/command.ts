@@ -1,0 +1,94 @@
+/** One run of the command: by a shell, in a process group of its own, for a bounded time. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import ms from 'ms';
+import { printable } from '../printable.ts';
+
+export type Facts = Record<string, string>;
+export type Say = (level: 'info' | 'warn', job: string, text: string) => void;
+type Write = (level: 'info' | 'warn', text: string) => void;
+
+const MOST_LINES = 100;
+const LONGEST_LINE = 500;
+/** What a command wrote last may arrive after its end; what it left running may hold its output open for ever. */
+const LAST_WORDS_MS = 200;
+
+/** @returns how it failed; undefined where it ended well, or was ended by `signal`. */
+export async function runCommand(
+  command: string,
+  environment: Record<string, string | undefined>,
+  { most, grace }: { most: number; grace: number },
+  write: Write,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  signal.throwIfAborted();
+  const child = spawn('/bin/sh', ['-c', command], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const closed = once(child, 'close');
+  closed.catch(() => undefined);
+  pass([child.stdout, child.stderr], write);
+
+  const over = new AbortController();
+  const late = delay(most, 'late' as const, { signal: over.signal });
+  const stopped = once(signal, 'abort', { signal: over.signal }).then(() => 'stopped' as const);
+  for (const other of [late, stopped]) other.catch(() => undefined);
+  try {
+    const first = await Promise.race([ended, late, stopped]);
+    if (typeof first === 'string') await end(child, ended, grace);
+    await Promise.race([closed, delay(LAST_WORDS_MS)]);
+    if (first === 'late') return `took longer than ${ms(most)} and was ended`;
+    if (first === 'stopped') return undefined;
+    const [code, by] = first;
+    return code === 0 ? undefined : by ? `was ended by ${by}` : `failed with exit code ${code}`;
+  } finally {
+    over.abort();
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}
+
+/** Ends the shell and what it started; kills what does not end. */
+async function end(child: ChildProcess, ended: Promise<unknown>, grace: number): Promise<void> {
+  const over = new AbortController();
+  kill(child, 'SIGTERM');
+  await Promise.race([ended, delay(grace, undefined, { signal: over.signal }).catch(() => undefined)]);
+  over.abort();
+  kill(child, 'SIGKILL');
+  await ended;
+}
+
+function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // The whole group has ended.
+  }
+}
+
+/** Hands on what is written, line by line, as far as it is worth keeping. */
+function pass(streams: Readable[], write: Write): void {
+  let lines = 0;
+  const say = (line: string) => {
+    lines += 1;
+    if (lines === MOST_LINES + 1) write('info', 'and more, which is not logged');
+    if (lines > MOST_LINES) return;
+    const cut = line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
+    write('info', printable(cut.replace(/\r$/, '')));
+  };
+  for (const stream of streams) {
+    let rest = '';
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      const [last = '', ...whole] = (rest + text).split('\n').reverse();
+      for (const line of whole.reverse()) say(line);
+      rest = last.slice(0, LONGEST_LINE + 1);
+    });
+    stream.on('end', () => rest !== '' && say(rest));
+  }
+}

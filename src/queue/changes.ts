@@ -1,0 +1,46 @@
+/** The queue `mirror-changes`: one job for each proven walk that changed something, for report workers of others. */
+
+import { type JobsOptions, Queue } from 'bullmq';
+import type { Base } from './bullmq.ts';
+
+export const CHANGES = 'mirror-changes';
+
+/** What a proven walk changed; `lastSeq` numbers the latest of it. */
+export type Change = { job: string; lastSeq: number };
+
+export type Changes = {
+  /** Adds what has changed since the last time, if anything. */
+  announce(job: string, changeSince: (seq: number) => Change | null): Promise<void>;
+  /** Drops what nobody came for in a week. */
+  forget(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Redis evicts nothing by itself, so what nobody comes for is bounded here. */
+const KEPT = { ms: 7 * 24 * 3_600_000, jobs: 1_000 };
+const kept: JobsOptions = {
+  removeOnComplete: true,
+  removeOnFail: { age: KEPT.ms / 1_000, count: KEPT.jobs },
+};
+
+export function openChanges(base: Base, report: (error: Error) => void): Changes {
+  const queue = new Queue(CHANGES, base).on('error', report);
+  const { connection, prefix } = base;
+  /** By job: up to which `seq` this Redis was told. It goes where the queue goes when Redis is flushed. */
+  const told = `${prefix}:told`;
+  return {
+    async announce(job, changeSince) {
+      const change = changeSince(Number(await connection.hget(told, job)));
+      if (!change) return;
+      // Whoever dies between these two tells the same again, under the same id.
+      await queue.add(job, change, { ...kept, jobId: `${job}-${change.lastSeq}` });
+      await connection.hset(told, job, change.lastSeq);
+      const waiting = await queue.getWaitingCount();
+      if (waiting > KEPT.jobs) await queue.clean(0, waiting - KEPT.jobs, 'wait');
+    },
+    async forget() {
+      await queue.clean(KEPT.ms, KEPT.jobs, 'wait');
+    },
+    close: () => queue.close(),
+  };
+}

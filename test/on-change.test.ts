@@ -1,0 +1,162 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { onChange, type Timing } from '../src/on-change.ts';
+import { type Change, isLock, tryLock } from '../src/store/index.ts';
+import { isAlive } from './queue/setup.ts';
+
+const change: Change = {
+  job: 'news',
+  table: 'news',
+  walkId: 7,
+  verdict: 'verified',
+  completeAsOf: '2026-11-21T12:00:00.000Z',
+  inserted: 3,
+  updated: 2,
+  deleted: 1,
+  firstSeq: 100,
+  lastSeq: 110,
+};
+const later: Change = { ...change, walkId: 8, inserted: 1, firstSeq: 120, lastSeq: 130 };
+const latest: Change = { ...change, walkId: 9, inserted: 5, firstSeq: 140, lastSeq: 150 };
+
+type Said = [level: string, job: string, text: string];
+
+function setup(command: string, timing: Partial<Timing> = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'mirror-on-change-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const said: Said[] = [];
+  const open = () => {
+    const opened = onChange({
+      command: `cd '${dir}'; ${command}`,
+      environment: { PATH: process.env['PATH'], MIRROR_DIR: dir, MIRROR_ON_CHANGE: '' },
+      say: (...line) => void said.push(line),
+      hold(job) {
+        const lock = tryLock(dir, `on-change-${job}`);
+        return isLock(lock) ? lock : undefined;
+      },
+      clock: systemClock,
+      timing,
+    });
+    onTestFinished(() => opened.close());
+    return opened;
+  };
+  const written = (name: string) => {
+    const file = join(dir, name);
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  };
+  return { dir, said, open, written, ...open() };
+}
+
+const within = { timeout: 10_000, interval: 10 };
+
+describe('the command of MIRROR_ON_CHANGE', () => {
+  it('is given the facts in its environment', async () => {
+    const { tell, idle, written, said, dir } = setup('env | grep -E "^(CHANGE|MIRROR)_" | sort > facts');
+    tell(change);
+    await idle();
+    expect(written('facts').trim().split('\n')).toEqual([
+      'CHANGE_COMPLETE_AS_OF=2026-11-21T12:00:00.000Z',
+      'CHANGE_DELETED=1',
+      'CHANGE_FIRST_SEQ=100',
+      'CHANGE_INSERTED=3',
+      'CHANGE_JOB=news',
+      'CHANGE_LAST_SEQ=110',
+      'CHANGE_TABLE=news',
+      'CHANGE_UPDATED=2',
+      'CHANGE_VERDICT=verified',
+      'CHANGE_WALK_ID=7',
+      `MIRROR_DIR=${dir}`,
+      'MIRROR_ON_CHANGE=',
+    ]);
+    expect(said).toEqual([]);
+  });
+
+  it('has its output logged, line by line, with what a terminal would obey written out', async () => {
+    const { tell, idle, said } = setup(`printf 'red \\033[31m\\nmark \\342\\200\\256 end'; echo two >&2`);
+    tell(change);
+    await idle();
+    expect(said.map(([level, job]) => [level, job])).toEqual(said.map(() => ['info', 'news']));
+    expect(said.map(([, , text]) => text).sort()).toEqual(['mark \\u{202e} end', 'red \\u{1b}[31m', 'two']);
+  });
+
+  it('cannot flood the log, be it with lines or with one without an end', async () => {
+    const { tell, idle, said } = setup('seq 1000; head -c 300000 /dev/zero | tr "\\\\0" x >&2');
+    tell(change);
+    await idle();
+    expect(said).toHaveLength(101);
+    expect(said.at(-1)?.[2]).toBe('and more, which is not logged');
+    expect(Math.max(...said.map(([, , text]) => text.length))).toBeLessThan(600);
+  });
+
+  it('that fails is warned of, once', async () => {
+    const { tell, idle, said } = setup('echo sorry; exit 3');
+    tell(change);
+    await idle();
+    expect(said).toEqual([
+      ['info', 'news', 'sorry'],
+      ['warn', 'news', 'MIRROR_ON_CHANGE failed with exit code 3'],
+    ]);
+  });
+
+  it('that takes too long is ended, with whatever it started', async () => {
+    const { tell, idle, said, written } = setup('(sleep 60 & echo $! > child; wait); echo on', { most: 150 });
+    tell(change);
+    await idle();
+    expect(said).toEqual([['warn', 'news', 'MIRROR_ON_CHANGE took longer than 150ms and was ended']]);
+    const child = Number(written('child'));
+    await expect.poll(() => isAlive(child), within).toBe(false);
+  });
+
+  it('may leave something running behind it, without holding anybody up', async () => {
+    const { tell, idle, said } = setup('sleep 5 & echo done');
+    const began = Date.now();
+    tell(change);
+    await idle();
+    expect(Date.now() - began).toBeLessThan(4_000);
+    expect(said).toEqual([['info', 'news', 'done']]);
+  });
+
+  it('never runs twice at once for one job: what changes meanwhile is one run more', async () => {
+    const { tell, idle, written, dir } = setup(`${logged}; ${untilGo}`);
+    tell(change);
+    await expect.poll(() => written('log'), within).toContain('100 to 110, 3 new');
+    tell(later);
+    tell(latest);
+    tell({ ...latest, job: 'usage', firstSeq: 1 });
+    await expect.poll(() => written('log'), within).toContain('1 to 150');
+    expect(written('log')).not.toContain('120 to');
+    writeFileSync(join(dir, 'go'), '');
+    await idle();
+    expect(written('log').trim().split('\n').at(-1)).toBe('120 to 150, 6 new');
+  });
+
+  it('never runs beside that of another process for the same job', async () => {
+    const { tell, idle, written, dir, open } = setup(`${logged}; ${untilGo}; echo end >> log`);
+    const other = open();
+    tell(change);
+    await expect.poll(() => written('log'), within).toContain('100 to');
+    other.tell(later);
+    writeFileSync(join(dir, 'go'), '');
+    await Promise.all([idle(), other.idle()]);
+    expect(written('log')).toBe('100 to 110, 3 new\nend\n120 to 130, 1 new\nend\n');
+  });
+
+  it('is ended when the mirror stops, also one that does not want to, and nothing begins after', async () => {
+    const { tell, close, said, written } = setup('trap "" TERM; echo $$ > child; sleep 60; sleep 60', {
+      grace: 100,
+    });
+    tell(change);
+    await expect.poll(() => written('child'), within).not.toBe('');
+    tell(later);
+    await close();
+    expect(isAlive(Number(written('child')))).toBe(false);
+    tell(latest);
+    expect(said).toEqual([]);
+  });
+});
+
+const logged = 'echo "$CHANGE_FIRST_SEQ to $CHANGE_LAST_SEQ, $CHANGE_INSERTED new" >> log';
+const untilGo = 'until [ -e go ]; do sleep 0.02; done';
