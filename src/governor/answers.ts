@@ -63,9 +63,18 @@ function resume(state: State, pause: Pause, now: number): State {
   const { cause, verdicts } = verdict(state, pause, now);
   const over = { ...state, verdicts, pause: null };
   if (cause === 'rate') return { ...over, rate: rates.objected(state.rate, pause.sinceAt, now) };
-  if (cause === 'quota') return over;
+  if (cause === 'quota') return { ...over, quota: ranDry(state.quota, pause) };
   return { ...over, concurrency: concurrency.refusedAt(state.concurrency, pause.inflight) };
 }
+
+/** It was the quota; where the API said how long to wait, more came at the end of that. */
+function ranDry(quota: quotas.Quota, { cause, sinceAt, toldAt }: Pause): quotas.Quota {
+  const emptyAt = toldAt === null ? sinceAt : toldAt - RETRY_AFTER_UNIT_MS;
+  return quotas.exhausted(quota, cause === 'quota', Math.max(quota.asOfAt, emptyAt));
+}
+
+/** Retry-After counts in whole seconds. */
+const RETRY_AFTER_UNIT_MS = 1_000;
 
 function quotaAfter({ quota, leases: given }: State, event: Answer, now: number): quotas.Quota {
   const { job, limit, remaining } = event;

@@ -134,7 +134,7 @@ function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
     waits.push({ job: null, until: keyRefused.probeAt, reason: 'key_refused', why });
   }
   if (pause && pause.resumeAt > now) {
-    const by = pause.told ? 'the API said for how long' : `most likely for its ${pause.cause}`;
+    const by = pause.toldAt === null ? `most likely for its ${pause.cause}` : 'the API said for how long';
     const why = `the API answered 429 ${pause.failures + 1} times in a row: ${by}`;
     waits.push({ job: null, until: pause.resumeAt, reason: reasonOf(pause), why });
   }

@@ -1,10 +1,11 @@
 /** When a pool at its reserve is worth one call, to see whether more came. */
 
-import { driftPace, type Quota } from './quota.ts';
+import { driftPace, mostLooks, type Quota } from './quota.ts';
 import { type Bracket, earliestReset, expectedResets, isSure, periodOf, usualTimes } from './window.ts';
 
 const SHORTEST_GAP_MS = 1_000;
 const DAY_MS = 86_400_000;
+const MOST_GAP_MS = 3 * DAY_MS;
 
 /**
  * Calls kept back, so that seeing whether the quota begins anew need not mean being refused. Every look is a
@@ -12,8 +13,9 @@ const DAY_MS = 86_400_000;
  */
 export function reserveOf({ source, limit, window }: Quota): number {
   if (source !== 'header' || limit === null) return 0;
-  if (isSure(window)) return Math.min(4, Math.max(1, Math.ceil(0.005 * limit)));
-  return Math.min(24, Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.02 * limit)));
+  if (!isSure(window)) return mostLooks(limit);
+  const toFindTheMoment = Math.min(4, Math.max(1, Math.ceil(0.005 * limit)));
+  return toFindTheMoment + Math.min(Math.floor(periodOf(window).most / MOST_GAP_MS), Math.floor(0.1 * limit));
 }
 
 /**
@@ -24,8 +26,13 @@ export function nextLook(quota: Quota): number {
   const looked = Math.max(quota.asOfAt, quota.lookedAt);
   const pace = driftPace(quota);
   if (pace > 0) return looked + Math.max(100, (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace);
-  const longest = Math.min(3 * DAY_MS, Math.max(DAY_MS, 0.1 * periodOf(quota.window).most));
-  return Math.min(looked + longest, byPeriod(quota, looked));
+  return Math.min(looked + longestGap(quota), byPeriod(quota, looked));
+}
+
+/** A larger quota may have been bought; where only a refusal would tell, that is worth asking less often. */
+function longestGap(quota: Quota): number {
+  if (!isFree(quota)) return MOST_GAP_MS;
+  return Math.min(MOST_GAP_MS, Math.max(DAY_MS, 0.1 * periodOf(quota.window).most));
 }
 
 function byPeriod(quota: Quota, looked: number): number {

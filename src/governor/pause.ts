@@ -7,8 +7,8 @@ export type Cause = 'rate' | 'concurrency' | 'quota';
 export type Pause = {
   sinceAt: number;
   resumeAt: number;
-  /** The API itself said how long. */
-  told: boolean;
+  /** Until when the API itself said to wait, where it did. */
+  toldAt: number | null;
   /** Calls that tried and were refused again. */
   failures: number;
   /** The call that is trying now. */
@@ -38,7 +38,7 @@ export function begun(
   return {
     sinceAt: now,
     resumeAt: now,
-    told: false,
+    toldAt: null,
     failures: 0,
     probe: null,
     cause: 'rate',
@@ -52,7 +52,7 @@ export function lengthened(pause: Pause): Pause {
 }
 
 export function reasonOf(pause: Pause): WaitReason {
-  return pause.told ? 'retry_after' : pause.cause;
+  return pause.toldAt === null ? pause.cause : 'retry_after';
 }
 
 /** A usable Retry-After in milliseconds, or null: absent, nonsense or in the past. */
@@ -68,11 +68,11 @@ export function withJitter(ms: number, roll: number): number {
 }
 
 /**
- * How long to wait where the API did not say: not so hastily where recovery took long the last time, in
+ * How long to wait where the API did not say: not so hastily where a recovery took long before, in
  * seconds, and twice as long after each failure.
  */
-export function ownWait({ failures }: Pause, lastRecovery: number | null): number {
-  const first = Math.min(15_000, Math.max(SHORTEST_MS, (lastRecovery ?? 0) * 250));
+export function ownWait({ failures }: Pause, longestRecovery: number): number {
+  const first = Math.min(15_000, Math.max(SHORTEST_MS, longestRecovery * 250));
   return Math.min(LONGEST_MS, first * 2 ** failures);
 }
 

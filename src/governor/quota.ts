@@ -32,7 +32,6 @@ export type Quota = {
 const DRIFT_MEMORY_MS = 20 * 60_000;
 const LEAST_DRIFT = 6;
 const LEAST_DRIFT_MS = 1_000;
-const LEAST_SURGE = 3;
 /** A pool that rises after it stood still for this long, and for half the time since it last began anew, begins anew. */
 const LEAST_STILL_MS = 3_000;
 /** A counted limit is believed for so many periods before it is put to the test again. */
@@ -65,6 +64,7 @@ export function spend(quota: Quota, job: string, now: number): Quota {
     ...(quota.risenAt === 0 ? begin(quota, now) : quota),
     told: told && { ...told, since: { ...told.since, [job]: (told.since[job] ?? 0) + 1 } },
     level: quota.level && quota.level - 1,
+    asOfAt: quota.source === 'count' ? now : quota.asOfAt,
     spent: quota.spent + 1,
   };
 }
@@ -93,7 +93,8 @@ export function observe(quota: Quota, limit: number, remaining: number, others: 
     return beginAnew(seen, quota.asOfAt, now);
 
   const still = now - quota.surgedAt;
-  const surges = rise > Math.max(LEAST_SURGE - 1, 2 * others) && trickle === 0;
+  // In a sliding window our own looks come back as well, one by one.
+  const surges = rise > Math.max(mostLooks(limit), 2 * others) + 3 * trickle;
   const onset = surges && still >= Math.max(LEAST_STILL_MS, 0.5 * (now - quota.window.quietSinceAt));
   const full = remaining >= limit - 1 - others;
   const settled = told.alone && quota.told.alone && rise <= 0 && quota.drift.calls <= 0;
@@ -147,6 +148,11 @@ function refilled(quota: Quota, now: number): Quota {
     level,
     confirmed: trusted ? quota.confirmed + 1 : quota.confirmed,
   };
+}
+
+/** So many calls may go at most to see whether more came, while that is not known. */
+export function mostLooks(limit: number): number {
+  return Math.min(24, Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.02 * limit)));
 }
 
 function drifted({ sinceAt, calls }: Quota['drift'], change: number, now: number): Quota['drift'] {

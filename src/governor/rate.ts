@@ -31,9 +31,10 @@ const FIRST_PACE = 4;
 const FASTEST_PACE = 10_000;
 const SLOWEST_PACE = 1 / 3_600;
 const GROWTH = 1.15;
-const CLOSE = 1.12;
+/** Bounds so close need no trial between them. */
+const CLOSE = 1.08;
 const LONG_RECOVERY_S = 5;
-const FIRST_PATIENCE = 1_000;
+const FIRST_PATIENCE = 500;
 const MOST_PATIENCE = 4_000;
 /** A rest this long may have refilled what the API allows at once. */
 const REST_MS = 5_000;
@@ -100,12 +101,12 @@ function isFirstGuess({ least, most }: Rate): boolean {
 
 /** A first guess is soon left behind, unless the recovery says that what comes at once comes but rarely. */
 function enough({ perSecond, opening }: Rate): number {
-  return opening && opening.recovery > LONG_RECOVERY_S ? 2 * opening.calls : Math.max(20, 2 * perSecond);
+  return opening && opening.recovery > LONG_RECOVERY_S ? 2 * opening.calls : Math.max(20, perSecond);
 }
 
 /** Whether a trial brought more than the least pace and all that comes on top at once can explain. */
 function lasts({ least, opening }: Rate, trial: Span, now: number): boolean {
-  const atOnce = Math.max(least, opening ? opening.calls - least * opening.seconds : 0);
+  const atOnce = Math.max(2 * least, opening ? opening.calls - least * opening.seconds : 0);
   return trial.calls > (least * (now - trial.sinceAt)) / 1_000 + atOnce + 5;
 }
 
@@ -142,13 +143,16 @@ export function objected(rate: Rate, at: number, now: number): Rate {
 
 /** Between two objections the API gave what was accepted, and no more than was accepted while it was asked. */
 function enclosed(rate: Rate, calls: number, seconds: number, recovery: number): [number, number] {
-  const { least, perSecond, span } = rate;
+  const { least, perSecond, span, trial } = rate;
   if (span.recovery === null) return [Math.min(least, 0.9 * perSecond), perSecond];
   if (calls < 10) return [Math.max(0.6 * perSecond, (calls - 1) / seconds), perSecond];
   // What comes in rare large portions may have come twice in the span.
   const whole = recovery > LONG_RECOVERY_S ? seconds + recovery : seconds;
   const given = (calls - 1) / whole;
-  const most = Math.min(perSecond, (calls + 1) / Math.max(0.1, seconds - span.recovery));
+  // Slower trials before this one say nothing of the most, and what comes in portions may have come once more.
+  const portion = given * span.recovery;
+  const asked = (calls + 1 + portion) / Math.max(0.1, seconds - span.recovery);
+  const most = trial?.calls === calls ? Math.min(perSecond, asked) : perSecond;
   return [least < most ? Math.max(least, given) : given, most];
 }
 
@@ -162,8 +166,13 @@ function enclose(rate: Rate, least: number, most: number | null, now: number): R
 }
 
 /** Whether what was refused took long to come back: allowance comes in rare large portions. */
-function comesRarely({ opening, span }: Rate): boolean {
-  return Math.max(opening?.recovery ?? 0, span.recovery ?? 0) > LONG_RECOVERY_S;
+function comesRarely(rate: Rate): boolean {
+  return longestRecovery(rate) > LONG_RECOVERY_S;
+}
+
+/** Seconds from an objection to the next accepted call, at the first objection or the latest. */
+export function longestRecovery({ opening, span }: Rate): number {
+  return Math.max(opening?.recovery ?? 0, span.recovery ?? 0);
 }
 
 /** Whether the pace that lasts is known, and kept. */
@@ -181,7 +190,6 @@ function settle(rate: Rate): Rate {
 
 /** A pace of which nothing is known yet; what was accepted before says nothing of it. */
 function onTrial(rate: Rate, pace: number, now: number): Rate {
-  const span = rate.span.calls === 0 ? rate.span : { sinceAt: now, calls: 0, recovery: null };
   const perSecond = Math.max(SLOWEST_PACE, pace);
-  return { ...rate, perSecond, span, trial: { sinceAt: now, calls: 0 }, calm: 0 };
+  return { ...rate, perSecond, trial: { sinceAt: now, calls: 0 }, calm: 0 };
 }

@@ -4,7 +4,7 @@ import type { Event } from './events.ts';
 import { nextLook, reserveOf } from './look.ts';
 import * as pauses from './pause.ts';
 import { atCountedLimit, exhausted, levelAt } from './quota.ts';
-import { forgivesSoon } from './rate.ts';
+import { forgivesSoon, longestRecovery } from './rate.ts';
 import type { State } from './state.ts';
 
 type Answer = Extract<Event, { type: 'answer' }>;
@@ -16,10 +16,11 @@ export function refused(state: State, event: Answer, now: number): State {
   const next = pause ? pauses.lengthened(pause) : pauses.begun(event, now);
   const cause = suspect(state, next, now);
   const quota = cause === 'quota' ? exhausted(state.quota, pause?.cause === 'quota', now) : state.quota;
-  const own = cause === 'quota' ? nextLook(quota) - now : pauses.ownWait(next, state.rate.span.recovery);
+  const own = cause === 'quota' ? nextLook(quota) - now : pauses.ownWait(next, longestRecovery(state.rate));
   const told = pauses.usableRetryAfter(event.retryAfterMs);
   const resumeAt = now + pauses.withJitter(told ?? Math.max(pauses.SHORTEST_MS, own), event.roll);
-  return { ...state, quota, pause: { ...next, cause, told: told !== null, resumeAt } };
+  const toldAt = told === null ? null : now + told;
+  return { ...state, quota, pause: { ...next, cause, toldAt, resumeAt } };
 }
 
 /** What a pause that is over was about, noted beside the error code that began it. */
@@ -37,6 +38,6 @@ function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
   const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
   const lasting = pauses.lastsTooLongForRate(pause, now) || (pause.failures > 1 && forgivesSoon(rate));
-  if (quota.source !== 'header' && (lasting || atCountedLimit(quota))) return 'quota';
+  if (quota.source !== 'header' && (lasting || (atCountedLimit(quota) && !rate.trial))) return 'quota';
   return pause.inflight > concurrency.proven ? 'concurrency' : 'rate';
 }

@@ -9,6 +9,8 @@ export type Window = {
   /** Bounds of the period in milliseconds, as far as resets were seen one after another. */
   least: number;
   most: number | null;
+  /** A reset since the latest that came too soon for a period that was sure. */
+  stray: Bracket | null;
   /** Since then the quota was watched and did not begin anew. */
   quietSinceAt: number;
 };
@@ -29,13 +31,13 @@ const usual = [
 ];
 
 export function initialWindow(now: number): Window {
-  return { last: null, first: null, periods: 0, least: 0, most: null, quietSinceAt: now };
+  return { last: null, first: null, periods: 0, least: 0, most: null, stray: null, quietSinceAt: now };
 }
 
 /** The quota began anew somewhere in `bracket`. */
 export function reset(window: Window, bracket: Bracket): Window {
   const quiet = Math.max(0, bracket.afterAt - window.quietSinceAt);
-  const start = { ...window, last: bracket, quietSinceAt: bracket.beforeAt };
+  const start = { ...window, last: bracket, stray: null, quietSinceAt: bracket.beforeAt };
   if (!window.last || !window.first) return { ...start, first: bracket, periods: 0, least: quiet };
   const passed = periodsBetween(window, bracket);
   if (passed === null) return { ...start, first: bracket, periods: 0, least: Math.max(quiet, window.least) };
@@ -52,13 +54,16 @@ export function reset(window: Window, bracket: Bracket): Window {
     (bracket.beforeAt - window.first.afterAt) / periods,
   );
   if (least <= most) return { ...start, last: narrowed(window, bracket, passed), periods, least, most };
-  // It does not fit: the period changed, or the clock jumped. The two latest resets alone count now.
+  // In a sliding window two bursts come back one after the other. One that does not fit changes nothing yet.
+  if (isSure(window) && !window.stray) return { ...window, stray: bracket, quietSinceAt: bracket.beforeAt };
+  // The period changed, or the clock jumped. The two latest resets alone count now.
+  const before = window.stray ?? window.last;
   return {
     ...start,
-    first: window.last,
+    first: before,
     periods: 1,
-    least: Math.max(0, bracket.afterAt - window.last.beforeAt),
-    most: bracket.beforeAt - window.last.afterAt,
+    least: Math.max(0, bracket.afterAt - before.beforeAt),
+    most: bracket.beforeAt - before.afterAt,
   };
 }
 

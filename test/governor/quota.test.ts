@@ -5,6 +5,7 @@ import { drive } from './drive.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 describe('the quota', () => {
   it('is never used up: the last calls are kept to see when more come', () => {
@@ -95,43 +96,100 @@ describe('the quota', () => {
     expect(machine.state.quota.source).toBeNull();
   });
 
+  it('of a month is watched every few days without a refusal once its period is known', () => {
+    const machine = drive();
+    const month = pool(machine, 400, 30 * DAY);
+    for (let call = 0; call < 1_000; call += 1) month.call();
+    expect(isSure(machine.state.quota.window)).toBe(true);
+    month.refused = 0;
+    for (let call = 0; call < 1_200; call += 1) month.call();
+    expect(month.refused).toBe(0);
+  });
+
+  it('that no header tells of is learnt from what Retry-After said, and then not exceeded', () => {
+    const machine = drive();
+    const hour = pool(machine, 60, HOUR, { tells: 'retry-after' });
+    for (let call = 0; call < 200; call += 1) hour.call();
+    expect(isSure(machine.state.quota.window)).toBe(true);
+    hour.refused = 0;
+    for (let call = 0; call < 180; call += 1) hour.call();
+    expect(hour.refused).toBe(0);
+  });
+
+  it('that once begins anew too soon is still expected at its time; one that does so again has changed', () => {
+    const machine = drive();
+    const minute = pool(machine, 50, MINUTE);
+    for (let call = 0; call < 400; call += 1) minute.call();
+    minute.beginAnew();
+    for (let call = 0; call < 10; call += 1) minute.call();
+    expect(periodOf(machine.state.quota.window)).toMatchObject({ least: MINUTE, most: MINUTE });
+    minute.periodMs = 20_000;
+    for (let call = 0; call < 400; call += 1) {
+      minute.call();
+      machine.pass(500);
+    }
+    expect(periodOf(machine.state.quota.window)).toMatchObject({ least: 20_000, most: 20_000 });
+  });
+
+  it('of which a few calls come back did not begin anew: in a sliding window those are our own looks', () => {
+    const machine = drive();
+    for (let left = 199; left > 12; left -= 1) machine.call({ limit: 200, remaining: left });
+    machine.pass(HOUR);
+    machine.call({ limit: 200, remaining: 15 });
+    expect(machine.state.quota.window.last).toBeNull();
+    machine.pass(HOUR);
+    machine.call({ limit: 200, remaining: 60 });
+    expect(machine.state.quota.window.last).not.toBeNull();
+  });
+
   it('is known after a restart', () => {
     const machine = drive();
     const endsAt = pool(machine, 50, MINUTE);
     for (let call = 0; call < 300; call += 1) endsAt.call();
     const again = drive(JSON.parse(JSON.stringify(machine.state)), machine.now);
     again.on({ type: 'start', owner: 'again' });
-    const after = pool(again, 50, MINUTE, endsAt.used);
+    const after = pool(again, 50, MINUTE, { begin: endsAt.used });
     for (let call = 0; call < 200; call += 1) after.call();
     expect(after.refused).toBe(0);
   });
 });
 
-/** A pool that begins anew at every full period of the clock. */
-function pool(machine: ReturnType<typeof drive>, limit: number, periodMs: number, begin = 0) {
+/** A pool that begins anew at every full period of the clock, and tells by headers what is left. */
+function pool(
+  machine: ReturnType<typeof drive>,
+  limit: number,
+  periodMs: number,
+  { begin = 0, tells = 'headers' }: { begin?: number; tells?: 'headers' | 'retry-after' } = {},
+) {
   let used = begin;
   let window = Math.floor(machine.now / periodMs);
   return {
+    periodMs,
     refused: 0,
     get used() {
       return used;
+    },
+    beginAnew() {
+      used = 0;
     },
     call() {
       // The answer is decided when the call goes, which is when it may.
       for (let decision = machine.ask(); !('go' in decision); decision = machine.ask())
         machine.pass('wait' in decision ? Math.max(1, decision.wait.until - machine.now) : 1);
-      if (Math.floor(machine.now / periodMs) !== window) {
-        window = Math.floor(machine.now / periodMs);
+      if (Math.floor(machine.now / this.periodMs) !== window) {
+        window = Math.floor(machine.now / this.periodMs);
         used = 0;
       }
+      const left = this.periodMs - (machine.now % this.periodMs);
       machine.pass(50);
       if (used >= limit) {
         this.refused += 1;
-        machine.answer({ status: 429 });
+        const retryAfterMs = Math.ceil(left / 1_000) * 1_000;
+        machine.answer({ status: 429, ...(tells === 'retry-after' ? { retryAfterMs } : {}) });
         return;
       }
       used += 1;
-      machine.answer({ limit, remaining: limit - used });
+      machine.answer(tells === 'headers' ? { limit, remaining: limit - used } : {});
     },
   };
 }

@@ -4,21 +4,23 @@ import { run, runOptimum } from '../../sim/run.ts';
 import { scenarios } from '../../sim/scenarios.ts';
 
 /** Seeds are few here; `npm run simulate` runs many more, and the other policies. */
-const SEEDS = [11, 12];
+const SEEDS = [11];
 
-/** What a first sync may cost, and what may be refused of 10,000 calls once the limits are learnt. */
-const bounds = { ratio: 1.35, learning: 15, steady: 10 };
+/** What a first sync may cost, and what may be refused of the next 1,000 calls, a trial or two among them. */
+const bounds = { ratio: 1.2, learning: 10, steady: 3 };
 
 describe.each([
   ['5/s burst 10, 3 at once', {}],
-  ['60 a minute, fixed', { learning: 20, steady: 30 }],
+  ['60 a minute, fixed', { ratio: 1.35, learning: 13 }],
   ['2 at once, 300 ms', {}],
   ['100/min window', {}],
   ['200/15 min window', {}],
+  ['1,000/h sliding', { ratio: 1.35 }],
   ['1,000/h refill', {}],
   ['1,000/h window, 1 endpoint of 5 tells', {}],
-  ['1,000/h, no header, Retry-After', { steady: 15 }],
-  ['5/s falls to 2/s', {}],
+  ['1,000/h, no header, Retry-After', {}],
+  ['5/s falls to 2/s', { learning: 13 }],
+  ['5/s rises to 10/s', {}],
 ] as const)('in the world "%s"', (name, exceptions) => {
   const { ratio, learning, steady } = { ...bounds, ...exceptions };
 
@@ -34,7 +36,7 @@ describe.each([
       expect(ours.firstMs / optimum.firstMs).toBeLessThan(ratio);
       expect(ours.firstRefusals).toBeLessThanOrEqual(learning);
       expect(ours.afterMs / optimum.afterMs).toBeLessThan(ratio);
-      expect((ours.afterRefusals * 10_000) / scenario.after).toBeLessThanOrEqual(steady + 20);
+      expect(ours.afterRefusals).toBeLessThanOrEqual(steady);
     }
   });
 });

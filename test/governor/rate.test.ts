@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { drive } from './drive.ts';
+
+describe('the pace', () => {
+  it('is found with few refusals, and kept just below what the API gives', () => {
+    const machine = drive();
+    const api = bucket(machine, 5, 10);
+    for (let call = 0; call < 400; call += 1) api.call();
+    expect(machine.state.rate.perSecond).toBeGreaterThan(4.6);
+    expect(machine.state.rate.perSecond).toBeLessThan(5);
+    expect(api.refused).toBeLessThanOrEqual(5);
+  });
+
+  it('follows a limit that rose, and is not deceived by what the API gives at once', () => {
+    const machine = drive();
+    const api = bucket(machine, 5, 10);
+    for (let call = 0; call < 400; call += 1) api.call();
+    Object.assign(api, { perSecond: 10, burst: 20, refused: 0 });
+    for (let call = 0; call < 2_000; call += 1) api.call();
+    expect(machine.state.rate.perSecond).toBeGreaterThan(9.3);
+    expect(machine.state.rate.perSecond).toBeLessThan(10);
+    expect(api.refused).toBeLessThanOrEqual(7);
+  });
+
+  it('follows a limit that fell', () => {
+    const machine = drive();
+    const api = bucket(machine, 5, 10);
+    for (let call = 0; call < 400; call += 1) api.call();
+    Object.assign(api, { perSecond: 2, burst: 4, refused: 0 });
+    for (let call = 0; call < 400; call += 1) api.call();
+    expect(machine.state.rate.perSecond).toBeGreaterThan(1.8);
+    expect(machine.state.rate.perSecond).toBeLessThan(2);
+    expect(api.refused).toBeLessThanOrEqual(8);
+  });
+
+  it('that took a minute to recover from once is not asked again after a second', () => {
+    const machine = drive();
+    machine.call({ status: 429 });
+    for (let failed = 0; failed < 5; failed += 1) machine.call({ status: 429 });
+    for (let call = 0; call < 30; call += 1) machine.call();
+    machine.call({ status: 429 });
+    expect(machine.call()).toBeGreaterThan(7_000);
+  });
+});
+
+/** An API that gives `perSecond` calls a second, and `burst` of them at once. */
+function bucket(machine: ReturnType<typeof drive>, perSecond: number, burst: number) {
+  let level = burst;
+  let filledAt = machine.now;
+  return {
+    perSecond,
+    burst,
+    refused: 0,
+    call() {
+      for (let decision = machine.ask(); !('go' in decision); decision = machine.ask())
+        machine.pass('wait' in decision ? Math.max(1, decision.wait.until - machine.now) : 1);
+      level = Math.min(this.burst, level + ((machine.now - filledAt) * this.perSecond) / 1_000);
+      filledAt = machine.now;
+      machine.pass(20);
+      if (level < 1) this.refused += 1;
+      machine.answer({ status: level < 1 ? 429 : 200 });
+      level = Math.max(0, level - (level < 1 ? 0 : 1));
+    },
+  };
+}
