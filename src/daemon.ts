@@ -4,14 +4,16 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, describeGovernor, openApp, type Surroundings } from './app.ts';
+import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { Failure, Snooze } from './errors.ts';
 import { type Job, tableOf } from './job.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
-import { type ChangesAt, startQueue } from './queue/index.ts';
+import { type ChangesAt, type MirrorQueue, startQueue } from './queue/index.ts';
 import { readStatus } from './report/status.ts';
 import { nextDue } from './schedule.ts';
 import { openFace } from './serve/face.ts';
+import { serviceManager } from './serve/service-manager.ts';
 import { isLock, tryLock, type WalkRow } from './store/index.ts';
 
 export type DaemonParts = Surroundings & {
@@ -28,8 +30,10 @@ export type DaemonParts = Surroundings & {
  * @throws Failure `incomplete` where another daemon holds the folder, and whatever keeps one from starting.
  */
 export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promise<void> {
-  const { log } = parts;
+  const { log, clock } = parts;
   const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
+  const systemd = serviceManager(parts);
+  const pulse = createPulse(clock.now);
   try {
     const lock = holdFolder(app.config.dir);
     try {
@@ -37,17 +41,19 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
         redis: app.config.redisUrl ? { url: app.config.redisUrl } : { dir: app.config.dir },
         schedules: app.config.schedules,
         lastRun: app.store.lastRun,
-        run: (name, within) => run(app, app.job(name), parts, within),
+        run: (name, within) => run(app, app.job(name), parts, pulse, within),
         changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
         log,
         prefix: `market-mirror-${mirrorId(app.config.dir)}`,
-        clock: parts.clock,
+        clock,
       });
       tellWhere(app.config.dir, queue.changesAt);
-      const face = await openFace({ dir: app.config.dir, status: () => statusOf(app, parts.clock.now()) });
+      const face = await openFace({ dir: app.config.dir, status: () => statusOf(app, clock.now()) });
       log.info({}, `mirroring ${app.config.apiUrl} into ${app.store.file}`);
+      await systemd.ready(`mirroring ${app.config.apiUrl}`, () => isWell(queue, pulse, log));
       await aborted(signal);
       log.info({}, 'stopping at the next page boundary');
+      await systemd.stopping();
       await face?.close();
       await Promise.all([queue.close(), app.endCommands()]);
     } finally {
@@ -62,12 +68,21 @@ async function run(
   app: App,
   job: Job,
   { log, clock, progress, ended, waits }: DaemonParts,
+  pulse: Pulse,
   signal: AbortSignal,
 ): Promise<void> {
-  const walk = await app.mirror(job, signal, progress).catch((thrown: unknown) => {
-    if (thrown instanceof Snooze && !signal.aborted) waits?.(job.name, thrown);
-    throw thrown;
-  });
+  const heard = (at: Progress) => {
+    pulse.beat(job.name);
+    progress?.(at);
+  };
+  pulse.beat(job.name);
+  const walk = await app
+    .mirror(job, signal, heard)
+    .catch((thrown: unknown) => {
+      if (thrown instanceof Snooze && !signal.aborted) waits?.(job.name, thrown);
+      throw thrown;
+    })
+    .finally(() => pulse.end(job.name));
   const schedule = app.config.schedules[job.name] ?? 'off';
   app.store.keepNextDue(job.name, nextDue(schedule, Date.parse(walk.startedAt), clock.now()));
   const { verdict, rows, inserted, updated, deleted, quarantined, apiCalls, error } = walk;
@@ -75,6 +90,14 @@ async function run(
   if (error) log.warn({ ...counts, reason: error }, 'walk proves nothing');
   else log.info(counts, 'walk complete');
   ended?.(job.name, walk);
+}
+
+/** Whether datasets are being mirrored, as far as that lies with this process. */
+function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
+  const silent = pulse.silent();
+  if (silent.length > 0) log.error({ jobs: silent }, 'runs have shown no sign of life for long');
+  if (!queue.isAlive()) log.error({}, 'the worker takes no more runs');
+  return silent.length === 0 && queue.isAlive();
 }
 
 function statusOf({ config, jobs }: App, now: number) {

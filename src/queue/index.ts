@@ -57,6 +57,8 @@ export type MirrorQueue = {
   /** Queues a run, or wakes one that is snoozed, unless one is under way. @throws Failure `incomplete` without Redis. */
   runNow(job: string): Promise<void>;
   changesAt: ChangesAt;
+  /** False where runs are queued and nobody would take them. Without Redis there is nothing to take: that is waiting. */
+  isAlive(): boolean;
   /** Stops runs at their next page boundary, to be resumed by the next start, and leaves nothing running. */
   close(): Promise<void>;
 };
@@ -171,6 +173,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
       await withRedis(({ mirror }) => addOrWake(mirror, job));
     },
     changesAt: { queue: CHANGES, prefix, socket: server?.connection.path ?? null },
+    isAlive: () => parts?.worker.isAlive() ?? true,
     close: () => (closed ??= close()),
   };
 }

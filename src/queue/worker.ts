@@ -13,6 +13,8 @@ import type { Log } from './log.ts';
 export type Run = (job: string, signal: AbortSignal) => Promise<void>;
 
 export type MirrorWorker = {
+  /** False where it takes no jobs although nobody stopped it. */
+  isAlive(): boolean;
   /** Takes no more jobs and tells the running ones to stop. Resolves when the runs have ended. */
   stop(): Promise<void>;
   /** Resolves when Redis knows how the runs ended. */
@@ -115,6 +117,7 @@ export function startWorker({
 
   let closed: Promise<void> | undefined;
   return {
+    isAlive: () => stopping || worker.isRunning(),
     async stop() {
       stopping = true;
       closed = worker.close();

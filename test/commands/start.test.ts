@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -35,6 +35,23 @@ async function setup(options: ModelOptions = {}, settings: Record<string, string
   };
   const file = join(cwd, 'data/mirror.db');
   return { cwd, model, environment, start, file, complete: () => completeJobs(file) };
+}
+
+/** A program in place of `systemd-notify`, which notes what it is told, and whether the daemon answers by then. */
+function standInForSystemd() {
+  const folder = mkdtempSync(join(tmpdir(), 'mm-systemd-'));
+  releases.push(() => rmSync(folder, { recursive: true, force: true }));
+  const notes = join(folder, 'notes');
+  const script = `#!/bin/sh\n[ -S data/http.sock ] && state=answering\necho "$1 $state" >> '${notes}'\n`;
+  writeFileSync(join(folder, 'systemd-notify'), script, { mode: 0o755 });
+  return {
+    settings: {
+      PATH: `${folder}:${process.env['PATH']}`,
+      NOTIFY_SOCKET: join(folder, 'socket'),
+      WATCHDOG_USEC: '1000000',
+    },
+    told: () => readFileSync(notes, 'utf8').trim().split('\n'),
+  };
 }
 
 /** Jobs with a proven walk. */
@@ -74,7 +91,9 @@ function redisServers(cwd: string): number[] {
 }
 
 test('mirrors every dataset, then goes on by schedule, and ends cleanly on SIGTERM', async () => {
-  const { start, complete, model, cwd } = await setup({}, { MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' });
+  const systemd = standInForSystemd();
+  const schedule = { MIRROR_SCHEDULE_AI_SIGNALS: 'every 1s' };
+  const { start, complete, model, cwd } = await setup({}, { ...schedule, ...systemd.settings });
   const daemon = start();
   await expect.poll(complete, within).toBe(5);
   await expect.poll(() => model.callsTo('/api/v1/ai-signals').length, within).toBeGreaterThanOrEqual(4);
@@ -86,6 +105,9 @@ test('mirrors every dataset, then goes on by schedule, and ends cleanly on SIGTE
   expect(redisServers(cwd)).toEqual([]);
   expect(stdout).toBe('');
   for (const line of stderr.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg');
+  const [first, ...others] = systemd.told();
+  expect(first).toBe('READY=1 answering');
+  expect([...new Set(others)]).toEqual(['WATCHDOG=1 answering', 'STOPPING=1 answering']);
 });
 
 test('a second start on the same folder ends with 75 and names the holder', async () => {

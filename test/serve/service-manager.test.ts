@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createPulse } from '../../src/daemon/pulse.ts';
+import { createLog } from '../../src/log.ts';
+import { serviceManager } from '../../src/serve/service-manager.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+import { has } from '../report/support.ts';
+
+const within = { timeout: 10_000, interval: 10 };
+const KEY = 'canary-key-51d0aa';
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mm-notify-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A stand-in for systemd's program, which notes what it is told and with what environment. */
+function standIn(settings: Record<string, string>) {
+  const folder = temporaryFolder();
+  const notes = join(folder, 'notes');
+  writeFileSync(notes, '');
+  const script = `#!/bin/sh\nprintf '%s|' "$@" >> '${notes}'\nenv >> '${notes}.env'\necho >> '${notes}'\n`;
+  writeFileSync(join(folder, 'systemd-notify'), script, { mode: 0o755 });
+  const environment = { PATH: `${folder}:${process.env['PATH']}`, MARKET_API_KEY: KEY, ...settings };
+  const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
+  return {
+    manager,
+    told: () => readFileSync(notes, 'utf8').split('\n').filter(Boolean),
+    environment: () => readFileSync(`${notes}.env`, 'utf8'),
+  };
+}
+
+const underSystemd = { NOTIFY_SOCKET: '/run/systemd/notify', WATCHDOG_USEC: '30000000' };
+
+describe('systemd', () => {
+  it('is told that the daemon is ready, that it is well time and again, and that it stops', async () => {
+    const { manager, told, environment } = standIn(underSystemd);
+    await manager.ready('mirroring', () => true);
+    await expect.poll(told, within).toEqual(expect.arrayContaining(['WATCHDOG=1|']));
+    await manager.stopping();
+    expect(told()[0]).toBe('READY=1|STATUS=mirroring|');
+    expect(told().at(-1)).toBe('STOPPING=1|');
+    expect(environment()).toContain('NOTIFY_SOCKET=/run/systemd/notify');
+    expect(environment()).not.toContain(KEY);
+  });
+
+  it('hears nothing of a daemon that is not well, so that it restarts it', async () => {
+    const { manager, told } = standIn(underSystemd);
+    let asked = 0;
+    await manager.ready('mirroring', () => {
+      asked += 1;
+      return false;
+    });
+    await expect.poll(() => asked, within).toBeGreaterThan(3);
+    await manager.stopping();
+    expect(told()).toEqual(['READY=1|STATUS=mirroring|', 'STOPPING=1|']);
+  });
+
+  it.each([
+    ['is not there', {}, 0],
+    ['wants no watchdog', { NOTIFY_SOCKET: '/run/n' }, 2],
+    ['watches another process', { ...underSystemd, WATCHDOG_PID: '1' }, 2],
+  ])('is left alone where it %s', async (_, settings, times) => {
+    const { manager, told } = standIn(settings);
+    await manager.ready('mirroring', () => true);
+    await manager.stopping();
+    expect(told()).toHaveLength(times);
+    expect(told().join()).not.toContain('WATCHDOG');
+  });
+
+  it('that cannot be told is no reason to stop', async () => {
+    const environment = { NOTIFY_SOCKET: '/run/n', PATH: temporaryFolder() };
+    const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
+    await manager.ready('mirroring', () => true);
+    await manager.stopping();
+  });
+
+  /** Listens as systemd does, and prints each message as a line of JSON. */
+  const listener = `
+import json, os, socket, sys
+server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+server.bind(sys.argv[1])
+print('listening', flush=True)
+while True:
+    message, fds, _, _ = socket.recv_fds(server, 4096, 1)
+    for fd in fds: os.close(fd)
+    print(json.dumps(message.decode()), flush=True)
+`;
+
+  it.skipIf(!has('python3') || !has('systemd-notify'))(
+    'hears it on its own kind of socket, by its own program',
+    async () => {
+      const socket = join(temporaryFolder(), 'notify');
+      const python = spawn('python3', ['-c', listener, socket]);
+      onTestFinished(() => void python.kill());
+      let heard = '';
+      python.stdout.on('data', (text) => {
+        heard += text;
+      });
+      await expect.poll(() => heard, within).toContain('listening');
+      const environment = { PATH: process.env['PATH'], NOTIFY_SOCKET: socket };
+      const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
+      await manager.ready('mirroring https://api.example.com', () => true);
+      await manager.stopping();
+      await expect.poll(() => heard, within).toContain('STOPPING=1');
+      expect(heard).toContain('"READY=1\\nSTATUS=mirroring https://api.example.com"');
+    },
+  );
+});
+
+it('a run that shows no sign of life for a quarter of an hour is silent, a slow or ended one is not', () => {
+  const clock = virtualClock();
+  const pulse = createPulse(clock.now);
+  for (const job of ['stuck', 'slow', 'ended']) pulse.beat(job);
+  clock.advance(14 * 60_000);
+  pulse.beat('slow');
+  pulse.end('ended');
+  expect(pulse.silent()).toEqual([]);
+  clock.advance(2 * 60_000);
+  expect(pulse.silent()).toEqual(['stuck']);
+});
