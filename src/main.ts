@@ -3,11 +3,12 @@
 import { Command, CommanderError } from 'commander';
 import { version } from './app.ts';
 import { backupCommand } from './commands/backup.ts';
+import { completionCommand } from './commands/completion.ts';
 import type { Context } from './commands/context.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
-import { helpCommand, teach } from './commands/help.ts';
+import { generalHelp, helpCommand, teach } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
 import { modelApiCommand } from './commands/model-api.ts';
 import { planCommand } from './commands/plan.ts';
@@ -42,19 +43,26 @@ export function program(context: Context): Command {
       'A complete, current, provably complete copy of the market data API in a local SQLite database.',
     )
     .version(version())
+    .addHelpText('after', generalHelp)
+    .commandsGroup('To begin:')
     .addCommand(initCommand(context))
+    .addCommand(doctorCommand(context))
+    .commandsGroup('To mirror:')
     .addCommand(syncCommand(context))
     .addCommand(startCommand(context))
+    .commandsGroup('To read, without a call:')
     .addCommand(statusCommand(context))
     .addCommand(planCommand(context))
     .addCommand(queryCommand(context))
     .addCommand(exportCommand(context))
     .addCommand(backupCommand(context))
     .addCommand(quarantineCommand(context))
-    .addCommand(doctorCommand(context))
+    .commandsGroup('To rehearse, on a model of the API:')
     .addCommand(demoCommand(context))
-    .addCommand(modelApiCommand(context));
-  return teach(program.addCommand(helpCommand(program)), context);
+    .addCommand(modelApiCommand(context))
+    .commandsGroup('To learn more:');
+  program.addCommand(completionCommand(program, context)).addCommand(helpCommand(program));
+  return teach(program, context);
 }
 
 function report(thrown: unknown, { stderr, environment }: Context): number {

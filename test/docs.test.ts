@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { renderCommands } from '../scripts/commands.ts';
 import { renderTables } from '../scripts/tables.ts';
 import { describeSettings } from '../src/config.ts';
 import { exitCodes } from '../src/errors.ts';
@@ -27,6 +28,10 @@ afterAll(() => {
 
 test('docs/tables.md is what npm run docs writes', async () => {
   expect(read('docs/tables.md'), 'run: npm run docs').toBe(await renderTables());
+});
+
+test('docs/cli.md is what npm run docs writes', () => {
+  expect(read('docs/cli.md'), 'run: npm run docs').toBe(renderCommands());
 });
 
 describe.each(pages)('%s', (page) => {

@@ -6,16 +6,22 @@ import { printable } from '../printable.ts';
 import { backUp } from '../report/backup.ts';
 import type { Context } from './context.ts';
 import { number } from './format/words.ts';
+import { withExamples } from './help.ts';
 
 type Options = { force?: boolean; json?: boolean };
 
 export function backupCommand(context: Context): Command {
-  return new Command('backup')
+  const command = new Command('backup')
     .description('copy the mirror to a file and check the copy, while the daemon goes on; makes no call')
     .argument('<file>', 'the file to write, readable by this user alone')
     .option('--force', 'replace a file that is there')
     .option('--json', 'print what the copy holds as JSON')
     .action((file: string, options: Options) => backup(file, options, context));
+  return withExamples(
+    command,
+    ['while the daemon goes on', 'backup mirror-backup.db'],
+    ['every night, over the last one', 'backup mirror-backup.db --force'],
+  );
 }
 
 async function backup(file: string, { force = false, json }: Options, context: Context): Promise<void> {

@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { exitCodes } from '../errors.ts';
 import { faults, type ModelApi, sampleKey, startModelApi, when } from '../model-api/index.ts';
 import type { Context } from './context.ts';
+import { withExamples } from './help.ts';
 import { describeWalk, progressLines } from './progress-lines.ts';
 import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
@@ -26,9 +27,10 @@ ORDER BY confidence DESC LIMIT 5`,
 ];
 
 export function demoCommand(context: Context): Command {
-  return new Command('demo')
+  const command = new Command('demo')
     .description('mirror a model of the API with sample data and a small quota, and look at the result')
     .action(() => demo(context));
+  return withExamples(command, ['takes about half a minute, and needs neither address nor key', 'demo']);
 }
 
 async function demo(context: Context): Promise<void> {

@@ -8,6 +8,7 @@ import { loadJobs } from '../load-jobs.ts';
 import { printable, printableJson } from '../printable.ts';
 import type { Context, Output } from './context.ts';
 import { paintFor } from './format/colours.ts';
+import { withExamples } from './help.ts';
 
 type Options = { offline?: boolean; json?: boolean };
 
@@ -22,11 +23,16 @@ export type Diagnosis = {
 };
 
 export function doctorCommand(context: Context): Command {
-  return new Command('doctor')
+  const command = new Command('doctor')
     .description('check settings, files, disk, database, Redis, clock, key and scopes, and say what to do')
     .option('--offline', 'make no call to the API; without it every endpoint is asked once')
     .option('--json', 'print the checks as JSON')
     .action((options: Options) => doctor(options, context));
+  return withExamples(
+    command,
+    ['everything; asks each endpoint once', 'doctor'],
+    ['what can be told without a call', 'doctor --offline'],
+  );
 }
 
 async function doctor({ offline = false, json = false }: Options, context: Context): Promise<void> {

@@ -12,6 +12,7 @@ import { type Write, writerTo } from './format/deliver.ts';
 import { type OrderOptions, readOrder } from './format/order.ts';
 import { describeDefused } from './format/rows.ts';
 import { number } from './format/words.ts';
+import { withExamples } from './help.ts';
 
 type Options = OrderOptions & { force?: true };
 
@@ -37,7 +38,15 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
     .option('--json', 'print the receipt')
     .action((what: string | undefined, options: Options) => run(what, options, context, stdin));
-  return withAskingOptions(command);
+  return withExamples(
+    withAskingOptions(command),
+    ['a dataset with typed columns, and its receipt', 'export ai-signals -o signals.parquet'],
+    ['what changed in the last two hours', 'export news --since 2h -o news.ndjson'],
+    [
+      'an answer, from data of the last ten minutes',
+      'export --max-age 10m -o assets.csv "SELECT DISTINCT asset FROM ai_signals"',
+    ],
+  );
 }
 
 async function run(

@@ -1,7 +1,7 @@
 /** `market-mirror help`, and what makes every command's help teach: examples, and the name that was meant. */
 
 import { type Argument, Command, type Option } from 'commander';
-import { Failure } from '../errors.ts';
+import { exitCodes, Failure } from '../errors.ts';
 import { nearest } from '../near.ts';
 import type { Context } from './context.ts';
 
@@ -13,6 +13,27 @@ export function withExamples(command: Command, ...examples: Example[]): Command 
   const lines = examples.flatMap(([about, typed]) => [`  # ${about}`, `  $ market-mirror ${typed}`]);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
+
+const meanings: Record<keyof typeof exitCodes, string> = {
+  done: 'done and complete',
+  usage: 'wrong usage',
+  contract: 'the API broke its contract',
+  unreachable: 'the API is unreachable',
+  bug: 'a bug',
+  disk: 'the disk or the database failed',
+  incomplete: 'incomplete for now: quota, a limit, busy; try again',
+  key: 'the key is refused or lacks a scope',
+  config: 'wrong configuration',
+};
+
+/** What holds for every command. */
+export const generalHelp = `
+Settings are read from the environment and from .env in the working folder; init writes one that explains them.
+
+Exit codes:
+${Object.entries(exitCodes)
+  .map(([kind, code]) => `  ${String(code).padEnd(4)}${meanings[kind as keyof typeof exitCodes]}`)
+  .join('\n')}`;
 
 export function helpCommand(program: Command): Command {
   return new Command('help')

@@ -10,18 +10,27 @@ import { takePlace, writing } from '../report/place.ts';
 import type { Context } from './context.ts';
 import { openDialogue } from './dialogue.ts';
 import type { Input } from './format/asking.ts';
+import { withExamples } from './help.ts';
 
 type Options = { url?: string; keyFile?: string; force?: true };
 
 const FILE = '.env';
 
 export function initCommand(context: Context, stdin: Input = process.stdin): Command {
-  return new Command('init')
+  const command = new Command('init')
     .description('write a .env file that explains every setting; asks for address and key on a terminal')
     .option('--url <address>', 'the base address of the API')
     .option('--key-file <file>', 'the file that holds the key')
     .option('--force', 'replace a .env that is there; what is set in it stays set')
     .action((options: Options) => init(options, context, stdin));
+  return withExamples(
+    command,
+    ['on a terminal: asks for the address and the key', 'init'],
+    [
+      'elsewhere: with the file that holds the key',
+      'init --url https://api.example.com --key-file market-api.key',
+    ],
+  );
 }
 
 async function init(options: Options, context: Context, stdin: Input): Promise<void> {

@@ -22,6 +22,7 @@ import {
   when,
 } from '../model-api/index.ts';
 import type { Context } from './context.ts';
+import { withExamples } from './help.ts';
 
 type Options = {
   port: number;
@@ -57,7 +58,7 @@ each with its argument where none is given:
 ${describeFaults()}`;
 
 export function modelApiCommand(surroundings?: Surroundings): Command {
-  return new Command('model-api')
+  const command = new Command('model-api')
     .description('serve sample data as the API would, on loopback, with limits and faults to order')
     .option(
       '--port <number>',
@@ -67,14 +68,30 @@ export function modelApiCommand(surroundings?: Surroundings): Command {
     )
     .option('--rows <number>', 'rows of every list', whole('--rows', 0, MOST_ROWS), DEFAULT_ROWS)
     .option('--seed <number>', 'the same seed serves the same data', whole('--seed', 0, 2 ** 32 - 1), 1)
-    .option('--quota <calls/period>', 'such as 100/1m', readPace('--quota'))
-    .option('--rate <calls[/period][+burst]>', 'such as 5, 5/1s or 300/1m+10', parseRate)
+    .option(
+      '--quota <calls/period>',
+      'what the account may call in a period, such as 100/1m',
+      readPace('--quota'),
+    )
+    .option(
+      '--rate <calls[/period][+burst]>',
+      'a second, or a period: such as 5, 5/1s or 300/1m+10',
+      parseRate,
+    )
     .option('--concurrency <number>', 'calls at the same time', whole('--concurrency', 1, 10_000))
     .option('--latency <duration>', 'before every answer, such as 50ms', parseLatency, 0)
     .option('--changes <edits/period>', 'edits of every list, such as 10/1m', readPace('--changes'))
     .option('--faults <list>', 'scripted faults: see below', readFaults)
     .addHelpText('after', help)
     .action((options: Options) => serve(options, surroundings ?? ownSurroundings()));
+  return withExamples(
+    command,
+    ['a small account: twenty calls a minute', 'model-api --rows 300 --quota 20/1m'],
+    [
+      'one endpoint in trouble, all of them slow',
+      'model-api --latency 200ms --faults "news=503:0.1,news=slow(2s)@10-20"',
+    ],
+  );
 }
 
 async function serve(options: Options, { environment, stdout, stderr, signal }: Surroundings): Promise<void> {

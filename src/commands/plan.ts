@@ -8,14 +8,16 @@ import { readPlan } from '../report/plan.ts';
 import type { Context } from './context.ts';
 import { scheduledDatasets } from './format/datasets.ts';
 import { renderPlan } from './format/plan-text.ts';
+import { withExamples } from './help.ts';
 
 type Options = { json?: true };
 
 export function planCommand(context: Context): Command {
-  return new Command('plan')
+  const command = new Command('plan')
     .description('the calls of the next 24 hours, what is left, and how old each dataset may become')
     .option('--json', 'print the plan as JSON')
     .action((options: Options) => plan(options, context));
+  return withExamples(command, ['will the quota do for the schedules?', 'plan']);
 }
 
 async function plan({ json }: Options, { environment, clock, stdout }: Context): Promise<void> {

@@ -10,11 +10,12 @@ import { printable, printableJson } from '../printable.ts';
 import { type QuarantinedRow, readQuarantine } from '../report/quarantine.ts';
 import type { Context } from './context.ts';
 import { number } from './format/words.ts';
+import { withExamples } from './help.ts';
 
 type Options = { json?: true };
 
 export function quarantineCommand(context: Context): Command {
-  return new Command('quarantine')
+  const command = new Command('quarantine')
     .description('the rows that broke the contract; makes no call')
     .addArgument(
       new Argument('[action]', 'list them, or retry: validate them again after a fix')
@@ -26,6 +27,11 @@ export function quarantineCommand(context: Context): Command {
     .action((action: 'list' | 'retry', jobs: string[], options: Options) =>
       action === 'list' ? list(jobs, options, context) : retry(jobs, options, context),
     );
+  return withExamples(
+    command,
+    ['which rows broke the contract, and why', 'quarantine'],
+    ['after a fix of the contract', 'quarantine retry ai-signals'],
+  );
 }
 
 async function list(names: string[], { json }: Options, { environment, stdout }: Context): Promise<void> {

@@ -12,6 +12,7 @@ import {
   withAskingOptions,
 } from './format/asking.ts';
 import { type Format, formats, printRows } from './format/rows.ts';
+import { withExamples } from './help.ts';
 
 type Options = AskingOptions & { file?: string; format?: Format; json?: true; limit?: number; exact?: true };
 
@@ -31,7 +32,16 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
     .option('--limit <rows>', 'print at most so many rows', parseCount)
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
     .action((sql: string | undefined, options: Options) => query(sql, options, context, stdin));
-  return withAskingOptions(command);
+  return withExamples(
+    withAskingOptions(command),
+    ['whether to trust the rest', 'query "SELECT job, rows, complete_as_of, verdict FROM freshness"'],
+    [
+      'as CSV, with a parameter',
+      'query --format csv --param asset=BTC "SELECT * FROM ai_signals WHERE asset = :asset"',
+    ],
+    ['only from data of the last ten minutes', 'query --max-age 10m "SELECT count(*) FROM meme_signals"'],
+    ['as it stood two hours ago', 'query --as-of 2h "SELECT count(*) FROM news"'],
+  );
 }
 
 async function query(
@@ -44,7 +54,7 @@ async function query(
   const limit = options.limit ?? (format === 'table' ? MOST_ROWS_OF_A_TABLE : Number.POSITIVE_INFINITY);
   const asOf = readAsOf(options, context);
   const sql = await readSql(given, options.file, stdin);
-  const asked = { sql, params: options.param, asOf };
+  const asked = { sql, params: options.param ?? {}, asOf };
   await askMirror(asked, await loadJobs(), options, context, (answer, notes) =>
     printRows(answer, { format, limit, exact: options.exact ?? false }, context.stdout, notes),
   );

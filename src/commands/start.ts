@@ -3,9 +3,10 @@
 import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
 import type { Context } from './context.ts';
+import { withExamples } from './help.ts';
 
 export function startCommand(context: Context): Command {
-  return new Command('start')
+  const command = new Command('start')
     .description('run the daemon: mirror every dataset by its schedule until stopped')
     .action(async () => {
       // Loaded only here: the other commands need no queue, and start in half the time without it.
@@ -14,4 +15,5 @@ export function startCommand(context: Context): Command {
       const log = createLog(readLocalConfig(environment).logLevel, stderr.isTTY === true);
       await runDaemon({ environment, clock, random, log }, signal);
     });
+  return withExamples(command, ['until Ctrl-C or SIGTERM', 'start']);
 }

@@ -9,6 +9,7 @@ import { readStatus, type Status } from '../report/status.ts';
 import type { Context, Output } from './context.ts';
 import { scheduledDatasets } from './format/datasets.ts';
 import { renderStatus } from './format/status-text.ts';
+import { withExamples } from './help.ts';
 
 export { renderStatus } from './format/status-text.ts';
 
@@ -17,11 +18,17 @@ type Options = { json?: true; watch?: true };
 const REDRAW_EVERY_MS = 1_000;
 
 export function statusCommand(context: Context): Command {
-  return new Command('status')
+  const command = new Command('status')
     .description('freshness, progress, quota and problems of the mirror; makes no call')
     .option('--json', 'print the status as JSON')
     .option('--watch', 'go on, and print it again every second')
     .action((options: Options) => status(options, context));
+  return withExamples(
+    command,
+    ['the first screen of an operator', 'status'],
+    ['the same, again every second', 'status --watch'],
+    ['for monitoring; the exit code alone says whether all is well', 'status --json'],
+  );
 }
 
 async function status(options: Options, { environment, clock, stdout, signal, exit }: Context) {

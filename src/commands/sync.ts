@@ -8,6 +8,7 @@ import type { Job } from '../job.ts';
 import { findJob, loadJobs } from '../load-jobs.ts';
 import type { WalkRow } from '../store/index.ts';
 import type { Context } from './context.ts';
+import { withExamples } from './help.ts';
 import { describeWalk, type ProgressLines, progressLines } from './progress-lines.ts';
 
 type Options = { wait: boolean; json?: true };
@@ -15,12 +16,17 @@ type Options = { wait: boolean; json?: true };
 type Outcome = { job: string; exitCode: number; walk: WalkRow | null; message: string | null };
 
 export function syncCommand(context: Context): Command {
-  return new Command('sync')
+  const command = new Command('sync')
     .description('mirror all or the named jobs once; resumes an unfinished walk')
     .argument('[job...]', 'the jobs to mirror; all unless given')
     .option('--no-wait', 'end with exit code 75 instead of waiting for quota')
     .option('--json', 'print the outcome as JSON')
     .action((names: string[], options: Options) => sync(names, options, context));
+  return withExamples(
+    command,
+    ['everything, once; a run that was stopped goes on where it stood', 'sync'],
+    ['two datasets, without waiting where the quota is used up', 'sync ai-signals news --no-wait'],
+  );
 }
 
 async function sync(names: string[], options: Options, context: Context): Promise<void> {

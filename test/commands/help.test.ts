@@ -5,14 +5,14 @@ import { virtualClock } from '../helpers/virtual-clock.ts';
 
 const run = (...args: string[]) => runMain(args, {}, virtualClock());
 const { stdout: help } = await run('--help');
-const commands = [...(help.split('Commands:')[1] ?? '').matchAll(/^ {2}([a-z-]+)/gm)]
+const commands = [...(help.split('To begin:')[1] ?? '').matchAll(/^ {2}([a-z][a-z-]+)/gm)]
   .map(([, name = '']) => name)
   .filter((name) => name !== 'help');
 
 test('without a command the help is shown, and that is wrong usage', async () => {
   const { code, stdout, stderr } = await run();
   expect([code, stdout]).toEqual([64, '']);
-  expect(stderr).toContain('Commands:');
+  expect(stderr).toContain('To begin:');
 });
 
 test('the version is that of the package', async () => {

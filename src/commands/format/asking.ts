@@ -13,7 +13,7 @@ import { parseDuration, parseTime } from '../../report/time.ts';
 import type { Context } from '../context.ts';
 import { tablesOf } from './datasets.ts';
 
-export type AskingOptions = { param: Params; timeout?: string; maxAge?: string; asOf?: string };
+export type AskingOptions = { param?: Params; timeout?: string; maxAge?: string; asOf?: string };
 
 export type Input = NodeJS.ReadableStream & { isTTY?: boolean };
 
@@ -26,7 +26,6 @@ export function withAskingOptions(command: Command): Command {
       '--param <name=value>',
       'the value of :name as text; name:=value for a number, null, true or false',
       addParam,
-      {},
     )
     .option('--timeout <duration>', 'end the query after this time, such as 30s')
     .option(
@@ -99,7 +98,7 @@ function readFile(file: string): string {
   }
 }
 
-function addParam(written: string, before: Params): Params {
+function addParam(written: string, before?: Params): Params {
   const [, name, typed, value] = /^[:@$]?(\w+)(:?)=(.*)$/su.exec(written) ?? [];
   if (name === undefined || value === undefined)
     throw new InvalidArgumentError(

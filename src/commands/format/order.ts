@@ -53,7 +53,7 @@ export async function readOrder(
     format: options.format ?? formatOf(options.output),
     exact: options.exact ?? false,
     sql,
-    params: options.param,
+    params: options.param ?? {},
     job: job?.name ?? null,
     asOf: readAsOf(options, context),
     since,

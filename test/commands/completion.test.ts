@@ -1,0 +1,119 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { runMain } from '../helpers/main.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'mm-completion-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+writeFileSync(join(folder, 'question.sql'), '');
+
+async function scriptFor(shell: string): Promise<string> {
+  const { code, stdout } = await runMain(['completion', shell], {}, virtualClock());
+  expect(code).toBe(0);
+  return stdout;
+}
+
+const has = (shell: string) => spawnSync(shell, ['--version']).status === 0;
+
+/** The words that bash offers, once for each line with the word under the cursor last. */
+function askBash(script: string, lines: readonly string[][]): string[][] {
+  const asked = lines.map((words) => {
+    const quoted = ['market-mirror', ...words].map((word) => `'${word}'`).join(' ');
+    return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _market_mirror; echo "\${COMPREPLY[*]}"`;
+  });
+  const said = execFileSync('bash', ['--norc', '-c', [script, ...asked].join('\n')], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  return said
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' ').filter((word) => word !== ''));
+}
+
+test('bash completes commands, options, values, jobs and files', async () => {
+  const jobs = ['ai-signals', 'meme-signals', 'news', 'smart-wallets', 'usage'];
+  const [
+    commands,
+    slip,
+    all,
+    begun,
+    second,
+    options,
+    formats,
+    exported,
+    files,
+    value,
+    actions,
+    retried,
+    told,
+  ] = askBash(await scriptFor('bash'), [
+    [''],
+    ['sta'],
+    ['sync', ''],
+    ['sync', 'me'],
+    ['sync', 'news', 'sm'],
+    ['query', '--f'],
+    ['query', '--format', ''],
+    ['export', '--format', 'csv', 'ai'],
+    ['query', '--file', 'q'],
+    ['query', '--limit', ''],
+    ['quarantine', ''],
+    ['quarantine', 'retry', 'n'],
+    ['help', 'doc'],
+  ]);
+  expect(commands).toEqual(expect.arrayContaining(['init', 'doctor', 'sync', 'completion', 'help']));
+  expect([slip, all, begun, second]).toEqual([
+    ['start', 'status'],
+    jobs,
+    ['meme-signals'],
+    ['smart-wallets'],
+  ]);
+  expect([options, formats]).toEqual([
+    ['--file', '--format'],
+    ['table', 'json', 'ndjson', 'csv', 'md'],
+  ]);
+  expect([exported, files, value]).toEqual([['ai-signals'], ['question.sql'], []]);
+  expect([actions, retried, told]).toEqual([['list', 'retry'], ['news'], ['doctor']]);
+});
+
+describe.each(['zsh', 'fish'])('%s', (shell) => {
+  test('is told of every command, job, option and format', async () => {
+    const script = await scriptFor(shell);
+    for (const word of ['doctor', 'smart-wallets', 'no-wait', 'parquet']) expect(script).toContain(word);
+  });
+});
+
+test.runIf(has('zsh'))('zsh can read its script', async () => {
+  writeFileSync(join(folder, 'script.zsh'), await scriptFor('zsh'));
+  const { status, stderr } = spawnSync('zsh', ['-n', join(folder, 'script.zsh')], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
+});
+
+test.runIf(has('fish'))('fish completes jobs, formats and files', async () => {
+  writeFileSync(join(folder, 'script.fish'), await scriptFor('fish'));
+  const ask = (line: string) =>
+    execFileSync('fish', ['-c', `source script.fish; complete -C 'market-mirror ${line}'`], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+      .trim()
+      .split('\n')
+      .map((offer) => offer.split('\t')[0]);
+  expect(ask('sync n')).toEqual(['news']);
+  expect(ask('export --format ')).toEqual(['csv', 'json', 'ndjson', 'parquet']);
+  expect(ask('query --file q')).toEqual(['question.sql']);
+});
+
+test('another shell is refused with those that are known: 64', async () => {
+  const { code, stderr } = await runMain(['completion', 'zhs'], {}, virtualClock());
+  expect([code, stderr]).toEqual([
+    64,
+    expect.stringMatching(
+      /^market-mirror: shell is one of bash, zsh, fish, not 'zhs' \(did you mean zsh\?\)/,
+    ),
+  ]);
+});

@@ -1,0 +1,53 @@
+/** The examples of every command's help, run as they stand there. */
+
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { runMain } from '../helpers/main.ts';
+import { CANARY, setupSync } from '../helpers/sync-bench.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+
+const help = async (...args: string[]) => (await runMain([...args, '--help'], {}, virtualClock())).stdout;
+const commands = [...(await help()).matchAll(/^ {2}([a-z][a-z-]+)\b.* {2}/gm)].map(([, name = '']) => name);
+const examples = await Promise.all(
+  commands.map(async (command) => {
+    const lines = [...(await help(command)).matchAll(/^ {2}\$ market-mirror (.*)$/gm)];
+    return { command, lines: lines.map(([, line = '']) => line) };
+  }),
+);
+
+/** These run until they are ended, with a Redis and a mirror of their own. */
+const endless = ['start', 'demo'];
+
+test('every command shows how it is used', () => {
+  expect(commands).toContain('doctor');
+  const silent = examples.filter(({ command, lines }) => command !== 'help' && lines.length === 0);
+  expect(silent).toEqual([]);
+});
+
+test('what help shows works as it is shown', { timeout: 60_000 }, async () => {
+  const { sync, environment, clock, cwd } = await setupSync({ rows: 12 }, virtualClock(Date.now()));
+  const home = process.cwd();
+  process.chdir(cwd);
+  onTestFinished(() => process.chdir(home));
+  writeFileSync('market-api.key', CANARY, { mode: 0o600 });
+  await sync();
+
+  for (const line of examples.flatMap(({ lines }) => lines)) {
+    if (endless.includes(line)) continue;
+    // What would run on and on ends at once.
+    const signal = /^model-api|--watch/.test(line) ? AbortSignal.abort() : undefined;
+    const settings = line.startsWith('init') ? {} : environment;
+    const { code, stdout, stderr } = await runMain(wordsOf(line), settings, clock, signal);
+    expect([line, code, stderr]).toEqual([line, 0, expect.not.stringContaining('market-mirror: ')]);
+    expect(stdout + stderr).not.toContain(CANARY);
+    const [, file] = /(?:-o|backup) (\S+)/.exec(line) ?? [];
+    if (file) expect(existsSync(file), line).toBe(true);
+    rmSync('.env', { force: true });
+  }
+});
+
+/** As a shell would take the line apart; where it sends the output is left to shells. */
+function wordsOf(line: string): string[] {
+  const words = line.replace(/ > .*/, '').match(/"[^"]*"|[^\s"]+/g) ?? [];
+  return words.map((word) => word.replace(/^"|"$/g, ''));
+}
