@@ -1,16 +1,39 @@
 /** The log: JSON lines on stderr, or readable ones on a terminal. */
 
-import { destination, type Logger, pino } from 'pino';
+import { destination, type Logger, type LoggerOptions, pino } from 'pino';
 import pretty from 'pino-pretty';
+import { printableLines } from './printable.ts';
 
 export type Log = Logger;
 
 export function createLog(level: string, onTerminal: boolean): Log {
-  const options = { level, base: null, redact: ['headers', '*.authorization'] };
+  const options = logOptions(level);
   return onTerminal
     ? pino(
         options,
         pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }),
       )
     : pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, destination({ fd: 2, sync: true }));
+}
+
+/** What others wrote may come in a message or a field: logs are looked at on terminals. */
+export function logOptions(level: string): LoggerOptions {
+  return {
+    level,
+    base: null,
+    redact: ['headers', '*.authorization'],
+    hooks: {
+      logMethod(given, method) {
+        return method.apply(this, given.map(safe) as Parameters<typeof method>);
+      },
+    },
+  };
+}
+
+function safe(value: unknown): unknown {
+  if (typeof value === 'string') return printableLines(value);
+  if (value === null || typeof value !== 'object' || value instanceof Error) return value;
+  return Array.isArray(value)
+    ? value.map(safe)
+    : Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, safe(inner)]));
 }

@@ -18,6 +18,7 @@ import { startCommand } from './commands/start.ts';
 import { statusCommand } from './commands/status.ts';
 import { syncCommand } from './commands/sync.ts';
 import { exitCodes, Failure, toError } from './errors.ts';
+import { printable } from './printable.ts';
 
 /** Runs one command to its end. `argv` begins with the command's name. @returns the exit code. */
 export async function main(argv: string[], surroundings: Omit<Context, 'exit'>): Promise<number> {
@@ -69,7 +70,7 @@ function report(thrown: unknown, { stderr, environment }: Context): number {
   if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.done;
   const failure = thrown instanceof Failure ? thrown : undefined;
   const { message, stack } = toError(thrown);
-  stderr.write(`market-mirror: ${oneLine(failure?.message ?? `a bug: ${message}`)}\n`);
+  stderr.write(`market-mirror: ${printable(oneLine(failure?.message ?? `a bug: ${message}`))}\n`);
   if (!failure && environment['LOG_LEVEL'] === 'debug') stderr.write(`${stack}\n`);
   return failure?.exitCode ?? exitCodes.bug;
 }

@@ -8,8 +8,8 @@ const unsafe =
 const familiar: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** JSON for people and programs alike: the same value, with those characters as escapes of JSON. */
-export function printableJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(unsafe, (char) =>
+export function printableJson(value: unknown, indent = 2): string {
+  return JSON.stringify(value, null, indent).replace(unsafe, (char) =>
     char === '\n'
       ? char
       : Array.from(

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
-import { printable } from '../printable.ts';
+import { printable, printableJson } from '../printable.ts';
 import { backUp } from '../report/backup.ts';
 import type { Context } from './context.ts';
 import { number } from './format/words.ts';
@@ -27,7 +27,7 @@ export function backupCommand(context: Context): Command {
 async function backup(file: string, { force = false, json }: Options, context: Context): Promise<void> {
   const { environment, signal, stdout } = context;
   const receipt = await backUp(readLocalConfig(environment).dir, file, { force, signal });
-  if (json) return stdout.write(`${JSON.stringify(receipt, null, 2)}\n`);
+  if (json) return stdout.write(`${printableJson(receipt)}\n`);
   const rows = receipt.datasets.reduce((sum, dataset) => sum + dataset.rows, 0);
   stdout.write(`${printable(receipt.file)}: ${number(rows)} rows, ${number(receipt.bytes)} bytes, checked\n`);
 }

@@ -3,7 +3,7 @@
 import { Command, Option } from 'commander';
 import { Failure } from '../errors.ts';
 import { loadJobs } from '../load-jobs.ts';
-import { printable, printableLines } from '../printable.ts';
+import { printable, printableJson, printableLines } from '../printable.ts';
 import { openFiles } from '../report/export/files.ts';
 import { exportAnswer, exportFormats, type Order } from '../report/export.ts';
 import type { Context, Output } from './context.ts';
@@ -23,7 +23,7 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
       '[what]',
       'a job, a table, a view or SQL; SQL from standard input where neither it nor --file is given',
     )
-    .option('-o, --output <file>', 'the file to write; standard output unless given')
+    .option('-o, --output <file>', 'the file to write; standard output unless given, or where it is -')
     .addOption(
       new Option('--format <format>', 'the form (default: by the name of the file, else csv)').choices(
         exportFormats,
@@ -61,7 +61,9 @@ async function run(
   const { sql, params, asOf, format } = order;
   // The places are taken before the work begins.
   const files =
-    options.output === undefined ? undefined : await openFiles(options.output, options.force ?? false);
+    options.output === undefined || options.output === '-'
+      ? undefined
+      : await openFiles(options.output, options.force ?? false);
   try {
     const write = files ? files.data.write : writerFor(order, stdout);
     const asked = { sql, params, asOf, survey: format === 'parquet' };
@@ -72,7 +74,7 @@ async function run(
     });
     if (!files) return;
     const receipt = await files.commit(exported);
-    if (options.json) stdout.write(`${JSON.stringify(receipt, null, 2)}\n`);
+    if (options.json) stdout.write(`${printableJson(receipt)}\n`);
     else
       stderr.write(
         `${printable(receipt.file)}: ${number(receipt.rows)} rows; ${receipt.file}.meta.json says what of\n`,

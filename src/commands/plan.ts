@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { describeGovernor } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
 import { loadJobs } from '../load-jobs.ts';
+import { printableJson } from '../printable.ts';
 import { readPlan } from '../report/plan.ts';
 import type { Context } from './context.ts';
 import { scheduledDatasets } from './format/datasets.ts';
@@ -24,5 +25,5 @@ async function plan({ json }: Options, { environment, clock, stdout }: Context):
   const { dir } = readLocalConfig(environment);
   const datasets = scheduledDatasets(await loadJobs(), environment);
   const made = readPlan(dir, datasets, clock.now(), describeGovernor);
-  stdout.write(json ? `${JSON.stringify(made, null, 2)}\n` : `${renderPlan(made, stdout)}\n`);
+  stdout.write(json ? `${printableJson(made)}\n` : `${renderPlan(made, stdout)}\n`);
 }

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../clock.ts';
 import type { Progress } from '../mirror.ts';
+import { printable } from '../printable.ts';
 import type { WalkRow } from '../store/index.ts';
 import type { Output } from './context.ts';
 
@@ -40,7 +41,7 @@ async function liveLines(output: Output, jobs: readonly string[], clock: Clock):
       if (clock.now() - drawn >= REDRAW_EVERY_MS) draw();
     },
     note(job, text) {
-      lines.set(job, text);
+      lines.set(job, printable(text));
       draw();
     },
     end() {
@@ -60,7 +61,7 @@ function plainLines(output: Output, clock: Clock): ProgressLines {
       said.set(at.job, clock.now());
       output.write(`${at.job}: ${describe(at, rate)}\n`);
     },
-    note: (job, text) => output.write(`${job}: ${text}\n`),
+    note: (job, text) => output.write(`${job}: ${printable(text)}\n`),
     end: () => undefined,
   };
 }

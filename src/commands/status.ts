@@ -5,6 +5,7 @@ import { createLogUpdate } from 'log-update';
 import { describeGovernor } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
 import { loadJobs } from '../load-jobs.ts';
+import { printableJson } from '../printable.ts';
 import { readStatus, type Status } from '../report/status.ts';
 import type { Context, Output } from './context.ts';
 import { scheduledDatasets } from './format/datasets.ts';
@@ -44,7 +45,7 @@ async function status(options: Options, { environment, clock, stdout, signal, ex
 }
 
 function shower({ json, watch }: Options, stdout: Output): (read: Status) => void {
-  if (json) return (read) => stdout.write(`${JSON.stringify(read, null, watch ? 0 : 2)}\n`);
+  if (json) return (read) => stdout.write(`${printableJson(read, watch ? 0 : 2)}\n`);
   if (!watch || !stdout.isTTY) return (read) => stdout.write(`${renderStatus(read, stdout)}\n`);
   const redraw = createLogUpdate(stdout as NodeJS.WriteStream, { showCursor: true });
   return (read) => redraw(renderStatus(read, stdout));

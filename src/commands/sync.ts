@@ -6,6 +6,7 @@ import { isoTime } from '../clock.ts';
 import { exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { findJob, loadJobs } from '../load-jobs.ts';
+import { printableJson } from '../printable.ts';
 import type { WalkRow } from '../store/index.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -44,7 +45,7 @@ async function sync(names: string[], options: Options, context: Context): Promis
     lines.end();
     await endOfCommands(app, context.signal);
     for (const line of said) context.stderr.write(line);
-    if (options.json) context.stdout.write(`${JSON.stringify(outcomes, null, 2)}\n`);
+    if (options.json) context.stdout.write(`${printableJson(outcomes)}\n`);
     context.exit(worstExitCode(outcomes.map(({ exitCode }) => exitCode)));
   } finally {
     await app.close();

@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import ms from 'ms';
 import { Failure } from '../errors.ts';
 import { openMirror } from '../store/read.ts';
 import type { Answered, Asked, Cell, Opened, Question } from './query/protocol.ts';
@@ -45,7 +46,7 @@ export async function ask<T>(
     if (end.aborted)
       throw new Failure(
         'incomplete',
-        `the query took longer than ${timeoutMs} ms and was ended: narrow it, or give it more time`,
+        `the query took longer than ${ms(timeoutMs ?? 0)} and was ended: narrow it, or give it more time`,
       );
     throw thrown;
   } finally {

@@ -33,6 +33,7 @@ describe('a dataset', () => {
     const { code, stdout, stderr } = await run('ai-signals', '--format', 'ndjson');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(ndjson(stdout)).toHaveLength(2);
+    expect(await run('ai-signals', '--format', 'ndjson', '-o', '-')).toMatchObject({ stdout });
   });
 
   it('can be a table, a view, or any answer', async () => {
@@ -97,6 +98,7 @@ describe('the receipt', () => {
           table: 'ai_signals',
           completeAsOf: '2026-11-21T12:01:00.000Z',
           firstWalkAt: '2026-11-21T12:00:00.000Z',
+          historyFrom: null,
           quarantined: 1,
           proof: expect.objectContaining({
             walkId: 2,

@@ -134,7 +134,7 @@ describe('wrong use ends with 64 and says what is wrong', () => {
       /^ {2}1 \| SELECT \* FROM ai_signal\n {20}\^\nmarket-mirror: no such table: ai_signal \(did you mean ai_signals\?\), line 1\n$/,
     ],
     [['DROP TABLE news'], /DROP is not allowed/],
-    [['SELECT 1', '--format', 'xml'], /Allowed choices are table, json, ndjson, csv, md/],
+    [['SELECT 1', '--format', 'xml'], /--format is one of table, json, ndjson, csv, md, not 'xml'/],
     [['SELECT 1', '--limit', 'many'], /whole number/],
     [['SELECT 1', '--max-age', 'soon'], /--max-age: 'soon' is no duration such as/],
     [['SELECT 1', '--timeout', '-1s'], /no duration/],
@@ -156,7 +156,7 @@ it('ends with 75 after its time limit', async () => {
   const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
   expect(await query(endless, '--timeout', '800ms')).toMatchObject({
     code: 75,
-    stderr: expect.stringMatching(/longer than 800 ms/),
+    stderr: expect.stringMatching(/longer than 800ms/),
   });
 });
 

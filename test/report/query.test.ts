@@ -88,7 +88,7 @@ describe('a question ends', () => {
     const asked = ask(question(thinksForEver), { signal: never, timeoutMs: 900 }, allRows);
     await expect(asked).rejects.toMatchObject({
       kind: 'incomplete',
-      message: expect.stringMatching(/longer than 900 ms/),
+      message: expect.stringMatching(/longer than 900ms/),
     });
   });
 

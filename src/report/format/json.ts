@@ -1,5 +1,6 @@
 /** Rows as JSON objects: one array, or one object a line. */
 
+import { printableJson } from '../../printable.ts';
 import type { Cell, Column } from '../query.ts';
 import { distinctNames, type Formatter } from './formatter.ts';
 
@@ -38,14 +39,4 @@ function toJson(cell: Cell): string {
   return `{"$base64":true,"encoded":"${Buffer.from(cell).toString('base64')}"}`;
 }
 
-// JSON.stringify leaves these as they are, and a terminal would obey, hide or reorder by them.
-const unsafe =
-  /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
-
-function quote(text: string): string {
-  return JSON.stringify(text).replace(unsafe, (char) =>
-    [...Array(char.length).keys()]
-      .map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
-}
+const quote = (text: string) => printableJson(text, 0);

@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts';
 import { nearest } from '../../near.ts';
 import { type Connection, statementError } from '../../store/read.ts';
 import { explainMistake } from './place.ts';
-import { parameterNames, type Token, tokenize } from './tokens.ts';
+import { parameterNames, type Token, tokenize, unquoted } from './tokens.ts';
 
 export type Param = string | number | bigint | null;
 export type Params = Readonly<Record<string, Param>>;
@@ -28,6 +28,7 @@ const harmlessPragmas = [
 export function prepareReading(connection: Connection, sql: string, params: Params) {
   const tokens = tokenize(sql);
   refuseOtherThanReading(tokens);
+  refuseExtensions(tokens);
   const statement = prepareOne(connection, sql, tokens);
   if (!statement.readonly || !statement.reader)
     throw refusal(
@@ -55,6 +56,15 @@ function refuseOtherThanReading(tokens: readonly Token[]): void {
         ? 'this PRAGMA is not allowed: only those that tell about tables and the file are'
         : `${first} is not allowed: query takes one SELECT, WITH … SELECT, VALUES or EXPLAIN, and nobody but market-mirror writes to the mirror`,
   );
+}
+
+/** SQLite refuses them as well, in words that tell nobody why. */
+function refuseExtensions(tokens: readonly Token[]): void {
+  const loads = tokens.some(
+    ({ kind, text }, at) =>
+      kind === 'name' && unquoted(text).toLowerCase() === 'load_extension' && tokens[at + 1]?.text === '(',
+  );
+  if (loads) throw refusal('extensions are not loaded: query reads the mirror and nothing else');
 }
 
 function isHarmless(pragma: string | undefined, next: string | undefined): boolean {
