@@ -1,6 +1,7 @@
 /** The mirror in the hands of tools that are not ours; a machine need not have them all. */
 
 import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -122,6 +123,15 @@ describe('DuckDB', () => {
     const [there] = await ask<{ prices: number; newest: string }>(`SET TimeZone = 'UTC'; ${sum} '${file}'`);
     expect(there?.prices).toBe(here?.prices);
     expect(Date.parse(`${there?.newest}:00`)).toBe(Date.parse(here?.newest ?? ''));
+  });
+
+  it('runs the queries of docs/recipes.md', async ({ skip }) => {
+    skip(!duckdb, '@duckdb/node-api has no binary for this machine');
+    const [, written = ''] = /```duckdb\n(.*?)```/s.exec(readFileSync('docs/recipes.md', 'utf8')) ?? [];
+    const queries = written.replaceAll("'signals.parquet", `'${bench.dir}/signals.parquet`).split(/;\n/);
+    expect(queries.length).toBeGreaterThan(3);
+    for (const sql of queries.filter((query) => query.trim() !== ''))
+      expect((await ask(sql)).length, sql).toBeGreaterThan(0);
   });
 
   it('reads the database itself, where its sqlite extension is installed', async ({ skip }) => {
