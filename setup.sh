@@ -12,7 +12,7 @@ main() {
   else
     install_packages
   fi
-  say 'ready; next: npm run demo, or npm test'
+  say 'ready; next: npm run demo, or for your own data: npx market-mirror init'
 }
 
 say() {

@@ -30,7 +30,10 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 /** What each may be and means. */
 export const settings = z.object({
   MARKET_API_URL: z
-    .string({ error: 'is missing: set it to the base address of the API, such as https://api.example.com' })
+    .string({
+      error:
+        'is missing: set it to the base address of the API, such as https://api.example.com; market-mirror init asks for it',
+    })
     .transform(checkApiUrl)
     .describe('base address; https, or http on loopback only'),
   MARKET_API_KEY: z.string().optional().describe('the Bearer key'),
@@ -152,7 +155,7 @@ export function readKey(value: string | undefined, file: string | undefined): Ke
   if (file !== undefined) return keyFromFile(file);
   throw new Failure(
     'config',
-    'MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE to a file that holds the key',
+    'MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE to a file that holds the key; market-mirror init asks for it',
   );
 }
 

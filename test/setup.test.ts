@@ -83,10 +83,10 @@ test('a machine that has everything needs the packages, once', async () => {
   program('redis-server');
   const first = await setUp();
   expect(first).toMatchObject({ code: 0, called: ['npm ci --include=dev'], complained: [] });
-  expect(first.said.at(-1)).toBe('ready; next: npm run demo, or npm test');
+  expect(first.said.at(-1)).toBe('ready; next: npm run demo, or for your own data: npx market-mirror init');
   expect(await setUp()).toEqual({
     code: 0,
-    said: ['ready; next: npm run demo, or npm test'],
+    said: ['ready; next: npm run demo, or for your own data: npx market-mirror init'],
     called: [],
     complained: [],
   });

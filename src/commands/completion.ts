@@ -22,7 +22,7 @@ export function completionCommand(program: Command, { stdout }: Pick<Context, 's
   return withExamples(
     command,
     [
-      'bash, from the next shell on',
+      'bash, from the next shell on; make the folder where there is none',
       'completion bash > ~/.local/share/bash-completion/completions/market-mirror',
     ],
     ['zsh, in a folder of $fpath', 'completion zsh > ~/.zfunc/_market-mirror'],

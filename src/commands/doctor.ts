@@ -74,6 +74,10 @@ function summary(checks: readonly Check[]): string {
   const count = (level: Check['level']) => checks.filter((check) => check.level === level).length;
   const [problems, warnings] = [count('problem'), count('warning')];
   const plural = (number: number, word: string) => `${number} ${word}${number === 1 ? '' : 's'}`;
-  if (problems + warnings === 0) return 'all is well; next: market-mirror sync, or start';
+  if (problems + warnings === 0)
+    return isBegun(checks) ? 'all is well' : 'all is well; next: market-mirror sync';
   return `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}`;
 }
+
+const isBegun = (checks: readonly Check[]) =>
+  checks.some(({ name, level }) => name === 'database' && level !== 'skipped');

@@ -44,7 +44,8 @@ describe('where all is well', () => {
       'every endpoint is asked once, at most 5 calls; --offline makes none\n',
     ]);
     expect(stdout).toMatch(/^ok {7}MARKET_API_KEY +is set \(not shown\)$/m);
-    expect(stdout).toMatch(/\nall is well; next: market-mirror sync, or start\n$/);
+    expect(stdout).toMatch(/\nall is well; next: market-mirror sync\n$/);
+    expect((await run(['doctor', '--offline'])).stdout).toMatch(/\nall is well\n$/);
     expect(stdout.split('\n').filter((line) => /^(problem|warning)/.test(line))).toEqual([]);
     expect(stdout).not.toContain(CANARY);
     expect(model.calls).toHaveLength(endpoints.length);
