@@ -4,12 +4,14 @@ import type { Clock } from '../src/clock.ts';
 
 type Sleeper = { until: number; order: number; asleep: boolean; wake(): void };
 
-export function virtualClock(now = Date.UTC(2026, 0, 1)): Clock {
+/** @param isBusy whether somebody is at work of whom the clock knows nothing: time stands still for him */
+export function virtualClock(now = Date.UTC(2026, 0, 1), isBusy = () => false): Clock {
   const heap: Sleeper[] = [];
   let order = 0;
   let running = false;
 
   function leap(): void {
+    if (isBusy()) return void setImmediate(leap);
     let first = pop(heap);
     while (first && !first.asleep) first = pop(heap);
     if (!first) {

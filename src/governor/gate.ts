@@ -183,17 +183,21 @@ export function createGate(parts: GateParts): Gate {
   function takeLeave(job: string): boolean {
     const held = leave.get(job);
     if (!held) return false;
-    if (held.staleAt <= clock.now()) return giveBack(job);
+    if (held.staleAt <= clock.now()) return false;
     if (held.calls === 1) leave.delete(job);
     else leave.set(job, { ...held, calls: held.calls - 1 });
     return true;
   }
 
-  function giveBack(job: string): false {
+  function giveBack(job: string): void {
     const unused = leave.get(job)?.calls ?? 0;
     leave.delete(job);
     if (unused > 0) pending.push({ type: 'release', owner, unused });
-    return false;
+  }
+
+  /** A job that ended leaves none behind that would hold up the others. */
+  function giveStaleBack(): void {
+    for (const [job, { staleAt }] of leave) if (staleAt <= clock.now()) giveBack(job);
   }
 
   function giveAllBack(): void {
@@ -203,6 +207,7 @@ export function createGate(parts: GateParts): Gate {
   /** True with leave for the waiter's call; otherwise it waits on, or is told that waiting is not worth it. */
   function askFor(waiter: Waiter): boolean {
     const { job } = waiter;
+    giveStaleBack();
     try {
       const decision = tell({ type: 'ask', owner, job, want: LARGEST_BLOCK, ...standing(job) });
       if ('go' in decision) {

@@ -91,6 +91,8 @@ function rateGate(state: State, _: Ask, now: number): Passage {
   return freeAt <= now ? { state } : wait(freeAt, 'rate');
 }
 
+/** Asking again costs a transaction. */
+const LEAST_WAIT_MS = 10;
 const BLIND_GRACE_MS = 2_000;
 /** Whoever is further behind asks again within this time. */
 const TURN_MS = 2_000;
@@ -101,7 +103,7 @@ function wait(until: number, reason: WaitReason): Decision {
 
 /** About when something under way will have been answered. */
 function soon({ latencyMs }: State, now: number): number {
-  return now + (latencyMs ?? 100);
+  return now + Math.max(LEAST_WAIT_MS, latencyMs ?? 100);
 }
 
 function freeOfOthers({ concurrency: learnt, leases: given }: State, owner: string): number {

@@ -89,6 +89,17 @@ describe('the gate', () => {
     expect(shared.state?.leases).toEqual({});
   });
 
+  it('does not let leave that one job no longer uses hold up another at the reserve', async () => {
+    const { gate, clock } = setup();
+    for (let remaining = 99; remaining > 10; remaining -= 1) {
+      await gate.pass('news', never);
+      gate.settle('news', { ...fine, limit: 100, remaining });
+    }
+    const begin = clock.now();
+    await gate.pass('usage', never);
+    expect(clock.now() - begin).toBeLessThan(3_000);
+  });
+
   it('spends few transactions where no limit is felt', async () => {
     const { gate, shared } = setup();
     for (let call = 0; call < 200; call += 1) await callFine(gate);

@@ -1,0 +1,161 @@
+/** Some of the simulator's worlds again, with the real client, the kept state and the model of the API. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { virtualClock } from '../../sim/clock.ts';
+import { createApi } from '../../src/api/client.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { createGate } from '../../src/governor/gate.ts';
+import { readState } from '../../src/governor/state.ts';
+import { isSure } from '../../src/governor/window.ts';
+import { keyFromValue } from '../../src/key.ts';
+import { findJob, loadJobs } from '../../src/load-jobs.ts';
+import { type ModelApi, type ModelOptions, retryAfterSeconds, sampleKey } from '../../src/model-api/index.ts';
+import { openStore } from '../../src/store/index.ts';
+import { openModel } from '../model-api/support.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const jobs = await loadJobs();
+const never = new AbortController().signal;
+
+describe('over real HTTP', () => {
+  it('5 calls a second with a burst of 10 are found and kept to', async () => {
+    const world = await setup({ rate: { perSecond: 5, burst: 10 } });
+    await world.process('one').walk('ai-signals', 400);
+    expect(world.elapsed()).toBeLessThan(1.1 * (390 / 5) * SECOND);
+    expect(world.refusals()).toBeLessThanOrEqual(8);
+    await world.process('one').walk('ai-signals', 200);
+    expect(world.refusals()).toBeLessThanOrEqual(9);
+  });
+
+  it('100 calls a minute, of which one endpoint in two tells, are used up and never asked for beyond', async () => {
+    const world = await setup({ quota: { limit: 100, periodMs: MINUTE } });
+    const { walk } = world.process('one');
+    for (let round = 0; round < 10; round += 1) {
+      await walk('ai-signals', 25);
+      await walk('news', 25);
+    }
+    expect(world.elapsed()).toBeLessThan(1.2 * 5 * MINUTE);
+    expect(world.refusals()).toBeLessThanOrEqual(2);
+    await walk('ai-signals', 200);
+    expect(world.refusals()).toBeLessThanOrEqual(2);
+    expect(isSure(world.learnt().quota.window)).toBe(true);
+  });
+
+  it('a Retry-After is sat out in full, and what it taught spares the next refusal', async () => {
+    const quota = { limit: 60, periodMs: 10 * MINUTE };
+    const world = await setup({ quota, rateLimitHeaders: [], retryAfter: retryAfterSeconds });
+    await world.process('one').walk('ai-signals', 400);
+    expect(world.refusals()).toBeLessThanOrEqual(3);
+    const { calls } = world.model;
+    for (const [index, { status, at }] of calls.entries()) {
+      const next = calls[index + 1];
+      const begun = Math.ceil((at + 1) / quota.periodMs) * quota.periodMs;
+      if (status === 429 && next) expect(next.at).toBeGreaterThanOrEqual(begun);
+    }
+  });
+
+  it('two at once are found and used, and two processes on one folder do not exceed them together', async () => {
+    const world = await setup({ concurrency: 2, latencyMs: 4 }, tenfold());
+    const [one, two] = [world.process('one'), world.process('two')];
+    await Promise.all([one.walk('ai-signals', 50), one.walk('news', 50), one.walk('news', 50)]);
+    expect(world.learnt().concurrency).toMatchObject({ proven: 2, refused: 3 });
+    const learning = world.model.calls.length;
+    expect(world.refusals()).toBeLessThanOrEqual(3);
+
+    await Promise.all([one, two].flatMap(({ walk }) => [walk('ai-signals', 30), walk('news', 30)]));
+    const together = world.model.calls.slice(learning);
+    // One more may be tried once in a hundred calls.
+    expect(together.filter(({ status }) => status === 429).length).toBeLessThanOrEqual(1);
+    expect(together.filter(({ inFlight }) => inFlight === 2).length).toBeGreaterThan(30);
+  });
+});
+
+/** Real time, ten times as fast. */
+function tenfold(): Clock {
+  return {
+    now: () => performance.now() * 10,
+    sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
+  };
+}
+
+async function setup(options: ModelOptions, given?: Clock) {
+  let underWay = 0;
+  const clock = given ?? virtualClock(undefined, () => underWay > 0);
+  const model = await openModel({ rows: 3, now: clock.now, ...options });
+  const dir = mkdtempSync(join(tmpdir(), 'mm-governor-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const begunAt = clock.now();
+  const processes = new Map<string, ReturnType<typeof openProcess>>();
+  const process = (owner: string) => {
+    const opened =
+      processes.get(owner) ??
+      openProcess(model, dir, owner, clock, (calls) => {
+        underWay += calls;
+      });
+    processes.set(owner, opened);
+    return opened;
+  };
+  return {
+    model,
+    process,
+    elapsed: () => clock.now() - begunAt,
+    refusals: () => model.calls.filter(({ status }) => status === 429).length,
+    learnt: () => process('one').learnt(),
+  };
+}
+
+/** A store, a gate and a client, as each process has them. */
+function openProcess(
+  model: ModelApi,
+  dir: string,
+  owner: string,
+  clock: Clock,
+  count: (calls: number) => void,
+) {
+  const store = openStore(dir, jobs, clock.now);
+  onTestFinished(() => store.close());
+  const gate = createGate({
+    transact: store.governor.transact,
+    clock,
+    random: () => 0.5,
+    owner,
+    patienceMs: Number.POSITIVE_INFINITY,
+  });
+  onTestFinished(() => gate.close());
+  const api = createApi({
+    baseUrl: model.url,
+    key: keyFromValue(sampleKey.key),
+    leave: {
+      ...gate,
+      pass: (job, signal) => gate.pass(job, signal).then(() => count(1)),
+      settle(job, answer) {
+        count(-1);
+        gate.settle(job, answer);
+      },
+    },
+    record: () => undefined,
+    clock,
+    random: () => 0.5,
+    userAgent: 'market-mirror/test',
+  });
+  onTestFinished(() => api.close());
+  return {
+    /** Makes calls one after the other until so many are answered. */
+    async walk(job: string, calls: number) {
+      const { path } = findJob(jobs, job);
+      for (let answered = 0; answered < calls; ) {
+        const request = { job, walkId: null, path, query: { offset: 0, limit: 1 } };
+        // A call that was refused three times over is a matter for the next run.
+        answered += await api.get(request, never).then(
+          () => 1,
+          () => 0,
+        );
+      }
+    },
+    learnt: () => store.governor.transact((kept) => ({ state: readState(kept), result: readState(kept) })),
+  };
+}
