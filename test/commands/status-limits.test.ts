@@ -23,6 +23,23 @@ describe('the status tells of the account', () => {
     expect(await textOf(bench)).toMatch(
       /^Quota: 98 of 100 calls left, \d+ of them kept back, as of .*; when more come/m,
     );
+    expect(await textOf(bench)).toMatch(
+      /^Pace: no limit was felt \(.* never objected\); \d at once \(.*\)$/m,
+    );
+  });
+
+  it('what each job called in the last hour and the last day', async () => {
+    const bench = await setupSync();
+    await bench.sync('news');
+    const news = bench.model.calls.length;
+    bench.clock.advance(2 * 3_600_000);
+    await bench.sync('usage');
+    const { calls } = await statusOf(bench);
+    expect(calls.byJob).toEqual({
+      news: { lastHour: 0, lastDay: news },
+      usage: { lastHour: 1, lastDay: 1 },
+    });
+    expect(calls).toMatchObject({ lastHour: 1, lastDay: news + 1 });
   });
 
   it('what waits until when, and why', async () => {

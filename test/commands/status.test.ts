@@ -27,7 +27,7 @@ async function statusOf(bench: Bench, environment: Record<string, string> = {}) 
   const status = JSON.parse(stdout) as Status;
   expect(code).toBe(status.exitCode);
   const dataset = (job: string) => status.datasets.find((dataset) => dataset.job === job);
-  return { ...status, dataset, codes: status.problems.map(({ code, job }) => [code, job]) };
+  return { ...status, dataset, found: status.problems.map(({ code, job }) => [code, job]) };
 }
 
 /** Changes what the mirror says of itself, as its engine would have. */
@@ -54,7 +54,9 @@ describe('a mirror that is well', () => {
     expect(stdout).toMatch(
       /Quota: [\d,]+ of [\d,]+ calls left, as of 0s ago; when more come is not known yet/,
     );
-    expect(stdout).toMatch(/Calls today: \d+ \(ai-signals 1, .*usage 1\); answered 429 in the last day: 0/);
+    expect(stdout).toMatch(
+      /Calls today: \d+; in the last hour \/ day: \d+ \/ \d+ \(ai-signals 1 \/ 1, .*usage 1 \/ 1\); answered 429 in the last day: 0/,
+    );
   });
 
   it('is read without the key, without a call and without a change', async () => {
@@ -94,7 +96,7 @@ describe('a dataset that is behind', () => {
     expect((await statusOf(bench)).dataset('news')).toMatchObject({ fresh: true });
     bench.clock.advance(2_000);
     const status = await statusOf(bench);
-    expect(status.codes).toContainEqual(['stale', 'news']);
+    expect(status.found).toContainEqual(['stale', 'news']);
     expect(status.dataset('smart-wallets')).toMatchObject({ fresh: true });
     expect(status.exitCode).toBe(75);
   });
@@ -106,7 +108,7 @@ describe('a dataset that is behind', () => {
       MIRROR_SCHEDULE_NEWS: 'every 40m',
       MIRROR_SCHEDULE_USAGE: 'off',
     });
-    expect(status.codes.map(([, job]) => job)).toEqual(['ai-signals', 'meme-signals', 'smart-wallets']);
+    expect(status.found.map(([, job]) => job)).toEqual(['ai-signals', 'meme-signals', 'smart-wallets']);
     expect(status.dataset('usage')).toMatchObject({ fresh: true, staleAfterSeconds: null });
   });
 
@@ -178,7 +180,7 @@ describe('what the API said', () => {
       `INSERT INTO requests (at, job, url, status, ms, bytes, request_id, error_code) VALUES ('2026-11-21T12:00:00.000Z', 'news', '/api/v1/news', 403, 1, 1, 'r-7', 'missing_scope')`,
     );
     const status = await statusOf(bench);
-    expect(status.codes).toEqual([['scope-missing', 'news']]);
+    expect(status.found).toEqual([['scope-missing', 'news']]);
     expect(status.problems[0]?.advice).toContain('X-Request-ID r-7');
     expect(status.exitCode).toBe(77);
   });
@@ -213,7 +215,7 @@ describe('warnings leave the exit code at 0', () => {
     Object.assign(bench.upstream('ai-signals').rows[3] ?? {}, { surprise: 1 });
     await bench.mirror('ai-signals');
     const status = await statusOf(bench);
-    expect(status.codes).toEqual([
+    expect(status.found).toEqual([
       ['quarantine', 'ai-signals'],
       ['drift', 'ai-signals'],
     ]);
@@ -229,7 +231,7 @@ describe('warnings leave the exit code at 0', () => {
       `INSERT INTO walks (job, status, started_at, error) VALUES ('news', 'failed', '2026-11-21T12:00:00.000Z', 'the API broke \u001b[31mits contract')`,
     );
     const status = await statusOf(bench);
-    expect(status.codes).toEqual([['failed', 'news']]);
+    expect(status.found).toEqual([['failed', 'news']]);
     expect(status.exitCode).toBe(0);
     const { stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
     expect(stdout).toContain('the API broke \\u{1b}[31mits contract');

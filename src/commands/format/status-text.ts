@@ -17,6 +17,7 @@ export function renderStatus(status: Status, output: Output): string {
     renderDatasets(status, paint),
     '',
     renderQuota(status),
+    ...renderPace(status),
     ...renderWaits(status),
     renderCalls(status),
     renderDaemon(status, paint),
@@ -90,11 +91,18 @@ export function renderQuota({ quota, at }: Pick<Status, 'quota' | 'at'>): string
 }
 
 function renderRefill({ refill }: QuotaStatus, now: number): string {
-  const sureness = refill.confidence === 'sure' ? '' : ` (${refill.confidence})`;
+  const sureness = ` (${refill.confidence}: ${refill.evidence})`;
   if (refill.nextBy !== null)
     return `begins anew ${relative(refill.nextBy, now)} at the latest, every ${duration((refill.periodSeconds ?? 0) * 1_000)}${sureness}`;
   if (refill.perHour !== null) return `${number(refill.perHour)} an hour come back${sureness}`;
   return 'when more come is not known yet';
+}
+
+function renderPace({ rate, concurrency }: Status): string[] {
+  if (!rate || !concurrency) return [];
+  const pace = rate.perSecond === null ? 'no limit was felt' : `${rate.perSecond.toFixed(1)} calls a second`;
+  const known = rate.perSecond === null ? rate.evidence : `${rate.confidence}: ${rate.evidence}`;
+  return [`Pace: ${pace} (${known}); ${number(concurrency.allowed)} at once (${concurrency.evidence})`];
 }
 
 export function renderWaits({ waits, at }: Pick<Status, 'waits' | 'at'>): string[] {
@@ -105,9 +113,13 @@ export function renderWaits({ waits, at }: Pick<Status, 'waits' | 'at'>): string
 }
 
 function renderCalls({ calls }: Status): string {
-  const jobs = Object.entries(calls.todayByJob).map(([job, count]) => `${job} ${number(count)}`);
+  const jobs = Object.entries(calls.byJob).map(
+    ([job, { lastHour, lastDay }]) => `${job} ${number(lastHour)} / ${number(lastDay)}`,
+  );
   const byJob = jobs.length > 0 ? ` (${jobs.join(', ')})` : '';
-  return `Calls today: ${number(calls.today)}${byJob}; answered 429 in the last day: ${number(calls.limitedLastDay)}`;
+  const today = `Calls today: ${number(calls.today)}`;
+  const lately = `in the last hour / day: ${number(calls.lastHour)} / ${number(calls.lastDay)}${byJob}`;
+  return `${today}; ${lately}; answered 429 in the last day: ${number(calls.limitedLastDay)}`;
 }
 
 function renderDaemon({ daemon, file }: Status, paint: Paint): string {

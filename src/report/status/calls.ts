@@ -8,6 +8,10 @@ export type CallStatus = {
     /** Since midnight UTC. */
     today: number;
     todayByJob: Record<string, number>;
+    /** In the last hour, and in the last 24. */
+    lastHour: number;
+    lastDay: number;
+    byJob: Record<string, { lastHour: number; lastDay: number }>;
     /** Answers with status 429 in the last 24 hours. */
     limitedLastDay: number;
   };
@@ -21,23 +25,30 @@ export type ReportedQuota = { limit: number | null; remaining: number | null; re
 
 export type LastCall = { status: number | null; errorCode: string | null; requestId: string | null };
 
-const DAY_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+type JobCalls = LastCall & { job: string; today: number; lastHour: number; lastDay: number; limited: number };
 
 export function readCalls(connection: Connection, now: number): CallStatus {
   const perJob = connection
-    .prepare<[string, string], LastCall & { job: string; today: number; limited: number }>(
+    .prepare<[string, string, string], JobCalls>(
       // The bare columns are those of the row with the greatest id: SQLite promises it for a lone max().
       `SELECT job, max(id), status, error_code AS errorCode, request_id AS requestId,
-         sum(at >= ?) AS today, sum(status IS 429) AS limited
+         sum(at >= ?) AS today, sum(at >= ?) AS lastHour, count(*) AS lastDay, sum(status IS 429) AS limited
        FROM requests WHERE at >= ? GROUP BY job ORDER BY job`,
     )
-    .all(`${isoTime(now).slice(0, 10)}T00:00:00.000Z`, isoTime(now - DAY_MS));
+    .all(`${isoTime(now).slice(0, 10)}T00:00:00.000Z`, isoTime(now - HOUR_MS), isoTime(now - DAY_MS));
+  const total = (of: (calls: JobCalls) => number) => perJob.reduce((sum, calls) => sum + of(calls), 0);
   const called = perJob.filter(({ today }) => today > 0);
   return {
     calls: {
-      today: called.reduce((sum, { today }) => sum + today, 0),
+      today: total(({ today }) => today),
       todayByJob: Object.fromEntries(called.map(({ job, today }) => [job, today])),
-      limitedLastDay: perJob.reduce((sum, { limited }) => sum + limited, 0),
+      lastHour: total(({ lastHour }) => lastHour),
+      lastDay: total(({ lastDay }) => lastDay),
+      byJob: Object.fromEntries(perJob.map(({ job, lastHour, lastDay }) => [job, { lastHour, lastDay }])),
+      limitedLastDay: total(({ limited }) => limited),
     },
     reported: readQuota(connection),
     lastCalls: new Map(perJob.map(({ job, ...call }) => [job, call])),
