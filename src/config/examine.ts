@@ -18,6 +18,9 @@ import { Failure } from '../errors.ts';
 export type SettingFound = { name: string; shown: string; wrong: Failure | null };
 
 const KEYS = ['MARKET_API_KEY', 'MARKET_API_KEY_FILE'];
+/** What users write into a command may be anything. */
+const WRITTEN = ['MIRROR_ON_CHANGE'];
+const HIDDEN = 'is set (not shown)';
 
 /** @param schedules each job's own schedule, by name. */
 export function examineSettings(environment: Environment, schedules: Record<string, string>): SettingFound[] {
@@ -31,12 +34,12 @@ export function examineSettings(environment: Environment, schedules: Record<stri
     }),
     examine(keyFile ? 'MARKET_API_KEY_FILE' : 'MARKET_API_KEY', () => {
       readKey(given['MARKET_API_KEY'], keyFile);
-      return keyFile ?? 'is set (not shown)';
+      return keyFile ?? HIDDEN;
     }),
     ...plain.map(({ name, fallback = 'unset' }) =>
       examine(name, () => {
         check(z.object({ [name]: settings.shape[name as keyof typeof settings.shape] }), given);
-        return withoutLogin(given[name] ?? fallback);
+        return given[name] && WRITTEN.includes(name) ? HIDDEN : withoutLogin(given[name] ?? fallback);
       }),
     ),
     examine('schedules', () => {
@@ -58,7 +61,7 @@ function examine(name: string, read: () => string): SettingFound {
 /** An address of Redis may hold a user name and a password; nothing of either is shown. */
 function withoutLogin(shown: string): string {
   if (!shown.includes('@')) return shown;
-  if (!URL.canParse(shown)) return 'is set (not shown)';
+  if (!URL.canParse(shown)) return HIDDEN;
   const { protocol, host, pathname } = new URL(shown);
   return `${protocol}//${host}${pathname}`;
 }

@@ -119,6 +119,8 @@ describe('settings', () => {
     const { doctor } = await setup();
     const { check } = await doctor(['--offline'], { REDIS_URL: `redis://user:${CANARY}@127.0.0.1:1/2` });
     expect(check('REDIS_URL')?.message).toBe('redis://127.0.0.1:1/2');
+    const told = await doctor(['--offline'], { MIRROR_ON_CHANGE: `notify --token ${CANARY}` });
+    expect(told.check('MIRROR_ON_CHANGE')?.message).toBe('is set (not shown)');
   });
 });
 

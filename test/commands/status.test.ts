@@ -5,7 +5,8 @@ import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { statusCommand } from '../../src/commands/status.ts';
 import { Snooze } from '../../src/errors.ts';
-import type { Status } from '../../src/report/status.ts';
+import { tableOf } from '../../src/job.ts';
+import { readStatus, type Status } from '../../src/report/status.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
@@ -144,11 +145,15 @@ describe('a dataset that is behind', () => {
   it('tells a walk under way from one whose process died', async () => {
     const bench = await setup({ rows: 250 });
     let during: Status | undefined;
-    const watched = bench.mirror('ai-signals', async () => {
-      during ??= await statusOf(bench);
+    const datasets = bench.jobs.map((job) => ({
+      name: job.name,
+      table: tableOf(job),
+      schedule: 'off' as const,
+    }));
+    await bench.mirror('ai-signals', () => {
+      during ??= readStatus(bench.dir, datasets, bench.clock.now());
     });
-    await watched;
-    await expect.poll(() => during?.datasets[0]?.doing).toMatchObject({ state: 'running' });
+    expect(during?.datasets[0]?.doing).toMatchObject({ state: 'running', pages: 1 });
     edit(bench, `UPDATE walks SET status = 'running'`);
     writeFileSync(join(bench.dir, 'locks', 'ai-signals.pid'), '4194305\n');
     expect((await statusOf(bench)).dataset('ai-signals')?.doing.state).toBe('stopped');
@@ -279,6 +284,20 @@ describe('on a terminal', () => {
     const piped = await onTerminal(statusCommand, [], bench);
     expect(piped.stdout).not.toContain('\u001b');
     expect([shown.code, piped.code]).toEqual([75, 75]);
+  });
+
+  it('--watch draws over what it drew before', async () => {
+    const bench = await mirrored();
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const watching = onTerminal(statusCommand, ['--watch'], bench, { columns: 120, signal: stop.signal });
+    await expect.poll(() => bench.clock.slept.length).toBeGreaterThan(2);
+    stop.abort();
+    const { stdout } = await watching;
+    expect(stdout.match(/dataset/g)).toHaveLength(1);
+    const upNineLines = '\u001b[9A';
+    const [first = '', second = ''] = stdout.split(upNineLines);
+    expect([first.includes('0s ago'), second.includes('1s ago')]).toEqual([true, true]);
   });
 
   it('--watch goes on until it is stopped, with one line of JSON a look', async () => {
