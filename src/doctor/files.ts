@@ -65,20 +65,18 @@ function checkMirrorFiles(dir: string): Check[] {
     // A write-ahead log comes and goes.
     .flatMap((file) => ({ file, stat: statSync(file, { throwIfNoEntry: false }) }));
   const those = (wrong: (stat: { uid: number; mode: number }, file: string) => unknown) =>
-    files.filter(({ stat, file }) => stat && wrong(stat, file)).map(({ file }) => file);
-  const strange = those(({ uid }, file) => uid !== owner || !mayWrite(file));
+    files
+      .filter(({ stat, file }) => stat && wrong(stat, file))
+      .map(({ file }) => file)
+      .join(' ');
+  const foreign = those(({ uid }) => uid !== owner);
+  if (foreign)
+    return [problem(name, 'disk', `not of the folder's user: ${foreign}`, `chown ${owner} ${foreign}`)];
+  const shut = those(({ uid }, file) => uid === process.getuid?.() && !mayWrite(file));
+  if (shut) return [problem(name, 'disk', `may not be written: ${shut}`, `chmod 600 ${shut}`)];
   const open = those(({ mode }) => mode & ALL_BUT_OWNER);
-  if (strange.length > 0)
-    return [
-      problem(
-        name,
-        'disk',
-        `may not be written by this user, or by that of the folder: ${strange.join(' ')}`,
-        `chown ${owner} ${strange.join(' ')} && chmod 600 ${strange.join(' ')}`,
-      ),
-    ];
-  return open.length > 0
-    ? [warning(name, `open to others: ${open.join(' ')}`, `chmod 600 ${open.join(' ')}`)]
+  return open
+    ? [warning(name, `open to others: ${open}`, `chmod 600 ${open}`)]
     : [ok(name, `${files.length} of the mirror, for its user alone`)];
 }
 

@@ -1,39 +1,22 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import pino from 'pino';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { Diagnosis } from '../../src/commands/doctor.ts';
 import { runDaemon } from '../../src/daemon.ts';
-import { faults, type ModelOptions, when } from '../../src/model-api/index.ts';
-import { CANARY, read, setupSync } from '../helpers/sync-bench.ts';
-import { virtualClock } from '../helpers/virtual-clock.ts';
+import { endpoints, setupDoctor as setup } from '../helpers/doctor-bench.ts';
+import { CANARY, read } from '../helpers/sync-bench.ts';
 import { redisServer, until } from '../queue/setup.ts';
-
-const endpoints = ['usage', 'ai-signals', 'meme-signals', 'news', 'smart-wallets'];
-
-/** @param aheadMs what the clock of this machine is ahead of the API's. */
-async function setup(options: ModelOptions = {}, aheadMs = 0) {
-  // The model's answers are dated by the real clock.
-  const bench = await setupSync({ rows: 20, ...options }, virtualClock(Date.now() + aheadMs));
-  const home = process.cwd();
-  process.chdir(bench.cwd);
-  onTestFinished(() => process.chdir(home));
-  const doctor = async (args: string[] = [], changes: Record<string, string> = {}) => {
-    const ended = await bench.run(['doctor', '--json', ...args], changes);
-    expect(ended.stdout + ended.stderr).not.toContain(CANARY);
-    const { checks, ...diagnosis } = JSON.parse(ended.stdout) as Diagnosis;
-    expect(diagnosis).toEqual({ version: 1, at: expect.stringMatching(/Z$/), exitCode: ended.code });
-    const wrong = checks.filter(({ level }) => level === 'warning' || level === 'problem');
-    // What to do stands beside what is wrong, or in the same sentence.
-    for (const { advice, message } of wrong)
-      expect(advice ?? message).toMatch(advice ? /./ : /[:;] \w|of the form/);
-    const check = (name: string) => checks.find((found) => found.name === name);
-    return { ...ended, check, troubles: wrong.map(({ name, level }) => `${level} ${name}`) };
-  };
-  return { ...bench, doctor };
-}
 
 describe('where all is well', () => {
   test('says so, a line for each thing, and asks every endpoint once, for one row', async () => {
@@ -124,57 +107,6 @@ describe('settings', () => {
   });
 });
 
-describe('an API', () => {
-  test('that refuses the key is asked once, and again when the key is mended: 77', async () => {
-    const { doctor, model, key } = await setup();
-    key.active = false;
-    const { code, check, troubles } = await doctor();
-    expect([code, troubles, model.calls.length]).toEqual([77, ['problem usage'], 1]);
-    expect(check('usage')?.message).toMatch(/refused the key.*X-Request-ID/);
-    expect(check('news')).toMatchObject({ level: 'skipped', message: 'not asked, since the key is refused' });
-    key.active = true;
-    expect((await doctor()).code).toBe(0);
-  });
-
-  test('that wants a scope is named with the scope and the ways out: 77', async () => {
-    const { doctor, model, key } = await setup();
-    key.scopes = ['news:read', 'ai-signals:read', 'smart-wallets:read'];
-    const { code, check, troubles } = await doctor();
-    expect([code, troubles, model.calls.length]).toEqual([77, ['problem meme-signals'], 5]);
-    expect(check('meme-signals')?.advice).toMatch(/scope meme:read.*MIRROR_SCHEDULE_MEME_SIGNALS=off/);
-  });
-
-  test('that is at a limit is asked no further, which is no failure: 0', async () => {
-    const { doctor, model } = await setup({ faults: [when({}, faults.refuse(429, { retryAfter: '60' }))] });
-    const { code, troubles, check } = await doctor();
-    expect([code, troubles, model.calls.length]).toEqual([0, ['warning usage'], 1]);
-    expect(check('news')?.message).toMatch(/^not asked: waiting until .*Z \(\w+\)$/);
-  });
-
-  test('that is not there is tried once: 69', async () => {
-    const { doctor } = await setup();
-    const { code, check, troubles } = await doctor([], { MARKET_API_URL: 'http://127.0.0.1:1' });
-    expect([code, troubles]).toEqual([69, ['problem usage']]);
-    expect(check('clock')?.level).toBe('skipped');
-  });
-
-  test('that answers with something else has each endpoint told: 65', async () => {
-    const { doctor, model } = await setup({ faults: [when({}, faults.html())] });
-    const { code, troubles } = await doctor();
-    expect([code, troubles, model.calls.length]).toEqual([65, endpoints.map((job) => `problem ${job}`), 5]);
-  });
-
-  test.each([
-    ['a little', 60_000, 'warning', 0, /^is \d\d s ahead of the API's$/],
-    ['much', -3_600_000, 'problem', 78, /^is 3[56]\d\d s behind the API's$/],
-  ] as const)('whose clock differs %s from ours', async (_, aheadMs, level, exitCode, message) => {
-    const { doctor } = await setup({}, aheadMs);
-    const { code, check } = await doctor();
-    expect(code).toBe(exitCode);
-    expect(check('clock')).toMatchObject({ level, message: expect.stringMatching(message) });
-  });
-});
-
 describe('a database', () => {
   test('that is damaged is not written to: 74', async () => {
     const { doctor, sync, file, model } = await setup();
@@ -230,6 +162,14 @@ describe('files', () => {
       for (const each of files) chmodSync(each, Number.parseInt(mode, 8));
     }
     expect((await doctor(['--offline'])).troubles).toEqual([]);
+  });
+
+  test.runIf(process.getuid?.() === 0)('of another user than the folder: 74', async () => {
+    const { doctor, sync, file } = await setup();
+    await sync('news');
+    chownSync(file, 65_534, 65_534);
+    const { code, check } = await doctor(['--offline']);
+    expect([code, check('files')?.advice]).toEqual([74, `chown 0 ${file}`]);
   });
 
   test('in a place where no folder can be: 74', async () => {
