@@ -4,11 +4,11 @@
  * it is not, the walk steps back until it meets a row it knows. At the end the beginning is read again.
  */
 
-import { isWithinBound, MOST_STEPS_BACK, PAGE_ROWS, stepBackRows } from './bounds.ts';
+import { isWithinBound, MOST_STEPS_BACK, PAGE_ROWS, stepBackRows, widerOverlap } from './bounds.ts';
 import { advanceOf, freshRows, unkeyedRows, withAnomalies } from './evidence.ts';
 import { endsTooEarly, goOn, lookBeyond } from './go-on.ts';
 import { lookAtHead, turnToHead } from './head.ts';
-import { anchorOf, isJoined, knownRows, knownUntil, shiftOf } from './join.ts';
+import { anchorOf, isJoined, knownRows, knownUntil, overlapOf, shiftOf } from './join.ts';
 import { beginAnew, type PageFacts, type Place, type Step } from './place.ts';
 
 export function advanceAnchored(before: Place, page: PageFacts): Step {
@@ -21,7 +21,8 @@ function readOn(before: Place, page: PageFacts): Step {
   const { keys, seen, pagination } = page;
   const known = knownRows(before, page);
   const fresh = freshRows(page);
-  const anchor = anchorOf(page);
+  const overlap = overlapOf(before, page);
+  const anchor = anchorOf(page, overlap);
   const place = withAnomalies(
     {
       ...before,
@@ -29,6 +30,7 @@ function readOn(before: Place, page: PageFacts): Step {
       tries: 0,
       offset: page.offset + advanceOf(page),
       anchor,
+      overlap,
       rows: before.rows + fresh,
       unkeyed: before.unkeyed + unkeyedRows(page, known),
       shifted: before.shifted + shiftOf(before, page),
@@ -57,6 +59,7 @@ function stepBack(before: Place, page: PageFacts): Step {
     phase: 'back',
     offset: Math.max(0, from - stepBackRows(before)),
     anchor: null,
+    overlap: widerOverlap(before),
     tries: tries + 1,
     stepsBack: stepsBack + 1,
     knownUntil: before.knownUntil ?? page.offset + PAGE_ROWS,

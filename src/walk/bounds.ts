@@ -7,7 +7,7 @@ export const PAGE_ROWS = 100;
 
 /** A snapshot that is replaced while it is read is begun again this often. */
 export const MOST_RESTARTS = 2;
-/** Steps back in search of a row read before: half a page, a page, two pages … */
+/** Steps back in search of a row read before: a fifth of a page, then three times as far each time. */
 export const MOST_STEPS_BACK = 8;
 /** Looks at the beginning for rows that came in meanwhile. */
 export const MOST_HEAD_PAGES = 3;
@@ -28,14 +28,21 @@ export function mostCalls(rows: number, pageRows: number = PAGE_ROWS): number {
 
 /** How many rows the next step goes back. */
 export function stepBackRows({ tries, longestPage }: Place): number {
-  return Math.ceil(Math.min(longestPage, PAGE_ROWS) / 2) * 2 ** tries;
+  return Math.ceil(Math.min(longestPage, PAGE_ROWS) / 5) * 3 ** tries;
+}
+
+/** The overlap of pages after a step back: never more than a part of a page. */
+export function widerOverlap({ overlap, longestPage }: Place): number {
+  const most = Math.floor(Math.min(longestPage, PAGE_ROWS) / 6);
+  return Math.max(1, Math.min(most, Math.max(4, 2 * overlap)));
 }
 
 /** Whether a walk that stands here can still be read to its end within its bound. */
-export function isWithinBound({ pages, offset, knownUntil, total, totalFirst, longestPage }: Place): boolean {
+export function isWithinBound(place: Place): boolean {
+  const { pages, offset, knownUntil, total, totalFirst, longestPage, overlap } = place;
   const rows = Math.max(offset, knownUntil ?? 0, total ?? 0, totalFirst ?? 0);
   const pageRows = Math.min(Math.max(2, longestPage), PAGE_ROWS);
-  const left = Math.ceil((rows - offset) / (pageRows - 1));
+  const left = Math.ceil((rows - offset) / Math.max(1, pageRows - overlap));
   return pages + left + MOST_HEAD_PAGES <= mostCalls(rows, pageRows);
 }
 

@@ -30,15 +30,29 @@ export function knownUntil(before: Place, page: PageFacts): number | null {
   return until !== null && offset < until && freshRows(page) === 0 ? until : null;
 }
 
+/**
+ * Where rows keep going above what was read, looking for the anchor a little further up is cheaper than stepping
+ * back: the overlap is doubled by each step back, and shrinks with each page that shows the anchor in its place.
+ */
+export function overlapOf({ overlap, anchor }: Place, { keys }: PageFacts): number {
+  return anchor && keys[0] === anchor.key ? Math.max(1, overlap - 1) : overlap;
+}
+
 /** How many rows came in above the anchor since it was read, less those that went. */
 export function shiftOf({ anchor }: Place, { keys }: PageFacts): number {
   return anchor ? Math.max(0, keys.indexOf(anchor.key)) : 0;
 }
 
-/** The last row of the page that shows a key. The first one would leave the next page no room for new rows. */
-export function anchorOf(page: PageFacts): Anchor | null {
+/**
+ * The row at `overlap` from the end of the page, or the last one before it that shows a key. The first one would leave
+ * the next page no room for new rows.
+ */
+export function anchorOf(page: PageFacts, overlap = 1): Anchor | null {
   const rows = advanceOf(page);
-  const at = page.keys.slice(0, rows).findLastIndex((key) => key !== null);
+  const keys = page.keys.slice(0, rows);
+  const last = keys.findLastIndex((key) => key !== null);
+  const within = keys.slice(0, Math.max(2, rows - overlap + 1)).findLastIndex((key) => key !== null);
+  const at = within > 0 ? within : last;
   const key = page.keys[at] ?? null;
   return at > 0 && key !== null ? { key, back: rows - at } : null;
 }

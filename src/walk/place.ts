@@ -39,6 +39,8 @@ export type Place = {
   restarts: number;
   stepsBack: number;
   anomalies: Partial<Record<Anomaly, number>>;
+  /** How many rows before `offset` the anchor is taken; more than one after steps back. */
+  overlap: number;
   /** Steps back, or looks at the head, in this attempt. */
   tries: number;
   /** While rows are read again, the offset by which new ones must come; else null. */
@@ -68,6 +70,7 @@ export const beginning: Place = {
   restarts: 0,
   stepsBack: 0,
   anomalies: {},
+  overlap: 1,
   tries: 0,
   knownUntil: null,
   fruitless: 0,

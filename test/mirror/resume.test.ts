@@ -36,7 +36,7 @@ describe('a walk that crashes', () => {
       before: 4,
       edits: { 3: remove(0) },
       at: { phase: 'back', pages: 3 },
-      calls: 7,
+      calls: 6,
     },
     'while it looks at the head': {
       job: 'news',
@@ -148,5 +148,19 @@ describe('a walk that is stopped', () => {
     expect(bench.sql('SELECT status FROM walks')).toEqual([{ status: 'snoozed' }]);
     expect(await bench.mirror('news')).toMatchObject({ id: 1, verdict: 'verified', apiCalls: 5 });
     expect(bench.model.calls).toHaveLength(5);
+  });
+});
+
+describe('two walks of one dataset', () => {
+  it('are never taken at once; those of others go on beside them', async () => {
+    const bench = await setup({ rows: ROWS });
+    const first = bench.mirror('news');
+    await expect(bench.mirror('news')).rejects.toMatchObject({
+      kind: 'incomplete',
+      message: `news: process ${process.pid} is mirroring it already; try again later`,
+    });
+    expect(await bench.mirror('usage')).toMatchObject({ status: 'complete' });
+    expect(await first).toMatchObject({ id: 1, verdict: 'verified', apiCalls: 5 });
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', inserted: 0 });
   });
 });

@@ -24,10 +24,11 @@ const allPages = (...fault: Fault[]) => when({}, ...fault);
 const { shortPage, limitIgnored, pagination, returnedOff, changingTotal, duplicateRow, emptyPageWithMore } =
   faults;
 
-/** The API takes an offset for a multiple of 50, and says so. */
-const offsetRounded: Fault = faults.editPage((_, { bodyAt, request: { offset, limit } }) =>
-  bodyAt({ offset: offset - (offset % 50), limit }),
-);
+/** The API takes an offset for a multiple of so many rows, and says so. */
+const offsetRounded = (rows: number): Fault =>
+  faults.editPage((_, { bodyAt, request: { offset, limit } }) =>
+    bodyAt({ offset: offset - (offset % rows), limit }),
+  );
 
 const cases: Record<string, Case> = {
   'one page is short': {
@@ -79,6 +80,12 @@ const cases: Record<string, Case> = {
     verdict: 'verified',
     calls: 1,
   },
+  'the limit of a snapshot is ignored': {
+    script: () => allPages(limitIgnored(1_000)),
+    job: 'ai-signals',
+    verdict: 'snapshot',
+    calls: 1,
+  },
   'one page shows nothing but the row that joins it': {
     script: () => page(3, shortPage(1)),
     job: 'news',
@@ -112,6 +119,20 @@ const cases: Record<string, Case> = {
     calls: QUIET.news,
     anomalies: { returned: 1 },
   },
+  'one page of a snapshot returns more rows than it says': {
+    script: () => page(2, returnedOff(-1)),
+    job: 'ai-signals',
+    verdict: 'union',
+    calls: QUIET['ai-signals'],
+    anomalies: { returned: 1, repeat: 1 },
+  },
+  'one page of a snapshot returns fewer rows than it says': {
+    script: () => page(2, returnedOff(7)),
+    job: 'ai-signals',
+    verdict: 'union',
+    calls: QUIET['ai-signals'],
+    anomalies: { returned: 1 },
+  },
   'the total rises with every page': {
     script: () => allPages(changingTotal()),
     job: 'news',
@@ -143,7 +164,7 @@ const cases: Record<string, Case> = {
     script: () => page(2, duplicateRow()),
     job: 'news',
     verdict: 'union',
-    calls: QUIET.news + 2,
+    calls: QUIET.news + 1,
     anomalies: { repeat: 2 },
   },
   'a page of a snapshot shows a row twice': {
@@ -155,11 +176,19 @@ const cases: Record<string, Case> = {
     missing: 1,
   },
   'an offset is taken for another': {
-    script: () => allPages(offsetRounded),
+    script: () => allPages(offsetRounded(50)),
     job: 'news',
     verdict: 'union',
-    calls: 13,
-    anomalies: { offset: 11 },
+    calls: 20,
+    anomalies: { offset: 18 },
+  },
+  'an offset of a snapshot is taken for another': {
+    script: () => allPages(offsetRounded(70)),
+    job: 'ai-signals',
+    verdict: 'union',
+    calls: QUIET['ai-signals'],
+    anomalies: { offset: 3, repeat: 2, total: 1 },
+    missing: 40,
   },
   'an offset is given wrongly': {
     script: () => page(3, pagination({ offset: 7 })),
@@ -215,62 +244,4 @@ describe('a walk ends as it should where', () => {
       expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
     },
   );
-});
-
-const endless: Record<
-  string,
-  { fault: Fault; from: number; job: keyof typeof QUIET; calls: number; kept: number }
-> = {
-  'every page from the third on is empty and promises more': {
-    fault: emptyPageWithMore(),
-    from: 3,
-    job: 'news',
-    calls: 4,
-    kept: 199,
-  },
-  'every offset is taken for the first': {
-    fault: faults.offsetIgnored(),
-    from: 1,
-    job: 'news',
-    calls: 4,
-    kept: 100,
-  },
-  'every offset of a snapshot is taken for the first': {
-    fault: faults.offsetIgnored(),
-    from: 1,
-    job: 'ai-signals',
-    calls: 4,
-    kept: 100,
-  },
-  'every page promises more': {
-    fault: pagination({ hasMore: true }),
-    from: 1,
-    job: 'news',
-    calls: 6,
-    kept: ROWS,
-  },
-  'every page of a snapshot promises more': {
-    fault: pagination({ hasMore: true }),
-    from: 1,
-    job: 'ai-signals',
-    calls: 6,
-    kept: ROWS,
-  },
-};
-
-describe('a walk is given up, with all that came, where', () => {
-  it.each(Object.entries(endless))('%s', async (_, { fault, from, job, calls, kept }) => {
-    const bench = await setup({ rows: ROWS, faults: [when({ from }, fault)] });
-    await expect(bench.mirror(job)).rejects.toMatchObject({
-      kind: 'incomplete',
-      message: expect.stringMatching(/lead nowhere.*the next run begins anew/),
-    });
-    expect(bench.model.calls).toHaveLength(calls);
-    expect(bench.sql('SELECT status, verdict FROM walks')).toEqual([{ status: 'failed', verdict: null }]);
-    expect(mirroredRows(bench, job).size).toBe(kept);
-
-    bench.model.faults = [];
-    expect(await bench.mirror(job)).toMatchObject({ id: 2, apiCalls: QUIET[job] });
-    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
-  });
 });

@@ -16,7 +16,7 @@ describe('the most calls of a walk', () => {
     async (count) => {
       const rows = named(count);
       const { calls, place, end, received } = await walkOnPaper((call) => {
-        if (call > 1) rows.splice(0, 2);
+        if (call > 1) rows.splice(0, 20);
         return rows;
       });
       expect(calls).toBeLessThanOrEqual(mostCalls(count));
@@ -24,6 +24,23 @@ describe('the most calls of a walk', () => {
       expect(end.stuck).toBeUndefined();
       const lost = rows.filter((row) => !received.has(row)).length;
       expect(lost > 0).toBe(end.verdict === 'union');
+    },
+  );
+
+  it.each([
+    ['once, two rows at once', (call: number) => call === 3, 53],
+    ['before every call', () => true, 54],
+  ])(
+    'are far from reached where rows go %s: pages overlap by as much as it takes',
+    async (_, goes, calls) => {
+      const rows = named(5_000);
+      const walked = await walkOnPaper((call) => {
+        if (goes(call)) rows.splice(0, 2);
+        return rows;
+      });
+      expect(walked.end.verdict).toBe('verified');
+      expect(walked.calls).toBe(calls);
+      expect(walked.place.overlap).toBeLessThan(9);
     },
   );
 
