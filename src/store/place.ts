@@ -13,7 +13,7 @@ import type { OpenWalk, WalkPlace } from './walks.ts';
  * Pages that changed no row wait for company before their places are committed: each commit costs whole pages
  * of the write-ahead log. A crash repeats at most this many calls, or as many as fit into this time.
  */
-const PATIENCE = { pages: 20, ms: 250 };
+const PATIENCE = { pages: 20, ms: 1_000 };
 
 export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 

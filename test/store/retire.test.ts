@@ -18,8 +18,8 @@ async function setupGone(rows: number, ...gone: Parameters<typeof remove>): Prom
   return [bench, before.slice(gone[0], gone[0] + (gone[1] ?? 1))];
 }
 
-/** Proves nothing, yet meets every row. */
-const unproven = when({ from: 1, to: 1 }, faults.pagination({ offset: 1 }));
+/** Makes the next walk prove nothing, though it meets every row. */
+const unproven = () => when({ from: 1, to: 1 }, faults.pagination({ offset: 1 }));
 
 describe('a row that is gone upstream', () => {
   it('leaves the table after two proofs of its absence, not after one', async () => {
@@ -43,24 +43,33 @@ describe('a row that is gone upstream', () => {
   it('goes after two proofs though a walk between them proved nothing', async () => {
     const [bench] = await setupGone(50, 20);
     await bench.mirror('news');
-    bench.model.faults = [unproven];
+    bench.model.faults = [unproven()];
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'union' });
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', deleted: 1 });
   });
 
   it.each([
-    ['proved its presence', undefined],
-    ['met it and proved nothing', unproven],
-  ])('stays where a walk between two proofs of absence %s', async (_, script) => {
+    ['proved its presence', 'verified', () => []],
+    ['met it and proved nothing', 'union', () => [unproven()]],
+  ])('stays where a walk between two proofs of absence %s', async (_, verdict, script) => {
     const [bench, gone] = await setupGone(50, 20);
     await bench.mirror('news');
     bench.upstream('news').rows.splice(20, 0, ...gone);
-    if (script) bench.model.faults = [script];
-    await bench.mirror('news');
+    bench.model.faults = script();
+    expect(await bench.mirror('news')).toMatchObject({ verdict });
     expect(absent(bench)).toEqual([]);
     remove(20)(bench.upstream('news'));
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', deleted: 0 });
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', deleted: 1 });
+  });
+
+  it('stays where a walk between two proofs of absence met it and was given up', async () => {
+    const [bench, gone] = await setupGone(50, 20);
+    await bench.mirror('news');
+    bench.upstream('news').rows.splice(20, 0, ...gone);
+    bench.model.faults = [when({}, faults.pagination({ hasMore: true }))];
+    await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'incomplete' });
+    expect(absent(bench)).toEqual([]);
   });
 
   it('stays in the history, valid until the walk that removed it', async () => {
@@ -93,6 +102,18 @@ describe('a row that is gone upstream', () => {
       _first_seen_at: firstSeen,
       _changed_at: isoTime(bench.clock.now()),
     });
+  });
+});
+
+describe('a snapshot of the usage', () => {
+  it('is never removed, however many others follow', async () => {
+    const bench = await setup();
+    for (let poll = 0; poll < 5; poll += 1) {
+      await bench.mirror('usage');
+      bench.clock.advance(HOUR);
+    }
+    expect(bench.table('usage').size).toBe(5);
+    expect(bench.sql('SELECT * FROM absences')).toEqual([]);
   });
 });
 
