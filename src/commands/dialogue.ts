@@ -2,6 +2,7 @@
 
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 import type { Context } from './context.ts';
 import type { Input } from './format/asking.ts';
@@ -54,7 +55,8 @@ export function openDialogue(input: Input, { stderr, signal }: Pick<Context, 'st
       hidden = true;
       try {
         const line = await answer;
-        // What was pasted came in one piece.
+        // What was pasted comes in one piece.
+        await setImmediate();
         return [line, ...typed.splice(0), ...(lines.line ? [lines.line] : [])].join('\n');
       } finally {
         hidden = false;

@@ -23,15 +23,6 @@ describe('an API', () => {
     expect(check('meme-signals')?.advice).toMatch(/scope meme:read.*MIRROR_SCHEDULE_MEME_SIGNALS=off/);
   });
 
-  test('that allows the key no call from this address is asked once: 77', async () => {
-    const { doctor, model, key } = await setup();
-    key.ips = ['192.0.2.1'];
-    const { code, check, troubles } = await doctor();
-    expect([code, troubles, model.calls.length]).toEqual([77, ['problem usage'], 1]);
-    expect(check('usage')?.advice).toMatch(/^allow this address/);
-    expect(check('news')?.message).toBe('not asked, since the key may not be used from this address');
-  });
-
   test('that is at a limit is asked no further, which is no failure: 0', async () => {
     const { doctor, model } = await setup({ faults: [when({}, faults.refuse(429, { retryAfter: '60' }))] });
     const { code, troubles, check } = await doctor();

@@ -211,7 +211,31 @@ describe('what the API said', () => {
   });
 });
 
+describe('a proof that one call renewed', () => {
+  it('shows in the calls that it saved, today and in all', async () => {
+    const bench = await mirrored(450);
+    for (const hours of [1, 12]) {
+      bench.clock.advance(hours * 3_600_000);
+      await bench.mirror('ai-signals');
+    }
+    const { calls } = await statusOf(bench);
+    expect(calls).toMatchObject({ savedToday: 4, savedInAll: 8 });
+    const { stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
+    expect(stdout).toContain('; saved by one-call proofs today / in all: 4 / 8');
+  });
+});
+
 describe('warnings leave the exit code at 0', () => {
+  it('of rows that are gone upstream, too many to remove at once', async () => {
+    const bench = await mirrored();
+    bench.upstream('news').rows.splice(0, 15);
+    for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
+    const status = await statusOf(bench);
+    expect(status.found).toEqual([['removal-held', 'news']]);
+    expect(status.dataset('news')).toMatchObject({ rows: 30, held: 15 });
+    expect(status.exitCode).toBe(0);
+  });
+
   it('of refused rows and of fields that differ', async () => {
     const bench = await mirrored();
     Object.assign(bench.upstream('ai-signals').rows[2] ?? {}, { confidence: 'high' });

@@ -22,6 +22,25 @@ describe('when the API', () => {
     expect(idsOf(file)).toEqual(truth(model));
   });
 
+  test('publishes anew before every answer, ends with 75 and all rows, and the next run proves them', async () => {
+    const { sync, model, file } = await setup();
+    let minute = 0;
+    model.beforeAnswer = () => {
+      minute += 1;
+      model.data.aiSignals.generatedAt = new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
+    };
+    const torn = await sync('ai-signals');
+    expect(torn.code).toBe(75);
+    expect(torn.stderr).toMatch(/the dataset changed: torn/);
+    expect(model.calls).toHaveLength(6);
+    expect(idsOf(file)).toEqual(truth(model));
+    expect(read(file, `SELECT complete_as_of FROM freshness WHERE job = 'ai-signals'`)).toEqual([
+      { complete_as_of: null },
+    ]);
+    model.beforeAnswer = undefined;
+    expect((await sync('ai-signals')).code).toBe(0);
+  });
+
   test('cannot be reached, ends with 69, and the next run completes', async () => {
     const { sync, model, run } = await setup();
     const { code, stderr } = await run(['sync', 'news'], { MARKET_API_URL: 'http://127.0.0.1:1' });

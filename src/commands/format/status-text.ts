@@ -119,7 +119,8 @@ function renderCalls({ calls }: Status): string {
   const byJob = jobs.length > 0 ? ` (${jobs.join(', ')})` : '';
   const today = `Calls today: ${number(calls.today)}`;
   const lately = `in the last hour / day: ${number(calls.lastHour)} / ${number(calls.lastDay)}${byJob}`;
-  return `${today}; ${lately}; answered 429 in the last day: ${number(calls.limitedLastDay)}`;
+  const saved = `; saved by one-call proofs today / in all: ${number(calls.savedToday)} / ${number(calls.savedInAll)}`;
+  return `${today}; ${lately}; answered 429 in the last day: ${number(calls.limitedLastDay)}${calls.savedInAll > 0 ? saved : ''}`;
 }
 
 function renderDaemon({ daemon, file }: Status, paint: Paint): string {

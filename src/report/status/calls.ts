@@ -14,6 +14,9 @@ export type CallStatus = {
     byJob: Record<string, { lastHour: number; lastDay: number }>;
     /** Answers with status 429 in the last 24 hours. */
     limitedLastDay: number;
+    /** Calls not made because one showed that a dataset stands as it was proven: since midnight UTC, and ever. */
+    savedToday: number;
+    savedInAll: number;
   };
   reported: ReportedQuota;
   /** The latest call of each job in the last 24 hours. */
@@ -31,6 +34,7 @@ const DAY_MS = 24 * HOUR_MS;
 type JobCalls = LastCall & { job: string; today: number; lastHour: number; lastDay: number; limited: number };
 
 export function readCalls(connection: Connection, now: number): CallStatus {
+  const midnight = `${isoTime(now).slice(0, 10)}T00:00:00.000Z`;
   const perJob = connection
     .prepare<[string, string, string], JobCalls>(
       // The bare columns are those of the row with the greatest id: SQLite promises it for a lone max().
@@ -38,8 +42,15 @@ export function readCalls(connection: Connection, now: number): CallStatus {
          sum(at >= ?) AS today, sum(at >= ?) AS lastHour, count(*) AS lastDay, sum(status IS 429) AS limited
        FROM requests WHERE at >= ? GROUP BY job ORDER BY job`,
     )
-    .all(`${isoTime(now).slice(0, 10)}T00:00:00.000Z`, isoTime(now - HOUR_MS), isoTime(now - DAY_MS));
+    .all(midnight, isoTime(now - HOUR_MS), isoTime(now - DAY_MS));
   const total = (of: (calls: JobCalls) => number) => perJob.reduce((sum, calls) => sum + of(calls), 0);
+  const saved = connection
+    .prepare<[string], { savedToday: number; savedInAll: number }>(
+      `SELECT coalesce(sum(calls_saved), 0) AS savedInAll,
+         coalesce(sum(calls_saved) FILTER (WHERE started_at >= ?), 0) AS savedToday
+       FROM walks`,
+    )
+    .get(midnight);
   const called = perJob.filter(({ today }) => today > 0);
   return {
     calls: {
@@ -49,6 +60,8 @@ export function readCalls(connection: Connection, now: number): CallStatus {
       lastDay: total(({ lastDay }) => lastDay),
       byJob: Object.fromEntries(perJob.map(({ job, lastHour, lastDay }) => [job, { lastHour, lastDay }])),
       limitedLastDay: total(({ limited }) => limited),
+      savedToday: saved?.savedToday ?? 0,
+      savedInAll: saved?.savedInAll ?? 0,
     },
     reported: readQuota(connection),
     lastCalls: new Map(perJob.map(({ job, ...call }) => [job, call])),
