@@ -15,6 +15,7 @@ export type Kind = {
 };
 
 const RATES = [0.3, 2];
+const BURSTS = [0.05];
 
 export const kinds: readonly Kind[] = [
   { name: 'nothing', rates: [0], orderly: true, edit: () => undefined },
@@ -34,6 +35,28 @@ export const kinds: readonly Kind[] = [
     edit(dataset) {
       dataset.remove(0);
       dataset.insert(dataset.rows.length);
+    },
+  },
+  {
+    name: 'newest first, sixty at once',
+    rates: BURSTS,
+    orderly: true,
+    edit(dataset) {
+      for (let row = 0; row < 60; row += 1) {
+        dataset.insert(0);
+        dataset.remove(dataset.rows.length - 1);
+      }
+    },
+  },
+  {
+    name: 'oldest first, sixty at once',
+    rates: BURSTS,
+    orderly: true,
+    edit(dataset) {
+      for (let row = 0; row < 60; row += 1) {
+        dataset.remove(0);
+        dataset.insert(dataset.rows.length);
+      }
     },
   },
   {

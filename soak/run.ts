@@ -1,11 +1,13 @@
 /**
  * `npm run soak`: more random lives than CI has time for, then the figures of `docs/reliability.md`. Options:
  * `--lives 300` and `--row-passes 1000000` (0 leaves that part out), `--seed`; a life that breaks a promise
- * prints `--wildness`, `--seed` and `--path` that replay it.
+ * prints `--wildness`, `--seed` and `--path` that replay it. `--cost 10000,100000` measures what passes over so many
+ * rows of `--jobs ai-signals,news` add to the write-ahead log and take of memory, and nothing else.
  */
 
 import { parseArgs } from 'node:util';
 import type { Wildness } from '../test/helpers/scenario.ts';
+import { costTable } from './cost.ts';
 import { figuresTable } from './figures.ts';
 import { tryLives } from './lives.ts';
 
@@ -16,22 +18,27 @@ const { values: given } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     wildness: { type: 'string' },
     path: { type: 'string' },
+    cost: { type: 'string' },
+    jobs: { type: 'string', default: 'ai-signals,news' },
   },
 });
 
-const seed = Number(given.seed);
-const count = Number(given.lives);
-const rowPasses = Number(given['row-passes']);
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-print(`seed ${seed}`);
-if (count > 0)
-  for (const wildness of (given.wildness?.split(',') ?? ['orderly', 'any']) as Wildness[]) {
-    const began = performance.now();
-    const tally = await tryLives(wildness, { count, seed, ...(given.path ? { path: given.path } : {}) });
-    const seconds = Math.round((performance.now() - began) / 1_000);
-    const happened = Object.entries(tally).map(([what, times]) => `${times} ${what}`);
-    print(`${wildness}: ${happened.join(', ')} in ${seconds} s; every promise held`);
-  }
-if (rowPasses > 0 && !given.path)
-  print(`\nper million row-passes, ${rowPasses} of them each:\n\n${await figuresTable(rowPasses, seed)}`);
+if (given.cost) print(await costTable(given.jobs.split(','), given.cost.split(',').map(Number)));
+else await soak(Number(given.lives), given.path ? 0 : Number(given['row-passes']), Number(given.seed));
+
+async function soak(count: number, rowPasses: number, seed: number): Promise<void> {
+  print(`seed ${seed}`);
+  const { wildness = 'orderly,any', path } = given;
+  if (count > 0)
+    for (const kind of wildness.split(',') as Wildness[]) {
+      const began = performance.now();
+      const tally = await tryLives(kind, { count, seed, ...(path ? { path } : {}) });
+      const seconds = Math.round((performance.now() - began) / 1_000);
+      const happened = Object.entries(tally).map(([what, times]) => `${times} ${what}`);
+      print(`${kind}: ${happened.join(', ')} in ${seconds} s; every promise held`);
+    }
+  if (rowPasses > 0)
+    print(`\nper million row-passes, ${rowPasses} of them each:\n\n${await figuresTable(rowPasses, seed)}`);
+}

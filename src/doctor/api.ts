@@ -46,7 +46,7 @@ async function ask(app: App, job: Job, signal: AbortSignal): Promise<Answer> {
   try {
     const { call, failure, aheadMs } = await app.probe(job, signal);
     const check = failure ? judge(job, failure, call) : fine(job, call);
-    return { check, aheadMs, stop: whyStop(job, call) };
+    return { check, aheadMs, stop: whyStop(call) };
   } catch (thrown) {
     const check =
       thrown instanceof Snooze
@@ -58,7 +58,7 @@ async function ask(app: App, job: Job, signal: AbortSignal): Promise<Answer> {
 
 function fine(job: Job, { rateRemaining }: CallRecord): Check {
   const left = rateRemaining === null ? '' : `; ${rateRemaining} calls are left of the quota`;
-  return ok(job.name, `the key may read it (${job.scope ?? 'any active key'})${left}`);
+  return ok(job.name, `the key may read it (${scopeOf(job)})${left}`);
 }
 
 function judge(job: Job, { kind, message }: Failure, { status, requestId }: CallRecord): Check {
@@ -67,22 +67,21 @@ function judge(job: Job, { kind, message }: Failure, { status, requestId }: Call
   const said = `${message.replace(`${name}: `, '')}${named}`;
   // Waiting is not failing.
   if (kind === 'incomplete') return warning(name, said, 'wait: the governor knows for how long');
-  return problem(name, kind, said, status === 403 ? waysIn(job) : kind === 'contract' ? whoIsThere : null);
+  const advice =
+    status === 403
+      ? `give the key the scope ${scopeOf(job)}, allow this address, or set ${settingOf(name)}=off`
+      : kind === 'contract'
+        ? 'check that MARKET_API_URL is the base address of the API; if it is, ask the provider'
+        : null;
+  return problem(name, kind, said, advice);
 }
 
-const whoIsThere = 'check that MARKET_API_URL is the base address of the API; if it is, ask the provider';
-
-function waysIn({ name, scope }: Job): string {
-  return scope === null
-    ? 'allow this address for the key: no scope is needed here'
-    : `give the key the scope ${scope}, allow this address, or set ${settingOf(name)}=off`;
-}
-
-function whyStop({ scope }: Job, { status }: CallRecord): string | undefined {
+function whyStop({ status }: CallRecord): string | undefined {
   if (status === 401) return 'the key is refused';
-  if (status === 403 && scope === null) return 'the key may not be used from this address';
   return status === null ? 'the API is not reached' : undefined;
 }
+
+const scopeOf = ({ scope }: Job) => scope ?? 'any active key';
 
 const SKEW = { warning: 5_000, problem: 5 * 60_000 };
 

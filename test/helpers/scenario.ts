@@ -107,7 +107,7 @@ export async function live(bench: Bench, { job, dated, rows, pageRows, events }:
   let calls = 0;
   let fault: Fault | undefined;
   let stop = new AbortController();
-  let now = beginPassage(bench, job);
+  let now = beginPassage(mirroredVersions(bench, job));
 
   bench.model.faults = [
     () => [faults.limitIgnored(pageRows), ...(fault ? [fault] : []), noteSent(bench, job, life.sent)],
@@ -137,11 +137,12 @@ export async function live(bench: Bench, { job, dated, rows, pageRows, events }:
     stop = new AbortController();
     try {
       const walk = await bench.mirror(job, undefined, stop.signal);
-      life.passages.push({ ...now, walk, after: mirroredVersions(bench, job) });
-      now = beginPassage(bench, job);
+      const after = mirroredVersions(bench, job);
+      life.passages.push({ ...now, walk, after });
+      now = beginPassage(after);
     } catch (thrown) {
       const givenUp = thrown instanceof Failure && thrown.kind === 'incomplete';
-      if (givenUp) now = beginPassage(bench, job);
+      if (givenUp) now = beginPassage(mirroredVersions(bench, job));
       else if (/not open|stopped/.test(toError(thrown).message)) now.interruptions += 1;
       else throw thrown;
     }
@@ -151,13 +152,8 @@ export async function live(bench: Bench, { job, dated, rows, pageRows, events }:
   return life;
 }
 
-function beginPassage(bench: Bench, job: string) {
-  return {
-    upstream: [] as Map<string, string>[],
-    before: mirroredVersions(bench, job),
-    interruptions: 0,
-    shortened: 0,
-  };
+function beginPassage(before: Map<string, string>) {
+  return { upstream: [] as Map<string, string>[], before, interruptions: 0, shortened: 0 };
 }
 
 const publication = (bench: Bench) => new Date(bench.clock.now()).toISOString();
