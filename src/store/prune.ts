@@ -8,9 +8,9 @@ import type { Connection } from './connection.ts';
 /** For how long, in milliseconds; infinite for ever. */
 export type Keep = { requestsMs: number; historyMs: number };
 
-const ROWS_AT_ONCE = 500;
+const ROWS_AT_ONCE = 100;
 /** The rest waits for the next walk: whoever begins to forget has much to forget. */
-const MOST_BATCHES = 20;
+const MOST_BATCHES = 100;
 
 /** Forgets old calls of all jobs, and old versions of the rows of this one. */
 export async function prune(connection: Connection, job: Job, keep: Keep, now: number): Promise<void> {
