@@ -57,6 +57,14 @@ describe('a row that breaks the contract', () => {
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified', stepsBack: 1, anomalies: '{}' });
   });
 
+  it('does not count as met on a page from which the walk steps back', async () => {
+    const bench = await setup({ rows: ROWS });
+    change(250, { confidence: 'high' })(bench.upstream(job));
+    publish(null)(bench.upstream(job));
+    editBefore(bench, job, { 3: remove(0) });
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified', stepsBack: 1, anomalies: '{}' });
+  });
+
   it('does not make the row that the mirror holds look gone', async () => {
     const bench = await setup({ rows: ROWS });
     await bench.mirror(job);

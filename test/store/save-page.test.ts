@@ -31,6 +31,17 @@ describe('a page', () => {
     },
   );
 
+  it('that cannot be saved takes nothing of itself along when the pages before it are', async () => {
+    const bench = await setup({ rows: ROWS });
+    await bench.mirror('news');
+    change(150, { headline: 'corrected' })(bench.upstream('news'));
+    bench.tamper(`CREATE TRIGGER disk_fails BEFORE UPDATE ON news BEGIN SELECT raise(ABORT, 'disk'); END`);
+    await expect(bench.mirror('news')).rejects.toThrow('disk');
+    bench.tamper('DROP TRIGGER disk_fails');
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', updated: 1, anomalies: '{}' });
+    expect(mirroredRows(bench, 'news')).toEqual(upstreamRows(bench, 'news'));
+  });
+
   it('writes no row that did not change', async () => {
     const bench = await setup({ rows: ROWS });
     await bench.mirror('news');
