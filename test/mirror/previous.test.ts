@@ -91,7 +91,6 @@ describe('a snapshot that was proven', () => {
     bench.model.faults = [when({ nth: 2 }, faults.returnedOff(-1))];
     insert(0)(bench.upstream(job));
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'union' });
-    remove(0)(bench.upstream(job));
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', apiCalls: FULL });
   });
 
