@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../src/model-api/index.ts';
-import { change, editBefore, insert, move, publish, remove } from '../helpers/edits.ts';
+import { both, change, editBefore, insert, move, publish, remove } from '../helpers/edits.ts';
 import type { Bench, BenchOptions } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
@@ -92,6 +92,18 @@ describe('a snapshot that was proven', () => {
     insert(0)(bench.upstream(job));
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'union' });
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', apiCalls: FULL });
+  });
+
+  it('is walked in full where another one showed for a moment, whose rows came', async () => {
+    const bench = await setupProven();
+    const { rows, generatedAt } = bench.upstream(job);
+    const [before] = rows.slice(150, 151);
+    editBefore(bench, job, {
+      1: both(change(150, { confidence: 0.123 }), publish('2026-01-02T03:04:05Z')),
+      3: both(change(150, before ?? {}), publish(generatedAt)),
+    });
+    await bench.mirror(job);
+    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
   });
 
   it('goes on in full where a crash interrupted a full walk', async () => {
