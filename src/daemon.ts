@@ -5,6 +5,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, describeGovernor, openApp, type Surroundings } from './app.ts';
 import { createPulse, type Pulse } from './daemon/pulse.ts';
+import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze } from './errors.ts';
 import { type Job, tableOf } from './job.ts';
 import type { Log } from './log.ts';
@@ -34,6 +35,7 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
   const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
   const systemd = serviceManager(parts);
   const pulse = createPulse(clock.now);
+  const turns = createTurns(app, clock.now);
   try {
     const lock = holdFolder(app.config.dir);
     try {
@@ -41,7 +43,7 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
         redis: app.config.redisUrl ? { url: app.config.redisUrl } : { dir: app.config.dir },
         schedules: app.config.schedules,
         lastRun: app.store.lastRun,
-        run: (name, within) => run(app, app.job(name), parts, pulse, within),
+        run: (name, within) => run(app, app.job(name), parts, { pulse, turns }, within),
         changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
         log,
         prefix: `market-mirror-${mirrorId(app.config.dir)}`,
@@ -68,9 +70,16 @@ async function run(
   app: App,
   job: Job,
   { log, clock, progress, ended, waits }: DaemonParts,
-  pulse: Pulse,
+  { pulse, turns }: { pulse: Pulse; turns: Turns },
   signal: AbortSignal,
 ): Promise<void> {
+  const turn = turns.of(job);
+  if (turn > clock.now()) {
+    app.store.keepNextDue(job.name, turn);
+    const wait = new Snooze(turn, 'quota');
+    waits?.(job.name, wait);
+    throw wait;
+  }
   const heard = (at: Progress) => {
     pulse.beat(job.name);
     progress?.(at);

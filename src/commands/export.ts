@@ -77,7 +77,7 @@ async function run(
     if (options.json) stdout.write(`${printableJson(receipt)}\n`);
     else
       stderr.write(
-        `${printable(receipt.file)}: ${number(receipt.rows)} rows; ${receipt.file}.meta.json says what of\n`,
+        `${printable(receipt.file)}: ${number(receipt.rows)} ${receipt.rows === 1 ? 'row' : 'rows'}; ${receipt.file}.meta.json says what of\n`,
       );
   } finally {
     await files?.close();

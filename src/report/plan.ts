@@ -3,7 +3,7 @@
 import { isoTime } from '../clock.ts';
 import { runsWithin } from '../schedule.ts';
 import { mirrorFile, openMirror, storeFailure } from '../store/read.ts';
-import { DAY_MS, type Plan, type PlannedJob, planDay } from './plan/arithmetic.ts';
+import { DAY_MS, type Plan, type PlannedJob, planDay, stretchUntilMore } from './plan/arithmetic.ts';
 import { budgetOf } from './plan/budget.ts';
 import { type Facts, type Observed, readFacts } from './plan/facts.ts';
 import { readCalls } from './status/calls.ts';
@@ -30,6 +30,8 @@ export type DayPlan = {
   left: number | null;
   /** 1 where every schedule is kept; 2 where intervals (over the datasets' weights) become twice as long. */
   stretch: number;
+  /** The same until more calls come, for what is left until then: what the daemon holds itself to. */
+  stretchNow: number;
   chanceOfRunningDry: number | null;
   quota: QuotaStatus;
   /** Pace of calls; null where no limit was felt. */
@@ -107,7 +109,8 @@ function makePlan(file: string, datasets: readonly Known[], limits: Limits, now:
     calls: tenth(planned.reduce((sum, { calls }) => sum + (calls ?? 0), 0)),
     available: plan.available && tenth(plan.available),
     left: plan.left && tenth(plan.left),
-    stretch: Math.round(plan.stretch * 100) / 100,
+    stretch: hundredth(plan.stretch),
+    stretchNow: hundredth(stretchUntilMore(jobs, spendable, perSecond)),
     chanceOfRunningDry: plan.chanceOfRunningDry && Math.round(plan.chanceOfRunningDry * 1_000) / 1_000,
     quota,
     perSecond,
@@ -180,4 +183,5 @@ function whatIsUnknown({ job, state, observed, callsIfChanged, callsIfUnchanged 
   return [];
 }
 
+const hundredth = (value: number) => Math.round(value * 100) / 100;
 const tenth = (value: number) => Math.round(value * 10) / 10;

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openApp } from '../../src/app.ts';
 import type { DayPlan } from '../../src/report/plan.ts';
 import { insert, publish } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
+import { live } from '../helpers/virtual-life.ts';
 import { digestOf } from '../report/support.ts';
 
 const MINUTE = 60_000;
@@ -21,7 +21,6 @@ const settings = {
   MIRROR_SCHEDULE_MEME_SIGNALS: 'off',
   MIRROR_SCHEDULE_USAGE: 'off',
 };
-const every = { 'ai-signals': 20 * MINUTE, news: HOUR };
 
 type Bench = Awaited<ReturnType<typeof setupSync>>;
 
@@ -34,23 +33,6 @@ async function planOf({ run }: Bench, changes: Record<string, string> = {}) {
 
 const textOf = async ({ run }: Bench, changes: Record<string, string> = {}) =>
   (await run(['plan'], { ...settings, ...changes })).stdout;
-
-/** Lets the datasets run by their schedules for so long, in virtual time; `edit` is upstream's life. */
-async function live({ clock, environment }: Bench, ms: number, edit: (now: number) => void): Promise<void> {
-  const app = await openApp({ environment, clock, random: () => 0.5 });
-  const end = clock.now() + ms;
-  const due = new Map(Object.keys(every).map((job) => [job, clock.now()]));
-  for (;;) {
-    const [job, at] = [...due].reduce((first, other) => (other[1] < first[1] ? other : first));
-    if (at >= end) break;
-    clock.advance(Math.max(0, at - clock.now()));
-    edit(clock.now());
-    await app.mirror(app.job(job), new AbortController().signal);
-    due.set(job, at + (every[job as keyof typeof every] ?? HOUR));
-  }
-  clock.advance(Math.max(0, end - clock.now()));
-  await app.close();
-}
 
 /** Two new signals every two hours. */
 function liveSignals({ model, clock }: Bench) {
@@ -68,7 +50,7 @@ describe('the plan of a mirror that has lived', () => {
   it('says what the next day will take, and where the calls for it come from', async () => {
     const bench = await setupSync({ rows: 130, quota: { limit: 60, periodMs: HOUR } });
     const edit = liveSignals(bench);
-    await live(bench, 6 * HOUR, edit);
+    await live(bench, settings, 6 * HOUR, edit);
     const [before, digest] = [bench.model.calls.length, digestOf(bench.file)];
 
     const plan = await planOf(bench);
@@ -95,14 +77,26 @@ describe('the plan of a mirror that has lived', () => {
     expect(text).toMatch(/^For 24 hours: 1,4\d\d calls; the plan takes 1\d\d and leaves 1,\d\d\d$/m);
     expect(text).toMatch(/^Chance that the schedules as they are run dry: 0 %$/m);
 
-    await live(bench, 12 * HOUR, edit);
+    await live(bench, settings, 12 * HOUR, edit);
     const taken = 2 * (bench.model.calls.length - before);
     expect(Math.abs(taken - plan.calls) / taken).toBeLessThan(0.1);
+  }, 60_000);
+
+  it('makes little of a dataset that stood still for a moment only', async () => {
+    const bench = await setupSync({ rows: 130 });
+    const wholeIn = async () => (await planOf(bench)).dataset('ai-signals')?.observed?.perDay ?? 0;
+    await bench.sync('ai-signals');
+    bench.clock.advance(MINUTE);
+    await bench.sync('ai-signals');
+    expect(await wholeIn()).toBeGreaterThan(500);
+    bench.clock.advance(20 * HOUR);
+    await bench.sync('ai-signals');
+    expect(await wholeIn()).toBe(1);
   });
 
   it('tries schedules out: those that ask for too much are stretched, and run dry', async () => {
     const bench = await setupSync({ rows: 220, quota: { limit: 60, periodMs: HOUR } });
-    await live(bench, 3 * HOUR, () => undefined);
+    await live(bench, settings, 3 * HOUR);
     const greedy = { MIRROR_SCHEDULE_NEWS: 'every 1m' };
     const plan = await planOf(bench, greedy);
     expect(plan.stretch).toBeGreaterThan(4);

@@ -1,18 +1,18 @@
 /** `market-mirror sync` against a model API, and what it leaves in the mirror. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
 import { type ModelApi, type ModelOptions, scopes, startModelApi } from '../../src/model-api/index.ts';
 import { runMain } from './main.ts';
+import { roomOf } from './mirror-bench.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 export const CANARY = 'canary-key-93ab7e';
 
 export async function setupSync(options: ModelOptions = {}, clock = virtualClock()) {
-  const cwd = mkdtempSync(join(tmpdir(), 'mm-sync-'));
+  const cwd = mkdtempSync(join(roomOf(), 'mm-sync-'));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
   const keys = [{ id: 'test', key: CANARY, scopes: [...scopes], active: true }];
   const model = await startModelApi({ rows: 130, keys, now: clock.now, ...options });

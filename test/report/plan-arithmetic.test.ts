@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PlannedJob, planDay } from '../../src/report/plan/arithmetic.ts';
+import { type PlannedJob, planDay, stretchUntilMore } from '../../src/report/plan/arithmetic.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -69,6 +69,14 @@ describe('the plan of a day', () => {
   it('leaves those days their share for which nothing else comes', () => {
     const month = { remaining: 6_000, nextInMs: 20 * DAY, perPeriod: 10_000, periodMs: 30 * DAY };
     expect(planDay([signals], month, null).available).toBeCloseTo(300);
+  });
+
+  it('makes what is left last until more come, and spends it where much is left', () => {
+    const half = { remaining: 10, nextInMs: HOUR, perPeriod: 1_000, periodMs: DAY };
+    const stretch = stretchUntilMore([{ ...signals, weight: 1, changesPerDay: 0 }], half, null);
+    expect(stretch).toBeCloseTo(3);
+    expect(stretchUntilMore([signals], { ...half, remaining: 500 }, null)).toBe(1);
+    expect(stretchUntilMore([signals], null, null)).toBe(1);
   });
 
   it('stretches no job whose calls do not count against the quota', () => {

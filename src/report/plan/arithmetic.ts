@@ -69,6 +69,17 @@ export function planDay(jobs: readonly PlannedJob[], budget: Budget | null, perS
   };
 }
 
+/** The stretch at which what is left lasts until more come; 1 where that is not known. */
+export function stretchUntilMore(
+  jobs: readonly PlannedJob[],
+  budget: Budget | null,
+  perSecond: number | null,
+): number {
+  if (!budget || budget.nextInMs <= 0) return 1;
+  const remaining = (budget.remaining * DAY_MS) / budget.nextInMs;
+  return planDay(jobs, { ...budget, remaining, nextInMs: DAY_MS }, perSecond).stretch;
+}
+
 /** What can be spent in a day so that the rest of a longer period gets as much. */
 function shareOfDay({ remaining, nextInMs, perPeriod, periodMs }: Budget): number {
   const share = nextInMs > DAY_MS ? DAY_MS / nextInMs : 1;

@@ -94,16 +94,16 @@ function observe(walks: readonly Walk[]): Observed | null {
     changed: count((walk) => walk.hasChanged),
     whole,
     since: earliest.startedAt,
-    perDay: Math.max(LEAST_WHOLE_PER_DAY, changeRate(compared.length, whole) * (DAY_MS / spanMs)),
+    perDay: Math.max(LEAST_WHOLE_PER_DAY, changesBehind(compared.length, whole) * (DAY_MS / spanMs)),
   };
 }
 
 /**
  * Changes in all the time that was looked at, of which some fell between two looks (Cho and Garcia-Molina, Estimating
- * frequency of change, 2003).
+ * frequency of change, 2003), and half a one more: a dataset that stood still for a minute may not for a day.
  */
-function changeRate(looks: number, changed: number): number {
-  return -Math.log((looks - changed + 0.5) / (looks + 0.5)) * looks;
+function changesBehind(looks: number, changed: number): number {
+  return 0.5 - Math.log((looks - changed + 0.5) / (looks + 0.5)) * looks;
 }
 
 function readCallMs(connection: Connection, job: string, now: number): number | null {

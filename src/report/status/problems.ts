@@ -105,7 +105,7 @@ function nextStep(
   if (state === 'waiting') return `its walk goes on at ${until} (${reason}): wait, or raise the quota`;
   if (state === 'failed') return 'see why its last run failed';
   return daemonLives
-    ? 'the daemon runs it when it is due: look at its log if that takes long'
+    ? 'the daemon runs it when it is due: market-mirror plan says whether the quota will do, its log what went wrong'
     : `no daemon is running: market-mirror start, or market-mirror sync ${job}`;
 }
 

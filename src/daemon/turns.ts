@@ -1,0 +1,52 @@
+/** Where the schedules ask for more calls than there are, runs wait for their turn, spaced as `plan` has it. */
+
+import { type App, describeGovernor } from '../app.ts';
+import { type Job, tableOf } from '../job.ts';
+import { type DayPlan, type PlannedDataset, readPlan } from '../report/plan.ts';
+import { intervalOf } from '../schedule.ts';
+
+export type Turns = {
+  /** When the job may run next, in epoch milliseconds; not after now where nothing keeps it waiting. */
+  of(job: Job): number;
+};
+
+/** What a walk costs changes slowly, what is left of a short period does not. */
+const PLANNED_FOR = { mostMs: 60_000, leastMs: 1_000, partOfWait: 0.1 };
+
+/**
+ * Without this, whoever comes first takes the calls until none is left, and all datasets grow old until more come.
+ * An unfinished walk is not kept from going on.
+ */
+export function createTurns({ config, jobs, store }: App, now: () => number): Turns {
+  let plan: DayPlan | undefined;
+
+  function planned(): DayPlan {
+    if (!plan || !isRecent(plan, now()))
+      plan = readPlan(config.dir, jobs.map(datasetOf), now(), describeGovernor);
+    return plan;
+  }
+
+  function datasetOf(job: Job): PlannedDataset {
+    const schedule = config.schedules[job.name] ?? 'off';
+    return { name: job.name, table: tableOf(job), schedule, weight: job.weight };
+  }
+
+  return {
+    of(job) {
+      const last = store.lastRun(job.name);
+      const { stretchNow, datasets, quota } = planned();
+      const dataset = datasets.find((dataset) => dataset.job === job.name);
+      if (last === null || !dataset?.drawsOnQuota || stretchNow <= job.weight) return now();
+      const turn = last + intervalOf(datasetOf(job).schedule, last) * (stretchNow / job.weight);
+      const more = Date.parse(quota.refill.nextBy ?? '');
+      return Number.isNaN(more) ? turn : Math.min(turn, Math.max(more, now()));
+    },
+  };
+}
+
+function isRecent({ at, quota }: DayPlan, now: number): boolean {
+  const { mostMs, leastMs, partOfWait } = PLANNED_FOR;
+  const wait = Date.parse(quota.refill.nextBy ?? '') - now;
+  const good = Number.isNaN(wait) ? mostMs : Math.min(mostMs, Math.max(leastMs, wait * partOfWait));
+  return Math.abs(now - Date.parse(at)) < good;
+}
