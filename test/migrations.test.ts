@@ -106,7 +106,7 @@ describe('a database of an earlier version', () => {
 
 test('a table may be rebuilt though views ask for it; its discovered columns come back', async () => {
   const { dir, file } = mirrorInTemporaryFolder();
-  const writer = openConnection(file, 'full');
+  const writer = openConnection(file);
   writer.exec(`INSERT INTO news (_body, _key, _first_seen_at, _changed_at, _walk_id) VALUES ('{"t":"x"}', 'k', '', '', 1);
     INSERT INTO fields ("job", "column", path, types, nullable, first_seen_at, last_seen_at, walk_id)
     VALUES ('news', 'title', '$.t', '["string"]', 0, '', '', 1)`);

@@ -74,7 +74,7 @@ export function openStore(dir: string, jobs: readonly Job[], now: () => number):
   const file = join(dir, 'mirror.db');
   guarded(file, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
   refuseNewer(file);
-  const connection = openConnection(file, 'full');
+  const connection = openConnection(file);
   try {
     chmodSync(file, 0o600);
     migrateToLatest(connection);
@@ -102,7 +102,7 @@ function createStore(connection: Connection, dir: string, now: () => number): St
   const db = drizzle(connection);
   const file = connection.name;
   const ledger = createLedger(connection);
-  const governor = openGovernorState(file, now);
+  const governor = openGovernorState(connection, now);
   const lastProof = connection
     .prepare<[string], string>(
       `SELECT started_at FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
@@ -146,9 +146,6 @@ function createStore(connection: Connection, dir: string, now: () => number): St
       return last?.finishedAt ? Date.parse(last.startedAt) : null;
     },
     keepNextDue: (job, at) => void keep(job, { nextDueAt: at === null ? null : isoTime(at) }),
-    close() {
-      governor.close();
-      connection.close();
-    },
+    close: () => void connection.close(),
   };
 }

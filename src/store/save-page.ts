@@ -47,6 +47,8 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
   const places = createPlaceKeeper(connection, walk, now);
   const sequence = openSequence(connection);
+  // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
+  const atOnce = connection.transaction((read: () => MetRow[]) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
 
   /** The time of this page's commit; one that changes rows gets its number in the order of all changes. */
@@ -88,10 +90,12 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
 
   return {
     examine: (rows) =>
-      rows.map(({ key, values }) => {
-        const examined = table.examine(key, values);
-        return { ...examined, seen: hasMetRow(examined.rowid) };
-      }),
+      atOnce(() =>
+        rows.map(({ key, values }) => {
+          const examined = table.examine(key, values);
+          return { ...examined, seen: hasMetRow(examined.rowid) };
+        }),
+      ),
     hasMet(key) {
       const number = quarantine.numberOf(key);
       return (number !== undefined && walk.met.refused.has(number)) || hasMetRow(table.rowidOf(key));

@@ -103,7 +103,7 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
     },
     table: (name) => new Map(bench.sql(`SELECT * FROM "${name}"`).map((row) => [String(row['_key']), row])),
     tamper(statements) {
-      const connection = openConnection(store.file, 'normal');
+      const connection = openConnection(store.file);
       connection.exec(statements);
       connection.close();
     },

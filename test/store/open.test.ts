@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { openConnection } from '../../src/store/connection.ts';
+import { openConnection, relaxed } from '../../src/store/connection.ts';
 import { storeFailure } from '../../src/store/failure.ts';
 import { openStore } from '../../src/store/index.ts';
 
@@ -24,21 +24,33 @@ async function open(dir: string) {
   return openStore(dir, await loadJobs(), () => 0);
 }
 
-test.each(['full', 'normal'] as const)(
-  'every open sets the same pragmas, also on a file that exists (%s)',
-  (durability) => {
-    const file = join(folder(), 'mirror.db');
-    for (let opened = 0; opened < 2; opened += 1) {
-      const connection = openConnection(file, durability);
-      const value = (name: string) => connection.pragma(name, { simple: true });
-      expect(value('journal_mode')).toBe('wal');
-      expect(value('synchronous')).toBe(durability === 'full' ? 2 : 1);
-      expect(value('foreign_keys')).toBe(1);
-      expect(value('trusted_schema')).toBe(0);
-      connection.close();
-    }
-  },
-);
+test('every open sets the same pragmas, also on a file that exists', () => {
+  const file = join(folder(), 'mirror.db');
+  for (let opened = 0; opened < 2; opened += 1) {
+    const connection = openConnection(file);
+    const value = (name: string) => connection.pragma(name, { simple: true });
+    expect(value('journal_mode')).toBe('wal');
+    expect(value('synchronous')).toBe(2);
+    expect(value('foreign_keys')).toBe(1);
+    expect(value('trusted_schema')).toBe(0);
+    connection.close();
+  }
+});
+
+test('only work that says so is committed without waiting for the disk, and never within a page', () => {
+  const connection = openConnection(join(folder(), 'mirror.db'));
+  const synchronous = () => connection.pragma('synchronous', { simple: true });
+  const cheaply = (work: () => unknown) => relaxed(connection, work);
+  expect(cheaply(synchronous)).toBe(1);
+  expect(synchronous()).toBe(2);
+  const failing = () => {
+    throw new Error('no');
+  };
+  expect(() => cheaply(failing)).toThrow('no');
+  expect(synchronous()).toBe(2);
+  expect(connection.transaction(() => cheaply(synchronous))).toThrow('inside a transaction');
+  connection.close();
+});
 
 test('a folder that cannot be made is a failure of the disk, in one line', async () => {
   const dir = folder();

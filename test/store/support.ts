@@ -37,7 +37,7 @@ function pageOf(rows: readonly string[]): string {
 export function openTables(jobs: readonly Job[]): Connection {
   const dir = mkdtempSync(join(tmpdir(), 'mirror-tables-'));
   openStore(dir, jobs, () => 0).close();
-  const connection = openConnection(join(dir, 'mirror.db'), 'full');
+  const connection = openConnection(join(dir, 'mirror.db'));
   onTestFinished(() => {
     connection.close();
     rmSync(dir, { recursive: true, force: true });
