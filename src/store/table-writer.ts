@@ -17,8 +17,8 @@ export type Change = 'new' | 'changed' | 'volatile' | 'none';
 /** A row beside what the table holds under its key. */
 export type ExaminedRow = {
   key: string;
-  /** The dataset's own columns, in the table's order. */
-  values: SqlValue[];
+  /** The dataset's own columns by name; those that it lacks are null. */
+  values: RowValues;
   /** Its number in the table; undefined for a key that the table does not hold. */
   rowid: number | undefined;
   change: Change;
@@ -42,33 +42,50 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
   const refresh = volatile.length > 0 ? prepareRefresh(connection, job, volatile) : undefined;
   const firstSeen = job.history && prepareFirstSeen(connection, job);
   const stored = job.contract ? undefined : prepareBody(connection, job);
-  const compared = [...stable, ...volatile].map((name) => names.indexOf(name));
-  const refreshed = volatile.map((name) => names.indexOf(name));
+  const rowidOf = rowidReader(connection, job);
+  const compared = binder([...stable, ...volatile]);
+  const written = binder(names);
+  const refreshed = binder(volatile);
+  let lastWasNew = false;
 
   const isRewritten = (rowid: number, { _body: body }: RowValues) =>
     stored !== undefined && saysTheSame(String(stored.get(rowid)), String(body));
 
+  function examine(key: string, values: RowValues): ExaminedRow {
+    // New rows mostly come one after the other, and to miss a key costs a tenth of a comparison.
+    const isKnown = !lastWasNew || rowidOf(key) !== undefined;
+    const found = isKnown ? compare.get(compared(values, key)) : undefined;
+    lastWasNew = !found;
+    if (!found) return { key, values, rowid: undefined, change: 'new' };
+    const [rowid, changed, volatileChanged] = found;
+    if (changed && !isRewritten(rowid, values)) return { key, values, rowid, change: 'changed' };
+    return { key, values, rowid, change: volatileChanged ? 'volatile' : 'none' };
+  }
+
   return {
-    rowidOf: rowidReader(connection, job),
-    examine(key, row) {
-      const values = names.map((name) => row[name] ?? null);
-      const found = compare.get([...compared.map((at) => values[at] as SqlValue), key]);
-      if (!found) return { key, values, rowid: undefined, change: 'new' };
-      const [rowid, changed, volatileChanged] = found;
-      if (changed && !isRewritten(rowid, row)) return { key, values, rowid, change: 'changed' };
-      return { key, values, rowid, change: volatileChanged ? 'volatile' : 'none' };
-    },
+    rowidOf,
+    examine,
     write({ key, values, rowid, change }, walkId, now) {
       if (change === 'none') return rowid as number;
       if (change === 'volatile') {
-        refresh?.run([...refreshed.map((at) => values[at] as SqlValue), rowid as number]);
+        refresh?.run(refreshed(values, rowid as number));
         return rowid as number;
       }
       // A row that was gone and is back keeps the time when it was first seen.
-      const born = (change === 'new' && firstSeen?.get(key)) || now;
-      const { lastInsertRowid } = upsert.run([...values, key, born, now, walkId]);
+      const born = (change === 'new' && firstSeen?.(key)) || now;
+      const { lastInsertRowid } = upsert.run(written(values, key, born, now, walkId));
       return rowid ?? Number(lastInsertRowid);
     },
+  };
+}
+
+/** Lays values out by position, always in the same array: it is read at once, and a row has dozens of columns. */
+function binder(names: readonly string[]) {
+  const bound: SqlValue[] = [];
+  return (values: RowValues, ...more: SqlValue[]): SqlValue[] => {
+    for (let at = 0; at < names.length; at += 1) bound[at] = values[names[at] as string] ?? null;
+    for (let at = 0; at < more.length; at += 1) bound[names.length + at] = more[at] as SqlValue;
+    return bound;
   };
 }
 
@@ -106,11 +123,15 @@ function prepareRefresh(connection: Connection, job: Job, volatile: readonly str
   return connection.prepare<[SqlValue[]]>(`UPDATE ${tableOf(job)} SET ${assignments} WHERE rowid = ?`);
 }
 
+/** When a row that is new was seen before, if it was. */
 function prepareFirstSeen(connection: Connection, job: Job) {
   const history = quoted(`${getTableConfig(job.table).name}_history`);
-  return connection
+  // Rows leave a table only at the end of a walk: where none had left by the beginning, none comes back.
+  if (!connection.prepare(`SELECT 1 FROM ${history} LIMIT 1`).get()) return undefined;
+  const find = connection
     .prepare<[string], string>(`SELECT _first_seen_at FROM ${history} WHERE _key = ? LIMIT 1`)
     .pluck();
+  return (key: string) => find.get(key);
 }
 
 function prepareBody(connection: Connection, job: Job) {
