@@ -1,18 +1,19 @@
 /** The mirror in the hands of tools that are not ours; a machine need not have them all. */
 
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Progress } from '../../src/mirror.ts';
 import { viewsOf } from '../../src/store/views.ts';
 import { runMain } from '../helpers/main.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
+import { until } from '../queue/setup.ts';
 import { publish } from './export-support.ts';
 import { has } from './support.ts';
 
 const duckdb = await import('@duckdb/node-api').catch(() => undefined);
-const run = promisify(execFile);
 
 /** Rows, rows that the walk has counted, rows by way of a view, and how the walk stands. */
 const look = `SELECT (SELECT count(*) FROM ai_signals), coalesce(max(rows), 0),
@@ -21,7 +22,7 @@ const look = `SELECT (SELECT count(*) FROM ai_signals), coalesce(max(rows), 0),
 /** Programs that look again and again until the walk is complete, and print each look as a line. */
 const watchers: Record<string, string[]> = {
   python3: [
-    '-c',
+    '-uc',
     `
 import sqlite3, sys
 db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True, isolation_level=None)
@@ -43,23 +44,38 @@ while True:
 };
 
 let bench: Bench;
-const looks: Record<string, string[]> = {};
+const looks: Record<string, string> = {};
 
 beforeAll(async () => {
-  bench = await openBench({
-    rows: { aiSignals: 1_500, news: 20, smartWallets: 20, memeSignals: 20 },
-    latencyMs: 40,
-  });
+  bench = await openBench({ rows: { aiSignals: 1_500, news: 20, smartWallets: 20, memeSignals: 20 } });
   const watching = Object.entries(watchers)
     .filter(([tool]) => has(tool))
-    .map(async ([tool, command]) => {
-      const [program = '', ...args] = tool === 'sqlite3' ? command : [tool, ...command];
-      const { stdout } = await run(program, [...args, bench.store.file, look], { timeout: 15_000 });
-      looks[tool] = stdout.trim().split('\n');
-    });
+    .map(([tool, command]) => watch(tool, command));
+  for (const rows of [500, 1_000]) {
+    await mirrorUntil(rows);
+    for (const tool of Object.keys(looks))
+      await until(`${tool} has seen ${rows} rows`, () => looks[tool]?.includes(`${rows}|`), 15_000);
+  }
   await bench.mirror('ai-signals');
   await Promise.all(watching);
 });
+
+async function watch(tool: string, command: string[]): Promise<void> {
+  looks[tool] = '';
+  const [program = '', ...args] = tool === 'sqlite3' ? command : [tool, ...command];
+  const child = spawn(program, [...args, bench.store.file, look], { timeout: 30_000 });
+  child.stdout.on('data', (text: Buffer) => {
+    looks[tool] += text.toString();
+  });
+  await once(child, 'close');
+}
+
+/** Walks on until the mirror holds so many rows, and stays there. */
+async function mirrorUntil(rows: number): Promise<void> {
+  const stop = new AbortController();
+  const isThere = ({ walk }: Progress) => walk.rows >= rows && stop.abort(new Error('far enough'));
+  await expect(bench.mirror('ai-signals', isThere, stop.signal)).rejects.toThrow('far enough');
+}
 afterAll(() => bench.close());
 
 describe('while the mirror is being written', () => {
@@ -67,7 +83,10 @@ describe('while the mirror is being written', () => {
     '%s sees whole pages with the place of their walk, never a part',
     (tool, { skip }) => {
       skip(!has(tool), `${tool} is not installed`);
-      const seen = (looks[tool] ?? []).map((line) => line.split('|'));
+      const seen = (looks[tool] ?? '')
+        .trim()
+        .split('\n')
+        .map((line) => line.split('|'));
       for (const [rows, walked, viewed] of seen) expect([walked, viewed]).toEqual([rows, rows]);
       expect(new Set(seen.map(([rows]) => rows)).size).toBeGreaterThan(2);
       expect(seen.at(-1)?.[0]).toBe('1500');

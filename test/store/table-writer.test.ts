@@ -11,7 +11,7 @@ const named = (name: string) => jobs.find((job) => job.name === name) as Job;
 
 function open(name: string) {
   const connection = openTables(jobs);
-  const writer = createTableWriter(connection, named(name));
+  let writer = createTableWriter(connection, named(name));
   const table = name.replace('-', '_');
   return {
     connection,
@@ -22,7 +22,11 @@ function open(name: string) {
     row: (key: string) =>
       connection.prepare<[string], RowValues>(`SELECT * FROM ${table} WHERE _key = ?`).get(key),
     history: () => connection.prepare<[], RowValues>(`SELECT * FROM ${table}_history`).all(),
-    remove: (key: string) => connection.prepare(`DELETE FROM ${table} WHERE _key = ?`).run(key),
+    /** As at the end of a walk; the next one writes with a writer of its own. */
+    remove(key: string) {
+      connection.prepare(`DELETE FROM ${table} WHERE _key = ?`).run(key);
+      writer = createTableWriter(connection, named(name));
+    },
   };
 }
 
