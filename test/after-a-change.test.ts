@@ -21,6 +21,8 @@ import { runDaemon } from '../src/daemon.ts';
 import { scopes, startModelApi } from '../src/model-api/index.ts';
 import { cliFile, runCli } from './helpers/cli.ts';
 import { insert, publish } from './helpers/edits.ts';
+import { runMain } from './helpers/main.ts';
+import { isAlive } from './queue/setup.ts';
 import { ndjson } from './report/export-support.ts';
 
 const CANARY = 'canary-key-41d0c2';
@@ -72,6 +74,17 @@ describe('after a change', () => {
     rmSync(file('ai-signals.env'));
     const second = await runCli(['sync', 'ai-signals'], settings, cwd);
     expect([second.code, existsSync(file('ai-signals.env'))]).toEqual([0, false]);
+  });
+
+  it('a sync that is stopped does not wait for the command, and ends it', async () => {
+    const { environment, file, text } = await setup();
+    const stop = new AbortController();
+    const MIRROR_ON_CHANGE = `echo $$ > '${file('pid')}'; sleep 60`;
+    const ended = runMain(['sync', 'usage'], { ...environment, MIRROR_ON_CHANGE }, systemClock, stop.signal);
+    await expect.poll(() => text('pid'), within).not.toBe('');
+    stop.abort();
+    expect((await ended).code).toBe(0);
+    expect(isAlive(Number(text('pid')))).toBe(false);
   });
 
   it('a worker on the queue, as in the example, reports what is new; the daemon ends what it started', async () => {
