@@ -66,19 +66,20 @@ function plainLines(output: Output, clock: Clock): ProgressLines {
   };
 }
 
-/** Rows a second since this process took up the walk. */
-function createPace(clock: Clock): (at: Progress) => number {
+/** Rows a second since this process took up the walk; undefined at its first page. */
+function createPace(clock: Clock): (at: Progress) => number | undefined {
   const started = new Map<number, { rows: number; at: number }>();
   return ({ walk }) => {
     const from = started.get(walk.id);
     if (!from) started.set(walk.id, { rows: walk.rows, at: clock.now() });
     const seconds = from ? (clock.now() - from.at) / 1_000 : 0;
-    return from && seconds > 0 ? (walk.rows - from.rows) / seconds : 0;
+    return from && seconds > 0 ? (walk.rows - from.rows) / seconds : undefined;
   };
 }
 
-function describe({ walk, callsLeft }: Progress, rate: number): string {
-  const parts = [count(walk.pages, 'page'), count(walk.rows, 'row'), `${number(rate)} rows/s`];
+function describe({ walk, callsLeft }: Progress, rate: number | undefined): string {
+  const parts = [count(walk.pages, 'page'), count(walk.rows, 'row')];
+  if (rate !== undefined) parts.push(`${number(rate)} rows/s`);
   if (callsLeft !== null) parts.push(`${number(callsLeft)} calls left`);
   return parts.join(', ');
 }
