@@ -1,7 +1,7 @@
 /**
- * A dataset that may change between two pages. Each page is asked for from one row earlier: where that row, the
- * anchor, is still the first one, as many rows precede it as before, so nothing slipped past the boundary. Where
- * it is not, the walk steps back until it meets a row it knows. At the end the beginning is read again.
+ * A dataset that may change between two pages. Each page is asked for from a row that was read before: where that row, the
+ * anchor, is still the first one, as many rows precede it as before, so nothing slipped past the boundary. Where it is not,
+ * the walk steps back until it meets a row it knows. At the end the beginning is read again.
  */
 
 import { isWithinBound, MOST_STEPS_BACK, PAGE_ROWS, stepBackRows, widerOverlap } from './bounds.ts';
