@@ -13,6 +13,9 @@ export type Turns = {
 /** What a walk costs changes slowly, what is left of a short period does not. */
 const PLANNED_FOR = { mostMs: 60_000, leastMs: 1_000, partOfWait: 0.1 };
 
+/** However little is left: more may have been bought, which only a call can tell. */
+const LONGEST_MS = 24 * 3_600_000;
+
 /**
  * Without this, whoever comes first takes the calls until none is left, and all datasets grow old until more come.
  * An unfinished walk is not kept from going on.
@@ -37,9 +40,10 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
       const { stretchNow, datasets, quota } = planned();
       const dataset = datasets.find((dataset) => dataset.job === job.name);
       if (last === null || !dataset?.drawsOnQuota || stretchNow <= job.weight) return now();
-      const turn = last + intervalOf(datasetOf(job).schedule, last) * (stretchNow / job.weight);
+      const interval = intervalOf(datasetOf(job).schedule, last);
+      const wait = Math.min((interval * stretchNow) / job.weight, Math.max(interval, LONGEST_MS));
       const more = Date.parse(quota.refill.nextBy ?? '');
-      return Number.isNaN(more) ? turn : Math.min(turn, Math.max(more, now()));
+      return Number.isNaN(more) ? last + wait : Math.min(last + wait, Math.max(more, now()));
     },
   };
 }

@@ -77,6 +77,7 @@ describe('the plan of a day', () => {
     expect(stretch).toBeCloseTo(3);
     expect(stretchUntilMore([signals], { ...half, remaining: 500 }, null)).toBe(1);
     expect(stretchUntilMore([signals], null, null)).toBe(1);
+    expect(stretchUntilMore([signals], { ...half, remaining: 0 }, null)).toBe(1);
   });
 
   it('stretches no job whose calls do not count against the quota', () => {
