@@ -14,7 +14,7 @@ export type Concurrency = {
 };
 
 const MOST = 16;
-const PROOF = 5;
+const PROOF = 8;
 const FIRST_PATIENCE = 100;
 const MOST_PATIENCE = 4_000;
 

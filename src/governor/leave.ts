@@ -7,10 +7,10 @@ import { newJob, use } from './jobs.ts';
 import * as leases from './leases.ts';
 import { nextLook, reserveOf } from './look.ts';
 import { isApart } from './membership.ts';
-import { probeIsOut, reasonOf } from './pause.ts';
+import { reasonOf } from './pause.ts';
 import { levelAt } from './quota.ts';
 import * as rates from './rate.ts';
-import { isFurthestBehind, keptForOthers, sighted } from './share.ts';
+import { isNext, keptForOthers, sighted } from './share.ts';
 import { DAY_MS, HOUR_MS, type State, withJob } from './state.ts';
 import { nextReset } from './window.ts';
 
@@ -57,9 +57,8 @@ function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
   const { pause } = state;
   if (!pause) return { state };
   if (now < pause.resumeAt) return wait(pause.resumeAt, reasonOf(pause));
-  if (probeIsOut(pause, now) || leases.outstanding(state.leases) > 0)
-    return wait(soon(state, now), reasonOf(pause));
-  return { state: { ...state, pause: { ...pause, probe: { owner, job, sentAt: now } } }, most: 1 };
+  if (leases.outstanding(state.leases) > 0) return wait(soon(state, now), reasonOf(pause));
+  return { state: { ...state, pause: { ...pause, probe: { owner, job } } }, most: 1 };
 }
 
 /** Above the reserve, and what is kept for other jobs, calls go; at the reserve, now and then one to look. */
@@ -70,10 +69,11 @@ function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const unanswered = leases.outstanding(state.leases);
   const left = level - unanswered - reserveOf(quota);
   const more = nextReset(quota.window, now);
-  const free = left - keptForOthers(state.jobs, job, left, more && more - now, now);
+  const supply = { left, begunAt: quota.window.quietSinceAt, untilMore: more && more - now };
+  const free = left - keptForOthers(state.jobs, job, supply, now);
   if (free >= 1) return { state, most: free };
   if (left >= 1)
-    return isFurthestBehind(state.jobs, job, now) ? { state, most: 1 } : wait(now + TURN_MS, 'quota');
+    return isNext(state.jobs, job, supply, now) ? { state, most: 1 } : wait(now + TURN_MS, 'quota');
   // A look by a job whose answers tell what is left is worth more than one by a job whose answers do not.
   const look = nextLook(quota) + (sighted(state.jobs, job, quota.asOfAt) ? 0 : BLIND_GRACE_MS);
   const reason = level >= 1 ? 'reserve' : 'quota';

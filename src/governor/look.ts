@@ -46,7 +46,11 @@ function byPeriod(quota: Quota, looked: number): number {
 /** The moments between which a reset is expected are searched from the first to the last. */
 function within({ afterAt, beforeAt }: Bracket, quota: Quota, looked: number): number {
   const width = beforeAt - afterAt;
-  if (width <= Math.max(SHORTEST_GAP_MS / 2, 0.01 * periodOf(quota.window).least)) return beforeAt;
+  const { least } = periodOf(quota.window);
+  if (width <= Math.max(SHORTEST_GAP_MS / 2, 0.01 * least)) return beforeAt;
+  // A refusal for each period that may be is enough.
+  const away = afterAt - (quota.window.last?.afterAt ?? 0);
+  if (!isFree(quota) && !isSure(quota.window) && width <= 0.25 * away) return beforeAt;
   return Math.min(beforeAt, Math.max(afterAt, looked) + width * (isFree(quota) ? 0.25 : 0.5));
 }
 

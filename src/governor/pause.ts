@@ -12,7 +12,7 @@ export type Pause = {
   /** Calls that tried and were refused again. */
   failures: number;
   /** The call that is trying now. */
-  probe: { owner: string; job: string; sentAt: number } | null;
+  probe: { owner: string; job: string } | null;
   cause: Cause;
   /** Calls under way when the first was refused. */
   inflight: number;
@@ -26,8 +26,6 @@ export const SHORTEST_MS = 1_000;
 const LONGEST_MS = 24 * 3_600_000;
 /** A refusal that lasts longer than this is not one of pace. */
 const LONGEST_RATE_MS = 75_000;
-/** A probe not answered by then never will be. */
-const PROBE_TTL_MS = 120_000;
 const LONGEST_CODE = 64;
 
 export function begun(
@@ -78,10 +76,6 @@ export function ownWait({ failures }: Pause, longestRecovery: number): number {
 
 export function lastsTooLongForRate(pause: Pause, now: number): boolean {
   return now - pause.sinceAt > LONGEST_RATE_MS;
-}
-
-export function probeIsOut(pause: Pause, now: number): boolean {
-  return pause.probe !== null && now - pause.probe.sentAt < PROBE_TTL_MS;
 }
 
 export function isProbe(pause: Pause, owner: string, job: string): boolean {

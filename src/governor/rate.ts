@@ -16,7 +16,10 @@ export type Rate = {
   span: Span & { recovery: number | null };
   /** Accepted at a pace above `least`. */
   trial: Span | null;
-  /** What was accepted before the first objection: with the bounds it tells how much comes on top at once. */
+  /**
+   * What was accepted before the first objection: with the bounds it tells how much comes on top at once.
+   * And the longest recovery from any.
+   */
   opening: { calls: number; seconds: number; recovery: number } | null;
   /** Calls accepted at the settled pace, and how many of them warrant the trial of a faster one. */
   calm: number;
@@ -124,7 +127,7 @@ export function objected(rate: Rate, at: number, now: number): Rate {
     ...rate,
     freeAt: now,
     span: { sinceAt: at, calls: 0, recovery },
-    opening: rate.opening ?? { calls, seconds, recovery },
+    opening: longer(rate.opening ?? { calls, seconds, recovery }, recovery),
     calm: 0,
     pressing: 0,
   };
@@ -170,9 +173,13 @@ function comesRarely(rate: Rate): boolean {
   return longestRecovery(rate) > LONG_RECOVERY_S;
 }
 
-/** Seconds from an objection to the next accepted call, at the first objection or the latest. */
-export function longestRecovery({ opening, span }: Rate): number {
-  return Math.max(opening?.recovery ?? 0, span.recovery ?? 0);
+function longer<T extends { recovery: number }>(opening: T, recovery: number): T {
+  return { ...opening, recovery: Math.max(opening.recovery, recovery) };
+}
+
+/** The most seconds from an objection to the next accepted call. */
+export function longestRecovery({ opening }: Rate): number {
+  return opening?.recovery ?? 0;
 }
 
 /** Whether the pace that lasts is known, and kept. */

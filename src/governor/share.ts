@@ -18,15 +18,17 @@ const WAITING_MS = 10_000;
 /** While nobody knows when more calls come, each job's need is looked after this far ahead. */
 const UNKNOWN_HORIZON_MS = 3_600_000;
 
+/** `begunAt`: since when the calls that are left are being spent. `untilMore`: milliseconds, where that is known. */
+export type Supply = { left: number; begunAt: number; untilMore: number | null };
+
 /**
- * How many of `left` calls are kept for jobs other than `asking` until more come, in `untilMore` milliseconds:
- * what each usually needs in that time, at least one call, and at most its share.
+ * How many of the calls left are kept for jobs other than `asking` until more come: what each usually needs in
+ * that time, at most its share, and one for each job that has had none of them yet.
  */
 export function keptForOthers(
   jobs: Record<string, JobState>,
   asking: string,
-  left: number,
-  untilMore: number | null,
+  { left, begunAt, untilMore }: Supply,
   now: number,
 ): number {
   const active = Object.entries(jobs).filter(
@@ -37,21 +39,32 @@ export function keptForOthers(
   return worths
     .filter(([name]) => name !== asking)
     .reduce((sum, [, job, worth]) => {
-      const need = Math.max(1, usualPace(job, now) * (untilMore ?? UNKNOWN_HORIZON_MS));
-      return sum + Math.min(need, (worth / total) * left);
+      const need = usualPace(job, now) * (untilMore ?? UNKNOWN_HORIZON_MS);
+      return sum + Math.max(hadNone(job, begunAt) ? 1 : 0, Math.min(need, (worth / total) * left));
     }, 0);
 }
 
+/** Whether the job got none of the calls that are being spent since `begunAt`: each gets one, however little worth. */
+function hadNone({ usage }: JobState, begunAt: number): boolean {
+  return usage.calls === 0 || usage.asOfAt < begunAt;
+}
+
 /**
- * Whether no job that waits now is further behind than this one: it may have what is left, since calls kept for
+ * Whether it is this job's turn: none that waits now has had no call yet, or is further behind. Calls kept for
  * jobs that do not want them are of use to nobody.
  */
-export function isFurthestBehind(jobs: Record<string, JobState>, asking: string, now: number): boolean {
+export function isNext(
+  jobs: Record<string, JobState>,
+  asking: string,
+  { begunAt }: Supply,
+  now: number,
+): boolean {
   const own = jobs[asking];
-  return Object.values(jobs).every(
-    (job) =>
-      job === own || now - job.standing.askedAt > WAITING_MS || !own || worth(job, now) <= worth(own, now),
+  if (!own || hadNone(own, begunAt)) return true;
+  const waiting = Object.values(jobs).filter(
+    (job) => job !== own && now - job.standing.askedAt <= WAITING_MS,
   );
+  return waiting.every((job) => !hadNone(job, begunAt) && worth(job, now) <= worth(own, now));
 }
 
 /** Whether no job that sees the quota better than this one has been waiting since it was last seen. */

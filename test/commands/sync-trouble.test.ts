@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { faults, when } from '../../src/model-api/index.ts';
+import { isLock, tryLock } from '../../src/store/index.ts';
 import { startCli } from '../helpers/cli.ts';
 import { idsOf, read, setupSync as setup, truth } from '../helpers/sync-bench.ts';
 
@@ -19,6 +20,26 @@ describe('when the API', () => {
     expect(idsOf(file)).toHaveLength(100);
     model.faults = [];
     expect((await sync('ai-signals')).code).toBe(0);
+    expect(idsOf(file)).toEqual(truth(model));
+  });
+
+  test('answers 429, is waited for without a lock, with a line that says until when and why', async () => {
+    const limited = when({ nth: 2 }, faults.refuse(429, { retryAfter: '600' }));
+    const { sync, clock, environment, model, file } = await setup({ rows: 250, faults: [limited] });
+    const { sleep } = clock;
+    const free: boolean[] = [];
+    clock.sleep = async (ms, signal) => {
+      if (ms > 500_000) {
+        const lock = tryLock(environment.MIRROR_DIR, 'ai-signals');
+        free.push(isLock(lock));
+        if (isLock(lock)) lock.release();
+      }
+      await sleep(ms, signal);
+    };
+    const { code, stderr } = await sync('ai-signals');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/ai-signals.*waiting until 2026-11-21T12:1\d:.*Z \(retry_after\)/);
+    expect(free).toEqual([true]);
     expect(idsOf(file)).toEqual(truth(model));
   });
 

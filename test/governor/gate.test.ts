@@ -116,6 +116,17 @@ describe('the gate', () => {
     await expect(other.pass('usage', never)).rejects.toBeInstanceOf(Snooze);
   });
 
+  it('does not wait for the answer to a call whose process has died', async () => {
+    const { clock, gate, open } = setup({ isGone: (owner) => owner === 'second' });
+    await open('second').gate.pass('news', never);
+    await clock.sleep(1_000);
+    await gate.pass('news', never);
+    gate.settle('news', { ...fine, status: 429 });
+    const begin = clock.now();
+    await gate.pass('news', never);
+    expect(clock.now() - begin).toBeLessThan(3_000);
+  });
+
   it('fails those who wait when the state cannot be kept, and goes on once it can', async () => {
     const { gate, shared } = setup();
     shared.broken = true;
@@ -130,7 +141,7 @@ async function callFine(gate: Gate): Promise<void> {
   gate.settle('news', fine);
 }
 
-function setup(parts: Pick<GateParts, 'standing'> = {}) {
+function setup(parts: Pick<GateParts, 'standing' | 'isGone'> = {}) {
   const shared: { state: State | undefined; transactions: number; broken: boolean } = {
     state: undefined,
     transactions: 0,
