@@ -62,7 +62,7 @@ function overdue({ window }: Quota, looked: number): number {
 
 /** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
 function patiently(quota: Quota, looked: number): number {
-  const still = looked - quota.risenAt;
+  const still = looked - quota.surgedAt;
   const gap = Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.35 : 0.6));
   const soon = looked + Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.1 : 0.35));
   const usual =

@@ -195,7 +195,7 @@ function settle(rate: Rate): Rate {
   return { ...rate, perSecond: 0.985 * rate.least, trial: null, calm: 0 };
 }
 
-/** A pace of which nothing is known yet; what was accepted before says nothing of it. */
+/** A pace of which nothing is known yet. */
 function onTrial(rate: Rate, pace: number, now: number): Rate {
   const perSecond = Math.max(SLOWEST_PACE, pace);
   return { ...rate, perSecond, trial: { sinceAt: now, calls: 0 }, calm: 0 };
