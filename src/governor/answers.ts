@@ -4,7 +4,7 @@ import * as concurrency from './concurrency.ts';
 import type { Event } from './events.ts';
 import { failed } from './jobs.ts';
 import * as leases from './leases.ts';
-import { isProbe, type Pause, usableRetryAfter } from './pause.ts';
+import { isProbe, type Pause, usableRetryAfter, withJitter } from './pause.ts';
 import * as quotas from './quota.ts';
 import * as rates from './rate.ts';
 import { DAY_MS, HOUR_MS, type State, withJob } from './state.ts';
@@ -105,7 +105,8 @@ function unavailable(
   const known = state.jobs[job];
   const retryCredit = Math.max(0, state.retryCredit - 1);
   if (!known) return { ...state, retryCredit };
-  return { ...withJob(state, job, failed(known, { retryAfterMs, roll, retryCredit }, now)), retryCredit };
+  const toldMs = retryAfterMs === null ? null : withJitter(retryAfterMs, roll);
+  return { ...withJob(state, job, failed(known, { toldMs, roll, retryCredit }, now)), retryCredit };
 }
 
 function forbid(state: State, job: string, now: number): State {

@@ -44,15 +44,16 @@ const LONGEST_BACKOFF_MS = 15 * 60_000;
 
 /**
  * The endpoint is unavailable: it alone is left in peace, twice as long after each failure, and as long as can
- * be where `retryCredit` says that enough was tried again already. `roll` in [0, 1) spreads those who come back.
+ * be where `retryCredit` says that enough was tried again already; not before `toldMs` in any case. `roll` in
+ * [0, 1) spreads those who come back.
  */
 export function failed(
   job: JobState,
-  { retryAfterMs, roll, retryCredit }: { retryAfterMs: number | null; roll: number; retryCredit: number },
+  { toldMs, roll, retryCredit }: { toldMs: number | null; roll: number; retryCredit: number },
   now: number,
 ): JobState {
   const failures = (job.outage?.failures ?? 0) + 1;
   const doubled = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
   const backoff = (retryCredit < 1 ? LONGEST_BACKOFF_MS : doubled) * (1 + roll);
-  return { ...job, outage: { failures, resumeAt: now + Math.max(backoff, retryAfterMs ?? 0) } };
+  return { ...job, outage: { failures, resumeAt: now + Math.max(backoff, toldMs ?? 0) } };
 }
