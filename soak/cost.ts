@@ -11,9 +11,6 @@ import { createSeenRows } from '../src/store/seen.ts';
 
 type Pass = { rows: number; verdict: string; changed: number; apiCalls: number; peakMb: number };
 
-/** The heap is held tight, so that what V8 has not yet cared to collect does not count as memory of the walk. */
-const TIGHT = ['--max-old-space-size=40', '--max-semi-space-size=8'];
-
 /** Markdown, a row a dataset and size. */
 export async function costTable(jobs: readonly string[], sizes: readonly number[]): Promise<string> {
   const lines = [
@@ -66,7 +63,7 @@ function holdLog(file: string) {
 }
 
 function pass(url: string, folder: string, job: string): Pass {
-  const script = [...TIGHT, '--import', 'tsx', fileOf('cost-pass.ts')];
+  const script = ['--import', 'tsx', fileOf('cost-pass.ts')];
   const child = spawnSync(process.execPath, [...script, url, folder, job], { encoding: 'utf8' });
   if (child.status !== 0) throw new Error(child.stderr);
   return JSON.parse(child.stdout) as Pass;
