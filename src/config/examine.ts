@@ -39,7 +39,9 @@ export function examineSettings(environment: Environment, schedules: Record<stri
     ...plain.map(({ name, fallback = 'unset' }) =>
       examine(name, () => {
         check(z.object({ [name]: settings.shape[name as keyof typeof settings.shape] }), given);
-        return given[name] && WRITTEN.includes(name) ? HIDDEN : withoutLogin(given[name] ?? fallback);
+        const shown = given[name] ?? fallback;
+        if (name === 'REDIS_URL') return withoutLogin(shown);
+        return given[name] && WRITTEN.includes(name) ? HIDDEN : shown;
       }),
     ),
     examine('schedules', () => {
@@ -58,10 +60,10 @@ function examine(name: string, read: () => string): SettingFound {
   }
 }
 
-/** An address of Redis may hold a user name and a password; nothing of either is shown. */
+/** An address of Redis may hold a user name and a password; nothing of either is shown, however it was written. */
 function withoutLogin(shown: string): string {
-  if (!shown.includes('@')) return shown;
+  if (!/[@?#]/.test(shown)) return shown;
   if (!URL.canParse(shown)) return HIDDEN;
-  const { protocol, host, pathname } = new URL(shown);
-  return `${protocol}//${host}${pathname}`;
+  const { protocol, host, pathname, search, hash } = new URL(shown);
+  return search || hash || pathname.includes('@') ? HIDDEN : `${protocol}//${host}${pathname}`;
 }

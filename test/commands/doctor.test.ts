@@ -102,6 +102,9 @@ describe('settings', () => {
     const { doctor } = await setup();
     const { check } = await doctor(['--offline'], { REDIS_URL: `redis://user:${CANARY}@127.0.0.1:1/2` });
     expect(check('REDIS_URL')?.message).toBe('redis://127.0.0.1:1/2');
+    // Not of the form; the bench looks for the canary in all that is said.
+    for (const rest of [`127.0.0.1:1/2?password=${CANARY}`, `user:12/${CANARY}@127.0.0.1:1`, `#${CANARY}`])
+      expect((await doctor(['--offline'], { REDIS_URL: `redis://${rest}` })).code).toBe(78);
     const told = await doctor(['--offline'], { MIRROR_ON_CHANGE: `notify --token ${CANARY}` });
     expect(told.check('MIRROR_ON_CHANGE')?.message).toBe('is set (not shown)');
   });
