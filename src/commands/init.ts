@@ -1,5 +1,7 @@
 /** `market-mirror init`: a `.env` file that explains every setting, with what is known or asked for filled in. */
 
+import { existsSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import { Command } from 'commander';
 import { examineSettings } from '../config/examine.ts';
 import { renderEnvFile } from '../config/template.ts';
@@ -47,7 +49,7 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
     };
     refuseWrong(given, schedules);
     if (stdin.isTTY && stderr.isTTY) Object.assign(given, await askForMissing(given, context, stdin));
-    const text = renderEnvFile(given, jobs);
+    const text = renderEnvFile(given, jobs, foreignIn(FILE));
     await writing(FILE, () => place.handle.writeFile(text));
     await place.settle();
     stderr.write(report(Object.keys(known), given));
@@ -56,8 +58,16 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
   }
 }
 
+const isOurs = (name: string) => name in settings.shape || /^(MARKET_API|MIRROR)_/.test(name);
+
+/** What a file that is to be replaced sets for other programs. */
+function foreignIn(file: string): Environment {
+  if (!existsSync(file)) return {};
+  const there = Object.entries(parseEnv(readFileSync(file, 'utf8')));
+  return Object.fromEntries(there.filter(([name]) => !isOurs(name)));
+}
+
 function settingsIn(environment: Environment): Environment {
-  const isOurs = (name: string) => name in settings.shape || /^(MARKET_API|MIRROR)_/.test(name);
   return Object.fromEntries(Object.entries(withoutEmpty(environment)).filter(([name]) => isOurs(name)));
 }
 

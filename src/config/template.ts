@@ -8,8 +8,15 @@ import type { Job } from '../job.ts';
 const opening = `# Settings of market-mirror. They are read from this file in the working folder; the environment goes before it.
 # Keep the file out of version control, and to yourself: chmod 600.`;
 
-/** Every setting with its meaning: those of `given` as they are, the others as comments that show what holds. */
-export function renderEnvFile(given: Environment, jobs: readonly Pick<Job, 'name' | 'schedule'>[]): string {
+/**
+ * Every setting with its meaning: those of `given` as they are, the others as comments that show what holds.
+ * @param foreign what the file sets for other programs.
+ */
+export function renderEnvFile(
+  given: Environment,
+  jobs: readonly Pick<Job, 'name' | 'schedule'>[],
+  foreign: Environment = {},
+): string {
   const [schedule, ...described] = describeSettings().sort((a, b) => place(a.name) - place(b.name));
   const own = described.map(({ name, meaning, fallback }) => [
     `# ${meaning}${isRequired(name) ? ' (required)' : ''}`,
@@ -19,7 +26,9 @@ export function renderEnvFile(given: Environment, jobs: readonly Pick<Job, 'name
     `# ${schedule?.meaning}`,
     ...jobs.map((job) => line(settingOf(job.name), given[settingOf(job.name)], job.schedule)),
   ];
-  return `${[[opening], ...own, schedules].map((lines) => lines.join('\n')).join('\n\n')}\n`;
+  const others = Object.entries(foreign).map(([name, value = '']) => `${name}=${quoted(name, value)}`);
+  const last = others.length > 0 ? [['# of other programs', ...others]] : [];
+  return `${[[opening], ...own, schedules, ...last].map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
 /** What is no setting by itself comes first, to be taken off. */

@@ -77,6 +77,18 @@ next: market-mirror doctor, then market-mirror sync
     expect(written()).toEqual({ MARKET_API_URL: url });
   });
 
+  test('--force keeps what the file sets for other programs, as it is', async () => {
+    inFolder();
+    writeFileSync('.env', `MIRROR_DIR=mine\nHTTPS_PROXY=http://proxy:3128\nPGPASSWORD='a #b "c"'\n`);
+    expect((await init(['--url', url, '--force'], { MIRROR_DIR: 'mine' })).code).toBe(0);
+    expect(written()).toEqual({
+      MARKET_API_URL: url,
+      MIRROR_DIR: 'mine',
+      HTTPS_PROXY: 'http://proxy:3128',
+      PGPASSWORD: 'a #b "c"',
+    });
+  });
+
   test.each([
     [
       'a key with a line break',
