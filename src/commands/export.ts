@@ -6,6 +6,7 @@ import { loadJobs } from '../load-jobs.ts';
 import { printable, printableJson, printableLines } from '../printable.ts';
 import { openFiles } from '../report/export/files.ts';
 import { exportAnswer, exportFormats, type Order } from '../report/export.ts';
+import { refuseGap } from '../report/query/proof.ts';
 import type { Context, Output } from './context.ts';
 import { askMirror, type Input, withAskingOptions } from './format/asking.ts';
 import { type Write, writerTo } from './format/deliver.ts';
@@ -68,6 +69,8 @@ async function run(
     const write = files ? files.data.write : writerFor(order, stdout);
     const asked = { sql, params, asOf, survey: format === 'parquet' };
     const exported = await askMirror(asked, jobs, options, context, async (answer, notes) => {
+      // Of the same moment as the rows: what is old is dropped at any time.
+      if (order.since !== null) refuseGap(answer.sources, order.since);
       const exported = await exportAnswer(answer, order, write);
       if (exported.csv?.defused) notes.push(describeDefused(exported.csv.defused));
       return exported;

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
+import { runMain } from '../helpers/main.ts';
 import { ndjson, publish, readyToExport as ready } from '../report/export-support.ts';
 
 describe('--since', () => {
@@ -62,6 +64,30 @@ describe('--since', () => {
     }
     const { stdout } = await run('ai-signals', '--since', '2026-11-21T12:00:30Z', '--format', 'ndjson');
     expect(stdout).toBe('');
+  });
+
+  it('is refused, too, where what it needs is dropped while it begins: 64', async () => {
+    const { bench } = await ready(4);
+    Object.assign(bench.upstream('ai-signals').rows[0] ?? {}, { status: 'closed' });
+    publish(bench);
+    await bench.mirror('ai-signals');
+    const since = isoTime(bench.clock.now() - 30_000);
+    let looks = 0;
+    const now = () => {
+      looks += 1;
+      if (looks === 2) {
+        bench.tamper('DELETE FROM ai_signals_history');
+        bench.tamper(`UPDATE datasets SET history_from = '${isoTime(bench.clock.now())}'`);
+      }
+      return bench.clock.now();
+    };
+    const environment = { MIRROR_DIR: bench.dir };
+    const { code, stderr } = await runMain(['export', 'ai-signals', '--since', since], environment, {
+      ...bench.clock,
+      now,
+    });
+    expect(looks).toBeGreaterThan(1);
+    expect([code, stderr]).toEqual([64, expect.stringContaining('changes of ai_signals up to')]);
   });
 
   it('of snapshots gives the new ones', async () => {

@@ -42,7 +42,7 @@ export async function readOrder(
   const since = options.since === undefined ? null : parseSince(options.since, clock.now());
   const sql =
     job && since !== null
-      ? changedSince(readLocalConfig(environment).dir, job.name, tableOf(job), since)
+      ? changedSince(readLocalConfig(environment).dir, tableOf(job), since)
       : job
         ? `SELECT * FROM "${tableOf(job)}"`
         : named !== undefined

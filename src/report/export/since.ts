@@ -2,40 +2,24 @@
 
 import { Failure } from '../../errors.ts';
 import { type Connection, openMirror, seqOf } from '../../store/read.ts';
-import { isForgotten } from '../query/proof.ts';
 
 /**
  * SQL over a mirrored table for the rows that came (`_change` is `insert`), changed (`update`) or went (`delete`, with
  * their last values) after `since`, with the number of that change in `_seq`. What came and went again meanwhile
  * is not told.
  * @param since ISO 8601 UTC with milliseconds.
- * @throws Failure `usage` where changes since then have been dropped.
+ * @throws Failure `usage` where there is no such table.
  */
-export function changedSince(dir: string, job: string, table: string, since: string): string {
+export function changedSince(dir: string, table: string, since: string): string {
   const connection = openMirror(dir);
   try {
     const columns = columnsOf(connection, table);
     if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
-    refuseForgotten(connection, job, table, since);
     const hasHistory = columnsOf(connection, `${table}_history`).length > 0;
     return compose(table, columns.map(quoted).join(', '), `'${since}'`, hasHistory);
   } finally {
     connection.close();
   }
-}
-
-function refuseForgotten(connection: Connection, job: string, table: string, since: string): void {
-  const { from, first } = connection
-    .prepare<[string, string], { from: string | null; first: string | null }>(
-      `SELECT (SELECT history_from FROM datasets WHERE job = ?) AS "from",
-         (SELECT started_at FROM walks WHERE job = ? ORDER BY id LIMIT 1) AS first`,
-    )
-    .get(job, job) ?? { from: null, first: null };
-  if (isForgotten(since, first, from))
-    throw new Failure(
-      'usage',
-      `--since: changes of ${table} up to ${from} were dropped (MIRROR_KEEP_HISTORY): export all of it, and go on from the receipt's seq`,
-    );
 }
 
 function compose(table: string, columns: string, since: string, hasHistory: boolean): string {

@@ -32,8 +32,18 @@ export function refuseForgotten(sources: readonly Source[], asOf: string): void 
       );
 }
 
+/** @throws Failure `usage` where changes after `since` have been dropped. */
+export function refuseGap(sources: readonly Source[], since: string): void {
+  for (const { table, firstWalkAt, historyFrom } of sources)
+    if (isForgotten(since, firstWalkAt, historyFrom))
+      throw new Failure(
+        'usage',
+        `--since: changes of ${table} up to ${historyFrom} were dropped (MIRROR_KEEP_HISTORY): export all of it, and go on from the receipt's seq`,
+      );
+}
+
 /** Before the first walk there was nothing that could have been dropped. */
-export function isForgotten(time: string, firstWalkAt: string | null, historyFrom: string | null): boolean {
+function isForgotten(time: string, firstWalkAt: string | null, historyFrom: string | null): boolean {
   return historyFrom !== null && time < historyFrom && firstWalkAt !== null && time >= firstWalkAt;
 }
 
