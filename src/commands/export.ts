@@ -50,21 +50,16 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
   );
 }
 
-async function run(
-  what: string | undefined,
-  options: Options,
-  context: Context,
-  stdin: Input,
-): Promise<void> {
+async function run(what: string | undefined, given: Options, context: Context, stdin: Input): Promise<void> {
   const { stdout, stderr } = context;
+  const { output, ...others } = given;
+  const options: Options = output === '-' ? others : given;
   const jobs = await loadJobs();
   const order = await readOrder(what, options, jobs, context, stdin);
   const { sql, params, asOf, format } = order;
   // The places are taken before the work begins.
   const files =
-    options.output === undefined || options.output === '-'
-      ? undefined
-      : await openFiles(options.output, options.force ?? false);
+    options.output === undefined ? undefined : await openFiles(options.output, options.force ?? false);
   try {
     const write = files ? files.data.write : writerFor(order, stdout);
     const asked = { sql, params, asOf, survey: format === 'parquet' };
@@ -80,7 +75,7 @@ async function run(
     if (options.json) stdout.write(`${printableJson(receipt)}\n`);
     else
       stderr.write(
-        `${printable(receipt.file)}: ${number(receipt.rows)} ${receipt.rows === 1 ? 'row' : 'rows'}; ${receipt.file}.meta.json says what of\n`,
+        `${printable(receipt.file)}: ${number(receipt.rows)} ${receipt.rows === 1 ? 'row' : 'rows'}; ${printable(receipt.file)}.meta.json says what of\n`,
       );
   } finally {
     await files?.close();

@@ -34,6 +34,14 @@ describe('a dataset', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(ndjson(stdout)).toHaveLength(2);
     expect(await run('ai-signals', '--format', 'ndjson', '-o', '-')).toMatchObject({ stdout });
+    expect(await run('ai-signals', '-o', '-')).toEqual(await run('ai-signals'));
+    expect(await run('ai-signals', '-o', '-', '--json')).toMatchObject({ code: 64, stdout: '' });
+  });
+
+  it('names its file without driving the terminal', async () => {
+    const { run, place } = await ready(2);
+    const { code, stderr } = await run('ai-signals', '-o', place('a\u001b[2J.csv'));
+    expect([code, stderr.includes('\u001b')]).toEqual([0, false]);
   });
 
   it('can be a table, a view, or any answer', async () => {
