@@ -41,9 +41,13 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
       const dataset = datasets.find((dataset) => dataset.job === job.name);
       if (last === null || !dataset?.drawsOnQuota || stretchNow <= job.weight) return now();
       const interval = intervalOf(datasetOf(job).schedule, last);
+      // Switched off since it was queued: it has no turn.
+      if (interval === Number.POSITIVE_INFINITY) return now();
       const wait = Math.min((interval * stretchNow) / job.weight, Math.max(interval, LONGEST_MS));
       const more = Date.parse(quota.refill.nextBy ?? '');
-      return Number.isNaN(more) ? last + wait : Math.min(last + wait, Math.max(more, now()));
+      // The clock may have been ahead then.
+      const turn = Math.min(last, now()) + wait;
+      return Number.isNaN(more) ? turn : Math.min(turn, Math.max(more, now()));
     },
   };
 }

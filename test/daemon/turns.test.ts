@@ -81,3 +81,42 @@ it('where there are enough, nothing waits for its turn', async () => {
   expect(longest(ages['ai-signals'])).toBeLessThan(3 * MINUTE + 5_000);
   expect(longest(ages['news'])).toBeLessThan(10 * MINUTE + 5_000);
 });
+
+describe('where calls come back one by one', () => {
+  const turnOf = async (ahead: number, schedules: Record<string, string>) => {
+    const bench = await setupSync({ rows: 30 });
+    const { clock, environment } = bench;
+    clock.advance(ahead);
+    await live(bench, settings, HOUR);
+    clock.advance(-ahead);
+    const app = await openApp({ environment: { ...environment, ...schedules }, clock, random: () => 0.5 });
+    onTestFinished(() => app.close());
+    app.store.governor.transact((kept) => ({ state: trickling(kept as State, clock.now()), result: 0 }));
+    return createTurns(app, clock.now).of(app.job('news')) - clock.now();
+  };
+
+  it('a turn comes in time, also after the clock was a year ahead', async () => {
+    expect(await turnOf(0, settings)).toBeGreaterThan(0);
+    const late = await turnOf(365 * DAY, settings);
+    expect(late).toBeGreaterThan(0);
+    expect(late).toBeLessThanOrEqual(DAY);
+  });
+
+  it('a run left behind by a schedule that is off now waits for none', async () => {
+    expect(await turnOf(0, { ...settings, MIRROR_SCHEDULE_NEWS: 'off' })).toBe(0);
+  });
+
+  /** Six calls an hour, where hundreds a day are wanted. */
+  function trickling(state: State, now: number): State {
+    const quota = {
+      ...state.quota,
+      limit: 100,
+      level: 20,
+      source: 'header' as const,
+      asOfAt: now,
+      risenAt: now,
+      drift: { sinceAt: now - HOUR, calls: 6 },
+    };
+    return { ...state, quota };
+  }
+});
