@@ -102,12 +102,23 @@ describe('the command of MIRROR_ON_CHANGE', () => {
   });
 
   it('that takes too long is ended, with whatever it started', async () => {
-    const { tell, idle, said, written } = setup('(sleep 60 & echo $! > child; wait); echo on', { most: 150 });
+    const { tell, idle, said, written } = setup('(sleep 60 & echo $! > child; wait); echo on', {
+      most: 150,
+      grace: 300,
+    });
     tell(change);
     await idle();
     expect(said).toEqual([['warn', 'news', 'MIRROR_ON_CHANGE took longer than 150ms and was ended']]);
     const child = Number(written('child'));
     await expect.poll(() => isAlive(child), within).toBe(false);
+  });
+
+  it('that is ended is left time to put away what it has begun', async () => {
+    const tidy = `sh -c 'trap "sleep 0.3; echo yes > tidy; exit" TERM; while :; do sleep 0.02; done' > /dev/null 2>&1`;
+    const { tell, idle, written } = setup(`${tidy}; echo on`, { most: 300, grace: 1_000 });
+    tell(change);
+    await idle();
+    expect(written('tidy')).toBe('yes\n');
   });
 
   it('may leave something running behind it, without holding anybody up', async () => {

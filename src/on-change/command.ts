@@ -15,6 +15,7 @@ const MOST_LINES = 100;
 const LONGEST_LINE = 500;
 /** What a command wrote last may arrive after its end; what it left running may hold its output open for ever. */
 const LAST_WORDS_MS = 200;
+const LOOK_MS = 20;
 
 /** @returns how it failed; undefined where it ended well, or was ended by `signal`. */
 export async function runCommand(
@@ -41,7 +42,10 @@ export async function runCommand(
   for (const other of [late, stopped]) other.catch(() => undefined);
   try {
     const first = await Promise.race([ended, late, stopped]);
-    if (typeof first === 'string') await end(child, ended, grace);
+    if (typeof first === 'string') {
+      await end(child, grace);
+      await ended;
+    }
     await Promise.race([closed, delay(LAST_WORDS_MS)]);
     if (first === 'late') return `took longer than ${ms(most)} and was ended`;
     if (first === 'stopped') return undefined;
@@ -54,21 +58,19 @@ export async function runCommand(
   }
 }
 
-/** Ends the shell and what it started; kills what does not end. */
-async function end(child: ChildProcess, ended: Promise<unknown>, grace: number): Promise<void> {
-  const over = new AbortController();
-  kill(child, 'SIGTERM');
-  await Promise.race([ended, delay(grace, undefined, { signal: over.signal }).catch(() => undefined)]);
-  over.abort();
-  kill(child, 'SIGKILL');
-  await ended;
+/** Ends the shell and what it started, which may outlive the shell; kills what does not end. */
+async function end({ pid }: ChildProcess, grace: number): Promise<void> {
+  signalGroup(pid, 'SIGTERM');
+  for (let left = grace; left > 0 && signalGroup(pid, 0); left -= LOOK_MS) await delay(LOOK_MS);
+  signalGroup(pid, 'SIGKILL');
 }
 
-function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+/** @returns false where the whole group has ended. */
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals | 0): boolean {
   try {
-    if (pid !== undefined) process.kill(-pid, signal);
+    return pid !== undefined && process.kill(-pid, signal);
   } catch {
-    // The whole group has ended.
+    return false;
   }
 }
 
