@@ -22,6 +22,8 @@ type Parts = {
 };
 
 const TELLING_MS = 10_000;
+/** Whoever stops has ten seconds for all there is to end. */
+const LAST_WORD_MS = 1_000;
 
 /** Tells nobody where the daemon does not run under systemd, or not with Type=notify. */
 export function serviceManager({ environment, log, clock }: Parts): ServiceManager {
@@ -29,33 +31,38 @@ export function serviceManager({ environment, log, clock }: Parts): ServiceManag
   let watching: Promise<void> | undefined;
   return {
     async ready(status, isWell) {
-      await tell(environment, log, 'READY=1', `STATUS=${status}`);
+      await tell(['READY=1', `STATUS=${status}`]);
       const period = watchdogMs(environment);
       if (period !== undefined) watching = watch(period / 2, isWell);
     },
     async stopping() {
       stopped.abort();
       await watching;
-      await tell(environment, log, 'STOPPING=1');
+      await tell(['STOPPING=1'], { timeout: LAST_WORD_MS });
     },
   };
 
   async function watch(everyMs: number, isWell: () => boolean): Promise<void> {
     while (!stopped.signal.aborted) {
-      if (isWell()) await tell(environment, log, 'WATCHDOG=1');
+      if (isWell()) await tell(['WATCHDOG=1'], { signal: stopped.signal });
       await clock.sleep(everyMs, stopped.signal).catch(() => undefined);
     }
   }
-}
 
-async function tell(environment: Parts['environment'], log: Log, ...facts: string[]): Promise<void> {
-  const { NOTIFY_SOCKET, PATH } = environment;
-  if (!NOTIFY_SOCKET) return;
-  try {
-    // Nothing else of our environment: the API key may be in it.
-    await promisify(execFile)('systemd-notify', facts, { env: { NOTIFY_SOCKET, PATH }, timeout: TELLING_MS });
-  } catch (thrown) {
-    log.warn({ err: toError(thrown).message }, 'systemd could not be told how the daemon is');
+  async function tell(
+    facts: string[],
+    within: { timeout?: number; signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const { NOTIFY_SOCKET, PATH } = environment;
+    if (!NOTIFY_SOCKET) return;
+    try {
+      // Nothing else of our environment: the API key may be in it.
+      const env = { NOTIFY_SOCKET, PATH };
+      await promisify(execFile)('systemd-notify', facts, { env, timeout: TELLING_MS, ...within });
+    } catch (thrown) {
+      if (!within.signal?.aborted)
+        log.warn({ err: toError(thrown).message }, 'systemd could not be told how the daemon is');
+    }
   }
 }
 

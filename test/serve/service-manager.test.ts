@@ -23,7 +23,13 @@ function standIn(settings: Record<string, string>) {
   const folder = temporaryFolder();
   const notes = join(folder, 'notes');
   writeFileSync(notes, '');
-  const script = `#!/bin/sh\nprintf '%s|' "$@" >> '${notes}'\nenv >> '${notes}.env'\necho >> '${notes}'\n`;
+  const script = `#!/bin/sh
+env >> '${notes}.env'
+line=$(printf '%s|' "$@")
+echo "$line" >> '${notes}'
+[ -e '${notes}.hang' ] && exec sleep 60
+exit 0
+`;
   writeFileSync(join(folder, 'systemd-notify'), script, { mode: 0o755 });
   const environment = { PATH: `${folder}:${process.env['PATH']}`, MARKET_API_KEY: KEY, ...settings };
   const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
@@ -31,6 +37,7 @@ function standIn(settings: Record<string, string>) {
     manager,
     told: () => readFileSync(notes, 'utf8').split('\n').filter(Boolean),
     environment: () => readFileSync(`${notes}.env`, 'utf8'),
+    hang: () => writeFileSync(`${notes}.hang`, ''),
   };
 }
 
@@ -59,6 +66,17 @@ describe('systemd', () => {
     await manager.stopping();
     expect(told()).toEqual(['READY=1|STATUS=mirroring|', 'STOPPING=1|']);
   });
+
+  it('that does not take what it is told holds up nobody who stops', async () => {
+    const { manager, told, hang } = standIn(underSystemd);
+    await manager.ready('mirroring', () => true);
+    hang();
+    const before = told().length;
+    await expect.poll(() => told().length, within).toBeGreaterThan(before);
+    const began = Date.now();
+    await manager.stopping();
+    expect(Date.now() - began).toBeLessThan(2_000);
+  }, 30_000);
 
   it.each([
     ['is not there', {}, 0],
