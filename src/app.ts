@@ -32,6 +32,8 @@ export type App = {
   /** @throws Failure `usage` for an unknown name, which names those that are known. */
   job(name: string): Job;
   mirror(job: Job, signal: AbortSignal, progress?: (at: Progress) => void): Promise<WalkRow>;
+  /** Whether a call of the job waits for leave. */
+  waitsForLeave(job: string): boolean;
   /** Asks the job's endpoint once, for one row at most, to see what comes of it. */
   probe(job: Job, signal: AbortSignal): Promise<Probed>;
   /** Resolves when every command of `MIRROR_ON_CHANGE` has ended; `endCommands` ends them. */
@@ -106,6 +108,7 @@ export async function openApp({ environment, clock, random, say = () => undefine
       await store.prune(job, config.keep);
       return walk;
     },
+    waitsForLeave: gate.waits,
     probe: ({ name, path, reading }, signal) =>
       api.probe({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
     commandsEnded: async () => await hook?.idle(),

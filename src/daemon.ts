@@ -34,7 +34,7 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
   const { log, clock } = parts;
   const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
   const systemd = serviceManager(parts);
-  const pulse = createPulse(clock.now);
+  const pulse = createPulse(app.waitsForLeave);
   const turns = createTurns(app, clock.now);
   try {
     const lock = holdFolder(app.config.dir);

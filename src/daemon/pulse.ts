@@ -9,14 +9,24 @@ export type Pulse = {
   silent(): string[];
 };
 
-/** Calls are repeated for some minutes at most, and a wait that is longer ends the run. */
+/** With leave, calls are repeated for some minutes at most, and a wait that is longer ends the run. */
 const TOO_LONG_MS = 15 * 60_000;
 
-export function createPulse(now: () => number): Pulse {
+/**
+ * @param waits whether a run waits for leave: those further behind may go first for hours, so that alone is no silence
+ * @param now milliseconds, of a clock that nobody sets
+ */
+export function createPulse(waits: (job: string) => boolean, now = () => performance.now()): Pulse {
   const heard = new Map<string, number>();
+  let last = now();
+  const isLongAgo = (at: number) => now() - at > TOO_LONG_MS;
   return {
-    beat: (job) => void heard.set(job, now()),
+    beat(job) {
+      last = now();
+      heard.set(job, last);
+    },
     end: (job) => void heard.delete(job),
-    silent: () => [...heard].filter(([, at]) => now() - at > TOO_LONG_MS).map(([job]) => job),
+    silent: () =>
+      [...heard].filter(([job, at]) => isLongAgo(at) && (isLongAgo(last) || !waits(job))).map(([job]) => job),
   };
 }

@@ -26,6 +26,8 @@ export type Gate = {
   pass(job: string, signal: AbortSignal): Promise<void>;
   settle(job: string, answer: Answer): void;
   keyChanged(): void;
+  /** Whether a call of `job` waits in `pass`. */
+  waits(job: string): boolean;
   /** Gives unused leave back and keeps what was learnt. */
   close(): void;
 };
@@ -131,6 +133,8 @@ export function createGate(parts: GateParts): Gate {
       tell();
       serve();
     },
+
+    waits: (job) => waiters.some((waiter) => waiter.job === job),
 
     close() {
       closed = true;

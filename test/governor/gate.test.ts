@@ -82,6 +82,16 @@ describe('the gate', () => {
     expect(order).toEqual(['late', 'fresh']);
   });
 
+  it('tells who waits', async () => {
+    const { gate } = setup();
+    await gate.pass('news', never);
+    const waiting = gate.pass('usage', never);
+    expect([gate.waits('news'), gate.waits('usage')]).toEqual([false, true]);
+    gate.settle('news', fine);
+    await waiting;
+    expect(gate.waits('usage')).toBe(false);
+  });
+
   it('gives unused leave back when it falls idle, so that others are not held up', async () => {
     const { gate, shared, clock } = setup();
     for (let call = 0; call < 30; call += 1) await callFine(gate);

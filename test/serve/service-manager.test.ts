@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createPulse } from '../../src/daemon/pulse.ts';
 import { createLog } from '../../src/log.ts';
 import { serviceManager } from '../../src/serve/service-manager.ts';
@@ -130,14 +130,41 @@ while True:
   );
 });
 
-it('a run that shows no sign of life for a quarter of an hour is silent, a slow or ended one is not', () => {
-  const clock = virtualClock();
-  const pulse = createPulse(clock.now);
-  for (const job of ['stuck', 'slow', 'ended']) pulse.beat(job);
-  clock.advance(14 * 60_000);
-  pulse.beat('slow');
-  pulse.end('ended');
-  expect(pulse.silent()).toEqual([]);
-  clock.advance(2 * 60_000);
-  expect(pulse.silent()).toEqual(['stuck']);
+describe('a run that shows no sign of life for a quarter of an hour', () => {
+  const MINUTE = 60_000;
+
+  it('is silent, a slow or ended one is not', () => {
+    const clock = virtualClock();
+    const pulse = createPulse(() => false, clock.now);
+    for (const job of ['stuck', 'slow', 'ended']) pulse.beat(job);
+    clock.advance(14 * MINUTE);
+    pulse.beat('slow');
+    pulse.end('ended');
+    expect(pulse.silent()).toEqual([]);
+    clock.advance(2 * MINUTE);
+    expect(pulse.silent()).toEqual(['stuck']);
+  });
+
+  it('is not silent while it waits for leave and others go first', () => {
+    const clock = virtualClock();
+    const pulse = createPulse((job) => job === 'last', clock.now);
+    for (const job of ['first', 'last']) pulse.beat(job);
+    for (let minutes = 0; minutes < 60; minutes += 10) {
+      clock.advance(10 * MINUTE);
+      pulse.beat('first');
+    }
+    expect(pulse.silent()).toEqual([]);
+    // Nobody goes any more.
+    clock.advance(16 * MINUTE);
+    expect(pulse.silent()).toEqual(['first', 'last']);
+  });
+
+  it('is not silent because the clock was set', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const pulse = createPulse(() => false);
+    pulse.beat('news');
+    vi.setSystemTime(Date.now() + 60 * MINUTE);
+    expect(pulse.silent()).toEqual([]);
+  });
 });
