@@ -47,6 +47,7 @@ export type Leave = {
       retryAfterMs: number | null;
       errorCode: string | null;
       latencyMs: number;
+      stopped: boolean;
     },
   ): void;
   keyChanged(): void;
@@ -115,6 +116,7 @@ export function createApi(parts: ApiParts): Api {
       retryAfterMs: judgement.facts.retryAfterMs,
       errorCode: call.errorCode,
       latencyMs: ms,
+      stopped: signal.aborted,
     });
     return { judgement, call };
   }

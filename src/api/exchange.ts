@@ -45,12 +45,12 @@ async function withDeadline<T>(
   signal: AbortSignal,
   work: (within: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  signal.throwIfAborted();
   const controller = new AbortController();
   const late = setTimeout(() => {
     controller.abort(Object.assign(new Error(`no complete answer within ${ms} ms`), { code: 'DEADLINE' }));
   }, ms);
   const stop = () => controller.abort(signal.reason);
+  if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
   try {
     return await work(controller.signal);

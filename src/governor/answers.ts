@@ -28,10 +28,11 @@ export function answer(before: State, event: Answer, now: number): State {
   return event.status >= 200 && event.status < 300 ? accepted(state, event, now) : spent(state, event);
 }
 
-/** No answer came: the call may or may not have been made. */
+/** No answer came: the call may or may not have been made. Where we stopped, the endpoint is not to blame. */
 export function lost(state: State, event: Lost, now: number): State {
   const settled = { ...state, leases: leases.settle(state.leases, event.owner, 1, now) };
-  return unavailable(spent(settled, event), event, null, now);
+  const after = spent(settled, event);
+  return event.stopped ? after : unavailable(after, event, null, now);
 }
 
 function answered(state: State, { owner, latencyMs }: Answer, now: number): State {

@@ -11,8 +11,8 @@ export type Event =
   | ({ type: 'ask'; owner: string; job: string; want: number } & Standing)
   /** An answer came. `inflight`: calls of this owner under way when it was sent, itself included. */
   | ({ type: 'answer'; owner: string; job: string; inflight: number; roll: number } & Reply)
-  /** No answer came. */
-  | { type: 'lost'; owner: string; job: string; roll: number }
+  /** No answer came, or we stopped before one could. */
+  | { type: 'lost'; owner: string; job: string; roll: number; stopped?: boolean }
   /** Leave for `unused` calls is given back. */
   | { type: 'release'; owner: string; unused: number }
   /** The key changed. */

@@ -7,7 +7,7 @@ import { govern } from './machine.ts';
 import { lag } from './share.ts';
 import { readState, type State } from './state.ts';
 
-/** `status` is null where no answer came. */
+/** `status` is null where no answer came; `stopped` where we did not wait for one. */
 export type Answer = {
   status: number | null;
   limit: number | null;
@@ -15,6 +15,7 @@ export type Answer = {
   retryAfterMs: number | null;
   errorCode: string | null;
   latencyMs: number;
+  stopped?: boolean;
 };
 
 export type Gate = {
@@ -109,15 +110,15 @@ export function createGate(parts: GateParts): Gate {
     },
 
     settle(job, answer) {
-      const { status } = answer;
+      const { status, stopped = false, ...reply } = answer;
       const call = finish(job);
       // Calls overtake one another: one that is refused may have met all that were under way with it.
       const together = (status === 429 ? call?.peak : call?.ordinal) ?? 1;
       const common = { owner, job, roll: random() };
       pending.push(
         status === null
-          ? { type: 'lost', ...common }
-          : { type: 'answer', ...common, inflight: together, ...answer, status },
+          ? { type: 'lost', ...common, stopped }
+          : { type: 'answer', ...common, inflight: together, ...reply, status },
       );
       const eventful = status === null || status < 200 || status >= 300;
       if (eventful) giveAllBack();

@@ -225,6 +225,20 @@ test('stopping ends a call under way at once, and its leave is given back', asyn
   expect(settled).toEqual([null]);
 });
 
+test('stopping between leave and call takes no leave along', async () => {
+  const stop = new AbortController();
+  const settled: unknown[] = [];
+  const leave = {
+    pass: async () => stop.abort(new Error('stopped')),
+    settle: (...told: unknown[]) => void settled.push(told),
+    keyChanged: () => undefined,
+  };
+  const { get, model } = await setup([], { leave });
+  await expect(get(stop.signal)).rejects.toThrow('stopped');
+  expect(settled).toHaveLength(1);
+  expect(model.calls).toHaveLength(0);
+});
+
 test('a changed key is taken up with the next call', async () => {
   let current = 'wrong';
   let changed = false;

@@ -54,6 +54,18 @@ describe('the gate', () => {
     await gate.pass('news', never);
   });
 
+  it('blames no endpoint for a call that was stopped', async () => {
+    const { gate, clock, shared } = setup();
+    for (let call = 0; call < 6; call += 1) {
+      await gate.pass('news', never);
+      gate.settle('news', { ...fine, status: null, stopped: true });
+    }
+    const begin = clock.now();
+    await gate.pass('news', never);
+    expect(clock.now() - begin).toBeLessThan(1_000);
+    expect(shared.state?.retryCredit).toBe(10);
+  });
+
   it('keeps what it learnt for the next process', async () => {
     const { gate, shared, open } = setup();
     for (let call = 0; call < 30; call += 1) await callFine(gate);
