@@ -10,7 +10,8 @@ const OTHERS = 0o007;
 const ALL_BUT_OWNER = 0o077;
 
 export function checkFiles(dir: string): Check[] {
-  return [...checkEnvFile('.env'), checkFolder(dir), ...checkMirrorFiles(dir)];
+  const folder = checkFolder(dir);
+  return [...checkEnvFile('.env'), folder, ...(folder.level === 'problem' ? [] : checkMirrorFiles(dir))];
 }
 
 /** The group may read it, as it may read a key's file: so services are handed their secrets. */
@@ -42,11 +43,11 @@ function checkFolder(dir: string): Check {
   } catch (thrown) {
     return problemOf(name, thrown);
   }
-  if (!mayWrite(there))
+  if (!mayWrite(there) || !mayList(there))
     return problem(
       name,
       'disk',
-      there === dir ? `${dir} may not be written by this user` : `${dir} cannot be made in ${there}`,
+      there === dir ? `${dir} may not be read and written by this user` : `${dir} cannot be made in ${there}`,
       `run as the user of the mirror, change the owner of ${there}, or set MIRROR_DIR to another folder`,
     );
   if (there !== dir) return ok(name, `${dir} is made by the first run`);
@@ -85,9 +86,12 @@ export function nearestExisting(dir: string): string {
   return existsSync(dir) ? dir : nearestExisting(dirname(dir));
 }
 
-function mayWrite(path: string): boolean {
+const mayWrite = (path: string) => succeeds(() => accessSync(path, constants.W_OK));
+const mayList = (folder: string) => succeeds(() => readdirSync(folder));
+
+function succeeds(work: () => unknown): boolean {
   try {
-    accessSync(path, constants.W_OK);
+    work();
     return true;
   } catch {
     return false;

@@ -11,7 +11,12 @@ export async function checkRedis(
   dir: string,
   { REDIS_URL: url, PATH: searchPath }: Environment,
 ): Promise<Check[]> {
-  const pid = livingHolder(dir, 'daemon');
+  let pid: number | null;
+  try {
+    pid = livingHolder(dir, 'daemon');
+  } catch (thrown) {
+    return [problemOf('daemon', thrown)];
+  }
   const daemon = ok('daemon', pid === null ? 'none is running' : `runs as process ${pid}`);
   if (url) return [daemon, ...(await checkLive('redis', { url }))];
   const live =

@@ -51,8 +51,20 @@ export function statementError(thrown: unknown): string | undefined {
  */
 export function livingHolder(dir: string, name: string): number | null {
   const file = join(dir, 'locks', `${name}.pid`);
-  const pid = existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : 0;
+  const pid = existsSync(file) ? Number.parseInt(readHolder(file), 10) : 0;
   return pid > 0 && isAlive(pid) ? pid : null;
+}
+
+/** Empty where the holder has just let go. */
+function readHolder(file: string): string {
+  return guarded(file, () => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw thrown;
+    }
+  });
 }
 
 function isAlive(pid: number): boolean {

@@ -4,16 +4,21 @@ import {
   closeSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
+  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import pino from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { runDaemon } from '../../src/daemon.ts';
+import { checkFiles } from '../../src/doctor/files.ts';
+import { checkRedis } from '../../src/doctor/redis.ts';
 import { endpoints, setupDoctor as setup } from '../helpers/doctor-bench.ts';
 import { CANARY, read } from '../helpers/sync-bench.ts';
 import { redisServer, until } from '../queue/setup.ts';
@@ -173,6 +178,29 @@ describe('files', () => {
     chownSync(file, 65_534, 65_534);
     const { code, check } = await doctor(['--offline']);
     expect([code, check('files')?.advice]).toEqual([74, `chown 0 ${file}`]);
+  });
+
+  test('in a folder that this user may not look into: 74', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'mm-doctor-'));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    mkdirSync(join(dir, 'locks'));
+    for (const file of ['mirror.db', 'locks/daemon.pid']) writeFileSync(join(dir, file), '1', { mode: 0 });
+    chmodSync(dir, 0o300);
+    const [files, redis] = asUser(() => [checkFiles(dir), checkRedis(dir, { PATH: '' })]);
+    expect(files).toMatchObject([{ name: 'folder', level: 'problem', exitCode: 74 }]);
+    expect((await redis)[0]).toMatchObject({ name: 'daemon', level: 'problem', exitCode: 74 });
+
+    function asUser<T>(work: () => T): T {
+      if (process.getuid?.() !== 0) return work();
+      chownSync(dir, 65_534, 65_534);
+      chownSync(join(dir, 'locks'), 65_534, 65_534);
+      process.seteuid?.(65_534);
+      try {
+        return work();
+      } finally {
+        process.seteuid?.(0);
+      }
+    }
   });
 
   test('in a place where no folder can be: 74', async () => {
