@@ -143,11 +143,12 @@ export async function openLocalApp({
 }
 
 /**
- * The environment without what may hold a secret. A market-mirror that runs in it reads this mirror, and starts no
- * command of its own, whatever the `.env` file says.
+ * The environment without what may hold a secret, or speak to systemd for us. A market-mirror that runs in it reads
+ * this mirror, and starts no command of its own, whatever the `.env` file says.
  */
 function forOthers(environment: Surroundings['environment'], dir: string): Surroundings['environment'] {
-  const { MARKET_API_KEY, MARKET_API_KEY_FILE, REDIS_URL, ...others } = environment;
+  const { MARKET_API_KEY, MARKET_API_KEY_FILE, REDIS_URL, CREDENTIALS_DIRECTORY, ...open } = environment;
+  const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID, ...others } = open;
   return { ...others, MIRROR_DIR: dir, MIRROR_ON_CHANGE: '' };
 }
 

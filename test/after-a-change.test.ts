@@ -58,6 +58,9 @@ describe('after a change', () => {
     const settings = {
       ...environment,
       REDIS_URL: `redis://user:${CANARY}@127.0.0.1:1`,
+      CREDENTIALS_DIRECTORY: '/run/credentials/mirror',
+      NOTIFY_SOCKET: '/run/systemd/notify',
+      WATCHDOG_USEC: '120000000',
       MIRROR_ON_CHANGE: `${command}; env > "$CHANGE_JOB.env"; exit 5`,
     };
     const first = await runCli(['sync', 'ai-signals', 'usage'], settings, cwd);
@@ -69,6 +72,7 @@ describe('after a change', () => {
     });
     expect(rows).toHaveLength(30);
     expect(text('ai-signals.env')).toContain('CHANGE_INSERTED=30');
+    expect(text('ai-signals.env')).not.toMatch(/^(CREDENTIALS|NOTIFY|WATCHDOG)_/m);
     expect(text('ai-signals.env') + first.stdout + first.stderr).not.toContain(CANARY);
 
     rmSync(file('ai-signals.env'));
