@@ -105,7 +105,7 @@ export async function openApp({ environment, clock, random, say = () => undefine
       const walk = await mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal);
       const change = hook && store.changes.of(job, walk);
       if (change) hook.tell(change);
-      await store.prune(job, config.keep);
+      await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted);
       return walk;
     },
     waitsForLeave: gate.waits,

@@ -50,8 +50,11 @@ export type Store = {
   openWalk(job: Job): WalkSession;
   /** Looks at the job's refused rows again: those that `check` finds to fit now are mirrored. */
   retryQuarantine(job: Job, check: (row: QuarantinedRow) => Rechecked): Retried;
-  /** Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them. */
-  prune(job: Job, keep: Keep): Promise<void>;
+  /**
+   * Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them.
+   * @param added how many calls and versions a walk has just added: the more it did, the more may go.
+   */
+  prune(job: Job, keep: Keep, added?: number): Promise<void>;
   changes: Changes;
   /** Keeps the record of a call that brought no page. */
   recordCall(call: Call): void;
@@ -121,9 +124,9 @@ function createStore(connection: Connection, dir: string, now: () => number): St
     governor,
     openWalk: (job) => guarded(file, () => openSession(connection, dir, job, now)),
     retryQuarantine: (job, check) => guarded(file, () => retryQuarantine(connection, dir, job, check, now)),
-    async prune(job, keep) {
+    async prune(job, keep, added = 0) {
       try {
-        await prune(connection, job, keep, now());
+        await prune(connection, job, keep, now(), added);
       } catch (thrown) {
         throw storeFailure(thrown, file);
       }

@@ -12,18 +12,28 @@ const ROWS_AT_ONCE = 100;
 /** The rest waits for the next walk: whoever begins to forget has much to forget. */
 const MOST_BATCHES = 100;
 
-/** Forgets old calls of all jobs, and old versions of the rows of this one. */
-export async function prune(connection: Connection, job: Job, keep: Keep, now: number): Promise<void> {
+/**
+ * Forgets old calls of all jobs, and old versions of the rows of this one.
+ * @param added calls and versions that this walk has added: so many may go beyond the usual, lest the rest grow for ever.
+ */
+export async function prune(
+  connection: Connection,
+  job: Job,
+  keep: Keep,
+  now: number,
+  added: number,
+): Promise<void> {
+  const most = MOST_BATCHES + Math.ceil(added / ROWS_AT_ONCE);
   if (keep.requestsMs !== Number.POSITIVE_INFINITY)
-    await inBatches(connection, pruneCalls(connection, isoTime(now - keep.requestsMs)));
+    await inBatches(connection, pruneCalls(connection, isoTime(now - keep.requestsMs)), most);
   if (job.history && keep.historyMs !== Number.POSITIVE_INFINITY)
-    await inBatches(connection, pruneHistory(connection, job, isoTime(now - keep.historyMs)));
+    await inBatches(connection, pruneHistory(connection, job, isoTime(now - keep.historyMs)), most);
 }
 
 /** `batch` tells whether there may be more. */
-async function inBatches(connection: Connection, batch: () => boolean): Promise<void> {
+async function inBatches(connection: Connection, batch: () => boolean, most: number): Promise<void> {
   const atomically = connection.transaction(batch).immediate;
-  for (let done = 0; done < MOST_BATCHES && atomically(); done++) await new Promise(setImmediate);
+  for (let done = 0; done < most && atomically(); done++) await new Promise(setImmediate);
 }
 
 function pruneCalls(connection: Connection, horizon: string): () => boolean {

@@ -88,4 +88,17 @@ describe('much that is old', () => {
     await bench.store.prune(bench.job('ai-signals'), keep({ requests: 90 }));
     expect([count('old'), count('ai-signals')]).toEqual([0, 1]);
   });
+
+  test('goes as fast as it comes, however much a walk changes', async () => {
+    const bench = await setup({ rows: 1 });
+    await bench.mirror('ai-signals');
+    bench.tamper(
+      `UPDATE ai_signals SET confidence = 0.5 - confidence;
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10700)
+       INSERT INTO ai_signals_history SELECT ai_signals_history.* FROM ai_signals_history, n`,
+    );
+    bench.clock.advance(2 * DAY);
+    await bench.store.prune(bench.job('ai-signals'), keep({ history: 1 }), 6_000);
+    expect(bench.sql('SELECT count(*) AS left FROM ai_signals_history')).toEqual([{ left: 0 }]);
+  });
 });
