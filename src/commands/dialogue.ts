@@ -15,7 +15,8 @@ export type Dialogue = {
 };
 
 export function openDialogue(input: Input, { stderr, signal }: Pick<Context, 'stderr' | 'signal'>): Dialogue {
-  let hidden = false;
+  // Shown is what answers a question that is not secret; the next line may be pasted along with it.
+  let hidden = true;
   const output = new Writable({
     write(chunk, _encoding, done) {
       if (!hidden) stderr.write(String(chunk));
@@ -27,6 +28,7 @@ export function openDialogue(input: Input, { stderr, signal }: Pick<Context, 'st
   let ended = false;
   let heard = () => {};
   lines.on('line', (line) => {
+    hidden = true;
     typed.push(line);
     heard();
   });
@@ -36,9 +38,7 @@ export function openDialogue(input: Input, { stderr, signal }: Pick<Context, 'st
     heard();
   });
 
-  async function ask(question: string): Promise<string> {
-    lines.setPrompt(question);
-    lines.prompt();
+  async function nextLine(): Promise<string> {
     while (typed.length === 0 && !ended)
       await new Promise<void>((resolve) => {
         heard = resolve;
@@ -49,17 +49,20 @@ export function openDialogue(input: Input, { stderr, signal }: Pick<Context, 'st
   }
 
   return {
-    ask,
+    async ask(question) {
+      hidden = false;
+      lines.setPrompt(question);
+      lines.prompt();
+      return await nextLine();
+    },
     async askSecret(question) {
-      const answer = ask(question);
-      hidden = true;
+      stderr.write(question);
       try {
-        const line = await answer;
+        const line = await nextLine();
         // What was pasted comes in one piece.
         await setImmediate();
         return [line, ...typed.splice(0), ...(lines.line ? [lines.line] : [])].join('\n');
       } finally {
-        hidden = false;
         stderr.write('\n');
       }
     },
