@@ -171,10 +171,9 @@ export function createGate(parts: GateParts): Gate {
   function next(): Waiter | undefined {
     if (isFull()) return undefined;
     const now = clock.now();
-    // A clock that was set back would make a wait longer than any that was sat out.
-    const isReady = ({ job, notBefore }: Waiter) =>
-      leave.has(job) || notBefore <= now || notBefore > now + patienceMs;
-    const ready = waiters.filter(isReady);
+    // A clock that was set back would make a wait longer than any that is sat out.
+    for (const waiter of waiters) if (waiter.notBefore > now + patienceMs) waiter.notBefore = 0;
+    const ready = waiters.filter(({ job, notBefore }) => leave.has(job) || notBefore <= now);
     return ready.reduce<Waiter | undefined>(
       (first, waiter) => (!first || lag(standing(waiter.job)) > lag(standing(first.job)) ? waiter : first),
       undefined,

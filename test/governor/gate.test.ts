@@ -94,6 +94,23 @@ describe('the gate', () => {
     expect(order).toEqual(['late', 'fresh']);
   });
 
+  it('goes on in time where the clock is set back while calls wait', async () => {
+    const time = virtualClock();
+    let behind = 0;
+    const clock = { ...time, now: () => time.now() - behind };
+    const { gate } = setup({}, clock);
+    await gate.pass('news', never);
+    const waiting = gate.pass('usage', never);
+    behind = 3_600_000;
+    const begin = time.now();
+    const after = gate.pass('meme-signals', never);
+    gate.settle('news', fine);
+    await waiting;
+    gate.settle('usage', fine);
+    await after;
+    expect(time.now() - begin).toBeLessThan(3_000);
+  });
+
   it('tells who waits', async () => {
     const { gate } = setup();
     await gate.pass('news', never);
@@ -163,13 +180,12 @@ async function callFine(gate: Gate): Promise<void> {
   gate.settle('news', fine);
 }
 
-function setup(parts: Pick<GateParts, 'standing' | 'isGone'> = {}) {
+function setup(parts: Pick<GateParts, 'standing' | 'isGone'> = {}, clock = virtualClock()) {
   const shared: { state: State | undefined; transactions: number; broken: boolean } = {
     state: undefined,
     transactions: 0,
     broken: false,
   };
-  const clock = virtualClock();
   const open = (owner: string) => ({
     clock,
     gate: createGate({
