@@ -52,7 +52,8 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
       tellWhere(app.config.dir, queue.changesAt);
       const face = await openFace({ dir: app.config.dir, status: () => statusOf(app, clock.now()) });
       log.info({}, `mirroring ${app.config.apiUrl} into ${app.store.file}`);
-      await systemd.ready(`mirroring ${app.config.apiUrl}`, () => isWell(queue, pulse, log));
+      // Not waited for: whoever is told to stop meanwhile stops.
+      void systemd.ready(`mirroring ${app.config.apiUrl}`, () => isWell(queue, pulse, log));
       await aborted(signal);
       log.info({}, 'stopping at the next page boundary');
       await systemd.stopping();

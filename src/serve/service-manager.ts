@@ -31,7 +31,7 @@ export function serviceManager({ environment, log, clock }: Parts): ServiceManag
   let watching: Promise<void> | undefined;
   return {
     async ready(status, isWell) {
-      await tell(['READY=1', `STATUS=${status}`]);
+      await tell(['READY=1', `STATUS=${status}`], { signal: stopped.signal });
       const period = watchdogMs(environment);
       if (period !== undefined) watching = watch(period / 2, isWell);
     },
