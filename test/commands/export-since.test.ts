@@ -66,6 +66,20 @@ describe('--since', () => {
     expect(stdout).toBe('');
   });
 
+  it("goes on from a receipt's seq after the clock was put back", async () => {
+    const { bench, run, place, receiptOf } = await ready(4);
+    await run('ai-signals', '-o', place('one.ndjson'));
+    const { seq } = receiptOf('one.ndjson');
+    bench.clock.advance(-3_600_000);
+    Object.assign(bench.upstream('ai-signals').rows[0] ?? {}, { status: 'closed' });
+    bench.upstream('ai-signals').generatedAt = isoTime(seq + 1);
+    await bench.mirror('ai-signals');
+    const { stdout, stderr } = await run('ai-signals', '--since', String(seq), '--format', 'ndjson');
+    expect([stderr, ndjson(stdout).map(({ _change }) => _change)]).toEqual(['', ['update']]);
+    const { code } = await run('ai-signals', '--since', String(seq + 3_600_000));
+    expect(code).toBe(64);
+  });
+
   it('is refused, too, where what it needs is dropped while it begins: 64', async () => {
     const { bench } = await ready(4);
     Object.assign(bench.upstream('ai-signals').rows[0] ?? {}, { status: 'closed' });

@@ -42,7 +42,7 @@ export async function readOrder(
   const since = options.since === undefined ? null : parseSince(options.since, clock.now());
   const sql =
     job && since !== null
-      ? changedSince(readLocalConfig(environment).dir, tableOf(job), since)
+      ? changedSince(readLocalConfig(environment).dir, tableOf(job), since, clock.now())
       : job
         ? `SELECT * FROM "${tableOf(job)}"`
         : named !== undefined
@@ -72,10 +72,12 @@ function tableName(word: string, jobs: readonly Job[]): string {
   );
 }
 
+/** Of JavaScript. */
+const LATEST_TIME = 8.64e15;
+
 function parseSince(text: string, now: number): string {
   if (!/^\d+$/.test(text)) return parseTime(text, '--since', now);
-  if (Number(text) > now) throw new Failure('usage', `--since: no change has the number ${text} yet`);
-  return isoTime(Number(text));
+  return isoTime(Math.min(Number(text), LATEST_TIME));
 }
 
 function formatOf(output: string | undefined): ExportFormat {

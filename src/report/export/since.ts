@@ -2,19 +2,23 @@
 
 import { Failure } from '../../errors.ts';
 import { type Connection, openMirror, seqOf } from '../../store/read.ts';
+import { latestSeq } from '../query/sources.ts';
 
 /**
  * SQL over a mirrored table for the rows that came (`_change` is `insert`), changed (`update`) or went (`delete`, with
  * their last values) after `since`, with the number of that change in `_seq`. What came and went again meanwhile
  * is not told.
  * @param since ISO 8601 UTC with milliseconds.
- * @throws Failure `usage` where there is no such table.
+ * @throws Failure `usage` where there is no such table, or no change can have come by then.
  */
-export function changedSince(dir: string, table: string, since: string): string {
+export function changedSince(dir: string, table: string, since: string, now: number): string {
   const connection = openMirror(dir);
   try {
     const columns = columnsOf(connection, table);
     if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
+    // Where the clock was put back, the latest change is ahead of it.
+    if (Date.parse(since) > Math.max(now, latestSeq(connection, null)))
+      throw new Failure('usage', `--since: no change has the number ${Date.parse(since)} yet`);
     const hasHistory = columnsOf(connection, `${table}_history`).length > 0;
     return compose(table, columns.map(quoted).join(', '), `'${since}'`, hasHistory);
   } finally {
