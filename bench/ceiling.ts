@@ -3,10 +3,10 @@
  * transaction a page. No validation, no place, no record of calls.
  */
 
-import Database from 'better-sqlite3';
 import { getTableColumns } from 'drizzle-orm';
 import { Pool } from 'undici';
 import job, { table } from '../jobs/ai-signals.ts';
+import { Database } from '../src/store/sqlite.ts';
 
 type Page = { rows: never[]; pagination: { returned: number; hasMore: boolean } };
 

@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
 import Table from 'cli-table3';
+import { Database } from '../src/store/sqlite.ts';
 
 type Figures = { rows: number; rowsPerSecond: number; longestStallMs: number; peakMb: number };
 type Run = Record<'ceilingFirst' | 'ceilingAgain' | 'mirrorFirst' | 'mirrorAgain', Figures>;

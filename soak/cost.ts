@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
 import { createSeenRows } from '../src/store/seen.ts';
+import { Database } from '../src/store/sqlite.ts';
 
 type Pass = { rows: number; verdict: string; changed: number; apiCalls: number; peakMb: number };
 

@@ -2,11 +2,11 @@
 
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
 import { guarded } from './failure.ts';
+import { Database } from './sqlite.ts';
 
-export type Connection = Database.Database;
+export type Connection = Database;
 
 /** SQLite's numbers: `full` keeps every commit through a power cut, `normal` through a crash of the process. */
 const synchronous = { full: 2, normal: 1 } as const;

@@ -1,8 +1,8 @@
 /** A copy of the mirror as it stands at one moment, made page by page while others go on writing. */
 
-import Database from 'better-sqlite3';
 import { openReadOnly } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
+import { Database } from './sqlite.ts';
 
 /** Four megabytes: the thread is free again after some milliseconds. */
 const PAGES_AT_ONCE = 1_000;
@@ -35,7 +35,7 @@ export async function copyDatabase(
 }
 
 /** Without this, every commit of another process would start the copy anew. */
-function holdMoment(source: Database.Database): void {
+function holdMoment(source: Database): void {
   source.exec('BEGIN');
   source.prepare('SELECT count(*) FROM sqlite_master').get();
 }

@@ -1,7 +1,7 @@
 /** The disk's errors, SQLite's among them, in the words of ours. */
 
-import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
+import { Database } from './sqlite.ts';
 
 const sqlite: Record<string, string> = {
   SQLITE_BUSY: 'another process keeps the database busy; try again',

@@ -5,8 +5,8 @@
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { guarded } from './failure.ts';
+import { Database } from './sqlite.ts';
 
 export type Lock = { release(): void };
 export type Held = { holder: number | null };

@@ -2,10 +2,10 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
+import { Database } from './sqlite.ts';
 import { isUpToDate, refuseNewer } from './version.ts';
 
 export { type Connection, openReadOnly, refuseNetworkFilesystem } from './connection.ts';

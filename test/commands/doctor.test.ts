@@ -12,13 +12,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import pino from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { runDaemon } from '../../src/daemon.ts';
 import { checkFiles } from '../../src/doctor/files.ts';
 import { checkRedis } from '../../src/doctor/redis.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { endpoints, setupDoctor as setup } from '../helpers/doctor-bench.ts';
 import { CANARY, read } from '../helpers/sync-bench.ts';
 import { redisServer, until } from '../queue/setup.ts';

@@ -5,10 +5,10 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type ModelOptions, scopes, startModelApi } from '../../src/model-api/index.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { type Running, runCli, startCli } from '../helpers/cli.ts';
 
 const CANARY = 'canary-key-7c21f0';

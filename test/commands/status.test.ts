@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { Snooze } from '../../src/errors.ts';
 import { tableOf } from '../../src/job.ts';
 import { readStatus, type Status } from '../../src/report/status.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';

@@ -2,9 +2,9 @@
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
 import { type ModelApi, type ModelOptions, scopes, startModelApi } from '../../src/model-api/index.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from './main.ts';
 import { roomOf } from './mirror-bench.ts';
 import { virtualClock } from './virtual-clock.ts';

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parquetFormatter, parquetTypes } from '../../src/report/format/parquet.ts';
@@ -9,6 +8,7 @@ import { prepareReading } from '../../src/report/query/statement.ts';
 import { surveyColumns } from '../../src/report/query/survey.ts';
 import type { Cell, Column } from '../../src/report/query.ts';
 import { microsOf } from '../../src/report/timestamp.ts';
+import { Database } from '../../src/store/sqlite.ts';
 
 /** What a query's answer is as a Parquet file. */
 async function written(sql: string, batchRows = 1_000) {

@@ -3,13 +3,13 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openConnection, relaxed } from '../../src/store/connection.ts';
 import { storeFailure } from '../../src/store/failure.ts';
 import { openStore } from '../../src/store/index.ts';
+import { Database } from '../../src/store/sqlite.ts';
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'mm-open-'));

@@ -1,9 +1,9 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../src/job.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
 import { createDriftLog } from '../../../src/store/drift.ts';
 import { watchFields } from '../../../src/store/fields.ts';
+import { Database } from '../../../src/store/sqlite.ts';
 import { createTableWriter } from '../../../src/store/table-writer.ts';
 import { setup } from '../../helpers/setup.ts';
 import { bytesWritten, openTables, setupTold } from '../support.ts';
@@ -11,7 +11,7 @@ import { bytesWritten, openTables, setupTold } from '../support.ts';
 const jobs = await loadJobs();
 const news = jobs.find(({ name }) => name === 'news') as Job;
 
-const columnsOf = (database: Database.Database, table: string) =>
+const columnsOf = (database: Database, table: string) =>
   database.prepare('SELECT name FROM pragma_table_xinfo(?)').pluck().all(table);
 
 describe('a new column', () => {
