@@ -74,7 +74,9 @@ export function startSchedules({
   async function ensure(job: string, schedule: Declared, stagger: number): Promise<void> {
     if (await isInPlace(job, schedule)) return;
     const now = clock.now();
-    const last = lastRun(job);
+    const ran = lastRun(job);
+    // The clock may have been ahead then.
+    const last = ran === null ? null : Math.min(ran, now);
     const due = last === null ? now : (nextDue(schedule, last, last) ?? now);
     await queue.upsertJobScheduler(job, repetition(schedule, Math.max(due, now) + stagger));
     // A pattern's scheduler starts with its next slot, also where the last one was missed.
@@ -85,12 +87,23 @@ export function startSchedules({
   async function isInPlace(job: string, schedule: Declared): Promise<boolean> {
     const found = await queue.getJobScheduler(job);
     if (!found) return false;
+    if ((found.next ?? 0) > latestTick(schedule)) {
+      // A clock that was ahead set it, and an upsert would keep it.
+      await queue.removeJobScheduler(job);
+      return false;
+    }
     const same =
       'every' in schedule
         ? found.every === schedule.every
         : found.pattern === schedule.cron && found.every === undefined;
     // Without its next tick a scheduler is there but never fires.
     return same && (await queue.getJob(`repeat:${job}:${found.next}`)) !== undefined;
+  }
+
+  function latestTick(schedule: Declared): number {
+    const now = clock.now();
+    if ('every' in schedule) return now + schedule.every + STAGGER_MS * declared.size;
+    return nextDue(schedule, null, now) ?? Number.POSITIVE_INFINITY;
   }
 
   return {

@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import type { QueueOptions } from '../../src/queue/index.ts';
 import type { Schedule } from '../../src/schedule.ts';
 import { redisServer, type Server, start, until } from './setup.ts';
@@ -64,6 +65,18 @@ describe('a dataset with an interval', () => {
     const next = (await control(server).getJobScheduler('fresh'))?.next ?? 0;
     expect(next - Date.now()).toBeGreaterThan(50_000);
     expect(next - Date.now()).toBeLessThan(61_000);
+  });
+
+  test('goes on soon after a clock was a year ahead', async () => {
+    const server = await redisServer();
+    const { runs, run } = counted();
+    const ahead = () => Date.now() + 365 * 24 * HOUR;
+    const parts = { redis: { url: server.url }, schedules: { news: { every: 200 } }, lastRun: ahead, run };
+    const first = await start({ ...parts, clock: { ...systemClock, now: ahead } });
+    await first.close();
+    expect(runs).toEqual([]);
+    await start(parts);
+    await until('two runs', () => runs.length >= 2);
   });
 
   test('keeps its place when the daemon starts again, and takes a new interval when it is changed', async () => {
