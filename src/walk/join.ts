@@ -20,14 +20,14 @@ export function knownRows({ anchor, knownUntil }: Place, { keys, seen }: PageFac
 }
 
 /**
- * The offset before which the next page, too, may show nothing but known rows: after steps back, or where so much
- * came in above that the anchor moved off the page.
+ * The offset before which the next page, too, may show nothing but known rows: after steps back, where so much came
+ * in above that the anchor moved off the page, or where the page is too short to show more than the overlap.
  */
 export function knownUntil(before: Place, page: PageFacts): number | null {
   const offset = page.offset + advanceOf(page);
   const hasMovedOff = before.anchor !== null && !page.keys.includes(before.anchor.key);
-  const until = before.knownUntil ?? (hasMovedOff ? (before.total ?? offset + FAR) : null);
-  return until !== null && offset < until && freshRows(page) === 0 ? until : null;
+  const until = before.knownUntil ?? (hasMovedOff ? (before.total ?? offset + FAR) : before.offset);
+  return offset < until && freshRows(page) === 0 ? until : null;
 }
 
 /**

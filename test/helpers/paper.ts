@@ -17,12 +17,14 @@ export type PaperOptions = {
   /** Where the walk begins. */
   from?: Place;
   generatedAt?: () => string | null | undefined;
+  /** How many rows a page has at most, whatever is asked for. */
+  pageRows?: (call: number) => number;
 };
 
 /** Walks over the keys that `rows` gives at each call. */
 export async function walkOnPaper(
   rows: (call: number) => readonly string[],
-  { from = beginning, generatedAt = () => undefined }: PaperOptions = {},
+  { from = beginning, generatedAt = () => undefined, pageRows = () => 100 }: PaperOptions = {},
 ): Promise<PaperWalk> {
   const received = new Set<string>();
   const met = new Set<string>();
@@ -30,7 +32,7 @@ export async function walkOnPaper(
   const read = async (offset: number, limit: number): Promise<PageFacts> => {
     calls += 1;
     const all = rows(calls);
-    const keys = all.slice(offset, offset + limit);
+    const keys = all.slice(offset, offset + Math.min(limit, pageRows(calls)));
     for (const key of keys) received.add(key);
     return {
       offset,

@@ -44,6 +44,22 @@ describe('the most calls of a walk', () => {
     },
   );
 
+  it.each([2, 3, 10])(
+    'leave no row out where pages shrink to %i rows while they overlap by more',
+    async (few) => {
+      const rows = named(500);
+      const walked = await walkOnPaper(
+        (call) => {
+          if (call > 1 && call < 9) rows.splice(0, 20);
+          return rows;
+        },
+        { pageRows: (call) => (call < 10 ? 100 : few) },
+      );
+      expect(walked.end).toMatchObject({ verdict: 'verified', stuck: undefined });
+      expect(rows.filter((row) => !walked.met.has(row))).toEqual([]);
+    },
+  );
+
   it('hold where all rows are others at every call', async () => {
     const { calls, end } = await walkOnPaper((call) => named(2_000, `row of call ${call}`));
     expect(end.verdict).toBe('union');
