@@ -1,6 +1,7 @@
 /** Where the Bearer key comes from. */
 
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Failure } from './errors.ts';
 import { type Secret, secret } from './secret.ts';
 
@@ -60,6 +61,12 @@ function attempt<T>(file: string, read: () => T): T {
     return read();
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code;
-    throw new Failure('config', `MARKET_API_KEY_FILE: ${file} cannot be read (${code})`);
+    throw new Failure('config', `MARKET_API_KEY_FILE: ${shown(file)} cannot be read (${code})`);
   }
+}
+
+/** The name as given where it can be that of a file: a key may have been put there by mistake. */
+function shown(file: string): string {
+  const isPath = file.includes('/') && existsSync(dirname(file));
+  return isPath ? file : 'what it names (a file that holds the key is meant, by its path)';
 }

@@ -71,6 +71,13 @@ describe('a key file', () => {
       `MARKET_API_KEY_FILE: ${file} cannot be read (ENOENT)`,
     );
   });
+
+  test.each(['canary-1', 'canary/1+x=='])('that is the key itself, by mistake (%s), is not shown', (key) => {
+    const { kind, message } = refusal(() => keyFromFile(key));
+    expect(kind).toBe('config');
+    expect(message).toMatch(/^MARKET_API_KEY_FILE: what it names .* cannot be read \(ENOENT\)$/);
+    expect(message).not.toContain(key);
+  });
 });
 
 test.each([
