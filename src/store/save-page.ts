@@ -92,8 +92,8 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     examine: (rows) =>
       atOnce(() =>
         rows.map(({ key, values }) => {
-          const examined = table.examine(key, values);
-          return { ...examined, seen: hasMetRow(examined.rowid) };
+          const { rowid, change } = table.examine(key, values);
+          return { key, values, rowid, change, seen: hasMetRow(rowid) };
         }),
       ),
     hasMet(key) {
