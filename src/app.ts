@@ -9,7 +9,7 @@ import type { Clock, Random } from './clock.ts';
 import { type Config, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
 import { createGate } from './governor/gate.ts';
-import type { Job } from './job.ts';
+import { type Job, ownSchedules } from './job.ts';
 import { findJob, loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { onChange, type Say } from './on-change.ts';
@@ -55,7 +55,7 @@ setFlagsFromString('--heap-growing-percent=50');
 
 export async function openApp({ environment, clock, random, say = () => undefined }: AppParts): Promise<App> {
   const jobs = await loadJobs();
-  const config = readConfig(environment, Object.fromEntries(jobs.map((job) => [job.name, job.schedule])));
+  const config = readConfig(environment, ownSchedules(jobs));
   const releases: (() => void | Promise<void>)[] = [];
   const close = async () => {
     for (const release of releases.splice(0).reverse()) await release();

@@ -7,10 +7,11 @@ import { type App, describeGovernor, openApp, type Surroundings } from './app.ts
 import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze } from './errors.ts';
-import { type Job, tableOf } from './job.ts';
+import type { Job } from './job.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { type ChangesAt, type MirrorQueue, startQueue } from './queue/index.ts';
+import { datasetsOf } from './report/plan.ts';
 import { readStatus } from './report/status.ts';
 import { nextDue } from './schedule.ts';
 import { openFace } from './serve/face.ts';
@@ -111,12 +112,7 @@ function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
 }
 
 function statusOf({ config, jobs }: App, now: number) {
-  const datasets = jobs.map((job) => ({
-    name: job.name,
-    table: tableOf(job),
-    schedule: config.schedules[job.name] ?? 'off',
-  }));
-  return readStatus(config.dir, datasets, now, describeGovernor);
+  return readStatus(config.dir, datasetsOf(jobs, config.schedules), now, describeGovernor);
 }
 
 function holdFolder(dir: string) {

@@ -9,7 +9,7 @@ import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
 import { checkDatabase, checkDisk } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
 import { checkRedis } from './doctor/redis.ts';
-import type { Job } from './job.ts';
+import { type Job, ownSchedules } from './job.ts';
 
 export type { Check } from './doctor/check.ts';
 
@@ -28,7 +28,7 @@ export async function* examine(
     'program',
     `market-mirror ${version()}, Node.js ${process.versions.node}, ${platform()} ${arch()}`,
   );
-  const found = examineSettings(environment, Object.fromEntries(jobs.map((job) => [job.name, job.schedule])));
+  const found = examineSettings(environment, ownSchedules(jobs));
   for (const { name, shown, wrong } of found) yield wrong ? problemOf(name, wrong) : ok(name, shown);
 
   const dir = readDir(environment);

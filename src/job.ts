@@ -145,3 +145,8 @@ export function defineJob<Row, Table extends SQLiteTable>(
 export function tableOf(job: Pick<Job, 'table'>): string {
   return getTableConfig(job.table).name;
 }
+
+/** Each job's own schedule, by name. */
+export function ownSchedules(jobs: readonly Pick<Job, 'name' | 'schedule'>[]): Record<string, string> {
+  return Object.fromEntries(jobs.map((job) => [job.name, job.schedule]));
+}

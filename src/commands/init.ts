@@ -7,6 +7,7 @@ import { examineSettings } from '../config/examine.ts';
 import { renderEnvFile } from '../config/template.ts';
 import { type Environment, settings, withoutEmpty } from '../config.ts';
 import type { Failure } from '../errors.ts';
+import { ownSchedules } from '../job.ts';
 import { loadJobs } from '../load-jobs.ts';
 import { takePlace, writing } from '../report/place.ts';
 import type { Context } from './context.ts';
@@ -38,7 +39,7 @@ export function initCommand(context: Context, stdin: Input = process.stdin): Com
 async function init(options: Options, context: Context, stdin: Input): Promise<void> {
   const { environment, stderr } = context;
   const jobs = await loadJobs();
-  const schedules = Object.fromEntries(jobs.map((job) => [job.name, job.schedule]));
+  const schedules = ownSchedules(jobs);
   // The place is taken before anybody is asked.
   const place = await takePlace(FILE, options.force ?? false, 0o600);
   try {

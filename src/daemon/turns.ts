@@ -1,8 +1,8 @@
 /** Where the schedules ask for more calls than there are, runs wait for their turn, spaced as `plan` has it. */
 
 import { type App, describeGovernor } from '../app.ts';
-import { type Job, tableOf } from '../job.ts';
-import { type DayPlan, type PlannedDataset, readPlan } from '../report/plan.ts';
+import type { Job } from '../job.ts';
+import { type DayPlan, datasetsOf, readPlan } from '../report/plan.ts';
 import { intervalOf } from '../schedule.ts';
 
 export type Turns = {
@@ -25,13 +25,8 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
 
   function planned(): DayPlan {
     if (!plan || !isRecent(plan, now()))
-      plan = readPlan(config.dir, jobs.map(datasetOf), now(), describeGovernor);
+      plan = readPlan(config.dir, datasetsOf(jobs, config.schedules), now(), describeGovernor);
     return plan;
-  }
-
-  function datasetOf(job: Job): PlannedDataset {
-    const schedule = config.schedules[job.name] ?? 'off';
-    return { name: job.name, table: tableOf(job), schedule, weight: job.weight };
   }
 
   return {
@@ -40,7 +35,7 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
       const { stretchNow, datasets, quota } = planned();
       const dataset = datasets.find((dataset) => dataset.job === job.name);
       if (last === null || !dataset?.drawsOnQuota || stretchNow <= job.weight) return now();
-      const interval = intervalOf(datasetOf(job).schedule, last);
+      const interval = intervalOf(config.schedules[job.name] ?? 'off', last);
       // Switched off since it was queued: it has no turn.
       if (interval === Number.POSITIVE_INFINITY) return now();
       const wait = Math.min((interval * stretchNow) / job.weight, Math.max(interval, LONGEST_MS));

@@ -1,7 +1,6 @@
 /** What a proven walk makes known: all that changed since the proof before it, or since some number. */
 
-import { getTableConfig } from 'drizzle-orm/sqlite-core';
-import type { Job } from '../job.ts';
+import { type Job, tableOf } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { PROOF } from './proof.ts';
 import type { WalkRow } from './walks.ts';
@@ -60,14 +59,14 @@ export function openChanges(connection: Connection): Changes {
 }
 
 function describe(
-  { name, table }: Job,
+  job: Job,
   { id, verdict, startedAt }: Pick<WalkRow, 'id' | 'verdict' | 'startedAt'>,
   counts: Counts | undefined,
 ): Change | null {
   if (!counts?.lastSeq) return null;
   return {
-    job: name,
-    table: getTableConfig(table).name,
+    job: job.name,
+    table: tableOf(job),
     walkId: id,
     verdict: verdict as Change['verdict'],
     completeAsOf: startedAt,

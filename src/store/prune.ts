@@ -1,8 +1,7 @@
 /** Forgetting what is older than it is to be kept: some rows a transaction, so that no writer waits long. */
 
-import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import { isoTime } from '../clock.ts';
-import type { Job } from '../job.ts';
+import { type Job, tableOf } from '../job.ts';
 import type { Connection } from './connection.ts';
 
 /** For how long, in milliseconds; infinite for ever. */
@@ -45,7 +44,7 @@ function pruneCalls(connection: Connection, horizon: string): () => boolean {
 
 /** Versions enter a history as they end, so the first in it are the oldest. */
 function pruneHistory(connection: Connection, job: Job, horizon: string): () => boolean {
-  const history = `"${getTableConfig(job.table).name}_history"`;
+  const history = `"${tableOf(job)}_history"`;
   const oldest = connection.prepare<[number], { rowid: number; until: string }>(
     `SELECT rowid, _valid_to AS until FROM ${history} ORDER BY rowid LIMIT ?`,
   );

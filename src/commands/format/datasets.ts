@@ -1,8 +1,8 @@
 /** The datasets as reports need to know them. */
 
 import { readSchedules } from '../../config.ts';
-import { type Job, tableOf } from '../../job.ts';
-import type { PlannedDataset } from '../../report/plan.ts';
+import { type Job, ownSchedules, tableOf } from '../../job.ts';
+import { datasetsOf, type PlannedDataset } from '../../report/plan.ts';
 
 /** The mirrored tables with their jobs. */
 export function tablesOf(jobs: readonly Job[]): Record<string, string> {
@@ -14,12 +14,5 @@ export function scheduledDatasets(
   jobs: readonly Job[],
   environment: Record<string, string | undefined>,
 ): PlannedDataset[] {
-  const own = Object.fromEntries(jobs.map((job) => [job.name, job.schedule]));
-  const schedules = readSchedules(environment, own);
-  return jobs.map((job) => ({
-    name: job.name,
-    table: tableOf(job),
-    schedule: schedules[job.name] ?? 'off',
-    weight: job.weight,
-  }));
+  return datasetsOf(jobs, readSchedules(environment, ownSchedules(jobs)));
 }
