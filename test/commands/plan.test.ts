@@ -7,7 +7,7 @@ import { insert, publish } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
-import { live } from '../helpers/virtual-life.ts';
+import { live, othersOff } from '../helpers/virtual-life.ts';
 import { digestOf } from '../report/support.ts';
 
 const MINUTE = 60_000;
@@ -17,9 +17,7 @@ const HOUR = 60 * MINUTE;
 const settings = {
   MIRROR_SCHEDULE_AI_SIGNALS: 'every 20m',
   MIRROR_SCHEDULE_NEWS: 'every 1h',
-  MIRROR_SCHEDULE_SMART_WALLETS: 'off',
-  MIRROR_SCHEDULE_MEME_SIGNALS: 'off',
-  MIRROR_SCHEDULE_USAGE: 'off',
+  ...othersOff,
 };
 
 type Bench = Awaited<ReturnType<typeof setupSync>>;

@@ -4,7 +4,7 @@ import { createTurns } from '../../src/daemon/turns.ts';
 import type { State } from '../../src/governor/state.ts';
 import type { DayPlan } from '../../src/report/plan.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
-import { live } from '../helpers/virtual-life.ts';
+import { live, othersOff } from '../helpers/virtual-life.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -14,9 +14,7 @@ const DAY = 24 * HOUR;
 const settings = {
   MIRROR_SCHEDULE_AI_SIGNALS: 'every 3m',
   MIRROR_SCHEDULE_NEWS: 'every 10m',
-  MIRROR_SCHEDULE_SMART_WALLETS: 'off',
-  MIRROR_SCHEDULE_MEME_SIGNALS: 'off',
-  MIRROR_SCHEDULE_USAGE: 'off',
+  ...othersOff,
 };
 
 const longest = (ages: number[] = []) => Math.max(...ages);

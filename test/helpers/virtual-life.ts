@@ -8,6 +8,13 @@ import type { setupSync } from './sync-bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setupSync>>;
 
+/** Leaves ai-signals and news alone. */
+export const othersOff = {
+  MIRROR_SCHEDULE_SMART_WALLETS: 'off',
+  MIRROR_SCHEDULE_MEME_SIGNALS: 'off',
+  MIRROR_SCHEDULE_USAGE: 'off',
+};
+
 /** @returns by job, how old its data was, in milliseconds, each time just before it was renewed. */
 export async function live(
   { clock, environment }: Bench,
