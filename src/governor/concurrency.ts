@@ -16,7 +16,9 @@ export type Concurrency = {
 const MOST = 16;
 const PROOF = 8;
 const FIRST_PATIENCE = 100;
-const MOST_PATIENCE = 4_000;
+const MOST_PATIENCE = 16_000;
+/** How many times as long it takes until one more is tried again after it was refused. */
+const DISCOURAGED = 3;
 
 export function initialConcurrency(): Concurrency {
   return { seen: 1, proven: 1, streak: 0, refused: null, calm: 0, patience: FIRST_PATIENCE };
@@ -48,6 +50,6 @@ export function refusedAt(it: Concurrency, inflight: number): Concurrency {
     streak: 0,
     refused: most + 1,
     calm: 0,
-    patience: it.refused === null ? it.patience : Math.min(MOST_PATIENCE, it.patience * 2),
+    patience: it.refused === null ? it.patience : Math.min(MOST_PATIENCE, it.patience * DISCOURAGED),
   };
 }

@@ -64,10 +64,10 @@ function overdue({ window }: Quota, looked: number): number {
 function patiently(quota: Quota, looked: number): number {
   const still = looked - quota.surgedAt;
   const gap = Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.35 : 0.6));
-  const soon = looked + Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.1 : 0.35));
+  const soon = looked + Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.05 : 0.35));
   const usual =
     usualTimes(quota.window.quietSinceAt).find((time) => time >= soon) ?? Number.POSITIVE_INFINITY;
-  return Math.min(looked + gap, usual + SHORTEST_GAP_MS);
+  return Math.min(looked + gap, usual);
 }
 
 /** A look from the reserve costs nothing, one that is refused does. */

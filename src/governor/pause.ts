@@ -6,6 +6,8 @@ export type Cause = 'rate' | 'concurrency' | 'quota';
 
 export type Pause = {
   sinceAt: number;
+  /** When a call was last refused in it. */
+  refusedAt: number;
   resumeAt: number;
   /** Until when the API itself said to wait, where it did. */
   toldAt: number | null;
@@ -25,7 +27,9 @@ export type Verdicts = Record<string, Record<Cause, number>>;
 export const SHORTEST_MS = 1_000;
 const LONGEST_MS = 24 * 3_600_000;
 /** A refusal that lasts longer than this is not one of pace. */
-const LONGEST_RATE_MS = 75_000;
+const LONGEST_RATE_MS = 60_000;
+/** A little after the windows that people choose for a pace are over. */
+const tries = [1_000, 10_000, LONGEST_RATE_MS + 1_000];
 const LONGEST_CODE = 64;
 
 export function begun(
@@ -35,6 +39,7 @@ export function begun(
   const code = errorCode?.slice(0, LONGEST_CODE) ?? null;
   return {
     sinceAt: now,
+    refusedAt: now,
     resumeAt: now,
     toldAt: null,
     failures: 0,
@@ -45,8 +50,8 @@ export function begun(
   };
 }
 
-export function lengthened(pause: Pause): Pause {
-  return { ...pause, failures: pause.failures + 1, probe: null };
+export function lengthened(pause: Pause, now: number): Pause {
+  return { ...pause, refusedAt: now, failures: pause.failures + 1, probe: null };
 }
 
 export function reasonOf(pause: Pause): WaitReason {
@@ -66,16 +71,25 @@ export function withJitter(ms: number, roll: number): number {
 }
 
 /**
- * How long to wait where the API did not say: not so hastily where a recovery took long before, in
- * seconds, and twice as long after each failure.
+ * How long to wait where the API did not say. `recovery`: milliseconds that the longest before took; `promisedAt`:
+ * when as many calls as before may have come again. Beyond what is known, until the next usual window is over,
+ * and then twice as long each time.
  */
-export function ownWait({ failures }: Pause, longestRecovery: number): number {
-  const first = Math.min(15_000, Math.max(SHORTEST_MS, longestRecovery * 250));
-  return Math.min(LONGEST_MS, first * 2 ** failures);
+export function ownWait(
+  { failures, sinceAt }: Pause,
+  { recovery, promisedAt }: { recovery: number; promisedAt: number },
+  now: number,
+): number {
+  const waited = now - sinceAt;
+  if (failures === 0)
+    return promisedAt > now ? promisedAt - now : Math.min(15_000, Math.max(SHORTEST_MS, recovery / 4));
+  const next = recovery > waited ? Math.max(2 * waited, 10_000) : tries.find((after) => after > 1.5 * waited);
+  return Math.min(LONGEST_MS, next === undefined ? waited : next - waited);
 }
 
-export function lastsTooLongForRate(pause: Pause, now: number): boolean {
-  return now - pause.sinceAt > LONGEST_RATE_MS;
+/** Whether calls were refused, or told to wait, beyond what is usual for a pace. */
+export function lastsTooLongForRate({ sinceAt, refusedAt, toldAt }: Pause): boolean {
+  return Math.max(refusedAt, toldAt ?? 0) - sinceAt > LONGEST_RATE_MS;
 }
 
 export function isProbe(pause: Pause, owner: string, job: string): boolean {

@@ -152,7 +152,8 @@ function refilled(quota: Quota, now: number): Quota {
 
 /** So many calls may go at most to see whether more came, while that is not known. */
 export function mostLooks(limit: number): number {
-  return Math.min(24, Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.02 * limit)));
+  const few = Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.02 * limit));
+  return Math.min(few, Math.max(24, Math.min(60, Math.ceil(0.005 * limit))));
 }
 
 function drifted({ sinceAt, calls }: Quota['drift'], change: number, now: number): Quota['drift'] {

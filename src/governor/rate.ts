@@ -38,7 +38,9 @@ const GROWTH = 1.15;
 const CLOSE = 1.08;
 const LONG_RECOVERY_S = 5;
 const FIRST_PATIENCE = 500;
-const MOST_PATIENCE = 4_000;
+const MOST_PATIENCE = 16_000;
+/** How many times as long it takes until a faster pace is tried again after it was refused. */
+const DISCOURAGED = 3;
 /** A rest this long may have refilled what the API allows at once. */
 const REST_MS = 5_000;
 
@@ -137,7 +139,7 @@ export function objected(rate: Rate, at: number, now: number): Rate {
     return onTrial(after, isLong ? (1.5 * calls) / (seconds + recovery) : (0.8 * calls) / seconds, now);
   }
   if (isSettled(rate)) {
-    if (rate.trial) return settle({ ...after, patience: Math.min(MOST_PATIENCE, rate.patience * 2) });
+    if (rate.trial) return settle({ ...after, patience: Math.min(MOST_PATIENCE, rate.patience * DISCOURAGED) });
     if (rate.span.recovery === null || calls > 20)
       return settle({ ...after, least: 0.95 * rate.least, most: rate.perSecond });
   }
@@ -164,22 +166,29 @@ function enclose(rate: Rate, least: number, most: number | null, now: number): R
   if (most === null || most <= least) return onTrial({ ...rate, least, most: null }, 1.25 * least, now);
   const bounded = { ...rate, least, most };
   if (isSettled(bounded)) return settle(bounded);
-  const floor = least < 0.2 * most && !comesRarely(rate) ? 0.7 * most : 0;
-  return onTrial(bounded, Math.max(floor, Math.sqrt(least * most)), now);
+  if (comesRarely(rate)) return onTrial(bounded, Math.sqrt(least * most), now);
+  const floor = least < 0.2 * most ? 0.7 * most : 0;
+  return onTrial(bounded, Math.max(floor, least ** 0.75 * most ** 0.25), now);
 }
 
 /** Whether what was refused took long to come back: allowance comes in rare large portions. */
 function comesRarely(rate: Rate): boolean {
-  return longestRecovery(rate) > LONG_RECOVERY_S;
+  return rate.opening !== null && rate.opening.recovery > LONG_RECOVERY_S;
 }
 
 function longer<T extends { recovery: number }>(opening: T, recovery: number): T {
   return { ...opening, recovery: Math.max(opening.recovery, recovery) };
 }
 
-/** The most seconds from an objection to the next accepted call. */
-export function longestRecovery({ opening }: Rate): number {
-  return opening?.recovery ?? 0;
+/**
+ * The longest recovery from an objection, in milliseconds; and when the next is over at the latest, where what
+ * was accepted since the latest one is a portion that comes rarely.
+ */
+export function habit(rate: Rate): { recovery: number; promisedAt: number } {
+  const { span, opening } = rate;
+  const recovery = 1_000 * (opening?.recovery ?? 0);
+  const again = span.sinceAt + 1_000 * (span.recovery ?? 0) + recovery;
+  return { recovery, promisedAt: comesRarely(rate) && span.recovery !== null ? again : 0 };
 }
 
 /** Whether the pace that lasts is known, and kept. */

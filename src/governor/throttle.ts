@@ -4,7 +4,7 @@ import type { Event } from './events.ts';
 import { nextLook, reserveOf } from './look.ts';
 import * as pauses from './pause.ts';
 import { atCountedLimit, exhausted, levelAt } from './quota.ts';
-import { forgivesSoon, longestRecovery } from './rate.ts';
+import { forgivesSoon, habit } from './rate.ts';
 import type { State } from './state.ts';
 
 type Answer = Extract<Event, { type: 'answer' }>;
@@ -13,10 +13,10 @@ type Answer = Extract<Event, { type: 'answer' }>;
 export function refused(state: State, event: Answer, now: number): State {
   const { pause } = state;
   if (pause && !pauses.isProbe(pause, event.owner, event.job)) return state;
-  const next = pause ? pauses.lengthened(pause) : pauses.begun(event, now);
+  const next = pause ? pauses.lengthened(pause, now) : pauses.begun(event, now);
   const cause = suspect(state, next, now);
   const quota = cause === 'quota' ? exhausted(state.quota, pause?.cause === 'quota', now) : state.quota;
-  const own = cause === 'quota' ? nextLook(quota) - now : pauses.ownWait(next, longestRecovery(state.rate));
+  const own = cause === 'quota' ? nextLook(quota) - now : pauses.ownWait(next, habit(state.rate), now);
   const told = pauses.usableRetryAfter(event.retryAfterMs);
   const resumeAt = now + pauses.withJitter(told ?? Math.max(pauses.SHORTEST_MS, own), event.roll);
   const toldAt = told === null ? null : now + told;
@@ -37,7 +37,8 @@ function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
   // What was told and what is reckoned since: the more pessimistic of the two.
   const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
-  const lasting = pauses.lastsTooLongForRate(pause, now) || (pause.failures > 1 && forgivesSoon(rate));
+  const lasting = pauses.lastsTooLongForRate(pause) || (pause.failures > 1 && forgivesSoon(rate));
   if (quota.source !== 'header' && (lasting || (atCountedLimit(quota) && !rate.trial))) return 'quota';
-  return pause.inflight > concurrency.proven ? 'concurrency' : 'rate';
+  // One that is refused alone is not refused for their number.
+  return pause.failures === 0 && pause.inflight > concurrency.proven ? 'concurrency' : 'rate';
 }

@@ -137,7 +137,7 @@ export function nextReset(window: Window, now: number): number | null {
   return after.beforeAt + Math.max(0, Math.ceil((now - after.beforeAt) / most)) * most;
 }
 
-/** When the usual periods that began at `since` are over. */
+/** A little after the usual periods that began at `since` are over: what comes back one by one shows by then. */
 export function usualTimes(since: number): number[] {
-  return usual.map((period) => since + period);
+  return usual.map((period) => since + period + Math.max(SECOND, 0.005 * period));
 }
