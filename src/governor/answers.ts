@@ -64,7 +64,8 @@ function resume(state: State, pause: Pause, now: number): State {
   const { cause, verdicts } = verdict(state, pause, now);
   const over = { ...state, verdicts, pause: null };
   if (cause === 'rate') return { ...over, rate: rates.objected(state.rate, pause.sinceAt, now) };
-  if (cause === 'quota') return { ...over, quota: ranDry(state.quota, pause) };
+  if (cause === 'quota')
+    return { ...over, rate: rates.wasFastEnough(state.rate), quota: ranDry(state.quota, pause) };
   return { ...over, concurrency: concurrency.refusedAt(state.concurrency, pause.inflight) };
 }
 

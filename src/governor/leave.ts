@@ -79,7 +79,8 @@ function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const reason = level >= 1 ? 'reserve' : 'quota';
   if (now < look) return wait(look, reason);
   if (unanswered > 0) return wait(soon(state, now), reason);
-  return { state: { ...state, quota: { ...quota, lookedAt: now } }, most: 1 };
+  const rate = rates.wasFastEnough(state.rate);
+  return { state: { ...state, rate, quota: { ...quota, lookedAt: now } }, most: 1 };
 }
 
 function concurrencyGate(state: State, { owner }: Ask, now: number): Passage {

@@ -36,7 +36,7 @@ function longestGap(quota: Quota): number {
 }
 
 function byPeriod(quota: Quota, looked: number): number {
-  const expected = expectedResets(quota.window).find(({ beforeAt }) => beforeAt > looked);
+  const expected = expectedResets(quota.window, !isFree(quota)).find(({ beforeAt }) => beforeAt > looked);
   const patient = Math.max(patiently(quota, looked), earliestReset(quota.window));
   if (!expected) return isSure(quota.window) ? Math.min(patient, overdue(quota, looked)) : patient;
   const look = within(expected, quota, looked);
@@ -51,7 +51,7 @@ function within({ afterAt, beforeAt }: Bracket, quota: Quota, looked: number): n
   // A refusal for each period that may be is enough.
   const away = afterAt - (quota.window.last?.afterAt ?? 0);
   if (!isFree(quota) && !isSure(quota.window) && width <= 0.25 * away) return beforeAt;
-  return Math.min(beforeAt, Math.max(afterAt, looked) + width * (isFree(quota) ? 0.25 : 0.5));
+  return Math.min(beforeAt, Math.max(afterAt, looked) + width * (isFree(quota) ? 0.25 : isSure(quota.window) ? 0.5 : 0.34));
 }
 
 /** A period that begins with its first call is over a little later than expected. */
@@ -63,10 +63,10 @@ function overdue({ window }: Quota, looked: number): number {
 /** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
 function patiently(quota: Quota, looked: number): number {
   const still = looked - quota.surgedAt;
-  const gap = Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.35 : 0.6));
+  const gap = Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.35 : 4));
   const soon = looked + Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.05 : 0.35));
   const usual =
-    usualTimes(quota.window.quietSinceAt).find((time) => time >= soon) ?? Number.POSITIVE_INFINITY;
+    usualTimes(quota.window.quietSinceAt, !isFree(quota)).find((time) => time >= soon) ?? Number.POSITIVE_INFINITY;
   return Math.min(looked + gap, usual);
 }
 

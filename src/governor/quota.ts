@@ -114,7 +114,9 @@ export function exhausted(quota: Quota, again: boolean, now: number): Quota {
   if (again || quota.source === 'header') return empty;
   const limit = Math.max(1, quota.spent);
   const same = quota.limit !== null && Math.abs(limit - quota.limit) <= Math.max(1, 0.02 * limit);
-  return { ...empty, limit, source: 'count', confirmed: same ? quota.confirmed + 1 : 0 };
+  // Whether it began anew while it was used went unseen.
+  const window = { ...quota.window, quietSinceAt: now };
+  return { ...empty, limit, window, source: 'count', confirmed: same ? quota.confirmed + 1 : 0 };
 }
 
 /** Whether a refusal now would come about where the last ones did, as far as was counted. */

@@ -96,6 +96,11 @@ export function accepted(rate: Rate, now: number): Rate {
   return lasts(pressed, pressed.trial, now) ? enclose(pressed, rate.perSecond, rate.most, now) : pressed;
 }
 
+/** Calls waited for quota, and not for the pace: a faster one would have been of no use. */
+export function wasFastEnough(rate: Rate): Rate {
+  return { ...rate, calm: 0 };
+}
+
 function more<T extends Span>(span: T): T {
   return { ...span, calls: span.calls + 1 };
 }

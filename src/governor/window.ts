@@ -30,6 +30,9 @@ const usual = [
   ...[1, 7, 30].map((n) => n * DAY),
 ];
 
+/** Those that they mostly choose: each look that is refused is a call spent on nothing. */
+const common = [SECOND, 10 * SECOND, MINUTE, 15 * MINUTE, HOUR, DAY, 7 * DAY, 30 * DAY];
+
 export function initialWindow(now: number): Window {
   return { last: null, first: null, periods: 0, least: 0, most: null, stray: null, quietSinceAt: now };
 }
@@ -113,11 +116,14 @@ export function isSure(window: Window): boolean {
 }
 
 /** Between which moments the reset after the latest may be expected, by each period that the evidence allows. */
-export function expectedResets(window: Window): Bracket[] {
+export function expectedResets(window: Window, blind = false): Bracket[] {
   const { last, least, most } = window;
   if (!last) return [];
   const { least: shortest, most: longest } = periodOf(window);
-  const periods = most === null ? usual.filter((period) => period >= 0.98 * least) : [null];
+  const fitting = (blind ? common : usual).filter(
+    (period) => period >= 0.98 * least && period <= 1.02 * (most ?? Number.POSITIVE_INFINITY),
+  );
+  const periods = isSure(window) || fitting.length === 0 ? [null] : fitting;
   return periods.map((period) => ({
     afterAt: last.afterAt + (period ?? shortest),
     beforeAt: last.beforeAt + (period ?? longest),
@@ -138,6 +144,6 @@ export function nextReset(window: Window, now: number): number | null {
 }
 
 /** A little after the usual periods that began at `since` are over: what comes back one by one shows by then. */
-export function usualTimes(since: number): number[] {
-  return usual.map((period) => since + period + Math.max(SECOND, 0.005 * period));
+export function usualTimes(since: number, blind = false): number[] {
+  return (blind ? common : usual).map((period) => since + period + Math.max(SECOND, 0.005 * period));
 }
