@@ -63,7 +63,7 @@ function accepted(before: State, event: Answer, now: number): State {
 function resume(state: State, pause: Pause, now: number): State {
   const { cause, verdicts } = verdict(state, pause, now);
   const over = { ...state, verdicts, pause: null };
-  if (cause === 'rate') return { ...over, rate: rates.objected(state.rate, pause.sinceAt, now) };
+  if (cause === 'rate') return { ...over, rate: rates.objected(state.rate, pause, now) };
   if (cause === 'quota')
     return { ...over, rate: rates.wasFastEnough(state.rate), quota: ranDry(state.quota, pause) };
   return { ...over, concurrency: concurrency.refusedAt(state.concurrency, pause.inflight) };

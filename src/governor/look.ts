@@ -63,7 +63,7 @@ function overdue({ window }: Quota, looked: number): number {
 /** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
 function patiently(quota: Quota, looked: number): number {
   const still = looked - quota.surgedAt;
-  const gap = Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.35 : 4));
+  const gap = Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.35 : 5));
   const soon = looked + Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.05 : 0.35));
   const usual =
     usualTimes(quota.window.quietSinceAt, !isFree(quota)).find((time) => time >= soon) ?? Number.POSITIVE_INFINITY;

@@ -28,6 +28,9 @@ export type Rate = {
   pressing: number;
 };
 
+/** `failures`: how many calls tried in vain before one was accepted. */
+type Objection = { sinceAt: number; failures: number };
+
 type Span = { sinceAt: number; calls: number };
 
 const FIRST_PACE = 4;
@@ -36,7 +39,8 @@ const SLOWEST_PACE = 1 / 3_600;
 const GROWTH = 1.15;
 /** Bounds so close need no trial between them. */
 const CLOSE = 1.08;
-const LONG_RECOVERY_S = 5;
+export const LONG_RECOVERY_MS = 5_000;
+const LONG_RECOVERY_S = LONG_RECOVERY_MS / 1_000;
 const FIRST_PATIENCE = 500;
 const MOST_PATIENCE = 16_000;
 /** How many times as long it takes until a faster pace is tried again after it was refused. */
@@ -125,8 +129,8 @@ export function forgivesSoon(rate: Rate): boolean {
   return isSettled(rate) && rate.opening !== null && rate.opening.recovery < LONG_RECOVERY_S;
 }
 
-/** The API objected to the pace at `at`, and accepted a call again at `now`. */
-export function objected(rate: Rate, at: number, now: number): Rate {
+/** The API objected to the pace at `sinceAt`, and accepted a call again at `now`. */
+export function objected(rate: Rate, { sinceAt: at, failures }: Objection, now: number): Rate {
   const seconds = Math.max(0.1, (at - rate.span.sinceAt) / 1_000);
   const calls = Math.max(1, rate.span.calls);
   const recovery = (now - at) / 1_000;
@@ -134,7 +138,7 @@ export function objected(rate: Rate, at: number, now: number): Rate {
     ...rate,
     freeAt: now,
     span: { sinceAt: at, calls: 0, recovery },
-    opening: longer(rate.opening ?? { calls, seconds, recovery }, recovery),
+    opening: longer(rate.opening ?? { calls, seconds, recovery }, failures > 0 ? recovery : 0),
     calm: 0,
     pressing: 0,
   };

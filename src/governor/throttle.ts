@@ -4,7 +4,7 @@ import type { Event } from './events.ts';
 import { nextLook, reserveOf } from './look.ts';
 import * as pauses from './pause.ts';
 import { atCountedLimit, exhausted, levelAt } from './quota.ts';
-import { forgivesSoon, habit } from './rate.ts';
+import { forgivesSoon, habit, hasSettled, LONG_RECOVERY_MS } from './rate.ts';
 import type { State } from './state.ts';
 
 type Answer = Extract<Event, { type: 'answer' }>;
@@ -16,11 +16,20 @@ export function refused(state: State, event: Answer, now: number): State {
   const next = pause ? pauses.lengthened(pause, now) : pauses.begun(event, now);
   const cause = suspect(state, next, now);
   const quota = cause === 'quota' ? exhausted(state.quota, pause?.cause === 'quota', now) : state.quota;
-  const own = cause === 'quota' ? nextLook(quota) - now : pauses.ownWait(next, habit(state.rate), now);
+  const own = cause === 'quota' ? nextLook(quota) - now : Math.max(pauses.ownWait(next, habit(state.rate), now), unexpected(state) ? 10_000 : 0);
   const told = pauses.usableRetryAfter(event.retryAfterMs);
   const resumeAt = now + pauses.withJitter(told ?? Math.max(pauses.SHORTEST_MS, own), event.roll);
   const toldAt = told === null ? null : now + told;
   return { ...state, quota, pause: { ...next, cause, toldAt, resumeAt } };
+}
+
+/** A pace that lasted so far is refused: it fell, or the quota ran dry of which nothing is told. */
+function unexpected({ rate, quota }: State): boolean {
+  return quota.source !== 'header' && forgivesSoon(rate) && hasSettled(rate);
+}
+
+function lastsLongerThanEver({ rate }: State, { sinceAt, refusedAt }: pauses.Pause): boolean {
+  return forgivesSoon(rate) && refusedAt - sinceAt > LONG_RECOVERY_MS;
 }
 
 /** What a pause that is over was about, noted beside the error code that began it. */
@@ -37,7 +46,7 @@ function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
   // What was told and what is reckoned since: the more pessimistic of the two.
   const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
-  const lasting = pauses.lastsTooLongForRate(pause) || (pause.failures > 1 && forgivesSoon(rate));
+  const lasting = pauses.lastsTooLongForRate(pause) || lastsLongerThanEver(state, pause);
   if (quota.source !== 'header' && (lasting || (atCountedLimit(quota) && !rate.trial))) return 'quota';
   // One that is refused alone is not refused for their number.
   return pause.failures === 0 && pause.inflight > concurrency.proven ? 'concurrency' : 'rate';

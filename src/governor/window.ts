@@ -100,7 +100,7 @@ export type Period = { least: number; most: number; sure: boolean };
  */
 export function periodOf({ least, most }: Window): Period {
   if (most === null) {
-    const guess = usual.find((period) => period >= 0.98 * least) ?? Math.max(SECOND, least);
+    const guess = usual.find((period) => period >= 0.997 * least) ?? Math.max(SECOND, least);
     return { least: guess, most: guess, sure: false };
   }
   const fitting = usual.filter((period) => period >= least * 0.995 && period <= most * 1.005);
@@ -121,7 +121,7 @@ export function expectedResets(window: Window, blind = false): Bracket[] {
   if (!last) return [];
   const { least: shortest, most: longest } = periodOf(window);
   const fitting = (blind ? common : usual).filter(
-    (period) => period >= 0.98 * least && period <= 1.02 * (most ?? Number.POSITIVE_INFINITY),
+    (period) => period >= 0.997 * least && period <= 1.02 * (most ?? Number.POSITIVE_INFINITY),
   );
   const periods = isSure(window) || fitting.length === 0 ? [null] : fitting;
   return periods.map((period) => ({
