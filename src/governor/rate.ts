@@ -42,6 +42,7 @@ const CLOSE = 1.08;
 export const LONG_RECOVERY_MS = 5_000;
 const LONG_RECOVERY_S = LONG_RECOVERY_MS / 1_000;
 const FIRST_PATIENCE = 500;
+const LEAST_PATIENCE_S = 60;
 const MOST_PATIENCE = 16_000;
 /** How many times as long it takes until a faster pace is tried again after it was refused. */
 const DISCOURAGED = 3;
@@ -94,7 +95,7 @@ export function accepted(rate: Rate, now: number): Rate {
   const pressed = { ...next, pressing: rate.pressing - 1, calm: rate.calm + 1 };
   if (!rate.opening) return { ...pressed, perSecond: Math.min(FASTEST_PACE, rate.perSecond * GROWTH) };
   if (!pressed.trial)
-    return pressed.calm < rate.patience ? pressed : onTrial(pressed, 1.2 * (rate.most ?? rate.least), now);
+    return pressed.calm < Math.max(rate.patience, LEAST_PATIENCE_S * rate.perSecond) ? pressed : onTrial(pressed, 1.2 * (rate.most ?? rate.least), now);
   if (isFirstGuess(rate))
     return pressed.calm < enough(rate) ? pressed : onTrial(pressed, 1.25 * rate.perSecond, now);
   return lasts(pressed, pressed.trial, now) ? enclose(pressed, rate.perSecond, rate.most, now) : pressed;
@@ -175,9 +176,11 @@ function enclose(rate: Rate, least: number, most: number | null, now: number): R
   if (most === null || most <= least) return onTrial({ ...rate, least, most: null }, 1.25 * least, now);
   const bounded = { ...rate, least, most };
   if (isSettled(bounded)) return settle(bounded);
-  if (comesRarely(rate)) return onTrial(bounded, Math.sqrt(least * most), now);
+  const middle = Math.sqrt(least * most);
+  if (comesRarely(rate)) return onTrial(bounded, middle, now);
   const floor = least < 0.2 * most ? 0.7 * most : 0;
-  return onTrial(bounded, Math.max(floor, least ** 0.75 * most ** 0.25), now);
+  // Just after an objection the least was measured, and the most was not.
+  return onTrial(bounded, Math.max(floor, 1.07 * least, rate.span.calls === 0 && most < 1.5 * least ? Math.sqrt(least * middle) : middle), now);
 }
 
 /** Whether what was refused took long to come back: allowance comes in rare large portions. */
