@@ -51,7 +51,7 @@ function within({ afterAt, beforeAt }: Bracket, quota: Quota, looked: number): n
   // A refusal for each period that may be is enough.
   const away = afterAt - (quota.window.last?.afterAt ?? 0);
   if (!isFree(quota) && !isSure(quota.window) && width <= 0.25 * away) return beforeAt;
-  return Math.min(beforeAt, Math.max(afterAt, looked) + width * (isFree(quota) ? 0.25 : isSure(quota.window) ? 0.5 : 0.34));
+  return Math.min(beforeAt, Math.max(afterAt, looked) + width * (isFree(quota) ? 0.25 : isSure(quota.window) ? 0.5 : 0.4));
 }
 
 /** A period that begins with its first call is over a little later than expected. */

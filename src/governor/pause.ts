@@ -29,7 +29,7 @@ const LONGEST_MS = 24 * 3_600_000;
 /** A refusal that lasts longer than this is not one of pace. */
 const LONGEST_RATE_MS = 60_000;
 /** A little after the windows that people choose for a pace are over. */
-const tries = [1_000, 10_000, LONGEST_RATE_MS + 1_000];
+const tries = [1_000, 10_000, LONGEST_RATE_MS + 1_000] as const;
 const LONGEST_CODE = 64;
 
 export function begun(
@@ -71,19 +71,18 @@ export function withJitter(ms: number, roll: number): number {
 }
 
 /**
- * How long to wait where the API did not say. `recovery`: milliseconds that the longest before took; `promisedAt`:
- * when as many calls as before may have come again. Beyond what is known, until the next usual window is over,
- * and then twice as long each time.
+ * How long to wait where the API did not say: as long as recoveries took so far, `soon` and at the `longest`; then
+ * until the next usual window is over, and beyond those twice as long each time. All in milliseconds.
  */
 export function ownWait(
   { failures, sinceAt }: Pause,
-  { recovery, promisedAt }: { recovery: number; promisedAt: number },
+  { soon, longest }: { soon: number; longest: number },
   now: number,
 ): number {
+  if (failures === 0) return Math.max(SHORTEST_MS, soon);
   const waited = now - sinceAt;
-  if (failures === 0)
-    return promisedAt > now ? promisedAt - now : Math.min(15_000, Math.max(SHORTEST_MS, recovery / 4));
-  const next = recovery > waited ? Math.max(2 * waited, 10_000) : tries.find((after) => after > 1.5 * waited);
+  const known = Math.max(2 * waited, tries[1]);
+  const next = longest > known ? known : tries.find((after) => after > 1.5 * waited);
   return Math.min(LONGEST_MS, next === undefined ? waited : next - waited);
 }
 

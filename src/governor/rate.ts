@@ -193,14 +193,16 @@ function longer<T extends { recovery: number }>(opening: T, recovery: number): T
 }
 
 /**
- * The longest recovery from an objection, in milliseconds; and when the next is over at the latest, where what
- * was accepted since the latest one is a portion that comes rarely.
+ * How long a recovery from an objection at `now` may take, and the longest that did, in milliseconds. What comes
+ * in rare portions comes again after the longest; else it was asked for as much too soon as the pace is too fast.
  */
-export function habit(rate: Rate): { recovery: number; promisedAt: number } {
-  const { span, opening } = rate;
-  const recovery = 1_000 * (opening?.recovery ?? 0);
-  const again = span.sinceAt + 1_000 * (span.recovery ?? 0) + recovery;
-  return { recovery, promisedAt: comesRarely(rate) && span.recovery !== null ? again : 0 };
+export function recoveries(rate: Rate, now: number): { soon: number; longest: number } {
+  const { span, opening, least, perSecond } = rate;
+  const longest = 1_000 * (opening?.recovery ?? 0);
+  if (!comesRarely(rate)) return { soon: longest / 4, longest };
+  const again = span.sinceAt + 1_000 * (span.recovery ?? 0) + longest;
+  if (again > now) return { soon: again - now, longest };
+  return { soon: Math.min(15_000, longest * (1 - least / perSecond)), longest };
 }
 
 /** Whether the pace that lasts is known, and kept. */

@@ -4,7 +4,7 @@ import type { Event } from './events.ts';
 import { nextLook, reserveOf } from './look.ts';
 import * as pauses from './pause.ts';
 import { atCountedLimit, exhausted, levelAt } from './quota.ts';
-import { forgivesSoon, habit, hasSettled, LONG_RECOVERY_MS } from './rate.ts';
+import { forgivesSoon, hasSettled, LONG_RECOVERY_MS, recoveries } from './rate.ts';
 import type { State } from './state.ts';
 
 type Answer = Extract<Event, { type: 'answer' }>;
@@ -16,7 +16,7 @@ export function refused(state: State, event: Answer, now: number): State {
   const next = pause ? pauses.lengthened(pause, now) : pauses.begun(event, now);
   const cause = suspect(state, next, now);
   const quota = cause === 'quota' ? exhausted(state.quota, pause?.cause === 'quota', now) : state.quota;
-  const own = cause === 'quota' ? nextLook(quota) - now : Math.max(pauses.ownWait(next, habit(state.rate), now), unexpected(state) ? 10_000 : 0);
+  const own = cause === 'quota' ? nextLook(quota) - now : Math.max(pauses.ownWait(next, recoveries(state.rate, now), now), unexpected(state) ? 10_000 : 0);
   const told = pauses.usableRetryAfter(event.retryAfterMs);
   const resumeAt = now + pauses.withJitter(told ?? Math.max(pauses.SHORTEST_MS, own), event.roll);
   const toldAt = told === null ? null : now + told;
@@ -25,7 +25,7 @@ export function refused(state: State, event: Answer, now: number): State {
 
 /** A pace that lasted so far is refused: it fell, or the quota ran dry of which nothing is told. */
 function unexpected({ rate, quota }: State): boolean {
-  return quota.source !== 'header' && forgivesSoon(rate) && hasSettled(rate);
+  return quota.source !== 'header' && forgivesSoon(rate) && hasSettled(rate) && rate.calm > 20;
 }
 
 function lastsLongerThanEver({ rate }: State, { sinceAt, refusedAt }: pauses.Pause): boolean {
