@@ -1,7 +1,17 @@
 /** When a pool at its reserve is worth one call, to see whether more came. */
 
 import { driftPace, mostLooks, type Quota } from './quota.ts';
-import { type Bracket, earliestReset, expectedResets, isSure, periodOf, usualTimes } from './window.ts';
+import {
+  type Bracket,
+  common,
+  earliestReset,
+  endOf,
+  expectedResets,
+  isSure,
+  periodOf,
+  usual,
+  type Window,
+} from './window.ts';
 
 const SHORTEST_GAP_MS = 1_000;
 const DAY_MS = 86_400_000;
@@ -14,8 +24,14 @@ const MOST_GAP_MS = 3 * DAY_MS;
 export function reserveOf({ source, limit, window }: Quota): number {
   if (source !== 'header' || limit === null) return 0;
   if (!isSure(window)) return mostLooks(limit);
-  const toFindTheMoment = Math.min(4, Math.max(1, Math.ceil(0.005 * limit)));
+  const toFindTheMoment = isNarrow(window) ? Math.min(4, Math.max(1, Math.ceil(0.005 * limit))) : 4;
   return toFindTheMoment + Math.min(Math.floor(periodOf(window).most / MOST_GAP_MS), Math.floor(0.1 * limit));
+}
+
+/** Whether the moment of the reset is known as well as the period. */
+function isNarrow(window: Window): boolean {
+  const { last } = window;
+  return last !== null && last.beforeAt - last.afterAt <= 0.1 * periodOf(window).most;
 }
 
 /**
@@ -36,7 +52,8 @@ function longestGap(quota: Quota): number {
 }
 
 function byPeriod(quota: Quota, looked: number): number {
-  const expected = expectedResets(quota.window, !isFree(quota)).find(({ beforeAt }) => beforeAt > looked);
+  const { periods } = howToLook(quota);
+  const expected = expectedResets(quota.window, periods).find(({ beforeAt }) => beforeAt > looked);
   const patient = Math.max(patiently(quota, looked), earliestReset(quota.window));
   if (!expected) return isSure(quota.window) ? Math.min(patient, overdue(quota, looked)) : patient;
   const look = within(expected, quota, looked);
@@ -51,7 +68,7 @@ function within({ afterAt, beforeAt }: Bracket, quota: Quota, looked: number): n
   // A refusal for each period that may be is enough.
   const away = afterAt - (quota.window.last?.afterAt ?? 0);
   if (!isFree(quota) && !isSure(quota.window) && width <= 0.25 * away) return beforeAt;
-  return Math.min(beforeAt, Math.max(afterAt, looked) + width * (isFree(quota) ? 0.25 : isSure(quota.window) ? 0.5 : 0.4));
+  return Math.min(beforeAt, Math.max(afterAt, looked) + width * howToLook(quota).step);
 }
 
 /** A period that begins with its first call is over a little later than expected. */
@@ -62,12 +79,24 @@ function overdue({ window }: Quota, looked: number): number {
 
 /** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
 function patiently(quota: Quota, looked: number): number {
+  const { periods, soonest, latest } = howToLook(quota);
   const still = looked - quota.surgedAt;
-  const gap = Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.35 : 5));
-  const soon = looked + Math.max(SHORTEST_GAP_MS, still * (isFree(quota) ? 0.05 : 0.35));
-  const usual =
-    usualTimes(quota.window.quietSinceAt, !isFree(quota)).find((time) => time >= soon) ?? Number.POSITIVE_INFINITY;
-  return Math.min(looked + gap, usual);
+  const gap = (times: number) => looked + Math.max(SHORTEST_GAP_MS, times * still);
+  const ends = periods.map((period) => endOf(period, quota.window.quietSinceAt));
+  return Math.min(gap(latest), ends.find((end) => end >= gap(soonest)) ?? Number.POSITIVE_INFINITY);
+}
+
+/**
+ * For which periods to look; at what multiples of the time without more, at the soonest and the latest, while
+ * nothing is known; and after which parts of the time in which more is expected.
+ */
+type Manner = { periods: readonly number[]; soonest: number; latest: number; step: number };
+
+const FREELY: Manner = { periods: usual, soonest: 0.05, latest: 0.35, step: 0.25 };
+const SPARINGLY: Manner = { periods: common, soonest: 0.35, latest: 5, step: 0.4 };
+
+function howToLook(quota: Quota): Manner {
+  return isFree(quota) ? FREELY : SPARINGLY;
 }
 
 /** A look from the reserve costs nothing, one that is refused does. */

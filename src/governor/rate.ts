@@ -39,12 +39,13 @@ const SLOWEST_PACE = 1 / 3_600;
 const GROWTH = 1.15;
 /** Bounds so close need no trial between them. */
 const CLOSE = 1.08;
+/** A trial this near to the least pace settles it where it is refused, and soon shows whether it lasts. */
+const NEAREST = 1.07;
 export const LONG_RECOVERY_MS = 5_000;
-const LONG_RECOVERY_S = LONG_RECOVERY_MS / 1_000;
+/** Calls and seconds at a settled pace before a faster one is tried; and how many times as many after each that was refused. */
 const FIRST_PATIENCE = 500;
 const LEAST_PATIENCE_S = 60;
 const MOST_PATIENCE = 16_000;
-/** How many times as long it takes until a faster pace is tried again after it was refused. */
 const DISCOURAGED = 3;
 /** A rest this long may have refilled what the API allows at once. */
 const REST_MS = 5_000;
@@ -95,7 +96,7 @@ export function accepted(rate: Rate, now: number): Rate {
   const pressed = { ...next, pressing: rate.pressing - 1, calm: rate.calm + 1 };
   if (!rate.opening) return { ...pressed, perSecond: Math.min(FASTEST_PACE, rate.perSecond * GROWTH) };
   if (!pressed.trial)
-    return pressed.calm < Math.max(rate.patience, LEAST_PATIENCE_S * rate.perSecond) ? pressed : onTrial(pressed, 1.2 * (rate.most ?? rate.least), now);
+    return isPatient(pressed) ? pressed : onTrial(pressed, 1.2 * (rate.most ?? rate.least), now);
   if (isFirstGuess(rate))
     return pressed.calm < enough(rate) ? pressed : onTrial(pressed, 1.25 * rate.perSecond, now);
   return lasts(pressed, pressed.trial, now) ? enclose(pressed, rate.perSecond, rate.most, now) : pressed;
@@ -110,13 +111,17 @@ function more<T extends Span>(span: T): T {
   return { ...span, calls: span.calls + 1 };
 }
 
+function isPatient({ calm, patience, perSecond }: Rate): boolean {
+  return calm < Math.max(patience, LEAST_PATIENCE_S * perSecond);
+}
+
 function isFirstGuess({ least, most }: Rate): boolean {
   return least === 0 && most === null;
 }
 
 /** A first guess is soon left behind, unless the recovery says that what comes at once comes but rarely. */
-function enough({ perSecond, opening }: Rate): number {
-  return opening && opening.recovery > LONG_RECOVERY_S ? 2 * opening.calls : Math.max(20, perSecond);
+function enough(rate: Rate): number {
+  return rate.opening && comesRarely(rate) ? 2 * rate.opening.calls : Math.max(20, rate.perSecond);
 }
 
 /** Whether a trial brought more than the least pace and all that comes on top at once can explain. */
@@ -127,7 +132,7 @@ function lasts({ least, opening }: Rate, trial: Span, now: number): boolean {
 
 /** Whether the pace is known, and what exceeds it is forgiven soon. */
 export function forgivesSoon(rate: Rate): boolean {
-  return isSettled(rate) && rate.opening !== null && rate.opening.recovery < LONG_RECOVERY_S;
+  return isSettled(rate) && !comesRarely(rate);
 }
 
 /** The API objected to the pace at `sinceAt`, and accepted a call again at `now`. */
@@ -145,11 +150,12 @@ export function objected(rate: Rate, { sinceAt: at, failures }: Objection, now: 
   };
   if (!rate.opening) {
     // Part of what was accepted came on top; a long recovery belongs to what it recovers from.
-    const isLong = recovery > LONG_RECOVERY_S;
+    const isLong = recovery > LONG_RECOVERY_MS / 1_000;
     return onTrial(after, isLong ? (1.5 * calls) / (seconds + recovery) : (0.8 * calls) / seconds, now);
   }
   if (isSettled(rate)) {
-    if (rate.trial) return settle({ ...after, patience: Math.min(MOST_PATIENCE, rate.patience * DISCOURAGED) });
+    if (rate.trial)
+      return settle({ ...after, patience: Math.min(MOST_PATIENCE, rate.patience * DISCOURAGED) });
     if (rate.span.recovery === null || calls > 20)
       return settle({ ...after, least: 0.95 * rate.least, most: rate.perSecond });
   }
@@ -162,7 +168,7 @@ function enclosed(rate: Rate, calls: number, seconds: number, recovery: number):
   if (span.recovery === null) return [Math.min(least, 0.9 * perSecond), perSecond];
   if (calls < 10) return [Math.max(0.6 * perSecond, (calls - 1) / seconds), perSecond];
   // What comes in rare large portions may have come twice in the span.
-  const whole = recovery > LONG_RECOVERY_S ? seconds + recovery : seconds;
+  const whole = recovery > LONG_RECOVERY_MS / 1_000 ? seconds + recovery : seconds;
   const given = (calls - 1) / whole;
   // Slower trials before this one say nothing of the most, and what comes in portions may have come once more.
   const portion = given * span.recovery;
@@ -176,16 +182,22 @@ function enclose(rate: Rate, least: number, most: number | null, now: number): R
   if (most === null || most <= least) return onTrial({ ...rate, least, most: null }, 1.25 * least, now);
   const bounded = { ...rate, least, most };
   if (isSettled(bounded)) return settle(bounded);
+  return onTrial(bounded, between(bounded), now);
+}
+
+function between(rate: Rate & { most: number }): number {
+  const { least, most, span } = rate;
   const middle = Math.sqrt(least * most);
-  if (comesRarely(rate)) return onTrial(bounded, middle, now);
-  const floor = least < 0.2 * most ? 0.7 * most : 0;
-  // Just after an objection the least was measured, and the most was not.
-  return onTrial(bounded, Math.max(floor, 1.07 * least, rate.span.calls === 0 && most < 1.5 * least ? Math.sqrt(least * middle) : middle), now);
+  if (comesRarely(rate)) return middle;
+  if (least < 0.2 * most) return 0.7 * most;
+  // Just after an objection the least was measured well, where both are near; the most was not.
+  const isMeasured = span.calls === 0 && most < 1.5 * least;
+  return Math.max(NEAREST * least, isMeasured ? Math.sqrt(least * middle) : middle);
 }
 
 /** Whether what was refused took long to come back: allowance comes in rare large portions. */
 function comesRarely(rate: Rate): boolean {
-  return rate.opening !== null && rate.opening.recovery > LONG_RECOVERY_S;
+  return rate.opening !== null && rate.opening.recovery > LONG_RECOVERY_MS / 1_000;
 }
 
 function longer<T extends { recovery: number }>(opening: T, recovery: number): T {

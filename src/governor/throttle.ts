@@ -16,20 +16,18 @@ export function refused(state: State, event: Answer, now: number): State {
   const next = pause ? pauses.lengthened(pause, now) : pauses.begun(event, now);
   const cause = suspect(state, next, now);
   const quota = cause === 'quota' ? exhausted(state.quota, pause?.cause === 'quota', now) : state.quota;
-  const own = cause === 'quota' ? nextLook(quota) - now : Math.max(pauses.ownWait(next, recoveries(state.rate, now), now), unexpected(state) ? 10_000 : 0);
+  const own = cause === 'quota' ? nextLook(quota) - now : ownWait(state, next, now);
   const told = pauses.usableRetryAfter(event.retryAfterMs);
   const resumeAt = now + pauses.withJitter(told ?? Math.max(pauses.SHORTEST_MS, own), event.roll);
   const toldAt = told === null ? null : now + told;
   return { ...state, quota, pause: { ...next, cause, toldAt, resumeAt } };
 }
 
-/** A pace that lasted so far is refused: it fell, or the quota ran dry of which nothing is told. */
-function unexpected({ rate, quota }: State): boolean {
-  return quota.source !== 'header' && forgivesSoon(rate) && hasSettled(rate) && rate.calm > 20;
-}
-
-function lastsLongerThanEver({ rate }: State, { sinceAt, refusedAt }: pauses.Pause): boolean {
-  return forgivesSoon(rate) && refusedAt - sinceAt > LONG_RECOVERY_MS;
+/** Where a pace is refused that lasted so far, it fell, or a quota ran dry that is not told: that takes longer. */
+function ownWait({ rate, quota }: State, pause: pauses.Pause, now: number): number {
+  const usual = recoveries(rate, now);
+  const isUnexpected = quota.source !== 'header' && forgivesSoon(rate) && hasSettled(rate) && rate.calm > 20;
+  return pauses.ownWait(pause, isUnexpected ? { ...usual, soon: 2 * LONG_RECOVERY_MS } : usual, now);
 }
 
 /** What a pause that is over was about, noted beside the error code that began it. */
@@ -46,7 +44,8 @@ function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
   // What was told and what is reckoned since: the more pessimistic of the two.
   const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
-  const lasting = pauses.lastsTooLongForRate(pause) || lastsLongerThanEver(state, pause);
+  const neverTookLong = forgivesSoon(rate) && pause.refusedAt - pause.sinceAt > LONG_RECOVERY_MS;
+  const lasting = pauses.lastsTooLongForRate(pause) || neverTookLong;
   if (quota.source !== 'header' && (lasting || (atCountedLimit(quota) && !rate.trial))) return 'quota';
   // One that is refused alone is not refused for their number.
   return pause.failures === 0 && pause.inflight > concurrency.proven ? 'concurrency' : 'rate';

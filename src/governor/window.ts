@@ -23,15 +23,15 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** Periods that people choose. */
-const usual = [
+export const usual = [
   ...[1, 5, 10, 15, 20, 30].map((n) => n * SECOND),
   ...[1, 2, 5, 10, 15, 20, 30].map((n) => n * MINUTE),
   ...[1, 2, 3, 4, 6, 8, 12].map((n) => n * HOUR),
   ...[1, 7, 30].map((n) => n * DAY),
 ];
 
-/** Those that they mostly choose: each look that is refused is a call spent on nothing. */
-const common = [SECOND, 10 * SECOND, MINUTE, 15 * MINUTE, HOUR, DAY, 7 * DAY, 30 * DAY];
+/** Those that they mostly choose. */
+export const common = [SECOND, 10 * SECOND, MINUTE, 15 * MINUTE, HOUR, DAY, 7 * DAY, 30 * DAY];
 
 export function initialWindow(now: number): Window {
   return { last: null, first: null, periods: 0, least: 0, most: null, stray: null, quietSinceAt: now };
@@ -115,16 +115,16 @@ export function isSure(window: Window): boolean {
   return window.periods > 0 && periodOf(window).sure;
 }
 
-/** Between which moments the reset after the latest may be expected, by each period that the evidence allows. */
-export function expectedResets(window: Window, blind = false): Bracket[] {
+/** Between which moments the reset after the latest may be expected, by each of `periods` that the evidence allows. */
+export function expectedResets(window: Window, periods: readonly number[] = usual): Bracket[] {
   const { last, least, most } = window;
   if (!last) return [];
   const { least: shortest, most: longest } = periodOf(window);
-  const fitting = (blind ? common : usual).filter(
+  const fitting = periods.filter(
     (period) => period >= 0.997 * least && period <= 1.02 * (most ?? Number.POSITIVE_INFINITY),
   );
-  const periods = isSure(window) || fitting.length === 0 ? [null] : fitting;
-  return periods.map((period) => ({
+  const believed = isSure(window) || fitting.length === 0 ? [null] : fitting;
+  return believed.map((period) => ({
     afterAt: last.afterAt + (period ?? shortest),
     beforeAt: last.beforeAt + (period ?? longest),
   }));
@@ -143,7 +143,7 @@ export function nextReset(window: Window, now: number): number | null {
   return after.beforeAt + Math.max(0, Math.ceil((now - after.beforeAt) / most)) * most;
 }
 
-/** A little after the usual periods that began at `since` are over: what comes back one by one shows by then. */
-export function usualTimes(since: number, blind = false): number[] {
-  return (blind ? common : usual).map((period) => since + period + Math.max(SECOND, 0.005 * period));
+/** A little after a period that began at `since` is over: what comes back one by one shows by then. */
+export function endOf(period: number, since: number): number {
+  return since + period + Math.max(SECOND, 0.005 * period);
 }
