@@ -72,7 +72,7 @@ function resume(state: State, pause: Pause, now: number): State {
 /** It was the quota; where the API said how long to wait, more came at the end of that. */
 function ranDry(quota: quotas.Quota, { cause, sinceAt, toldAt }: Pause): quotas.Quota {
   const emptyAt = toldAt === null ? sinceAt : toldAt - RETRY_AFTER_UNIT_MS;
-  return quotas.exhausted(quota, cause === 'quota', Math.max(quota.asOfAt, emptyAt));
+  return quotas.exhausted(quota, cause === 'quota', sinceAt, Math.max(quota.asOfAt, emptyAt));
 }
 
 /** Retry-After counts in whole seconds. */

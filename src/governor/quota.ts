@@ -108,14 +108,15 @@ export function observe(quota: Quota, limit: number, remaining: number, others: 
   };
 }
 
-/** The API refused a call for want of quota; `again` where it was still the same want. */
-export function exhausted(quota: Quota, again: boolean, now: number): Quota {
-  const empty = { ...quota, level: 0, asOfAt: now };
+/** The API refuses calls for want of quota since `sinceAt`; `again` where it was still the same want. */
+export function exhausted(quota: Quota, again: boolean, sinceAt: number, now: number): Quota {
+  const used = quota.risenAt === 0 ? begin(quota, sinceAt) : quota;
+  const empty = { ...used, level: 0, asOfAt: now };
   if (again || quota.source === 'header') return empty;
   const limit = Math.max(1, quota.spent);
   const same = quota.limit !== null && Math.abs(limit - quota.limit) <= Math.max(1, 0.02 * limit);
   // Whether it began anew while it was used went unseen.
-  const window = { ...quota.window, quietSinceAt: now };
+  const window = { ...quota.window, quietSinceAt: sinceAt };
   return { ...empty, limit, window, source: 'count', confirmed: same ? quota.confirmed + 1 : 0 };
 }
 

@@ -15,7 +15,8 @@ export function refused(state: State, event: Answer, now: number): State {
   if (pause && !pauses.isProbe(pause, event.owner, event.job)) return state;
   const next = pause ? pauses.lengthened(pause, now) : pauses.begun(event, now);
   const cause = suspect(state, next, now);
-  const quota = cause === 'quota' ? exhausted(state.quota, pause?.cause === 'quota', now) : state.quota;
+  const quota =
+    cause === 'quota' ? exhausted(state.quota, pause?.cause === 'quota', next.sinceAt, now) : state.quota;
   const own = cause === 'quota' ? nextLook(quota) - now : ownWait(state, next, now);
   const told = pauses.usableRetryAfter(event.retryAfterMs);
   const resumeAt = now + pauses.withJitter(told ?? Math.max(pauses.SHORTEST_MS, own), event.roll);

@@ -45,12 +45,60 @@ describe('after an answer 429', () => {
     expect(waited).toBeLessThan(DAY + 10_000);
   });
 
-  it('each probe that is refused doubles the wait', () => {
+  it('the probes come a little after a second, ten seconds and a minute', () => {
     const machine = drive();
     machine.call({ status: 429 });
+    const refusedAt = machine.now;
+    const asked = [1, 2, 3].map(() => {
+      machine.call({ status: 429 });
+      return (machine.now - refusedAt) / 1_000;
+    });
+    const due = [1, 10, 61];
+    for (const [index, after] of asked.entries()) {
+      expect(after).toBeGreaterThan(due[index] as number);
+      expect(after).toBeLessThan(1.3 * (due[index] as number));
+    }
+  });
+
+  it('an account that was dry from the first call on is looked at more and more seldom, not just after days', () => {
+    const machine = drive();
+    machine.call({ status: 429 });
+    for (let failed = 0; failed < 3; failed += 1) machine.call({ status: 429 });
     const waits = [1, 2, 3].map(() => machine.call({ status: 429 }));
-    expect(waits[1]).toBeGreaterThan(1.5 * (waits[0] ?? 0));
-    expect(waits[2]).toBeGreaterThan(1.5 * (waits[1] ?? 0));
+    expect(waits[0]).toBeLessThan(15 * 61_000);
+    expect(waits[1]).toBeLessThan(HOUR);
+    expect(waits[2]).toBeLessThan(DAY);
+  });
+
+  it('one alone is not refused for the number under way', () => {
+    const machine = drive();
+    machine.call();
+    machine.ask();
+    machine.answer({ status: 429, inflight: 2 });
+    expect(machine.state.pause?.cause).toBe('concurrency');
+    machine.call({ status: 429 });
+    expect(machine.state.pause?.cause).toBe('rate');
+    machine.call();
+    expect(machine.state.concurrency.refused).toBeNull();
+  });
+
+  it('what is still refused after a minute was the quota', () => {
+    const machine = drive();
+    for (let call = 0; call < 20; call += 1) machine.call();
+    machine.call({ status: 429 });
+    for (let failed = 0; failed < 3; failed += 1) machine.call({ status: 429 });
+    machine.call();
+    expect(machine.state.quota).toMatchObject({ source: 'count', limit: 20 });
+  });
+
+  it('a machine that slept through the pause learnt nothing of how long it had to be', () => {
+    const machine = drive();
+    for (let call = 0; call < 20; call += 1) machine.call();
+    machine.call({ status: 429 });
+    machine.pass(10 * HOUR);
+    machine.call();
+    expect(machine.state.quota.source).toBeNull();
+    expect(machine.state.rate.opening).not.toBeNull();
   });
 
   it('answers to calls that were already under way do not lengthen the pause', () => {

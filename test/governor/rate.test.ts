@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { drive } from './drive.ts';
 
+const DAY = 86_400_000;
+
 describe('the pace', () => {
   it('is found with few refusals, and kept just below what the API gives', () => {
     const machine = drive();
@@ -31,6 +33,27 @@ describe('the pace', () => {
     expect(machine.state.rate.perSecond).toBeGreaterThan(1.8);
     expect(machine.state.rate.perSecond).toBeLessThan(2);
     expect(api.refused).toBeLessThanOrEqual(8);
+  });
+
+  it('is not tried faster while calls wait for quota, and not for it', () => {
+    const machine = drive();
+    const api = bucket(machine, 5, 10);
+    for (let call = 0; call < 400; call += 1) api.call();
+    api.refused = 0;
+    for (let call = 0; call < 3_000; call += 1) {
+      if (call % 400 === 0) machine.call({ limit: 400, remaining: 0 });
+      if (call % 400 === 0) machine.pass(DAY);
+      api.call();
+    }
+    expect(api.refused).toBe(0);
+  });
+
+  it('that was refused though it had lasted is tried again after ten seconds, not after one', () => {
+    const machine = drive();
+    const api = bucket(machine, 5, 10);
+    for (let call = 0; call < 400; call += 1) api.call();
+    machine.call({ status: 429 });
+    expect(machine.call()).toBeGreaterThan(10_000);
   });
 
   it('that took a minute to recover from once is not asked again after a second', () => {
