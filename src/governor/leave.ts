@@ -77,7 +77,8 @@ function quotaGate(state: State, { job }: Ask, now: number): Passage {
   // A look by a job whose answers tell what is left is worth more than one by a job whose answers do not.
   const look = nextLook(quota) + (sighted(state.jobs, job, quota.asOfAt) ? 0 : BLIND_GRACE_MS);
   const reason = level >= 1 ? 'reserve' : 'quota';
-  if (now < look) return wait(look, reason);
+  const isLooking = unanswered > 0 && quota.lookedAt > quota.asOfAt;
+  if (now < look && !isLooking) return wait(look, reason);
   if (unanswered > 0) return wait(soon(state, now), reason);
   const rate = rates.wasFastEnough(state.rate);
   return { state: { ...state, rate, quota: { ...quota, lookedAt: now } }, most: 1 };

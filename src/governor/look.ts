@@ -81,7 +81,9 @@ function overdue({ window }: Quota, looked: number): number {
 function patiently(quota: Quota, looked: number): number {
   const { periods, soonest, latest } = howToLook(quota);
   const still = looked - quota.surgedAt;
-  const gap = (times: number) => looked + Math.max(SHORTEST_GAP_MS, times * still);
+  // A pool that stood still for long once does not begin anew at every moment.
+  const pace = Math.max(still, 0.5 * quota.window.least);
+  const gap = (times: number) => looked + Math.max(SHORTEST_GAP_MS, times * pace);
   const ends = periods.map((period) => endOf(period, quota.window.quietSinceAt));
   return Math.min(gap(latest), ends.find((end) => end >= gap(soonest)) ?? Number.POSITIVE_INFINITY);
 }

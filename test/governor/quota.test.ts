@@ -33,6 +33,21 @@ describe('the quota', () => {
     expect('wait' in decision && decision.wait.until).toBeGreaterThan(machine.now);
   });
 
+  it('one look serves all who wait: they hear at once what it found', () => {
+    const machine = drive();
+    for (let left = 99; left >= 8; left -= 1) machine.call({ limit: 100, remaining: left });
+    for (let decision = machine.ask('news'); !('go' in decision); decision = machine.ask('news'))
+      machine.pass('wait' in decision ? decision.wait.until - machine.now : 1);
+    machine.pass(500);
+    const meanwhile = machine.ask('usage');
+    expect(meanwhile).toMatchObject({ wait: { reason: 'reserve' } });
+    expect('wait' in meanwhile && meanwhile.wait.until - machine.now).toBeLessThan(1_000);
+    machine.pass(50);
+    machine.answer({ limit: 100, remaining: 99 }, 'news');
+    machine.pass(250);
+    expect(machine.ask('usage')).toMatchObject({ go: expect.any(Number) });
+  });
+
   it('learns the period from resets, and then waits for the next one', () => {
     const machine = drive();
     const endsAt = pool(machine, 50, MINUTE);
