@@ -78,9 +78,9 @@ function periodsBetween(window: Window, bracket: Bracket): number | null {
   // Watched closely enough that no reset went unseen.
   if (unseen <= Math.max(least, bracket.afterAt - last.beforeAt)) return 1;
   if (most === null) return null;
-  const fewest = Math.ceil((bracket.afterAt - last.beforeAt) / most);
+  const fewest = Math.max(1, Math.ceil((bracket.afterAt - last.beforeAt) / most));
   const greatest = Math.floor((bracket.beforeAt - last.afterAt) / Math.max(1, least));
-  return fewest === greatest && fewest >= 1 ? fewest : null;
+  return fewest === greatest ? fewest : null;
 }
 
 /** A bracket as narrow as the latest reset and the known period make it. */
