@@ -178,9 +178,13 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   };
 }
 
-/** We are alone with this prefix: what is active as we start was taken up by a process that died with it. */
+/**
+ * We are alone with this prefix: what is active as we start was taken up by a process that died with it. What
+ * waits asks again, since the clock, the quota or the schedules may be others by now.
+ */
 async function takeBack(mirror: Queue): Promise<void> {
   for (const orphan of await mirror.getActive()) await orphan.moveToWait();
+  await mirror.promoteJobs();
 }
 
 async function addOrWake(mirror: Queue, job: string): Promise<void> {

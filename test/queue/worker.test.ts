@@ -42,6 +42,21 @@ test('a snoozed run goes on at its time, costs no attempt and keeps nobody else 
   await until('an end', async () => (await mirror(server).getCompleted()).some(({ id }) => id === job.id));
 });
 
+test('what waited when the last process ended asks again at once: clock, quota or schedules may have changed', async () => {
+  const server = await redisServer();
+  const redis = { url: server.url };
+  const former = await start({
+    redis,
+    schedules: { news: { every: 86_400_000 } },
+    run: () => Promise.reject(new Snooze(Date.now() + 86_400_000, 'quota')),
+  });
+  await until('the run to wait', async () => (await mirror(server).getDelayedCount()) === 1);
+  await former.close();
+  const asked = gate();
+  await start({ redis, schedules: { news: { every: 86_400_000 } }, run: async () => asked.open() });
+  await asked.passed;
+});
+
 test('a failed run is over at once, whatever the job says, and the next one is free to start', async () => {
   const server = await redisServer();
   let times = 0;
