@@ -57,7 +57,11 @@ function byPeriod(quota: Quota, looked: number): number {
   const patient = Math.max(patiently(quota, looked), earliestReset(quota.window));
   if (!expected) return isSure(quota.window) ? Math.min(patient, overdue(quota, looked)) : patient;
   const look = within(expected, quota, looked);
-  return isSure(quota.window) || !isFree(quota) ? look : Math.min(patient, look);
+  if (isSure(quota.window)) return look;
+  return Math.min(
+    look,
+    isFree(quota) ? patient : looked + 2 * Math.max(looked - quota.surgedAt, quota.window.least),
+  );
 }
 
 /** The moments between which a reset is expected are searched from the first to the last. */
@@ -95,10 +99,14 @@ function patiently(quota: Quota, looked: number): number {
 type Manner = { periods: readonly number[]; soonest: number; latest: number; step: number };
 
 const FREELY: Manner = { periods: usual, soonest: 0.05, latest: 0.35, step: 0.25 };
-const SPARINGLY: Manner = { periods: common, soonest: 0.35, latest: 5, step: 0.4 };
+const SPARINGLY: Manner = { periods: common, soonest: 0.1, latest: 5, step: 0.4 };
+/** Where no header ever told of a reset; once the period is bounded, it may be one that is chosen less often. */
+const BLINDLY: Manner = { ...SPARINGLY, soonest: 0.35 };
+const BOUNDED: Manner = { ...BLINDLY, periods: usual };
 
 function howToLook(quota: Quota): Manner {
-  return isFree(quota) ? FREELY : SPARINGLY;
+  if (quota.source === 'header') return isFree(quota) ? FREELY : SPARINGLY;
+  return quota.window.most === null ? BLINDLY : BOUNDED;
 }
 
 /** A look from the reserve costs nothing, one that is refused does. */

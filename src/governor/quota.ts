@@ -155,7 +155,7 @@ function refilled(quota: Quota, now: number): Quota {
 
 /** So many calls may go at most to see whether more came, while that is not known. */
 export function mostLooks(limit: number): number {
-  const few = Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.02 * limit));
+  const few = Math.max(Math.min(12, Math.ceil(0.1 * limit)), Math.ceil(0.03 * limit));
   return Math.min(few, Math.max(24, Math.min(60, Math.ceil(0.005 * limit))));
 }
 

@@ -43,7 +43,12 @@ export function reset(window: Window, bracket: Bracket): Window {
   const start = { ...window, last: bracket, stray: null, quietSinceAt: bracket.beforeAt };
   if (!window.last || !window.first) return { ...start, first: bracket, periods: 0, least: quiet };
   const passed = periodsBetween(window, bracket);
-  if (passed === null) return { ...start, first: bracket, periods: 0, least: Math.max(quiet, window.least) };
+  if (passed === null) {
+    // One passed at least, so the period is no longer than all that time.
+    const most = Math.min(window.most ?? Number.POSITIVE_INFINITY, bracket.beforeAt - window.last.afterAt);
+    const least = Math.max(quiet, window.least);
+    return { ...start, first: bracket, periods: 0, least, most: least <= most ? most : null };
+  }
   const periods = window.periods + passed;
   const least = Math.max(
     window.least,
