@@ -78,3 +78,25 @@ export const scenarios: readonly Scenario[] = [
   scenario('5/s rises to 10/s', { ...pace, change: { after: 400, rate: 2 } }, 2_500, 5_000),
   scenario('5/s, 1% answered 503', { ...pace, unavailable: 0.01 }, 400, 5_000),
 ];
+
+const untold = (limit: number, periodMs: number, kind?: LimiterKind): WorldSpec => ({
+  ...pool(limit, periodMs, kind),
+  headers: 'none',
+});
+
+/** Worlds that nothing was aimed at, simulated by name only: they show how far what was learnt from the others holds. */
+export const beyond: readonly Scenario[] = [
+  scenario('beyond: 100/min sliding', pool(100, MINUTE, 'sliding'), 950, 5_000),
+  scenario('beyond: 1,000/day sliding', pool(1_000, DAY, 'sliding'), 2_500, 5_000),
+  scenario('beyond: 300/5 min window', pool(300, 5 * MINUTE), 950, 5_000),
+  scenario('beyond: 500/90 min window', pool(500, 90 * MINUTE), 1_200, 5_000),
+  scenario('beyond: 500/90 min window, no header', untold(500, 90 * MINUTE), 1_200, 5_000),
+  scenario('beyond: 100/min window, no header', untold(100, MINUTE), 950, 5_000),
+  scenario('beyond: 200/5 min window, no header', untold(200, 5 * MINUTE), 950, 5_000),
+  scenario('beyond: 1,000/day window, no header', untold(1_000, DAY), 2_500, 5_000),
+  scenario('beyond: 1,000/h sliding, no header', untold(1_000, HOUR, 'sliding'), 2_500, 5_000),
+  scenario('beyond: 1,000/h refill, no header', untold(1_000, HOUR, 'bucket'), 2_500, 5_000),
+  scenario('beyond: 10 a minute, fixed', { latencyMs: 80, rate: limited('fixed', 10, MINUTE) }, 200, 3_000),
+  scenario('beyond: 100/s burst 100', { latencyMs: 40, rate: limited('bucket', 100, SECOND) }, 2_000, 5_000),
+  scenario('beyond: 5/s, 8% answered 503', { ...pace, unavailable: 0.08 }, 400, 3_000),
+];
