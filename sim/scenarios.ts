@@ -61,7 +61,6 @@ export const scenarios: readonly Scenario[] = [
   scenario('1,000/h window, 1 endpoint of 5 tells', { ...hourly, headers: 'one' }, 2_500, 5_000),
   // Where every look at an empty pool is a refusal, the period takes more windows to learn than the first sync has.
   scenario('1,000/h window, no header', { ...hourly, headers: 'none' }, 2_500, 10_000),
-  scenario('200/5 min window, no header', { ...pool(200, 5 * MINUTE), headers: 'none' }, 950, 10_000),
   scenario(
     '1,000/h, no header, Retry-After',
     { ...hourly, headers: 'none', retryAfter: 'right' },

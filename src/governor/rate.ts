@@ -43,7 +43,7 @@ const CLOSE = 1.08;
 const NEAREST = 1.07;
 export const LONG_RECOVERY_MS = 5_000;
 /** Calls and seconds at a settled pace before a faster one is tried; and how many times as many after each that was refused. */
-const FIRST_PATIENCE = 500;
+const FIRST_PATIENCE = 400;
 const LEAST_PATIENCE_S = 60;
 const MOST_PATIENCE = 16_000;
 const DISCOURAGED = 3;
