@@ -1,5 +1,6 @@
 /** What each answer teaches: an accepted call of pace, number and quota; a refused one of what was met. */
 
+import * as bounds from './bounds.ts';
 import * as concurrency from './concurrency.ts';
 import type { Event } from './events.ts';
 import { failed } from './jobs.ts';
@@ -53,7 +54,7 @@ function accepted(before: State, event: Answer, now: number): State {
     ...(known ? withJob(state, event.job, { ...known, seesQuota, forbidden: null, outage: null }) : state),
     keyRefused: null,
     retryCredit: Math.min(MOST_CREDIT, state.retryCredit + CREDIT_PER_SUCCESS),
-    rate: rates.accepted(state.rate, now),
+    rate: bounds.accepted(state.rate, now),
     concurrency: concurrency.accepted(state.concurrency, together(state, event)),
     quota: quotaAfter(state, event, now),
   };
@@ -63,7 +64,7 @@ function accepted(before: State, event: Answer, now: number): State {
 function resume(state: State, pause: Pause, now: number): State {
   const { cause, verdicts } = verdict(state, pause, now);
   const over = { ...state, verdicts, pause: null };
-  if (cause === 'rate') return { ...over, rate: rates.objected(state.rate, pause, now) };
+  if (cause === 'rate') return { ...over, rate: bounds.objected(state.rate, pause, now) };
   if (cause === 'quota')
     return { ...over, rate: rates.wasFastEnough(state.rate), quota: ranDry(state.quota, pause) };
   return { ...over, concurrency: concurrency.refusedAt(state.concurrency, pause.inflight) };
