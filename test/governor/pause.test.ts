@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { drive } from './drive.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+describe('after an answer 429', () => {
+  it('no job calls before the time that the API said, and a little after it one call alone does', () => {
+    const machine = drive();
+    machine.call({ status: 429, retryAfterMs: 30_000 });
+    const refusedAt = machine.now;
+    for (const job of ['news', 'usage']) {
+      const decision = machine.ask(job);
+      expect(decision).toMatchObject({ wait: { reason: 'retry_after' } });
+      expect('wait' in decision && decision.wait.until).toBeGreaterThan(refusedAt + 30_000);
+      expect('wait' in decision && decision.wait.until).toBeLessThan(refusedAt + 35_000);
+    }
+    machine.pass(35_000);
+    expect(machine.ask('news')).toMatchObject({ go: 1 });
+    expect(machine.ask('usage')).toMatchObject({ wait: {} });
+    machine.answer();
+    expect(machine.call({}, 'usage')).toBeLessThan(2_000);
+  });
+
+  it.each([
+    ['absent', null],
+    ['not a number', Number.NaN],
+    ['negative', -5_000],
+    ['zero', 0],
+    ['without end', Number.POSITIVE_INFINITY],
+  ])('a Retry-After that is %s is ignored', (_, retryAfterMs) => {
+    const machine = drive();
+    machine.call({ status: 429, retryAfterMs });
+    const waited = machine.call();
+    expect(waited).toBeGreaterThanOrEqual(1_000);
+    expect(waited).toBeLessThan(2_000);
+  });
+
+  it('a Retry-After of a year means a day', () => {
+    const machine = drive();
+    machine.call({ status: 429, retryAfterMs: 365 * DAY });
+    const waited = machine.call();
+    expect(waited).toBeGreaterThanOrEqual(DAY);
+    expect(waited).toBeLessThan(DAY + 10_000);
+  });
+
+  it('the probes come a little after a second, ten seconds and a minute', () => {
+    const machine = drive();
+    machine.call({ status: 429 });
+    const refusedAt = machine.now;
+    const asked = [1, 2, 3].map(() => {
+      machine.call({ status: 429 });
+      return (machine.now - refusedAt) / 1_000;
+    });
+    const due = [1, 10, 61];
+    for (const [index, after] of asked.entries()) {
+      expect(after).toBeGreaterThan(due[index] as number);
+      expect(after).toBeLessThan(1.3 * (due[index] as number));
+    }
+  });
+
+  it('an account that was dry from the first call on is looked at more and more seldom, not just after days', () => {
+    const machine = drive();
+    machine.call({ status: 429 });
+    for (let failed = 0; failed < 3; failed += 1) machine.call({ status: 429 });
+    const waits = [1, 2, 3].map(() => machine.call({ status: 429 }));
+    expect(waits[0]).toBeLessThan(15 * 61_000);
+    expect(waits[1]).toBeLessThan(HOUR);
+    expect(waits[2]).toBeLessThan(DAY);
+  });
+
+  it('one alone is not refused for the number under way', () => {
+    const machine = drive();
+    machine.call();
+    machine.ask();
+    machine.answer({ status: 429, inflight: 2 });
+    expect(machine.state.pause?.cause).toBe('concurrency');
+    machine.call({ status: 429 });
+    expect(machine.state.pause?.cause).toBe('rate');
+    machine.call();
+    expect(machine.state.concurrency.refused).toBeNull();
+  });
+
+  it('what is still refused after a minute was the quota', () => {
+    const machine = drive();
+    for (let call = 0; call < 20; call += 1) machine.call();
+    machine.call({ status: 429 });
+    for (let failed = 0; failed < 3; failed += 1) machine.call({ status: 429 });
+    machine.call();
+    expect(machine.state.quota).toMatchObject({ source: 'count', limit: 20 });
+  });
+
+  it('a machine that slept through the pause learnt nothing of how long it had to be', () => {
+    const machine = drive();
+    for (let call = 0; call < 20; call += 1) machine.call();
+    machine.call({ status: 429 });
+    machine.pass(10 * HOUR);
+    machine.call();
+    expect(machine.state.quota.source).toBeNull();
+    expect(machine.state.rate.opening).not.toBeNull();
+  });
+
+  it('answers to calls that were already under way do not lengthen the pause', () => {
+    const machine = drive();
+    for (let call = 0; call < 10; call += 1) machine.call();
+    machine.pass(1_000);
+    machine.ask('news');
+    machine.ask('usage');
+    machine.answer({ status: 429, inflight: 2 }, 'news');
+    const first = machine.state.pause?.resumeAt;
+    machine.answer({ status: 429, inflight: 2 }, 'usage');
+    expect(machine.state.pause?.resumeAt).toBe(first);
+  });
+
+  it('the probe waits until all that was under way is answered', () => {
+    const machine = drive();
+    for (let call = 0; call < 10; call += 1) machine.call();
+    machine.pass(1_000);
+    machine.ask('news');
+    machine.pass(1_000);
+    machine.ask('usage');
+    machine.answer({ status: 429, inflight: 2 }, 'news');
+    machine.pass(10_000);
+    expect(machine.ask('news')).toMatchObject({ wait: {} });
+    machine.answer({}, 'usage');
+    expect(machine.ask('news')).toMatchObject({ go: 1 });
+  });
+
+  it('a probe that will not be answered is followed by another', () => {
+    const machine = drive();
+    machine.call({ status: 429 });
+    machine.pass(2_000);
+    expect(machine.ask('news', 'two')).toMatchObject({ go: 1 });
+    expect(machine.ask('usage')).toMatchObject({ wait: {} });
+    machine.on({ type: 'gone', owner: 'two' });
+    expect(machine.ask('usage')).toMatchObject({ go: 1 });
+  });
+
+  it('an error code that always meant the quota is believed at once', () => {
+    const machine = drive();
+    for (let time = 0; time < 2; time += 1) {
+      machine.call({ limit: 50, remaining: 0 });
+      machine.call({ status: 429, errorCode: 'quota_exceeded' });
+      machine.pass(DAY);
+      machine.call({ limit: 50, remaining: 49 });
+    }
+    machine.call({ status: 429, errorCode: 'quota_exceeded' });
+    expect(machine.state.pause?.cause).toBe('quota');
+  });
+});
