@@ -26,10 +26,10 @@ export type Verdicts = Record<string, Record<Cause, number>>;
 
 export const SHORTEST_MS = 1_000;
 const LONGEST_MS = 24 * 3_600_000;
-/** A refusal that lasts longer than this is not one of pace. */
-const LONGEST_RATE_MS = 60_000;
-/** A little after the windows that people choose for a pace are over. */
-const tries = [1_000, 10_000, LONGEST_RATE_MS + 1_000] as const;
+/** A refusal that lasts longer than a minute, and the second by which Retry-After is rounded, is not one of pace. */
+const LONGEST_RATE_MS = 61_000;
+/** When the windows that people choose for a pace are over. */
+const tries = [1_000, 10_000, LONGEST_RATE_MS] as const;
 const LONGEST_CODE = 64;
 
 export function begun(
