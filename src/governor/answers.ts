@@ -9,7 +9,7 @@ import { isProbe, type Pause, usableRetryAfter, withJitter } from './pause.ts';
 import * as quotas from './quota.ts';
 import * as rates from './rate.ts';
 import { DAY_MS, HOUR_MS, type State, withJob } from './state.ts';
-import { refused, verdict } from './throttle.ts';
+import { dried, refused, verdict } from './throttle.ts';
 
 type Answer = Extract<Event, { type: 'answer' }>;
 type Lost = Extract<Event, { type: 'lost' }>;
@@ -66,14 +66,15 @@ function resume(state: State, pause: Pause, now: number): State {
   const over = { ...state, verdicts, pause: null };
   if (cause === 'rate') return { ...over, rate: bounds.objected(state.rate, pause, now) };
   if (cause === 'quota')
-    return { ...over, rate: rates.wasFastEnough(state.rate), quota: ranDry(state.quota, pause) };
+    return { ...over, rate: rates.wasFastEnough(state.rate), quota: ranDry(state, pause) };
   return { ...over, concurrency: concurrency.refusedAt(state.concurrency, pause.inflight) };
 }
 
 /** It was the quota; where the API said how long to wait, more came at the end of that. */
-function ranDry(quota: quotas.Quota, { cause, sinceAt, toldAt }: Pause): quotas.Quota {
+function ranDry(state: State, pause: Pause): quotas.Quota {
+  const { cause, sinceAt, toldAt } = pause;
   const emptyAt = toldAt === null ? sinceAt : toldAt - RETRY_AFTER_UNIT_MS;
-  return quotas.exhausted(quota, cause === 'quota', sinceAt, Math.max(quota.asOfAt, emptyAt));
+  return dried(state, pause, cause === 'quota', Math.max(state.quota.asOfAt, emptyAt));
 }
 
 /** Retry-After counts in whole seconds. */

@@ -6,8 +6,8 @@
 
 import { comesRarely, isSettled, LONG_RECOVERY_MS, type Rate, type Span } from './rate.ts';
 
-/** `failures`: how many calls tried in vain before one was accepted. */
-type Objection = { sinceAt: number; failures: number };
+/** `failures`: how many calls tried in vain before one was accepted. `idleMs`: nobody tried, though somebody might have. */
+type Objection = { sinceAt: number; failures: number; idleMs: number };
 
 const FASTEST_PACE = 10_000;
 const SLOWEST_PACE = 1 / 3_600;
@@ -56,14 +56,14 @@ function lasts({ least, opening }: Rate, trial: Span, now: number): boolean {
 }
 
 /** The API objected to the pace at `sinceAt`, and accepted a call again at `now`. */
-export function objected(rate: Rate, { sinceAt: at, failures }: Objection, now: number): Rate {
+export function objected(rate: Rate, { sinceAt: at, failures, idleMs }: Objection, now: number): Rate {
   const seconds = Math.max(0.1, (at - rate.span.sinceAt) / 1_000);
   const calls = Math.max(1, rate.span.calls);
-  const recovery = (now - at) / 1_000;
+  const recovery = (now - at - idleMs) / 1_000;
   const after = {
     ...rate,
     freeAt: now,
-    span: { sinceAt: at, calls: 0, recovery },
+    span: { sinceAt: at + idleMs, calls: 0, recovery },
     opening: longer(rate.opening ?? { calls, seconds, recovery }, failures > 0 ? recovery : 0),
     calm: 0,
     pressing: 0,

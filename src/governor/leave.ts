@@ -7,7 +7,7 @@ import { newJob, use } from './jobs.ts';
 import * as leases from './leases.ts';
 import { nextLook, reserveOf } from './look.ts';
 import { isApart } from './membership.ts';
-import { reasonOf } from './pause.ts';
+import { probed, reasonOf } from './pause.ts';
 import { levelAt } from './quota.ts';
 import * as rates from './rate.ts';
 import { isNext, keptForOthers, sighted } from './share.ts';
@@ -58,7 +58,7 @@ function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
   if (!pause) return { state };
   if (now < pause.resumeAt) return wait(pause.resumeAt, reasonOf(pause));
   if (leases.outstanding(state.leases) > 0) return wait(soon(state, now), reasonOf(pause));
-  return { state: { ...state, pause: { ...pause, probe: { owner, job } } }, most: 1 };
+  return { state: { ...state, pause: probed(pause, { owner, job }, now) }, most: 1 };
 }
 
 /** Above the reserve, and what is kept for other jobs, calls go; at the reserve, now and then one to look. */

@@ -6,8 +6,11 @@ export type Cause = 'rate' | 'concurrency' | 'quota';
 
 export type Pause = {
   sinceAt: number;
-  /** When a call was last refused in it. */
-  refusedAt: number;
+  /** Milliseconds in which nobody asked though it was over: they tell nothing of the API. */
+  idleMs: number;
+  /** For how long calls were refused, and were told to wait at the latest refusal, without those. */
+  refusedMs: number;
+  toldMs: number;
   resumeAt: number;
   /** Until when the API itself said to wait, where it did. */
   toldAt: number | null;
@@ -30,6 +33,8 @@ const LONGEST_MS = 24 * 3_600_000;
 const LONGEST_RATE_MS = 61_000;
 /** When the windows that people choose for a pace are over. */
 const tries = [1_000, 10_000, LONGEST_RATE_MS] as const;
+/** Who waits asks again within this time; later, nobody was there to ask. */
+const PROMPT_MS = 2_000;
 const LONGEST_CODE = 64;
 
 export function begun(
@@ -39,7 +44,9 @@ export function begun(
   const code = errorCode?.slice(0, LONGEST_CODE) ?? null;
   return {
     sinceAt: now,
-    refusedAt: now,
+    idleMs: 0,
+    refusedMs: 0,
+    toldMs: 0,
     resumeAt: now,
     toldAt: null,
     failures: 0,
@@ -51,7 +58,14 @@ export function begun(
 }
 
 export function lengthened(pause: Pause, now: number): Pause {
-  return { ...pause, refusedAt: now, failures: pause.failures + 1, probe: null };
+  const refusedMs = now - pause.sinceAt - pause.idleMs;
+  return { ...pause, refusedMs, failures: pause.failures + 1, probe: null };
+}
+
+/** A call goes to see whether it is over. */
+export function probed(pause: Pause, probe: { owner: string; job: string }, now: number): Pause {
+  const idleMs = pause.idleMs + Math.max(0, now - pause.resumeAt - PROMPT_MS);
+  return { ...pause, probe, idleMs, resumeAt: now };
 }
 
 export function reasonOf(pause: Pause): WaitReason {
@@ -75,20 +89,18 @@ export function withJitter(ms: number, roll: number): number {
  * until the next usual window is over, and beyond those twice as long each time. All in milliseconds.
  */
 export function ownWait(
-  { failures, sinceAt }: Pause,
+  { failures, refusedMs }: Pause,
   { soon, longest }: { soon: number; longest: number },
-  now: number,
 ): number {
-  if (failures === 0) return Math.max(SHORTEST_MS, soon);
-  const waited = now - sinceAt;
-  const known = Math.max(2 * waited, tries[1]);
-  const next = longest > known ? known : tries.find((after) => after > 1.5 * waited);
-  return Math.min(LONGEST_MS, next === undefined ? waited : next - waited);
+  if (failures === 0) return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, soon));
+  const known = Math.max(2 * refusedMs, tries[1]);
+  const next = longest > known ? known : tries.find((after) => after > 1.5 * refusedMs);
+  return Math.min(LONGEST_MS, next === undefined ? refusedMs : next - refusedMs);
 }
 
 /** Whether calls were refused, or told to wait, beyond what is usual for a pace. */
-export function lastsTooLongForRate({ sinceAt, refusedAt, toldAt }: Pause): boolean {
-  return Math.max(refusedAt, toldAt ?? 0) - sinceAt > LONGEST_RATE_MS;
+export function lastsTooLongForRate({ refusedMs, toldMs }: Pause): boolean {
+  return refusedMs + toldMs > LONGEST_RATE_MS;
 }
 
 export function isProbe(pause: Pause, owner: string, job: string): boolean {

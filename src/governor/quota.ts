@@ -34,6 +34,8 @@ const LEAST_DRIFT = 6;
 const LEAST_DRIFT_MS = 1_000;
 /** A pool that rises after it stood still for this long, and for half the time since it last began anew, begins anew. */
 const LEAST_STILL_MS = 3_000;
+/** More than so many calls that come at once are not our own looks of a period ago. */
+const SURGE = 20;
 /** A counted limit is believed for so many periods before it is put to the test again. */
 const TRUST = 8;
 
@@ -94,7 +96,7 @@ export function observe(quota: Quota, limit: number, remaining: number, others: 
 
   const still = now - quota.surgedAt;
   // In a sliding window our own looks come back as well, one by one.
-  const surges = rise > Math.max(mostLooks(limit), 2 * others) + 3 * trickle;
+  const surges = rise > Math.max(Math.min(SURGE, mostLooks(limit)), 2 * others) + 3 * trickle;
   const onset = surges && still >= Math.max(LEAST_STILL_MS, 0.5 * (now - quota.window.quietSinceAt));
   const full = remaining >= limit - 1 - others;
   const settled = told.alone && quota.told.alone && rise <= 0 && quota.drift.calls <= 0;
@@ -103,13 +105,25 @@ export function observe(quota: Quota, limit: number, remaining: number, others: 
     members: settled ? noteFall(quota.members, quota.told.since, -rise) : quota.members,
     drift: full || (change > 0 && rise <= 0) ? quota.drift : drifted(quota.drift, change, now),
     risenAt: rise > others ? now : quota.risenAt,
-    surgedAt: surges ? now : quota.surgedAt,
-    window: onset ? reset(quota.window, { afterAt: quota.asOfAt, beforeAt: now }) : quota.window,
+    // While it is full nobody can say whether it began anew.
+    surgedAt: surges || full ? now : quota.surgedAt,
+    window: onset
+      ? reset(quota.window, { afterAt: quota.asOfAt, beforeAt: now })
+      : full
+        ? { ...quota.window, quietSinceAt: now }
+        : quota.window,
   };
 }
 
-/** The API refuses calls for want of quota since `sinceAt`; `again` where it was still the same want. */
-export function exhausted(quota: Quota, again: boolean, sinceAt: number, now: number): Quota {
+/**
+ * The API refuses calls for want of quota since `sinceAt`, `again` where it was still the same want. The pool was in
+ * full use since `usedAt` at the earliest.
+ */
+export function exhausted(
+  quota: Quota,
+  { again, sinceAt, usedAt }: { again: boolean; sinceAt: number; usedAt: number },
+  now: number,
+): Quota {
   const used = quota.risenAt === 0 ? begin(quota, sinceAt) : quota;
   const empty = { ...used, level: 0, asOfAt: now };
   if (again || quota.source === 'header') return empty;
@@ -117,7 +131,8 @@ export function exhausted(quota: Quota, again: boolean, sinceAt: number, now: nu
   const same = quota.limit !== null && Math.abs(limit - quota.limit) <= Math.max(1, 0.02 * limit);
   // Whether it began anew while it was used went unseen.
   const window = { ...quota.window, quietSinceAt: sinceAt };
-  return { ...empty, limit, window, source: 'count', confirmed: same ? quota.confirmed + 1 : 0 };
+  const surgedAt = Math.max(empty.surgedAt, usedAt);
+  return { ...empty, limit, window, surgedAt, source: 'count', confirmed: same ? quota.confirmed + 1 : 0 };
 }
 
 /** Whether a refusal now would come about where the last ones did, as far as was counted. */
@@ -155,7 +170,7 @@ function refilled(quota: Quota, now: number): Quota {
 
 /** So many calls may go at most to see whether more came, while that is not known. */
 export function mostLooks(limit: number): number {
-  const few = Math.max(Math.min(12, Math.ceil(0.1 * limit)), Math.ceil(0.03 * limit));
+  const few = Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.03 * limit));
   return Math.min(few, Math.max(24, Math.min(60, Math.ceil(0.005 * limit))));
 }
 

@@ -3,7 +3,7 @@
 import type { Event } from './events.ts';
 import { nextLook, reserveOf } from './look.ts';
 import * as pauses from './pause.ts';
-import { atCountedLimit, exhausted, levelAt } from './quota.ts';
+import { atCountedLimit, exhausted, levelAt, type Quota } from './quota.ts';
 import { forgivesSoon, hasSettled, LONG_RECOVERY_MS, recoveries } from './rate.ts';
 import type { State } from './state.ts';
 
@@ -15,20 +15,26 @@ export function refused(state: State, event: Answer, now: number): State {
   if (pause && !pauses.isProbe(pause, event.owner, event.job)) return state;
   const next = pause ? pauses.lengthened(pause, now) : pauses.begun(event, now);
   const cause = suspect(state, next, now);
-  const quota =
-    cause === 'quota' ? exhausted(state.quota, pause?.cause === 'quota', next.sinceAt, now) : state.quota;
+  const again = pause?.cause === 'quota';
+  const quota = cause === 'quota' ? dried(state, next, again, now) : state.quota;
   const own = cause === 'quota' ? nextLook(quota) - now : ownWait(state, next, now);
   const told = pauses.usableRetryAfter(event.retryAfterMs);
   const resumeAt = now + pauses.withJitter(told ?? Math.max(pauses.SHORTEST_MS, own), event.roll);
   const toldAt = told === null ? null : now + told;
-  return { ...state, quota, pause: { ...next, cause, toldAt, resumeAt } };
+  return { ...state, quota, pause: { ...next, cause, toldAt, toldMs: told ?? 0, resumeAt } };
+}
+
+/** Where calls were made as fast as may be, the pool had not been in use for longer than that takes. */
+export function dried({ quota, rate }: State, pause: pauses.Pause, again: boolean, now: number): Quota {
+  const usedAt = pause.sinceAt - (1_000 * quota.spent) / rate.perSecond;
+  return exhausted(quota, { again, sinceAt: pause.sinceAt, usedAt }, now);
 }
 
 /** Where a pace is refused that lasted so far, it fell, or a quota ran dry that is not told: that takes longer. */
 function ownWait({ rate, quota }: State, pause: pauses.Pause, now: number): number {
   const usual = recoveries(rate, now);
   const isUnexpected = quota.source !== 'header' && forgivesSoon(rate) && hasSettled(rate) && rate.calm > 20;
-  return pauses.ownWait(pause, isUnexpected ? { ...usual, soon: 2 * LONG_RECOVERY_MS } : usual, now);
+  return pauses.ownWait(pause, isUnexpected ? { ...usual, soon: 2 * LONG_RECOVERY_MS } : usual);
 }
 
 /** What a pause that is over was about, noted beside the error code that began it. */
@@ -45,7 +51,7 @@ function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
   // What was told and what is reckoned since: the more pessimistic of the two.
   const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
-  const neverTookLong = forgivesSoon(rate) && pause.refusedAt - pause.sinceAt > LONG_RECOVERY_MS;
+  const neverTookLong = forgivesSoon(rate) && pause.refusedMs > LONG_RECOVERY_MS;
   const lasting = pauses.lastsTooLongForRate(pause) || neverTookLong;
   if (quota.source !== 'header' && (lasting || (atCountedLimit(quota) && !rate.trial))) return 'quota';
   // One that is refused alone is not refused for their number.

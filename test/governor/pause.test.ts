@@ -147,4 +147,34 @@ describe('after an answer 429', () => {
     machine.call({ status: 429, errorCode: 'quota_exceeded' });
     expect(machine.state.pause?.cause).toBe('quota');
   });
+
+  it.each([1, 24, 7 * 24])(
+    '%i hours in which nobody asked say nothing of the pace, and lengthen no wait',
+    (hours) => {
+      const machine = drive();
+      for (let call = 0; call < 30; call += 1) machine.call();
+      machine.call({ status: 429 });
+      machine.pass(hours * HOUR);
+      machine.call({ status: 429 });
+      expect(machine.call()).toBeLessThan(61_000);
+      expect(machine.state.rate.perSecond).toBeGreaterThan(0.5);
+      machine.call({ status: 429 });
+      expect(machine.call()).toBeLessThan(61_000);
+    },
+  );
+
+  it('a probe that is repeated late counts its delay once', () => {
+    const machine = drive();
+    for (let call = 0; call < 30; call += 1) machine.call();
+    machine.call({ status: 429 });
+    for (let lost = 0; lost < 3; lost += 1) {
+      machine.pass(HOUR);
+      machine.ask();
+      machine.answer({ status: 401 });
+      machine.on({ type: 'key' });
+    }
+    machine.call();
+    expect(machine.state.rate.opening?.recovery).toBeGreaterThan(0);
+    expect(machine.state.rate.opening?.recovery).toBeLessThan(15);
+  });
 });

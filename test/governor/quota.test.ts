@@ -16,7 +16,7 @@ describe('the quota', () => {
 
   it('counts calls under way as spent already', () => {
     const machine = drive();
-    for (let left = 99; left >= 11; left -= 1) machine.call({ limit: 100, remaining: left });
+    for (let left = 99; left >= 9; left -= 1) machine.call({ limit: 100, remaining: left });
     machine.pass(1_000);
     expect(machine.ask('news', 'one')).toMatchObject({ go: 1 });
     machine.pass(1_000);
@@ -158,6 +158,24 @@ describe('the quota', () => {
     expect(machine.state.quota.window.last).not.toBeNull();
   });
 
+  it.each([
+    ['told', true],
+    ['not told', false],
+  ])(
+    'that was little used for a week and then runs dry is looked at within its hour, where it is %s',
+    (_, told) => {
+      const machine = drive();
+      const hour = pool(machine, 1_000, HOUR, { tells: told ? 'headers' : 'nothing' });
+      for (let call = 0; call < 7 * 24; call += 1) {
+        hour.call();
+        machine.pass(HOUR);
+      }
+      const begunAt = machine.now;
+      for (let call = 0; call < 1_600; call += 1) hour.call();
+      expect(machine.now - begunAt).toBeLessThan(4 * HOUR);
+    },
+  );
+
   it('is known after a restart', () => {
     const machine = drive();
     const endsAt = pool(machine, 50, MINUTE);
@@ -175,7 +193,7 @@ function pool(
   machine: ReturnType<typeof drive>,
   limit: number,
   periodMs: number,
-  { begin = 0, tells = 'headers' }: { begin?: number; tells?: 'headers' | 'retry-after' } = {},
+  { begin = 0, tells = 'headers' }: { begin?: number; tells?: 'headers' | 'retry-after' | 'nothing' } = {},
 ) {
   let used = begin;
   let window = Math.floor(machine.now / periodMs);

@@ -15,7 +15,7 @@ describe('scarce calls', () => {
   });
 
   it('go first to the job that is furthest behind its target, by its weight', () => {
-    const { ask, wait, machine } = scarce({ news: 44, usage: 45 });
+    const { ask, wait, machine } = scarce({ news: 46, usage: 45 });
     wait('usage', { age: 10 * MINUTE });
     expect(ask('news', { age: MINUTE })).toMatchObject({ wait: { reason: 'quota' } });
     machine.pass(1_000);
@@ -23,7 +23,7 @@ describe('scarce calls', () => {
   });
 
   it('that are kept for a job which does not come for them go to one that does', () => {
-    const { ask, wait, machine } = scarce({ news: 44, usage: 45 });
+    const { ask, wait, machine } = scarce({ news: 46, usage: 45 });
     wait('usage', { age: 10 * MINUTE });
     machine.pass(11_000);
     expect(ask('news', { age: MINUTE })).toMatchObject({ go: 1 });
