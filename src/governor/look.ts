@@ -60,7 +60,7 @@ function byPeriod(quota: Quota, looked: number): number {
   if (isSure(quota.window)) return look;
   return Math.min(
     look,
-    isFree(quota) ? patient : looked + 2 * Math.max(looked - quota.surgedAt, quota.window.least),
+    isFree(quota) ? patient : looked + 2 * Math.max(stillFor(quota, looked), quota.window.least),
   );
 }
 
@@ -84,12 +84,16 @@ function overdue({ window }: Quota, looked: number): number {
 /** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
 function patiently(quota: Quota, looked: number): number {
   const { periods, soonest, latest } = howToLook(quota);
-  const still = looked - quota.surgedAt;
   // A pool that stood still for long once does not begin anew at every moment.
-  const pace = Math.max(still, 0.5 * quota.window.least);
+  const pace = Math.max(stillFor(quota, looked), 0.5 * quota.window.least);
   const gap = (times: number) => looked + Math.max(SHORTEST_GAP_MS, times * pace);
   const ends = periods.map((period) => endOf(period, quota.window.quietSinceAt));
   return Math.min(gap(latest), ends.find((end) => end >= gap(soonest)) ?? Number.POSITIVE_INFINITY);
+}
+
+/** How long nothing came. Longer than a period it did come, in portions too small to be told from our own looks. */
+function stillFor({ surgedAt, window }: Quota, looked: number): number {
+  return Math.min(looked - surgedAt, window.most ?? Number.POSITIVE_INFINITY);
 }
 
 /**

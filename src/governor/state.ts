@@ -11,7 +11,7 @@ import { initialQuota, type Quota } from './quota.ts';
 import { initialRate, type Rate } from './rate.ts';
 
 export type State = {
-  version: 1;
+  version: 2;
   /** Time of the latest event. */
   seenAt: number;
   /** Usual time from a call to its answer, once there was one. */
@@ -34,7 +34,7 @@ export type State = {
 
 export function initialState(): State {
   return {
-    version: 1,
+    version: 2,
     seenAt: 0,
     latencyMs: null,
     leases: {},
