@@ -99,3 +99,5 @@ export const beyond: readonly Scenario[] = [
   scenario('beyond: 100/s burst 100', { latencyMs: 40, rate: limited('bucket', 100, SECOND) }, 2_000, 5_000),
   scenario('beyond: 5/s, 8% answered 503', { ...pace, unavailable: 0.08 }, 400, 3_000),
 ];
+
+export const worlds: readonly Scenario[] = [...scenarios, ...beyond];

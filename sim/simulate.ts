@@ -5,11 +5,9 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type PolicyName, policies } from './policies.ts';
 import { type Result, run, runOptimum, type Scenario } from './run.ts';
-import { beyond, scenarios } from './scenarios.ts';
+import { scenarios, worlds } from './scenarios.ts';
 
 type Task = { world: number; seeds: number; policy: PolicyName };
-
-const worlds = [...scenarios, ...beyond];
 
 if (process.send) process.once('message', async (task) => process.send?.(await rowOf(task as Task)));
 else await printTable();

@@ -4,20 +4,19 @@
  * below what lasts, and a faster one is only seldom tried.
  */
 
+import { afterRefusal } from './patience.ts';
+import type { Pause } from './pause.ts';
 import { comesRarely, isSettled, LONG_RECOVERY_MS, type Rate, type Span } from './rate.ts';
 
-/** `failures`: how many calls tried in vain before one was accepted. `idleMs`: nobody tried, though somebody might have. */
-type Objection = { sinceAt: number; failures: number; idleMs: number };
+type Objection = Pick<Pause, 'sinceAt' | 'idleMs' | 'failures'>;
 
 const FASTEST_PACE = 10_000;
 const SLOWEST_PACE = 1 / 3_600;
 const GROWTH = 1.15;
 /** A trial this near to the least pace settles it where it is refused, and soon shows whether it lasts. */
 const NEAREST = 1.07;
-/** Before a faster pace is tried: a minute at least, and so many times as many calls after each that was refused. */
+/** A faster pace is tried after a minute at least. */
 const LEAST_PATIENCE_S = 60;
-const MOST_PATIENCE = 16_000;
-const DISCOURAGED = 3;
 
 /** One more call was accepted. */
 export function accepted(rate: Rate, now: number): Rate {
@@ -74,8 +73,7 @@ export function objected(rate: Rate, { sinceAt: at, failures, idleMs }: Objectio
     return onTrial(after, isLong ? (1.5 * calls) / (seconds + recovery) : (0.8 * calls) / seconds, now);
   }
   if (isSettled(rate)) {
-    if (rate.trial)
-      return settle({ ...after, patience: Math.min(MOST_PATIENCE, rate.patience * DISCOURAGED) });
+    if (rate.trial) return settle({ ...after, patience: afterRefusal(rate.patience) });
     if (rate.span.recovery === null || calls > 20)
       return settle({ ...after, least: 0.95 * rate.least, most: rate.perSecond });
   }

@@ -1,5 +1,7 @@
 /** How many calls may be under way at once, learnt from how many were. */
 
+import { afterRefusal } from './patience.ts';
+
 export type Concurrency = {
   /** The most calls under way at once of which one was accepted, and of which several were, with no refusal. */
   seen: number;
@@ -16,9 +18,6 @@ export type Concurrency = {
 const MOST = 16;
 const PROOF = 8;
 const FIRST_PATIENCE = 100;
-const MOST_PATIENCE = 16_000;
-/** How many times as long it takes until one more is tried again after it was refused. */
-const DISCOURAGED = 3;
 
 export function initialConcurrency(): Concurrency {
   return { seen: 1, proven: 1, streak: 0, refused: null, calm: 0, patience: FIRST_PATIENCE };
@@ -50,6 +49,6 @@ export function refusedAt(it: Concurrency, inflight: number): Concurrency {
     streak: 0,
     refused: most + 1,
     calm: 0,
-    patience: it.refused === null ? it.patience : Math.min(MOST_PATIENCE, it.patience * DISCOURAGED),
+    patience: it.refused === null ? it.patience : afterRefusal(it.patience),
   };
 }

@@ -124,14 +124,16 @@ export function isSure(window: Window): boolean {
 export function expectedResets(window: Window, periods: readonly number[] = usual): Bracket[] {
   const { last, least, most } = window;
   if (!last) return [];
-  const { least: shortest, most: longest } = periodOf(window);
   const fitting = periods.filter(
     (period) => period >= 0.997 * least && period <= 1.02 * (most ?? Number.POSITIVE_INFINITY),
   );
-  const believed = isSure(window) || fitting.length === 0 ? [null] : fitting;
-  return believed.map((period) => ({
-    afterAt: last.afterAt + (period ?? shortest),
-    beforeAt: last.beforeAt + (period ?? longest),
+  const believed =
+    isSure(window) || fitting.length === 0
+      ? [periodOf(window)]
+      : fitting.map((period) => ({ least: period, most: period }));
+  return believed.map(({ least, most }) => ({
+    afterAt: last.afterAt + least,
+    beforeAt: last.beforeAt + most,
   }));
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { policies } from '../../sim/policies.ts';
 import { run, runOptimum } from '../../sim/run.ts';
-import { beyond, scenarios } from '../../sim/scenarios.ts';
+import { scenarios, worlds } from '../../sim/scenarios.ts';
 
 /**
  * Seeds are few here; `npm run simulate` runs many more, and the other policies. Where others are named, a reset
@@ -32,7 +32,7 @@ describe.each([
   const { ratio, learning, steady, after, seeds } = { seeds: SEEDS, ...bounds, ...exceptions };
 
   it(`the calls take at most ${ratio} times what they must, with few refusals`, async () => {
-    const found = [...scenarios, ...beyond].find((scenario) => scenario.name === name);
+    const found = worlds.find((scenario) => scenario.name === name);
     if (!found) throw new Error(`there is no world "${name}"`);
     const scenario = { ...found, after };
     for (const seed of seeds) {
