@@ -129,7 +129,7 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
 /** Memory where there is some: what a crash of the machine would do to a disk is not under test. */
 export const roomOf = () => (existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
 
-const datasetOf: Readonly<Record<string, DatasetName>> = {
+export const datasetOf: Readonly<Record<string, DatasetName>> = {
   'ai-signals': 'aiSignals',
   news: 'news',
   'smart-wallets': 'smartWallets',
