@@ -1,7 +1,6 @@
 /** The settings: read from the environment once, checked, each described. */
 
 import { resolve } from 'node:path';
-import { z } from 'zod';
 import { Failure, toError } from './errors.ts';
 import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
 import { nearest } from './near.ts';
@@ -25,51 +24,68 @@ export type Config = {
 
 export type Environment = Record<string, string | undefined>;
 
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+/** What a setting means, and what its text comes to. Plain data: a library of schemas would take every command as long to load as to run. */
+type Setting<Value> = {
+  meaning: string;
+  /** What holds where it is not set; undefined where nothing does. */
+  fallback: string | undefined;
+  isRequired: boolean;
+  /** @throws Failure `config` whose message goes on from the name of the setting. */
+  read(text: string | undefined): Value;
+};
 
-/** What each may be and means. */
-export const settings = z.object({
-  MARKET_API_URL: z
-    .string({
-      error:
-        'is missing: set it to the base address of the API, such as https://api.example.com; market-mirror init asks for it',
-    })
-    .transform(checkApiUrl)
-    .describe('base address; https, or http on loopback only'),
-  MARKET_API_KEY: z.string().optional().describe('the Bearer key'),
-  MARKET_API_KEY_FILE: z
-    .string()
-    .optional()
-    .describe('instead of the key, a file that holds it; re-read when it changes'),
-  MIRROR_DIR: z
-    .string()
-    .default('./data')
-    .transform((dir) => resolve(dir))
-    .describe('folder of `mirror.db` and of the private Redis, created for this user alone'),
-  REDIS_URL: z
-    .string()
-    .optional()
-    .transform(checkRedisUrl)
-    .describe('a Redis or Valkey of yours; unset: the daemon runs one of its own'),
-  MIRROR_ON_CHANGE: z
-    .string()
-    .optional()
-    .describe('a command for the shell, run after each proven walk that changed something'),
-  MIRROR_KEEP_REQUESTS: z
-    .string()
-    .default('90d')
-    .transform(checkKeeping)
-    .describe('how long calls stay in `requests`: a day or longer, or `forever`'),
-  MIRROR_KEEP_HISTORY: z
-    .string()
-    .default('forever')
-    .transform(checkKeeping)
-    .describe('how long superseded and removed rows stay in `<table>_history`: such as `365d`, or `forever`'),
-  LOG_LEVEL: z
-    .enum(logLevels, { error: `is not one of ${logLevels.join(', ')}` })
-    .default('info')
-    .describe('how much is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
-});
+export const settings = {
+  MARKET_API_URL: required(
+    'base address; https, or http on loopback only',
+    'is missing: set it to the base address of the API, such as https://api.example.com; market-mirror init asks for it',
+    readApiUrl,
+  ),
+  MARKET_API_KEY: optional('the Bearer key', asItIs),
+  MARKET_API_KEY_FILE: optional('instead of the key, a file that holds it; re-read when it changes', asItIs),
+  MIRROR_DIR: preset(
+    'folder of `mirror.db` and of the private Redis, created for this user alone',
+    './data',
+    (dir) => resolve(dir),
+  ),
+  REDIS_URL: optional('a Redis or Valkey of yours; unset: the daemon runs one of its own', readRedisUrl),
+  MIRROR_ON_CHANGE: optional(
+    'a command for the shell, run after each proven walk that changed something',
+    asItIs,
+  ),
+  MIRROR_KEEP_REQUESTS: preset(
+    'how long calls stay in `requests`: a day or longer, or `forever`',
+    '90d',
+    readKeeping,
+  ),
+  MIRROR_KEEP_HISTORY: preset(
+    'how long superseded and removed rows stay in `<table>_history`: such as `365d`, or `forever`',
+    'forever',
+    readKeeping,
+  ),
+  LOG_LEVEL: preset(
+    'how much is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+    'info',
+    readLogLevel,
+  ),
+} satisfies Record<string, Setting<unknown>>;
+
+export type SettingName = keyof typeof settings;
+
+export const settingNames = Object.keys(settings) as SettingName[];
+
+function required<Value>(meaning: string, missing: string, read: (text: string) => Value): Setting<Value> {
+  const readGiven = (text: string | undefined) => (text === undefined ? refuse(missing) : read(text));
+  return { meaning, fallback: undefined, isRequired: true, read: readGiven };
+}
+
+function optional<Value>(meaning: string, read: (text: string) => Value): Setting<Value | undefined> {
+  const readGiven = (text: string | undefined) => (text === undefined ? undefined : read(text));
+  return { meaning, fallback: undefined, isRequired: false, read: readGiven };
+}
+
+function preset<Value>(meaning: string, fallback: string, read: (text: string) => Value): Setting<Value> {
+  return { meaning, fallback, isRequired: false, read: (text = fallback) => read(text) };
+}
 
 const SCHEDULE = 'MIRROR_SCHEDULE_';
 
@@ -84,16 +100,16 @@ export type LocalConfig = Pick<Config, 'dir' | 'logLevel'>;
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
   const given = withoutEmpty(environment);
   refuseDangers(given);
-  const read = check(settings, given);
+  const read = <Name extends SettingName>(name: Name) => readSetting(name, given);
   return {
-    apiUrl: read.MARKET_API_URL,
-    key: readKey(read.MARKET_API_KEY, read.MARKET_API_KEY_FILE),
-    dir: read.MIRROR_DIR,
-    redisUrl: read.REDIS_URL,
+    apiUrl: read('MARKET_API_URL'),
+    dir: read('MIRROR_DIR'),
+    redisUrl: read('REDIS_URL'),
+    onChange: read('MIRROR_ON_CHANGE'),
+    keep: { requestsMs: read('MIRROR_KEEP_REQUESTS'), historyMs: read('MIRROR_KEEP_HISTORY') },
+    logLevel: read('LOG_LEVEL'),
+    key: readKey(read('MARKET_API_KEY'), read('MARKET_API_KEY_FILE')),
     schedules: readSchedules(environment, schedules),
-    onChange: read.MIRROR_ON_CHANGE,
-    keep: { requestsMs: read.MIRROR_KEEP_REQUESTS, historyMs: read.MIRROR_KEEP_HISTORY },
-    logLevel: read.LOG_LEVEL,
   };
 }
 
@@ -101,13 +117,12 @@ export function readConfig(environment: Environment, schedules: Record<string, s
 export function readLocalConfig(environment: Environment): LocalConfig {
   const given = withoutEmpty(environment);
   refuseUnknown(given);
-  const read = check(settings.pick({ MIRROR_DIR: true, LOG_LEVEL: true }), given);
-  return { dir: read.MIRROR_DIR, logLevel: read.LOG_LEVEL };
+  return { dir: readSetting('MIRROR_DIR', given), logLevel: readSetting('LOG_LEVEL', given) };
 }
 
 /** The folder of the mirror, whatever is wrong with other settings. */
 export function readDir(environment: Environment): string {
-  return check(settings.pick({ MIRROR_DIR: true }), withoutEmpty(environment)).MIRROR_DIR;
+  return readSetting('MIRROR_DIR', withoutEmpty(environment));
 }
 
 /** `fallback` is what holds where the setting is not given; undefined where nothing does. */
@@ -115,11 +130,11 @@ export type SettingDescribed = { name: string; meaning: string; fallback: string
 
 /** The settings and their meaning, for documentation. */
 export function describeSettings(): SettingDescribed[] {
-  const described = Object.entries(settings.shape).map(([name, type]) => {
-    const written = type instanceof z.ZodPipe ? type.in : type;
-    const fallback = z.string().safeParse(written.safeParse(undefined).data).data;
-    return { name, meaning: type.description ?? '', fallback };
-  });
+  const described = Object.entries(settings).map(([name, { meaning, fallback }]) => ({
+    name,
+    meaning,
+    fallback,
+  }));
   const schedule = 'when a job runs: `every 2m`, a cron pattern (UTC), or `off`';
   return [...described, { name: `${SCHEDULE}<JOB>`, meaning: schedule, fallback: undefined }];
 }
@@ -132,7 +147,7 @@ export function refuseDangers(given: Environment): void {
 
 /** A misspelt setting would be ignored in silence. */
 function refuseUnknown(given: Environment): void {
-  const known = Object.keys(settings.shape);
+  const known = settingNames as readonly string[];
   for (const name of Object.keys(given))
     if (/^(MARKET_API|MIRROR)_/.test(name) && !name.startsWith(SCHEDULE) && !known.includes(name))
       throw new Failure(
@@ -141,11 +156,20 @@ function refuseUnknown(given: Environment): void {
       );
 }
 
-export function check<Schema extends z.ZodType>(schema: Schema, given: Environment): z.output<Schema> {
-  const checked = schema.safeParse(given);
-  if (checked.success) return checked.data;
-  const [issue] = checked.error.issues;
-  throw new Failure('config', `${issue?.path.join('.')} ${issue?.message}`);
+export function isSetting(name: string): name is SettingName {
+  return Object.hasOwn(settings, name);
+}
+
+/** What the setting comes to. @throws Failure `config` that names it. */
+export function readSetting<Name extends SettingName>(
+  name: Name,
+  given: Environment,
+): ReturnType<(typeof settings)[Name]['read']> {
+  try {
+    return settings[name].read(given[name]) as ReturnType<(typeof settings)[Name]['read']>;
+  } catch (thrown) {
+    throw thrown instanceof Failure ? new Failure('config', `${name} ${thrown.message}`) : thrown;
+  }
 }
 
 export function readKey(value: string | undefined, file: string | undefined): KeySource {
@@ -193,43 +217,44 @@ export function settingOf(job: string): string {
   return `${SCHEDULE}${job.replaceAll('-', '_').toUpperCase()}`;
 }
 
-function checkApiUrl(text: string, context: z.RefinementCtx): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const problem = !url
-    ? 'is not an address such as https://api.example.com'
-    : url.username || url.password
-      ? 'holds a user name or password: the key goes into MARKET_API_KEY'
-      : url.search || url.hash
-        ? 'holds a query or fragment: give the base address alone'
-        : url.protocol === 'http:' && !isLoopback(url.hostname)
-          ? 'uses http://, which would show the key to the network: use https://'
-          : url.protocol !== 'http:' && url.protocol !== 'https:'
-            ? 'is not an https:// address'
-            : undefined;
-  if (problem) context.addIssue({ code: 'custom', message: problem });
-  return url ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : text;
+function asItIs(text: string): string {
+  return text;
 }
 
-function checkRedisUrl(text: string | undefined, context: z.RefinementCtx): string | undefined {
-  if (text !== undefined && !/^(rediss?:\/\/|unix:\/\/\/)./.test(text))
-    context.addIssue({
-      code: 'custom',
-      message: 'is not of the form redis://user:password@host:6379/0, rediss://… (TLS) or unix:///path',
-    });
+function refuse(problem: string): never {
+  throw new Failure('config', problem);
+}
+
+function readApiUrl(text: string): string {
+  if (!URL.canParse(text)) refuse('is not an address such as https://api.example.com');
+  const { username, password, search, hash, protocol, hostname, origin, pathname } = new URL(text);
+  if (username || password) refuse('holds a user name or password: the key goes into MARKET_API_KEY');
+  if (search || hash) refuse('holds a query or fragment: give the base address alone');
+  if (protocol === 'http:' && !isLoopback(hostname))
+    refuse('uses http://, which would show the key to the network: use https://');
+  if (protocol !== 'http:' && protocol !== 'https:') refuse('is not an https:// address');
+  return `${origin}${pathname}`.replace(/\/+$/, '');
+}
+
+function readRedisUrl(text: string): string {
+  if (!/^(rediss?:\/\/|unix:\/\/\/)./.test(text))
+    refuse('is not of the form redis://user:password@host:6379/0, rediss://… (TLS) or unix:///path');
   return text;
+}
+
+function readLogLevel(text: string): string {
+  const known = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+  return known.includes(text) ? text : refuse(`is not one of ${known.join(', ')}`);
 }
 
 const DAY_MS = 24 * 3_600_000;
 
-function checkKeeping(text: string, context: z.RefinementCtx): number {
+/** Milliseconds; infinite for ever. */
+function readKeeping(text: string): number {
   if (text.trim() === 'forever') return Number.POSITIVE_INFINITY;
   const kept = millisecondsOf(text.trim());
   if (kept !== undefined && kept >= DAY_MS && kept <= 1_000 * 365 * DAY_MS) return kept;
-  context.addIssue({
-    code: 'custom',
-    message: 'is no time to keep: set it to 1d or longer, such as 90d, or to forever',
-  });
-  return z.NEVER;
+  return refuse('is no time to keep: set it to 1d or longer, such as 90d, or to forever');
 }
 
 function isLoopback(host: string): boolean {

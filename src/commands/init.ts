@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import { Command } from 'commander';
 import { examineSettings } from '../config/examine.ts';
 import { renderEnvFile } from '../config/template.ts';
-import { type Environment, settings, withoutEmpty } from '../config.ts';
+import { type Environment, isSetting, withoutEmpty } from '../config.ts';
 import type { Failure } from '../errors.ts';
 import { ownSchedules } from '../job.ts';
 import { loadJobs } from '../load-jobs.ts';
@@ -59,7 +59,7 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
   }
 }
 
-const isOurs = (name: string) => name in settings.shape || /^(MARKET_API|MIRROR)_/.test(name);
+const isOurs = (name: string) => isSetting(name) || /^(MARKET_API|MIRROR)_/.test(name);
 
 /** What a file that is to be replaced sets for other programs. */
 function foreignIn(file: string): Environment {
@@ -74,7 +74,7 @@ function settingsIn(environment: Environment): Environment {
 
 /** What is missing is no mistake yet. */
 function refuseWrong(given: Environment, schedules: Record<string, string>): void {
-  const isGiven = (name: string) => name in given || !(name in settings.shape);
+  const isGiven = (name: string) => name in given || !isSetting(name);
   for (const { name, wrong } of examineSettings(given, schedules)) if (wrong && isGiven(name)) throw wrong;
 }
 

@@ -1,13 +1,12 @@
 /** The settings looked over one by one, where `readConfig` ends with the first that is wrong. */
 
-import { z } from 'zod';
 import {
-  check,
-  describeSettings,
   type Environment,
   readKey,
   readSchedules,
+  readSetting,
   refuseDangers,
+  settingNames,
   settingOf,
   settings,
   withoutEmpty,
@@ -26,7 +25,7 @@ const HIDDEN = 'is set (not shown)';
 export function examineSettings(environment: Environment, schedules: Record<string, string>): SettingFound[] {
   const given = withoutEmpty(environment);
   const keyFile = given['MARKET_API_KEY_FILE'];
-  const plain = describeSettings().filter(({ name }) => name in settings.shape && !KEYS.includes(name));
+  const plain = settingNames.filter((name) => !KEYS.includes(name));
   return [
     examine('environment', () => {
       refuseDangers(given);
@@ -36,10 +35,10 @@ export function examineSettings(environment: Environment, schedules: Record<stri
       readKey(given['MARKET_API_KEY'], keyFile);
       return keyFile ?? HIDDEN;
     }),
-    ...plain.map(({ name, fallback = 'unset' }) =>
+    ...plain.map((name) =>
       examine(name, () => {
-        check(z.object({ [name]: settings.shape[name as keyof typeof settings.shape] }), given);
-        const shown = given[name] ?? fallback;
+        readSetting(name, given);
+        const shown = given[name] ?? settings[name].fallback ?? 'unset';
         if (name === 'REDIS_URL') return withoutLogin(shown);
         return given[name] && WRITTEN.includes(name) ? HIDDEN : shown;
       }),

@@ -1,7 +1,14 @@
 /** The settings as a `.env` file that explains itself. */
 
 import { parseEnv } from 'node:util';
-import { describeSettings, type Environment, settingOf, settings } from '../config.ts';
+import {
+  describeSettings,
+  type Environment,
+  isSetting,
+  settingNames,
+  settingOf,
+  settings,
+} from '../config.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 
@@ -32,13 +39,10 @@ export function renderEnvFile(
 }
 
 /** What is no setting by itself comes first, to be taken off. */
-const place = (name: string) => Object.keys(settings.shape).indexOf(name);
+const place = (name: string) => (settingNames as string[]).indexOf(name);
 
 function isRequired(name: string): boolean {
-  return (
-    name in settings.shape &&
-    !settings.shape[name as keyof typeof settings.shape].safeParse(undefined).success
-  );
+  return isSetting(name) && settings[name].isRequired;
 }
 
 function line(name: string, value: string | undefined, fallback = ''): string {
