@@ -1,12 +1,32 @@
 #!/bin/sh
 # Makes a fresh checkout ready: checks Node.js, finds or installs a Redis server, installs and builds the packages.
+# With --tests it also installs what only the tests use.
 # Run it again at any time: what is there already is left as it is.
 set -eu
 CDPATH='' cd -- "$(dirname -- "$0")"
 
+# What only tests use, one a line: the tool, and the package that has it for apt-get, dnf, apk and brew. A '-' stands
+# where the system brings it along, or nobody packs it.
+test_tools='
+zsh             zsh          zsh                       zsh          zsh
+fish            fish         fish                      fish         fish
+python3         python3      python3                   python3      python
+sqlite3         sqlite3      sqlite                    sqlite       sqlite
+openssl         openssl      openssl                   openssl      openssl
+ps              procps       procps-ng                 procps       -
+script          bsdutils     util-linux-script         util-linux   -
+systemd-notify  systemd      systemd                   -            -
+libfaketime     libfaketime  libfaketime               libfaketime  libfaketime
+promtool        prometheus   golang-github-prometheus  prometheus   prometheus
+'
+
 main() {
+  for option in "$@"; do
+    [ "$option" = --tests ] || fail "unknown option $option: there is only --tests, for what only the tests use"
+  done
   check_node
   find_redis || install_redis
+  [ $# -eq 0 ] || find_test_tools || install_test_tools
   if packages_are_installed; then
     is_built || build
   else
@@ -47,7 +67,7 @@ install_redis() {
   if has apt-get; then
     say 'found no redis-server: installing it with apt-get'
     say '(Debian may start it as a service too; market-mirror runs one of its own and does not use that one)'
-    as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y redis-server
+    update_apt && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y redis-server
   elif has dnf; then
     say 'found no redis-server: installing valkey or redis with dnf'
     as_root dnf install -y valkey || as_root dnf install -y redis
@@ -61,6 +81,87 @@ install_redis() {
     fail "found no redis-server and no apt-get, dnf, apk or brew to install it with: $by_hand"
   fi || fail "redis-server could not be installed (see above): $by_hand"
   find_redis || fail "redis-server was installed, but is not on PATH: $by_hand"
+}
+
+# Sets `missing` to the tools that are not there, and `packages` to those that would bring them here.
+find_test_tools() {
+  missing=''
+  packages=''
+  while read -r tool by_apt by_dnf by_apk by_brew; do
+    if [ -z "$tool" ] || find_test_tool "$tool"; then continue; fi
+    missing="${missing:+$missing, }$tool"
+    if has apt-get; then
+      package=$by_apt
+    elif has dnf; then
+      package=$by_dnf
+    elif has apk; then
+      package=$by_apk
+    else
+      package=$by_brew
+    fi
+    [ "$package" = - ] || packages="$packages $package"
+  done <<END
+$test_tools
+END
+  [ -z "$missing" ]
+}
+
+find_test_tool() {
+  case $1 in
+    # It is no program: another is started with it. test/helpers/tools.ts looks in the same folders.
+    libfaketime)
+      [ -n "$(find /usr/lib/*/faketime /usr/lib/faketime /usr/lib64/faketime /usr/local/lib/faketime \
+        /opt/homebrew/lib/faketime -name 'libfaketime.*1*' 2>/dev/null)" ]
+      ;;
+    *) has "$1" ;;
+  esac
+}
+
+# The names of packages hold no spaces, and are many words on purpose.
+# shellcheck disable=SC2086
+install_test_tools() {
+  say "installing what only the tests use: $missing"
+  if has apt-get; then
+    install_test_packages_by_apt
+  elif has dnf; then
+    as_root dnf install -y $packages
+  elif has apk; then
+    as_root apk add --no-cache $packages
+  elif has brew; then
+    brew install $packages
+  else
+    fail "found no apt-get, dnf, apk or brew to install it with: install $missing, then run this again"
+  fi || say 'not everything could be installed (see above)'
+  find_test_tools || fail "still missing: $missing; install what you can, for the tests that use it fail without it"
+}
+
+# shellcheck disable=SC2086
+install_test_packages_by_apt() {
+  update_apt || return
+  others=''
+  for package in $packages; do
+    # The whole package would start a service: only promtool is taken out of it.
+    if [ "$package" = prometheus ]; then
+      install_promtool_of_debian || return
+    else
+      others="$others $package"
+    fi
+  done
+  [ -z "$others" ] ||
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $others
+}
+
+install_promtool_of_debian() (
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  cd "$folder" && apt-get download prometheus && dpkg-deb --extract prometheus_*.deb . &&
+    as_root install -D -m 755 usr/bin/promtool /usr/local/bin/promtool
+)
+
+# Once a run, whatever is missing.
+update_apt() {
+  [ -n "${updated:-}" ] || as_root apt-get update || return
+  updated=yes
 }
 
 as_root() {
@@ -105,4 +206,4 @@ build() {
   npm run build || fail 'the build failed (see above)'
 }
 
-main
+main "$@"

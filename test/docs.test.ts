@@ -68,7 +68,7 @@ describe('the README', () => {
     expect(first?.split('\n').map((line) => line.replace(/ *#.*/, ''))).toEqual([
       'sh',
       './setup.sh && npm run demo',
-      './setup.sh && npm test',
+      './setup.sh --tests && npm test',
       '',
     ]);
   });

@@ -1,83 +1,16 @@
 /** setup.sh on machines that lack one thing or another: its programs are stand-ins that write down how they are called. */
 
-import { execFile, execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type BareMachine, bareMachine } from './helpers/bare-machine.ts';
 
-let folder: string;
-let bin: string;
+let { folder, bin, program, quietProgram, setUp } = {} as BareMachine;
 
-/** A machine with Node.js, the usual tools and nothing else, and a checkout in a folder with a space in its path. */
 beforeEach(() => {
-  const root = mkdtempSync(join(tmpdir(), 'mirror setup-'));
-  onTestFinished(() => rmSync(root, { recursive: true }));
-  bin = join(root, 'bin');
-  folder = join(root, 'a checkout');
-  for (const made of [bin, join(folder, 'src'), join(folder, 'jobs')]) mkdirSync(made, { recursive: true });
-  for (const file of ['setup.sh', 'package.json', 'package-lock.json', 'tsconfig.json'])
-    copyFileSync(file, join(folder, file));
-  for (const tool of ['dirname', 'env', 'find', 'mkdir', 'touch', 'chmod', 'sh'])
-    symlinkSync(
-      execFileSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim(),
-      join(bin, tool),
-    );
-  symlinkSync(process.execPath, join(bin, 'node'));
-  quietProgram('id', 'echo 0');
-  program('npm', npmThatWorks);
+  ({ folder, bin, program, quietProgram, setUp } = bareMachine());
 });
-
-/** Leaves behind what `npm ci` and the build leave. */
-const npmThatWorks = `
-mkdir -p node_modules/better-sqlite3 dist/src
-echo 'module.exports = class {}' > node_modules/better-sqlite3/index.js
-touch node_modules/.package-lock.json dist/src/cli.js
-chmod +x dist/src/cli.js`;
-
-function program(name: string, script = ''): void {
-  quietProgram(name, `echo "called: ${name} $*"\n${script}`);
-}
-
-function quietProgram(name: string, script: string): void {
-  // The place may be taken by a link to a real program.
-  rmSync(join(bin, name), { force: true });
-  writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-}
-
-type Ended = { code: number | null; said: string[]; called: string[]; complained: string[] };
-
-/** Runs setup.sh from another folder. */
-function setUp(): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      join(bin, 'sh'),
-      [join(folder, 'setup.sh')],
-      { cwd: tmpdir(), env: { PATH: bin, HOME: folder } },
-      (_, stdout, stderr) => {
-        const lines = stdout.split('\n').filter(Boolean);
-        resolve({
-          code: child.exitCode,
-          said: lines.filter((line) => line.startsWith('setup: ')).map((line) => line.slice(7)),
-          called: lines.filter((line) => line.startsWith('called: ')).map((line) => line.slice(8)),
-          complained: stderr.split('\n').filter(Boolean),
-        });
-      },
-    );
-    child.stdin?.end();
-  });
-}
 
 test('a machine that has everything needs the packages, once', async () => {
   program('redis-server');
@@ -156,6 +89,14 @@ describe('Redis is installed where it is missing, and it is said before it is do
 
 describe('what it cannot do it says in one line', () => {
   const again = 'install redis-server or valkey-server, then run this again';
+
+  test('an option that is none', async () => {
+    expect(await setUp('--test')).toMatchObject({
+      code: 1,
+      called: [],
+      complained: ['setup: unknown option --test: there is only --tests, for what only the tests use'],
+    });
+  });
 
   test('without Node.js', async () => {
     rmSync(join(bin, 'node'));

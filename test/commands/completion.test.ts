@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runMain } from '../helpers/main.ts';
+import { needs } from '../helpers/tools.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mm-completion-'));
@@ -15,8 +16,6 @@ async function scriptFor(shell: string): Promise<string> {
   expect(code).toBe(0);
   return stdout;
 }
-
-const has = (shell: string) => spawnSync(shell, ['--version']).status === 0;
 
 /** The words that bash offers, once for each line with the word under the cursor last. */
 function askBash(script: string, lines: readonly string[][]): string[][] {
@@ -87,13 +86,15 @@ describe.each(['zsh', 'fish'])('%s', (shell) => {
   });
 });
 
-test.runIf(has('zsh'))('zsh can read its script', async () => {
+test('zsh can read its script', async () => {
+  needs('zsh');
   writeFileSync(join(folder, 'script.zsh'), await scriptFor('zsh'));
   const { status, stderr } = spawnSync('zsh', ['-n', join(folder, 'script.zsh')], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
 });
 
-test.runIf(has('fish'))('fish completes jobs, formats and files', async () => {
+test('fish completes jobs, formats and files', async () => {
+  needs('fish');
   writeFileSync(join(folder, 'script.fish'), await scriptFor('fish'));
   const ask = (line: string) =>
     execFileSync('fish', ['-c', `source script.fish; complete -C 'market-mirror ${line}'`], {

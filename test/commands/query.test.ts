@@ -8,7 +8,8 @@ import { queryCommand } from '../../src/commands/query.ts';
 import { startCli } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
-import { digestOf, has, onTerminal } from '../report/support.ts';
+import { needs } from '../helpers/tools.ts';
+import { digestOf, onTerminal } from '../report/support.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -166,7 +167,9 @@ it('writes nothing into the mirror', async () => {
   expect(digestOf(bench.store.file)).toBe(before);
 });
 
-describe.skipIf(!has('ps'))('the program itself', () => {
+describe('the program itself', () => {
+  beforeAll(() => needs('ps'));
+
   const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT';
   const start = (sql: string, before = '') => {
     const cwd = mkdtempSync(join(tmpdir(), 'mirror-query-'));

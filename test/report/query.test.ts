@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, ask, type Cell, type Question } from '../../src/report/query.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
-import { digestOf, has } from './support.ts';
+import { needs } from '../helpers/tools.ts';
+import { digestOf } from './support.ts';
 
 let bench: Bench;
 let question: (sql: string, more?: Partial<Question>) => Question;
@@ -100,7 +101,8 @@ describe('a question ends', () => {
     await expect(asked).rejects.toMatchObject({ kind: 'incomplete', message: 'stopped' });
   });
 
-  it.skipIf(!has('ps'))('with nothing of it left running', async () => {
+  it('with nothing of it left running', async () => {
+    needs('ps');
     await ask(question(rowsForEver), { signal: never }, async ({ batches }) => void (await batches.next()));
     await expect.poll(childrenAtWork).toBe('');
   });

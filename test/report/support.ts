@@ -1,6 +1,5 @@
 /** A mirror to read from, and the reading commands as a user on a terminal or in a pipe meets them. */
 
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -55,9 +54,4 @@ export async function onTerminal(
 /** What no reading may change. */
 export function digestOf(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
-}
-
-/** Whether a tool that is not ours is there to read with: a bare machine need not have it. */
-export function has(tool: string): boolean {
-  return spawnSync(tool, ['--version']).status === 0;
 }

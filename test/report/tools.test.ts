@@ -1,19 +1,18 @@
-/** The mirror in the hands of tools that are not ours; a machine need not have them all. */
+/** The mirror in the hands of tools that are not ours. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Progress } from '../../src/mirror.ts';
 import { viewsOf } from '../../src/store/views.ts';
 import { runMain } from '../helpers/main.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
+import { needs } from '../helpers/tools.ts';
 import { until } from '../queue/setup.ts';
 import { publish } from './export-support.ts';
-import { has } from './support.ts';
-
-const duckdb = await import('@duckdb/node-api').catch(() => undefined);
 
 /** Rows, rows that the walk has counted, rows by way of a view, and how the walk stands. */
 const look = `SELECT (SELECT count(*) FROM ai_signals), coalesce(max(rows), 0),
@@ -48,9 +47,8 @@ const looks: Record<string, string> = {};
 
 beforeAll(async () => {
   bench = await openBench({ rows: { aiSignals: 1_500, news: 20, smartWallets: 20, memeSignals: 20 } });
-  const watching = Object.entries(watchers)
-    .filter(([tool]) => has(tool))
-    .map(([tool, command]) => watch(tool, command));
+  needs(...Object.keys(watchers));
+  const watching = Object.entries(watchers).map(([tool, command]) => watch(tool, command));
   for (const rows of [500, 1_000]) {
     await mirrorUntil(rows);
     for (const tool of Object.keys(looks))
@@ -79,39 +77,32 @@ async function mirrorUntil(rows: number): Promise<void> {
 afterAll(() => bench.close());
 
 describe('while the mirror is being written', () => {
-  it.for(Object.keys(watchers))(
-    '%s sees whole pages with the place of their walk, never a part',
-    (tool, { skip }) => {
-      skip(!has(tool), `${tool} is not installed`);
-      const seen = (looks[tool] ?? '')
-        .trim()
-        .split('\n')
-        .map((line) => line.split('|'));
-      for (const [rows, walked, viewed] of seen) expect([walked, viewed]).toEqual([rows, rows]);
-      expect(new Set(seen.map(([rows]) => rows)).size).toBeGreaterThan(2);
-      expect(seen.at(-1)?.[0]).toBe('1500');
-    },
-  );
+  it.each(Object.keys(watchers))('%s sees whole pages with the place of their walk, never a part', (tool) => {
+    const seen = (looks[tool] ?? '')
+      .trim()
+      .split('\n')
+      .map((line) => line.split('|'));
+    for (const [rows, walked, viewed] of seen) expect([walked, viewed]).toEqual([rows, rows]);
+    expect(new Set(seen.map(([rows]) => rows)).size).toBeGreaterThan(2);
+    expect(seen.at(-1)?.[0]).toBe('1500');
+  });
 });
 
 describe('DuckDB', () => {
   async function ask<Row>(sql: string): Promise<Row[]> {
     // Nothing is fetched from anywhere.
     const settings = { autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
-    const instance = await duckdb?.DuckDBInstance.create(':memory:', settings);
-    const connection = await instance?.connect();
+    const instance = await DuckDBInstance.create(':memory:', settings);
+    const connection = await instance.connect();
     try {
-      return ((await connection?.runAndReadAll(sql))?.getRowObjectsJson() ?? []) as Row[];
+      return (await connection.runAndReadAll(sql)).getRowObjectsJson() as Row[];
     } finally {
-      connection?.closeSync();
-      instance?.closeSync();
+      connection.closeSync();
+      instance.closeSync();
     }
   }
 
-  it('reads a Parquet file that was exported amid a walk: typed, complete, and of one moment', async ({
-    skip,
-  }) => {
-    skip(!duckdb, '@duckdb/node-api has no binary for this machine');
+  it('reads a Parquet file that was exported amid a walk: typed, complete, and of one moment', async () => {
     for (const row of bench.upstream('ai-signals').rows) row['confidence'] = 0.777;
     publish(bench);
     const file = join(bench.dir, 'signals.parquet');
@@ -144,27 +135,16 @@ describe('DuckDB', () => {
     expect(Date.parse(`${there?.newest}:00`)).toBe(Date.parse(here?.newest ?? ''));
   });
 
-  it('runs the queries of docs/recipes.md', async ({ skip }) => {
-    skip(!duckdb, '@duckdb/node-api has no binary for this machine');
+  it('runs the queries of docs/recipes.md', async () => {
     const [, written = ''] = /```duckdb\n(.*?)```/s.exec(readFileSync('docs/recipes.md', 'utf8')) ?? [];
     const queries = written.replaceAll("'signals.parquet", `'${bench.dir}/signals.parquet`).split(/;\n/);
     expect(queries.length).toBeGreaterThan(3);
     for (const sql of queries.filter((query) => query.trim() !== ''))
       expect((await ask(sql)).length, sql).toBeGreaterThan(0);
   });
-
-  it('reads the database itself, where its sqlite extension is installed', async ({ skip }) => {
-    const attached = `LOAD sqlite; ATTACH '${bench.store.file}' AS mirror (TYPE sqlite, READ_ONLY)`;
-    const counted = await ask<{ rows: string }>(
-      `${attached}; SELECT count(*) AS rows FROM mirror.ai_signals`,
-    ).catch(() => undefined);
-    skip(!duckdb || !counted, "DuckDB's sqlite extension is not installed");
-    expect(counted).toEqual([{ rows: '1500' }]);
-  });
 });
 
-it('the sqlite3 command line reads every view, and finds the database sound', async ({ skip }) => {
-  skip(!has('sqlite3'), 'sqlite3 is not installed');
+it('the sqlite3 command line reads every view, and finds the database sound', async () => {
   for (const { name } of bench.jobs.filter(({ name }) => name !== 'ai-signals')) await bench.mirror(name);
   const views = viewsOf(bench.jobs);
   const sql = views.map(({ name, example }) => `SELECT count(*) FROM "${name}"; ${example}`).join(';\n');

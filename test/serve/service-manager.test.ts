@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createPulse } from '../../src/daemon/pulse.ts';
 import { createLog } from '../../src/log.ts';
 import { serviceManager } from '../../src/serve/service-manager.ts';
+import { needs } from '../helpers/tools.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
-import { has } from '../report/support.ts';
 
 const within = { timeout: 10_000, interval: 10 };
 const KEY = 'canary-key-51d0aa';
@@ -113,25 +113,23 @@ while True:
     print(json.dumps(message.decode()), flush=True)
 `;
 
-  it.skipIf(!has('python3') || !has('systemd-notify'))(
-    'hears it on its own kind of socket, by its own program',
-    async () => {
-      const socket = join(temporaryFolder(), 'notify');
-      const python = spawn('python3', ['-c', listener, socket]);
-      onTestFinished(() => void python.kill());
-      let heard = '';
-      python.stdout.on('data', (text) => {
-        heard += text;
-      });
-      await expect.poll(() => heard, within).toContain('listening');
-      const environment = { PATH: process.env['PATH'], NOTIFY_SOCKET: socket };
-      const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
-      await manager.ready('mirroring https://api.example.com', () => true);
-      await manager.stopping();
-      await expect.poll(() => heard, within).toContain('STOPPING=1');
-      expect(heard).toContain('"READY=1\\nSTATUS=mirroring https://api.example.com"');
-    },
-  );
+  it('hears it on its own kind of socket, by its own program', async () => {
+    needs('python3', 'systemd-notify');
+    const socket = join(temporaryFolder(), 'notify');
+    const python = spawn('python3', ['-c', listener, socket]);
+    onTestFinished(() => void python.kill());
+    let heard = '';
+    python.stdout.on('data', (text) => {
+      heard += text;
+    });
+    await expect.poll(() => heard, within).toContain('listening');
+    const environment = { PATH: process.env['PATH'], NOTIFY_SOCKET: socket };
+    const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
+    await manager.ready('mirroring https://api.example.com', () => true);
+    await manager.stopping();
+    await expect.poll(() => heard, within).toContain('STOPPING=1');
+    expect(heard).toContain('"READY=1\\nSTATUS=mirroring https://api.example.com"');
+  });
 });
 
 describe('a run that shows no sign of life for a quarter of an hour', () => {
