@@ -51,7 +51,11 @@ async function cost(transact: GateParts['transact'], isPaced: boolean): Promise<
   first.close();
 
   let now = learning.now() + 10_000;
-  const gate = open(transact, { now: () => now, sleep: () => new Promise<void>(() => undefined) });
+  const gate = open(transact, {
+    now: () => now,
+    monotonic: () => now,
+    sleep: () => new Promise<void>(() => undefined),
+  });
   const runs: number[] = [];
   for (let run = 0; run < 5; run += 1) {
     const begun = performance.now();

@@ -25,6 +25,7 @@ export function virtualClock(now = Date.UTC(2026, 0, 1), isBusy = () => false): 
 
   return {
     now: () => now,
+    monotonic: () => now,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         const stop = () => {

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { createApi, type Probed } from './api/client.ts';
-import type { Clock, Random } from './clock.ts';
+import { ageOf, type Clock, type Random } from './clock.ts';
 import { type Config, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
 import { createGate } from './governor/gate.ts';
@@ -102,11 +102,16 @@ export async function openApp({ environment, clock, random, say = () => undefine
     store,
     job: (name) => findJob(jobs, name),
     async mirror(job, signal, progress) {
-      const walk = await mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal);
-      const change = hook && store.changes.of(job, walk);
-      if (change) hook.tell(change);
-      await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted);
-      return walk;
+      const once = async () => {
+        const walk = await mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal);
+        const change = hook && store.changes.of(job, walk);
+        if (change) hook.tell(change);
+        await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted);
+        return walk;
+      };
+      const walk = await once();
+      // Where the clock was set back meanwhile, nobody could tell of when its proof is.
+      return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await once() : walk;
     },
     waitsForLeave: gate.waits,
     probe: ({ name, path, reading }, signal) =>

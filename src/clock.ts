@@ -3,8 +3,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export type Clock = {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, as the machine's clock has them: somebody may set it. */
   now(): number;
+  /** Milliseconds since some moment, which nobody sets; it may stand still while the machine sleeps. */
+  monotonic(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 };
@@ -13,6 +15,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   async sleep(ms, signal) {
     let left = Math.max(0, ms);
     do {
@@ -27,6 +30,15 @@ export const systemClock: Clock = {
     } while (left > 0);
   },
 };
+
+/** So little is rounding, or the order in which processes read the clock; more is a clock that was set. */
+export const CLOCK_TOLERANCE_MS = 2_000;
+
+/** How long ago `at` was, in milliseconds; null where it lies ahead: the clock was set back since, nobody knows how far. */
+export function ageOf(at: number, now: number): number | null {
+  const age = now - at;
+  return age < -CLOCK_TOLERANCE_MS ? null : Math.max(0, age);
+}
 
 /** A number in [0, 1), as from `Math.random`. */
 export type Random = () => number;

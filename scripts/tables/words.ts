@@ -43,7 +43,8 @@ export const viewMeanings: Record<string, Words> = {
   freshness: {
     rows: 'Rows in the table of the dataset now.',
     complete_as_of: 'When the last walk that proved the dataset complete began; null where none has yet.',
-    age_seconds: 'How long ago that was, by the clock of this machine.',
+    age_seconds:
+      'How long ago that was, by the clock of this machine; null where that lies ahead: the clock was set back since, and nothing tells how old the rows are.',
     verdict: 'What that walk proves: `snapshot` or `verified`, see `walks`.',
     status: 'Of the latest walk, whatever it proves: `running`, `snoozed`, `complete`, `failed`, or `never`.',
     last_error: 'Why the latest walk waits, failed or proves nothing; null where all is well.',

@@ -25,8 +25,9 @@ export function backupCommand(context: Context): Command {
 }
 
 async function backup(file: string, { force = false, json }: Options, context: Context): Promise<void> {
-  const { environment, signal, stdout } = context;
-  const receipt = await backUp(readLocalConfig(environment).dir, file, { force, signal });
+  const { environment, clock, signal, stdout } = context;
+  const { dir } = readLocalConfig(environment);
+  const receipt = await backUp(dir, file, { force, now: clock.now(), signal });
   if (json) return stdout.write(`${printableJson(receipt)}\n`);
   const rows = receipt.datasets.reduce((sum, dataset) => sum + dataset.rows, 0);
   stdout.write(`${printable(receipt.file)}: ${number(rows)} rows, ${number(receipt.bytes)} bytes, checked\n`);

@@ -13,12 +13,13 @@ export function previousOf(before: Before | undefined): Previous | undefined {
   const { last, full, fullAgeMs, hasAbsences } = before;
   const { firstPage = null } = JSON.parse(full.memory) as Partial<Place>;
   const isProven = last.status === 'complete' && last.verdict === 'snapshot';
+  const isRecent = fullAgeMs !== null && fullAgeMs < FULL_WALK_EVERY_MS;
   return {
     generatedAt: last.generatedAt,
     total: full.total,
     firstPage,
     // Rows that await their second proof of absence need a full walk; one of a single page costs no more.
-    renewable: isProven && fullAgeMs < FULL_WALK_EVERY_MS && !hasAbsences && full.pages > 1,
+    renewable: isProven && isRecent && !hasAbsences && full.pages > 1,
   };
 }
 

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { ageOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { copyDatabase, mirrorFile, openReadOnly, sealCopy } from '../store/read.ts';
 import { takePlace } from './place.ts';
@@ -19,6 +20,7 @@ export type BackupReceipt = {
   datasets: Held[];
 };
 
+/** `completeAsOf` is null also where the clock was ahead then. */
 type Held = { job: string; rows: number; completeAsOf: string | null; verdict: string | null };
 
 /**
@@ -30,7 +32,7 @@ type Held = { job: string; rows: number; completeAsOf: string | null; verdict: s
 export async function backUp(
   dir: string,
   output: string,
-  { force, signal }: { force: boolean; signal: AbortSignal },
+  { force, now, signal }: { force: boolean; now: number; signal: AbortSignal },
 ): Promise<BackupReceipt> {
   const file = mirrorFile(dir);
   if (!existsSync(file))
@@ -40,7 +42,7 @@ export async function backUp(
   try {
     await copyDatabase(file, place.partial, signal);
     sealCopy(file, place.partial);
-    const receipt = await describe(place.partial, resolve(output));
+    const receipt = await describe(place.partial, resolve(output), now);
     await place.settle();
     return receipt;
   } catch (thrown) {
@@ -61,19 +63,23 @@ function refuseDatabaseInUse(output: string, mirror: string): void {
       throw new Failure('usage', `${journal} belongs to a database that is in use there: name another file`);
 }
 
-async function describe(copy: string, file: string): Promise<BackupReceipt> {
+async function describe(copy: string, file: string, now: number): Promise<BackupReceipt> {
   const connection = openReadOnly(copy);
   try {
     const seq = latestSeq(connection, null);
     const datasets = connection
       .prepare<[], Held>('SELECT job, rows, complete_as_of AS completeAsOf, verdict FROM freshness')
-      .all();
+      .all()
+      .map((held) => (isAhead(held, now) ? { ...held, completeAsOf: null } : held));
     const { size } = statSync(copy);
     return { version: 1, file, bytes: size, sha256: await digestOf(copy), seq, datasets };
   } finally {
     connection.close();
   }
 }
+
+const isAhead = ({ completeAsOf }: Held, now: number) =>
+  completeAsOf !== null && ageOf(Date.parse(completeAsOf), now) === null;
 
 async function digestOf(file: string): Promise<string> {
   const hash = createHash('sha256');

@@ -1,8 +1,13 @@
 /** The view `freshness`: one row a dataset that tells a report whether to trust the rest. */
 
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
+import { CLOCK_TOLERANCE_MS } from '../clock.ts';
 import type { Job, View } from '../job.ts';
 import { PROOF } from './proof.ts';
+
+/** A time ahead of the clock has no age: a negative one would pass for fresh. */
+const SINCE = `round((julianday('now') - julianday(proof.started_at)) * 86400, 1)`;
+const AGE_SECONDS = `CASE WHEN ${SINCE} >= ${-CLOCK_TOLERANCE_MS / 1_000} THEN max(0.0, ${SINCE}) END`;
 
 export function freshness(jobs: readonly Job[]): View {
   const counts = jobs.map(
@@ -16,7 +21,7 @@ export function freshness(jobs: readonly Job[]): View {
     sql: `WITH counted AS (${counts.join(' UNION ALL ')})
 SELECT counted.job, counted.rows,
   proof.started_at AS complete_as_of,
-  round((julianday('now') - julianday(proof.started_at)) * 86400, 1) AS age_seconds,
+  ${AGE_SECONDS} AS age_seconds,
   proof.verdict,
   coalesce(walk.status, 'never') AS status,
   walk.error AS last_error,

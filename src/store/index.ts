@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { desc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import { isoTime } from '../clock.ts';
+import { ageOf, isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import { type Changes, openChanges } from './change.ts';
 import { type Connection, openConnection } from './connection.ts';
@@ -60,9 +60,12 @@ export type Store = {
   recordCall(call: Call): void;
   choice(job: string): DatasetChoice | undefined;
   keepChoice(job: string, choice: DatasetChoice): void;
-  /** When the walk that last proved the dataset complete began, in epoch milliseconds. */
+  /**
+   * When the walk that last proved the dataset complete began, in epoch milliseconds; null where there was none, or
+   * where the clock was ahead then.
+   */
   completeAsOf(job: string): number | null;
-  /** When the last finished walk of the job began; null where there was none, or where the last is unfinished. */
+  /** The same of the last walk that has finished, proof or not; null also where the last is unfinished. */
   lastRun(job: string): number | null;
   /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`. */
   keepNextDue(job: string, at: number | null): void;
@@ -111,6 +114,10 @@ function createStore(connection: Connection, dir: string, now: () => number): St
       `SELECT started_at FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
     )
     .pluck();
+  const past = (time: string | undefined) => {
+    const at = time === undefined ? null : Date.parse(time);
+    return at === null || ageOf(at, now()) === null ? null : at;
+  };
   const keep = (job: string, values: Partial<typeof datasets.$inferInsert>) =>
     guarded(file, () =>
       db
@@ -141,12 +148,11 @@ function createStore(connection: Connection, dir: string, now: () => number): St
     },
     keepChoice: (job, choice) => void keep(job, { ...choice, chosenAt: isoTime(now()) }),
     completeAsOf(job) {
-      const startedAt = lastProof.get(job);
-      return startedAt ? Date.parse(startedAt) : null;
+      return past(lastProof.get(job));
     },
     lastRun(job) {
       const last = db.select().from(walks).where(eq(walks.job, job)).orderBy(desc(walks.id)).limit(1).get();
-      return last?.finishedAt ? Date.parse(last.startedAt) : null;
+      return past(last?.finishedAt ? last.startedAt : undefined);
     },
     keepNextDue: (job, at) => void keep(job, { nextDueAt: at === null ? null : isoTime(at) }),
     close: () => void connection.close(),

@@ -7,6 +7,9 @@ import type { Connection } from './connection.ts';
 /** For how long, in milliseconds; infinite for ever. */
 export type Keep = { requestsMs: number; historyMs: number };
 
+/** A clock that went on by more than this since the last call before is not believed until it has stood for as long. */
+const DAY_MS = 24 * 3_600_000;
+
 const ROWS_AT_ONCE = 100;
 /** The rest waits for the next walk: whoever begins to forget has much to forget. */
 const MOST_BATCHES = 100;
@@ -22,11 +25,25 @@ export async function prune(
   now: number,
   added: number,
 ): Promise<void> {
+  const believed = believedTime(connection, now);
+  if (believed === undefined) return;
   const most = MOST_BATCHES + Math.ceil(added / ROWS_AT_ONCE);
   if (keep.requestsMs !== Number.POSITIVE_INFINITY)
-    await inBatches(connection, pruneCalls(connection, isoTime(now - keep.requestsMs)), most);
+    await inBatches(connection, pruneCalls(connection, isoTime(believed - keep.requestsMs)), most);
   if (job.history && keep.historyMs !== Number.POSITIVE_INFINITY)
-    await inBatches(connection, pruneHistory(connection, job, isoTime(now - keep.historyMs)), most);
+    await inBatches(connection, pruneHistory(connection, job, isoTime(believed - keep.historyMs)), most);
+}
+
+/**
+ * The time to count from, in epoch milliseconds: a day after the latest call that is a day old, which is about now
+ * unless the clock has gone far ahead of the calls. Undefined where no call is so old: then nothing is.
+ */
+function believedTime(connection: Connection, now: number): number | undefined {
+  const latest = connection
+    .prepare<[string], string | null>('SELECT max(at) FROM requests WHERE at <= ?')
+    .pluck()
+    .get(isoTime(now - DAY_MS));
+  return latest ? Date.parse(latest) + DAY_MS : undefined;
 }
 
 /** `batch` tells whether there may be more. */

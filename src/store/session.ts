@@ -1,6 +1,6 @@
 /** A walk as the engine holds it: it saves pages, ends with a verdict or stays at its place, and lets go. */
 
-import { isoTime } from '../clock.ts';
+import { ageOf, isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
@@ -29,8 +29,8 @@ export type Before = {
   /** The walk that ended last, and the full walk on whose proof it rests. */
   last: WalkRow;
   full: WalkRow;
-  /** Since the full walk began. */
-  fullAgeMs: number;
+  /** Since the full walk began; null where the clock was ahead then. */
+  fullAgeMs: number | null;
   /** True where rows look gone and wait for another proof of it. */
   hasAbsences: boolean;
 };
@@ -53,11 +53,16 @@ export type WalkSession = PageWriter & {
 export function openSession(connection: Connection, dir: string, job: Job, now: () => number): WalkSession {
   const walk = openWalk(connection, dir, job, now());
   try {
-    return createSession(connection, walk, now);
+    const session = createSession(connection, walk, now);
+    if (ageOf(Date.parse(walk.row.startedAt), now()) !== null) return session;
+    // Whatever it came to prove, nobody could tell of when.
+    session.giveUp('it began under a clock that was ahead: the next walk begins anew');
   } catch (thrown) {
     walk.lock.release();
     throw thrown;
   }
+  walk.lock.release();
+  return openSession(connection, dir, job, now);
 }
 
 function createSession(connection: Connection, walk: OpenWalk, now: () => number): WalkSession {
@@ -118,7 +123,7 @@ function createSession(connection: Connection, walk: OpenWalk, now: () => number
 function readBefore(connection: Connection, job: Job, now: number): Before | undefined {
   const previous = readPrevious(connection, job.name);
   if (!previous) return undefined;
-  const fullAgeMs = now - Date.parse(previous.full.startedAt);
+  const fullAgeMs = ageOf(Date.parse(previous.full.startedAt), now);
   return { ...previous, fullAgeMs, hasAbsences: hasAbsences(connection, job.name) };
 }
 

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type ApiParts, type CallRecord, createApi } from '../../src/api/client.ts';
+import { systemClock } from '../../src/clock.ts';
 import { Failure } from '../../src/errors.ts';
 import { keyFromValue } from '../../src/key.ts';
 import {
@@ -42,7 +43,7 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
       keyChanged: () => undefined,
     },
     record: (call) => records.push(call),
-    clock: { now: Date.now, sleep: async (ms) => void sleeps.push(ms) },
+    clock: { ...systemClock, sleep: async (ms) => void sleeps.push(ms) },
     random: () => 0.5,
     userAgent: 'market-mirror/test',
     ...parts,

@@ -10,25 +10,25 @@ test('what is older than the settings keep is forgotten, and whoever asks for it
   const settings = { MIRROR_KEEP_REQUESTS: '1d', MIRROR_KEEP_HISTORY: '2d' };
   const began = clock.now();
   const { rows } = model.data.aiSignals;
-  for (let walk = 0; walk < 5; walk += 1) {
+  for (let walk = 0; walk < 9; walk += 1) {
     Object.assign(rows[0] ?? {}, { confidence: walk / 100 });
     model.data.aiSignals.generatedAt = isoTime(clock.now());
     expect((await run(['sync', 'ai-signals'], settings)).code).toBe(0);
-    clock.advance(20 * HOUR);
+    clock.advance(10 * HOUR);
   }
   // Waits between calls move the clock by less than a minute.
   const at = (hours: number) => isoTime(began + hours * HOUR);
   const hour = (time: string | undefined) => (time ?? '').slice(0, 13);
   const [calls] = read<{ first: string }>(file, 'SELECT min(at) AS first FROM requests');
-  expect(hour(calls?.first)).toBe(hour(at(60)));
+  expect(hour(calls?.first)).toBe(hour(at(50)));
   const ends = read<{ at: string }>(file, 'SELECT _valid_to AS at FROM ai_signals_history ORDER BY 1');
-  expect(ends.map((end) => hour(end.at))).toEqual([40, 60, 80].map((hours) => hour(at(hours))));
+  expect(ends.map((end) => hour(end.at))).toEqual([30, 40, 50, 60, 70, 80].map((hours) => hour(at(hours))));
 
   const sql = 'SELECT confidence FROM ai_signals ORDER BY 1 LIMIT 1';
   const asked = await run(['query', sql, '--as-of', at(19)]);
   expect(asked).toMatchObject({ code: 64, stdout: '' });
   expect(asked.stderr).toContain(`ai_signals_history goes back to ${hour(at(20))}`);
-  expect((await run(['query', sql, '--as-of', at(21), '--format', 'csv'])).stdout).toContain('0.01');
+  expect((await run(['query', sql, '--as-of', at(21), '--format', 'csv'])).stdout).toContain('0.02');
 
   const since = await run(['export', 'ai-signals', '--since', at(19), '-o', join(cwd, 'since.csv')]);
   expect(since.code).toBe(64);

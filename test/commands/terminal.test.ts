@@ -52,7 +52,11 @@ describe('hostile text', () => {
     ['export', HOSTILE],
     ['query', `SELECT '${HOSTILE}`],
   ])('of a command line is written out where it is refused: %j', async (...args) => {
-    const { code, stdout, stderr } = await runMain(args, {}, { now: () => 0, sleep: async () => {} });
+    const { code, stdout, stderr } = await runMain(
+      args,
+      {},
+      { now: () => 0, monotonic: () => 0, sleep: async () => {} },
+    );
     expect(code).not.toBe(0);
     expect(stdout + stderr).not.toMatch(raw);
   });

@@ -75,6 +75,7 @@ describe('over real HTTP', () => {
 function tenfold(): Clock {
   return {
     now: () => performance.now() * 10,
+    monotonic: () => performance.now() * 10,
     sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
   };
 }

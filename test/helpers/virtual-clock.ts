@@ -2,6 +2,8 @@ import type { Clock } from '../../src/clock.ts';
 
 export type VirtualClock = Clock & {
   advance(ms: number): void;
+  /** Somebody sets the clock, or the machine sleeps: no time passes by the clock that nobody sets. */
+  jump(ms: number): void;
   /** Every sleep so far, in milliseconds. */
   slept: number[];
 };
@@ -9,12 +11,17 @@ export type VirtualClock = Clock & {
 /** Time that stands still but for sleeps, which end at once and move it on. */
 export function virtualClock(start = Date.parse('2026-11-21T12:00:00Z')): VirtualClock {
   let now = start;
+  let jumped = 0;
   const slept: number[] = [];
   return {
     slept,
-    now: () => now,
+    now: () => now + jumped,
+    monotonic: () => now - start,
     advance: (ms) => {
       now += ms;
+    },
+    jump: (ms) => {
+      jumped += ms;
     },
     async sleep(ms, signal) {
       signal?.throwIfAborted();

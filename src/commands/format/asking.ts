@@ -7,7 +7,7 @@ import { readLocalConfig } from '../../config.ts';
 import { Failure } from '../../errors.ts';
 import type { Job } from '../../job.ts';
 import { printable, printableLines } from '../../printable.ts';
-import { notesOn, refuseForgotten, refuseOlder } from '../../report/query/proof.ts';
+import { datedBy, notesOn, refuseForgotten, refuseOlder } from '../../report/query/proof.ts';
 import { type Answer, ask, type Params } from '../../report/query.ts';
 import { parseDuration, parseTime } from '../../report/time.ts';
 import type { Context } from '../context.ts';
@@ -55,11 +55,12 @@ export async function askMirror<T>(
   const question = { dir, ...asked, tables: tablesOf(jobs) };
   try {
     return await ask(question, { signal, timeoutMs }, async (answer) => {
-      if (asked.asOf !== null) refuseForgotten(answer.sources, asked.asOf);
-      if (maxAgeMs !== undefined)
-        refuseOlder(answer.sources, maxAgeMs, asked.asOf === null ? clock.now() : Date.parse(asked.asOf));
-      const notes = notesOn(answer.sources, asked.asOf);
-      const result = await read(answer, notes);
+      const moment = asked.asOf === null ? clock.now() : Date.parse(asked.asOf);
+      const sources = datedBy(answer.sources, moment);
+      if (asked.asOf !== null) refuseForgotten(sources, asked.asOf);
+      if (maxAgeMs !== undefined) refuseOlder(sources, maxAgeMs, moment);
+      const notes = notesOn(sources, asked.asOf);
+      const result = await read({ ...answer, sources }, notes);
       for (const note of notes) stderr.write(`note: ${printable(note)}\n`);
       return result;
     });

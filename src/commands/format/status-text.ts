@@ -57,8 +57,9 @@ function renderDatasets({ datasets, at }: Status, paint: Paint): string {
   return trimLines(table.toString());
 }
 
-function renderAge({ ageSeconds, fresh }: DatasetStatus, paint: Paint): string {
-  const age = ageSeconds === null ? 'never' : duration(ageSeconds * 1_000);
+function renderAge({ completeAsOf, ageSeconds, fresh }: DatasetStatus, paint: Paint): string {
+  const unknown = completeAsOf === null ? 'never' : 'unknown';
+  const age = ageSeconds === null ? unknown : duration(ageSeconds * 1_000);
   return paint(fresh ? 'green' : 'red', age);
 }
 

@@ -54,7 +54,11 @@ export function readFacts(connection: Connection, job: string, table: string, no
   return {
     rows: connection.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get() ?? 0,
     calls: callsOf(walks.filter(({ isWhole }) => isWhole)) ?? callsByTotal(connection, job),
-    observed: observe(walks.filter(({ startedAt }) => startedAt >= isoTime(now - LOOKED_BACK_MS))),
+    observed: observe(
+      walks.filter(
+        ({ startedAt }) => startedAt >= isoTime(now - LOOKED_BACK_MS) && startedAt <= isoTime(now),
+      ),
+    ),
     callMs: readCallMs(connection, job, now),
   };
 }

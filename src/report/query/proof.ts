@@ -1,17 +1,25 @@
 /** What an answer's sources prove of it, in words, and whether that is enough. */
 
 import ms from 'ms';
+import { ageOf } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { Source } from './sources.ts';
+import type { Proof, Source } from './sources.ts';
+
+/** The sources as of `now`: a walk that began ahead of it proves what it read, but not of when. */
+export function datedBy(sources: readonly Source[], now: number): Source[] {
+  const isAhead = ({ proof }: Source) => proof !== null && ageOf(Date.parse(proof.startedAt), now) === null;
+  return sources.map((source) => (isAhead(source) ? { ...source, completeAsOf: null } : source));
+}
 
 /** What whoever reads the answer should know: one line each. */
 export function notesOn(sources: readonly Source[], asOf: string | null): string[] {
-  return sources.flatMap(({ job, table, completeAsOf, firstWalkAt, historyFrom }) => {
+  return sources.flatMap(({ job, table, completeAsOf, proof, firstWalkAt, historyFrom }) => {
     if (firstWalkAt === null) return [`${table} was never mirrored: run market-mirror sync ${job}`];
     if (asOf !== null && asOf < firstWalkAt)
       return [
         `${asOf} lies before the first walk of ${job} (${firstWalkAt}): the mirror held nothing of it then`,
       ];
+    if (completeAsOf === null && proof !== null) return [`${table}: ${describeAhead(proof)}`];
     if (completeAsOf === null)
       return [
         `${table} ${asOf === null ? 'has never been' : 'had never been'} complete: rows may be missing`,
@@ -47,16 +55,23 @@ function isForgotten(time: string, firstWalkAt: string | null, historyFrom: stri
   return historyFrom !== null && time < historyFrom && firstWalkAt !== null && time >= firstWalkAt;
 }
 
-/** @throws Failure `incomplete` where a source has no proven walk that began within `maxAgeMs` before `now`. */
+/**
+ * @param sources those of `datedBy`
+ * @throws Failure `incomplete` where a source has no proven walk that began within `maxAgeMs` before `now`.
+ */
 export function refuseOlder(sources: readonly Source[], maxAgeMs: number, now: number): void {
   const tooOld = sources.filter(
     ({ completeAsOf }) => completeAsOf === null || now - Date.parse(completeAsOf) > maxAgeMs,
   );
   if (tooOld.length === 0) return;
-  const ages = tooOld.map(({ job, completeAsOf }) =>
-    completeAsOf === null
-      ? `${job} has never been complete`
-      : `${job} is complete as of ${completeAsOf}, ${ms(now - Date.parse(completeAsOf))} ago`,
-  );
+  const ages = tooOld.map(({ job, completeAsOf, proof }) => {
+    if (completeAsOf !== null)
+      return `${job} is complete as of ${completeAsOf}, ${ms(now - Date.parse(completeAsOf))} ago`;
+    return proof === null ? `${job} has never been complete` : `${job}: ${describeAhead(proof)}`;
+  });
   throw new Failure('incomplete', `older than ${ms(maxAgeMs)}: ${ages.join('; ')}`);
+}
+
+function describeAhead({ startedAt }: Proof): string {
+  return `the clock was ahead at the last walk (complete as of ${startedAt}), or is behind now: the age is not known`;
 }

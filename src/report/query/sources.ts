@@ -7,7 +7,7 @@ import type { Params } from './statement.ts';
 export type Source = {
   job: string;
   table: string;
-  /** When the last walk that proved the dataset complete began, or null. */
+  /** When the last walk that proved the dataset complete began; null where none did, or the clock was ahead then. */
   completeAsOf: string | null;
   /** That walk. */
   proof: Proof | null;

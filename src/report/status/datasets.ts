@@ -1,6 +1,6 @@
 /** How one dataset stands. */
 
-import { isoTime } from '../../clock.ts';
+import { ageOf, isoTime } from '../../clock.ts';
 import type { Schedule } from '../../schedule.ts';
 import { intervalOf } from '../../schedule.ts';
 import { type Connection, PROOF } from '../../store/read.ts';
@@ -32,6 +32,7 @@ export type DatasetStatus = {
   rows: number;
   /** When the last walk that proved it complete began; what `ageSeconds` counts from. */
   completeAsOf: string | null;
+  /** Null also where `completeAsOf` lies ahead of the clock. */
   ageSeconds: number | null;
   verdict: 'snapshot' | 'verified' | null;
   /** An older copy counts as stale: twice the schedule's interval, at least five minutes; null where it is off. */
@@ -75,7 +76,7 @@ export function readDataset(
       .prepare<string[], number>(sql)
       .pluck()
       .get(...values) ?? 0;
-  const age = proof ? now - Date.parse(proof.startedAt) : null;
+  const age = proof ? ageOf(Date.parse(proof.startedAt), now) : null;
   const patience = Math.max(intervalOf(schedule, now) * PATIENCE.intervals, PATIENCE.ms);
   const doing = describe(latest, walking, now);
   const { lastSeq, nextRun } = readPlans(connection, job);

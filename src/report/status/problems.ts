@@ -12,6 +12,7 @@ export type Problem = {
     | 'key-refused'
     | 'scope-missing'
     | 'never-complete'
+    | 'clock-ahead'
     | 'stale'
     | 'failed'
     | 'unproven'
@@ -79,21 +80,32 @@ function scopeMissing(job: string, call: LastCall | undefined): Found {
   };
 }
 
-function notFresh({ job, fresh, completeAsOf, doing }: DatasetStatus, daemonLives: boolean): Found[] {
+function notFresh(dataset: DatasetStatus, daemonLives: boolean): Found[] {
+  const { job, fresh, completeAsOf, ageSeconds, doing } = dataset;
   if (fresh) return [];
   const exitCode = exitCodes.incomplete;
   const advice = nextStep(doing, daemonLives, job);
-  return completeAsOf === null
-    ? [{ code: 'never-complete', job, message: 'has never been complete', advice, exitCode }]
-    : [
-        {
-          code: 'stale',
-          job,
-          message: `is older than it is meant to be: last complete as of ${completeAsOf}`,
-          advice,
-          exitCode,
-        },
-      ];
+  if (completeAsOf === null)
+    return [{ code: 'never-complete', job, message: 'has never been complete', advice, exitCode }];
+  if (ageSeconds === null)
+    return [
+      {
+        code: 'clock-ahead',
+        job,
+        message: `the clock was ahead at the last walk (complete as of ${completeAsOf}), or is behind now: the age is not known`,
+        advice: `keep the clock by NTP, such as timedatectl set-ntp true; ${advice}`,
+        exitCode,
+      },
+    ];
+  return [
+    {
+      code: 'stale',
+      job,
+      message: `is older than it is meant to be: last complete as of ${completeAsOf}`,
+      advice,
+      exitCode,
+    },
+  ];
 }
 
 function nextStep(

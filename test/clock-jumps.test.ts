@@ -1,0 +1,164 @@
+/** What the mirror says of itself, and what it keeps, when somebody sets the clock. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isoTime } from '../src/clock.ts';
+import type { BackupReceipt } from '../src/report/backup.ts';
+import type { Receipt } from '../src/report/export.ts';
+import type { Status } from '../src/report/status.ts';
+import { setup } from './helpers/setup.ts';
+import { read, setupSync } from './helpers/sync-bench.ts';
+
+const DAY = 24 * 3_600_000;
+
+/** Mirrored while the clock was three days ahead; now it is right again. */
+async function setupAhead() {
+  const bench = await setupSync({ rows: 5 });
+  bench.clock.jump(3 * DAY);
+  expect((await bench.sync()).code).toBe(0);
+  bench.clock.jump(-3 * DAY);
+  const status = async () => JSON.parse((await bench.run(['status', '--json'])).stdout) as Status;
+  return { ...bench, status };
+}
+
+describe('after a clock that was ahead was corrected, nothing claims to be fresh:', () => {
+  it('status ends with 75 and names the clock', async () => {
+    const { run, status } = await setupAhead();
+    const { code, stdout } = await run(['status']);
+    expect(code).toBe(75);
+    expect(stdout).toMatch(/✗ news: the clock was ahead at the last walk \(complete as of 2026-11-24T12:00/);
+    expect(stdout).toMatch(/→ keep the clock by NTP.*market-mirror sync news\n/);
+    expect(stdout).toMatch(/news +5 +unknown +verified/);
+    const { problems, datasets } = await status();
+    expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['clock-ahead']));
+    expect(problems).toHaveLength(5);
+    for (const dataset of datasets) expect(dataset).toMatchObject({ ageSeconds: null, fresh: false });
+  });
+
+  it('--max-age refuses, and a query without it says so', async () => {
+    const { run } = await setupAhead();
+    const sql = 'SELECT count(*) AS n FROM news';
+    const refused = await run(['query', '--max-age', '30d', sql]);
+    expect(refused).toMatchObject({ code: 75, stdout: '' });
+    expect(refused.stderr).toContain('older than 30d: news: the clock was ahead at the last walk');
+    expect((await run(['export', '--max-age', '30d', 'news'])).code).toBe(75);
+    const answered = await run(['query', sql]);
+    expect(answered.code).toBe(0);
+    expect(answered.stderr).toContain('note: news: the clock was ahead at the last walk');
+  });
+
+  it('receipts give no time as of which the data is complete', async () => {
+    const { cwd, run } = await setupAhead();
+    await run(['export', 'news', '-o', join(cwd, 'news.csv')]);
+    const receipt = JSON.parse(readFileSync(join(cwd, 'news.csv.meta.json'), 'utf8')) as Receipt;
+    const proof = expect.objectContaining({ startedAt: expect.stringMatching(/^2026-11-24/) });
+    expect(receipt.sources).toMatchObject([{ job: 'news', completeAsOf: null, proof }]);
+    const backup = await run(['backup', join(cwd, 'copy.db'), '--json']);
+    const { datasets } = JSON.parse(backup.stdout) as BackupReceipt;
+    expect(datasets.map(({ completeAsOf }) => completeAsOf)).toEqual([null, null, null, null, null]);
+  });
+
+  it('a walk on the clock as it is mends it', async () => {
+    const { sync, status } = await setupAhead();
+    expect((await sync()).code).toBe(0);
+    expect(await status()).toMatchObject({ exitCode: 0, problems: [{ code: 'drift' }] });
+  });
+});
+
+it('what may be rounding is no clock that was ahead', async () => {
+  const { clock, sync, run } = await setupSync({ rows: 5 });
+  await sync();
+  clock.jump(-1_500);
+  const { code, stdout } = await run(['status']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/news +5 +0s +verified/);
+});
+
+it('a clock that was days behind and is corrected makes everything stale, not fresh', async () => {
+  const { clock, sync, run } = await setupSync({ rows: 5 });
+  clock.jump(-3 * DAY);
+  await sync();
+  clock.jump(3 * DAY);
+  const { code, stdout } = await run(['status']);
+  expect(code).toBe(75);
+  expect(stdout).toMatch(/✗ news: is older than it is meant to be/);
+});
+
+describe('a walk that began under a clock that was ahead', () => {
+  it('is not gone on with: the next one begins anew, and proves something of now', async () => {
+    const bench = await setup({ rows: 360 });
+    const stop = new AbortController();
+    bench.clock.jump(3 * DAY);
+    await expect(bench.mirror('news', () => stop.abort(new Error('stop')), stop.signal)).rejects.toThrow();
+    bench.clock.jump(-3 * DAY);
+    const walk = await bench.mirror('news');
+    expect(walk).toMatchObject({ id: 2, verdict: 'verified', startedAt: isoTime(bench.clock.now()) });
+    expect(bench.sql('SELECT status, error FROM walks WHERE id = 1')).toEqual([
+      { status: 'failed', error: expect.stringContaining('clock that was ahead') },
+    ]);
+    expect(bench.sql('SELECT * FROM walk_seen')).toEqual([]);
+  });
+
+  it('is neither a last run nor an age, for whoever plans the next', async () => {
+    const bench = await setup({ rows: 5 });
+    bench.clock.jump(3 * DAY);
+    await bench.mirror('news');
+    expect(bench.store.lastRun('news')).toBe(bench.clock.now());
+    bench.clock.jump(-3 * DAY);
+    expect([bench.store.lastRun('news'), bench.store.completeAsOf('news')]).toEqual([null, null]);
+  });
+
+  it('is not proven again by one call: its day would never end', async () => {
+    const bench = await setup({ rows: 360 });
+    bench.clock.jump(3 * DAY);
+    await bench.mirror('ai-signals');
+    bench.clock.jump(-3 * DAY);
+    expect(await bench.mirror('ai-signals')).toMatchObject({ apiCalls: 4, probeOf: null });
+    expect(await bench.mirror('ai-signals')).toMatchObject({ apiCalls: 1, probeOf: 2 });
+  });
+
+  it('and that the clock was set back meanwhile is made once more', async () => {
+    const { clock, sync, run, model, file } = await setupSync({ rows: 360 });
+    clock.jump(3 * DAY);
+    let calls = 0;
+    model.beforeAnswer = () => void (++calls === 2 && clock.jump(-3 * DAY));
+    expect((await sync('ai-signals')).code).toBe(0);
+    expect(read(file, 'SELECT verdict FROM walks')).toHaveLength(2);
+    expect((await run(['query', '--max-age', '1m', 'SELECT 1 FROM ai_signals'])).code).toBe(0);
+  });
+});
+
+describe('what is kept for a time', () => {
+  const settings = { MIRROR_KEEP_REQUESTS: '2d', MIRROR_KEEP_HISTORY: '2d' };
+
+  it('is not forgotten by walks under a clock that is far ahead for hours', async () => {
+    const { clock, run, model, file } = await setupSync({ rows: 5 });
+    const walk = async (confidence: number) => {
+      Object.assign(model.data.aiSignals.rows[0] ?? {}, { confidence });
+      model.data.aiSignals.generatedAt = isoTime(Date.UTC(2026) + clock.monotonic());
+      expect((await run(['sync', 'ai-signals'], settings)).code).toBe(0);
+    };
+    for (let hour = 0; hour <= 60; hour += 6) {
+      await walk(hour / 1_000);
+      clock.advance(DAY / 4);
+    }
+    const count = (table: string) =>
+      read<{ n: number }>(
+        file,
+        `SELECT count(*) AS n FROM ${table} WHERE ${table === 'requests' ? 'at' : '_valid_to'} < '2027'`,
+      )[0]?.n;
+    const before = [count('requests'), count('ai_signals_history')];
+    clock.jump(400 * DAY);
+    for (let hour = 0; hour < 20; hour += 4) {
+      await walk(0.5 + hour / 1_000);
+      clock.advance(DAY / 6);
+    }
+    // A day goes by as always, and takes what is due.
+    expect(count('requests')).toBeGreaterThan(Number(before[0]) - 5);
+    expect(count('ai_signals_history')).toBeGreaterThan(Number(before[1]) - 5);
+    clock.jump(-400 * DAY);
+    await walk(0.9);
+    expect((await run(['query', '--as-of', '36h', 'SELECT count(*) FROM ai_signals'])).code).toBe(0);
+  });
+});
