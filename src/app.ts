@@ -1,6 +1,6 @@
 /** The composition root: builds the parts from the settings, and releases them in the opposite order. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
@@ -14,8 +14,16 @@ import { findJob, loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { onChange, type Say } from './on-change.ts';
 import { intervalOf } from './schedule.ts';
-import { isLock, openStore, type Retried, type Store, tryLock, type WalkRow } from './store/index.ts';
-import { mirrorFile } from './store/read.ts';
+import {
+  isLock,
+  openStore,
+  type Retried,
+  type Store,
+  tryLock,
+  upgradeStore,
+  type WalkRow,
+} from './store/index.ts';
+import { hasMirror, mirrorFile } from './store/read.ts';
 
 export { describeKept as describeGovernor } from './governor/describe.ts';
 
@@ -61,6 +69,7 @@ export async function openApp({ environment, clock, random, say = () => undefine
     for (const release of releases.splice(0).reverse()) await release();
   };
 
+  await upgradeStore(config.dir);
   const store = openStore(config.dir, jobs, clock.now);
   releases.push(() => store.close());
   const gate = createGate({
@@ -129,15 +138,16 @@ export type LocalApp = Pick<App, 'jobs' | 'job'> & {
   close(): void;
 };
 
-/** @throws Failure `incomplete` where there is no mirror yet: only a walk begins one. */
+/** @throws Failure `incomplete` where there is no mirror yet: only a walk begins one; `disk` where it is gone. */
 export async function openLocalApp({
   environment,
   clock,
 }: Pick<Surroundings, 'environment' | 'clock'>): Promise<LocalApp> {
   const jobs = await loadJobs();
   const { dir } = readLocalConfig(environment);
-  if (!existsSync(mirrorFile(dir)))
+  if (!hasMirror(dir))
     throw new Failure('incomplete', `${mirrorFile(dir)} does not exist yet: run market-mirror sync or start`);
+  await upgradeStore(dir);
   const store = openStore(dir, jobs, clock.now);
   return {
     jobs,

@@ -1,9 +1,9 @@
 /** The daemon: the parts of the app, kept busy by the queue until it is told to stop. */
 
-import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, describeGovernor, openApp, type Surroundings } from './app.ts';
+import { createPresence } from './daemon/presence.ts';
 import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze } from './errors.ts';
@@ -29,7 +29,8 @@ export type DaemonParts = Surroundings & {
 
 /**
  * Mirrors every job by its schedule until `signal` is aborted; then ends at the next page boundary, within 10 s.
- * @throws Failure `incomplete` where another daemon holds the folder, and whatever keeps one from starting.
+ * @throws Failure `incomplete` where another daemon holds the folder, `disk` where the mirror is gone from under it,
+ * and whatever keeps one from starting.
  */
 export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promise<void> {
   const { log, clock } = parts;
@@ -37,6 +38,7 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
   const systemd = serviceManager(parts);
   const pulse = createPulse(app.waitsForLeave);
   const turns = createTurns(app, clock.now);
+  const presence = createPresence(app.store, clock.now);
   try {
     const lock = holdFolder(app.config.dir);
     try {
@@ -44,18 +46,25 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
         redis: app.config.redisUrl ? { url: app.config.redisUrl } : { dir: app.config.dir },
         schedules: app.config.schedules,
         lastRun: app.store.lastRun,
-        run: (name, within) => run(app, app.job(name), parts, { pulse, turns }, within),
+        run: (name, within) =>
+          presence.during(() => run(app, app.job(name), parts, { pulse, turns }, within)),
         changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
         log,
-        prefix: `market-mirror-${mirrorId(app.config.dir)}`,
+        prefix: `market-mirror-${app.store.name}`,
         clock,
       });
       tellWhere(app.config.dir, queue.changesAt);
-      const face = await openFace({ dir: app.config.dir, status: () => statusOf(app, clock.now()) });
+      const face = await openFace({
+        dir: app.config.dir,
+        status: () => presence.ifHere(() => statusOf(app, clock.now())),
+      });
       log.info({}, `mirroring ${app.config.apiUrl} into ${app.store.file}`);
       // Not waited for: whoever is told to stop meanwhile stops.
-      void systemd.ready(`mirroring ${app.config.apiUrl}`, () => isWell(queue, pulse, log));
-      await aborted(signal);
+      void systemd.ready(
+        `mirroring ${app.config.apiUrl}`,
+        () => presence.isHere() && isWell(queue, pulse, log),
+      );
+      await aborted(AbortSignal.any([signal, presence.gone]));
       log.info({}, 'stopping at the next page boundary');
       await systemd.stopping();
       await face?.close();
@@ -66,6 +75,7 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
   } finally {
     await app.close();
   }
+  presence.gone.throwIfAborted();
 }
 
 async function run(
@@ -122,17 +132,6 @@ function holdFolder(dir: string) {
     'incomplete',
     `${dir}: a daemon (process ${lock.holder}) is running on this folder already`,
   );
-}
-
-/** Tells this mirror's keys in a shared Redis from those of others, wherever its folder moves. */
-function mirrorId(dir: string): string {
-  const file = join(dir, 'mirror.id');
-  try {
-    writeFileSync(file, `${randomUUID()}\n`, { flag: 'wx', mode: 0o600 });
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
-  }
-  return readFileSync(file, 'utf8').trim();
 }
 
 /** For report workers, which need not know how a prefix or a socket comes by its name. */

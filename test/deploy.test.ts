@@ -36,7 +36,8 @@ describe('the unit', () => {
   });
 
   test('does not try again what trying again cannot mend', () => {
-    expect(value('RestartPreventExitStatus')).toEqual([`${exitCodes.usage} ${exitCodes.config}`]);
+    const { usage, disk, config } = exitCodes;
+    expect(value('RestartPreventExitStatus')).toEqual([`${usage} ${disk} ${config}`]);
   });
 });
 

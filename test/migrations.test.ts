@@ -1,9 +1,18 @@
 /** The database and the code: migrations that match the schema, upgrades that lose nothing, and no way back. */
 
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { loadJobs } from '../src/load-jobs.ts';
@@ -77,8 +86,13 @@ describe('the migrations', () => {
 });
 
 describe('a database of an earlier version', () => {
-  test('is copied, then migrated, and has lost nothing', async () => {
+  test('is copied page by page, then migrated, and has lost nothing', async () => {
     const { dir, file } = mirrorInTemporaryFolder();
+    const writer = openConnection(file);
+    writer.exec('CREATE TABLE big (text); INSERT INTO big VALUES (zeroblob(100000)); DROP TABLE big');
+    writer.close();
+    const pages = 'SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count';
+    const before = query(file, pages);
     const project = copyProject();
     addMigration(project, addColumn);
     const applied = query(file, 'SELECT count(*) FROM __drizzle_migrations')[0] as [number];
@@ -88,6 +102,24 @@ describe('a database of an earlier version', () => {
     const copy = join(dir, `mirror.before-migration-${applied[0] + 1}.db`);
     expect(query(copy, noteOf)).toEqual(note);
     expect(() => query(copy, 'SELECT remark FROM datasets')).toThrow('no such column');
+    expect(query(copy, pages)).toEqual(before);
+    expect(readdirSync(dir).filter((name) => name.startsWith('mirror.before'))).toEqual([basename(copy)]);
+  });
+
+  test('stays as it was, without a copy, where it is damaged: 74', async () => {
+    const { dir, file } = mirrorInTemporaryFolder();
+    const index = `SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_datasets_1'`;
+    const [[root]] = query(file, index) as [[number]];
+    const bytes = openSync(file, 'r+');
+    writeSync(bytes, Buffer.alloc(4_096), 0, 4_096, (root - 1) * 4_096);
+    closeSync(bytes);
+    const before = digest(file);
+    const project = copyProject();
+    addMigration(project, addColumn);
+    const { code, stderr } = await open(project, dir);
+    expect([code, stderr]).toEqual([74, expect.stringMatching(/mirror\.db: the database is damaged/)]);
+    expect(readdirSync(dir).filter((name) => name.startsWith('mirror.before'))).toEqual([]);
+    expect(digest(file)).toBe(before);
   });
 
   test('stays as it was where a migration fails, and goes on once it is mended', async () => {

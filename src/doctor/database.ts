@@ -1,7 +1,7 @@
 /** The disk, and the database on it. */
 
-import { existsSync, statfsSync } from 'node:fs';
-import { examineMirror, mirrorBytes, mirrorFile } from '../store/read.ts';
+import { statfsSync } from 'node:fs';
+import { examineMirror, hasMirror, mirrorBytes, mirrorFile } from '../store/read.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 import { nearestExisting } from './files.ts';
 
@@ -26,8 +26,8 @@ export function checkDisk(dir: string): Check {
 export function checkDatabase(dir: string): Check {
   const name = 'database';
   const file = mirrorFile(dir);
-  if (!existsSync(file)) return skipped(name, `${file} is not there yet: the first run makes it`);
   try {
+    if (!hasMirror(dir)) return skipped(name, `${file} is not there yet: the first run makes it`);
     const { sqlite, upToDate, damage } = examineMirror(file);
     if (damage.length > 0)
       return problem(

@@ -5,7 +5,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ageOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { copyDatabase, mirrorFile, openReadOnly, sealCopy } from '../store/read.ts';
+import { copyDatabase, hasMirror, mirrorFile, openReadOnly, sealCopy } from '../store/read.ts';
 import { takePlace } from './place.ts';
 import { latestSeq } from './query/sources.ts';
 
@@ -27,7 +27,7 @@ type Held = { job: string; rows: number; completeAsOf: string | null; verdict: s
  * Copies the mirror in `dir` to `output`, while others may write to it.
  * @param force whether a file that is there may be replaced; it is, once the copy has been checked.
  * @throws Failure `incomplete` where there is no mirror yet or `signal` ended the copy, `usage` for a place that is
- * taken, `disk` where the mirror is damaged or the copy cannot be written.
+ * taken, `disk` where the mirror is gone or damaged, or the copy cannot be written.
  */
 export async function backUp(
   dir: string,
@@ -35,7 +35,7 @@ export async function backUp(
   { force, now, signal }: { force: boolean; now: number; signal: AbortSignal },
 ): Promise<BackupReceipt> {
   const file = mirrorFile(dir);
-  if (!existsSync(file))
+  if (!hasMirror(dir))
     throw new Failure('incomplete', `${file} does not exist yet: there is nothing to copy`);
   refuseDatabaseInUse(output, file);
   const place = await takePlace(output, force, 0o600);

@@ -17,11 +17,14 @@ const CACHE_KIB = 4_096;
 /** Half as many again as SQLite's own: pages written often reach the file less often, and no checkpoint takes over 25 ms. */
 const CHECKPOINT_PAGES = 1_500;
 
+/** How long a reader or a writer waits for another process that keeps the database locked. */
+const LOCK_WAIT_MS = 5_000;
+
 /** Opens the mirror for writing. A commit is kept through a power cut. */
-export function openConnection(file: string): Connection {
+export function openConnection(file: string, lockWaitMs = LOCK_WAIT_MS): Connection {
   return guarded(file, () => {
     refuseNetworkFilesystem(file);
-    const connection = new Database(file, { timeout: 5_000 });
+    const connection = new Database(file, { timeout: lockWaitMs });
     try {
       setPragmas(connection, {
         journal_mode: 'wal',
@@ -56,7 +59,7 @@ export function relaxed<T>(connection: Connection, work: () => T): T {
 /** Opens the mirror for reading only; the file must exist. */
 export function openReadOnly(file: string): Connection {
   return guarded(file, () => {
-    const connection = new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 });
+    const connection = new Database(file, { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS });
     setPragmas(connection, { query_only: 1, trusted_schema: 0 });
     return connection;
   });

@@ -3,7 +3,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
-import { isUpToDate, refuseNewer } from './version.ts';
+import { isUpToDate, refuseUnfit } from './version.ts';
 
 export type Examined = {
   /** Of SQLite itself. */
@@ -18,10 +18,10 @@ const LINES_OF_DAMAGE = 3;
 
 /**
  * Reads the whole file, which takes a while where it is large.
- * @throws Failure `config` for one newer than this code, `disk` for one that cannot be read.
+ * @throws Failure `config` for one newer than this code, `disk` for one that cannot be read or is no mirror.
  */
 export function examineMirror(file: string): Examined {
-  refuseNewer(file);
+  refuseUnfit(file);
   const connection = openReadOnly(file);
   try {
     return guarded(file, () => ({

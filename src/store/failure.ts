@@ -32,12 +32,30 @@ export function storeFailure(thrown: unknown, file: string): unknown {
   const { code = '' } = (thrown ?? {}) as { code?: string };
   const advice = thrown instanceof Database.SqliteError ? sqliteAdvice(code) : filesystem[code];
   if (!advice) return thrown;
-  const kind = /^SQLITE_(BUSY|LOCKED)/.test(code) ? 'incomplete' : 'disk';
+  const kind = isBusy(thrown) ? 'incomplete' : 'disk';
   return new Failure(kind, `${file}: ${advice}`, { cause: thrown });
+}
+
+/** Whether another process keeps the database from being written. */
+export function isBusy(thrown: unknown): boolean {
+  return thrown instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(thrown.code);
 }
 
 function sqliteAdvice(code: string): string | undefined {
   return Object.entries(sqlite).find(([name]) => code.startsWith(name))?.[1];
+}
+
+/** The same functions, with the disk's errors turned into ours. */
+export function guardedAll<T extends Record<string, (...given: never[]) => unknown>>(
+  file: string,
+  functions: T,
+): T {
+  const wrap =
+    (work: (...given: unknown[]) => unknown) =>
+    (...given: unknown[]) =>
+      guarded(file, () => work(...given));
+  const wrapped = Object.entries(functions).map(([name, work]) => [name, wrap(work as never)]);
+  return Object.fromEntries(wrapped) as T;
 }
 
 /** Runs `work`, with the disk's errors turned into ours. */

@@ -1,25 +1,26 @@
 /** The door of the store, the only folder that speaks SQL to the mirror. */
 
 import { chmodSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { desc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { ageOf, isoTime } from '../clock.ts';
+import type { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { type Changes, openChanges } from './change.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { guarded, storeFailure } from './failure.ts';
+import { guarded, guardedAll, isBusy, storeFailure } from './failure.ts';
 import { ensureColumns } from './fields.ts';
 import { type GovernorState, openGovernorState } from './governor-state.ts';
 import { ensureHistory } from './history.ts';
+import { hasMirror, mirrorFile, nameOf, watchFiles } from './identity.ts';
 import { type Call, createLedger } from './ledger.ts';
-import { migrateToLatest } from './migrate.ts';
+import { createTables } from './migrate.ts';
 import { PROOF } from './proof.ts';
 import { type Keep, prune } from './prune.ts';
 import { type QuarantinedRow, type Rechecked, type Retried, retryQuarantine } from './retry-quarantine.ts';
 import { datasets, walks } from './schema.ts';
 import { openSession, type WalkSession } from './session.ts';
-import { refuseNewer } from './version.ts';
+import { refuseUnfit } from './version.ts';
 import { ensureViews } from './views.ts';
 
 export type { Change } from './change.ts';
@@ -27,6 +28,7 @@ export type { Drift } from './drift.ts';
 export type { PageFields } from './fields.ts';
 export type { Call } from './ledger.ts';
 export { isLock, type Lock, tryLock } from './lock.ts';
+export { upgradeStore } from './migrate.ts';
 export type { Counts } from './place.ts';
 export type { Keep } from './prune.ts';
 export type { Problem, RefusedRow } from './quarantine.ts';
@@ -45,13 +47,18 @@ export type DatasetChoice = {
 
 export type Store = {
   file: string;
+  /** The mirror's name, which stays wherever its folder moves. */
+  name: string;
+  /** What became of the file that was opened, where the mirror's path no longer leads to it. */
+  lost(): Failure | undefined;
   governor: GovernorState;
   /** Goes on with the job's unfinished walk or begins one; this process alone takes it until it is released. */
   openWalk(job: Job): WalkSession;
   /** Looks at the job's refused rows again: those that `check` finds to fit now are mirrored. */
   retryQuarantine(job: Job, check: (row: QuarantinedRow) => Rechecked): Retried;
   /**
-   * Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them.
+   * Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them. What another
+   * process keeps it from waits for the next walk.
    * @param added how many calls and versions a walk has just added: the more it did, the more may go.
    */
   prune(job: Job, keep: Keep, added?: number): Promise<void>;
@@ -67,25 +74,29 @@ export type Store = {
   completeAsOf(job: string): number | null;
   /** The same of the last walk that has finished, proof or not; null also where the last is unfinished. */
   lastRun(job: string): number | null;
-  /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`. */
+  /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`; not while another process is writing. */
   keepNextDue(job: string, at: number | null): void;
   close(): void;
 };
 
 /**
- * Opens the mirror in `dir` for writing, creates or migrates it as needed.
- * @throws Failure `config` for a database newer than this code, `disk` for one that cannot be used.
+ * Opens the mirror in `dir` for writing, and begins one where there never was any.
+ * @param lockWaitMs how long to wait for another process that is writing.
+ * @throws Failure `config` for a database newer than this code, `incomplete` for an older one that nobody has upgraded,
+ * `disk` for one that is gone or cannot be used.
  */
-export function openStore(dir: string, jobs: readonly Job[], now: () => number): Store {
-  const file = join(dir, 'mirror.db');
+export function openStore(dir: string, jobs: readonly Job[], now: () => number, lockWaitMs?: number): Store {
+  const file = mirrorFile(dir);
   guarded(file, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
-  refuseNewer(file);
-  const connection = openConnection(file);
+  if (hasMirror(dir)) refuseUnfit(file);
+  const connection = openConnection(file, lockWaitMs);
   try {
+    const lost = watchFiles(file);
     chmodSync(file, 0o600);
-    migrateToLatest(connection);
+    createTables(connection);
     followDeclarations(connection, jobs);
-    return createStore(connection, dir, now);
+    refuseLost(lost);
+    return createStore(connection, dir, now, lost);
   } catch (thrown) {
     connection.close();
     throw storeFailure(thrown, file);
@@ -104,7 +115,12 @@ function followDeclarations(connection: Connection, jobs: readonly Job[]): void 
     .immediate();
 }
 
-function createStore(connection: Connection, dir: string, now: () => number): Store {
+function refuseLost(lost: Store['lost']): void {
+  const loss = lost();
+  if (loss) throw loss;
+}
+
+function createStore(connection: Connection, dir: string, now: () => number, lost: Store['lost']): Store {
   const db = drizzle(connection);
   const file = connection.name;
   const ledger = createLedger(connection);
@@ -119,42 +135,60 @@ function createStore(connection: Connection, dir: string, now: () => number): St
     return at === null || ageOf(at, now()) === null ? null : at;
   };
   const keep = (job: string, values: Partial<typeof datasets.$inferInsert>) =>
-    guarded(file, () =>
-      db
-        .insert(datasets)
-        .values({ job, ...values })
-        .onConflictDoUpdate({ target: datasets.job, set: values })
-        .run(),
-    );
-  return {
-    file,
-    governor,
-    openWalk: (job) => guarded(file, () => openSession(connection, dir, job, now)),
-    retryQuarantine: (job, check) => guarded(file, () => retryQuarantine(connection, dir, job, check, now)),
-    async prune(job, keep, added = 0) {
-      try {
-        await prune(connection, job, keep, now(), added);
-      } catch (thrown) {
-        throw storeFailure(thrown, file);
-      }
+    void db
+      .insert(datasets)
+      .values({ job, ...values })
+      .onConflictDoUpdate({ target: datasets.job, set: values })
+      .run();
+  const check = () => refuseLost(lost);
+  /** For what may wait: the walk that it follows has ended well. */
+  const unlessBusy = (thrown: unknown) => {
+    if (!isBusy(thrown)) throw storeFailure(thrown, file);
+  };
+  const guardedParts = guardedAll(file, {
+    openWalk(job: Job) {
+      check();
+      return openSession(connection, dir, job, now, check);
     },
-    changes: openChanges(connection),
-    recordCall: (call) => guarded(file, () => ledger.record(call)),
-    choice(job) {
+    retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => Rechecked) {
+      check();
+      const retried = retryQuarantine(connection, dir, job, recheck, now);
+      check();
+      return retried;
+    },
+    recordCall: (call: Call) => ledger.record(call),
+    choice(job: string) {
       const found = db.select().from(datasets).where(eq(datasets.job, job)).get();
       if (!found?.chosenAt) return undefined;
       const { rowsPath, keyField, sharedKeys } = found;
       return { rowsPath: rowsPath ?? [], keyField, sharedKeys: sharedKeys ?? [] };
     },
-    keepChoice: (job, choice) => void keep(job, { ...choice, chosenAt: isoTime(now()) }),
-    completeAsOf(job) {
+    keepChoice: (job: string, choice: DatasetChoice) => keep(job, { ...choice, chosenAt: isoTime(now()) }),
+    completeAsOf(job: string) {
       return past(lastProof.get(job));
     },
-    lastRun(job) {
+    lastRun(job: string) {
       const last = db.select().from(walks).where(eq(walks.job, job)).orderBy(desc(walks.id)).limit(1).get();
       return past(last?.finishedAt ? last.startedAt : undefined);
     },
-    keepNextDue: (job, at) => void keep(job, { nextDueAt: at === null ? null : isoTime(at) }),
+  });
+  return {
+    file,
+    name: nameOf(dir),
+    lost,
+    governor,
+    ...guardedParts,
+    changes: guardedAll(file, openChanges(connection)),
+    async prune(job, keep, added = 0) {
+      await prune(connection, job, keep, now(), added).catch(unlessBusy);
+    },
+    keepNextDue(job, at) {
+      try {
+        keep(job, { nextDueAt: at === null ? null : isoTime(at) });
+      } catch (thrown) {
+        unlessBusy(thrown);
+      }
+    },
     close: () => void connection.close(),
   };
 }

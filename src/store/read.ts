@@ -5,39 +5,35 @@ import { join } from 'node:path';
 import { Failure } from '../errors.ts';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
+import { hasMirror, mirrorFile } from './identity.ts';
 import { Database } from './sqlite.ts';
-import { isUpToDate, refuseNewer } from './version.ts';
+import { isUpToDate, outdated, refuseUnfit } from './version.ts';
 
 export { type Connection, openReadOnly, refuseNetworkFilesystem } from './connection.ts';
 export { copyDatabase, sealCopy } from './copy.ts';
 export { examineMirror, mirrorBytes } from './examine.ts';
 export { storeFailure } from './failure.ts';
+export { hasMirror, mirrorFile } from './identity.ts';
 export { PROOF } from './proof.ts';
 export { seqOf } from './seq-of.ts';
 
 /**
  * Opens the mirror in `dir` for reading.
- * @throws Failure `incomplete` where there is none yet or it is older than this code, `config` where it is newer.
+ * @throws Failure `incomplete` where there is none yet or it is older than this code, `config` where it is newer, `disk`
+ * where it is gone.
  */
 export function openMirror(dir: string): Connection {
   const file = mirrorFile(dir);
-  if (!existsSync(file))
+  if (!hasMirror(dir))
     throw new Failure(
       'incomplete',
       `${file} does not exist yet: run market-mirror sync or start, or set MIRROR_DIR to the mirror's folder`,
     );
-  refuseNewer(file);
+  refuseUnfit(file);
   const connection = openReadOnly(file);
   if (guarded(file, () => isUpToDate(connection))) return connection;
   connection.close();
-  throw new Failure(
-    'incomplete',
-    `${file} was left by an older market-mirror: the next sync or start brings it up to date`,
-  );
-}
-
-export function mirrorFile(dir: string): string {
-  return join(dir, 'mirror.db');
+  throw outdated(file);
 }
 
 /** What SQLite says of a statement that it cannot run; undefined for an error of another kind. */

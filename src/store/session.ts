@@ -50,10 +50,17 @@ export type WalkSession = PageWriter & {
   release(): void;
 };
 
-export function openSession(connection: Connection, dir: string, job: Job, now: () => number): WalkSession {
+/** @param check throws where the file that was opened is no longer the mirror: no walk ends in what is lost. */
+export function openSession(
+  connection: Connection,
+  dir: string,
+  job: Job,
+  now: () => number,
+  check: () => void,
+): WalkSession {
   const walk = openWalk(connection, dir, job, now());
   try {
-    const session = createSession(connection, walk, now);
+    const session = createSession(connection, walk, now, check);
     if (ageOf(Date.parse(walk.row.startedAt), now()) !== null) return session;
     // Whatever it came to prove, nobody could tell of when.
     session.giveUp('it began under a clock that was ahead: the next walk begins anew');
@@ -62,10 +69,15 @@ export function openSession(connection: Connection, dir: string, job: Job, now: 
     throw thrown;
   }
   walk.lock.release();
-  return openSession(connection, dir, job, now);
+  return openSession(connection, dir, job, now, check);
 }
 
-function createSession(connection: Connection, walk: OpenWalk, now: () => number): WalkSession {
+function createSession(
+  connection: Connection,
+  walk: OpenWalk,
+  now: () => number,
+  check: () => void,
+): WalkSession {
   const { job } = walk;
   const writer = createPageWriter(connection, walk, now);
   const file = connection.name;
@@ -85,6 +97,7 @@ function createSession(connection: Connection, walk: OpenWalk, now: () => number
         writer.flush();
         const isProof = verdict !== 'union' && !probe && job.reading === 'walk';
         const absent = isProof ? await findAbsent(connection, walk) : [];
+        check();
         atomically(() => {
           if (isProof) Object.assign(walk.row, retireRows(connection, walk, absent, now()));
           else forgetMet(connection, walk);
@@ -110,6 +123,7 @@ function createSession(connection: Connection, walk: OpenWalk, now: () => number
     giveUp(error) {
       guarded(file, () => {
         writer.flush();
+        check();
         atomically(() => {
           forgetMet(connection, walk);
           closeWalk(connection, walk, { status: 'failed', error, finishedAt: isoTime(now()) });

@@ -1,0 +1,84 @@
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createPresence } from '../../src/daemon/presence.ts';
+import { Failure, Snooze } from '../../src/errors.ts';
+import { startCli } from '../helpers/cli.ts';
+import { idsOf, setupSync, truth } from '../helpers/sync-bench.ts';
+
+const within = { timeout: 15_000, interval: 25 };
+const idle = Object.fromEntries(
+  ['NEWS', 'USAGE', 'MEME_SIGNALS', 'SMART_WALLETS'].map((job) => [`MIRROR_SCHEDULE_${job}`, 'off']),
+);
+
+/** A daemon of the built program that has mirrored AI signals once, and does so again by `schedule`. */
+async function running(schedule: string) {
+  const bench = await setupSync({ rows: 20 });
+  const daemon = startCli(
+    ['start'],
+    { ...bench.environment, ...idle, MIRROR_SCHEDULE_AI_SIGNALS: schedule },
+    bench.cwd,
+  );
+  onTestFinished(async () => {
+    daemon.child.kill('SIGKILL');
+    await daemon.ended;
+  });
+  await expect.poll(daemon.output, within).toContain('walk complete');
+  return { ...bench, daemon };
+}
+
+async function health(socketPath: string): Promise<unknown> {
+  return await new Promise((resolve, reject) => {
+    request({ socketPath, path: '/health' }, async (response) =>
+      resolve([response.statusCode, Buffer.concat(await response.toArray()).toString()]),
+    )
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('a daemon whose mirror is gone', () => {
+  test('ends with 74 and one line at its next run, and makes nothing in its place', async () => {
+    const { daemon, file } = await running('every 1s');
+    for (const path of [file, `${file}-wal`, `${file}-shm`]) rmSync(path);
+    const { code, stderr } = await daemon.ended;
+    const lines = stderr.split('\n').filter((line) => line.includes('mirror.db'));
+    expect(code).toBe(74);
+    expect(lines.slice(1)).toEqual([expect.stringMatching(/^market-mirror: \S*mirror\.db is gone while/)]);
+    expect(stderr).not.toMatch(/"level":[45]0/);
+    expect(readdirSync(dirname(file)).filter((name) => name.startsWith('mirror.'))).toEqual(['mirror.id']);
+  });
+
+  test('hears of it by the health check, and goes on once the mirror is back', async () => {
+    const { daemon, file, cwd, environment, model } = await running('every 1h');
+    mkdirSync(join(cwd, 'aside'));
+    for (const part of ['', '-wal', '-shm'])
+      renameSync(`${file}${part}`, join(cwd, `aside/mirror.db${part}`));
+    const [code, said] = (await health(join(dirname(file), 'http.sock'))) as [number, string];
+    expect([code, said]).toEqual([500, expect.stringContaining('is gone')]);
+    expect((await daemon.ended).code).toBe(74);
+    const again = startCli(['sync', 'ai-signals'], environment, cwd);
+    expect((await again.ended).code).toBe(74);
+    for (const part of ['', '-wal', '-shm'])
+      renameSync(join(cwd, `aside/mirror.db${part}`), `${file}${part}`);
+    expect((await startCli(['sync', 'ai-signals'], environment, cwd).ended).code).toBe(0);
+    expect(idsOf(file)).toEqual(truth(model));
+  });
+});
+
+test('a run that ends in a file that is gone is put back, whatever it came to', async () => {
+  const gone = new Failure('disk', 'mirror.db is gone');
+  let loss: Failure | undefined;
+  const presence = createPresence({ lost: () => loss }, () => 5);
+  await presence.during(async () => undefined);
+  expect(presence.ifHere(() => 'status')).toBe('status');
+  const failing = presence.during(async () => {
+    loss = gone;
+    throw new Error('the walk failed');
+  });
+  await expect(failing).rejects.toEqual(new Snooze(5, 'shutdown'));
+  await expect(presence.during(async () => undefined)).rejects.toBeInstanceOf(Snooze);
+  expect(() => presence.ifHere(() => 'status')).toThrow(gone);
+  expect(presence.gone.reason).toBe(gone);
+});
