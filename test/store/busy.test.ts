@@ -18,8 +18,10 @@ function holdWriteLock(file: string): () => void {
 
 test('what follows a finished walk waits for the next one, and what was walked stays', async () => {
   const { dir, jobs, job, clock, mirror, sql, store } = await setup({ rows: 20 });
-  await mirror('ai-signals');
-  clock.advance(2 * DAY);
+  for (let walked = 0; walked < 2; walked += 1) {
+    await mirror('ai-signals');
+    clock.advance(2 * DAY);
+  }
   const hasty = openStore(dir, jobs, clock.now, 20);
   onTestFinished(() => hasty.close());
   const keep = { requestsMs: DAY, historyMs: DAY };
@@ -27,12 +29,12 @@ test('what follows a finished walk waits for the next one, and what was walked s
   await hasty.prune(job('ai-signals'), keep);
   hasty.keepNextDue('ai-signals', clock.now());
   const calls = 'SELECT count(*) AS calls FROM requests';
-  expect(sql(calls)).toEqual([{ calls: 1 }]);
+  expect(sql(calls)).toEqual([{ calls: 2 }]);
   // What is no housekeeping says that it was not done.
   expect(() => hasty.openWalk(job('news'))).toThrow(expect.objectContaining({ kind: 'incomplete' }));
   letGo();
   await hasty.prune(job('ai-signals'), keep);
-  expect(sql(calls)).toEqual([{ calls: 0 }]);
+  expect(sql(calls)).toEqual([{ calls: 1 }]);
 });
 
 test('a walk that finds the lock held stays at its place for another try: 75', async () => {
