@@ -1,28 +1,86 @@
+/** docs/governor.md draws the governor. The drawings are read as data here, and held to what the governor does. */
+
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { WaitReason } from '../../src/errors.ts';
+import type { Decision, Event } from '../../src/governor/events.ts';
+import { drive } from './drive.ts';
 
 const page = readFileSync('docs/governor.md', 'utf8');
-const source = (file: string) => readFileSync(`src/governor/${file}.ts`, 'utf8');
-const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
+const drawings = [...page.matchAll(/```mermaid\n(.*?)```/gs)].map(([, drawn = '']) => drawn);
+const [chart = '', ...machines] = drawings;
 
-test('the drawing of the governor shows its gates in their order', () => {
-  const [, drawn = ''] = /```mermaid\nflowchart(.*?)```/s.exec(page) ?? [];
-  const [, listed = ''] = /const gates = \[(.*?)\]/s.exec(source('leave')) ?? [];
-  const gates = namesIn(listed, /(\w+Gate)/g);
-  expect(gates.length).toBeGreaterThan(4);
-  expect([...new Set(namesIn(drawn, /(\w+Gate)/g))]).toEqual(gates);
-});
+/** What closes a gate, in the order of the drawing. */
+const reasonsByGate = [...chart.matchAll(/^ +\w+Gate -\. "(.*)" \.-> wait$/gm)].map(([, drawn = '']) =>
+  drawn.split(', '),
+);
+/** The gates on the way from `ask` to `go`, and those that lead to `wait`. */
+const way = [...new Set([...chart.matchAll(/(\w+Gate)(?= --)/g)].map(([, gate]) => gate))];
+const closing = [...chart.matchAll(/(\w+Gate)(?= -\.)/g)].map(([, gate]) => gate);
+/** The events that the arrows of the state machines begin with: `trigger, trigger / effect`. */
+const triggers = machines
+  .flatMap((drawn) => [...drawn.matchAll(/ --> \w+: (.*)$/gm)].map(([, label = '']) => label))
+  .flatMap((label) => (label.split(' / ')[0] ?? '').split(', '))
+  .map((trigger) => trigger.split(' ')[0]);
 
-test('the drawing of the governor names every event that the machine knows', () => {
-  const events = namesIn(source('events'), /type: '(\w+)'/g);
-  expect(events).toContain('ask');
-  for (const event of events) expect(page).toMatch(new RegExp(`\\b${event}\\b`));
-});
+type Refusal = Extract<Decision, { refused: unknown }>['refused'];
+// The compiler sees to it that none is left out.
+const events: Record<Event['type'], true> = {
+  start: true,
+  gone: true,
+  ask: true,
+  answer: true,
+  lost: true,
+  release: true,
+  key: true,
+};
+const reasons: Record<Exclude<WaitReason, 'shutdown'> | Refusal, true> = {
+  rate: true,
+  quota: true,
+  reserve: true,
+  retry_after: true,
+  concurrency: true,
+  key_refused: true,
+  unavailable: true,
+  forbidden: true,
+};
 
-test('the drawing of the governor names every reason to wait', () => {
-  const [, reasons = ''] =
-    /export type WaitReason =(.*?);/s.exec(readFileSync('src/errors.ts', 'utf8')) ?? [];
-  const known = namesIn(reasons, /'(\w+)'/g).filter((reason) => reason !== 'shutdown');
-  expect(known.length).toBeGreaterThan(5);
-  for (const reason of known) expect(page).toContain(reason);
+describe('the drawing of the governor', () => {
+  test('shows every reason to wait, and no other', () => {
+    expect(new Set(reasonsByGate.flat())).toEqual(new Set(Object.keys(reasons)));
+  });
+
+  test('shows every event, and no other', () => {
+    expect(new Set(triggers)).toEqual(new Set(Object.keys(events)));
+  });
+
+  test('shows the gates in the order in which they refuse', () => {
+    const machine = drive();
+    const given = () => {
+      const decision = machine.ask();
+      return 'wait' in decision ? decision.wait.reason : 'refused' in decision ? decision.refused : 'go';
+    };
+    // Each step closes one gate more, from the last to the first.
+    const closings = [
+      () => machine.call(),
+      () => {
+        for (let call = 0; call < 2; call += 1) {
+          machine.pass(1_000);
+          machine.ask('news', 'another');
+        }
+      },
+      () => machine.answer({ limit: 30, remaining: 1 }),
+      () => machine.answer({ status: 429, retryAfterMs: 5_000 }),
+      () => machine.answer({ status: 503 }),
+      () => machine.answer({ status: 401 }),
+    ];
+    const refusals = closings.map((close) => {
+      close();
+      return given();
+    });
+    expect(refusals.map((reason) => reasonsByGate.findLastIndex((drawn) => drawn.includes(reason)))).toEqual([
+      5, 4, 3, 2, 1, 0,
+    ]);
+    expect(closing).toEqual(way);
+  });
 });

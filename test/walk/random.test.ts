@@ -4,13 +4,6 @@ import { checkConvergence, checkLife } from '../helpers/invariants.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { type Life, live, type Scenario, scenarios } from '../helpers/scenario.ts';
 
-/**
- * The same cases in every run; `npm run soak` tries others. A case that fails prints its seed and path: give
- * them back as SEED and SEED_PATH to run that one alone.
- */
-const { SEED = '20260101', SEED_PATH } = process.env;
-const replay = { seed: Number(SEED), ...(SEED_PATH ? { path: SEED_PATH, endOnFailure: true } : {}) };
-
 let bench: Bench;
 beforeAll(async () => {
   bench = await openBench({ rows: 0 });
@@ -27,7 +20,7 @@ describe('whatever happens to a dataset', () => {
       checkLife(await live(bench, scenario), scenario, wildness === 'orderly');
       await checkConvergence(bench, scenario.job);
     });
-    await fc.assert(property, { numRuns, ...replay });
+    await fc.assert(property, { numRuns });
   });
 });
 
@@ -48,6 +41,6 @@ describe('however often it is interrupted', () => {
       const both = Math.min(interrupted.length, smooth.length);
       expect(interrupted.slice(0, both)).toEqual(smooth.slice(0, both));
     });
-    await fc.assert(property, { numRuns: 50, ...replay });
+    await fc.assert(property, { numRuns: 50 });
   });
 });
