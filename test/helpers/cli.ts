@@ -2,8 +2,9 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { built } from './built.ts';
 
-export const cliFile = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+export const cliFile = fileURLToPath(built('src/cli.js'));
 
 export type Ended = { code: number | null; stdout: string; stderr: string };
 

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { isLock, type Lock, tryLock } from '../../src/store/index.ts';
+import { built } from '../helpers/built.ts';
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'mm-lock-'));
@@ -25,9 +25,8 @@ test('a lock is held by one at a time, whoever asks', () => {
 
 test('a lock falls when its holder is killed, and a holder that is only paused keeps it', async () => {
   const dir = folder();
-  const door = fileURLToPath(new URL('../../dist/src/store/index.js', import.meta.url));
   const script = `
-    import { tryLock } from '${door}';
+    import { tryLock } from ${JSON.stringify(built('src/store/index.js').href)};
     globalThis.kept = tryLock(${JSON.stringify(dir)}, 'news');
     process.stdout.write('held');
     setInterval(() => {}, 1000);`;
