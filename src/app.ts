@@ -10,6 +10,7 @@ import { type Config, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
 import { createGate } from './governor/gate.ts';
 import { type Job, ownSchedules } from './job.ts';
+import { keyDigest } from './key.ts';
 import { findJob, loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { onChange, type Say } from './on-change.ts';
@@ -53,6 +54,8 @@ export type App = {
 export type AppParts = Surroundings & {
   /** Told what the command of `MIRROR_ON_CHANGE` writes, and why it failed. */
   say?: Say;
+  /** A person wants a key or endpoint that was refused tried once more. */
+  again?: boolean;
 };
 
 /** A wait no longer than this is sat out within a walk; a longer one snoozes it. */
@@ -61,7 +64,8 @@ const PATIENCE_MS = 3_000;
 // Left to itself V8 lets garbage pile up to twice what lives before it looks; a daemon has no use for that memory.
 setFlagsFromString('--heap-growing-percent=50');
 
-export async function openApp({ environment, clock, random, say = () => undefined }: AppParts): Promise<App> {
+export async function openApp(parts: AppParts): Promise<App> {
+  const { environment, clock, random, say = () => undefined, again = false } = parts;
   const jobs = await loadJobs();
   const config = readConfig(environment, ownSchedules(jobs));
   const releases: (() => void | Promise<void>)[] = [];
@@ -79,6 +83,8 @@ export async function openApp({ environment, clock, random, say = () => undefine
     owner: `${hostname()}:${process.pid}`,
     patienceMs: PATIENCE_MS,
     isGone: isEndedProcess,
+    keyDigest: (salt) => keyDigest(config.key.current(), salt),
+    again,
     standing: (name) => standingOf(store, jobs, config, name, clock.now()),
   });
   releases.push(() => gate.close());

@@ -20,6 +20,8 @@ import { isLock, tryLock, type WalkRow } from './store/index.ts';
 
 export type DaemonParts = Surroundings & {
   log: Log;
+  /** A person wants a key or endpoint that was refused tried once more. */
+  again?: boolean;
   /** Told of every page that has been saved, and of every walk that has ended. */
   progress?: (at: Progress) => void;
   ended?: (job: string, walk: WalkRow) => void;

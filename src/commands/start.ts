@@ -12,8 +12,9 @@ export function startCommand(context: Context): Command {
       // Loaded only here: the other commands need no queue, and start in half the time without it.
       const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
       const { environment, clock, random, signal, stderr } = context;
-      const log = createLog(readLocalConfig(environment).logLevel, stderr.isTTY === true);
-      await runDaemon({ environment, clock, random, log }, signal);
+      const isWatched = stderr.isTTY === true;
+      const log = createLog(readLocalConfig(environment).logLevel, isWatched);
+      await runDaemon({ environment, clock, random, log, again: isWatched }, signal);
     });
   return withExamples(command, ['until Ctrl-C or SIGTERM', 'start']);
 }

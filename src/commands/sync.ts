@@ -19,7 +19,7 @@ type Outcome = { job: string; exitCode: number; walk: WalkRow | null; message: s
 export function syncCommand(context: Context): Command {
   const command = new Command('sync')
     .description('mirror all or the named jobs once; resumes an unfinished walk')
-    .argument('[job...]', 'the jobs to mirror; all unless given')
+    .argument('[job...]', 'the jobs to mirror; unless given, all whose schedule is not off')
     .option('--no-wait', 'end with exit code 75 instead of waiting for quota')
     .option('--json', 'print the outcome as JSON')
     .action((names: string[], options: Options) => sync(names, options, context));
@@ -32,10 +32,12 @@ export function syncCommand(context: Context): Command {
 
 async function sync(names: string[], options: Options, context: Context): Promise<void> {
   const known = await loadJobs();
-  const jobs = names.length > 0 ? [...new Set(names)].map((name) => findJob(known, name)) : known;
+  const named = [...new Set(names)].map((name) => findJob(known, name));
   const said: string[] = [];
-  const app = await openApp({ ...context, say: (_, job, text) => said.push(`${job}: ${text}\n`) });
+  const say = (_: unknown, job: string, text: string) => said.push(`${job}: ${text}\n`);
+  const app = await openApp({ ...context, say, again: context.stderr.isTTY === true });
   try {
+    const jobs = named.length > 0 ? named : notOff(app, context);
     const lines = await progressLines(
       context.stderr,
       jobs.map((job) => job.name),
@@ -50,6 +52,17 @@ async function sync(names: string[], options: Options, context: Context): Promis
   } finally {
     await app.close();
   }
+}
+
+/** All jobs but those whose schedule is `off`, which a line names. */
+function notOff({ jobs, config }: App, { stderr }: Context): readonly Job[] {
+  const isOff = ({ name }: Job) => config.schedules[name] === 'off';
+  const off = jobs.filter(isOff).map(({ name }) => name);
+  if (off.length > 0)
+    stderr.write(
+      `not mirrored, since the schedule is off: ${off.join(', ')}; name a job to mirror it once\n`,
+    );
+  return jobs.filter((job) => !isOff(job));
 }
 
 /** Waits for the commands of `MIRROR_ON_CHANGE`, unless the user does not want to wait. */

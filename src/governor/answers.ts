@@ -18,9 +18,13 @@ export function answer(before: State, event: Answer, now: number): State {
   const state = answered(before, event, now);
   switch (event.status) {
     case 401:
-      return { ...spent(state, event), keyRefused: { sinceAt: now, probeAt: now + HOUR_MS } };
+      return {
+        ...spent(state, event),
+        keyRefused: { sinceAt: now, probeAt: now + HOUR_MS },
+        refusedKey: event.key,
+      };
     case 403:
-      return forbid(spent(state, event), event.job, now);
+      return forbid({ ...spent(state, event), refusedKey: event.key }, event.job, now);
     case 429:
       return refused(state, { ...event, inflight: together(state, event) }, now);
     case 503:

@@ -130,7 +130,7 @@ function describeConcurrency({ concurrency }: State): Description['concurrency']
 function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
   const waits: Wait[] = [];
   if (keyRefused) {
-    const why = 'the API refused the key; one call an hour tries it again';
+    const why = 'the API refused the key; one call an hour tries it again, and doctor at once';
     waits.push({ job: null, until: keyRefused.probeAt, reason: 'key_refused', why });
   }
   if (pause && pause.resumeAt > now) {
@@ -144,7 +144,8 @@ function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
 function jobWaits({ jobs }: State, now: number): Wait[] {
   return Object.entries(jobs).flatMap(([job, { forbidden, outage }]): Wait[] => {
     if (forbidden) {
-      const why = 'the key lacks the scope, or may not be used from this address; one call a day tries again';
+      const why =
+        'the key lacks the scope, or may not be used from this address; one call a day tries again, and doctor at once';
       return [{ job, until: forbidden.probeAt, reason: 'forbidden', why }];
     }
     if (!outage || outage.resumeAt <= now) return [];

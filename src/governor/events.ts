@@ -3,20 +3,35 @@
 import type { WaitReason } from '../errors.ts';
 
 export type Event =
-  /** A process begins. What an earlier one of the same name did not account for counts as spent. */
-  | { type: 'start'; owner: string }
+  /**
+   * A process begins. What an earlier one of the same name did not account for counts as spent. `again`: a person
+   * wants a key or endpoint that was refused tried once more.
+   */
+  | { type: 'start'; owner: string; again: boolean }
   /** A process is known to have ended: what it did not account for counts as spent. */
   | { type: 'gone'; owner: string }
   /** A job asks leave for up to `want` calls. Age and target in milliseconds. */
   | ({ type: 'ask'; owner: string; job: string; want: number } & Standing)
   /** An answer came. `inflight`: calls of this owner under way when it was sent, itself included. */
-  | ({ type: 'answer'; owner: string; job: string; inflight: number; roll: number } & Reply)
+  | ({
+      type: 'answer';
+      owner: string;
+      job: string;
+      inflight: number;
+      roll: number;
+      key: KeyMark | null;
+    } & Reply)
   /** No answer came, or we stopped before one could. */
   | { type: 'lost'; owner: string; job: string; roll: number; stopped?: boolean }
   /** Leave for `unused` calls is given back. */
   | { type: 'release'; owner: string; unused: number }
+  /** The clock was set, or time passed unnoticed: what was reckoned across that moment is worth nothing. */
+  | { type: 'clock' }
   /** The key changed. */
   | { type: 'key' };
+
+/** Tells a key from another one, and nothing more of it: a few digits of its digest with `salt`. */
+export type KeyMark = { salt: string; digest: string };
 
 export type Reply = {
   status: number;

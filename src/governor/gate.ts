@@ -1,8 +1,8 @@
 /** The one gate that every call passes: asks the state machine for leave and sits out short waits. */
 
-import type { Clock, Random } from '../clock.ts';
+import { type Clock, isoTime, type Random } from '../clock.ts';
 import { Failure, Snooze, type WaitReason } from '../errors.ts';
-import { type Decision, type Event, LEAVE_TTL_MS, type Standing } from './events.ts';
+import { type Decision, type Event, type KeyMark, LEAVE_TTL_MS, type Standing } from './events.ts';
 import { govern } from './machine.ts';
 import { lag } from './share.ts';
 import { readState, type State } from './state.ts';
@@ -27,6 +27,8 @@ export type Gate = {
   pass(job: string, signal: AbortSignal): Promise<void>;
   settle(job: string, answer: Answer): void;
   keyChanged(): void;
+  /** The clock was set, or the machine slept. Who waits is served anew. */
+  clockJumped(): void;
   /** Whether a call of `job` waits in `pass`. */
   waits(job: string): boolean;
   /** Gives unused leave back and keeps what was learnt. */
@@ -44,6 +46,10 @@ export type GateParts = {
   standing?: (job: string) => Standing;
   /** Whether another owner is known to have ended; one of which nothing is known falls silent in time. */
   isGone?: (owner: string) => boolean;
+  /** A few digits of the key's digest with `salt`: a key that was refused is not tried again at every start. */
+  keyDigest?: (salt: string) => string;
+  /** A person wants what was refused to be tried once more. */
+  again?: boolean;
 };
 
 type Waiter = {
@@ -71,12 +77,13 @@ const IDLE_MS = 250;
 const over = new Error('over');
 
 export function createGate(parts: GateParts): Gate {
-  const { clock, random, owner, patienceMs, standing = () => evenStanding, isGone = () => false } = parts;
+  const { clock, random, owner, patienceMs, keyDigest, again = false } = parts;
+  const { standing = () => evenStanding, isGone = () => false } = parts;
   const waiters: Waiter[] = [];
   const leave = new Map<string, Leave>();
   const inflight: Call[] = [];
   let parallel = 1;
-  let pending: Event[] = [{ type: 'start', owner }];
+  let pending: Event[] = [{ type: 'start', owner, again }];
   let nap: { until: number; end: AbortController } | undefined;
   let idle: AbortController | undefined;
   let closed = false;
@@ -118,7 +125,7 @@ export function createGate(parts: GateParts): Gate {
       pending.push(
         status === null
           ? { type: 'lost', ...common, stopped }
-          : { type: 'answer', ...common, inflight: together, ...reply, status },
+          : { type: 'answer', ...common, inflight: together, ...reply, status, key: newMark() },
       );
       const eventful = status === null || status < 200 || status >= 300;
       if (eventful) giveAllBack();
@@ -132,6 +139,18 @@ export function createGate(parts: GateParts): Gate {
     keyChanged() {
       pending.push({ type: 'key' });
       tell();
+      serve();
+    },
+
+    clockJumped() {
+      giveAllBack();
+      pending.push({ type: 'clock' });
+      for (const waiter of waiters) waiter.notBefore = 0;
+      try {
+        tell();
+      } catch {
+        // It is told with the next call, which fails for the same reason.
+      }
       serve();
     },
 
@@ -174,10 +193,23 @@ export function createGate(parts: GateParts): Gate {
     // A clock that was set back would make a wait longer than any that is sat out.
     for (const waiter of waiters) if (waiter.notBefore > now + patienceMs) waiter.notBefore = 0;
     const ready = waiters.filter(({ job, notBefore }) => leave.has(job) || notBefore <= now);
-    return ready.reduce<Waiter | undefined>(
-      (first, waiter) => (!first || lag(standing(waiter.job)) > lag(standing(first.job)) ? waiter : first),
-      undefined,
-    );
+    const [first] = ready.flatMap((waiter) => behind(waiter) ?? []).toSorted((a, b) => b.lag - a.lag);
+    return first?.waiter;
+  }
+
+  /** How far behind the waiter's job is; where that cannot be read, the waiter is told why and waits no longer. */
+  function behind(waiter: Waiter): { waiter: Waiter; lag: number } | undefined {
+    try {
+      return { waiter, lag: lag(standing(waiter.job)) };
+    } catch (reason) {
+      refuse(waiter, reason);
+      return undefined;
+    }
+  }
+
+  function refuse(waiter: Waiter, reason: unknown): void {
+    waiters.splice(waiters.indexOf(waiter), 1);
+    waiter.reject(reason);
   }
 
   function isFull(): boolean {
@@ -187,7 +219,7 @@ export function createGate(parts: GateParts): Gate {
   function takeLeave(job: string): boolean {
     const held = leave.get(job);
     if (!held) return false;
-    if (held.staleAt <= clock.now()) return false;
+    if (isStale(held)) return false;
     if (held.calls === 1) leave.delete(job);
     else leave.set(job, { ...held, calls: held.calls - 1 });
     return true;
@@ -201,7 +233,13 @@ export function createGate(parts: GateParts): Gate {
 
   /** A job that ended leaves none behind that would hold up the others. */
   function giveStaleBack(): void {
-    for (const [job, { staleAt }] of leave) if (staleAt <= clock.now()) giveBack(job);
+    for (const [job, held] of leave) if (isStale(held)) giveBack(job);
+  }
+
+  /** Too old, or given by a clock that was ahead. */
+  function isStale({ staleAt }: Leave): boolean {
+    const left = staleAt - clock.now();
+    return left <= 0 || left > LEAVE_TTL_MS;
   }
 
   function giveAllBack(): void {
@@ -225,8 +263,7 @@ export function createGate(parts: GateParts): Gate {
       for (const held of accountWide.has(reason) ? waiters : [waiter])
         held.notBefore = Math.max(held.notBefore, until, now + 1);
     } catch (reason) {
-      waiters.splice(waiters.indexOf(waiter), 1);
-      waiter.reject(reason);
+      refuse(waiter, reason);
     }
     return false;
   }
@@ -240,11 +277,24 @@ export function createGate(parts: GateParts): Gate {
       let result: Decision = { noted: true };
       const gone = Object.keys(state.leases).filter((other) => other !== owner && isGone(other));
       for (const other of gone) [state] = govern(state, { type: 'gone', owner: other }, now);
+      if (isOtherKey(state)) [state] = govern(state, { type: 'key' }, now);
       for (const event of events) [state, result] = govern(state, event, now);
       return { state, result };
     });
     pending = [];
     return decision;
+  }
+
+  function newMark(): KeyMark | null {
+    const salt = random().toString(36).slice(2, 10);
+    return keyDigest ? { salt, digest: keyDigest(salt) } : null;
+  }
+
+  /** Whether ours is not the key that was refused. Where that is not known, it may be. */
+  function isOtherKey({ refusedKey, keyRefused, jobs }: State): boolean {
+    const isRefused = keyRefused !== null || Object.values(jobs).some(({ forbidden }) => forbidden);
+    if (!isRefused || !keyDigest) return false;
+    return refusedKey === null || keyDigest(refusedKey.salt) !== refusedKey.digest;
   }
 
   function napUntil(until: number): void {
@@ -281,10 +331,11 @@ export function createGate(parts: GateParts): Gate {
 
 function denial(job: string, decision: Decision): Error {
   if ('wait' in decision) return new Snooze(decision.wait.until, decision.wait.reason);
-  return 'refused' in decision && decision.refused === 'forbidden'
-    ? new Failure(
-        'key',
-        `${job}: the key lacks the scope for this endpoint, or may not be used from this address`,
-      )
-    : new Failure('key', 'the API refused the key; set a valid one, or start again to try it once more');
+  if (!('refused' in decision)) throw new Error('neither allowed nor denied');
+  const what =
+    decision.refused === 'forbidden'
+      ? `${job}: the key lacks the scope for this endpoint, or may not be used from this address`
+      : 'the API refused the key';
+  const when = `it is tried again at ${isoTime(decision.until)}`;
+  return new Failure('key', `${what}; ${when}; to try now, set another key or run market-mirror doctor`);
 }

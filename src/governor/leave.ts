@@ -81,7 +81,7 @@ function quotaGate(state: State, { job }: Ask, now: number): Passage {
   if (now < look && !isLooking) return wait(look, reason);
   if (unanswered > 0) return wait(soon(state, now), reason);
   const rate = rates.wasFastEnough(state.rate);
-  return { state: { ...state, rate, quota: { ...quota, lookedAt: now } }, most: 1 };
+  return { state: { ...state, rate, quota: { ...quota, lookedAt: now, dueAt: null } }, most: 1 };
 }
 
 function concurrencyGate(state: State, { owner }: Ask, now: number): Passage {

@@ -16,6 +16,8 @@ import {
 const SHORTEST_GAP_MS = 1_000;
 const DAY_MS = 86_400_000;
 const MOST_GAP_MS = 3 * DAY_MS;
+/** What others take is only reckoned. Where the API last told of calls that are left, one goes to see after so long. */
+const LONGEST_FOR_OTHERS_MS = 60_000;
 
 /**
  * Calls kept back, so that seeing whether the quota begins anew need not mean being refused. Every look is a
@@ -35,14 +37,19 @@ function isNarrow(window: Window): boolean {
 }
 
 /**
- * When to look next: by the trickle, by the period, or else the less often the longer nothing came; and at least
+ * When to look next: when a look is due, by the trickle, by the period, or else the less often the longer nothing came; and at least
  * every few days, since a larger quota may have been bought.
  */
 export function nextLook(quota: Quota): number {
+  if (quota.dueAt !== null) return quota.dueAt;
   const looked = Math.max(quota.asOfAt, quota.lookedAt);
+  const missing = reserveOf(quota) + 1 - (quota.level ?? 0);
   const pace = driftPace(quota);
-  if (pace > 0) return looked + Math.max(100, (reserveOf(quota) + 1 - (quota.level ?? 0)) / pace);
-  return Math.min(looked + longestGap(quota), byPeriod(quota, looked));
+  if (pace > 0) return looked + Math.min(longestGap(quota), Math.max(100, missing / pace));
+  return Math.min(
+    looked + (missing > 0 ? longestGap(quota) : LONGEST_FOR_OTHERS_MS),
+    byPeriod(quota, looked),
+  );
 }
 
 /** A larger quota may have been bought; where only a refusal would tell, that is worth asking less often. */

@@ -8,14 +8,16 @@ import type { Decision, Event } from './events.ts';
 import * as leases from './leases.ts';
 import { ask, release } from './leave.ts';
 import * as quotas from './quota.ts';
-import { onTime, type State } from './state.ts';
+import { HOUR_MS, lookNow, onTime, type State, withoutMoments } from './state.ts';
 
 /** `now` in epoch milliseconds; a clock that goes back is told by the state. */
 export function govern(before: State, event: Event, now: number): [State, Decision] {
   const state = leases.silentOwners(before.leases, now).reduce(writeOff, onTime(before, now));
   switch (event.type) {
     case 'start':
-      return [tryRefusedAgain(writeOff(state, event.owner)), noted];
+      return [begin(writeOff(state, event.owner), event.again, now), noted];
+    case 'clock':
+      return [withoutMoments(state, now), noted];
     case 'gone':
       return [writeOff(state, event.owner), noted];
     case 'key':
@@ -33,10 +35,21 @@ export function govern(before: State, event: Event, now: number): [State, Decisi
 
 const noted: Decision = { noted: true };
 
-/** A person who starts a command, or changes the key, gets one try. */
+/**
+ * Whoever starts a command may know that more calls were bought, or others have stopped; but a command may be
+ * started every minute.
+ */
+function begin(before: State, again: boolean, now: number): State {
+  const state = again ? tryRefusedAgain(before) : before;
+  if (now - state.quota.lookedAt < HOUR_MS) return state;
+  const looking = lookNow(state, now);
+  return { ...looking, quota: { ...looking.quota, lookedAt: now } };
+}
+
+/** A person who asks for it, or changes the key, gets one try. */
 function tryRefusedAgain(state: State): State {
   const allowed = Object.entries(state.jobs).map(([name, job]) => [name, { ...job, forbidden: null }]);
-  return { ...state, keyRefused: null, jobs: Object.fromEntries(allowed) };
+  return { ...state, keyRefused: null, refusedKey: null, jobs: Object.fromEntries(allowed) };
 }
 
 /** Calls whose end nobody will tell count as made. */

@@ -1,7 +1,7 @@
 /** What is left of the account's pool of calls, as the API tells it or as it was counted. */
 
 import { isApart, type Membership, noteFall } from './membership.ts';
-import { initialWindow, reset, type Window } from './window.ts';
+import { initialWindow, reset, type Window, withoutMoments } from './window.ts';
 
 export type Quota = {
   /** Calls in a full pool, as the API says or as were counted. */
@@ -23,6 +23,8 @@ export type Quota = {
   surgedAt: number;
   /** When a call was last let through at or below the reserve. */
   lookedAt: number;
+  /** A look is due then, whatever is expected; null where there is no such reason. */
+  dueAt: number | null;
   /** Calls answered since the pool began anew, or was first used. */
   spent: number;
   members: Membership;
@@ -51,6 +53,7 @@ export function initialQuota(): Quota {
     risenAt: 0,
     surgedAt: 0,
     lookedAt: 0,
+    dueAt: null,
     spent: 0,
     members: {},
     window: initialWindow(0),
@@ -67,8 +70,16 @@ export function spend(quota: Quota, job: string, now: number): Quota {
     told: told && { ...told, since: { ...told.since, [job]: (told.since[job] ?? 0) + 1 } },
     level: quota.level && quota.level - 1,
     asOfAt: quota.source === 'count' ? now : quota.asOfAt,
+    dueAt: null,
     spent: quota.spent + 1,
   };
+}
+
+/** The clock was set. What was told or counted stays; what was reckoned from one moment to another does not. */
+export function forgetMoments(quota: Quota, now: number): Quota {
+  if (quota.risenAt === 0) return quota;
+  const begun = { ...quota, told: null, drift: { sinceAt: now, calls: 0 }, risenAt: now, surgedAt: now };
+  return { ...begun, asOfAt: Math.min(quota.asOfAt, now), window: withoutMoments(quota.window, now) };
 }
 
 /** Calls that nobody answered for count as made. */
@@ -83,7 +94,16 @@ export function writeOff(quota: Quota, calls: number): Quota {
 export function observe(quota: Quota, limit: number, remaining: number, others: number, now: number): Quota {
   const told = { remaining, alone: others === 0, since: {} };
   const spent = quota.spent + 1;
-  const seen: Quota = { ...quota, limit, level: remaining, source: 'header', asOfAt: now, told, spent };
+  const seen: Quota = {
+    ...quota,
+    limit,
+    level: remaining,
+    source: 'header',
+    asOfAt: now,
+    told,
+    spent,
+    dueAt: null,
+  };
   if (!quota.told || quota.level === null) return begin(seen, now);
 
   // Told against told, and told against what we reckoned with our own calls taken off.
@@ -125,7 +145,7 @@ export function exhausted(
   now: number,
 ): Quota {
   const used = quota.risenAt === 0 ? begin(quota, sinceAt) : quota;
-  const empty = { ...used, level: 0, asOfAt: now };
+  const empty = { ...used, level: 0, asOfAt: now, dueAt: null };
   if (again || quota.source === 'header') return empty;
   const limit = Math.max(1, quota.spent);
   const same = quota.limit !== null && Math.abs(limit - quota.limit) <= Math.max(1, 0.02 * limit);

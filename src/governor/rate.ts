@@ -61,8 +61,13 @@ export function takeSlots(rate: Rate, calls: number, now: number): Rate {
   const slotMs = 1_000 / rate.perSecond;
   const taken = { ...rate, freeAt: Math.max(now, rate.freeAt) + calls * slotMs };
   if (late <= REST_MS + slotMs) return { ...taken, pressing: late < slotMs ? rate.pressing + calls : 0 };
+  return rested(taken, now);
+}
+
+/** What is being measured begins at `now`: a rest, or a clock that was set, lies between it and what was before. */
+export function rested(rate: Rate, now: number): Rate {
   const trial = rate.trial && { sinceAt: now, calls: 0 };
-  return { ...taken, span: { sinceAt: now, calls: 0, recovery: null }, trial, pressing: 0 };
+  return { ...rate, span: { sinceAt: now, calls: 0, recovery: null }, trial, pressing: 0 };
 }
 
 /** `calls` that had their slots were not made. */

@@ -4,14 +4,15 @@
  */
 
 import { type Concurrency, initialConcurrency } from './concurrency.ts';
+import type { KeyMark } from './events.ts';
 import type { JobState } from './jobs.ts';
 import type { Leases } from './leases.ts';
 import type { Pause, Verdicts } from './pause.ts';
-import { initialQuota, type Quota } from './quota.ts';
-import { initialRate, type Rate } from './rate.ts';
+import { forgetMoments, initialQuota, type Quota } from './quota.ts';
+import { initialRate, type Rate, rested } from './rate.ts';
 
 export type State = {
-  version: 2;
+  version: 3;
   /** Time of the latest event. */
   seenAt: number;
   /** Usual time from a call to its answer, once there was one. */
@@ -22,6 +23,8 @@ export type State = {
   pause: Pause | null;
   /** The API refuses the key; one call may try it again at `probeAt`. */
   keyRefused: { sinceAt: number; probeAt: number } | null;
+  /** The key that was refused last, here or at one endpoint. */
+  refusedKey: KeyMark | null;
   jobs: Record<string, JobState>;
   rate: Rate;
   concurrency: Concurrency;
@@ -34,12 +37,13 @@ export type State = {
 
 export function initialState(): State {
   return {
-    version: 2,
+    version: 3,
     seenAt: 0,
     latencyMs: null,
     leases: {},
     pause: null,
     keyRefused: null,
+    refusedKey: null,
     jobs: {},
     rate: initialRate(),
     concurrency: initialConcurrency(),
@@ -63,16 +67,36 @@ export function readState(kept: unknown): State {
 }
 
 /**
- * The state seen at `now`. Where the clock went back, all times go back with it: a wait then lasts no longer
- * than it was meant to, and none is cut short.
+ * The state seen at `now`. Where the clock went back, all times go back with it: what the API told us to wait lasts
+ * no longer than it was meant to, and is not cut short. How long it had been ahead nobody knows, so what was
+ * reckoned from one moment to another goes.
  */
 export function onTime(state: State, now: number): State {
   const back = state.seenAt - now;
-  return { ...(back > CLOCK_TOLERANCE_MS ? shiftTimes(state, -back) : state), seenAt: now };
+  const seen = { ...(back > CLOCK_TOLERANCE_MS ? shiftTimes(state, -back) : state), seenAt: now };
+  return back > CLOCK_JUMP_MS ? withoutMoments(seen, now) : seen;
 }
 
 /** Processes on one machine read one clock, yet not always in the order of their transactions. */
 const CLOCK_TOLERANCE_MS = 100;
+/** A clock that is kept by NTP is set by less than this, which spoils no period worth knowing. */
+const CLOCK_JUMP_MS = 10_000;
+
+/** The state without what was reckoned from one moment to another, across a jump of the clock. */
+export function withoutMoments(state: State, now: number): State {
+  return lookNow({ ...state, rate: rested(state.rate, now), quota: forgetMoments(state.quota, now) }, now);
+}
+
+/** Where calls wait for a quota of which the API did not say when more comes, one goes at once to see. */
+export function lookNow(state: State, now: number): State {
+  const { pause, quota } = state;
+  const isOurs = pause?.cause === 'quota' && pause.toldAt === null;
+  return {
+    ...state,
+    quota: { ...quota, dueAt: now },
+    pause: isOurs ? { ...pause, resumeAt: Math.min(pause.resumeAt, now) } : pause,
+  };
+}
 
 function shiftTimes<T>(value: T, by: number): T {
   if (Array.isArray(value)) return value.map((item) => shiftTimes(item, by)) as T;

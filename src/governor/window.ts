@@ -37,11 +37,20 @@ export function initialWindow(now: number): Window {
   return { last: null, first: null, periods: 0, least: 0, most: null, stray: null, quietSinceAt: now };
 }
 
+/** The clock was set: no moment is known any longer. A period stays where three resets agreed on it. */
+export function withoutMoments(window: Window, now: number): Window {
+  const { least, most } = window.periods > 1 && isSure(window) ? window : initialWindow(now);
+  return { ...initialWindow(now), least, most };
+}
+
 /** The quota began anew somewhere in `bracket`. */
 export function reset(window: Window, bracket: Bracket): Window {
   const quiet = Math.max(0, bracket.afterAt - window.quietSinceAt);
   const start = { ...window, last: bracket, stray: null, quietSinceAt: bracket.beforeAt };
-  if (!window.last || !window.first) return { ...start, first: bracket, periods: 0, least: quiet };
+  if (!window.last || !window.first) {
+    const most = window.most !== null && window.most >= quiet ? window.most : null;
+    return { ...start, first: bracket, periods: 0, least: Math.max(window.least, quiet), most };
+  }
   const passed = periodsBetween(window, bracket);
   if (passed === null) {
     // One passed at least, so the period is no longer than all that time.

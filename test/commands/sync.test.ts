@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { main } from '../../src/main.ts';
 import { faults, scopes, when } from '../../src/model-api/index.ts';
 import { runCli } from '../helpers/cli.ts';
 import { CANARY, idsOf, read, setupSync as setup, truth } from '../helpers/sync-bench.ts';
@@ -68,7 +69,7 @@ describe('when the key', () => {
   });
 
   test('is revoked in the middle, keeps the place and goes on from there', async () => {
-    const { sync, key, model, file } = await setup({ rows: 450 });
+    const { sync, run, key, model, file } = await setup({ rows: 450 });
     model.beforeAnswer = () => {
       if (model.callsTo('/api/v1/ai-signals').length === 3) key.active = false;
     };
@@ -77,13 +78,14 @@ describe('when the key', () => {
     key.active = true;
     model.beforeAnswer = undefined;
     const before = model.calls.length;
+    await run(['doctor']);
     expect((await sync('ai-signals')).code).toBe(0);
-    expect(model.calls.length - before).toBe(2);
+    expect(model.calls.length - before).toBe(everyJob.length + 2);
     expect(idsOf(file)).toEqual(truth(model));
   });
 
   test('lacks one scope, only that job fails', async () => {
-    const { sync, key, file } = await setup();
+    const { sync, run, key, file } = await setup();
     key.scopes = scopes.filter((scope) => scope !== 'news:read');
     const { code, stderr } = await sync();
     expect(code).toBe(77);
@@ -92,7 +94,53 @@ describe('when the key', () => {
     for (const table of ['ai_signals', 'smart_wallets', 'meme_signals'])
       expect(idsOf(file, table)).toHaveLength(130);
     key.scopes = scopes;
+    await run(['doctor']);
     expect((await sync()).code).toBe(0);
+  });
+
+  test('was refused, a sync run by cron does not try it at each run, but once an hour, and another one at once', async () => {
+    const { sync, run, key, model, clock, file } = await setup();
+    key.active = false;
+    await sync('usage');
+    const calls = model.calls.length;
+    const again = await sync('usage');
+    expect([again.code, model.calls.length]).toEqual([77, calls]);
+    expect(again.stderr).toMatch(
+      /refused the key; it is tried again at \S+Z; to try now, .* market-mirror doctor/,
+    );
+    await clock.sleep(3_600_000);
+    await sync('usage');
+    expect(model.calls.length).toBe(calls + 1);
+    model.keys.push({ ...key, key: 'canary-key-rotated', active: true });
+    expect((await run(['sync', 'usage'], { MARKET_API_KEY: 'canary-key-rotated' })).code).toBe(0);
+    expect(model.calls.length).toBe(calls + 2);
+    const [{ state }] = read<{ state: string }>(file, 'SELECT state FROM governor') as [{ state: string }];
+    expect(state).not.toContain('canary');
+  });
+
+  test('was refused, a person at a terminal may try it at any time', async () => {
+    const { sync, environment, clock, key, model } = await setup();
+    key.active = false;
+    await sync('usage');
+    key.active = true;
+    const output = { write: () => undefined, isTTY: true };
+    const signal = new AbortController().signal;
+    const surroundings = { environment, clock, random: () => 0.5, signal };
+    expect(await main(['sync', 'usage'], { ...surroundings, stdout: output, stderr: output })).toBe(0);
+    expect(model.calls.length).toBe(2);
+  });
+});
+
+describe('a dataset whose schedule is off', () => {
+  test('is left alone by a sync of everything, which says so, and mirrored where it is named', async () => {
+    const { run, model, file } = await setup();
+    const off = { MIRROR_SCHEDULE_NEWS: 'off' };
+    const { code, stderr, stdout } = await run(['sync', '--json'], off);
+    expect([code, model.callsTo('/api/v1/news').length]).toEqual([0, 0]);
+    expect(stderr).toMatch(/^not mirrored, since the schedule is off: news; name a job to mirror it once$/m);
+    expect(JSON.parse(stdout).map(({ job }: { job: string }) => job)).not.toContain('news');
+    expect((await run(['sync', 'news'], off)).code).toBe(0);
+    expect(idsOf(file, 'news')).toHaveLength(130);
   });
 });
 

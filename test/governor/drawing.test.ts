@@ -33,6 +33,7 @@ const events: Record<Event['type'], true> = {
   lost: true,
   release: true,
   key: true,
+  clock: true,
 };
 const reasons: Record<Exclude<WaitReason, 'shutdown'> | Refusal, true> = {
   rate: true,

@@ -27,7 +27,7 @@ export function drive(state: State = initialState(), begin = T0) {
   const answer = (told: Told = {}, job = 'news', owner = 'me') => {
     const { status = 200, limit = null, remaining = null, retryAfterMs = null, errorCode = null } = told;
     const inflight = told.inflight ?? 1;
-    const reply = { status, limit, remaining, retryAfterMs, errorCode, latencyMs: 50 };
+    const reply = { status, limit, remaining, retryAfterMs, errorCode, latencyMs: 50, key: null };
     on({ type: 'answer', owner, job, inflight, roll: 0.5, ...reply });
   };
   return {

@@ -175,18 +175,136 @@ describe('the gate', () => {
   });
 });
 
+describe("where a job's standing cannot be read", () => {
+  const broken = (shared: { fails: boolean }) => ({
+    standing: () => {
+      if (shared.fails) throw new Failure('disk', 'the database cannot be read');
+      return { age: 0, target: 60_000, weight: 1 };
+    },
+  });
+
+  it('who waits is told so, holds no place, and later calls go on', async () => {
+    const disk = { fails: false };
+    const { gate, clock } = setup(broken(disk));
+    await gate.pass('news', never);
+    // Both wait for the one that is under way to be answered, and the second to be served finds the disk broken.
+    const waiting = ['usage', 'meme-signals', 'news'].map((job) => gate.pass(job, never));
+    const ended = Promise.allSettled(waiting);
+    disk.fails = true;
+    gate.settle('news', fine);
+    await clock.sleep(10_000);
+    for (const { status } of await ended) expect(status).toBe('rejected');
+    disk.fails = false;
+    expect(gate.waits('usage')).toBe(false);
+    for (let call = 0; call < 20; call += 1) await callFine(gate);
+  });
+
+  it('nothing is thrown out of a nap', async () => {
+    const disk = { fails: false };
+    const { gate, clock } = setup(broken(disk));
+    const thrown: unknown[] = [];
+    const hear = (reason: unknown) => thrown.push(reason);
+    process.on('unhandledRejection', hear);
+    await callFine(gate);
+    const waiting = Promise.allSettled([gate.pass('news', never), gate.pass('usage', never)]);
+    disk.fails = true;
+    await clock.sleep(10_000);
+    for (const { status } of await waiting) expect(status).toBe('rejected');
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', hear);
+    expect(thrown).toEqual([]);
+  });
+});
+
+describe('when the clock was set', () => {
+  it('who waits is served by the clock as it is now, and the others hear of it', async () => {
+    const time = virtualClock();
+    let ahead = 0;
+    const clock = { ...time, now: () => time.now() + ahead };
+    const { gate } = setup({}, clock);
+    for (let left = 5; left > 3; left -= 1) {
+      await gate.pass('news', never);
+      gate.settle('news', { ...fine, limit: 1_000, remaining: left * 150 });
+    }
+    ahead = 3 * 86_400_000;
+    gate.clockJumped();
+    await gate.pass('news', never);
+    gate.settle('news', { ...fine, limit: 1_000, remaining: 3 });
+    ahead = 0;
+    gate.clockJumped();
+    const begin = time.now();
+    await gate.pass('news', never);
+    expect(time.now() - begin).toBeLessThan(3_000);
+  });
+
+  it('leave that was given by a clock that was ahead is given back', async () => {
+    const time = virtualClock();
+    let ahead = 0;
+    const clock = { ...time, now: () => time.now() + ahead };
+    const { gate, shared } = setup({}, clock);
+    for (let call = 0; call < 30; call += 1) await callFine(gate);
+    ahead = 3 * 86_400_000;
+    await callFine(gate);
+    ahead = 0;
+    const before = shared.transactions;
+    await callFine(gate);
+    expect(shared.transactions).toBeGreaterThan(before);
+  });
+});
+
+describe('a key that was refused', () => {
+  const refusedBy =
+    (first: ReturnType<typeof setup>) =>
+    async (key: string, again = false) => {
+      const { gate } = first.open(`${key} ${Math.random()}`, {
+        keyDigest: (salt) => `${salt.length}${key}`,
+        again,
+      });
+      const passed = await gate.pass('news', never).catch((error: unknown) => error as Error);
+      if (!passed) gate.settle('news', { ...fine, status: key === 'good' ? 200 : 401 });
+      gate.close();
+      return passed;
+    };
+
+  it('is not tried again by the next process, but for one call an hour; the line says when, and how to try now', async () => {
+    const first = setup();
+    const run = refusedBy(first);
+    expect(await run('revoked')).toBeUndefined();
+    const refused = await run('revoked');
+    expect(refused).toBeInstanceOf(Failure);
+    expect(refused?.message).toMatch(
+      /refused the key; it is tried again at \d{4}-\S+Z; .*market-mirror doctor/,
+    );
+    await first.clock.sleep(3_600_000);
+    expect(await run('revoked')).toBeUndefined();
+    expect(await run('revoked')).toBeInstanceOf(Failure);
+  });
+
+  it('is tried at once where a person wants it, and another key in any case', async () => {
+    const run = refusedBy(setup());
+    await run('revoked');
+    expect(await run('revoked')).toBeInstanceOf(Failure);
+    expect(await run('revoked', true)).toBeUndefined();
+    expect(await run('revoked')).toBeInstanceOf(Failure);
+    expect(await run('good')).toBeUndefined();
+    expect(await run('good')).toBeUndefined();
+  });
+});
+
 async function callFine(gate: Gate): Promise<void> {
   await gate.pass('news', never);
   gate.settle('news', fine);
 }
 
-function setup(parts: Pick<GateParts, 'standing' | 'isGone'> = {}, clock = virtualClock()) {
+type Given = Partial<Pick<GateParts, 'standing' | 'isGone' | 'keyDigest' | 'again'>>;
+
+function setup(parts: Given = {}, clock = virtualClock()) {
   const shared: { state: State | undefined; transactions: number; broken: boolean } = {
     state: undefined,
     transactions: 0,
     broken: false,
   };
-  const open = (owner: string) => ({
+  const open = (owner: string, others: Given = {}) => ({
     clock,
     gate: createGate({
       transact: (change) => {
@@ -201,6 +319,7 @@ function setup(parts: Pick<GateParts, 'standing' | 'isGone'> = {}, clock = virtu
       owner,
       patienceMs: 3_000,
       ...parts,
+      ...others,
     }),
   });
   return { shared, open, ...open('first') };

@@ -16,12 +16,16 @@ describe('when the key is refused', () => {
     expect(machine.ask('news')).toMatchObject({ refused: 'key_refused' });
   });
 
-  it.each(['key', 'start'] as const)('a "%s" lets calls go at once', (type) => {
+  it.each([
+    ['another key', { type: 'key' }, 'go'],
+    ['a person who wants it tried', { type: 'start', owner: 'another', again: true }, 'go'],
+    ['a start that nobody watches', { type: 'start', owner: 'another', again: false }, 'refused'],
+  ] as const)('%s: %j', (_, event, member) => {
     const machine = drive();
     machine.call({ status: 401 });
-    machine.on(type === 'key' ? { type } : { type, owner: 'another' });
+    machine.on(event);
     machine.pass(1_000);
-    expect(machine.ask()).toMatchObject({ go: 1 });
+    expect(machine.ask()).toHaveProperty(member);
   });
 
   it('for lack of a scope, that job alone stops, and tries once a day', () => {
@@ -103,7 +107,7 @@ describe('with several processes', () => {
     machine.pass(1_000);
     const decision = machine.ask('news', 'crashing', 10);
     const level = machine.state.quota.level ?? 0;
-    machine.on({ type: 'start', owner: 'crashing' });
+    machine.on({ type: 'start', owner: 'crashing', again: false });
     expect('go' in decision && decision.go).toBeGreaterThan(1);
     expect(machine.state.quota.level).toBe(level - ('go' in decision ? decision.go : 0));
     expect(machine.state.leases).toEqual({});

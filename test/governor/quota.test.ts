@@ -181,7 +181,7 @@ describe('the quota', () => {
     const endsAt = pool(machine, 50, MINUTE);
     for (let call = 0; call < 300; call += 1) endsAt.call();
     const again = drive(JSON.parse(JSON.stringify(machine.state)), machine.now);
-    again.on({ type: 'start', owner: 'again' });
+    again.on({ type: 'start', owner: 'again', again: false });
     const after = pool(again, 50, MINUTE, { begin: endsAt.used });
     for (let call = 0; call < 200; call += 1) after.call();
     expect(after.refused).toBe(0);

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { describe as describeState } from '../../src/governor/describe.ts';
+import { drive } from './drive.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+describe('a clock that was three days ahead for a while', () => {
+  it('leaves no wait behind, though others use the account as well', () => {
+    const machine = jumped();
+    expect(machine.call({ limit: 1_000, remaining: 490 })).toBeLessThan(MINUTE);
+    expect(machine.call({ limit: 1_000, remaining: 480 })).toBeLessThan(MINUTE);
+  });
+
+  it('says nothing of what others take', () => {
+    const machine = jumped();
+    machine.call({ limit: 1_000, remaining: 490 });
+    expect(describeState(machine.state, machine.now).quota.othersPerHour).toBe(0);
+  });
+
+  it('says nothing of the period either', () => {
+    const machine = jumped();
+    machine.call({ limit: 1_000, remaining: 999 });
+    machine.pass(-3 * DAY);
+    for (let left = 998; left > 900; left -= 1) machine.call({ limit: 1_000, remaining: left });
+    expect(describeState(machine.state, machine.now).quota.refill.kind).toBe('unknown');
+  });
+
+  it('takes nothing from a period that was known for sure, nor from the pace', () => {
+    const machine = drive();
+    for (let call = 0; call < 40; call += 1) machine.call();
+    machine.call({ status: 429 });
+    for (let hour = 0; hour < 5; hour += 1) {
+      for (let left = 99; left > 80; left -= 1) {
+        machine.call({ limit: 100, remaining: left });
+        machine.pass(2 * MINUTE);
+      }
+      machine.pass(HOUR - (machine.now % HOUR));
+    }
+    const known = describeState(machine.state, machine.now);
+    expect(known.quota.refill).toMatchObject({ kind: 'window', periodMs: HOUR, confidence: 'sure' });
+    machine.pass(3 * DAY);
+    machine.call({ limit: 100, remaining: 98 });
+    machine.pass(-3 * DAY);
+    machine.call({ limit: 100, remaining: 97 });
+    const pace = describeState(machine.state, machine.now).rate.perSecond;
+    expect(pace).toBeCloseTo(known.rate.perSecond ?? 0, 5);
+    // Its next reset tells the moment; the period is still known.
+    for (let minute = 0; minute < 70; minute += 1) {
+      machine.call({ limit: 100, remaining: minute < 50 ? 90 - minute : 149 - minute });
+      machine.pass(MINUTE);
+    }
+    expect(describeState(machine.state, machine.now).quota.refill).toMatchObject({ periodMs: HOUR });
+  });
+
+  it('does not shorten what the API told to wait', () => {
+    const machine = jumped();
+    machine.pass(3 * DAY);
+    machine.call({ status: 429, retryAfterMs: 10 * MINUTE });
+    machine.pass(-3 * DAY);
+    const waited = machine.call();
+    expect(waited).toBeGreaterThanOrEqual(10 * MINUTE);
+    expect(waited).toBeLessThan(11 * MINUTE);
+  });
+});
+
+it('a jump that is told throws away what was reckoned across it, though the clock went forward', () => {
+  const machine = shared();
+  machine.pass(3 * DAY);
+  machine.on({ type: 'clock' });
+  machine.call({ limit: 1_000, remaining: 500 });
+  expect(describeState(machine.state, machine.now).quota).toMatchObject({
+    othersPerHour: 0,
+    refill: { kind: 'unknown' },
+  });
+});
+
+describe('what others seem to take', () => {
+  it('keeps a call waiting for a minute at most, where the API last told of more than the reserve', () => {
+    const machine = crowded();
+    machine.pass(40 * SECOND);
+    expect(machine.ask()).toMatchObject({ wait: {} });
+    expect(machine.call({ limit: 30_000, remaining: 200 })).toBeLessThan(MINUTE);
+  });
+
+  it('keeps nobody waiting after a start', () => {
+    const machine = crowded();
+    machine.pass(40 * SECOND);
+    expect(machine.ask()).toMatchObject({ wait: {} });
+    machine.on({ type: 'start', owner: 'another', again: false });
+    expect(machine.ask()).toMatchObject({ go: 1 });
+  });
+});
+
+describe('a start', () => {
+  it('looks at an empty quota at once, and another one within the hour does not', () => {
+    const machine = drive();
+    machine.call({ limit: 100, remaining: 0 });
+    machine.pass(SECOND);
+    machine.on({ type: 'start', owner: 'me', again: false });
+    expect(machine.call({ status: 429 })).toBe(0);
+    machine.on({ type: 'start', owner: 'me', again: false });
+    machine.pass(SECOND);
+    expect(machine.ask()).toMatchObject({ wait: {} });
+    machine.pass(HOUR);
+    machine.on({ type: 'start', owner: 'me', again: false });
+    expect(machine.ask()).toMatchObject({ go: 1 });
+  });
+
+  it('does not look before the end of what the API told to wait', () => {
+    const machine = drive();
+    machine.call({ status: 429, retryAfterMs: HOUR });
+    machine.on({ type: 'start', owner: 'me', again: false });
+    expect(machine.call()).toBeGreaterThanOrEqual(HOUR);
+  });
+});
+
+/** Others take nearly twenty calls a second of an account of 1,000. */
+function shared() {
+  const machine = drive();
+  for (let call = 0; call < 6; call += 1) {
+    machine.call({ limit: 1_000, remaining: 950 - call * 20 });
+    machine.pass(SECOND);
+  }
+  return machine;
+}
+
+/** Five seconds of true time, five of three days later, and true time again. */
+function jumped() {
+  const machine = shared();
+  machine.pass(3 * DAY);
+  machine.call({ limit: 1_000, remaining: 510 });
+  machine.pass(5 * SECOND - 3 * DAY);
+  return machine;
+}
+
+/** A large account that was little used for days, until others took nearly all of it in a minute. */
+function crowded() {
+  const machine = drive();
+  const limit = 30_000;
+  for (let call = 0; call < 10; call += 1) {
+    machine.call({ limit, remaining: limit - 1 - call });
+    machine.pass(10 * HOUR);
+  }
+  for (let call = 1; call <= 12; call += 1) {
+    machine.call({ limit, remaining: limit - call * 2_480 });
+    machine.pass(5 * SECOND);
+  }
+  return machine;
+}
