@@ -10,7 +10,6 @@ import { type Config, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
 import { createGate } from './governor/gate.ts';
 import { type Job, ownSchedules } from './job.ts';
-import { keyDigest } from './key.ts';
 import { findJob, loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { onChange, type Say } from './on-change.ts';
@@ -83,7 +82,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     owner: `${hostname()}:${process.pid}`,
     patienceMs: PATIENCE_MS,
     isGone: isEndedProcess,
-    keyDigest: (salt) => keyDigest(config.key.current(), salt),
+    keyDigest: (salt) => config.key.current().digest(salt),
     again,
     standing: (name) => standingOf(store, jobs, config, name, clock.now()),
   });

@@ -1,6 +1,5 @@
 /** Where the Bearer key comes from. */
 
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Failure } from './errors.ts';
@@ -16,14 +15,6 @@ export type KeySource = {
 export function keyFromValue(value: string): KeySource {
   const key = checkKey(value, 'MARKET_API_KEY');
   return { current: () => key, reload: () => false };
-}
-
-/**
- * Tells this key from another one. Sixteen bits say next to nothing of the key; of 65,536 other keys one looks the
- * same, which then waits for the next try.
- */
-export function keyDigest(key: Secret, salt: string): string {
-  return createHash('sha256').update(salt).update(key.reveal()).digest('hex').slice(0, 4);
 }
 
 /** A file that holds nothing but the key; a line break at its end is allowed. */

@@ -19,3 +19,10 @@ test.each([
 ])('it does not show in %s', (_, show) => {
   expect(show()).not.toContain(value);
 });
+
+test('its digest tells it from others, with the same salt alone, and is too short to confirm a guess', () => {
+  expect(wrapped.digest('salt')).toBe(secret(value).digest('salt'));
+  expect(wrapped.digest('salt')).not.toBe(secret(`${value}!`).digest('salt'));
+  expect(wrapped.digest('salt')).not.toBe(wrapped.digest('another'));
+  expect(wrapped.digest('salt')).toMatch(/^[0-9a-f]{4}$/);
+});

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { virtualClock } from '../../sim/clock.ts';
 import { describe as describeState } from '../../src/governor/describe.ts';
 import { drive } from './drive.ts';
+import { callFine, fine, never, setup } from './gate-bench.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -114,6 +116,42 @@ describe('a start', () => {
     machine.call({ status: 429, retryAfterMs: HOUR });
     machine.on({ type: 'start', owner: 'me', again: false });
     expect(machine.call()).toBeGreaterThanOrEqual(HOUR);
+  });
+});
+
+describe('the gate, when the clock was set', () => {
+  it('who waits is served by the clock as it is now, and the others hear of it', async () => {
+    const time = virtualClock();
+    let ahead = 0;
+    const clock = { ...time, now: () => time.now() + ahead };
+    const { gate } = setup({}, clock);
+    for (let left = 5; left > 3; left -= 1) {
+      await gate.pass('news', never);
+      gate.settle('news', { ...fine, limit: 1_000, remaining: left * 150 });
+    }
+    ahead = 3 * 86_400_000;
+    gate.clockJumped();
+    await gate.pass('news', never);
+    gate.settle('news', { ...fine, limit: 1_000, remaining: 3 });
+    ahead = 0;
+    gate.clockJumped();
+    const begin = time.now();
+    await gate.pass('news', never);
+    expect(time.now() - begin).toBeLessThan(3_000);
+  });
+
+  it('leave that was given by a clock that was ahead is given back', async () => {
+    const time = virtualClock();
+    let ahead = 0;
+    const clock = { ...time, now: () => time.now() + ahead };
+    const { gate, shared } = setup({}, clock);
+    for (let call = 0; call < 30; call += 1) await callFine(gate);
+    ahead = 3 * 86_400_000;
+    await callFine(gate);
+    ahead = 0;
+    const before = shared.transactions;
+    await callFine(gate);
+    expect(shared.transactions).toBeGreaterThan(before);
   });
 });
 

@@ -1,0 +1,161 @@
+/** One process among those that share the state: the leave it holds, its calls under way, what it has not told yet. */
+
+import type { Clock, Random } from '../clock.ts';
+import { type Decision, type Event, type KeyMark, LEAVE_TTL_MS, type Standing } from './events.ts';
+import { govern } from './machine.ts';
+import { readState, type State } from './state.ts';
+
+/** `status` is null where no answer came; `stopped` where we did not wait for one. */
+export type Answer = {
+  status: number | null;
+  limit: number | null;
+  remaining: number | null;
+  retryAfterMs: number | null;
+  errorCode: string | null;
+  latencyMs: number;
+  stopped?: boolean;
+};
+
+export type OwnerParts = {
+  /** Changes the kept state (undefined at first) in one short transaction. */
+  transact: <T>(change: (state: unknown) => { state: State; result: T }) => T;
+  clock: Clock;
+  random: Random;
+  /** Names this process among those that share the state. */
+  owner: string;
+  /** Whether another owner is known to have ended; one of which nothing is known falls silent in time. */
+  isGone?: (owner: string) => boolean;
+  /** A few digits of the key's digest with `salt`: a key that was refused is not tried again at every start. */
+  keyDigest?: (salt: string) => string;
+  /** A person wants what was refused to be tried once more. */
+  again?: boolean;
+};
+
+/** A call under way: how many were when it was sent, itself included, and at most since. */
+type Call = { job: string; ordinal: number; peak: number };
+
+type Leave = { calls: number; staleAt: number };
+
+/** Calls that leave is asked for at once; fewer are given where that would show in the pace. */
+const LARGEST_BLOCK = 10;
+/** So many answers without news are kept back at most, to be told together. */
+const MOST_PENDING = 2 * LARGEST_BLOCK;
+
+export type Owner = ReturnType<typeof createOwner>;
+
+export function createOwner(parts: OwnerParts) {
+  const { clock, random, owner, keyDigest, isGone = () => false, again = false } = parts;
+  const leave = new Map<string, Leave>();
+  const inflight: Call[] = [];
+  let parallel = 1;
+  let pending: Event[] = [{ type: 'start', owner, again }];
+
+  return {
+    /** Asks leave for the job; where calls may go, as many are held for it as were given. */
+    ask(job: string, standing: Standing): Decision {
+      for (const [other, held] of leave) if (isStale(held)) giveBack(other);
+      const decision = tell({ type: 'ask', owner, job, want: LARGEST_BLOCK, ...standing });
+      if ('go' in decision) {
+        parallel = decision.parallel;
+        leave.set(job, { calls: decision.go, staleAt: clock.now() + LEAVE_TTL_MS });
+      }
+      return decision;
+    },
+
+    /** Takes leave for one call, where some is held that is still good. */
+    take(job: string): boolean {
+      const held = leave.get(job);
+      if (!held || isStale(held)) return false;
+      if (held.calls === 1) leave.delete(job);
+      else leave.set(job, { ...held, calls: held.calls - 1 });
+      return true;
+    },
+
+    holds: (job: string) => leave.has(job),
+
+    isFull: () => inflight.length >= Math.max(1, parallel),
+
+    /** A call of the job is sent. */
+    send(job: string): void {
+      inflight.push({ job, ordinal: inflight.length + 1, peak: 0 });
+      for (const call of inflight) call.peak = Math.max(call.peak, inflight.length);
+    },
+
+    /** A call of the job has ended; what says more than that all is well is told at once. */
+    settle(job: string, { status, stopped = false, ...reply }: Answer): void {
+      const index = inflight.findIndex((call) => call.job === job);
+      const [call] = inflight.splice(index < 0 ? inflight.length : index, 1);
+      // Calls overtake one another: one that is refused may have met all that were under way with it.
+      const together = (status === 429 ? call?.peak : call?.ordinal) ?? 1;
+      const common = { owner, job, roll: random() };
+      pending.push(
+        status === null
+          ? { type: 'lost', ...common, stopped }
+          : { type: 'answer', ...common, inflight: together, ...reply, status, key: markKey() },
+      );
+      const eventful = status === null || status < 200 || status >= 300;
+      if (eventful) giveAllBack();
+      if (eventful || pending.length >= MOST_PENDING) tell();
+    },
+
+    /** Something that concerns all jobs has happened. */
+    hear(event: Event): void {
+      giveAllBack();
+      pending.push(event);
+      tell();
+    },
+
+    hasNews: () => leave.size > 0 || pending.length > 0,
+
+    /** Gives all leave back and tells what was not told yet. */
+    tidy(): void {
+      giveAllBack();
+      if (pending.length > 0) tell();
+    },
+  };
+
+  /** Too old, or given by a clock that was ahead. */
+  function isStale({ staleAt }: Leave): boolean {
+    const left = staleAt - clock.now();
+    return left <= 0 || left > LEAVE_TTL_MS;
+  }
+
+  function giveBack(job: string): void {
+    const unused = leave.get(job)?.calls ?? 0;
+    leave.delete(job);
+    if (unused > 0) pending.push({ type: 'release', owner, unused });
+  }
+
+  function giveAllBack(): void {
+    for (const job of [...leave.keys()]) giveBack(job);
+  }
+
+  /** Tells the machine what is pending and then `last`, in one transaction; where that fails, it stays pending. */
+  function tell(last?: Event): Decision {
+    const events = last ? [...pending, last] : pending;
+    const decision = parts.transact((kept) => {
+      const now = clock.now();
+      let state = readState(kept);
+      let result: Decision = { noted: true };
+      const gone = Object.keys(state.leases).filter((other) => other !== owner && isGone(other));
+      for (const other of gone) [state] = govern(state, { type: 'gone', owner: other }, now);
+      if (isOtherKey(state)) [state] = govern(state, { type: 'key' }, now);
+      for (const event of events) [state, result] = govern(state, event, now);
+      return { state, result };
+    });
+    pending = [];
+    return decision;
+  }
+
+  function markKey(): KeyMark | null {
+    const salt = random().toString(36).slice(2, 10);
+    return keyDigest ? { salt, digest: keyDigest(salt) } : null;
+  }
+
+  /** Whether ours is not the key that was refused. Where that is not known, it may be. */
+  function isOtherKey({ refusedKey, keyRefused, jobs }: State): boolean {
+    const isRefused = keyRefused !== null || Object.values(jobs).some(({ forbidden }) => forbidden);
+    if (!isRefused || !keyDigest) return false;
+    return refusedKey === null || keyDigest(refusedKey.salt) !== refusedKey.digest;
+  }
+}

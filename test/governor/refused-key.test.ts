@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { fine, never, setup } from './gate-bench.ts';
+
+describe('a key that was refused', () => {
+  const refusedBy =
+    (first: ReturnType<typeof setup>) =>
+    async (key: string, again = false) => {
+      const { gate } = first.open(`${key} ${Math.random()}`, {
+        keyDigest: (salt) => `${salt.length}${key}`,
+        again,
+      });
+      const passed = await gate.pass('news', never).catch((error: unknown) => error as Error);
+      if (!passed) gate.settle('news', { ...fine, status: key === 'good' ? 200 : 401 });
+      gate.close();
+      return passed;
+    };
+
+  it('is not tried again by the next process, but for one call an hour; the line says when, and how to try now', async () => {
+    const first = setup();
+    const run = refusedBy(first);
+    expect(await run('revoked')).toBeUndefined();
+    const refused = await run('revoked');
+    expect(refused).toBeInstanceOf(Failure);
+    expect(refused?.message).toMatch(
+      /refused the key; it is tried again at \d{4}-\S+Z; .*market-mirror doctor/,
+    );
+    await first.clock.sleep(3_600_000);
+    expect(await run('revoked')).toBeUndefined();
+    expect(await run('revoked')).toBeInstanceOf(Failure);
+  });
+
+  it('is tried at once where a person wants it, and another key in any case', async () => {
+    const run = refusedBy(setup());
+    await run('revoked');
+    expect(await run('revoked')).toBeInstanceOf(Failure);
+    expect(await run('revoked', true)).toBeUndefined();
+    expect(await run('revoked')).toBeInstanceOf(Failure);
+    expect(await run('good')).toBeUndefined();
+    expect(await run('good')).toBeUndefined();
+  });
+});
