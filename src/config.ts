@@ -18,7 +18,14 @@ export type Config = {
   /** What a shell runs after a walk that changed something. */
   onChange: string | undefined;
   /** For how long, in milliseconds; infinite for ever. */
-  keep: { requestsMs: number; historyMs: number };
+  keep: {
+    requestsMs: number;
+    historyMs: number;
+    walksMs: number;
+    usageMs: number;
+    quarantineMs: number;
+    driftMs: number;
+  };
   logLevel: string;
 };
 
@@ -60,6 +67,22 @@ export const settings = {
   MIRROR_KEEP_HISTORY: preset(
     'how long superseded and removed rows stay in `<table>_history`: such as `365d`, or `forever`',
     'forever',
+    readKeeping,
+  ),
+  MIRROR_KEEP_WALKS: preset(
+    'how long walks to which nothing refers any longer stay in `walks`',
+    '400d',
+    readKeeping,
+  ),
+  MIRROR_KEEP_USAGE: preset('how long snapshots stay in `usage`', 'forever', readKeeping),
+  MIRROR_KEEP_QUARANTINE: preset(
+    'how long refused rows stay in `quarantine` once they are resolved',
+    '90d',
+    readKeeping,
+  ),
+  MIRROR_KEEP_DRIFT: preset(
+    'how long differences stay in `drift` once they are no longer seen',
+    '90d',
     readKeeping,
   ),
   LOG_LEVEL: preset(
@@ -106,7 +129,14 @@ export function readConfig(environment: Environment, schedules: Record<string, s
     dir: read('MIRROR_DIR'),
     redisUrl: read('REDIS_URL'),
     onChange: read('MIRROR_ON_CHANGE'),
-    keep: { requestsMs: read('MIRROR_KEEP_REQUESTS'), historyMs: read('MIRROR_KEEP_HISTORY') },
+    keep: {
+      requestsMs: read('MIRROR_KEEP_REQUESTS'),
+      historyMs: read('MIRROR_KEEP_HISTORY'),
+      walksMs: read('MIRROR_KEEP_WALKS'),
+      usageMs: read('MIRROR_KEEP_USAGE'),
+      quarantineMs: read('MIRROR_KEEP_QUARANTINE'),
+      driftMs: read('MIRROR_KEEP_DRIFT'),
+    },
     logLevel: read('LOG_LEVEL'),
     key: readKey(read('MARKET_API_KEY'), read('MARKET_API_KEY_FILE')),
     schedules: readSchedules(environment, schedules),

@@ -75,7 +75,10 @@ export type Contract<Row, Table extends SQLiteTable> = {
   row: z.ZodType<Row>;
   key(row: Row): string;
   columns(row: Row): Omit<Table['$inferSelect'], FilledByTheEngine>;
-  /** Columns that are kept current but never make a version: they change while the record does not. */
+  /**
+   * Columns that are kept current but never make a version: they change while the record does not. A refused row
+   * without a key is known again by its other members, so name them as the path of their member is in snake_case.
+   */
   volatile: readonly (keyof Table['$inferSelect'] & string)[];
 };
 

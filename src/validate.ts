@@ -5,6 +5,7 @@ import type { Job } from './job.ts';
 import { checkDiscovered, type KeyChoice } from './validate/discovered.ts';
 import { asRecord, type Envelope, readEnvelope } from './validate/envelope.ts';
 import { inspect, mayHoldHostileText } from './validate/hostile.ts';
+import { identityOf } from './validate/identity.ts';
 import { profileRows } from './validate/profile.ts';
 import { type Slice, sliceElements } from './validate/raw.ts';
 import { checkSpecified } from './validate/specified.ts';
@@ -60,12 +61,12 @@ export function checkPage(job: Job, text: string, json: unknown, known: Choice |
   const about = { pagination, generatedAt, received: rows.length };
   if (job.contract) {
     const checked = checkContract(job.contract, rows, slices, mayHoldHostileText(text));
-    return { ...about, ...collect(checked, slices, drifts), fields: noFields, choice: undefined };
+    return { ...about, ...collect(job, checked, slices, drifts), fields: noFields, choice: undefined };
   }
   const { rows: checked, choice, fields } = checkDiscovered(rows, slices(), known);
   return {
     ...about,
-    ...collect(checked, slices, drifts),
+    ...collect(job, checked, slices, drifts),
     fields,
     choice: choice === known ? known : choice && { ...choice, rowsPath: path },
   };
@@ -93,7 +94,7 @@ export function checkSnapshot(text: string, json: unknown, key: string, fetchedA
     return {
       keys: [null],
       accepted: [],
-      refused: [{ key: null, body: text, problems: [problem] }],
+      refused: [{ key: null, identity: identityOf(text, undefined), body: text, problems: [problem] }],
       drifts: [],
       fields: noFields,
     };
@@ -113,11 +114,11 @@ export function checkAgain(job: Job, body: string, known: Choice | undefined): C
   const slices = () => sliceElements(`[${body}]`, []);
   if (job.contract)
     return {
-      ...collect(checkContract(job.contract, [row], slices, true), slices, []),
+      ...collect(job, checkContract(job.contract, [row], slices, true), slices, []),
       fields: noFields,
     };
   const { rows, fields } = checkDiscovered([row], slices(), known);
-  return { ...collect(rows, slices, []), fields };
+  return { ...collect(job, rows, slices, []), fields };
 }
 
 type Slices = () => readonly Slice[];
@@ -132,6 +133,7 @@ function checkContract(
 }
 
 function collect(
+  { contract }: Job,
   checked: readonly CheckedRow[],
   slices: Slices,
   first: readonly Drift[],
@@ -144,7 +146,9 @@ function collect(
       for (const drift of row.drifts) drifts.add(drift);
       accepted.set(row.key, { key: row.key, values: row.values });
     } else {
-      refused.push({ key: row.key, body: slices()[at]?.text ?? '', problems: row.problems });
+      const { key, problems } = row;
+      const body = slices()[at]?.text ?? '';
+      refused.push({ key, identity: key ?? identityOf(body, contract), body, problems });
     }
   });
   return {

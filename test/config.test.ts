@@ -8,6 +8,7 @@ import { runCli } from './helpers/cli.ts';
 import { runMain } from './helpers/main.ts';
 
 const canary = 'canary-5e0b';
+const DAY = 24 * 3_600_000;
 const good = { MARKET_API_URL: 'https://api.example.com', MARKET_API_KEY: canary };
 const jobs = { 'ai-signals': 'every 2m', news: '*/5 * * * *' };
 
@@ -26,7 +27,14 @@ describe('settings', () => {
       dir: resolve('data'),
       redisUrl: undefined,
       schedules: { 'ai-signals': { every: 120_000 }, news: { cron: '*/5 * * * *' } },
-      keep: { requestsMs: 90 * 24 * 3_600_000, historyMs: Number.POSITIVE_INFINITY },
+      keep: {
+        requestsMs: 90 * DAY,
+        historyMs: Number.POSITIVE_INFINITY,
+        walksMs: 400 * DAY,
+        usageMs: Number.POSITIVE_INFINITY,
+        quarantineMs: 90 * DAY,
+        driftMs: 90 * DAY,
+      },
       logLevel: 'info',
     });
   });
@@ -44,6 +52,8 @@ describe('settings', () => {
         MIRROR_SCHEDULE_NEWS: 'off',
         MIRROR_KEEP_REQUESTS: 'forever',
         MIRROR_KEEP_HISTORY: '1y',
+        MIRROR_KEEP_WALKS: '24h',
+        MIRROR_KEEP_USAGE: '1w',
         LOG_LEVEL: 'debug',
       },
       jobs,
@@ -54,7 +64,7 @@ describe('settings', () => {
       dir: '/var/lib/mirror',
       redisUrl: 'rediss://user:password@redis.example.com:6380/2',
       schedules: { 'ai-signals': { every: 30_000 }, news: 'off' },
-      keep: { requestsMs: Number.POSITIVE_INFINITY, historyMs: 365.25 * 24 * 3_600_000 },
+      keep: { requestsMs: Number.POSITIVE_INFINITY, historyMs: 365.25 * DAY, walksMs: DAY, usageMs: 7 * DAY },
       logLevel: 'debug',
     });
   });

@@ -60,7 +60,7 @@ async function doctor({ offline = false, json = false }: Options, context: Conte
 }
 
 const colours = { ok: 'green', warning: 'yellow', problem: 'red', skipped: 'dim' } as const;
-const WIDTHS = { level: 'problem'.length, name: 'MIRROR_KEEP_REQUESTS'.length };
+const WIDTHS = { level: 'problem'.length, name: 'MIRROR_KEEP_QUARANTINE'.length };
 
 function painter(stdout: Output): (check: Check) => string {
   const paint = paintFor(stdout);

@@ -7,9 +7,9 @@ import { checkAgain, checkSnapshot } from '../validate.ts';
 /** @throws Failure `incomplete` where a process is mirroring the job. */
 export function retryRefused(job: Job, store: Store): Retried {
   const choice = store.choice(job.name);
-  const check = ({ body, firstSeenAt, walkId }: QuarantinedRow): Rechecked =>
+  const check = ({ body, lastSeenAt, walkId }: QuarantinedRow): Rechecked =>
     job.reading === 'snapshot'
-      ? checkSnapshot(body, JSON.parse(body), `${firstSeenAt} ${walkId}`, firstSeenAt)
+      ? checkSnapshot(body, JSON.parse(body), `${lastSeenAt} ${walkId}`, lastSeenAt)
       : checkAgain(job, body, choice);
   return store.retryQuarantine(job, check);
 }

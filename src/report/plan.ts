@@ -7,7 +7,7 @@ import { mirrorFile, openMirror, storeFailure } from '../store/read.ts';
 import { DAY_MS, type Plan, type PlannedJob, planDay, stretchUntilMore } from './plan/arithmetic.ts';
 import { budgetOf } from './plan/budget.ts';
 import { type Facts, type Observed, readFacts } from './plan/facts.ts';
-import { readCalls } from './status/calls.ts';
+import { readReported } from './status/calls.ts';
 import type { Dataset } from './status/datasets.ts';
 import {
   type DescribeGovernor,
@@ -91,7 +91,7 @@ export function readPlan(
   const connection = openMirror(dir);
   try {
     return connection.transaction(() => {
-      const limits = readLimits(connection, readCalls(connection, now).reported, now, describe);
+      const limits = readLimits(connection, readReported(connection), now, describe);
       const known = datasets.map((dataset) => {
         const facts = readFacts(connection, dataset.name, dataset.table, now);
         return { ...dataset, facts, state: stateOf(dataset, facts, limits.waits) };

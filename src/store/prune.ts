@@ -3,19 +3,31 @@
 import { isoTime } from '../clock.ts';
 import { type Job, tableOf } from '../job.ts';
 import type { Connection } from './connection.ts';
+import { type Batch, inBatches, ROWS_AT_ONCE } from './in-batches.ts';
+import { pruneWalks, sweepWalks } from './prune-walks.ts';
 
 /** For how long, in milliseconds; infinite for ever. */
-export type Keep = { requestsMs: number; historyMs: number };
+export type Keep = {
+  requestsMs: number;
+  historyMs: number;
+  /** Walks to which nothing refers. */
+  walksMs: number;
+  /** Snapshots of a dataset that is kept as such. */
+  usageMs: number;
+  /** Refused rows, since they were resolved. */
+  quarantineMs: number;
+  /** Differences, since they were last seen. */
+  driftMs: number;
+};
 
 /** A clock that went on by more than this since the last call before is not believed until it has stood for as long. */
 const DAY_MS = 24 * 3_600_000;
 
-const ROWS_AT_ONCE = 100;
 /** The rest waits for the next walk: whoever begins to forget has much to forget. */
 const MOST_BATCHES = 100;
 
 /**
- * Forgets old calls of all jobs, and old versions of the rows of this one.
+ * Forgets old calls of all jobs, and what is old of this one.
  * @param added calls and versions that this walk has added: so many may go beyond the usual, lest the rest grow for ever.
  */
 export async function prune(
@@ -28,10 +40,10 @@ export async function prune(
   const believed = believedTime(connection, now);
   if (believed === undefined) return;
   const most = MOST_BATCHES + Math.ceil(added / ROWS_AT_ONCE);
-  if (keep.requestsMs !== Number.POSITIVE_INFINITY)
-    await inBatches(connection, pruneCalls(connection, isoTime(believed - keep.requestsMs)), most);
-  if (job.history && keep.historyMs !== Number.POSITIVE_INFINITY)
-    await inBatches(connection, pruneHistory(connection, job, isoTime(believed - keep.historyMs)), most);
+  const walksFrom = readWalksFrom(connection, job);
+  await inBatches(connection, batchesOf(connection, job, keep, believed), most);
+  const losesRows = job.history ? Number.isFinite(keep.historyMs) : Number.isFinite(keep.usageMs);
+  if (losesRows) await sweepWalks(connection, job, { from: walksFrom, to: readWalksFrom(connection, job) });
 }
 
 /**
@@ -46,26 +58,61 @@ function believedTime(connection: Connection, now: number): number | undefined {
   return latest ? Date.parse(latest) + DAY_MS : undefined;
 }
 
-/** `batch` tells whether there may be more. */
-async function inBatches(connection: Connection, batch: () => boolean, most: number): Promise<void> {
-  const atomically = connection.transaction(batch).immediate;
-  for (let done = 0; done < most && atomically(); done++) await new Promise(setImmediate);
+function batchesOf(connection: Connection, job: Job, keep: Keep, now: number): Batch[] {
+  const from = (ms: number, batch: (horizon: string) => Batch) =>
+    ms === Number.POSITIVE_INFINITY ? [] : [batch(isoTime(now - ms))];
+  const history = `"${tableOf(job)}_history"`;
+  return [
+    ...from(keep.requestsMs, (horizon) => pruneCalls(connection, horizon)),
+    ...(job.history
+      ? from(keep.historyMs, (horizon) => pruneFront(connection, job, history, '_valid_to', horizon))
+      : []),
+    ...(job.reading === 'snapshot'
+      ? from(keep.usageMs, (horizon) =>
+          pruneFront(connection, job, `"${tableOf(job)}"`, '_fetched_at', horizon),
+        )
+      : []),
+    ...from(keep.quarantineMs, (horizon) => pruneQuarantine(connection, job, horizon)),
+    ...from(keep.driftMs, (horizon) => pruneDrift(connection, job, horizon)),
+    ...from(keep.walksMs, (horizon) => pruneWalks(connection, job, horizon)),
+  ];
 }
 
-function pruneCalls(connection: Connection, horizon: string): () => boolean {
+function pruneCalls(connection: Connection, horizon: string): Batch {
   const remove = connection.prepare<[string, number]>(
     'DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE at < ? ORDER BY at LIMIT ?)',
   );
   return () => remove.run(horizon, ROWS_AT_ONCE).changes === ROWS_AT_ONCE;
 }
 
-/** Versions enter a history as they end, so the first in it are the oldest. */
-function pruneHistory(connection: Connection, job: Job, horizon: string): () => boolean {
-  const history = `"${tableOf(job)}_history"`;
-  const oldest = connection.prepare<[number], { rowid: number; until: string }>(
-    `SELECT rowid, _valid_to AS until FROM ${history} ORDER BY rowid LIMIT ?`,
+function pruneQuarantine(connection: Connection, { name }: Job, horizon: string): Batch {
+  const remove = connection.prepare<[string, string, number]>(
+    'DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine WHERE job = ? AND resolved_at < ? LIMIT ?)',
   );
-  const remove = connection.prepare<[number]>(`DELETE FROM ${history} WHERE rowid <= ?`);
+  return () => remove.run(name, horizon, ROWS_AT_ONCE).changes === ROWS_AT_ONCE;
+}
+
+/** There are never many of them. */
+function pruneDrift(connection: Connection, { name }: Job, horizon: string): Batch {
+  const remove = connection.prepare<[string, string]>('DELETE FROM drift WHERE job = ? AND last_seen_at < ?');
+  return () => {
+    remove.run(name, horizon);
+    return false;
+  };
+}
+
+/** Versions enter a history as they end, and snapshots their table as they come, so the first rows are the oldest. */
+function pruneFront(
+  connection: Connection,
+  job: Job,
+  table: string,
+  column: '_valid_to' | '_fetched_at',
+  horizon: string,
+): Batch {
+  const oldest = connection.prepare<[number], { rowid: number; until: string }>(
+    `SELECT rowid, ${column} AS until FROM ${table} ORDER BY rowid LIMIT ?`,
+  );
+  const remove = connection.prepare<[number]>(`DELETE FROM ${table} WHERE rowid <= ?`);
   const note = connection.prepare<[string, string]>(
     `INSERT INTO datasets (job, history_from) VALUES (?, ?)
      ON CONFLICT DO UPDATE SET history_from = max(excluded.history_from, coalesce(history_from, ''))`,
@@ -84,4 +131,11 @@ function pruneHistory(connection: Connection, job: Job, horizon: string): () => 
     note.run(job.name, until);
     return rows.length === ROWS_AT_ONCE;
   };
+}
+
+function readWalksFrom(connection: Connection, { name }: Job): number {
+  return (
+    connection.prepare<[string], number>('SELECT walks_from FROM datasets WHERE job = ?').pluck().get(name) ??
+    0
+  );
 }

@@ -1,7 +1,10 @@
-/** Rows that broke the contract: kept whole with the reason, counted when they come again, resolved when they fit. */
+/**
+ * Rows that broke the contract: kept whole with the reason, counted when they come again, resolved when they fit or are
+ * gone upstream.
+ */
 
 import { createHash } from 'node:crypto';
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Connection } from './connection.ts';
 import { prepare } from './prepare.ts';
@@ -9,8 +12,8 @@ import { quarantine } from './schema.ts';
 
 export type Problem = { path: string; expected: string; received: string };
 
-/** A refused row: its JSON as received, its key where one could be read. */
-export type RefusedRow = { key: string | null; body: string; problems: Problem[] };
+/** A refused row: its JSON as received, its key where one could be read, and what it is known by. */
+export type RefusedRow = { key: string | null; identity: string; body: string; problems: Problem[] };
 
 export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
 
@@ -23,38 +26,60 @@ export type Quarantine = {
   numberOf(key: string): number | undefined;
 };
 
+/** The quarantine as one walk of the job uses it. */
 export function openQuarantine(connection: Connection, job: string): Quarantine {
-  const db = drizzle(connection);
   const upsert = prepareUpsert(connection);
-  const unresolved = new Map(
-    db
-      .select({ identity: quarantine.identity, id: quarantine.id })
-      .from(quarantine)
-      .where(and(eq(quarantine.job, job), isNull(quarantine.resolvedAt)))
-      .all()
-      .map(({ identity, id }) => [identity, id]),
+  const unresolved = 'job = ? AND identity = ? AND resolved_at IS NULL';
+  const resolve = connection.prepare<[string, string, string]>(
+    `UPDATE quarantine SET resolved_at = ? WHERE ${unresolved}`,
   );
+  const find = connection
+    .prepare<[string, string], number>(`SELECT id FROM quarantine WHERE ${unresolved}`)
+    .pluck();
+  const identify = createIdentifier();
+  // Mostly there is none, and no row has to be looked for.
+  let holdsAny = connection
+    .prepare('SELECT 1 FROM quarantine WHERE job = ? AND resolved_at IS NULL LIMIT 1')
+    .get(job);
   return {
     keep(row, origin) {
-      const identity = row.key ?? createHash('sha256').update(row.body).digest('hex');
-      const id = upsert.pluck({
+      holdsAny = true;
+      const { problems } = row;
+      return upsert.pluck({
         ...row,
         ...origin,
-        identity,
-        problems: JSON.stringify(row.problems),
+        identity: identify(row),
+        problems: JSON.stringify(problems),
       }) as number;
-      unresolved.set(identity, id);
-      return id;
     },
     resolve(key, now) {
-      if (!unresolved.delete(key)) return;
-      db.update(quarantine)
-        .set({ resolvedAt: now })
-        .where(and(eq(quarantine.job, job), eq(quarantine.identity, key)))
-        .run();
+      if (holdsAny) resolve.run(now, job, key);
     },
-    numberOf: (key) => unresolved.get(key),
+    numberOf: (key) => (holdsAny ? find.get(job, key) : undefined),
   };
+}
+
+/** Rows without a key that look alike are counted: the second that a walk meets is known as the second. */
+function createIdentifier(): (row: RefusedRow) => string {
+  const alike = new Map<string, string[]>();
+  return ({ key, identity, body }) => {
+    if (key !== null) return identity;
+    const digest = createHash('sha256').update(body).digest('base64');
+    const met = alike.get(identity) ?? [];
+    if (!met.includes(digest)) met.push(digest);
+    alike.set(identity, met);
+    const at = met.indexOf(digest);
+    return at === 0 ? identity : `${identity}#${at + 1}`;
+  };
+}
+
+/** Resolves the refused rows that a walk which read the whole dataset did not meet: they are gone upstream. */
+export function resolveGone(connection: Connection, job: string, walkId: number, now: string): void {
+  connection
+    .prepare<[string, string, number]>(
+      'UPDATE quarantine SET resolved_at = ? WHERE job = ? AND resolved_at IS NULL AND walk_id < ?',
+    )
+    .run(now, job, walkId);
 }
 
 function prepareUpsert(connection: Connection) {

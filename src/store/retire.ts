@@ -10,7 +10,7 @@ import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import { isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
-import { PROOF } from './proof.ts';
+import { FULL_PROOF } from './proof.ts';
 import { absences } from './schema.ts';
 import { openSequence } from './sequence.ts';
 import type { OpenWalk, WalkRow } from './walks.ts';
@@ -121,7 +121,7 @@ function noteAbsences(connection: Connection, walk: OpenWalk, absent: readonly n
 function unkeyedBefore(connection: Connection, { job, row }: OpenWalk): number {
   const before = connection
     .prepare<[string, number], number>(
-      `SELECT unkeyed FROM walks WHERE job = ? AND id < ? AND probe_of IS NULL AND ${PROOF} ORDER BY id DESC LIMIT 1`,
+      `SELECT unkeyed FROM walks WHERE job = ? AND id < ? AND ${FULL_PROOF} ORDER BY id DESC LIMIT 1`,
     )
     .pluck();
   return before.get(job.name, row.id) ?? 0;

@@ -9,12 +9,12 @@ import type { Connection } from './connection.ts';
 import { createDriftLog, type Drift } from './drift.ts';
 import { type PageFields, watchFields } from './fields.ts';
 import { isLock, tryLock } from './lock.ts';
-import { PROOF } from './proof.ts';
+import { FULL_PROOF } from './proof.ts';
 import type { RefusedRow } from './quarantine.ts';
 import type { KeyedRow } from './save-page.ts';
 import { quarantine, walks } from './schema.ts';
 import { openSequence } from './sequence.ts';
-import { createTableWriter } from './table-writer.ts';
+import { createTableWriter, type ExaminedRow } from './table-writer.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
 
@@ -31,7 +31,7 @@ export type Retried = {
   /** Unresolved rows that were looked at; each is one of the following. */
   tried: number;
   mirrored: number;
-  /** Fit now, but a later walk proved that the dataset no longer holds them. */
+  /** Fit now, but a later walk that read the dataset whole proved that it no longer holds them. */
   gone: number;
   refused: number;
 };
@@ -70,7 +70,7 @@ function retryAll(
 ): Retried {
   const save = createSaver(connection, job, now);
   const mark = createMarker(connection, now);
-  const lastProof = lastWalk(connection, job.name, PROOF);
+  const lastProof = lastWalk(connection, job.name, FULL_PROOF);
   const retried: Retried = { job: job.name, tried: 0, mirrored: 0, gone: 0, refused: 0 };
   for (const row of unresolved(connection, job.name)) {
     const checked = check(row);
@@ -95,15 +95,32 @@ function createSaver(connection: Connection, job: Job, now: string) {
   const drift = createDriftLog(connection, job.name);
   const latest = lastWalk(connection, job.name, 'true');
   const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);
-  let changedAt: string | undefined;
+  const note = noteChanges(connection);
+  let seq: number | undefined;
   return ({ walkId, requestId }: QuarantinedRow, checked: Rechecked) => {
     const origin = { job: job.name, walkId, requestId, now };
     fields?.note(checked.fields, origin);
     for (const found of checked.drifts) drift.note(found, origin);
     drift.flush();
-    changedAt ??= isoTime(openSequence(connection).next(job.name, Date.parse(now)));
-    for (const { key, values } of checked.accepted)
-      table.write(table.examine(key, values), walkId, changedAt);
+    seq ??= openSequence(connection).next(job.name, Date.parse(now));
+    for (const { key, values } of checked.accepted) {
+      const row = table.examine(key, values);
+      table.write(row, walkId, isoTime(seq));
+      note(row, walkId, seq);
+    }
+  };
+}
+
+/** A walk that rows refer to is one that changed something: by `last_seq` it is known not to be forgotten. */
+function noteChanges(connection: Connection) {
+  const update = connection.prepare<[number, number, number, number, number]>(
+    `UPDATE walks SET inserted = inserted + ?, updated = updated + ?,
+       first_seq = coalesce(first_seq, ?), last_seq = coalesce(last_seq, ?)
+     WHERE id = ?`,
+  );
+  return ({ change }: ExaminedRow, walkId: number, seq: number) => {
+    if (change === 'new' || change === 'changed')
+      update.run(Number(change === 'new'), Number(change === 'changed'), seq, seq, walkId);
   };
 }
 

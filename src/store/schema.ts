@@ -2,6 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { PROOF } from './proof.ts';
 
 /** One pass over a dataset, with its place, its counts and the evidence for its verdict. */
 export const walks = sqliteTable(
@@ -69,7 +70,12 @@ export const walks = sqliteTable(
     /** JSON: what the walk must remember to go on at its place. */
     memory: text().notNull().default('{}'),
   },
-  (table) => [index('walks_by_job').on(table.job, table.id), index('walks_by_seq').on(table.lastSeq)],
+  (table) => [
+    index('walks_by_job').on(table.job, table.id),
+    index('walks_by_seq').on(table.lastSeq),
+    // A dataset that has not been proven for long must not cost a look at each of its walks.
+    index('walks_by_proof').on(table.job, table.id).where(sql.raw(PROOF)),
+  ],
 );
 
 /** One row a call to the API. */
@@ -109,7 +115,10 @@ export const quarantine = sqliteTable(
     job: text().notNull(),
     /** The row's key, where one could be read. */
     key: text(),
-    /** The key, or the digest of a body without one: the same row refused again is counted, not repeated. */
+    /**
+     * The key, or the digest of what is stable in a row without one: the same row refused again is counted, not
+     * repeated.
+     */
     identity: text().notNull(),
     /** The row's JSON as received. */
     body: text().notNull(),
@@ -124,13 +133,19 @@ export const quarantine = sqliteTable(
     lastSeenAt: text('last_seen_at').notNull(),
     /** How often it was refused. */
     times: integer().notNull().default(1),
-    /** When a row of this key was accepted since, or this one at a retry; null where neither was. */
+    /**
+     * When a row of this key was accepted since, this one at a retry, or a walk proved that it is gone upstream; null
+     * where none was. See `MIRROR_KEEP_QUARANTINE`.
+     */
     resolvedAt: text('resolved_at'),
   },
-  (table) => [uniqueIndex('quarantine_by_identity').on(table.job, table.identity)],
+  (table) => [
+    uniqueIndex('quarantine_by_identity').on(table.job, table.identity),
+    index('quarantine_by_resolution').on(table.job, table.resolvedAt),
+  ],
 );
 
-/** Differences between what the contract or earlier rows say and what came, each recorded once. */
+/** Differences between what the contract or earlier rows say and what came, each recorded once, until `MIRROR_KEEP_DRIFT`. */
 export const drift = sqliteTable(
   'drift',
   {
@@ -185,7 +200,7 @@ export const fields = sqliteTable(
   (table) => [primaryKey({ columns: [table.job, table.column] })],
 );
 
-/** What was chosen for a dataset whose envelope or key is not specified, and when it is due next. */
+/** What is kept of each dataset: how it is read where that is not specified, how far its past goes, when it is due next. */
 export const datasets = sqliteTable('datasets', {
   job: text().primaryKey(),
   /** JSON: the names that lead to the array of rows within a page, such as `["rows"]`; `[]` for a bare array. */
@@ -198,8 +213,15 @@ export const datasets = sqliteTable('datasets', {
   chosenAt: text('chosen_at'),
   /** `seq` of its latest change, see `changes`; null where there was none. */
   lastSeq: integer('last_seq'),
-  /** Versions that ended up to this time have left its history, see `MIRROR_KEEP_HISTORY`; null where none have. */
+  /**
+   * Versions that ended up to this time have left its history, see `MIRROR_KEEP_HISTORY`, or snapshots of up to this
+   * time its table, see `MIRROR_KEEP_USAGE`; null where none have.
+   */
   historyFrom: text('history_from'),
+  /** Walks below this number that changed nothing have gone, see `MIRROR_KEEP_WALKS`. */
+  walksFrom: integer('walks_from').notNull().default(0),
+  /** Calls not made, ever, because one showed that the dataset stands as it was proven. */
+  callsSaved: integer('calls_saved').notNull().default(0),
   /** When the daemon will mirror it next. */
   nextDueAt: text('next_due_at'),
 });

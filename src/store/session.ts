@@ -4,6 +4,7 @@ import { ageOf, isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
+import { resolveGone } from './quarantine.ts';
 import { findAbsent, forgetMet, hasAbsences, retireRows } from './retire.ts';
 import { createPageWriter, type PageWriter } from './save-page.ts';
 import {
@@ -95,11 +96,13 @@ function createSession(
     async finish({ verdict, error = null, probe }) {
       try {
         writer.flush();
-        const isProof = verdict !== 'union' && !probe && job.reading === 'walk';
-        const absent = isProof ? await findAbsent(connection, walk) : [];
+        const isProof = verdict !== 'union' && !probe;
+        const retires = isProof && job.reading === 'walk';
+        const absent = retires ? await findAbsent(connection, walk) : [];
         check();
         atomically(() => {
-          if (isProof) Object.assign(walk.row, retireRows(connection, walk, absent, now()));
+          if (isProof) resolveGone(connection, job.name, walk.row.id, isoTime(now()));
+          if (retires) Object.assign(walk.row, retireRows(connection, walk, absent, now()));
           else forgetMet(connection, walk);
           if (!probe) writer.conclude();
           const { deleted, held, drifted, firstSeq, lastSeq } = walk.row;

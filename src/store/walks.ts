@@ -1,13 +1,13 @@
 /** The life of a walk: begun or resumed, saved page by page, and ended with what it proves. */
 
-import { and, desc, eq, isNotNull, ne } from 'drizzle-orm';
+import { and, desc, eq, isNotNull, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { isLock, type Lock, tryLock } from './lock.ts';
-import { walkSeen, walks } from './schema.ts';
+import { datasets, walkSeen, walks } from './schema.ts';
 import { createSeenRows, type Met, unpackMet } from './seen.ts';
 
 export type WalkRow = typeof walks.$inferSelect;
@@ -101,6 +101,19 @@ export function closeWalk(connection: Connection, walk: OpenWalk, ending: Partia
   const db = drizzle(connection);
   db.update(walks).set(ending).where(eq(walks.id, walk.row.id)).run();
   db.delete(walkSeen).where(eq(walkSeen.walkId, walk.row.id)).run();
+  if (ending.callsSaved) addCallsSaved(connection, walk.job.name, ending.callsSaved);
+}
+
+/** Summed up as walks end: nobody has to look at all of them, and those that are forgotten count on. */
+function addCallsSaved(connection: Connection, job: string, callsSaved: number): void {
+  drizzle(connection)
+    .insert(datasets)
+    .values({ job, callsSaved })
+    .onConflictDoUpdate({
+      target: datasets.job,
+      set: { callsSaved: sql`${datasets.callsSaved} + excluded.calls_saved` },
+    })
+    .run();
 }
 
 /** Leaves a walk at its committed place, to be gone on with. */

@@ -21,7 +21,9 @@ export type DriftKind =
 export type Drift = { kind: DriftKind; path: string; detail: string; times: number };
 
 export type AcceptedRow = { key: string; values: Record<string, SqlValue> };
-export type RefusedRow = { key: string | null; body: string; problems: Problem[] };
+
+/** `identity`: its key, or what stands for one where it shows none; the same each time the row comes. */
+export type RefusedRow = { key: string | null; identity: string; body: string; problems: Problem[] };
 
 export type CheckedRow =
   | ({ fits: true; drifts: readonly Drift[] } & AcceptedRow)

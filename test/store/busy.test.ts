@@ -5,6 +5,7 @@ import { mirror as walk } from '../../src/mirror.ts';
 import { openStore } from '../../src/store/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { setup } from '../helpers/setup.ts';
+import { keepFor } from './support.ts';
 
 const DAY = 86_400_000;
 
@@ -24,7 +25,7 @@ test('what follows a finished walk waits for the next one, and what was walked s
   }
   const hasty = openStore(dir, jobs, clock.now, 20);
   onTestFinished(() => hasty.close());
-  const keep = { requestsMs: DAY, historyMs: DAY };
+  const keep = keepFor({ requests: 1, history: 1 });
   const letGo = holdWriteLock(store.file);
   await hasty.prune(job('ai-signals'), keep);
   hasty.keepNextDue('ai-signals', clock.now());

@@ -2,16 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import { lookBack } from '../../src/report/query/as-of.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
-import type { Keep } from '../../src/store/index.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
+import { keepFor, passDays } from './support.ts';
 
 const DAY = 24 * 3_600_000;
-const keep = (days: Partial<Record<'requests' | 'history', number>>): Keep => ({
-  requestsMs: (days.requests ?? Number.POSITIVE_INFINITY) * DAY,
-  historyMs: (days.history ?? Number.POSITIVE_INFINITY) * DAY,
-});
-
 /** What the dataset held then, as `--as-of` and `changes` tell it. */
 function lookAt(bench: Bench, time: string) {
   const connection = openReadOnly(bench.store.file);
@@ -39,9 +34,9 @@ describe('history', () => {
     const before = new Map(moments.map((time) => [time, lookAt(bench, time)]));
     const versions = bench.sql('SELECT * FROM ai_signals_history').length;
 
-    await bench.store.prune(job, keep({}));
+    await bench.store.prune(job, keepFor({}));
     expect(bench.sql('SELECT * FROM ai_signals_history')).toHaveLength(versions);
-    await bench.store.prune(job, keep({ history: 4 }));
+    await bench.store.prune(job, keepFor({ history: 4 }));
 
     const left = bench.sql<{ _valid_to: string }>('SELECT _valid_to FROM ai_signals_history');
     expect(left.length).toBeGreaterThan(0);
@@ -76,7 +71,7 @@ describe('much that is old', () => {
 
     const seen = new Set<unknown>();
     let pruning = true;
-    const pruned = bench.store.prune(bench.job('ai-signals'), keep({ requests: 90 })).finally(() => {
+    const pruned = bench.store.prune(bench.job('ai-signals'), keepFor({ requests: 90 })).finally(() => {
       pruning = false;
     });
     while (pruning) {
@@ -87,7 +82,7 @@ describe('much that is old', () => {
     await pruned;
     expect(seen.size).toBeGreaterThan(10);
     expect(count('old')).toBe(700);
-    await bench.store.prune(bench.job('ai-signals'), keep({ requests: 90 }));
+    await bench.store.prune(bench.job('ai-signals'), keepFor({ requests: 90 }));
     expect([count('old'), count('ai-signals')]).toEqual([0, 2]);
   });
 
@@ -102,7 +97,47 @@ describe('much that is old', () => {
     bench.clock.advance(2 * DAY);
     await bench.mirror('usage');
     bench.clock.advance(DAY);
-    await bench.store.prune(bench.job('ai-signals'), keep({ history: 1 }), 6_000);
+    await bench.store.prune(bench.job('ai-signals'), keepFor({ history: 1 }), 6_000);
     expect(bench.sql('SELECT count(*) AS left FROM ai_signals_history')).toEqual([{ left: 0 }]);
+  });
+});
+
+describe('snapshots', () => {
+  test('go when they are old, and the answers say so', async () => {
+    const bench = await setup({ rows: 1 });
+    for (let day = 0; day < 6; day += 1) {
+      await bench.mirror('usage');
+      bench.clock.advance(DAY);
+    }
+    const taken = bench.sql<{ at: string }>('SELECT _fetched_at AS at FROM usage ORDER BY at');
+    await bench.store.prune(bench.job('usage'), keepFor({ usage: 3.5 }));
+    expect(bench.sql('SELECT _fetched_at AS at FROM usage ORDER BY at')).toEqual(taken.slice(-3));
+    expect(bench.sql(`SELECT history_from AS "from" FROM datasets WHERE job = 'usage'`)).toEqual([
+      { from: taken[2]?.at },
+    ]);
+  });
+});
+
+describe('refused rows and differences', () => {
+  const kept = (bench: Bench, table: string) => bench.sql(`SELECT * FROM ${table}`).length;
+
+  test('go when they have been resolved, or not been seen, for long', async () => {
+    const bench = await setup({ rows: 3 });
+    const upstream = bench.upstream('ai-signals');
+    const good = structuredClone(upstream.rows);
+    Object.assign(upstream.rows[0] ?? {}, { confidence: 'high' });
+    Object.assign(upstream.rows[1] ?? {}, { assetClass: 'unheard of' });
+    await bench.mirror('ai-signals');
+    const pruneAfter = async (days: number) => {
+      passDays(bench, days);
+      await bench.store.prune(bench.job('ai-signals'), keepFor({ quarantine: 90, drift: 90 }));
+      return [kept(bench, 'quarantine'), kept(bench, 'drift')];
+    };
+    expect(await pruneAfter(89)).toEqual([1, 1]);
+    expect(await pruneAfter(2)).toEqual([1, 0]);
+    upstream.rows = good;
+    await bench.mirror('ai-signals');
+    expect(await pruneAfter(89)).toEqual([1, 0]);
+    expect(await pruneAfter(2)).toEqual([0, 0]);
   });
 });

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
 import type { Job } from '../../src/job.ts';
 import { faults } from '../../src/model-api/index.ts';
 import { type Connection, openConnection } from '../../src/store/connection.ts';
-import { openStore, type WalkRow } from '../../src/store/index.ts';
+import { type Keep, openStore, type WalkRow } from '../../src/store/index.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 
@@ -50,4 +51,20 @@ export function bytesWritten(connection: Connection, work: () => void): number {
   connection.pragma('wal_checkpoint(TRUNCATE)');
   work();
   return statSync(`${connection.name}-wal`).size;
+}
+
+const DAY = 24 * 3_600_000;
+const kinds = ['requests', 'history', 'walks', 'usage', 'quarantine', 'drift'] as const;
+
+/** @param days by kind; for ever where not given. */
+export const keepFor = (days: Partial<Record<(typeof kinds)[number], number>>) =>
+  Object.fromEntries(
+    kinds.map((kind) => [`${kind}Ms`, (days[kind] ?? Number.POSITIVE_INFINITY) * DAY]),
+  ) as Keep;
+
+/** Days go by, and a call is made before their last: the time of nothing else is believed where much is forgotten. */
+export function passDays({ clock, tamper }: Bench, days: number): void {
+  clock.advance(days * DAY);
+  const at = isoTime(clock.now() - DAY);
+  tamper(`INSERT INTO requests (at, job, url, ms, bytes) VALUES ('${at}', 'other', '', 0, 0)`);
 }

@@ -76,12 +76,13 @@ function callsOf(whole: Walk[]): Facts['calls'] {
 /** Where no walk has ended yet, one under way may know how much there is. */
 function callsByTotal(connection: Connection, job: string): Facts['calls'] {
   const calls = connection
-    .prepare<[string], number | null>(
-      `SELECT ceil(1.0 * total * pages / rows) FROM walks
-       WHERE job = ? AND total > 0 AND rows > 0 ORDER BY id DESC LIMIT 1`,
+    .prepare<[string, number], number | null>(
+      `SELECT ceil(1.0 * total * pages / rows)
+       FROM (SELECT id, total, pages, rows FROM walks WHERE job = ? ORDER BY id DESC LIMIT ?)
+       WHERE total > 0 AND rows > 0 ORDER BY id DESC LIMIT 1`,
     )
     .pluck()
-    .get(job);
+    .get(job, MOST_WALKS);
   return calls ? { changed: calls, unchanged: calls } : null;
 }
 

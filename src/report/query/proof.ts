@@ -13,7 +13,7 @@ export function datedBy(sources: readonly Source[], now: number): Source[] {
 
 /** What whoever reads the answer should know: one line each. */
 export function notesOn(sources: readonly Source[], asOf: string | null): string[] {
-  return sources.flatMap(({ job, table, completeAsOf, proof, firstWalkAt, historyFrom }) => {
+  return sources.flatMap(({ job, table, past, completeAsOf, proof, firstWalkAt, historyFrom }) => {
     if (firstWalkAt === null) return [`${table} was never mirrored: run market-mirror sync ${job}`];
     if (asOf !== null && asOf < firstWalkAt)
       return [
@@ -25,30 +25,34 @@ export function notesOn(sources: readonly Source[], asOf: string | null): string
         `${table} ${asOf === null ? 'has never been' : 'had never been'} complete: rows may be missing`,
       ];
     if (asOf === null && historyFrom !== null)
-      return [`${table}_history goes back to ${historyFrom} only: older versions were dropped`];
+      return [`${past} goes back to ${historyFrom} only: what is older was dropped`];
     return [];
   });
 }
 
-/** @throws Failure `usage` where versions that stood at `asOf` have been dropped. */
+/** @throws Failure `usage` where what stood at `asOf` has been dropped. */
 export function refuseForgotten(sources: readonly Source[], asOf: string): void {
-  for (const { table, firstWalkAt, historyFrom } of sources)
+  for (const { table, past, firstWalkAt, historyFrom } of sources)
     if (isForgotten(asOf, firstWalkAt, historyFrom))
       throw new Failure(
         'usage',
-        `--as-of: ${table}_history goes back to ${historyFrom} only, older versions were dropped (MIRROR_KEEP_HISTORY)`,
+        `--as-of: ${past} goes back to ${historyFrom} only, what is older was dropped (${settingOf(table, past)})`,
       );
 }
 
 /** @throws Failure `usage` where changes after `since` have been dropped. */
 export function refuseGap(sources: readonly Source[], since: string): void {
-  for (const { table, firstWalkAt, historyFrom } of sources)
+  for (const { table, past, firstWalkAt, historyFrom } of sources)
     if (isForgotten(since, firstWalkAt, historyFrom))
       throw new Failure(
         'usage',
-        `--since: changes of ${table} up to ${historyFrom} were dropped (MIRROR_KEEP_HISTORY): export all of it, and go on from the receipt's seq`,
+        `--since: changes of ${table} up to ${historyFrom} were dropped (${settingOf(table, past)}): export all of it, and go on from the receipt's seq`,
       );
 }
+
+/** What bounds the past of a dataset. */
+const settingOf = (table: string, past: string) =>
+  past === table ? 'MIRROR_KEEP_USAGE' : 'MIRROR_KEEP_HISTORY';
 
 /** Before the first walk there was nothing that could have been dropped. */
 function isForgotten(time: string, firstWalkAt: string | null, historyFrom: string | null): boolean {

@@ -13,7 +13,9 @@ export type Source = {
   proof: Proof | null;
   /** When its first walk ever began, or null. */
   firstWalkAt: string | null;
-  /** Where its history is read: versions that ended up to this time have been dropped from it; null where none. */
+  /** The table that holds its past: its history, or itself where it is kept as snapshots. */
+  past: string;
+  /** Where that is read: what it held up to this time has been dropped from it; null where nothing has. */
   historyFrom: string | null;
   /** Rows refused and not resolved: they are missing from the table. */
   quarantined: number;
@@ -58,19 +60,22 @@ export function sourcesOf(
   const historyFrom = connection
     .prepare<[string], string | null>('SELECT history_from FROM datasets WHERE job = ?')
     .pluck();
+  const hasTable = connection.prepare<[string]>(`SELECT 1 FROM main.sqlite_master WHERE name = ?`);
   const opened = tablesRead(connection, sql, params);
   const read = new Set(opened.map((table) => table.replace(/_history$/, '')));
   return Object.entries(tables)
     .filter(([table]) => read.has(table))
     .map(([table, job]) => {
       const proof = lastProof.get(job, until) ?? null;
+      const past = hasTable.get(`${table}_history`) ? `${table}_history` : table;
       return {
         job,
         table,
         completeAsOf: proof?.startedAt ?? null,
         proof,
         firstWalkAt: firstWalk.get(job) ?? null,
-        historyFrom: opened.includes(`${table}_history`) ? (historyFrom.get(job) ?? null) : null,
+        past,
+        historyFrom: opened.includes(past) ? (historyFrom.get(job) ?? null) : null,
         quarantined: refused.get(job, until, until) ?? 0,
       };
     });

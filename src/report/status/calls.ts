@@ -23,7 +23,7 @@ export type CallStatus = {
   lastCalls: Map<string, LastCall>;
 };
 
-/** As the API last reported it; null where it never did. */
+/** As the API last reported it; null where none of its latest answers did. */
 export type ReportedQuota = { limit: number | null; remaining: number | null; reportedAt: string | null };
 
 export type LastCall = { status: number | null; errorCode: string | null; requestId: string | null };
@@ -44,13 +44,6 @@ export function readCalls(connection: Connection, now: number): CallStatus {
     )
     .all(midnight, isoTime(now - HOUR_MS), isoTime(now - DAY_MS));
   const total = (of: (calls: JobCalls) => number) => perJob.reduce((sum, calls) => sum + of(calls), 0);
-  const saved = connection
-    .prepare<[string], { savedToday: number; savedInAll: number }>(
-      `SELECT coalesce(sum(calls_saved), 0) AS savedInAll,
-         coalesce(sum(calls_saved) FILTER (WHERE started_at >= ?), 0) AS savedToday
-       FROM walks`,
-    )
-    .get(midnight);
   const called = perJob.filter(({ today }) => today > 0);
   return {
     calls: {
@@ -60,20 +53,39 @@ export function readCalls(connection: Connection, now: number): CallStatus {
       lastDay: total(({ lastDay }) => lastDay),
       byJob: Object.fromEntries(perJob.map(({ job, lastHour, lastDay }) => [job, { lastHour, lastDay }])),
       limitedLastDay: total(({ limited }) => limited),
-      savedToday: saved?.savedToday ?? 0,
-      savedInAll: saved?.savedInAll ?? 0,
+      savedToday: readSavedSince(connection, midnight),
+      savedInAll: sum(connection, 'SELECT sum(calls_saved) FROM datasets'),
     },
-    reported: readQuota(connection),
+    reported: readReported(connection),
     lastCalls: new Map(perJob.map(({ job, ...call }) => [job, call])),
   };
 }
 
-function readQuota(connection: Connection): ReportedQuota {
+/** By the walks begun since then, the latest first, down to one that began before. */
+function readSavedSince(connection: Connection, time: string): number {
+  const before = '(SELECT id FROM walks WHERE started_at < ? ORDER BY id DESC LIMIT 1)';
+  return sum(connection, `SELECT sum(calls_saved) FROM walks WHERE id > coalesce(${before}, 0)`, time);
+}
+
+function sum(connection: Connection, sql: string, ...values: string[]): number {
+  return (
+    connection
+      .prepare<string[], number | null>(sql)
+      .pluck()
+      .get(...values) ?? 0
+  );
+}
+
+/** An API that says nothing of its quota must not cost a look at every call that was ever made. */
+const LATEST_CALLS = 1_000;
+
+export function readReported(connection: Connection): ReportedQuota {
   const reported = connection
-    .prepare<[], { limit: number | null; remaining: number; reportedAt: string }>(
+    .prepare<[number], { limit: number | null; remaining: number; reportedAt: string }>(
       `SELECT rate_limit AS "limit", rate_remaining AS remaining, at AS reportedAt
-       FROM requests WHERE rate_remaining IS NOT NULL ORDER BY id DESC LIMIT 1`,
+       FROM (SELECT * FROM requests ORDER BY id DESC LIMIT ?)
+       WHERE rate_remaining IS NOT NULL ORDER BY id DESC LIMIT 1`,
     )
-    .get();
+    .get(LATEST_CALLS);
   return reported ?? { limit: null, remaining: null, reportedAt: null };
 }
