@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Table from 'cli-table3';
+import { inColumns } from '../src/commands/format/columns.ts';
 import { Database } from '../src/store/sqlite.ts';
 
 type Figures = { rows: number; rowsPerSecond: number; longestStallMs: number; peakMb: number };
@@ -28,10 +28,11 @@ const { runs, small } = await withServer(ROWS, async (url) => {
   return { runs, small };
 });
 
-const table = new Table({
-  head: ['', 'ceiling rows/s', 'mirror rows/s', 'ratio', 'target', 'stall ms', 'peak MB'],
-});
-table.push(row('first mirror', 'First', 0.7), row('unchanged pass', 'Again', 0.6));
+const heads = ['', 'ceiling rows/s', 'mirror rows/s', 'ratio', 'target', 'stall ms', 'peak MB'];
+const table = inColumns(
+  [heads, row('first mirror', 'First', 0.7), row('unchanged pass', 'Again', 0.6)],
+  heads.map((head) => (head === '' ? 'left' : 'right')),
+);
 process.stdout.write(`${ROWS.toLocaleString('en-US')} rows, medians of ${RUNS} runs\n${table}\n`);
 const smallPeak = median(small.map(({ peakMb }) => peakMb));
 process.stdout.write(

@@ -5,4 +5,4 @@ import { renderCommands } from './commands.ts';
 import { renderTables } from './tables.ts';
 
 writeFileSync(new URL('../docs/tables.md', import.meta.url), await renderTables());
-writeFileSync(new URL('../docs/cli.md', import.meta.url), renderCommands());
+writeFileSync(new URL('../docs/cli.md', import.meta.url), await renderCommands());

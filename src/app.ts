@@ -1,16 +1,15 @@
 /** The composition root: builds the parts from the settings, and releases them in the opposite order. */
 
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { createApi, type Probed } from './api/client.ts';
 import { ageOf, type Clock, type Random } from './clock.ts';
 import { type Config, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
 import { createGate } from './governor/gate.ts';
-import { type Job, ownSchedules } from './job.ts';
-import { findJob, loadJobs } from './load-jobs.ts';
+import type { Job } from './job.ts';
+import { findJob, ownSchedules } from './job-list.ts';
+import { loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { onChange, type Say } from './on-change.ts';
 import { intervalOf } from './schedule.ts';
@@ -24,8 +23,7 @@ import {
   type WalkRow,
 } from './store/index.ts';
 import { hasMirror, mirrorFile } from './store/read.ts';
-
-export { describeKept as describeGovernor } from './governor/describe.ts';
+import { version } from './version.ts';
 
 export type Surroundings = {
   environment: Record<string, string | undefined>;
@@ -194,9 +192,4 @@ function standingOf(store: Store, jobs: readonly Job[], config: Config, name: st
   const schedule = config.schedules[name] ?? 'off';
   const age = now - (store.completeAsOf(name) ?? 0);
   return { age, target: intervalOf(schedule, now), weight: findJob(jobs, name).weight };
-}
-
-export function version(): string {
-  const file = fileURLToPath(import.meta.resolve('#package'));
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

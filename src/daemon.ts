@@ -2,12 +2,13 @@
 
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type App, describeGovernor, openApp, type Surroundings } from './app.ts';
+import { type App, openApp, type Surroundings } from './app.ts';
 import { createPresence } from './daemon/presence.ts';
 import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze } from './errors.ts';
-import type { Job } from './job.ts';
+import { describeKept } from './governor/describe.ts';
+import { type Job, listed } from './job.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { type ChangesAt, type MirrorQueue, startQueue } from './queue/index.ts';
@@ -124,7 +125,7 @@ function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
 }
 
 function statusOf({ config, jobs }: App, now: number) {
-  return readStatus(config.dir, datasetsOf(jobs, config.schedules), now, describeGovernor);
+  return readStatus(config.dir, datasetsOf(jobs.map(listed), config.schedules), now, describeKept);
 }
 
 function holdFolder(dir: string) {

@@ -1,7 +1,7 @@
 /** Looks at everything that the mirror stands on, from the settings to the API, and says what to do. */
 
 import { arch, platform } from 'node:os';
-import { type Surroundings, version } from './app.ts';
+import type { Surroundings } from './app.ts';
 import { examineSettings } from './config/examine.ts';
 import { readDir } from './config.ts';
 import { checkApi } from './doctor/api.ts';
@@ -9,7 +9,9 @@ import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
 import { checkDatabase, checkDisk } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
 import { checkRedis } from './doctor/redis.ts';
-import { type Job, ownSchedules } from './job.ts';
+import type { Job } from './job.ts';
+import { ownSchedules } from './job-list.ts';
+import { version } from './version.ts';
 
 export type { Check } from './doctor/check.ts';
 

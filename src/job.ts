@@ -149,7 +149,10 @@ export function tableOf(job: Pick<Job, 'table'>): string {
   return getTableConfig(job.table).name;
 }
 
-/** Each job's own schedule, by name. */
-export function ownSchedules(jobs: readonly Pick<Job, 'name' | 'schedule'>[]): Record<string, string> {
-  return Object.fromEntries(jobs.map((job) => [job.name, job.schedule]));
+/** What those who read the mirror need to know of a job. */
+export type ListedJob = Pick<Job, 'name' | 'schedule' | 'weight'> & { table: string };
+
+export function listed(job: Job): ListedJob {
+  const { name, schedule, weight } = job;
+  return { name, table: tableOf(job), schedule, weight };
 }

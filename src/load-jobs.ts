@@ -7,7 +7,6 @@ import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { z } from 'zod';
 import { Failure, toError } from './errors.ts';
 import type { Job } from './job.ts';
-import { nearest } from './near.ts';
 import { parseSchedule } from './schedule.ts';
 
 const here = new URL('../jobs/', import.meta.url);
@@ -26,17 +25,6 @@ const declaration = z.object({
 export async function loadJobs(folder: URL = here): Promise<Job[]> {
   const files = readdirSync(folder).filter((file) => /\.[jt]s$/.test(file) && !file.endsWith('.d.ts'));
   return await Promise.all(files.sort().map((file) => loadJob(folder, file)));
-}
-
-/** @throws Failure `usage` for an unknown name, which names those that are known. */
-export function findJob(jobs: readonly Job[], name: string): Job {
-  const found = jobs.find((job) => job.name === name);
-  if (found) return found;
-  const names = jobs.map((job) => job.name);
-  throw new Failure(
-    'usage',
-    `there is no job '${name}'${nearest(name, names)}; known are ${names.join(', ')}`,
-  );
 }
 
 async function loadJob(folder: URL, file: string): Promise<Job> {

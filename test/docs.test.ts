@@ -30,8 +30,8 @@ test('docs/tables.md is what npm run docs writes', async () => {
   expect(read('docs/tables.md'), 'run: npm run docs').toBe(await renderTables());
 });
 
-test('docs/cli.md is what npm run docs writes', () => {
-  expect(read('docs/cli.md'), 'run: npm run docs').toBe(renderCommands());
+test('docs/cli.md is what npm run docs writes', async () => {
+  expect(read('docs/cli.md'), 'run: npm run docs').toBe(await renderCommands());
 });
 
 describe.each(pages)('%s', (page) => {

@@ -17,7 +17,7 @@ type Room = {
   strict?: true;
 };
 
-const leaves = ['errors', 'clock', 'schedule', 'secret', 'near', 'printable', 'log'];
+const leaves = ['errors', 'clock', 'schedule', 'secret', 'near', 'printable', 'log', 'version'];
 
 /** From the bottom up: a room imports only rooms above it in this list, so no arrow runs back. */
 const rooms: Record<string, Room> = {
@@ -29,6 +29,7 @@ const rooms: Record<string, Room> = {
   key: {},
   config: { imports: ['key'], types: ['job'] },
   'load-jobs': { imports: ['job'] },
+  'job-list': { imports: ['job', 'load-jobs'] },
   governor: { doors: ['src/governor/gate.ts', 'src/governor/describe.ts'] },
   api: { types: ['key'], doors: ['src/api/client.ts'] },
   validate: { imports: ['job'], types: ['api'], doors: ['src/validate.ts'] },
@@ -37,23 +38,33 @@ const rooms: Record<string, Room> = {
   'on-change': { types: ['store'], doors: ['src/on-change.ts'] },
   mirror: { imports: ['job', 'walk', 'validate', 'store'], types: ['api'], doors: ['src/mirror.ts'] },
   queue: { imports: ['job'], types: ['mirror'], doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
-  report: { imports: ['job', 'store'] },
+  report: { imports: ['store'], types: ['job'] },
   serve: { imports: ['report'] },
   app: {
-    imports: ['api', 'config', 'governor', 'job', 'load-jobs', 'mirror', 'on-change', 'store'],
-    types: ['key'],
+    imports: ['api', 'config', 'governor', 'job-list', 'load-jobs', 'mirror', 'on-change', 'store'],
+    types: ['job', 'key'],
   },
-  daemon: { imports: ['app', 'job', 'queue', 'report', 'serve', 'store'], types: ['mirror'] },
+  daemon: { imports: ['app', 'governor', 'job', 'queue', 'report', 'serve', 'store'], types: ['mirror'] },
   doctor: {
-    imports: ['app', 'config', 'job', 'queue', 'store'],
-    types: ['api'],
+    imports: ['app', 'config', 'job-list', 'queue', 'store'],
+    types: ['api', 'job'],
     doors: ['src/doctor.ts'],
   },
   commands: {
-    imports: ['app', 'config', 'daemon', 'doctor', 'job', 'load-jobs', 'model-api', 'report'],
-    types: ['mirror', 'store'],
+    imports: [
+      'app',
+      'config',
+      'daemon',
+      'doctor',
+      'governor',
+      'job-list',
+      'load-jobs',
+      'model-api',
+      'report',
+    ],
+    types: ['job', 'mirror', 'store'],
   },
-  main: { imports: ['app', 'commands'] },
+  main: { imports: ['commands'] },
   cli: { imports: ['main'] },
 };
 

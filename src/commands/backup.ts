@@ -12,7 +12,6 @@ type Options = { force?: boolean; json?: boolean };
 
 export function backupCommand(context: Context): Command {
   const command = new Command('backup')
-    .description('copy the mirror to a file and check the copy, while the daemon goes on; makes no call')
     .argument('<file>', 'the file to write, readable by this user alone')
     .option('--force', 'replace a file that is there')
     .option('--json', 'print what the copy holds as JSON')

@@ -1,7 +1,7 @@
 /** `market-mirror completion <shell>`: what a shell needs to complete our command lines, made from the program itself. */
 
 import { Argument, Command } from 'commander';
-import { loadJobs } from '../load-jobs.ts';
+import { listJobs } from '../job-list.ts';
 import { bash } from './completion/bash.ts';
 import { type Described, describe } from './completion/describe.ts';
 import { fish } from './completion/fish.ts';
@@ -11,13 +11,12 @@ import { withExamples } from './help.ts';
 
 const scripts: Record<string, (commands: readonly Described[]) => string> = { bash, zsh, fish };
 
-export function completionCommand(program: Command, { stdout }: Pick<Context, 'stdout'>): Command {
+export function completionCommand({ stdout }: Context, program: () => Promise<Command>): Command {
   const command = new Command('completion')
-    .description('print a script that completes commands, options and jobs in your shell')
     .addArgument(new Argument('<shell>', 'the shell that is to complete').choices(Object.keys(scripts)))
     .action(async (shell: string) => {
-      const jobs = (await loadJobs()).map((job) => job.name);
-      stdout.write(`${scripts[shell]?.(describe(program, jobs))}\n`);
+      const jobs = (await listJobs()).map((job) => job.name);
+      stdout.write(`${scripts[shell]?.(describe(await program(), jobs))}\n`);
     });
   return withExamples(
     command,

@@ -27,9 +27,7 @@ ORDER BY confidence DESC LIMIT 5`,
 ];
 
 export function demoCommand(context: Context): Command {
-  const command = new Command('demo')
-    .description('mirror a model of the API with sample data and a small quota, and look at the result')
-    .action(() => demo(context));
+  const command = new Command('demo').action(() => demo(context));
   return withExamples(command, ['takes about half a minute, and needs neither address nor key', 'demo']);
 }
 

@@ -24,7 +24,6 @@ export type Diagnosis = {
 
 export function doctorCommand(context: Context): Command {
   const command = new Command('doctor')
-    .description('check settings, files, disk, database, Redis, clock, key and scopes, and say what to do')
     .option('--offline', 'make no call to the API; without it every endpoint is asked once')
     .option('--json', 'print the checks as JSON')
     .action((options: Options) => doctor(options, context));

@@ -2,7 +2,7 @@
 
 import { Command, Option } from 'commander';
 import { Failure } from '../errors.ts';
-import { loadJobs } from '../load-jobs.ts';
+import { listJobs } from '../job-list.ts';
 import { printable, printableJson, printableLines } from '../printable.ts';
 import { openFiles } from '../report/export/files.ts';
 import { exportAnswer, exportFormats, type Order } from '../report/export.ts';
@@ -19,7 +19,6 @@ type Options = OrderOptions & { force?: true };
 
 export function exportCommand(context: Context, stdin: Input = process.stdin): Command {
   const command = new Command('export')
-    .description('write a dataset or an answer as csv, ndjson, json or parquet, with a receipt beside it')
     .argument(
       '[what]',
       'a job, a table, a view or SQL; SQL from standard input where neither it nor --file is given',
@@ -54,7 +53,7 @@ async function run(what: string | undefined, given: Options, context: Context, s
   const { stdout, stderr } = context;
   const { output, ...others } = given;
   const options: Options = output === '-' ? others : given;
-  const jobs = await loadJobs();
+  const jobs = await listJobs();
   const order = await readOrder(what, options, jobs, context, stdin);
   const { sql, params, asOf, format } = order;
   // The places are taken before the work begins.

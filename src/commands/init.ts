@@ -7,8 +7,7 @@ import { examineSettings } from '../config/examine.ts';
 import { renderEnvFile } from '../config/template.ts';
 import { type Environment, isSetting, withoutEmpty } from '../config.ts';
 import type { Failure } from '../errors.ts';
-import { ownSchedules } from '../job.ts';
-import { loadJobs } from '../load-jobs.ts';
+import { listJobs, ownSchedules } from '../job-list.ts';
 import { takePlace, writing } from '../report/place.ts';
 import type { Context } from './context.ts';
 import { openDialogue } from './dialogue.ts';
@@ -21,7 +20,6 @@ const FILE = '.env';
 
 export function initCommand(context: Context, stdin: Input = process.stdin): Command {
   const command = new Command('init')
-    .description('write a .env file that explains every setting; asks for address and key on a terminal')
     .option('--url <address>', 'the base address of the API')
     .option('--key-file <file>', 'the file that holds the key')
     .option('--force', 'replace a .env that is there; what is set in it stays set')
@@ -38,7 +36,7 @@ export function initCommand(context: Context, stdin: Input = process.stdin): Com
 
 async function init(options: Options, context: Context, stdin: Input): Promise<void> {
   const { environment, stderr } = context;
-  const jobs = await loadJobs();
+  const jobs = await listJobs();
   const schedules = ownSchedules(jobs);
   // The place is taken before anybody is asked.
   const place = await takePlace(FILE, options.force ?? false, 0o600);

@@ -59,7 +59,6 @@ ${describeFaults()}`;
 
 export function modelApiCommand(surroundings?: Surroundings): Command {
   const command = new Command('model-api')
-    .description('serve sample data as the API would, on loopback, with limits and faults to order')
     .option(
       '--port <number>',
       'port on 127.0.0.1; 0 takes a free one',

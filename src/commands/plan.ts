@@ -1,9 +1,9 @@
 /** `market-mirror plan`: what the next 24 hours will cost, and what the account has for it; makes no call. */
 
 import { Command } from 'commander';
-import { describeGovernor } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
-import { loadJobs } from '../load-jobs.ts';
+import { describeKept } from '../governor/describe.ts';
+import { listJobs } from '../job-list.ts';
 import { printableJson } from '../printable.ts';
 import { readPlan } from '../report/plan.ts';
 import type { Context } from './context.ts';
@@ -15,7 +15,6 @@ type Options = { json?: true };
 
 export function planCommand(context: Context): Command {
   const command = new Command('plan')
-    .description('the calls of the next 24 hours, what is left, and how old each dataset may become')
     .option('--json', 'print the plan as JSON')
     .action((options: Options) => plan(options, context));
   return withExamples(command, ['will the quota do for the schedules?', 'plan']);
@@ -23,7 +22,7 @@ export function planCommand(context: Context): Command {
 
 async function plan({ json }: Options, { environment, clock, stdout }: Context): Promise<void> {
   const { dir } = readLocalConfig(environment);
-  const datasets = scheduledDatasets(await loadJobs(), environment);
-  const made = readPlan(dir, datasets, clock.now(), describeGovernor);
+  const datasets = scheduledDatasets(await listJobs(), environment);
+  const made = readPlan(dir, datasets, clock.now(), describeKept);
   stdout.write(json ? `${printableJson(made)}\n` : `${renderPlan(made, stdout)}\n`);
 }

@@ -1,11 +1,10 @@
 /** `market-mirror quarantine`: the rows that broke the contract, and a second look at them after a fix. */
 
 import { Argument, Command } from 'commander';
-import { type LocalApp, openLocalApp } from '../app.ts';
+import type { LocalApp } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
-import type { Job } from '../job.ts';
-import { findJob, loadJobs } from '../load-jobs.ts';
+import { findJob, listJobs } from '../job-list.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type QuarantinedRow, readQuarantine } from '../report/quarantine.ts';
 import type { Context } from './context.ts';
@@ -16,7 +15,6 @@ type Options = { json?: true };
 
 export function quarantineCommand(context: Context): Command {
   const command = new Command('quarantine')
-    .description('the rows that broke the contract; makes no call')
     .addArgument(
       new Argument('[action]', 'list them, or retry: validate them again after a fix')
         .choices(['list', 'retry'])
@@ -36,7 +34,7 @@ export function quarantineCommand(context: Context): Command {
 
 async function list(names: string[], { json }: Options, { environment, stdout }: Context): Promise<void> {
   const { dir } = readLocalConfig(environment);
-  const jobs = chosen(names, await loadJobs());
+  const jobs = chosen(names, await listJobs());
   let rows = 0;
   readQuarantine(dir, jobs, (row) => {
     stdout.write(json ? `${rows === 0 ? '[' : ','}\n${printableJson(row)}` : describe(row));
@@ -79,6 +77,8 @@ function summary(rows: number): string {
 }
 
 async function retry(names: string[], { json }: Options, context: Context): Promise<void> {
+  // Loaded only here: it brings what writes to the mirror, which the list does without.
+  const { openLocalApp } = await import('../app.ts');
   const app = await openLocalApp(context);
   try {
     const outcomes = chosen(names, app.jobs).map((name) => retryJob(app, name));
@@ -114,7 +114,7 @@ function describeOutcome({ job, tried = 0, mirrored = 0, gone = 0, refused = 0, 
   return `${job}: ${number(tried)} tried, ${parts.join(', ')}\n`;
 }
 
-function chosen(names: readonly string[], jobs: readonly Job[]): readonly string[] {
+function chosen(names: readonly string[], jobs: readonly { name: string }[]): readonly string[] {
   const meant = names.length > 0 ? [...new Set(names)].map((name) => findJob(jobs, name)) : jobs;
   return meant.map((job) => job.name);
 }

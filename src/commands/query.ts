@@ -1,7 +1,7 @@
 /** `market-mirror query <sql>`: asks the mirror in SQL and says how far the answer can be trusted. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { loadJobs } from '../load-jobs.ts';
+import { listJobs } from '../job-list.ts';
 import type { Context } from './context.ts';
 import {
   type AskingOptions,
@@ -21,7 +21,6 @@ const MOST_ROWS_OF_A_TABLE = 1_000;
 
 export function queryCommand(context: Context, stdin: Input = process.stdin): Command {
   const command = new Command('query')
-    .description('ask the mirror in SQL; read-only, and without a call')
     .argument(
       '[sql]',
       'one SELECT, WITH, VALUES or EXPLAIN; from standard input where neither it nor --file is given',
@@ -55,7 +54,7 @@ async function query(
   const asOf = readAsOf(options, context);
   const sql = await readSql(given, options.file, stdin);
   const asked = { sql, params: options.param ?? {}, asOf };
-  await askMirror(asked, await loadJobs(), options, context, (answer, notes) =>
+  await askMirror(asked, await listJobs(), options, context, (answer, notes) =>
     printRows(answer, { format, limit, exact: options.exact ?? false }, context.stdout, notes),
   );
 }

@@ -6,15 +6,13 @@ import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
 export function startCommand(context: Context): Command {
-  const command = new Command('start')
-    .description('run the daemon: mirror every dataset by its schedule until stopped')
-    .action(async () => {
-      // Loaded only here: the other commands need no queue, and start in half the time without it.
-      const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
-      const { environment, clock, random, signal, stderr } = context;
-      const isWatched = stderr.isTTY === true;
-      const log = createLog(readLocalConfig(environment).logLevel, isWatched);
-      await runDaemon({ environment, clock, random, log, again: isWatched }, signal);
-    });
+  const command = new Command('start').action(async () => {
+    // Loaded only here: the other commands need no queue, and start in half the time without it.
+    const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
+    const { environment, clock, random, signal, stderr } = context;
+    const isWatched = stderr.isTTY === true;
+    const log = createLog(readLocalConfig(environment).logLevel, isWatched);
+    await runDaemon({ environment, clock, random, log, again: isWatched }, signal);
+  });
   return withExamples(command, ['until Ctrl-C or SIGTERM', 'start']);
 }

@@ -1,10 +1,9 @@
 /** `market-mirror status`: the first screen of an operator; its exit code is a health check. */
 
 import { Command } from 'commander';
-import { createLogUpdate } from 'log-update';
-import { describeGovernor } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
-import { loadJobs } from '../load-jobs.ts';
+import { describeKept } from '../governor/describe.ts';
+import { listJobs } from '../job-list.ts';
 import { printableJson } from '../printable.ts';
 import { readStatus, type Status } from '../report/status.ts';
 import type { Context, Output } from './context.ts';
@@ -20,7 +19,6 @@ const REDRAW_EVERY_MS = 1_000;
 
 export function statusCommand(context: Context): Command {
   const command = new Command('status')
-    .description('freshness, progress, quota and problems of the mirror; makes no call')
     .option('--json', 'print the status as JSON')
     .option('--watch', 'go on, and print it again every second')
     .action((options: Options) => status(options, context));
@@ -34,19 +32,20 @@ export function statusCommand(context: Context): Command {
 
 async function status(options: Options, { environment, clock, stdout, signal, exit }: Context) {
   const { dir } = readLocalConfig(environment);
-  const datasets = scheduledDatasets(await loadJobs(), environment);
-  const show = shower(options, stdout);
+  const show = await shower(options, stdout);
+  const datasets = scheduledDatasets(await listJobs(), environment);
   do {
-    const read = readStatus(dir, datasets, clock.now(), describeGovernor);
+    const read = readStatus(dir, datasets, clock.now(), describeKept);
     show(read);
     exit(read.exitCode);
     if (options.watch) await clock.sleep(REDRAW_EVERY_MS, signal).catch(() => undefined);
   } while (options.watch && !signal.aborted);
 }
 
-function shower({ json, watch }: Options, stdout: Output): (read: Status) => void {
+async function shower({ json, watch }: Options, stdout: Output): Promise<(read: Status) => void> {
   if (json) return (read) => stdout.write(`${printableJson(read, watch ? 0 : 2)}\n`);
   if (!watch || !stdout.isTTY) return (read) => stdout.write(`${renderStatus(read, stdout)}\n`);
+  const { createLogUpdate } = await import('log-update');
   const redraw = createLogUpdate(stdout as NodeJS.WriteStream, { showCursor: true });
   return (read) => redraw(renderStatus(read, stdout));
 }

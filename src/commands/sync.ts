@@ -5,7 +5,8 @@ import { type App, openApp } from '../app.ts';
 import { isoTime } from '../clock.ts';
 import { exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
-import { findJob, loadJobs } from '../load-jobs.ts';
+import { findJob } from '../job-list.ts';
+import { loadJobs } from '../load-jobs.ts';
 import { printableJson } from '../printable.ts';
 import type { WalkRow } from '../store/index.ts';
 import type { Context } from './context.ts';
@@ -18,7 +19,6 @@ type Outcome = { job: string; exitCode: number; walk: WalkRow | null; message: s
 
 export function syncCommand(context: Context): Command {
   const command = new Command('sync')
-    .description('mirror all or the named jobs once; resumes an unfinished walk')
     .argument('[job...]', 'the jobs to mirror; unless given, all whose schedule is not off')
     .option('--no-wait', 'end with exit code 75 instead of waiting for quota')
     .option('--json', 'print the outcome as JSON')

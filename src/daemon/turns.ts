@@ -1,7 +1,8 @@
 /** Where the schedules ask for more calls than there are, runs wait for their turn, spaced as `plan` has it. */
 
-import { type App, describeGovernor } from '../app.ts';
-import type { Job } from '../job.ts';
+import type { App } from '../app.ts';
+import { describeKept } from '../governor/describe.ts';
+import { type Job, listed } from '../job.ts';
 import { type DayPlan, datasetsOf, readPlan } from '../report/plan.ts';
 import { intervalOf } from '../schedule.ts';
 
@@ -25,7 +26,7 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
 
   function planned(): DayPlan {
     if (!plan || !isRecent(plan, now()))
-      plan = readPlan(config.dir, datasetsOf(jobs, config.schedules), now(), describeGovernor);
+      plan = readPlan(config.dir, datasetsOf(jobs.map(listed), config.schedules), now(), describeKept);
     return plan;
   }
 

@@ -1,7 +1,7 @@
 /** What the next 24 hours will cost, from what the mirror knows: no call, no Redis, no key, no change. */
 
 import { isoTime } from '../clock.ts';
-import { type Job, tableOf } from '../job.ts';
+import type { ListedJob } from '../job.ts';
 import { runsWithin, type Schedule } from '../schedule.ts';
 import { mirrorFile, openMirror, storeFailure } from '../store/read.ts';
 import { DAY_MS, type Plan, type PlannedJob, planDay, stretchUntilMore } from './plan/arithmetic.ts';
@@ -70,15 +70,10 @@ export type PlannedDataset = Dataset & { weight: number };
 
 /** The datasets as reports need to know them. @param schedules those that are set, by job. */
 export function datasetsOf(
-  jobs: readonly Job[],
+  jobs: readonly ListedJob[],
   schedules: Readonly<Record<string, Schedule>>,
 ): PlannedDataset[] {
-  return jobs.map((job) => ({
-    name: job.name,
-    table: tableOf(job),
-    schedule: schedules[job.name] ?? 'off',
-    weight: job.weight,
-  }));
+  return jobs.map((job) => ({ ...job, schedule: schedules[job.name] ?? 'off' }));
 }
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */

@@ -123,37 +123,43 @@ describe('csv', () => {
 
 describe('a table', () => {
   const plain = (_: unknown, text: string) => text;
-  const table = (width: number, names: string[], ...rows: Cell[][]) => {
+  const table = async (width: number, names: string[], ...rows: Cell[][]) => {
     const formatter = tableFormatter(columnsOf(...names), width, plain);
-    const lines = format(formatter, rows).trimEnd().split('\n');
+    formatter.rows(rows);
+    const lines = (await formatter.tail()).trimEnd().split('\n');
     return { lines, cut: formatter.cut() };
   };
 
-  it('is as wide as its values, numbers to the right', () => {
-    const { lines, cut } = table(Number.POSITIVE_INFINITY, ['name', 'n'], ['a', 5], ['long name', 1234]);
+  it('is as wide as its values, numbers to the right', async () => {
+    const { lines, cut } = await table(
+      Number.POSITIVE_INFINITY,
+      ['name', 'n'],
+      ['a', 5],
+      ['long name', 1234],
+    );
     expect(lines).toEqual(['name          n', 'a             5', 'long name  1234']);
     expect(cut).toBe(false);
   });
 
-  it('cuts the widest values to the terminal, and knows that it did', () => {
-    const { lines, cut } = table(30, ['id', 'text', 'n'], ['abc', 'x'.repeat(100), 1]);
+  it('cuts the widest values to the terminal, and knows that it did', async () => {
+    const { lines, cut } = await table(30, ['id', 'text', 'n'], ['abc', 'x'.repeat(100), 1]);
     expect(lines[1]).toBe(`abc  ${'x'.repeat(21)}…  1`);
     expect(cut).toBe(true);
   });
 
-  it('counts what a terminal shows, not code units', () => {
-    const { lines } = table(20, ['text', 'n'], ['漢字'.repeat(20), 1], ['é'.repeat(40), 2]);
+  it('counts what a terminal shows, not code units', async () => {
+    const { lines } = await table(20, ['text', 'n'], ['漢字'.repeat(20), 1], ['é'.repeat(40), 2]);
     expect(lines.slice(1)).toEqual(['漢字漢字漢字漢字…  1', `${'é'.repeat(16)}…  2`]);
   });
 
-  it('has one value a line where the columns are too many', () => {
-    const { lines, cut } = table(20, ['aaaa', 'bbbb', 'cccc'], ['1234567890', null, 'y'.repeat(40)]);
+  it('has one value a line where the columns are too many', async () => {
+    const { lines, cut } = await table(20, ['aaaa', 'bbbb', 'cccc'], ['1234567890', null, 'y'.repeat(40)]);
     expect(lines).toEqual(['── row 1', 'aaaa  1234567890', 'bbbb  NULL', `cccc  ${'y'.repeat(13)}…`]);
     expect(cut).toBe(true);
   });
 
-  it('shows nothing that a terminal would obey, in values and in names', () => {
-    const { lines } = table(80, ['a\u001b[2J'], ['x\u001b]0;title\u0007\ny\u202ez']);
+  it('shows nothing that a terminal would obey, in values and in names', async () => {
+    const { lines } = await table(80, ['a\u001b[2J'], ['x\u001b]0;title\u0007\ny\u202ez']);
     expect(lines).toEqual(['a\\u{1b}[2J', 'x\\u{1b}]0;title\\u{7}\\ny\\u{202e}z']);
   });
 });

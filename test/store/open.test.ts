@@ -74,7 +74,13 @@ test('a database that may only be read is a failure of the disk, and stays as it
     import { openStore } from ${address('store/index.js')};
     try { openStore(${JSON.stringify(dir)}, await loadJobs(), () => 0); }
     catch (error) { process.stdout.write(error.kind + ' ' + error.message); }`;
-  const [program = '', ...args] = [...withoutPrivilege, process.execPath, '--input-type=module', '-e', script];
+  const [program = '', ...args] = [
+    ...withoutPrivilege,
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    script,
+  ];
   const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   expect(stderr).toBe('');
   expect(stdout).toMatch(/^disk .*mirror\.db/);

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { readLocalConfig } from '../../config.ts';
 import { Failure } from '../../errors.ts';
-import type { Job } from '../../job.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { printable, printableLines } from '../../printable.ts';
 import { datedBy, notesOn, refuseForgotten, refuseOlder } from '../../report/query/proof.ts';
 import { type Answer, ask, type Params } from '../../report/query.ts';
@@ -44,7 +44,7 @@ export function withAskingOptions(command: Command): Command {
  */
 export async function askMirror<T>(
   asked: Asked,
-  jobs: readonly Job[],
+  jobs: readonly ListedJob[],
   options: AskingOptions,
   { environment, clock, signal, stderr }: Context,
   read: (answer: Answer, notes: string[]) => Promise<T>,

@@ -1,15 +1,15 @@
 /** What an export is to be, from the words of the command line. */
 
 import { extname } from 'node:path';
-import { version } from '../../app.ts';
 import { isoTime } from '../../clock.ts';
 import { readLocalConfig } from '../../config.ts';
 import { Failure } from '../../errors.ts';
-import { type Job, tableOf } from '../../job.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { nearest } from '../../near.ts';
 import { changedSince } from '../../report/export/since.ts';
 import { type ExportFormat, exportFormats, type Order } from '../../report/export.ts';
 import { parseTime } from '../../report/time.ts';
+import { version } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { type AskingOptions, type Input, readAsOf, readSql } from './asking.ts';
 
@@ -29,7 +29,7 @@ export type OrderOptions = AskingOptions & {
 export async function readOrder(
   what: string | undefined,
   options: OrderOptions,
-  jobs: readonly Job[],
+  jobs: readonly ListedJob[],
   context: Context,
   stdin: Input,
 ): Promise<Order> {
@@ -38,13 +38,13 @@ export async function readOrder(
     throw new Failure('usage', '--json prints the receipt of a file: name one with --output');
   const named =
     options.file === undefined && what !== undefined && /^[\w-]*\w[\w-]*$/.test(what) ? what : undefined;
-  const job = jobs.find((job) => job.name === named || tableOf(job) === named);
+  const job = jobs.find((job) => job.name === named || job.table === named);
   const since = options.since === undefined ? null : parseSince(options.since, clock.now());
   const sql =
     job && since !== null
-      ? changedSince(readLocalConfig(environment).dir, tableOf(job), since, clock.now())
+      ? changedSince(readLocalConfig(environment).dir, job.table, since, clock.now())
       : job
-        ? `SELECT * FROM "${tableOf(job)}"`
+        ? `SELECT * FROM "${job.table}"`
         : named !== undefined
           ? `SELECT * FROM ${tableName(named, jobs)}`
           : await readSql(what, options.file, stdin);
@@ -63,7 +63,7 @@ export async function readOrder(
 }
 
 /** The word where it can be the name of a table or view. */
-function tableName(word: string, jobs: readonly Job[]): string {
+function tableName(word: string, jobs: readonly ListedJob[]): string {
   if (/^\w+$/.test(word)) return word;
   const names = jobs.map(({ name }) => name);
   throw new Failure(

@@ -1,12 +1,11 @@
 /** The plan for people: a row a dataset, then what the account has for it, and what is not known. */
 
-import Table from 'cli-table3';
 import { printable } from '../../printable.ts';
 import type { DatasetPlan, DayPlan } from '../../report/plan.ts';
 import type { Output } from '../context.ts';
 import { type Paint, paintFor } from './colours.ts';
+import { type Align, inColumns } from './columns.ts';
 import { renderQuota, renderWaits } from './status-text.ts';
-import { borderless, trimLines } from './table.ts';
 import { duration, number } from './words.ts';
 
 /** Without a line break at its end; coloured where `output` is a terminal. */
@@ -24,28 +23,31 @@ export function renderPlan(plan: DayPlan, output: Output): string {
   ].join('\n');
 }
 
-const heads = ['dataset', 'rows', 'calls a walk', 'changed', 'every', 'walks', 'calls', 'held to'];
+const columns: Record<string, Align> = {
+  dataset: 'left',
+  rows: 'right',
+  'calls a walk': 'left',
+  changed: 'left',
+  every: 'left',
+  walks: 'right',
+  calls: 'right',
+  'held to': 'left',
+};
 
 function renderDatasets(plan: DayPlan, paint: Paint): string {
-  const table = new Table({
-    head: heads.map((head) => paint('dim', head)),
-    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 2 },
-    colAligns: heads.map((head) => (['rows', 'walks', 'calls'].includes(head) ? 'right' : 'left')),
-    chars: borderless,
-  });
-  for (const dataset of plan.datasets)
-    table.push([
-      dataset.job,
-      number(dataset.rows),
-      renderCallsPerWalk(dataset),
-      renderChanges(dataset),
-      renderEvery(dataset, paint),
-      count(dataset.walks),
-      count(dataset.calls),
-      dataset.heldToSeconds === null ? '–' : time(dataset.heldToSeconds),
-    ]);
-  table.push(['all', '', '', '', '', '', count(plan.calls), '']);
-  return trimLines(table.toString());
+  const heads = Object.keys(columns).map((head) => paint('dim', head));
+  const rows = plan.datasets.map((dataset) => [
+    dataset.job,
+    number(dataset.rows),
+    renderCallsPerWalk(dataset),
+    renderChanges(dataset),
+    renderEvery(dataset, paint),
+    count(dataset.walks),
+    count(dataset.calls),
+    dataset.heldToSeconds === null ? '–' : time(dataset.heldToSeconds),
+  ]);
+  const all = ['all', '', '', '', '', '', count(plan.calls), ''];
+  return inColumns([heads, ...rows, all], Object.values(columns));
 }
 
 function renderCallsPerWalk({ callsIfChanged, callsIfUnchanged }: DatasetPlan): string {

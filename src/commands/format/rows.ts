@@ -40,7 +40,7 @@ export function describeDefused(cells: number): string {
 
 async function* piecesOf(
   { batches }: Answer,
-  formatter: Formatter,
+  formatter: AnyFormatter,
   limit: number,
   notes: string[],
 ): AsyncGenerator<string> {
@@ -55,10 +55,11 @@ async function* piecesOf(
       break;
     }
   }
-  yield formatter.tail();
+  yield await formatter.tail();
 }
 
-type AnyFormatter = Formatter & Partial<Pick<CsvFormatter, 'defused'> & Pick<TableFormatter, 'cut'>>;
+type AnyFormatter = (Formatter | TableFormatter) &
+  Partial<Pick<CsvFormatter, 'defused'> & Pick<TableFormatter, 'cut'>>;
 
 function formatterOf(
   format: Format,

@@ -1,11 +1,10 @@
 /** The status for people: problems first, then a row a dataset, then what the account may spend. */
 
-import Table from 'cli-table3';
 import { printable } from '../../printable.ts';
 import type { DatasetStatus, Problem, QuotaStatus, Status } from '../../report/status.ts';
 import type { Output } from '../context.ts';
 import { type Paint, paintFor } from './colours.ts';
-import { borderless, trimLines } from './table.ts';
+import { type Align, inColumns } from './columns.ts';
 import { duration, number, relative } from './words.ts';
 
 /** The status for people, without a line break at its end; coloured where `output` is a terminal. */
@@ -30,31 +29,33 @@ function renderProblem({ level, job, message, advice }: Problem, paint: Paint): 
   return `${mark} ${about}${printable(message)}\n  ${paint('dim', `→ ${printable(advice)}`)}`;
 }
 
-const heads = ['dataset', 'rows', 'age', 'verdict', 'now', 'last change', 'next run', 'quarantine', 'drift'];
+const columns: Record<string, Align> = {
+  dataset: 'left',
+  rows: 'right',
+  age: 'right',
+  verdict: 'left',
+  now: 'left',
+  'last change': 'left',
+  'next run': 'left',
+  quarantine: 'right',
+  drift: 'right',
+};
 
 function renderDatasets({ datasets, at }: Status, paint: Paint): string {
   const now = Date.parse(at);
-  const table = new Table({
-    head: heads.map((head) => paint('dim', head)),
-    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 2 },
-    colAligns: heads.map((head) =>
-      ['rows', 'age', 'quarantine', 'drift'].includes(head) ? 'right' : 'left',
-    ),
-    chars: borderless,
-  });
-  for (const dataset of datasets)
-    table.push([
-      dataset.job,
-      number(dataset.rows),
-      renderAge(dataset, paint),
-      dataset.verdict ?? '–',
-      renderDoing(dataset, now),
-      relative(dataset.lastChange, now),
-      renderNextRun(dataset, now),
-      dataset.quarantined > 0 ? paint('yellow', number(dataset.quarantined)) : '0',
-      dataset.drifts > 0 ? paint('yellow', number(dataset.drifts)) : '0',
-    ]);
-  return trimLines(table.toString());
+  const heads = Object.keys(columns).map((head) => paint('dim', head));
+  const rows = datasets.map((dataset) => [
+    dataset.job,
+    number(dataset.rows),
+    renderAge(dataset, paint),
+    dataset.verdict ?? '–',
+    renderDoing(dataset, now),
+    relative(dataset.lastChange, now),
+    renderNextRun(dataset, now),
+    dataset.quarantined > 0 ? paint('yellow', number(dataset.quarantined)) : '0',
+    dataset.drifts > 0 ? paint('yellow', number(dataset.drifts)) : '0',
+  ]);
+  return inColumns([heads, ...rows], Object.values(columns));
 }
 
 function renderAge({ completeAsOf, ageSeconds, fresh }: DatasetStatus, paint: Paint): string {

@@ -1,19 +1,17 @@
 /** Rows as a table cut to the terminal, or one value a line where so many columns do not fit. */
 
-import Table from 'cli-table3';
-import stringWidth from 'string-width';
 import { printable } from '../../printable.ts';
 import type { Formatter } from '../../report/format/formatter.ts';
 import { hex } from '../../report/format/formatter.ts';
 import type { Cell, Column } from '../../report/query.ts';
 import type { Paint } from './colours.ts';
+import { column, GAP, inColumns, type Measure, measureFor, widest } from './columns.ts';
 
 /** Narrower than this, a column tells nothing. */
 const NARROWEST = 8;
-const GAP = 2;
 
 /** `cut` is true once a value did not fit. */
-export type TableFormatter = Formatter & { cut(): boolean };
+export type TableFormatter = Omit<Formatter, 'tail'> & { tail(): Promise<string>; cut(): boolean };
 
 /** @param width columns of the terminal; infinite elsewhere. */
 export function tableFormatter(columns: readonly Column[], width: number, paint: Paint): TableFormatter {
@@ -33,19 +31,20 @@ export function tableFormatter(columns: readonly Column[], width: number, paint:
       }
       return '';
     },
-    tail() {
+    async tail() {
+      const measure = await measureFor([...heads, ...rows.flat()]);
       const widths = fit(
-        heads.map((head, at) => widest([head, ...rows.map((row) => row[at] ?? '')])),
+        heads.map((_, at) => widest(measure, column([heads, ...rows], at))),
         width,
       );
       const clip = (text: string, wide: number) => {
-        const clipped = clipTo(text, wide);
+        const clipped = clipTo(measure, text, wide);
         cut ||= clipped !== text;
         return clipped;
       };
       return widths === undefined
-        ? asRecords(heads, rows, width, clip, paint)
-        : asTable(heads, rows, widths, numeric, clip, paint);
+        ? asRecords(heads, rows, width, clip, measure, paint)
+        : asTable(heads, rows, widths, numeric, clip, measure, paint);
     },
     cut: () => cut,
   };
@@ -77,22 +76,25 @@ function asTable(
   widths: number[],
   numeric: boolean[],
   clip: Clip,
+  measure: Measure,
   paint: Paint,
 ): string {
-  const table = new Table({
-    head: heads.map((head, at) => paint('bold', clip(head, widths[at] ?? 0))),
-    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': GAP },
-    colAligns: numeric.map((right) => (right ? 'right' : 'left')),
-    colWidths: widths.map((wide) => wide + GAP),
-    chars: borderless,
-  });
-  for (const row of rows) table.push(row.map((text, at) => clip(text, widths[at] ?? 0)));
-  return `${trimLines(table.toString())}\n`;
+  const clipped = (row: readonly string[]) => row.map((text, at) => clip(text, widths[at] ?? 0));
+  const lines = [clipped(heads).map((head) => paint('bold', head)), ...rows.map(clipped)];
+  const aligns = numeric.map((right) => (right ? 'right' : 'left'));
+  return `${inColumns(lines, aligns, measure)}\n`;
 }
 
 /** One value a line, a block a row. */
-function asRecords(heads: string[], rows: string[][], width: number, clip: Clip, paint: Paint): string {
-  const label = widest(heads);
+function asRecords(
+  heads: string[],
+  rows: string[][],
+  width: number,
+  clip: Clip,
+  measure: Measure,
+  paint: Paint,
+): string {
+  const label = widest(measure, heads);
   return rows
     .map((row, number) => {
       const title = paint('dim', `── row ${number + 1}`);
@@ -104,28 +106,14 @@ function asRecords(heads: string[], rows: string[][], width: number, clip: Clip,
     .join('\n');
 }
 
-function widest(texts: readonly string[]): number {
-  return texts.reduce((most, text) => Math.max(most, stringWidth(text)), 0);
-}
-
-function clipTo(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
+function clipTo(measure: Measure, text: string, width: number): string {
+  if (measure(text) <= width) return text;
   let clipped = '';
   let taken = 0;
   for (const char of text) {
-    taken += stringWidth(char);
+    taken += measure(char);
     if (taken > width - 1) break;
     clipped += char;
   }
   return `${clipped}…`;
 }
-
-export const trimLines = (text: string) => text.replace(/[ ]+$/gm, '');
-
-/** For a table of cli-table3 without lines. */
-export const borderless = Object.fromEntries(
-  [
-    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
-  ].map((name) => [name, '']),
-);

@@ -1,0 +1,111 @@
+/** Every command there is: a name, what it is for, and the file that holds it, which is loaded when it is called. */
+
+import { Command } from 'commander';
+import type { Context } from './commands/context.ts';
+import { generalHelp, helpCommand, teach } from './commands/help.ts';
+import { version } from './version.ts';
+
+type Entry = { name: string; about: string; load(): Promise<(context: Context) => Command> };
+
+const groups: Record<string, readonly Entry[]> = {
+  'To begin:': [
+    {
+      name: 'init',
+      about: 'write a .env file that explains every setting; asks for address and key on a terminal',
+      load: async () => (await import('./commands/init.ts')).initCommand,
+    },
+    {
+      name: 'doctor',
+      about: 'check settings, files, disk, database, Redis, clock, key and scopes, and say what to do',
+      load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+    },
+  ],
+  'To mirror:': [
+    {
+      name: 'sync',
+      about: 'mirror all or the named jobs once; resumes an unfinished walk',
+      load: async () => (await import('./commands/sync.ts')).syncCommand,
+    },
+    {
+      name: 'start',
+      about: 'run the daemon: mirror every dataset by its schedule until stopped',
+      load: async () => (await import('./commands/start.ts')).startCommand,
+    },
+  ],
+  'To read, without a call:': [
+    {
+      name: 'status',
+      about: 'freshness, progress, quota and problems of the mirror; makes no call',
+      load: async () => (await import('./commands/status.ts')).statusCommand,
+    },
+    {
+      name: 'plan',
+      about: 'the calls of the next 24 hours, what is left, and how old each dataset may become',
+      load: async () => (await import('./commands/plan.ts')).planCommand,
+    },
+    {
+      name: 'query',
+      about: 'ask the mirror in SQL; read-only, and without a call',
+      load: async () => (await import('./commands/query.ts')).queryCommand,
+    },
+    {
+      name: 'export',
+      about: 'write a dataset or an answer as csv, ndjson, json or parquet, with a receipt beside it',
+      load: async () => (await import('./commands/export.ts')).exportCommand,
+    },
+    {
+      name: 'backup',
+      about: 'copy the mirror to a file and check the copy, while the daemon goes on; makes no call',
+      load: async () => (await import('./commands/backup.ts')).backupCommand,
+    },
+    {
+      name: 'quarantine',
+      about: 'the rows that broke the contract; makes no call',
+      load: async () => (await import('./commands/quarantine.ts')).quarantineCommand,
+    },
+  ],
+  'To rehearse, on a model of the API:': [
+    {
+      name: 'demo',
+      about: 'mirror a model of the API with sample data and a small quota, and look at the result',
+      load: async () => (await import('./commands/demo.ts')).demoCommand,
+    },
+    {
+      name: 'model-api',
+      about: 'serve sample data as the API would, on loopback, with limits and faults to order',
+      load: async () => (await import('./commands/model-api.ts')).modelApiCommand,
+    },
+  ],
+  'To learn more:': [
+    {
+      name: 'completion',
+      about: 'print a script that completes commands, options and jobs in your shell',
+      async load() {
+        const { completionCommand } = await import('./commands/completion.ts');
+        return (context) => completionCommand(context, () => program(context));
+      },
+    },
+  ],
+};
+
+/** The command line. Of a command that is not `wanted` there are only the name and what it is for. */
+export async function program(
+  context: Context,
+  wanted: (name: string) => boolean = () => true,
+): Promise<Command> {
+  const root = new Command('market-mirror')
+    .description(
+      'A complete, current, provably complete copy of the market data API in a local SQLite database.',
+    )
+    .version(version())
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .addHelpText('after', generalHelp);
+  for (const [heading, entries] of Object.entries(groups)) {
+    root.commandsGroup(heading);
+    for (const { name, about, load } of entries) {
+      const command = wanted(name) ? (await load())(context) : new Command(name);
+      root.addCommand(command.description(about));
+    }
+  }
+  return teach(root.addCommand(helpCommand(root)), context);
+}

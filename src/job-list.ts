@@ -1,0 +1,36 @@
+/**
+ * What those who read the mirror need to know of every job. The build writes it down beside the jobs: these, with
+ * their tables and contracts, take longer to load than the mirror to answer.
+ */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { Failure } from './errors.ts';
+import type { ListedJob } from './job.ts';
+import { nearest } from './near.ts';
+
+export type { ListedJob } from './job.ts';
+
+/** In a build only. */
+export const jobListFile = new URL('../jobs/list.json', import.meta.url);
+
+export async function listJobs(): Promise<ListedJob[]> {
+  if (existsSync(jobListFile)) return JSON.parse(readFileSync(jobListFile, 'utf8')) as ListedJob[];
+  const [{ loadJobs }, { listed }] = await Promise.all([import('./load-jobs.ts'), import('./job.ts')]);
+  return (await loadJobs()).map(listed);
+}
+
+/** @throws Failure `usage` for an unknown name, which names those that are known. */
+export function findJob<Job extends { name: string }>(jobs: readonly Job[], name: string): Job {
+  const found = jobs.find((job) => job.name === name);
+  if (found) return found;
+  const names = jobs.map((job) => job.name);
+  throw new Failure(
+    'usage',
+    `there is no job '${name}'${nearest(name, names)}; known are ${names.join(', ')}`,
+  );
+}
+
+/** Each job's own schedule, by name. */
+export function ownSchedules(jobs: readonly Pick<ListedJob, 'name' | 'schedule'>[]): Record<string, string> {
+  return Object.fromEntries(jobs.map((job) => [job.name, job.schedule]));
+}
