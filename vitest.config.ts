@@ -4,7 +4,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/helpers/seeds.ts'],
-    testTimeout: 20_000,
+    // Deadlines are there for what hangs: no test may fail because the machine has other work.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
     // Two cores: more workers only make the real processes under test wait for one another.
     maxWorkers: 2,
     // Modules are loaded and warmed up once a worker, not once a file: that took a third of the time. Tests keep no state in them.

@@ -26,7 +26,7 @@ import { isAlive } from './queue/setup.ts';
 import { ndjson } from './report/export-support.ts';
 
 const CANARY = 'canary-key-41d0c2';
-const within = { timeout: 15_000, interval: 25 };
+const within = { timeout: 60_000, interval: 25 };
 
 const [, page = ''] = readFileSync('docs/reports.md', 'utf8').split('## After a change');
 const example = (fence: string) => page.split(`\`\`\`${fence}\n`)[1]?.split('```')[0] ?? '';
@@ -149,7 +149,7 @@ describe('after a change', () => {
     const began = Date.now();
     stop.abort();
     await daemon;
-    expect(Date.now() - began).toBeLessThan(8_000);
+    expect(Date.now() - began).toBeLessThan(20_000);
     expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
   });
 });

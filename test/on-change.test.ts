@@ -50,7 +50,7 @@ function setup(command: string, timing: Partial<Timing> = {}) {
   return { dir, said, open, written, ...open() };
 }
 
-const within = { timeout: 10_000, interval: 10 };
+const within = { timeout: 60_000, interval: 10 };
 
 describe('the command of MIRROR_ON_CHANGE', () => {
   it('is given the facts in its environment', async () => {
@@ -103,31 +103,32 @@ describe('the command of MIRROR_ON_CHANGE', () => {
 
   it('that takes too long is ended, with whatever it started', async () => {
     const { tell, idle, said, written } = setup('(sleep 60 & echo $! > child; wait); echo on', {
-      most: 150,
+      most: 1_000,
       grace: 300,
     });
     tell(change);
     await idle();
-    expect(said).toEqual([['warn', 'news', 'MIRROR_ON_CHANGE took longer than 150ms and was ended']]);
+    expect(said).toEqual([['warn', 'news', 'MIRROR_ON_CHANGE took longer than 1s and was ended']]);
     const child = Number(written('child'));
     await expect.poll(() => isAlive(child), within).toBe(false);
   });
 
   it('that is ended is left time to put away what it has begun', async () => {
     const tidy = `sh -c 'trap "sleep 0.3; echo yes > tidy; exit" TERM; while :; do sleep 0.02; done' > /dev/null 2>&1`;
-    const { tell, idle, written } = setup(`${tidy}; echo on`, { most: 300, grace: 1_000 });
+    const { tell, idle, written } = setup(`${tidy}; echo on`, { most: 1_500, grace: 30_000 });
     tell(change);
     await idle();
     expect(written('tidy')).toBe('yes\n');
   });
 
   it('may leave something running behind it, without holding anybody up', async () => {
-    const { tell, idle, said } = setup('sleep 5 & echo done');
-    const began = Date.now();
+    const { tell, idle, said, written } = setup('sleep 600 & echo $! > child; echo done');
     tell(change);
     await idle();
-    expect(Date.now() - began).toBeLessThan(4_000);
+    const child = Number(written('child'));
+    onTestFinished(() => void process.kill(child));
     expect(said).toEqual([['info', 'news', 'done']]);
+    expect(isAlive(child)).toBe(true);
   });
 
   it('never runs twice at once for one job: what changes meanwhile is one run more', async () => {

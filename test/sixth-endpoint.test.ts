@@ -19,7 +19,7 @@ const rows = Array.from({ length: 120 }, (_, at) => ({
   ageSeconds: at,
 }));
 
-test('a sixth endpoint is one file and what is generated from it', { timeout: 60_000 }, async () => {
+test('a sixth endpoint is one file and what is generated from it', async () => {
   const [, file = '', source = ''] = jobFile ?? [];
   const project = copyProject('docs', 'scripts', 'test/helpers', 'test/jobs.test.ts', 'vitest.config.ts');
   writeFileSync(join(project.folder, file), source);

@@ -24,7 +24,7 @@ test('every command shows how it is used', () => {
   expect(silent).toEqual([]);
 });
 
-test('what help shows works as it is shown', { timeout: 60_000 }, async () => {
+test('what help shows works as it is shown', async () => {
   const { sync, environment, clock, cwd } = await setupSync({ rows: 12 }, virtualClock(Date.now()));
   const home = process.cwd();
   process.chdir(cwd);

@@ -184,7 +184,7 @@ describe('the program itself', () => {
       .filter((line) => line.includes('query/process'))
       .map((line) => Number.parseInt(line, 10));
   const queryProcessOf = async (parent: number) => {
-    await expect.poll(() => pidsOf(parent), { timeout: 5_000 }).toHaveLength(1);
+    await expect.poll(() => pidsOf(parent)).toHaveLength(1);
     return pidsOf(parent)[0] ?? 0;
   };
   const isGone = (pid: number) => {
@@ -208,7 +208,7 @@ describe('the program itself', () => {
     const pid = await queryProcessOf(child.pid ?? 0);
     child.kill('SIGKILL');
     await ended;
-    await expect.poll(() => isGone(pid), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => isGone(pid)).toBe(true);
   });
 
   it('ends quietly where its reader has seen enough', async () => {

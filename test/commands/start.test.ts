@@ -13,7 +13,7 @@ import { type Running, runCli, startCli } from '../helpers/cli.ts';
 
 const CANARY = 'canary-key-7c21f0';
 const releases: (() => unknown)[] = [];
-const within = { timeout: 15_000, interval: 25 };
+const within = { timeout: 60_000, interval: 25 };
 
 afterEach(async () => {
   for (const release of releases.splice(0).reverse()) await release();
@@ -101,7 +101,7 @@ test('mirrors every dataset, then goes on by schedule, and ends cleanly on SIGTE
   daemon.child.kill('SIGTERM');
   const { code, stdout, stderr } = await daemon.ended;
   expect([code, stderr]).toEqual([0, expect.any(String)]);
-  expect(Date.now() - began).toBeLessThan(10_000);
+  expect(Date.now() - began).toBeLessThan(20_000);
   expect(redisServers(cwd)).toEqual([]);
   expect(stdout).toBe('');
   for (const line of stderr.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg');
@@ -128,7 +128,7 @@ test('kill -9 of the daemon takes its Redis along, and the next start goes on wh
   await daemon.ended;
   await expect.poll(() => redisServers(cwd), within).toEqual([]);
   start();
-  await expect.poll(complete, { ...within, timeout: 19_000 }).toBe(5);
+  await expect.poll(complete, within).toBe(5);
   const db = new Database(file, { readonly: true });
   expect(db.prepare('SELECT count(*) AS rows FROM ai_signals').get()).toEqual({ rows: 1_250 });
   // Two walks of one job never ran at once, so the calls are those of one walk each and a few repeated.

@@ -42,7 +42,7 @@ describe('the status on a terminal', () => {
     const watching = onTerminal(statusCommand, ['--watch', '--json'], bench, { signal: stop.signal });
     await expect.poll(() => bench.clock.slept.length).toBeGreaterThan(3);
     stop.abort();
-    const { stdout, code } = await Promise.race([watching, delay(5_000, { stdout: '', code: -1 })]);
+    const { stdout, code } = await Promise.race([watching, delay(60_000, { stdout: '', code: -1 })]);
     const looks = stdout
       .trim()
       .split('\n')

@@ -145,7 +145,7 @@ test.each([
 ])('kill -9 while %s is synced loses nothing and costs two calls at most', async (job, table, after) => {
   const { cwd, environment, sync, model, file } = await setup({ rows: 1_250, latencyMs: 5 });
   const killed = startCli(['sync', job], environment, cwd);
-  await expect.poll(() => model.calls.length, { timeout: 10_000, interval: 1 }).toBeGreaterThanOrEqual(after);
+  await expect.poll(() => model.calls.length, { interval: 1 }).toBeGreaterThanOrEqual(after);
   killed.child.kill('SIGKILL');
   await killed.ended;
   expect((await sync(job)).code).toBe(0);
@@ -157,7 +157,7 @@ test.each([
 test('SIGTERM stops a sync at the next page with 75, and the next run goes on', async () => {
   const { cwd, environment, sync, model, file } = await setup({ rows: 450, latencyMs: 30 });
   const stopped = startCli(['sync', 'ai-signals'], environment, cwd);
-  await expect.poll(() => model.calls.length, { timeout: 10_000, interval: 5 }).toBeGreaterThanOrEqual(2);
+  await expect.poll(() => model.calls.length, { interval: 5 }).toBeGreaterThanOrEqual(2);
   stopped.child.kill('SIGTERM');
   expect((await stopped.ended).code).toBe(75);
   expect((await sync('ai-signals')).code).toBe(0);
@@ -173,7 +173,7 @@ test('two syncs at once never walk one job twice', async () => {
   });
   model.beforeAnswer = () => held;
   const first = startCli(['sync', 'ai-signals'], environment, cwd);
-  await expect.poll(() => model.calls.length, { timeout: 10_000, interval: 5 }).toBe(1);
+  await expect.poll(() => model.calls.length, { interval: 5 }).toBe(1);
   const second = await run(['sync', 'ai-signals']);
   letGo();
   expect(second.code).toBe(75);

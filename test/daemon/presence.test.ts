@@ -7,7 +7,7 @@ import { Failure, Snooze } from '../../src/errors.ts';
 import { startCli } from '../helpers/cli.ts';
 import { idsOf, setupSync, truth } from '../helpers/sync-bench.ts';
 
-const within = { timeout: 15_000, interval: 25 };
+const within = { timeout: 60_000, interval: 25 };
 const idle = Object.fromEntries(
   ['NEWS', 'USAGE', 'MEME_SIGNALS', 'SMART_WALLETS'].map((job) => [`MIRROR_SCHEDULE_${job}`, 'off']),
 );

@@ -29,7 +29,7 @@ async function run(args: readonly string[], environment: Record<string, string> 
     stop.abort();
     await ended.catch(() => {});
   });
-  await Promise.race([ended, expect.poll(() => written.stderr, { timeout: 5_000 }).toContain('Ctrl-C')]);
+  await Promise.race([ended, expect.poll(() => written.stderr).toContain('Ctrl-C')]);
   const url = /^export MARKET_API_URL=(.+)$/m.exec(written.stdout)?.[1] ?? '';
   return { url, ...written, stop, ended };
 }
@@ -166,7 +166,7 @@ describe('a list of faults', () => {
       const response = await fetch(`${model.url}/api/v1/ai-signals?offset=20&limit=40`, {
         headers: { authorization: `Bearer ${sampleKey.key}` },
         redirect: 'manual',
-        signal: AbortSignal.timeout(text === 'hang' ? 100 : 10_000),
+        signal: AbortSignal.timeout(text === 'hang' ? 100 : 60_000),
       });
       const { date: _, 'x-request-id': __, ...headers } = Object.fromEntries(response.headers);
       return { status: response.status, headers, text: await response.text() };

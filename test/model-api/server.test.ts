@@ -26,7 +26,7 @@ describe('a model', () => {
     const started = performance.now();
     await model.close();
     expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(30_000);
   });
 
   it('waits by the clock that it is given', async () => {

@@ -61,7 +61,7 @@ beforeAll(async () => {
 async function watch(tool: string, command: string[]): Promise<void> {
   looks[tool] = '';
   const [program = '', ...args] = tool === 'sqlite3' ? command : [tool, ...command];
-  const child = spawn(program, [...args, bench.store.file, look], { timeout: 30_000 });
+  const child = spawn(program, [...args, bench.store.file, look], { timeout: 100_000 });
   child.stdout.on('data', (text: Buffer) => {
     looks[tool] += text.toString();
   });

@@ -14,7 +14,7 @@ describe('whatever happens to a dataset', () => {
   it.each([
     ['that keeps its order, no proof misses a row and no removal is false', 'orderly', 140],
     ['that changes its order, nothing is invented and all comes right', 'any', 60],
-  ] as const)('%s', { timeout: 120_000 }, async (_, wildness, numRuns) => {
+  ] as const)('%s', async (_, wildness, numRuns) => {
     const property = fc.asyncProperty(scenarios(wildness, 30), async (scenario) => {
       bench.clear();
       checkLife(await live(bench, scenario), scenario, wildness === 'orderly');
@@ -32,7 +32,7 @@ describe('however often it is interrupted', () => {
     });
   const uninterrupted = (scenario: Scenario): Scenario => ({ ...scenario, events: [[], [], []] });
 
-  it('a walk ends as if it had not been', { timeout: 120_000 }, async () => {
+  it('a walk ends as if it had not been', async () => {
     const property = fc.asyncProperty(scenarios('interrupted', 20), async (scenario) => {
       bench.clear();
       const interrupted = outcomes(await live(bench, scenario));
