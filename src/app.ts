@@ -12,6 +12,7 @@ import { findJob, ownSchedules } from './job-list.ts';
 import { loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { onChange, type Say } from './on-change.ts';
+import { createReleases, type Releases } from './releases.ts';
 import { intervalOf } from './schedule.ts';
 import {
   isLock,
@@ -62,17 +63,26 @@ const PATIENCE_MS = 3_000;
 setFlagsFromString('--heap-growing-percent=50');
 
 export async function openApp(parts: AppParts): Promise<App> {
-  const { environment, clock, random, say = () => undefined, again = false } = parts;
   const jobs = await loadJobs();
-  const config = readConfig(environment, ownSchedules(jobs));
-  const releases: (() => void | Promise<void>)[] = [];
-  const close = async () => {
-    for (const release of releases.splice(0).reverse()) await release();
-  };
-
+  const config = readConfig(parts.environment, ownSchedules(jobs));
   await upgradeStore(config.dir);
+  const releases = createReleases();
+  try {
+    return build(parts, jobs, config, releases);
+  } catch (thrown) {
+    await releases.all().catch(() => undefined);
+    throw thrown;
+  }
+}
+
+function build(
+  { environment, clock, random, say = () => undefined, again = false }: AppParts,
+  jobs: readonly Job[],
+  config: Config,
+  releases: Releases,
+): App {
   const store = openStore(config.dir, jobs, clock.now);
-  releases.push(() => store.close());
+  releases.add(() => store.close());
   const gate = createGate({
     transact: store.governor.transact,
     clock,
@@ -84,7 +94,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     again,
     standing: (name) => standingOf(store, jobs, config, name, clock.now()),
   });
-  releases.push(() => gate.close());
+  releases.add(() => gate.close());
   const api = createApi({
     baseUrl: config.apiUrl,
     key: config.key,
@@ -94,7 +104,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     random,
     userAgent: `market-mirror/${version()}`,
   });
-  releases.push(() => api.close());
+  releases.add(() => api.close());
 
   const hook =
     config.onChange === undefined
@@ -106,7 +116,7 @@ export async function openApp(parts: AppParts): Promise<App> {
           hold: (name) => holdHook(config.dir, name),
           clock,
         });
-  releases.push(() => hook?.close());
+  releases.add(() => hook?.close());
 
   return {
     config,
@@ -130,7 +140,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       api.probe({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
     commandsEnded: async () => await hook?.idle(),
     endCommands: async () => await hook?.close(),
-    close,
+    close: releases.all,
   };
 }
 

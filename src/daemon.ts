@@ -6,18 +6,19 @@ import { type App, openApp, type Surroundings } from './app.ts';
 import { createPresence } from './daemon/presence.ts';
 import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
-import { Failure, Snooze } from './errors.ts';
+import { Failure, Snooze, toError } from './errors.ts';
 import { describeKept } from './governor/describe.ts';
 import { type Job, listed } from './job.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
-import { type ChangesAt, type MirrorQueue, startQueue } from './queue/index.ts';
+import { type ChangesAt, type MirrorQueue, type Outage, startQueue } from './queue/index.ts';
+import { type Releases, releasing } from './releases.ts';
 import { datasetsOf } from './report/plan.ts';
 import { readStatus } from './report/status.ts';
 import { nextDue } from './schedule.ts';
 import { openFace } from './serve/face.ts';
 import { serviceManager } from './serve/service-manager.ts';
-import { isLock, tryLock, type WalkRow } from './store/index.ts';
+import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store/index.ts';
 
 export type DaemonParts = Surroundings & {
   log: Log;
@@ -32,52 +33,54 @@ export type DaemonParts = Surroundings & {
 
 /**
  * Mirrors every job by its schedule until `signal` is aborted; then ends at the next page boundary, within 10 s.
+ * However it ends, it leaves nothing open and nothing running.
  * @throws Failure `incomplete` where another daemon holds the folder, `disk` where the mirror is gone from under it,
  * and whatever keeps one from starting.
  */
 export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promise<void> {
-  const { log, clock } = parts;
+  try {
+    await releasing((releases) => mirrorUntil(parts, releases, signal));
+  } catch (thrown) {
+    // Told to stop while it was starting.
+    if (!signal.aborted || thrown !== signal.reason) throw thrown;
+  }
+}
+
+async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: AbortSignal): Promise<void> {
+  const { log, clock, random } = parts;
   const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
-  const systemd = serviceManager(parts);
+  releases.add(app.close);
+  const { dir, apiUrl, redisUrl, schedules } = app.config;
+  const lock = holdFolder(dir);
+  releases.add(lock.release);
+  lock.note(null);
   const pulse = createPulse(app.waitsForLeave);
   const turns = createTurns(app, clock.now);
   const presence = createPresence(app.store, clock.now);
-  try {
-    const lock = holdFolder(app.config.dir);
-    try {
-      const queue = await startQueue({
-        redis: app.config.redisUrl ? { url: app.config.redisUrl } : { dir: app.config.dir },
-        schedules: app.config.schedules,
-        lastRun: app.store.lastRun,
-        run: (name, within) =>
-          presence.during(() => run(app, app.job(name), parts, { pulse, turns }, within)),
-        changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
-        log,
-        prefix: `market-mirror-${app.store.name}`,
-        clock,
-      });
-      tellWhere(app.config.dir, queue.changesAt);
-      const face = await openFace({
-        dir: app.config.dir,
-        status: () => presence.ifHere(() => statusOf(app, clock.now())),
-      });
-      log.info({}, `mirroring ${app.config.apiUrl} into ${app.store.file}`);
-      // Not waited for: whoever is told to stop meanwhile stops.
-      void systemd.ready(
-        `mirroring ${app.config.apiUrl}`,
-        () => presence.isHere() && isWell(queue, pulse, log),
-      );
-      await aborted(AbortSignal.any([signal, presence.gone]));
-      log.info({}, 'stopping at the next page boundary');
-      await systemd.stopping();
-      await face?.close();
-      await Promise.all([queue.close(), app.endCommands()]);
-    } finally {
-      lock.release();
-    }
-  } finally {
-    await app.close();
-  }
+  const queue = await startQueue({
+    redis: redisUrl ? { url: redisUrl } : { dir },
+    schedules,
+    lastRun: app.store.lastRun,
+    run: (name, within) => presence.during(() => run(app, app.job(name), parts, { pulse, turns }, within)),
+    changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
+    onOutage: (outage) => noteOutage(lock, outage, log),
+    log,
+    prefix: `market-mirror-${app.store.name}`,
+    clock,
+    random,
+    signal,
+  });
+  releases.add(queue.close, app.endCommands);
+  guarded(dir, () => tellWhere(dir, queue.changesAt));
+  const face = await openFace({ dir, status: () => presence.ifHere(() => statusOf(app, clock.now())) });
+  releases.add(() => face?.close());
+  const systemd = serviceManager(parts);
+  releases.add(systemd.stopping);
+  log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
+  // Not waited for: whoever is told to stop meanwhile stops.
+  void systemd.ready(`mirroring ${apiUrl}`, () => presence.isHere() && isWell(queue, pulse, log));
+  await aborted(AbortSignal.any([signal, presence.gone]));
+  log.info({}, 'stopping at the next page boundary');
   presence.gone.throwIfAborted();
 }
 
@@ -126,6 +129,15 @@ function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
 
 function statusOf({ config, jobs }: App, now: number) {
   return readStatus(config.dir, datasetsOf(jobs.map(listed), config.schedules), now, describeKept);
+}
+
+/** For whoever asks for the status meanwhile, in this process or another. */
+function noteOutage(lock: Lock, outage: Outage | null, log: Log): void {
+  try {
+    lock.note(outage && JSON.stringify(outage));
+  } catch (thrown) {
+    log.warn({ err: toError(thrown).message }, 'status cannot be told that runs wait');
+  }
 }
 
 function holdFolder(dir: string) {

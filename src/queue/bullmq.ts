@@ -1,8 +1,10 @@
 /** What every queue and worker of ours is opened with. */
 
+import type { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { isConnectionError } from './connection.ts';
+import type { Breaker } from './breaker.ts';
 import type { Log } from './log.ts';
+import { isConnectionError, isOfLostRun } from './trouble.ts';
 
 export type Base = {
   connection: Redis;
@@ -30,8 +32,37 @@ export async function openBase(connection: Redis, prefix: string, log: Log): Pro
 }
 
 /** An `error` listener: without one, an error of a queue would end the process. */
-export function reportTo(log: Log): (error: Error) => void {
+export function reportTo({ report }: Pick<Breaker, 'report'>): (error: Error) => void {
   return (error) => {
-    if (!isConnectionError(error)) log.warn({ err: error.message }, 'a step of the queue failed');
+    if (!isConnectionError(error) && !isOfLostRun(error)) report(error);
   };
+}
+
+/** A worker, as far as it can rest while Redis takes no writes. */
+export type Hands = {
+  /** Takes no more; what is under way goes on. */
+  pause(): void;
+  /** Goes on, also where its loop has ended. */
+  resume(): void;
+  /** False where its loop has ended although nobody made it rest. */
+  isAlive(): boolean;
+};
+
+export function handsOf(worker: Worker): Hands {
+  return {
+    pause: () => void worker.pause(true),
+    resume: () => void worker.resume(),
+    isAlive: () => worker.isRunning() || worker.isPaused(),
+  };
+}
+
+/**
+ * We are alone with this prefix: what is active and not under way here was taken up by a process that is dead, or
+ * while Redis took no writes.
+ */
+export async function takeBack(
+  queue: Queue,
+  isUnderWay: (id: string) => boolean = () => false,
+): Promise<void> {
+  for (const orphan of await queue.getActive()) if (!isUnderWay(orphan.id ?? '')) await orphan.moveToWait();
 }

@@ -1,11 +1,10 @@
 /** The connection to Redis: its settings, and the one place that says when it is lost and when it is back. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
-import { Failure } from '../errors.ts';
-import type { Log } from './log.ts';
-
-/** What `ioredis` needs to know of a Redis. */
-export type Target = Pick<RedisOptions, 'path' | 'host' | 'port' | 'db' | 'username' | 'password' | 'tls'>;
+import { addressOf, type Target } from './redis-url.ts';
+import { tlsMismatch } from './tls.ts';
+import { isRefusal, settingFailure, WayError } from './trouble.ts';
 
 export type Link = {
   /** For BullMQ, which takes duplicates of it for its blocking reads. Commands wait while Redis is away. */
@@ -13,9 +12,13 @@ export type Link = {
   isUp(): boolean;
   /**
    * Resolves at the first connection, or once it is known that Redis is not there yet.
-   * @throws Failure `config` where Redis refuses the user name or password.
+   * @throws Failure `config` where Redis refuses the user name or password, or where one side speaks TLS alone.
    */
   greeted: Promise<void>;
+  /** Writes to Redis as the queue does. @throws what keeps it from that, within some seconds. */
+  trial(): Promise<void>;
+  /** Reports a Redis that does not answer. */
+  look(): Promise<void>;
   /** Ends every connection at once; commands under way fail. */
   disconnect(): void;
 };
@@ -23,11 +26,15 @@ export type Link = {
 const CONNECT_MS = 5_000;
 /** A Redis that is there but still loads its data, or is not a Redis, may answer nothing at all. */
 const GREETING_MS = 6_000;
-const LONGEST_RETRY_MS = 2_000;
+const LONGEST_RETRY_MS = 5_000;
 /** Longer than the longest blocking read (10 s): a silent network is a lost one. */
 const SILENCE_MS = 30_000;
+/** Left to Redis for an answer before it counts as silent. */
+const ANSWER_MS = 4_000;
 /** Left to the other side to end its half of a connection. */
 const DISCONNECT_MS = 500;
+/** A greeting that takes longer may be one in the wrong language. */
+const TLS_DOUBT_MS = 300;
 
 const settings = {
   maxRetriesPerRequest: null, // BullMQ's demand: its workers wait for Redis instead of failing.
@@ -40,67 +47,129 @@ const settings = {
 /** Connects, and keeps connecting; `onUp` is called whenever Redis is there (again). */
 export function connect(
   target: Target,
-  { log, onUp, greetingMs = GREETING_MS }: { log: Log; onUp: () => void; greetingMs?: number },
+  {
+    prefix,
+    report,
+    onUp,
+    greetingMs = GREETING_MS,
+    answerMs = ANSWER_MS,
+  }: {
+    /** Of what it writes on trial. */
+    prefix: string;
+    report: (error: Error) => void;
+    onUp: () => void;
+    greetingMs?: number;
+    answerMs?: number;
+  },
 ): Link {
-  const redis = addressOf(target);
+  const address = addressOf(target);
   const clients: Redis[] = [];
   const client = track(new Redis({ ...target, ...settings }));
   const duplicate = client.duplicate.bind(client);
   client.duplicate = (override) => track(duplicate(override));
+  const takesWrites = writesTo(client, prefix);
   let state: 'greeting' | 'up' | 'lost' | 'ended' = 'greeting';
-  let refused = false;
+  let latest: Error | undefined;
+  let writing: Promise<unknown> | undefined;
 
   function track(created: Redis): Redis {
     clients.push(created);
-    // The main client's errors speak for all; without a listener ioredis prints those of the others.
-    created.on('error', () => {});
+    // Without a listener ioredis prints the errors. What a duplicate is refused, the first one may still have.
+    created.on('error', (error: Error) => {
+      if (created !== client && state === 'up' && isRefusal(error)) report(error);
+    });
     return created;
   }
 
   const greeted = new Promise<void>((resolve, reject) => {
-    const patience = setTimeout(() => startWaiting('it does not answer'), greetingMs);
-    function startWaiting(err: string): void {
+    const patience = setTimeout(() => startWaiting(new WayError('silent', 'no greeting')), greetingMs);
+    const doubt = setTimeout(() => void lookAtTls(), TLS_DOUBT_MS);
+    const settle = () => {
+      clearTimeout(patience);
+      clearTimeout(doubt);
+    };
+    function startWaiting(error: Error): void {
       if (state !== 'greeting') return;
       state = 'lost';
       clearTimeout(patience);
-      log.warn({ redis, err }, 'Redis is not reachable: waiting for it');
+      report(error);
       resolve();
+    }
+    function refuse(error: Error): void {
+      if (state === 'greeting') {
+        settle();
+        reject(settingFailure(address, error));
+      } else report(error);
+    }
+    async function lookAtTls(): Promise<void> {
+      const mismatch = await tlsMismatch(target);
+      if (mismatch && state !== 'up' && state !== 'ended') refuse(mismatch);
     }
     client.on('ready', () => {
       if (state === 'ended') return;
-      if (state === 'lost') log.info({ redis }, 'Redis is back');
       state = 'up';
-      refused = false;
-      clearTimeout(patience);
+      latest = undefined;
+      settle();
       resolve();
       onUp();
     });
     client.on('close', () => {
       if (state !== 'up') return;
       state = 'lost';
-      log.warn({ redis }, 'Redis lost: waiting for it');
+      latest = new WayError('lost', 'the connection was closed');
+      report(latest);
     });
     client.on('error', (error: Error) => {
-      if (!isRefusal(error)) return startWaiting(error.message);
-      if (state === 'greeting') {
-        clearTimeout(patience);
-        reject(new Failure('config', `REDIS_URL: the Redis at ${redis} refuses the user name or password`));
-      } else if (!refused) {
-        refused = true;
-        log.error({ redis }, 'Redis refuses the user name or password of REDIS_URL');
+      if (isRefusal(error)) {
+        latest = error;
+        return refuse(error);
       }
+      const way = new WayError('unreachable', error.message);
+      latest = way;
+      if (state === 'greeting') void lookAtTls().then(() => startWaiting(way));
     });
   });
+
+  async function answer(work: Promise<unknown>): Promise<void> {
+    const late = new AbortController();
+    const silent = delay(answerMs, 'silent', { signal: late.signal });
+    silent.catch(() => undefined);
+    const first = await Promise.race([work, silent]).finally(() => late.abort());
+    if (first === 'silent') throw new WayError('silent', `no answer in ${answerMs} ms`);
+  }
 
   return {
     client,
     isUp: () => state === 'up',
     greeted,
+    async trial() {
+      if (clients.some(({ status }) => status !== 'ready' && status !== 'end'))
+        throw (await tlsMismatch(target)) ?? latest ?? new WayError('lost', 'not every connection is there');
+      // One that was left without an answer is waited for again, lest they pile up.
+      writing ??= takesWrites().finally(() => {
+        writing = undefined;
+      });
+      await answer(writing);
+    },
+    async look() {
+      if (state !== 'up') return;
+      await answer(client.ping()).catch(report);
+    },
     disconnect() {
       state = 'ended';
       clients.forEach(end);
     },
   };
+}
+
+/** As the queue writes: by a script that is called by its digest. The key is gone after a minute. */
+function writesTo(client: Redis, prefix: string): () => Promise<unknown> {
+  client.defineCommand('marketMirrorTrial', {
+    numberOfKeys: 1,
+    lua: "return redis.call('SET', KEYS[1], '1', 'PX', 60000)",
+  });
+  const { marketMirrorTrial } = client as Redis & { marketMirrorTrial(key: string): Promise<unknown> };
+  return () => marketMirrorTrial.call(client, `${prefix}:trial`);
 }
 
 /**
@@ -113,51 +182,4 @@ function end(client: Redis): void {
     client.connect().catch(() => {});
   }
   if (client.status !== 'end') client.disconnect();
-}
-
-/**
- * Reads `REDIS_URL`: `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, `unix:///path`.
- * @throws Failure `config`, which never shows the value: it may hold a password.
- */
-export function parseRedisUrl(text: string): Target {
-  try {
-    const url = new URL(text);
-    const { protocol, hostname, port, username, password, pathname } = url;
-    const login = {
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
-    };
-    if (url.search !== '' || url.hash !== '') throw new Error('options in the address');
-    if (protocol === 'unix:' && hostname === '' && pathname.length > 1)
-      return { path: decodeURIComponent(pathname), ...login };
-    const db = /^\/?(\d*)$/.exec(pathname)?.[1];
-    if ((protocol !== 'redis:' && protocol !== 'rediss:') || hostname === '' || db === undefined)
-      throw new Error('not an address of Redis');
-    return {
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port || 6379),
-      db: Number(db),
-      ...login,
-      ...(protocol === 'rediss:' && { tls: {} }),
-    };
-  } catch {
-    // No cause: the exception of `new URL` holds its input.
-    throw new Failure(
-      'config',
-      'REDIS_URL: is not of the form redis://user:password@host:6379/0, rediss://… (TLS) or unix:///path (value not shown)',
-    );
-  }
-}
-
-function addressOf({ path, host, port, db }: Target): string {
-  return path ?? `${host}:${port}/${db}`;
-}
-
-export function isRefusal(error: Error): boolean {
-  return /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/.test(error.message);
-}
-
-/** True for what the link already reports: the connection, not a command. */
-export function isConnectionError(error: Error): boolean {
-  return 'syscall' in error || /^(Connection is closed|Socket timeout|connect E)/.test(error.message);
 }

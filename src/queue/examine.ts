@@ -4,9 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Failure, toError } from '../errors.ts';
-import { isRefusal, parseRedisUrl, type Target } from './connection.ts';
+import { socketPath } from '../socket-path.ts';
 import { findRedisServer } from './redis-process.ts';
-import { socketPath } from './redis-socket.ts';
+import { parseRedisUrl, type Target } from './redis-url.ts';
+import { isRefusal } from './trouble.ts';
 
 type Version = {
   /** Such as `Redis 7.2.4`. */
@@ -45,7 +46,8 @@ function runForVersion(file: string): string {
  * @throws Failure `config` where it refuses the user name or password, `incomplete` where it does not answer.
  */
 export async function examineRedis(at: { url: string } | { dir: string }): Promise<LiveRedis> {
-  const target: Target = 'url' in at ? parseRedisUrl(at.url) : { path: socketPath(join(at.dir, 'redis')) };
+  const target: Target =
+    'url' in at ? parseRedisUrl(at.url) : { path: socketPath(join(at.dir, 'redis'), 'redis.sock') };
   const info = await infoOf(target);
   const fact = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   const valkey = fact('valkey_version');

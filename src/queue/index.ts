@@ -2,17 +2,22 @@
 
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, type Random, systemClock } from '../clock.ts';
 import { Failure, toError } from '../errors.ts';
 import type { Schedule } from '../schedule.ts';
-import { openBase, reportTo } from './bullmq.ts';
+import { type BreakerTiming, createBreaker, type Outage } from './breaker.ts';
+import { openBase, reportTo, takeBack } from './bullmq.ts';
 import { CHANGES, type Change, type Changes, openChanges } from './changes.ts';
-import { connect, parseRedisUrl } from './connection.ts';
+import { connect, type Link } from './connection.ts';
 import type { Log } from './log.ts';
-import { startPrivateRedis } from './private-redis.ts';
+import { orAborted, within } from './patience.ts';
+import { type PrivateRedis, privateTarget, startPrivateRedis } from './private-redis.ts';
+import { addressOf, parseRedisUrl } from './redis-url.ts';
 import { type Schedules, startSchedules } from './schedules.ts';
+import { WayError } from './trouble.ts';
 import { type MirrorWorker, type Run, startWorker } from './worker.ts';
 
+export type { Outage } from './breaker.ts';
 export type { Change } from './changes.ts';
 export type { Log } from './log.ts';
 export type { Run } from './worker.ts';
@@ -34,16 +39,24 @@ export type QueueOptions = {
    */
   changeSince?: (job: string, seq: number) => Change | null;
   log: Log;
+  /** Told why runs wait, whenever that is looked at, and of its end by null. */
+  onOutage?: (outage: Outage | null) => void;
   /** Of every key in Redis: mirrors that share a Redis need one each. */
   prefix?: string;
   clock?: Clock;
+  random?: Random;
   timing?: Partial<Timing>;
+  /** Ends the start: `startQueue` then leaves nothing behind, and throws its reason. */
+  signal?: AbortSignal;
 };
 
 /** Milliseconds. */
-export type Timing = {
+export type Timing = BreakerTiming & {
   /** Between two looks at whether the schedules are still in Redis. */
   restore: number;
+  /** Between two looks at whether Redis answers, and what is left to it to do so. */
+  look: number;
+  answer: number;
   /** After which the job of a dead process is taken up again. */
   lock: number;
   /** Within which `close` ends, whatever happens. */
@@ -63,7 +76,7 @@ export type MirrorQueue = {
   close(): Promise<void>;
 };
 
-const defaults: Timing = { restore: 60_000, lock: 30_000, close: 8_000 };
+const defaults = { restore: 60_000, look: 5_000, answer: 4_000, lock: 30_000, close: 8_000 };
 const ANSWER_MS = 5_000;
 type Parts = { mirror: Queue; changes: Changes; schedules: Schedules; worker: MirrorWorker };
 
@@ -76,16 +89,35 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   const { redis, schedules, lastRun, log, prefix = 'market-mirror', clock = systemClock } = options;
   const timing = { ...defaults, ...options.timing };
   const closing = new AbortController();
-  const report = reportTo(log);
-
-  const server = 'dir' in redis ? await startPrivateRedis({ dir: redis.dir, log, clock }) : undefined;
-  const link = connect(server?.connection ?? parseRedisUrl('url' in redis ? redis.url : ''), {
+  const at = 'url' in redis ? parseRedisUrl(redis.url) : privateTarget(redis.dir);
+  const breaker = createBreaker({
+    redis: addressOf(at),
+    async trial() {
+      if (!link) throw new WayError('ended', 'it has not started yet');
+      await link.trial();
+    },
+    pause() {
+      parts?.worker.pause();
+      parts?.schedules.pause();
+    },
+    resume: () => void goOn(),
+    changed: (outage) => options.onOutage?.(outage),
     log,
-    onUp: () => void restore(),
+    clock,
+    random: options.random ?? Math.random,
+    timing: options.timing ?? {},
   });
+  const { report } = breaker;
+  const listener = reportTo(breaker);
+  let server: PrivateRedis | undefined;
+  let link: Link | undefined;
   let parts: Parts | undefined;
   let restoring: Promise<void> | undefined;
-  const timer = setInterval(() => link.isUp() && void restore(), timing.restore);
+  const isWell = () => link?.isUp() === true && breaker.outage() === null;
+  const timers = [
+    setInterval(() => isWell() && void restore(), timing.restore),
+    setInterval(() => breaker.outage() ?? void link?.look(), timing.look),
+  ];
 
   function restore(): Promise<void> {
     restoring ??= (async () => {
@@ -103,24 +135,47 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     return restoring;
   }
 
+  /** After an outage: what Redis did not learn of runs that ended is put right before others begin. */
+  async function goOn(): Promise<void> {
+    try {
+      await parts?.schedules.takeBack();
+      if (parts) await takeBack(parts.mirror, parts.worker.runs);
+      if (closing.signal.aborted) return;
+      parts?.worker.resume();
+      parts?.schedules.resume();
+    } catch (thrown) {
+      if (!closing.signal.aborted) report(toError(thrown));
+    }
+    await restore();
+  }
+
   async function open(): Promise<Parts> {
+    if (!link) throw new Error('opened before there is a connection');
     const base = await openBase(link.client, prefix, log);
-    const mirror = new Queue('mirror', base).on('error', report);
+    const mirror = new Queue('mirror', base).on('error', listener);
     const enqueue = (job: string) => add(mirror, job);
-    await takeBack(mirror).catch(report);
-    closing.signal.throwIfAborted();
+    try {
+      await takeBack(mirror);
+      // What waits asks again, since the clock, the quota or the schedules may be others by now.
+      await mirror.promoteJobs();
+      closing.signal.throwIfAborted();
+    } catch (thrown) {
+      await mirror.close();
+      throw thrown;
+    }
     return {
       mirror,
-      changes: openChanges(base, report),
-      schedules: startSchedules({ base, schedules, lastRun, enqueue, log, clock }),
+      changes: openChanges(base, listener),
+      schedules: startSchedules({ base, schedules, lastRun, enqueue, report: listener, log, clock }),
       worker: startWorker({
         base,
         queue: mirror.name,
         jobs: new Set(Object.keys(schedules)),
         async run(job, signal) {
           await options.run(job, signal);
-          await announce(job).catch(report);
+          await announce(job).catch(listener);
         },
+        report: listener,
         log,
         clock,
         lockMs: timing.lock,
@@ -131,7 +186,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   /** Waits for no Redis that is away: it is told when it is back. */
   async function announce(job: string): Promise<void> {
     const { changeSince } = options;
-    if (parts && changeSince && link.isUp())
+    if (parts && changeSince && link?.isUp())
       await within(
         ANSWER_MS,
         parts.changes.announce(job, (seq) => changeSince(job, seq)),
@@ -139,29 +194,39 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   }
 
   async function withRedis(action: (parts: Parts) => Promise<unknown>): Promise<void> {
-    if (!parts || !link.isUp() || !(await within(ANSWER_MS, action(parts))))
+    if (!parts || !link?.isUp() || !(await within(ANSWER_MS, action(parts))))
       throw new Failure('incomplete', 'Redis is not reachable: try again when it is');
   }
 
   async function close(): Promise<void> {
     closing.abort();
-    clearInterval(timer);
+    breaker.close();
+    timers.forEach(clearInterval);
     if (parts) {
       const { mirror, changes, schedules, worker } = parts;
       const stopped = worker.stop();
       const closed = Promise.allSettled([worker.close(), schedules.close(), mirror.close(), changes.close()]);
       if (!(await within((timing.close * 5) / 8, stopped)))
         log.warn({}, 'a run did not reach its next page in time');
-      await within(link.isUp() ? timing.close / 8 : 0, closed);
-      link.disconnect();
+      await within(link?.isUp() ? timing.close / 8 : 0, closed);
+      link?.disconnect();
       await within(timing.close / 16, closed);
-    } else link.disconnect();
+    } else link?.disconnect();
     await server?.close();
   }
 
   try {
-    await link.greeted;
-    await within(ANSWER_MS, restoring ?? Promise.resolve());
+    const { signal } = options;
+    if ('dir' in redis)
+      server = await startPrivateRedis({ dir: redis.dir, log, report, clock, ...(signal && { signal }) });
+    link = connect(at, {
+      prefix,
+      report,
+      onUp: () => breaker.outage() ?? void restore(),
+      answerMs: timing.answer,
+    });
+    await orAborted(link.greeted, signal);
+    await within(ANSWER_MS, orAborted(restoring ?? Promise.resolve(), signal));
   } catch (thrown) {
     await close();
     throw thrown;
@@ -173,18 +238,9 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
       await withRedis(({ mirror }) => addOrWake(mirror, job));
     },
     changesAt: { queue: CHANGES, prefix, socket: server?.connection.path ?? null },
-    isAlive: () => parts?.worker.isAlive() ?? true,
+    isAlive: () => !parts || (parts.worker.isAlive() && parts.schedules.isAlive()),
     close: () => (closed ??= close()),
   };
-}
-
-/**
- * We are alone with this prefix: what is active as we start was taken up by a process that died with it. What
- * waits asks again, since the clock, the quota or the schedules may be others by now.
- */
-async function takeBack(mirror: Queue): Promise<void> {
-  for (const orphan of await mirror.getActive()) await orphan.moveToWait();
-  await mirror.promoteJobs();
 }
 
 async function addOrWake(mirror: Queue, job: string): Promise<void> {
@@ -197,17 +253,4 @@ async function addOrWake(mirror: Queue, job: string): Promise<void> {
 async function add(mirror: Queue, job: string): Promise<void> {
   // The id is unique for ever, where BullMQ's counter starts again in a Redis that was flushed.
   await mirror.add(job, {}, { jobId: `${job}-${randomUUID()}`, deduplication: { id: job } });
-}
-
-/** Whether `work` ended within `ms`. Its failure is thrown. */
-async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, ms, false);
-  });
-  try {
-    return await Promise.race([work.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -10,6 +10,9 @@ export type Fields = {
   stack?: string | undefined;
   /** Where Redis is, without credentials. */
   redis?: string;
+  /** How long an outage of Redis took, and the errors of it. */
+  seconds?: number;
+  errors?: number;
 };
 
 type Write = (fields: Fields, message: string) => void;

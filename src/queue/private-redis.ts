@@ -4,9 +4,11 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
 import { Failure } from '../errors.ts';
+import { socketPath } from '../socket-path.ts';
 import type { Log } from './log.ts';
-import { findRedisServer, spawnRedis } from './redis-process.ts';
-import { ping, privateFolder, socketPath } from './redis-socket.ts';
+import { findRedisServer, serverPid, spawnRedis } from './redis-process.ts';
+import { ping, privateFolder } from './redis-socket.ts';
+import { WayError } from './trouble.ts';
 
 export type PrivateRedis = {
   connection: { path: string };
@@ -34,21 +36,33 @@ const LONGEST_PAUSE_MS = 10_000;
 export async function startPrivateRedis({
   dir,
   log,
+  report = () => undefined,
   clock = systemClock,
   binary = findRedisServer(),
+  signal,
 }: {
   dir: string;
   log: Log;
+  /** Told of every death of the server. */
+  report?: (error: Error) => void;
   clock?: Clock;
   binary?: string;
+  /** Ends the start. */
+  signal?: AbortSignal;
 }): Promise<PrivateRedis> {
-  const home = join(dir, 'redis');
-  privateFolder(home);
-  const path = socketPath(home);
+  const { path } = privateTarget(dir);
+  const home = homeIn(dir);
   const closing = new AbortController();
+  const starting = signal ? AbortSignal.any([closing.signal, signal]) : closing.signal;
 
-  if (!(await isFree(clock.now() + HANDOVER_MS)))
-    throw new Failure('incomplete', `${path}: another Redis still serves it; end that one, then start again`);
+  if (!(await isFree(clock.now() + HANDOVER_MS, starting))) {
+    const pid = serverPid(home);
+    const that = pid === null ? 'that one' : `it (kill -9 ${pid})`;
+    throw new Failure(
+      'incomplete',
+      `${path}: another Redis${pid === null ? '' : `, process ${pid},`} still serves it, left by a daemon that was killed: end ${that}, then start again`,
+    );
+  }
   let server = spawnRedis(binary, home, path);
   let deaths = 0;
   let lastWords = '';
@@ -60,11 +74,11 @@ export async function startPrivateRedis({
       lastWords = await server.ended;
       if (closing.signal.aborted) return;
       deaths = clock.now() - since > STEADY_MS ? 1 : deaths + 1;
-      log.error({ redis: path, err: lastWords }, 'the private Redis ended: starting it again');
+      report(new WayError('ended', lastWords));
       if (isDamaged(lastWords)) setAside(home, log);
       try {
         await clock.sleep(Math.min(SHORTEST_PAUSE_MS * 2 ** (deaths - 1), LONGEST_PAUSE_MS), closing.signal);
-        await isFree(Number.POSITIVE_INFINITY);
+        await isFree(Number.POSITIVE_INFINITY, closing.signal);
       } catch {
         return;
       }
@@ -73,10 +87,10 @@ export async function startPrivateRedis({
   }
 
   /** A second server on a socket would silently take it from the first, and share its files. */
-  async function isFree(deadline: number): Promise<boolean> {
+  async function isFree(deadline: number, within: AbortSignal): Promise<boolean> {
     while ((await ping(path)) !== 'nobody') {
       if (clock.now() > deadline) return false;
-      await clock.sleep(POLL_MS, closing.signal);
+      await clock.sleep(POLL_MS, within);
     }
     return true;
   }
@@ -86,7 +100,7 @@ export async function startPrivateRedis({
     while ((await ping(path)) !== 'ready') {
       if (deaths >= START_ATTEMPTS || clock.now() > deadline)
         throw new Failure('disk', `the private Redis does not start: ${lastWords || 'it does not answer'}`);
-      await clock.sleep(POLL_MS);
+      await clock.sleep(POLL_MS, starting);
     }
   }
 
@@ -104,6 +118,15 @@ export async function startPrivateRedis({
   }
   return { connection: { path }, close };
 }
+
+/** Where the private Redis of the mirror in `dir` listens. Makes the folder that it lives in. */
+export function privateTarget(dir: string): { path: string } {
+  const home = homeIn(dir);
+  privateFolder(home);
+  return { path: socketPath(home, 'redis.sock') };
+}
+
+const homeIn = (dir: string) => join(dir, 'redis');
 
 function isDamaged(lastWords: string): boolean {
   return /append only file|\bAOF\b|\bRDB\b/.test(lastWords);

@@ -1,7 +1,7 @@
 /** One run of redis-server (or valkey-server) that cannot outlive the process that started it. */
 
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { Failure } from '../errors.ts';
 
@@ -34,7 +34,7 @@ export function spawnRedis(binary: string, home: string, socket: string): RedisP
     ['--unixsocket', socket, '--unixsocketperm', '700'],
     ['--dir', home, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
     ['--maxmemory-policy', 'noeviction'],
-    ['--daemonize', 'no', '--logfile', '', '--loglevel', 'warning'],
+    ['--daemonize', 'no', '--pidfile', pidFile(home), '--logfile', '', '--loglevel', 'warning'],
   ].flat();
   // Detached: a Ctrl-C meant for us goes to our whole group, and we still need the server to end well.
   // An empty environment: the API key may be in ours.
@@ -72,6 +72,18 @@ export function spawnRedis(binary: string, home: string, socket: string): RedisP
     },
   };
 }
+
+/** The process that last began to serve from `home` and has not ended well, where it still lives. */
+export function serverPid(home: string): number | null {
+  try {
+    const pid = Number.parseInt(readFileSync(pidFile(home), 'utf8'), 10);
+    return pid > 0 && process.kill(pid, 0) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+const pidFile = (home: string) => join(home, 'redis.pid');
 
 /** Without the process and time that Redis writes before it. */
 function lastLine(words: string): string {

@@ -3,12 +3,14 @@
 import { Queue, type QueueOptions, type RepeatOptions, Worker } from 'bullmq';
 import type { Clock } from '../clock.ts';
 import { nextDue, type Schedule } from '../schedule.ts';
-import { type Base, reportTo } from './bullmq.ts';
+import { type Base, type Hands, handsOf, takeBack } from './bullmq.ts';
 import type { Log } from './log.ts';
 
-export type Schedules = {
+export type Schedules = Hands & {
   /** Makes the schedulers in Redis those that are declared, whatever happened to them there. */
   restore(): Promise<void>;
+  /** Ticks that were taken up and came to nothing come again. */
+  takeBack(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -32,6 +34,7 @@ export function startSchedules({
   schedules,
   lastRun,
   enqueue,
+  report,
   log,
   clock,
 }: {
@@ -41,6 +44,7 @@ export function startSchedules({
   lastRun: (job: string) => number | null;
   /** Queues a run unless one is queued or under way. */
   enqueue: (job: string) => Promise<void>;
+  report: (error: Error) => void;
   log: Log;
   clock: Clock;
 }): Schedules {
@@ -48,7 +52,6 @@ export function startSchedules({
   for (const [job, schedule] of Object.entries(schedules))
     if (schedule !== 'off') declared.set(job, schedule);
 
-  const report = reportTo(log);
   const queue = new Queue('control', { ...base, settings }).on('error', report);
   const ticks = new Worker(
     'control',
@@ -106,9 +109,15 @@ export function startSchedules({
     return nextDue(schedule, null, now) ?? Number.POSITIVE_INFINITY;
   }
 
+  let closing = false;
+  const hands = handsOf(ticks);
   return {
+    ...hands,
+    isAlive: () => closing || hands.isAlive(),
     restore,
+    takeBack: () => takeBack(queue),
     async close() {
+      closing = true;
       await ticks.close();
       await queue.close();
     },

@@ -3,7 +3,7 @@
 import { type Job as BullJob, DelayedError, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import { type Clock, isoTime } from '../clock.ts';
 import { Failure, Snooze, toError } from '../errors.ts';
-import { type Base, reportTo } from './bullmq.ts';
+import { type Base, type Hands, handsOf } from './bullmq.ts';
 import type { Log } from './log.ts';
 
 /**
@@ -12,9 +12,9 @@ import type { Log } from './log.ts';
  */
 export type Run = (job: string, signal: AbortSignal) => Promise<void>;
 
-export type MirrorWorker = {
-  /** False where it takes no jobs although nobody stopped it. */
-  isAlive(): boolean;
+export type MirrorWorker = Hands & {
+  /** Whether the job is under way here. */
+  runs(id: string): boolean;
   /** Takes no more jobs and tells the running ones to stop. Resolves when the runs have ended. */
   stop(): Promise<void>;
   /** Resolves when Redis knows how the runs ended. */
@@ -26,6 +26,7 @@ type Running = { id: string | undefined; controller: AbortController; ended: Pro
 const STALLED_CHECK_MS = 10_000;
 /** How many deaths of the process a job outlives before it is left to the next schedule. */
 const MOST_STALLS = 10;
+/** After an error of the connection; other errors make the worker rest. */
 const RETRY_MS = 1_000;
 
 export function startWorker({
@@ -33,6 +34,7 @@ export function startWorker({
   queue,
   jobs,
   run,
+  report,
   log,
   clock,
   lockMs,
@@ -42,11 +44,14 @@ export function startWorker({
   /** All that may run: what Redis says is not to be trusted. */
   jobs: ReadonlySet<string>;
   run: Run;
+  report: (error: Error) => void;
   log: Log;
   clock: Clock;
   lockMs: number;
 }): MirrorWorker {
   const running = new Map<string, Running>();
+  /** Jobs whose run has ended, of which Redis may not know: it would hand them out again. */
+  const ended = new Set<string | undefined>();
   let stopping = false;
 
   const worker = new Worker(queue, work, {
@@ -59,7 +64,9 @@ export function startWorker({
     removeOnComplete: { count: 20 },
     removeOnFail: { count: 50 },
   });
-  worker.on('error', reportTo(log));
+  worker.on('error', report);
+  worker.on('completed', ({ id }) => void ended.delete(id));
+  worker.on('failed', (job) => void ended.delete(job?.id));
   worker.on('lockRenewalFailed', (ids) => {
     for (const [job, { id, controller }] of running)
       if (id !== undefined && ids.includes(id) && !controller.signal.aborted) {
@@ -76,14 +83,17 @@ export function startWorker({
     }
     // Only a run whose job Redis has lost can still be on its way.
     for (let former = running.get(name); former; former = running.get(name)) await former.ended;
+    if (ended.has(job.id)) return;
     if (stopping) return putBack(job, token);
     const controller = new AbortController();
     try {
       await perform(job, controller);
+      ended.add(job.id);
     } catch (thrown) {
       if (thrown instanceof Snooze && thrown.reason !== 'shutdown') return snooze(job, token, thrown);
       if (thrown instanceof Snooze || (controller.signal.aborted && !(thrown instanceof Failure)))
         return putBack(job, token);
+      ended.add(job.id);
       fail(job, thrown);
     }
   }
@@ -116,8 +126,11 @@ export function startWorker({
   }
 
   let closed: Promise<void> | undefined;
+  const hands = handsOf(worker);
   return {
-    isAlive: () => stopping || worker.isRunning(),
+    ...hands,
+    isAlive: () => stopping || hands.isAlive(),
+    runs: (id) => [...running.values()].some((run) => run.id === id),
     async stop() {
       stopping = true;
       closed = worker.close();

@@ -7,6 +7,7 @@ import { type CallStatus, readCalls } from './status/calls.ts';
 import { type Dataset, type DatasetStatus, readDataset } from './status/datasets.ts';
 import { type DescribeGovernor, type Limits, readLimits } from './status/governor.ts';
 import { findProblems, type Problem } from './status/problems.ts';
+import { type QueueOutage, queueOutage } from './status/queue.ts';
 
 export type { CallStatus } from './status/calls.ts';
 export type { DatasetStatus, Doing } from './status/datasets.ts';
@@ -21,8 +22,8 @@ export type Status = {
   /** 0 where all is well, else that of the gravest problem. */
   exitCode: number;
   file: string;
-  /** The daemon at work on this folder, or null. */
-  daemon: { pid: number } | null;
+  /** The daemon at work on this folder, or null; `queue` is why its runs wait, or null. */
+  daemon: { pid: number; queue: QueueOutage | null } | null;
   /** The gravest first. */
   problems: Problem[];
   datasets: DatasetStatus[];
@@ -45,11 +46,11 @@ export function readStatus(
       const { calls, reported, lastCalls } = readCalls(connection, now);
       const limits = readLimits(connection, reported, now, describe);
       const pid = livingHolder(dir, 'daemon');
-      const daemon = pid === null ? null : { pid };
+      const daemon = pid === null ? null : { pid, queue: queueOutage(dir) };
       const read = datasets.map((dataset) =>
         readDataset(connection, dataset, livingHolder(dir, dataset.name) !== null, now),
       );
-      const problems = findProblems(read, limits.waits, lastCalls, daemon !== null);
+      const problems = findProblems(read, limits.waits, lastCalls, daemon);
       return {
         version: 1 as const,
         at: isoTime(now),

@@ -7,7 +7,8 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
-import { toError } from '../errors.ts';
+import { Failure, toError } from '../errors.ts';
+import { fitsSocket } from '../socket-path.ts';
 
 export type FaceParts = {
   dir: string;
@@ -17,18 +18,26 @@ export type FaceParts = {
 
 export type Face = { socket: string; close(): Promise<void> };
 
-/** The longest path that a unix socket can have. */
-const LONGEST_PATH = 107;
-
-/** @returns undefined where the folder's path is too long for a socket: the daemon runs on without a face. */
+/**
+ * @returns undefined where the folder's path is too long for a socket: the daemon runs on without a face.
+ * @throws Failure `disk` where the socket cannot be made.
+ */
 export async function openFace({ dir, status }: FaceParts): Promise<Face | undefined> {
   const socket = join(dir, 'http.sock');
-  if (Buffer.byteLength(socket) > LONGEST_PATH) return undefined;
-  // The caller holds the folder, so a socket that lies there is a dead daemon's.
-  rmSync(socket, { force: true });
+  if (!fitsSocket(socket)) return undefined;
   const server = createServer({ requestTimeout: 5_000 }, answer(status));
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socket, resolve));
-  chmodSync(socket, 0o600);
+  try {
+    // The caller holds the folder, so a socket that lies there is a dead daemon's.
+    rmSync(socket, { force: true });
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socket, resolve));
+    chmodSync(socket, 0o600);
+  } catch (cause) {
+    await closeServer(server);
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Failure('disk', `${socket}: cannot be made a socket (${code}): move away what lies there`, {
+      cause,
+    });
+  }
   return { socket, close: () => closeServer(server) };
 }
 

@@ -23,6 +23,8 @@ const filesystem: Record<string, string> = {
   ENOSPC: 'lies on a full disk: free space, then run again',
   ENOENT: 'cannot be created there: check the path',
   ENOTDIR: 'lies below a file: check the path',
+  EISDIR: 'holds a folder where a file belongs: move it away',
+  ENAMETOOLONG: 'is too long a path: choose another folder',
   EIO: 'cannot be written: the disk reports an error',
 };
 

@@ -25,6 +25,7 @@ import { ensureViews } from './views.ts';
 
 export type { Change } from './change.ts';
 export type { Drift } from './drift.ts';
+export { guarded } from './failure.ts';
 export type { PageFields } from './fields.ts';
 export type { Call } from './ledger.ts';
 export { isLock, type Lock, tryLock } from './lock.ts';

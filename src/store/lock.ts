@@ -3,13 +3,21 @@
  * SQLite's own file locks, on an empty database file each.
  */
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
 import { Database } from './sqlite.ts';
 
-export type Lock = { release(): void };
+export type Lock = {
+  /** Leaves a word for those who look at the folder, or takes it back; it counts for as long as the holder lives. */
+  note(word: string | null): void;
+  release(): void;
+};
 export type Held = { holder: number | null };
+
+/** All that a note may ever take, so that one that was left once can be changed also when the disk is full. */
+const NOTE_BYTES = 2_048;
 
 /** Takes the lock `name` in `dir`, or says which process holds it (its pid, where that can be read). */
 export function tryLock(dir: string, name: string): Lock | Held {
@@ -26,14 +34,29 @@ export function tryLock(dir: string, name: string): Lock | Held {
         return { holder: readHolder(file) };
       throw thrown;
     }
-    writeFileSync(`${file}.pid`, `${process.pid}\n`, { mode: 0o600 });
-    return {
-      release() {
-        rmSync(`${file}.pid`, { force: true });
-        connection.close();
-      },
-    };
+    try {
+      writeFileSync(`${file}.pid`, `${process.pid}\n`, { mode: 0o600 });
+      return hold(file, connection);
+    } catch (thrown) {
+      connection.close();
+      throw thrown;
+    }
   });
+}
+
+function hold(file: string, connection: Connection): Lock {
+  let note: number | undefined;
+  return {
+    note(word) {
+      note ??= openSync(`${file}.note`, 'w', 0o600);
+      writeSync(note, (word ?? '').padEnd(NOTE_BYTES), 0);
+    },
+    release() {
+      for (const kind of ['note', 'pid']) rmSync(`${file}.${kind}`, { force: true });
+      if (note !== undefined) closeSync(note);
+      connection.close();
+    },
+  };
 }
 
 export function isLock(answer: Lock | Held): answer is Lock {

@@ -47,12 +47,18 @@ export function statementError(thrown: unknown): string | undefined {
  */
 export function livingHolder(dir: string, name: string): number | null {
   const file = join(dir, 'locks', `${name}.pid`);
-  const pid = existsSync(file) ? Number.parseInt(readHolder(file), 10) : 0;
+  const pid = existsSync(file) ? Number.parseInt(readIfThere(file), 10) : 0;
   return pid > 0 && isAlive(pid) ? pid : null;
 }
 
+/** What the living holder of the lock `name` has left for those who look, or null. */
+export function holderNote(dir: string, name: string): string | null {
+  if (livingHolder(dir, name) === null) return null;
+  return readIfThere(join(dir, 'locks', `${name}.note`)).trim() || null;
+}
+
 /** Empty where the holder has just let go. */
-function readHolder(file: string): string {
+function readIfThere(file: string): string {
   return guarded(file, () => {
     try {
       return readFileSync(file, 'utf8');

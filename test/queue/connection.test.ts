@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { connect, parseRedisUrl } from '../../src/queue/connection.ts';
+import { connect } from '../../src/queue/connection.ts';
+import { parseRedisUrl } from '../../src/queue/redis-url.ts';
+import { diagnose } from '../../src/queue/trouble.ts';
 import { freePort, recordingLog, redisServer, start, until } from './setup.ts';
 
 const run = async () => {};
@@ -70,12 +72,24 @@ describe('REDIS_URL', () => {
   });
 });
 
+/** The codes of what the link reports. */
+function reports() {
+  const codes: string[] = [];
+  const parts = {
+    prefix: 'test',
+    report: (error: Error) => void codes.push(diagnose(error).code),
+    onUp: () => {},
+  };
+  return { codes, parts };
+}
+
 describe('the connection', () => {
-  test('says once that Redis is lost and once that it is back, however often it tries', async () => {
+  test('reports once that Redis is lost, however often it tries, and takes trials when it is back', async () => {
     const server = await redisServer();
-    const { log, lines } = recordingLog();
+    const { codes, parts } = reports();
     const ups: number[] = [];
-    const link = connect(parseRedisUrl(server.url), { log, onUp: () => void ups.push(Date.now()) });
+    const link = connect(parseRedisUrl(server.url), { ...parts, onUp: () => void ups.push(Date.now()) });
+    onTestFinished(link.disconnect);
     await link.greeted;
     let tries = 0;
     link.client.on('reconnecting', () => {
@@ -84,54 +98,44 @@ describe('the connection', () => {
     await server.kill();
     await until('several tries', () => tries >= 4);
     expect(link.isUp()).toBe(false);
+    await expect(link.trial()).rejects.toThrow(/ECONNREFUSED/);
     await server.start();
     await until('the return', () => link.isUp());
-    link.disconnect();
-    expect(lines.map(({ msg, redis }) => [msg, redis])).toEqual([
-      ['Redis lost: waiting for it', `127.0.0.1:${server.port}/0`],
-      ['Redis is back', `127.0.0.1:${server.port}/0`],
-    ]);
+    await link.trial();
+    expect(codes).toEqual(['lost']);
     expect(ups).toHaveLength(2);
   });
 
-  test('to something that does not answer says so too', async () => {
+  test.each(['redis', 'rediss'])('by %s to something that does not answer says so too', async (protocol) => {
     const mute = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void mute.close());
     await once(mute, 'listening');
     const { port } = mute.address() as AddressInfo;
-    const { log, lines } = recordingLog();
-    const link = connect({ host: '127.0.0.1', port, db: 0 }, { log, onUp: () => {}, greetingMs: 50 });
+    const { codes, parts } = reports();
+    const link = connect(parseRedisUrl(`${protocol}://127.0.0.1:${port}`), { ...parts, greetingMs: 400 });
     await link.greeted;
     link.disconnect();
-    expect(lines).toMatchObject([
-      { msg: 'Redis is not reachable: waiting for it', err: 'it does not answer' },
-    ]);
+    expect(codes).toEqual(['silent']);
   });
 
-  test('says once that Redis has come to refuse the password', async () => {
+  test('reports that Redis has come to refuse the password', async () => {
     const server = await redisServer({ password: 'old' });
-    const { log, lines } = recordingLog();
-    const link = connect(parseRedisUrl(server.url), { log, onUp: () => {} });
+    const { codes, parts } = reports();
+    const link = connect(parseRedisUrl(server.url), parts);
     onTestFinished(link.disconnect);
     await link.greeted;
     await server.client.config('SET', 'requirepass', 'new');
-    let tries = 0;
-    link.client.on('reconnecting', () => {
-      tries += 1;
-    });
     await server.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await until('several tries', () => tries >= 3);
-    expect(lines.map(({ msg }) => msg)).toEqual([
-      'Redis lost: waiting for it',
-      'Redis refuses the user name or password of REDIS_URL',
-    ]);
+    await until('the refusal', () => codes.includes('NOAUTH'));
+    expect([...new Set(codes)]).toEqual(['lost', 'NOAUTH']);
+    await expect(link.trial()).rejects.toThrow(/WRONGPASS/);
   });
 
   test('to nobody says so at once and does not keep the caller waiting', async () => {
-    const { log, lines } = recordingLog();
-    const link = connect({ host: '127.0.0.1', port: await freePort(), db: 0 }, { log, onUp: () => {} });
+    const { codes, parts } = reports();
+    const link = connect({ host: '127.0.0.1', port: await freePort(), db: 0 }, parts);
     await link.greeted;
     link.disconnect();
-    expect(lines.map(({ msg }) => msg)).toEqual(['Redis is not reachable: waiting for it']);
+    expect(codes).toEqual(['unreachable']);
   });
 });

@@ -78,9 +78,13 @@ describe('the private Redis', () => {
     expect(await clientOf(second.connection.path).get('walk')).toBe('7');
   });
 
-  test('is started again when it is killed, with its data, and the log says so', async () => {
-    const { log, said } = recordingLog();
-    const { connection } = await started(temporaryFolder(), log);
+  test('is started again when it is killed, with its data, and that is reported', async () => {
+    const deaths: Error[] = [];
+    const { log } = recording;
+    const report = (error: Error) => void deaths.push(error);
+    const server = await startPrivateRedis({ dir: temporaryFolder(), log, report });
+    onTestFinished(() => server.close());
+    const { connection } = server;
     const client = clientOf(connection.path);
     await client.config('SET', 'appendfsync', 'always');
     await client.set('walk', '7');
@@ -88,7 +92,7 @@ describe('the private Redis', () => {
     process.kill(pid, 'SIGKILL');
     expect(await client.get('walk')).toBe('7');
     expect(await pidOf(client)).not.toBe(pid);
-    expect(said(/ended: starting it again/)).toMatchObject([{ err: 'killed by signal 9' }]);
+    expect(deaths).toMatchObject([{ message: 'killed by signal 9', trouble: { code: 'ended' } }]);
   });
 
   test('starts empty rather than not at all when its file is damaged, and keeps the file', async () => {
@@ -109,11 +113,14 @@ describe('the private Redis', () => {
   test('refuses to take the socket of a server that lives on', async () => {
     const dir = temporaryFolder();
     const { connection } = await started(dir);
+    const pid = await pidOf(clientOf(connection.path));
     let hurried = 0;
     const impatient = { ...systemClock, now: () => hurried++ * 1_000 };
     await expect(startPrivateRedis({ dir, log: recording.log, clock: impatient })).rejects.toMatchObject({
       kind: 'incomplete',
-      message: expect.stringContaining('another Redis still serves it'),
+      message: expect.stringContaining(
+        `another Redis, process ${pid}, still serves it, left by a daemon that was killed: end it (kill -9 ${pid})`,
+      ),
     });
     expect(await ping(connection.path)).toBe('ready');
   });

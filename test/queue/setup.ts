@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -57,7 +57,10 @@ export async function freePort(): Promise<number> {
 export type Server = {
   port: number;
   url: string;
+  /** Where it keeps its files. */
+  dir: string;
   client: Redis;
+  signal(name: NodeJS.Signals): void;
   kill(): Promise<void>;
   start(): Promise<void>;
 };
@@ -67,13 +70,13 @@ export async function redisServer({
   password = '',
   policy = 'noeviction',
   port: wanted = 0,
+  tls = false,
 } = {}): Promise<Server> {
   const dir = temporaryFolder();
   const port = wanted || (await freePort());
   const login = password === '' ? [] : ['--requirepass', password];
   const settings = [
-    '--port',
-    `${port}`,
+    ...(tls ? ['--port', '0', '--tls-port', `${port}`, ...certificateIn(dir)] : ['--port', `${port}`]),
     '--bind',
     '127.0.0.1',
     '--dir',
@@ -83,13 +86,21 @@ export async function redisServer({
     '--save',
     '',
   ];
-  const client = new Redis({ port, password, lazyConnect: true, retryStrategy: () => 20 });
+  const client = new Redis({
+    port,
+    password,
+    lazyConnect: true,
+    retryStrategy: () => 20,
+    ...(tls && { tls: { rejectUnauthorized: false } }),
+  });
   client.on('error', () => {});
   let child: ReturnType<typeof spawn> | undefined;
   const server: Server = {
     port,
     url: `redis://${password && `:${password}@`}127.0.0.1:${port}`,
+    dir,
     client,
+    signal: (name) => void child?.kill(name),
     async start() {
       child = spawn('redis-server', [...settings, '--maxmemory-policy', policy, ...login], {
         stdio: 'ignore',
@@ -110,7 +121,19 @@ export async function redisServer({
   return server;
 }
 
+/** One that Redis asks of nobody else. */
+function certificateIn(dir: string): string[] {
+  const [key, certificate] = [join(dir, 'key.pem'), join(dir, 'certificate.pem')];
+  const self = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
+  execFileSync('openssl', ['req', ...self, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+  const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
+  return [...files, '--tls-auth-clients', 'no'];
+}
+
 export type Started = MirrorQueue & ReturnType<typeof recordingLog>;
+
+/** An outage is over soon after its end, and each line is written at once. */
+const hurried = { firstTrial: 20, longestTrial: 100, steady: 50, quiet: 0 };
 
 /** A queue with a log of its own, closed when the test ends. */
 export async function start(
@@ -122,6 +145,7 @@ export async function start(
     lastRun: () => null,
     log: recording.log,
     ...options,
+    timing: { ...hurried, ...options.timing },
   });
   onTestFinished(() => queue.close());
   return { ...queue, ...recording };

@@ -4,11 +4,13 @@ import { exitCodes } from '../../errors.ts';
 import type { LastCall } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
 import type { WaitStatus } from './governor.ts';
+import type { QueueOutage } from './queue.ts';
 
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
   level: 'error' | 'warning';
   code:
+    | 'queue-stuck'
     | 'key-refused'
     | 'scope-missing'
     | 'never-complete'
@@ -34,7 +36,7 @@ export function findProblems(
   datasets: readonly DatasetStatus[],
   waits: readonly WaitStatus[] | null,
   lastCalls: ReadonlyMap<string, LastCall>,
-  daemonLives: boolean,
+  daemon: { queue: QueueOutage | null } | null,
 ): Problem[] {
   const refused = waits
     ? waits.some(({ reason }) => reason === 'key_refused')
@@ -45,9 +47,10 @@ export function findProblems(
       : lastCalls.get(job)?.status === 403;
   const found = [
     ...(refused ? [keyRefused] : []),
+    ...(daemon?.queue ? [queueStuck(daemon.queue)] : []),
     ...datasets.flatMap((dataset) => [
       ...(isForbidden(dataset.job) ? [scopeMissing(dataset.job, lastCalls.get(dataset.job))] : []),
-      ...notFresh(dataset, daemonLives),
+      ...notFresh(dataset, daemon !== null),
       ...lastWalk(dataset),
       ...refusedRows(dataset),
     ]),
@@ -66,6 +69,16 @@ const keyRefused: Found = {
   advice: 'set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE',
   exitCode: exitCodes.key,
 };
+
+function queueStuck({ message, advice, since, errors }: QueueOutage): Found {
+  return {
+    code: 'queue-stuck',
+    job: null,
+    message: `no run of the daemon begins since ${since}: ${message} (${count(errors, 'error')})`,
+    advice: `${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
+    exitCode: exitCodes.incomplete,
+  };
+}
 
 function scopeMissing(job: string, call: LastCall | undefined): Found {
   const code = call?.status === 403 && call.errorCode ? ` (${call.errorCode})` : ' (403)';

@@ -1,0 +1,172 @@
+/**
+ * A circuit breaker between the queue and Redis. The first error opens it: the workers rest, since BullMQ's loop
+ * would try again at once, for ever. A trial, ever less often, finds out when Redis takes writes again.
+ */
+
+import { type Clock, isoTime, type Random } from '../clock.ts';
+import { toError } from '../errors.ts';
+import type { Log } from './log.ts';
+import { diagnose, saysMore, type Trouble } from './trouble.ts';
+
+/** Why runs wait, for as long as they do. */
+export type Outage = Trouble & {
+  /** When the first error came, ISO 8601 UTC. */
+  since: string;
+  /** How many there were until now. */
+  errors: number;
+};
+
+export type Breaker = {
+  /** Counts the error; the first of an outage stops the workers. */
+  report(error: Error): void;
+  /** Null where all is well. */
+  outage(): Outage | null;
+  /** Looks no more and says no more. */
+  close(): void;
+};
+
+/** Milliseconds. */
+export type BreakerTiming = {
+  /** Before the first trial; each later one waits twice as long. */
+  firstTrial: number;
+  longestTrial: number;
+  /** Without an error for so long after a trial, all is well. */
+  steady: number;
+  /** Between two lines of the log. */
+  quiet: number;
+  /** Between two reminders of an outage that goes on. */
+  remind: number;
+};
+
+const defaults: BreakerTiming = {
+  firstTrial: 500,
+  longestTrial: 5_000,
+  steady: 2_000,
+  quiet: 10_000,
+  remind: 600_000,
+};
+
+export function createBreaker({
+  redis,
+  trial,
+  pause,
+  resume,
+  changed,
+  log,
+  clock,
+  random,
+  timing,
+}: {
+  /** Where it is, without credentials. */
+  redis: string;
+  /** @throws what keeps Redis from taking writes. */
+  trial: () => Promise<void>;
+  pause: () => void;
+  resume: () => void;
+  /** Told of an outage when it begins and whenever it was looked at, and of its end by null. */
+  changed: (outage: Outage | null) => void;
+  log: Log;
+  clock: Clock;
+  random: Random;
+  timing: Partial<BreakerTiming>;
+}): Breaker {
+  const { firstTrial, longestTrial, steady, quiet, remind } = { ...defaults, ...timing };
+  const closing = new AbortController();
+  const say = lineEvery(quiet, clock, closing.signal);
+  let outage: Outage | null = null;
+  let began = 0;
+  let said = 0;
+  /** Whether the workers are at work, on trial as it were, although the outage is not yet over. */
+  let tried = false;
+
+  function report(error: Error): void {
+    if (closing.signal.aborted) return;
+    const trouble = diagnose(error);
+    if (!outage) {
+      began = clock.now();
+      outage = { ...trouble, since: isoTime(began), errors: 1 };
+      tell(trouble, error);
+      pause();
+      changed(outage);
+      void care();
+      return;
+    }
+    outage.errors += 1;
+    if (saysMore(trouble, outage)) {
+      Object.assign(outage, trouble);
+      tell(trouble, error);
+    }
+    tried = false;
+    pause();
+  }
+
+  /** Tries until Redis is well. */
+  async function care(): Promise<void> {
+    for (let attempt = 0; outage; attempt += 1) {
+      const wait = Math.min(firstTrial * 2 ** attempt, longestTrial);
+      await clock.sleep(wait * (0.75 + random() / 2), closing.signal).catch(() => undefined);
+      if (closing.signal.aborted) return;
+      try {
+        await trial();
+      } catch (thrown) {
+        report(toError(thrown));
+        remindOf(outage);
+        changed(outage);
+        continue;
+      }
+      tried = true;
+      resume();
+      await clock.sleep(steady, closing.signal).catch(() => undefined);
+      if (closing.signal.aborted) return;
+      if (tried) end(outage);
+      else changed(outage);
+    }
+  }
+
+  function end({ code, errors }: Outage): void {
+    const seconds = secondsSince(began);
+    outage = null;
+    tried = false;
+    changed(null);
+    say(() => log.info({ redis, reason: code, seconds, errors }, 'Redis is back: runs go on'));
+  }
+
+  function tell({ code, message, advice }: Trouble, error: Error): void {
+    said = clock.now();
+    const err = error.message;
+    say(() => log.warn({ redis, reason: code, err }, `${message}, so runs wait: ${advice}`));
+  }
+
+  function remindOf({ code, message, errors }: Outage): void {
+    if (clock.now() - said < remind) return;
+    said = clock.now();
+    const seconds = secondsSince(began);
+    say(() => log.warn({ redis, reason: code, seconds, errors }, `${message}, so runs still wait`));
+  }
+
+  const secondsSince = (at: number) => Math.max(0, Math.round((clock.now() - at) / 1_000));
+
+  return { report, outage: () => outage, close: () => closing.abort() };
+}
+
+/** Writes at most one line in `quietMs`; of those that come in between only the last, when its time has come. */
+function lineEvery(quietMs: number, clock: Clock, signal: AbortSignal): (write: () => void) => void {
+  let latest: (() => void) | undefined;
+  let resting = false;
+  const rest = async () => {
+    resting = true;
+    await clock.sleep(quietMs, signal).catch(() => undefined);
+    resting = false;
+    const write = latest;
+    latest = undefined;
+    if (write && !signal.aborted) line(write);
+  };
+  const line = (write: () => void) => {
+    write();
+    void rest();
+  };
+  return (write) => {
+    if (resting) latest = write;
+    else line(write);
+  };
+}

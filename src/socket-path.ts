@@ -1,0 +1,48 @@
+/** Where a unix socket lies: its path may not be long. */
+
+import { createHash } from 'node:crypto';
+import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Failure } from './errors.ts';
+
+/** Bytes that fit everywhere: Linux takes 107, macOS and the BSDs 103. */
+const LONGEST_PATH = 103;
+
+export function fitsSocket(path: string): boolean {
+  return Buffer.byteLength(path) <= LONGEST_PATH;
+}
+
+/**
+ * `<folder>/<name>`; where that is too long for a socket, a name that stands for it in a folder of this user:
+ * `$XDG_RUNTIME_DIR/market-mirror-<uid>/<hash>.sock`, else the same under the temporary folder.
+ * @throws Failure `config` where no path is short enough, or the folder of this user is not private.
+ */
+export function socketPath(folder: string, name: string): string {
+  const wanted = join(realpathSync(folder), name);
+  if (fitsSocket(wanted)) return wanted;
+  const hash = createHash('sha256').update(wanted).digest('hex').slice(0, 16);
+  const short = [process.env['XDG_RUNTIME_DIR'], tmpdir(), '/tmp']
+    .filter((base) => base !== undefined)
+    .filter((base) => existsSync(base))
+    .map((base) => join(base, `market-mirror-${process.getuid?.()}`, `${hash}.sock`))
+    .find(fitsSocket);
+  if (!short) throw new Failure('config', `MIRROR_DIR: ${folder} is too long a path for a socket`);
+  ownFolder(dirname(short));
+  return short;
+}
+
+/** In a folder that others write to, somebody may have been there first. */
+function ownFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (cause) {
+    if (!existsSync(folder)) throw new Failure('config', `${folder}: cannot be created`, { cause });
+  }
+  const found = lstatSync(folder);
+  if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0)
+    throw new Failure(
+      'config',
+      `${folder}: is not a private folder of this user; remove it, or set REDIS_URL`,
+    );
+}

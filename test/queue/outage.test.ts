@@ -1,0 +1,198 @@
+/** Redis in every trouble that can be made: runs wait, the log stays quiet, and all goes on by itself. */
+
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Outage } from '../../src/queue/index.ts';
+import { diagnose } from '../../src/queue/trouble.ts';
+import { freePort, gate, redisServer, type Server, start, until } from './setup.ts';
+
+const config = (server: Server, name: string, value: string) => server.client.config('SET', name, value);
+
+type Trouble = { make(server: Server): Promise<unknown>; mend(server: Server): Promise<unknown> };
+
+const troubles: Record<string, Trouble> = {
+  OOM: {
+    make: (server) => config(server, 'maxmemory', '1'),
+    mend: (server) => config(server, 'maxmemory', '0'),
+  },
+  READONLY: {
+    make: async (server) => server.client.replicaof('127.0.0.1', await freePort()),
+    mend: (server) => server.client.replicaof('NO', 'ONE'),
+  },
+  MISCONF: {
+    // A folder in place of its file keeps Redis from saving, also where root runs it.
+    async make(server) {
+      mkdirSync(join(server.dir, 'dump.rdb', 'full'), { recursive: true });
+      await config(server, 'save', '3600 1');
+      await server.client.bgsave();
+      await until('the save to fail', async () =>
+        /rdb_last_bgsave_status:err/.test(await server.client.info('persistence')),
+      );
+    },
+    mend: async (server) => {
+      rmSync(join(server.dir, 'dump.rdb'), { recursive: true });
+      await server.client.bgsave();
+    },
+  },
+  NOPERM: {
+    make: (server) => server.client.call('ACL', 'SETUSER', 'default', '-eval', '-evalsha'),
+    mend: (server) => server.client.call('ACL', 'SETUSER', 'default', '+@all'),
+  },
+  NOREPLICAS: {
+    make: (server) => config(server, 'min-replicas-to-write', '1'),
+    mend: (server) => config(server, 'min-replicas-to-write', '0'),
+  },
+  silent: {
+    make: async (server) => server.signal('SIGSTOP'),
+    mend: async (server) => server.signal('SIGCONT'),
+  },
+};
+
+async function commandsOf(server: Server): Promise<number> {
+  return Number(/total_commands_processed:(\d+)/.exec(await server.client.info('stats'))?.[1]);
+}
+
+describe.each(Object.entries(troubles))('%s', (code, { make, mend }) => {
+  test('is one line when it begins and one when it ends, with little asked meanwhile; then runs go on', async () => {
+    const server = await redisServer();
+    let runs = 0;
+    const told: (Outage | null)[] = [];
+    const queue = await start({
+      redis: { url: server.url },
+      schedules: { news: { every: 50 } },
+      run: async () => void runs++,
+      onOutage: (outage) => void told.push(outage && { ...outage }),
+      timing: { look: 50, answer: 200, longestTrial: 400 },
+    });
+    await until('a run', () => runs > 0);
+    await make(server);
+    await until('the trouble to be told', () => told.at(-1)?.code === code);
+    await until('several trials', () => (told.at(-1)?.errors ?? 0) >= 4);
+    expect(queue.isAlive()).toBe(true);
+    const [before, asked] = [runs, code === 'silent' ? 0 : await commandsOf(server)];
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    if (code !== 'silent') expect((await commandsOf(server)) - asked).toBeLessThan(30);
+    expect(runs).toBe(before);
+
+    await mend(server);
+    await until('its end', () => told.at(-1) === null);
+    await until('runs to go on', () => runs >= before + 2);
+    const lines = queue.lines.filter(({ level }) => level >= 30);
+    expect(lines.map(({ msg, reason }) => [msg.replace(/:.*/, ''), reason])).toEqual([
+      [expect.stringMatching(/, so runs wait$/), code],
+      ['Redis is back', code],
+    ]);
+    expect(lines.at(-1)?.errors).toBeGreaterThanOrEqual(4);
+    expect(JSON.stringify(told)).not.toContain('undefined');
+  });
+});
+
+test('scripts that Redis has forgotten are no trouble', async () => {
+  const server = await redisServer();
+  let runs = 0;
+  const queue = await start({
+    redis: { url: server.url },
+    schedules: { news: { every: 30 } },
+    run: async () => void runs++,
+  });
+  await until('a run', () => runs > 0);
+  for (let times = 0; times < 3; times++) {
+    const before = runs;
+    await server.client.script('FLUSH');
+    await until('runs to go on', () => runs > before + 2);
+  }
+  expect(queue.lines).toEqual([]);
+});
+
+test('trouble that begins and ends again and again is a line in ten seconds', async () => {
+  const server = await redisServer();
+  const told: (Outage | null)[] = [];
+  const queue = await start({
+    redis: { url: server.url },
+    schedules: { news: { every: 20 } },
+    run: async () => {},
+    onOutage: (outage) => void told.push(outage),
+    timing: { quiet: 10_000 },
+  });
+  for (let times = 0; times < 4; times++) {
+    await config(server, 'maxmemory', '1');
+    await until('an outage', () => told.at(-1)?.code === 'OOM');
+    await config(server, 'maxmemory', '0');
+    await until('its end', () => told.at(-1) === null);
+  }
+  expect(queue.lines).toHaveLength(1);
+});
+
+test('a run that ends while Redis takes no word of it is not repeated, and the next may begin', async () => {
+  const server = await redisServer();
+  const [begun, page] = [gate(), gate()];
+  let runs = 0;
+  const told: (Outage | null)[] = [];
+  const queue = await start({
+    redis: { url: server.url },
+    schedules: { news: 'off', usage: { every: 20 } },
+    async run(job) {
+      if (job === 'usage') return;
+      runs += 1;
+      begun.open();
+      await page.passed;
+    },
+    onOutage: (outage) => void told.push(outage),
+  });
+  await queue.runNow('news');
+  await begun.passed;
+  await config(server, 'maxmemory', '1');
+  await until('an outage', () => told.at(-1)?.code === 'OOM');
+  page.open();
+  await until('trials', () => (told.at(-1)?.errors ?? 0) > 3);
+  await config(server, 'maxmemory', '0');
+  await until('its end', () => told.at(-1) === null);
+  await until(
+    'the job to be over',
+    async () => (await server.client.llen('market-mirror:mirror:active')) === 0,
+  );
+  expect(runs).toBe(1);
+  await queue.runNow('news');
+  await until('the next', () => runs === 2);
+});
+
+describe('TLS', () => {
+  test('where Redis speaks none stops the start at once, and says what to write', async () => {
+    const server = await redisServer();
+    const began = Date.now();
+    await expect(
+      start({ redis: { url: server.url.replace('redis:', 'rediss:') }, run: async () => {} }),
+    ).rejects.toMatchObject({
+      kind: 'config',
+      message: expect.stringMatching(
+        /^REDIS_URL: 127\.0\.0\.1:\d+\/0: Redis speaks no TLS: write redis:\/\/ instead of rediss:\/\//,
+      ),
+    });
+    expect(Date.now() - began).toBeLessThan(2_500);
+  });
+
+  test('where Redis speaks nothing else stops the start at once, and says what to write', async () => {
+    const server = await redisServer({ tls: true });
+    await expect(start({ redis: { url: server.url }, run: async () => {} })).rejects.toMatchObject({
+      kind: 'config',
+      message: expect.stringContaining('Redis speaks TLS only: write rediss:// instead of redis://'),
+    });
+  });
+});
+
+test.each([
+  ['NOSCRIPT No matching script. Please use EVAL.', 'NOSCRIPT'],
+  ['LOADING Redis is loading the dataset in memory', 'LOADING'],
+  ['BUSY Redis is busy running a script.', 'BUSY'],
+  ['MASTERDOWN Link with MASTER is down', 'MASTERDOWN'],
+  ['MOVED 3999 127.0.0.1:6381', 'CLUSTER'],
+  ["ERR unknown command 'evalsha'", 'unsupported'],
+  [
+    "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.",
+    'OOM',
+  ],
+  ['Invalid time value', 'other'],
+])('%s is %s', (message, code) => {
+  expect(diagnose(new Error(message))).toMatchObject({ code });
+});
