@@ -58,7 +58,7 @@ const rooms: Record<string, Room> = {
   },
   daemon: { imports: ['app', 'governor', 'job', 'queue', 'report', 'serve', 'store'], types: ['mirror'] },
   doctor: {
-    imports: ['app', 'config', 'job-list', 'queue', 'store'],
+    imports: ['app', 'config', 'job-list', 'queue', 'report', 'store'],
     types: ['api', 'job'],
     doors: ['src/doctor.ts'],
   },

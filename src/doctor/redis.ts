@@ -1,6 +1,7 @@
 /** The Redis that schedules and queued runs lie in; only the daemon needs one. */
 
 import { examineRedis, examineRedisServer } from '../queue/examine.ts';
+import { queueOutage } from '../report/status/queue.ts';
 import { livingHolder } from '../store/read.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 
@@ -17,13 +18,24 @@ export async function checkRedis(
   } catch (thrown) {
     return [problemOf('daemon', thrown)];
   }
-  const daemon = ok('daemon', pid === null ? 'none is running' : `runs as process ${pid}`);
-  if (url) return [daemon, ...(await checkLive('redis', { url }))];
+  const daemon = [
+    ok('daemon', pid === null ? 'none is running' : `runs as process ${pid}`),
+    ...(pid === null ? [] : [checkQueue(dir)]),
+  ];
+  if (url) return [...daemon, ...(await checkLive('redis', { url }))];
   const live =
     pid === null
       ? [skipped('redis-live', 'the private Redis runs only while the daemon does')]
       : await checkLive('redis-live', { dir });
-  return [daemon, checkServer('redis', searchPath), ...live];
+  return [...daemon, checkServer('redis', searchPath), ...live];
+}
+
+function checkQueue(dir: string): Check {
+  const name = 'queue';
+  const outage = queueOutage(dir);
+  return outage
+    ? problem(name, 'incomplete', `no run begins since ${outage.since}: ${outage.message}`, outage.advice)
+    : ok(name, 'runs begin when they are due');
 }
 
 function checkServer(name: string, searchPath: string | undefined): Check {
@@ -37,8 +49,9 @@ function checkServer(name: string, searchPath: string | undefined): Check {
 
 async function checkLive(name: string, at: { url: string } | { dir: string }): Promise<Check[]> {
   try {
-    const { name: kind, recent, policy, appendOnly } = await examineRedis(at);
+    const { name: kind, recent, policy, appendOnly, refusal } = await examineRedis(at);
     if (!recent) return [tooOld(name, kind)];
+    if (refusal) return [problem(name, 'incomplete', refusal.message, refusal.advice)];
     const keeps =
       appendOnly === null
         ? 'no word on what it keeps'

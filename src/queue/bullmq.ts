@@ -66,3 +66,16 @@ export async function takeBack(
 ): Promise<void> {
   for (const orphan of await queue.getActive()) if (!isUnderWay(orphan.id ?? '')) await orphan.moveToWait();
 }
+
+/**
+ * Writes as the queue does: by a script that is called by its digest. The key is gone after a minute.
+ * @returns what rejects where Redis does not take it.
+ */
+export function writesTo(client: Redis, prefix: string): () => Promise<unknown> {
+  client.defineCommand('marketMirrorTrial', {
+    numberOfKeys: 1,
+    lua: "return redis.call('SET', KEYS[1], '1', 'PX', 60000)",
+  });
+  const { marketMirrorTrial } = client as Redis & { marketMirrorTrial(key: string): Promise<unknown> };
+  return () => marketMirrorTrial.call(client, `${prefix}:trial`);
+}

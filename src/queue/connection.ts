@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
+import { writesTo } from './bullmq.ts';
 import { addressOf, type Target } from './redis-url.ts';
 import { tlsMismatch } from './tls.ts';
 import { isRefusal, settingFailure, WayError } from './trouble.ts';
@@ -71,6 +72,8 @@ export function connect(
   let state: 'greeting' | 'up' | 'lost' | 'ended' = 'greeting';
   let latest: Error | undefined;
   let writing: Promise<unknown> | undefined;
+  let greeting: NodeJS.Timeout[] = [];
+  const settle = () => greeting.forEach(clearTimeout);
 
   function track(created: Redis): Redis {
     clients.push(created);
@@ -82,16 +85,14 @@ export function connect(
   }
 
   const greeted = new Promise<void>((resolve, reject) => {
-    const patience = setTimeout(() => startWaiting(new WayError('silent', 'no greeting')), greetingMs);
-    const doubt = setTimeout(() => void lookAtTls(), TLS_DOUBT_MS);
-    const settle = () => {
-      clearTimeout(patience);
-      clearTimeout(doubt);
-    };
+    greeting = [
+      setTimeout(() => startWaiting(new WayError('silent', 'no greeting')), greetingMs),
+      setTimeout(() => void lookAtTls(), TLS_DOUBT_MS),
+    ];
     function startWaiting(error: Error): void {
       if (state !== 'greeting') return;
       state = 'lost';
-      clearTimeout(patience);
+      settle();
       report(error);
       resolve();
     }
@@ -157,19 +158,10 @@ export function connect(
     },
     disconnect() {
       state = 'ended';
+      settle();
       clients.forEach(end);
     },
   };
-}
-
-/** As the queue writes: by a script that is called by its digest. The key is gone after a minute. */
-function writesTo(client: Redis, prefix: string): () => Promise<unknown> {
-  client.defineCommand('marketMirrorTrial', {
-    numberOfKeys: 1,
-    lua: "return redis.call('SET', KEYS[1], '1', 'PX', 60000)",
-  });
-  const { marketMirrorTrial } = client as Redis & { marketMirrorTrial(key: string): Promise<unknown> };
-  return () => marketMirrorTrial.call(client, `${prefix}:trial`);
 }
 
 /**

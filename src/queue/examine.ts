@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Failure, toError } from '../errors.ts';
 import { socketPath } from '../socket-path.ts';
+import { writesTo } from './bullmq.ts';
 import { findRedisServer } from './redis-process.ts';
 import { parseRedisUrl, type Target } from './redis-url.ts';
-import { isRefusal } from './trouble.ts';
+import { tlsMismatch } from './tls.ts';
+import { diagnose, isRefusal, type Trouble, WayError } from './trouble.ts';
 
 type Version = {
   /** Such as `Redis 7.2.4`. */
@@ -17,7 +19,12 @@ type Version = {
 };
 
 /** Null where it does not tell, as some hosts forbid. */
-export type LiveRedis = Version & { policy: string | null; appendOnly: boolean | null };
+export type LiveRedis = Version & {
+  policy: string | null;
+  appendOnly: boolean | null;
+  /** What keeps it from taking the queue's writes, or null. */
+  refusal: Trouble | null;
+};
 
 /** Milliseconds, to connect and to answer. */
 const PATIENCE_MS = 5_000;
@@ -48,7 +55,7 @@ function runForVersion(file: string): string {
 export async function examineRedis(at: { url: string } | { dir: string }): Promise<LiveRedis> {
   const target: Target =
     'url' in at ? parseRedisUrl(at.url) : { path: socketPath(join(at.dir, 'redis'), 'redis.sock') };
-  const info = await infoOf(target);
+  const { info, refusal } = await ask(target);
   const fact = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   const valkey = fact('valkey_version');
   const appendOnly = fact('aof_enabled');
@@ -56,10 +63,11 @@ export async function examineRedis(at: { url: string } | { dir: string }): Promi
     ...(valkey ? versionOf('Valkey', valkey) : versionOf('Redis', fact('redis_version'))),
     policy: fact('maxmemory_policy') ?? null,
     appendOnly: appendOnly === undefined ? null : appendOnly === '1',
+    refusal,
   };
 }
 
-async function infoOf(target: Target): Promise<string> {
+async function ask(target: Target): Promise<{ info: string; refusal: Trouble | null }> {
   const client = new Redis({
     ...target,
     lazyConnect: true,
@@ -74,9 +82,12 @@ async function infoOf(target: Target): Promise<string> {
   try {
     await client.connect();
     await client.ping();
-    return await client.info().catch(() => ''); // Some hosts forbid it.
+    const info = await client.info().catch(() => ''); // Some hosts forbid it.
+    const refused = await writesTo(client, 'market-mirror-doctor')().then(() => null, toError);
+    return { info, refusal: refused && diagnose(refused) };
   } catch (thrown) {
-    throw failureOf([...errors, toError(thrown)]);
+    const mismatch = await tlsMismatch(target);
+    throw failureOf([...(mismatch ? [mismatch] : []), ...errors, toError(thrown)]);
   } finally {
     client.disconnect();
   }
@@ -84,7 +95,10 @@ async function infoOf(target: Target): Promise<string> {
 
 function failureOf(errors: Error[]): Failure {
   if (errors.some(isRefusal)) return new Failure('config', 'it refuses the user name or password');
-  return new Failure('incomplete', `it does not answer (${errors[0]?.message})`);
+  const [first] = errors;
+  if (first instanceof WayError)
+    return new Failure('config', `${first.trouble.message}: ${first.trouble.advice}`);
+  return new Failure('incomplete', `it does not answer (${first?.message})`);
 }
 
 function versionOf(kind: 'Redis' | 'Valkey', number = ''): Version {

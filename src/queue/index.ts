@@ -78,6 +78,7 @@ export type MirrorQueue = {
 
 const defaults = { restore: 60_000, look: 5_000, answer: 4_000, lock: 30_000, close: 8_000 };
 const ANSWER_MS = 5_000;
+const withoutJitter = () => 0.5;
 type Parts = { mirror: Queue; changes: Changes; schedules: Schedules; worker: MirrorWorker };
 
 /**
@@ -104,7 +105,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     changed: (outage) => options.onOutage?.(outage),
     log,
     clock,
-    random: options.random ?? Math.random,
+    random: options.random ?? withoutJitter,
     timing: options.timing ?? {},
   });
   const { report } = breaker;

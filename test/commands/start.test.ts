@@ -1,41 +1,24 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type ModelOptions, scopes, startModelApi } from '../../src/model-api/index.ts';
 import { Database } from '../../src/store/sqlite.ts';
-import { type Running, runCli, startCli } from '../helpers/cli.ts';
+import { runCli } from '../helpers/cli.ts';
+import {
+  CANARY,
+  freePort,
+  get,
+  redisServers,
+  releaseAll,
+  releases,
+  setup,
+  within,
+} from '../helpers/daemon-bench.ts';
 
-const CANARY = 'canary-key-7c21f0';
-const releases: (() => unknown)[] = [];
-const within = { timeout: 60_000, interval: 25 };
-
-afterEach(async () => {
-  for (const release of releases.splice(0).reverse()) await release();
-});
-
-async function setup(options: ModelOptions = {}, settings: Record<string, string> = {}) {
-  const cwd = mkdtempSync(join(tmpdir(), 'mm-start-'));
-  releases.push(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
-  const model = await startModelApi({ rows: 130, keys: [{ id: 'test', key: CANARY, scopes }], ...options });
-  releases.push(() => model.close());
-  const environment = { MARKET_API_URL: model.url, MARKET_API_KEY: CANARY, ...settings };
-  const start = (): Running => {
-    const running = startCli(['start'], environment, cwd);
-    releases.push(async () => {
-      running.child.kill('SIGKILL');
-      await running.ended;
-    });
-    return running;
-  };
-  const file = join(cwd, 'data/mirror.db');
-  return { cwd, model, environment, start, file, complete: () => completeJobs(file) };
-}
+afterEach(releaseAll);
 
 /** A program in place of `systemd-notify`, which notes what it is told, and whether the daemon answers by then. */
 function standInForSystemd() {
@@ -52,42 +35,6 @@ function standInForSystemd() {
     },
     told: () => readFileSync(notes, 'utf8').trim().split('\n'),
   };
-}
-
-/** Jobs with a proven walk. */
-function completeJobs(file: string): number {
-  try {
-    const db = new Database(file, { readonly: true, fileMustExist: true });
-    try {
-      return (
-        db
-          .prepare<[], number>('SELECT count(*) FROM freshness WHERE complete_as_of IS NOT NULL')
-          .pluck()
-          .get() ?? 0
-      );
-    } finally {
-      db.close();
-    }
-  } catch {
-    return 0;
-  }
-}
-
-/** Pids of the Redis servers that run on this folder. */
-function redisServers(cwd: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return (
-          /redis-server|valkey-server/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')) &&
-          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(cwd)
-        );
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
 }
 
 test('mirrors every dataset, then goes on by schedule, and ends cleanly on SIGTERM', async () => {
@@ -235,24 +182,3 @@ test('a key refused stops all calls, and the daemon stays up', async () => {
   expect(daemon.child.exitCode).toBeNull();
   expect(daemon.output()).not.toContain(CANARY);
 });
-
-async function get(socketPath: string, path: string) {
-  return await new Promise<{ code: number | undefined; body: unknown }>((resolve, reject) => {
-    request({ socketPath, path }, async (response) => {
-      resolve({
-        code: response.statusCode,
-        body: JSON.parse(Buffer.concat(await response.toArray()).toString()),
-      });
-    })
-      .on('error', reject)
-      .end();
-  });
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}

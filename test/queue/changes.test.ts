@@ -69,7 +69,7 @@ describe('the queue of changes', () => {
     const changes = reader(server);
     await until('the first change', async () => (await changes.getWaitingCount()) === 1);
     await server.kill();
-    await until('Redis to be missed', () => queue.said(/Redis lost/)[0]);
+    await until('Redis to be missed', () => queue.said(/Redis is lost/)[0]);
     mirror.at.seq = 8;
     await server.start();
     await until('the second change', async () => (await changes.getWaitingCount()) === 2);

@@ -77,7 +77,8 @@ describe.each(Object.entries(troubles))('%s', (code, { make, mend }) => {
 
     await mend(server);
     await until('its end', () => told.at(-1) === null);
-    await until('runs to go on', () => runs >= before + 2);
+    // A worker that sleeps may do so for five seconds before it looks again.
+    await until('runs to go on', () => runs >= before + 2, 15_000);
     const lines = queue.lines.filter(({ level }) => level >= 30);
     expect(lines.map(({ msg, reason }) => [msg.replace(/:.*/, ''), reason])).toEqual([
       [expect.stringMatching(/, so runs wait$/), code],
