@@ -41,6 +41,8 @@ export type App = {
   mirror(job: Job, signal: AbortSignal, progress?: (at: Progress) => void): Promise<WalkRow>;
   /** Whether a call of the job waits for leave. */
   waitsForLeave(job: string): boolean;
+  /** The clock was set, or the machine slept. */
+  clockJumped(): void;
   /** Asks the job's endpoint once, for one row at most, to see what comes of it. */
   probe(job: Job, signal: AbortSignal): Promise<Probed>;
   /** Resolves when every command of `MIRROR_ON_CHANGE` has ended; `endCommands` ends them. */
@@ -136,6 +138,7 @@ function build(
       return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await once() : walk;
     },
     waitsForLeave: gate.waits,
+    clockJumped: gate.clockJumped,
     probe: ({ name, path, reading }, signal) =>
       api.probe({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
     commandsEnded: async () => await hook?.idle(),

@@ -3,6 +3,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
+import { followClock } from './daemon/clock-jumps.ts';
 import { createPresence } from './daemon/presence.ts';
 import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
@@ -77,9 +78,11 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const systemd = serviceManager(parts);
   releases.add(systemd.stopping);
   log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
+  const ending = AbortSignal.any([signal, presence.gone]);
+  void followClock({ app, queue, clock, log }, ending);
   // Not waited for: whoever is told to stop meanwhile stops.
   void systemd.ready(`mirroring ${apiUrl}`, () => presence.isHere() && isWell(queue, pulse, log));
-  await aborted(AbortSignal.any([signal, presence.gone]));
+  await aborted(ending);
   log.info({}, 'stopping at the next page boundary');
   presence.gone.throwIfAborted();
 }

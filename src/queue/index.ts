@@ -69,6 +69,11 @@ export type ChangesAt = { queue: string; prefix: string; socket: string | null }
 export type MirrorQueue = {
   /** Queues a run, or wakes one that is snoozed, unless one is under way. @throws Failure `incomplete` without Redis. */
   runNow(job: string): Promise<void>;
+  /**
+   * The clock is another than before: all that waits asks again, ticks that lie too far ahead are set anew, and the
+   * jobs in `due` run at once. Where Redis is away, when it is back.
+   */
+  planAnew(due: readonly string[]): void;
   changesAt: ChangesAt;
   /** False where runs are queued and nobody would take them. Without Redis there is nothing to take: that is waiting. */
   isAlive(): boolean;
@@ -114,6 +119,8 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   let link: Link | undefined;
   let parts: Parts | undefined;
   let restoring: Promise<void> | undefined;
+  /** Set while all that waits has yet to be woken, and these jobs have yet to run. */
+  let waking: ReadonlySet<string> | undefined;
   const isWell = () => link?.isUp() === true && breaker.outage() === null;
   const timers = [
     setInterval(() => isWell() && void restore(), timing.restore),
@@ -124,7 +131,10 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     restoring ??= (async () => {
       try {
         parts ??= await open();
-        await parts.schedules.restore();
+        const due = waking;
+        if (due) await wake(parts.mirror);
+        await parts.schedules.restore(due);
+        if (waking === due) waking = undefined;
         await parts.changes.forget();
         for (const job of Object.keys(schedules)) await announce(job);
       } catch (thrown) {
@@ -184,6 +194,19 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     };
   }
 
+  async function wake(mirror: Queue): Promise<void> {
+    // Redis may keep it until a time that the clock has left: so long BullMQ would look for no run that lost its lock.
+    await link?.client.del(mirror.toKey('stalled-check'));
+    await mirror.promoteJobs();
+  }
+
+  async function planAnew(due: readonly string[]): Promise<void> {
+    waking = new Set([...(waking ?? []), ...due]);
+    // One that is under way may have looked at the clock before.
+    await restoring;
+    if (isWell() && !closing.signal.aborted) await restore();
+  }
+
   /** Waits for no Redis that is away: it is told when it is back. */
   async function announce(job: string): Promise<void> {
     const { changeSince } = options;
@@ -238,6 +261,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
       if (!Object.hasOwn(schedules, job)) throw new Failure('usage', `${job}: there is no such job`);
       await withRedis(({ mirror }) => addOrWake(mirror, job));
     },
+    planAnew: (due) => void planAnew(due),
     changesAt: { queue: CHANGES, prefix, socket: server?.connection.path ?? null },
     isAlive: () => !parts || (parts.worker.isAlive() && parts.schedules.isAlive()),
     close: () => (closed ??= close()),

@@ -7,8 +7,11 @@ import { type Base, type Hands, handsOf, takeBack } from './bullmq.ts';
 import type { Log } from './log.ts';
 
 export type Schedules = Hands & {
-  /** Makes the schedulers in Redis those that are declared, whatever happened to them there. */
-  restore(): Promise<void>;
+  /**
+   * Makes the schedulers in Redis those that are declared, whatever happened to them there. Those of `due` begin anew,
+   * with a run at once.
+   */
+  restore(due?: ReadonlySet<string>): Promise<void>;
   /** Ticks that were taken up and came to nothing come again. */
   takeBack(): Promise<void>;
   close(): Promise<void>;
@@ -64,20 +67,22 @@ export function startSchedules({
     .on('error', report)
     .on('failed', (_, error) => report(error));
 
-  async function restore(): Promise<void> {
+  async function restore(due: ReadonlySet<string> = new Set()): Promise<void> {
     for (const { key } of await queue.getJobSchedulers())
       if (!declared.has(key)) {
         await queue.removeJobScheduler(key);
         log.info({ job: key }, 'removed a schedule that nothing declares');
       }
     let position = 0;
-    for (const [job, schedule] of declared) await ensure(job, schedule, STAGGER_MS * position++);
+    for (const [job, schedule] of declared) {
+      if (due.has(job)) await queue.removeJobScheduler(job);
+      await ensure(job, schedule, STAGGER_MS * position++, due.has(job) ? null : lastRun(job));
+    }
   }
 
-  async function ensure(job: string, schedule: Declared, stagger: number): Promise<void> {
+  async function ensure(job: string, schedule: Declared, stagger: number, ran: number | null): Promise<void> {
     if (await isInPlace(job, schedule)) return;
     const now = clock.now();
-    const ran = lastRun(job);
     // The clock may have been ahead then.
     const last = ran === null ? null : Math.min(ran, now);
     const due = last === null ? now : (nextDue(schedule, last, last) ?? now);

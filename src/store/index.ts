@@ -75,6 +75,8 @@ export type Store = {
   completeAsOf(job: string): number | null;
   /** The same of the last walk that has finished, proof or not; null also where the last is unfinished. */
   lastRun(job: string): number | null;
+  /** Whether the clock was ahead when the job's last walk began: nobody can tell how old its data is. */
+  wasAhead(job: string): boolean;
   /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`; not while another process is writing. */
   keepNextDue(job: string, at: number | null): void;
   close(): void;
@@ -131,6 +133,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       `SELECT started_at FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
     )
     .pluck();
+  const lastWalk = (job: string) =>
+    db.select().from(walks).where(eq(walks.job, job)).orderBy(desc(walks.id)).limit(1).get();
   const past = (time: string | undefined) => {
     const at = time === undefined ? null : Date.parse(time);
     return at === null || ageOf(at, now()) === null ? null : at;
@@ -169,8 +173,12 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       return past(lastProof.get(job));
     },
     lastRun(job: string) {
-      const last = db.select().from(walks).where(eq(walks.job, job)).orderBy(desc(walks.id)).limit(1).get();
+      const last = lastWalk(job);
       return past(last?.finishedAt ? last.startedAt : undefined);
+    },
+    wasAhead(job: string) {
+      const last = lastWalk(job);
+      return last !== undefined && past(last.startedAt) === null;
     },
   });
   return {

@@ -1,0 +1,82 @@
+/** A clock that is set, or a machine that sleeps: whatever was planned by the time before is planned anew. */
+
+import ms from 'ms';
+import type { App } from '../app.ts';
+import { CLOCK_TOLERANCE_MS, type Clock } from '../clock.ts';
+import { toError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { MirrorQueue } from '../queue/index.ts';
+import { nextDue } from '../schedule.ts';
+
+type Parts = {
+  app: Pick<App, 'config' | 'jobs' | 'store' | 'clockJumped'>;
+  queue: Pick<MirrorQueue, 'planAnew'>;
+  clock: Clock;
+  log: Log;
+};
+
+const LOOK_EVERY_MS = 2_000;
+
+/** Plans all runs by the clock as it is: now, and after every jump until `signal` is aborted. Never rejects. */
+export async function followClock(parts: Parts, signal: AbortSignal): Promise<void> {
+  const { app, clock, log } = parts;
+  attempt(log, () => planAnew(parts, app.store.wasAhead));
+  await watchClock(
+    clock,
+    (byMs) => {
+      const far = ms(Math.abs(byMs));
+      const what = byMs > 0 ? `went forward by ${far}, or the machine slept` : `was set back by ${far}`;
+      log.warn({ seconds: Math.round(byMs / 1_000) }, `the clock ${what}: all runs are planned anew`);
+      attempt(log, () => {
+        app.clockJumped();
+        // Where it was set back, the data is older than it seems, and nothing tells which is much older.
+        planAnew(parts, byMs < 0 ? () => true : app.store.wasAhead);
+      });
+    },
+    signal,
+  );
+}
+
+/**
+ * Calls `jumped` whenever the clock has gone further than time has passed, or less far (negative), with by how many
+ * milliseconds. Resolves when `signal` is aborted.
+ */
+export async function watchClock(
+  clock: Clock,
+  jumped: (byMs: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const lead = () => clock.now() - clock.monotonic();
+  for (let known = lead(); ; ) {
+    try {
+      await clock.sleep(LOOK_EVERY_MS, signal);
+    } catch {
+      return;
+    }
+    const byMs = lead() - known;
+    if (Math.abs(byMs) <= CLOCK_TOLERANCE_MS) continue;
+    known += byMs;
+    jumped(byMs);
+  }
+}
+
+/** @param isDue which of the jobs that have a schedule run at once, whatever it says. */
+function planAnew({ app, queue, clock }: Parts, isDue: (job: string) => boolean): void {
+  const { config, jobs, store } = app;
+  const due: string[] = [];
+  for (const { name } of jobs) {
+    const schedule = config.schedules[name] ?? 'off';
+    if (schedule !== 'off' && isDue(name)) due.push(name);
+    store.keepNextDue(name, nextDue(schedule, store.lastRun(name), clock.now()));
+  }
+  queue.planAnew(due);
+}
+
+/** The runs themselves meet whatever keeps one from planning them. */
+function attempt(log: Log, work: () => void): void {
+  try {
+    work();
+  } catch (thrown) {
+    log.warn({ err: toError(thrown).message }, 'the runs could not be planned anew');
+  }
+}

@@ -1,0 +1,84 @@
+import pino from 'pino';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { watchClock } from '../../src/daemon/clock-jumps.ts';
+import { runDaemon } from '../../src/daemon.ts';
+import type { Status } from '../../src/report/status.ts';
+import { runMain } from '../helpers/main.ts';
+import { setupSync } from '../helpers/sync-bench.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+import { othersOff } from '../helpers/virtual-life.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** What is noticed where the clock is set by so much, each time before the next look. */
+async function noticed(jumps: number[]): Promise<number[]> {
+  const clock = virtualClock();
+  const stop = new AbortController();
+  const seen: number[] = [];
+  const sleep: typeof clock.sleep = async (ms, signal) => {
+    await clock.sleep(ms, signal);
+    const by = jumps.shift();
+    if (by === undefined) stop.abort();
+    else clock.jump(by);
+  };
+  await watchClock({ ...clock, sleep }, (by) => void seen.push(by), stop.signal);
+  return seen;
+}
+
+describe('a watch on the clock', () => {
+  it.each([
+    ['set forward and back', [0, 3 * DAY, 0, 0, -3 * DAY, 0], [3 * DAY, -3 * DAY]],
+    ['set back and forward', [-2 * DAY, 0, 2 * DAY], [-2 * DAY, 2 * DAY]],
+    ['set twice in a row', [HOUR, HOUR], [HOUR, HOUR]],
+    ['left behind by a machine that slept: its other clock stood still', [0, 8 * HOUR, 0], [8 * HOUR]],
+    ['set by no more than what may be rounding', [1_000, -1_000, 2_000], []],
+    ['set little by little', [1_500, 1_500, 1_500, 0], [3_000]],
+    ['never set', Array<number>(1_000).fill(0), []],
+  ])('that is %s', async (_, jumps, expected) => {
+    expect(await noticed(jumps)).toEqual(expected);
+  });
+});
+
+it('a daemon whose clock was days ahead mirrors at once when it is set right, and then all is well', async () => {
+  const { environment } = await setupSync({ rows: 5 }, { ...virtualClock(), ...systemClock });
+  let ahead = 3 * DAY;
+  const clock = { ...systemClock, now: () => Date.now() + ahead };
+  const settings = {
+    ...environment,
+    ...othersOff,
+    MIRROR_SCHEDULE_AI_SIGNALS: 'every 1h',
+    MIRROR_SCHEDULE_NEWS: '0 0 1 1 *',
+  };
+  const lines: { msg: string; job?: string; seconds?: number }[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const walks = () => lines.filter(({ msg }) => msg === 'walk complete').map(({ job }) => job);
+  const stop = new AbortController();
+  const daemon = runDaemon({ environment: settings, clock, random: Math.random, log }, stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await daemon;
+  });
+  const status = async () =>
+    JSON.parse((await runMain(['status', '--json'], settings, clock)).stdout) as Status;
+  const within = { timeout: 10_000 };
+
+  // Of the schedules, the pattern alone is due by the machine's own clock, by which Redis goes.
+  await vi.waitFor(() => expect(walks()).toContain('news'), within);
+  await vi.waitFor(() => expect(lines.some(({ msg }) => msg.startsWith('mirroring'))).toBe(true), within);
+  ahead = 0;
+  await vi.waitFor(() => expect(walks()).toContain('ai-signals'), within);
+  await vi.waitFor(() => expect(walks().filter((job) => job === 'news')).toHaveLength(2), within);
+
+  expect(lines.filter(({ msg }) => /clock/.test(msg))).toEqual([
+    expect.objectContaining({
+      msg: 'the clock was set back by 3d: all runs are planned anew',
+      seconds: -259_200,
+    }),
+  ]);
+  const well = await status();
+  expect(well.problems.filter(({ exitCode }) => exitCode > 0)).toEqual([]);
+  for (const { job, nextRun } of well.datasets)
+    if (job === 'ai-signals') expect(Date.parse(nextRun ?? '')).toBeLessThan(Date.now() + HOUR + 1_000);
+});
