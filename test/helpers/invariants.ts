@@ -3,6 +3,7 @@
 import { mostCalls, PAGE_ROWS } from '../../src/walk/bounds.ts';
 import type { Bench } from './mirror-bench.ts';
 import { type Life, mirroredVersions, type Passage, type Scenario, upstreamVersions } from './scenario.ts';
+import { differences } from './truth.ts';
 
 /** Calls that a crash may repeat: the one under way, and pages whose places were not yet committed. */
 const REPEATED = 21;
@@ -26,11 +27,10 @@ export async function checkConvergence(bench: Bench, job: string): Promise<void>
     const waiting = bench.sql('SELECT 1 FROM absences').length;
     if (verdict !== 'union' && waiting === 0) break;
   }
-  const mirrored = mirroredVersions(bench, job);
   const upstream = upstreamVersions(bench, job, bench.upstream(job).rows);
-  for (const [key, version] of upstream)
-    expectThat(mirrored.get(key) === version, `${key} is mirrored as it stands upstream`);
-  expectThat(mirrored.size === upstream.size, 'nothing else is mirrored');
+  const found = differences(upstream, mirroredVersions(bench, job));
+  expectThat(found.lost.length === 0, `${found.lost} is mirrored as it stands upstream`);
+  expectThat(found.false.length === 0, `${found.false} is not mirrored, since it is gone upstream`);
 }
 
 const isProof = ({ walk }: Passage) => walk.verdict !== 'union';

@@ -1,9 +1,32 @@
 /** What upstream shows and what the mirror holds of it, in one form. */
 
+import type { Job } from '../../src/job.ts';
 import type { Row } from '../../src/model-api/index.ts';
 import type { Bench } from './mirror-bench.ts';
 
 type Rows = Map<string, Record<string, unknown>>;
+
+/** A row as it stands upstream, in the columns of its table. */
+export function upstreamForm({ contract }: Job, row: Row): Record<string, unknown> {
+  return contract ? { ...contract.columns(row), extra: null } : { _body: JSON.stringify(row) };
+}
+
+/** A row as the mirror holds it, without what the mirror adds to it. */
+export function mirroredForm({ contract }: Job, row: Record<string, unknown>): Record<string, unknown> {
+  if (!contract) return { _body: row['_body'] };
+  return Object.fromEntries(Object.entries(row).filter(([column]) => !column.startsWith('_')));
+}
+
+/** Where two sets of rows by key differ: `lost` are upstream and not mirrored as they stand there, `false` only mirrored. */
+export function differences<Form>(
+  upstream: ReadonlyMap<string, Form>,
+  mirrored: ReadonlyMap<string, Form>,
+): { lost: string[]; false: string[] } {
+  return {
+    lost: [...upstream].filter(([key, form]) => mirrored.get(key) !== form).map(([key]) => key),
+    false: [...mirrored.keys()].filter((key) => !upstream.has(key)),
+  };
+}
 
 /** The rows of a job's dataset as they stand upstream, by key, in the columns of their table. */
 export function upstreamRows(bench: Bench, name: string): Rows {
@@ -12,19 +35,15 @@ export function upstreamRows(bench: Bench, name: string): Rows {
 }
 
 export function upstreamColumns(bench: Bench, name: string, row: Row): Record<string, unknown> {
-  const { contract } = bench.job(name);
-  return contract ? { ...contract.columns(row), extra: null } : { _body: JSON.stringify(row) };
+  return upstreamForm(bench.job(name), row);
 }
 
 /** The rows that the mirror holds of it, without what the mirror adds to them. */
 export function mirroredRows(bench: Bench, name: string): Rows {
-  const { contract } = bench.job(name);
   return new Map(
     [...bench.table(name.replaceAll('-', '_'))].map(([key, row]) => [
       key,
-      contract
-        ? Object.fromEntries(Object.entries(row).filter(([column]) => !column.startsWith('_')))
-        : { _body: row['_body'] },
+      mirroredForm(bench.job(name), row),
     ]),
   );
 }

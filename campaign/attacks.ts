@@ -1,0 +1,18 @@
+/** Every attack of the campaign. */
+
+import type { Attack } from './attack.ts';
+import { apiAttacks } from './attacks/api.ts';
+import { clockAttacks } from './attacks/clock.ts';
+import { externalRedisAttacks } from './attacks/external-redis.ts';
+import { fileAttacks } from './attacks/files.ts';
+import { processAttacks } from './attacks/processes.ts';
+import { redisAttacks } from './attacks/redis.ts';
+
+export const attacks: readonly Attack[] = [
+  ...processAttacks,
+  ...fileAttacks,
+  ...clockAttacks,
+  ...redisAttacks,
+  ...externalRedisAttacks,
+  ...apiAttacks,
+];
