@@ -6,23 +6,20 @@ import { parseEnv } from 'node:util';
 import { systemClock } from './clock.ts';
 import { exitCodes } from './errors.ts';
 import { main } from './main.ts';
+import { openStderr, openStdout } from './outputs.ts';
 
 process.umask(0o077);
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const)
   process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
-// A reader that has seen enough, such as `head`, is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
-});
+const stderr = openStderr();
 
 process.exitCode = await main(process.argv.slice(2), {
   environment: { ...readDotEnv(), ...process.env },
   clock: systemClock,
   random: Math.random,
-  stdout: process.stdout,
-  stderr: process.stderr,
+  stdout: openStdout(),
+  stderr,
   signal: stop.signal,
 });
 

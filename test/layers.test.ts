@@ -19,6 +19,7 @@ type Room = {
 
 const leaves = [
   'errors',
+  'disk',
   'clock',
   'schedule',
   'secret',
@@ -77,7 +78,8 @@ const rooms: Record<string, Room> = {
     types: ['job', 'mirror', 'store'],
   },
   main: { imports: ['commands'] },
-  cli: { imports: ['main'] },
+  outputs: {},
+  cli: { imports: ['main', 'outputs'] },
 };
 
 /** Packages that one room alone may import. */

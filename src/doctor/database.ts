@@ -10,13 +10,23 @@ const GB = 1_000 * MB;
 /** Below it a walk may find the disk full before it ends. */
 const LEAST_FREE = 100 * MB;
 const ENOUGH_FREE = GB;
+/** The mirror, its log, locks and Redis make some tens of files. */
+const LEAST_FREE_INODES = 100;
 
 export function checkDisk(dir: string): Check {
   const name = 'disk';
-  const { bavail, bsize } = statfsSync(nearestExisting(dir));
+  const { bavail, bsize, files, ffree } = statfsSync(nearestExisting(dir));
   const free = bavail * bsize;
   const size = mirrorBytes(mirrorFile(dir));
   const have = `${bytes(free)} free, the mirror takes ${bytes(size)}`;
+  // A file system that makes inodes as it goes says that it has none at all.
+  if (files > 0 && ffree < LEAST_FREE_INODES)
+    return problem(
+      name,
+      'disk',
+      `${have}, but only ${ffree} inodes for new files`,
+      `delete files that nobody needs on the disk of ${dir}`,
+    );
   if (free < LEAST_FREE) return problem(name, 'disk', have, `free space on the disk of ${dir}`);
   return free < Math.max(ENOUGH_FREE, 2 * size)
     ? warning(name, have, 'free some space: an upgrade copies the mirror before it changes it')

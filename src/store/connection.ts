@@ -59,10 +59,33 @@ export function relaxed<T>(connection: Connection, work: () => T): T {
 /** Opens the mirror for reading only; the file must exist. */
 export function openReadOnly(file: string): Connection {
   return guarded(file, () => {
-    const connection = new Database(file, { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS });
-    setPragmas(connection, { query_only: 1, trusted_schema: 0 });
-    return connection;
+    const options = { fileMustExist: true, timeout: LOCK_WAIT_MS };
+    try {
+      return readable(new Database(file, { ...options, readonly: true }));
+    } catch (thrown) {
+      if (!isShortOfIndex(thrown)) throw thrown;
+      return readable(new Database(file, options), { locking_mode: 'exclusive' });
+    }
   });
+}
+
+/**
+ * Whoever is the first to open the mirror makes the index of its log, for which a full disk has no room. Alone with the
+ * mirror, SQLite keeps that index in memory.
+ */
+function isShortOfIndex(thrown: unknown): boolean {
+  return thrown instanceof Database.SqliteError && /^SQLITE_IOERR_SHM(OPEN|SIZE)$/.test(thrown.code);
+}
+
+function readable(connection: Connection, pragmas: Record<string, string> = {}): Connection {
+  try {
+    setPragmas(connection, { ...pragmas, query_only: 1, trusted_schema: 0 });
+    connection.prepare('SELECT count(*) FROM sqlite_master').get();
+    return connection;
+  } catch (thrown) {
+    connection.close();
+    throw thrown;
+  }
 }
 
 // better-sqlite3 opens with `synchronous` full on a new file but normal on an old one, so nothing is assumed.

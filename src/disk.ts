@@ -1,0 +1,61 @@
+/** What the system says where a disk refuses, and what to do about it. */
+
+import { statfsSync } from 'node:fs';
+import { constants } from 'node:os';
+
+const advice = {
+  EACCES: 'it may not be written by this user: change its owner or mode',
+  EPERM: 'it may not be written by this user: change its owner or mode',
+  EROFS: 'the file system is read-only: choose another folder',
+  ENOSPC: 'the disk is full: free space, then run again',
+  /** Not the system's: it says ENOSPC where files, not bytes, are used up. */
+  INODES: 'the disk has no inode left for another file: delete files that nobody needs, then run again',
+  EDQUOT: 'the disk quota of this user is used up: free space or raise it, then run again',
+  EFBIG: 'the file may not grow any more: raise the limit on the size of files (ulimit -f)',
+  EIO: 'the device fails: see the log of the kernel (dmesg), save what can still be read, and replace it',
+  EMFILE: 'this process has too many files open: raise the limit (ulimit -n)',
+  ENFILE: 'the machine has too many files open: end what holds them',
+  ENOENT: 'it cannot be created there: check the path',
+  ENOTDIR: 'it lies below a file: check the path',
+  EISDIR: 'a folder stands where a file belongs: move it away',
+  ENAMETOOLONG: 'the path is too long: choose another folder',
+} as const;
+
+/** The inodes of a file system: all, and those that are free. */
+type Room = { files: number; ffree: number };
+
+export type DiskTrouble = { code: keyof typeof advice; advice: string };
+
+/**
+ * What an error of the file system comes to; undefined for any other value.
+ * @param folder where it happened: whether bytes or inodes are used up is asked there.
+ */
+export function diskTrouble(
+  thrown: unknown,
+  folder?: string,
+  statfs: (path: string) => Room = statfsSync,
+): DiskTrouble | undefined {
+  const named = nameOf(thrown);
+  const code = named === 'ENOSPC' && folder !== undefined && lacksInodes(folder, statfs) ? 'INODES' : named;
+  return isKnown(code) ? { code, advice: advice[code] } : undefined;
+}
+
+/** Node.js has no name for some errors, such as a quota that is used up, but always their number. */
+function nameOf(thrown: unknown): string {
+  const { code = '', errno = 0 } = (thrown ?? {}) as NodeJS.ErrnoException;
+  return errno === -constants.errno.EDQUOT ? 'EDQUOT' : code;
+}
+
+function isKnown(code: string): code is keyof typeof advice {
+  return Object.hasOwn(advice, code);
+}
+
+/** File systems that make inodes as they go say that they have none at all. */
+function lacksInodes(folder: string, statfs: (path: string) => Room): boolean {
+  try {
+    const { files, ffree } = statfs(folder);
+    return files > 0 && ffree === 0;
+  } catch {
+    return false;
+  }
+}

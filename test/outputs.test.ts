@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { startCli } from './helpers/cli.ts';
+import { setupSync } from './helpers/sync-bench.ts';
+
+describe('standard output', () => {
+  test.each([
+    [['--help']],
+    [['status']],
+    [['plan', '--json']],
+    [['query', 'SELECT 1']],
+    [['export', 'usage']],
+    [['doctor', '--offline']],
+  ])('of %j on a full disk ends with 74 and one line', async (args) => {
+    const { cwd, environment, sync } = await setupSync({ rows: 5 });
+    expect((await sync('usage')).code).toBe(0);
+    const { code, stderr } = await startCli(args, environment, cwd, 'exec > /dev/full;').ended;
+    expect([code, stderr]).toEqual([
+      74,
+      'market-mirror: standard output cannot be written (ENOSPC): the disk is full: free space, then run again\n',
+    ]);
+  });
+
+  test('that takes a part of the last piece only is told, too', async () => {
+    const { cwd, environment } = await setupSync();
+    // A file that may hold 512 bytes: the first write is cut short, without an error.
+    const stage = `trap '' XFSZ; ulimit -f 1; exec > out;`;
+    const { code, stderr } = await startCli(['--help'], environment, cwd, stage).ended;
+    expect([code, stderr]).toEqual([74, expect.stringMatching(/^market-mirror: [^\n]*\(EFBIG\)[^\n]*\n$/)]);
+    expect(readFileSync(join(cwd, 'out'), 'utf8')).toMatch(/^Usage: market-mirror/);
+  });
+
+  test('that is a file gets every byte', async () => {
+    const { cwd, environment } = await setupSync();
+    const { code } = await startCli(['--help'], environment, cwd, 'exec > out;').ended;
+    const { stdout } = await startCli(['--help'], environment, cwd).ended;
+    expect([code, readFileSync(join(cwd, 'out'), 'utf8')]).toEqual([0, stdout]);
+  });
+
+  test('that nobody reads any more is no failure', async () => {
+    const { cwd, environment } = await setupSync();
+    const stage = 'mkfifo gone; (exec 3< gone) & exec > gone; wait;';
+    expect(await startCli(['--help'], environment, cwd, stage).ended).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+describe('standard error on a full disk', () => {
+  test('leaves the exit code to tell', async () => {
+    const { cwd, environment } = await setupSync({ rows: 5 });
+    const run = (...args: string[]) => startCli(args, environment, cwd, 'exec 2> /dev/full;').ended;
+    expect((await run('sync', 'usage')).code).toBe(0);
+    expect((await run('nonsense')).code).toBe(64);
+  });
+
+  test('ends no daemon: its log goes on, whatever is lost of it', () => {
+    const log = fileURLToPath(new URL('../dist/src/log.js', import.meta.url));
+    const script = `
+      const { createLog } = await import(${JSON.stringify(log)});
+      const log = createLog('info', false);
+      for (let line = 0; line < 20_000; line++) log.warn({ line }, 'x'.repeat(100));
+      console.log('alive', process.memoryUsage().arrayBuffers < 50_000_000);`;
+    const stage = [
+      '-c',
+      'exec "$@" 2> /dev/full',
+      'sh',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      script,
+    ];
+    const { status, stdout } = spawnSync('sh', stage, { encoding: 'utf8' });
+    expect([status, stdout]).toEqual([0, 'alive true\n']);
+  });
+});
