@@ -8,7 +8,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isoTime } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
-import { ownSchedules } from '../src/job.ts';
+import { listed } from '../src/job.ts';
+import { ownSchedules } from '../src/job-list.ts';
 import { datasetsOf } from '../src/report/plan.ts';
 import { readStatus } from '../src/report/status.ts';
 import { intervalOf, parseSchedule } from '../src/schedule.ts';
@@ -50,7 +51,7 @@ export async function liveYear({ days, livedEvery, print }: YearOptions): Promis
       }
       if (day % 30 === 0 || day === days - 1) print(figuresOf(bench, day + 1));
     }
-    const datasets = datasetsOf(bench.jobs, schedules);
+    const datasets = datasetsOf(bench.jobs.map(listed), schedules);
     const status = timesOf(
       () => readStatus(afterADay.dir, datasets, afterADay.now),
       () => readStatus(bench.dir, datasets, bench.clock.now()),

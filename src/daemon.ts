@@ -4,6 +4,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
 import { followClock } from './daemon/clock-jumps.ts';
+import { createLogKeeper } from './daemon/log-keeper.ts';
 import { createPresence } from './daemon/presence.ts';
 import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
@@ -58,11 +59,13 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const pulse = createPulse(app.waitsForLeave);
   const turns = createTurns(app, clock.now);
   const presence = createPresence(app.store, clock.now);
+  const logKeeper = createLogKeeper(app.store, log);
   const queue = await startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
     schedules,
     lastRun: app.store.lastRun,
-    run: (name, within) => presence.during(() => run(app, app.job(name), parts, { pulse, turns }, within)),
+    run: (name, within) =>
+      presence.during(() => logKeeper.during(() => run(app, app.job(name), parts, { pulse, turns }, within))),
     changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
     onOutage: (outage) => noteOutage(lock, outage, log),
     log,

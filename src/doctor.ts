@@ -6,7 +6,7 @@ import { examineSettings } from './config/examine.ts';
 import { readDir } from './config.ts';
 import { checkApi } from './doctor/api.ts';
 import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
-import { checkDatabase, checkDisk } from './doctor/database.ts';
+import { checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
 import { checkRedis } from './doctor/redis.ts';
 import type { Job } from './job.ts';
@@ -38,6 +38,7 @@ export async function* examine(
   yield checkDisk(dir);
   const database = checkDatabase(dir);
   yield database;
+  yield* checkLog(dir);
   if (!found.some(({ name, wrong }) => name === 'REDIS_URL' && wrong))
     yield* await checkRedis(dir, environment);
 

@@ -1,7 +1,14 @@
 /** The disk, and the database on it. */
 
-import { statfsSync } from 'node:fs';
-import { examineMirror, hasMirror, mirrorBytes, mirrorFile } from '../store/read.ts';
+import { existsSync, statfsSync } from 'node:fs';
+import {
+  examineMirror,
+  hasMirror,
+  LONG_LOG_BYTES,
+  logBytes,
+  mirrorBytes,
+  mirrorFile,
+} from '../store/read.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 import { nearestExisting } from './files.ts';
 
@@ -56,6 +63,24 @@ export function checkDatabase(dir: string): Check {
   } catch (thrown) {
     return problemOf(name, thrown);
   }
+}
+
+/** None where there is no mirror yet. */
+export function checkLog(dir: string): Check[] {
+  const name = 'write-ahead-log';
+  const file = mirrorFile(dir);
+  if (!existsSync(file)) return [];
+  const size = logBytes(file);
+  const takes = `takes ${bytes(size)}`;
+  return [
+    size > LONG_LOG_BYTES
+      ? warning(
+          name,
+          `${takes}: a reader at work for long keeps it from being emptied`,
+          `end its query or transaction (fuser -v ${file} names who has it open); the next walk empties the log`,
+        )
+      : ok(name, takes),
+  ];
 }
 
 function bytes(count: number): string {

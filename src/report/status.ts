@@ -2,7 +2,7 @@
 
 import { isoTime } from '../clock.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
-import { livingHolder, mirrorFile, openMirror, storeFailure } from '../store/read.ts';
+import { livingHolder, logBytes, mirrorFile, openMirror, storeFailure } from '../store/read.ts';
 import { type CallStatus, readCalls } from './status/calls.ts';
 import { type Dataset, type DatasetStatus, readDataset } from './status/datasets.ts';
 import { type DescribeGovernor, type Limits, readLimits } from './status/governor.ts';
@@ -50,7 +50,7 @@ export function readStatus(
       const read = datasets.map((dataset) =>
         readDataset(connection, dataset, livingHolder(dir, dataset.name) !== null, now),
       );
-      const problems = findProblems(read, limits.waits, lastCalls, daemon);
+      const problems = findProblems(read, limits.waits, lastCalls, daemon, logBytes(connection.name));
       return {
         version: 1 as const,
         at: isoTime(now),

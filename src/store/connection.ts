@@ -17,6 +17,9 @@ const CACHE_KIB = 4_096;
 /** Half as many again as SQLite's own: pages written often reach the file less often, and no checkpoint takes over 25 ms. */
 const CHECKPOINT_PAGES = 1_500;
 
+/** A log that a long reader or one large transaction has stretched is cut back to this when it begins anew. */
+const LONGEST_LOG_AT_REST_BYTES = 16 * 1024 ** 2;
+
 /** How long a reader or a writer waits for another process that keeps the database locked. */
 const LOCK_WAIT_MS = 5_000;
 
@@ -33,6 +36,7 @@ export function openConnection(file: string, lockWaitMs = LOCK_WAIT_MS): Connect
         trusted_schema: 0,
         cache_size: -CACHE_KIB,
         wal_autocheckpoint: CHECKPOINT_PAGES,
+        journal_size_limit: LONGEST_LOG_AT_REST_BYTES,
       });
     } catch (thrown) {
       connection.close();

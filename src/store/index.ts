@@ -22,6 +22,7 @@ import { datasets, walks } from './schema.ts';
 import { openSession, type WalkSession } from './session.ts';
 import { refuseUnfit } from './version.ts';
 import { ensureViews } from './views.ts';
+import { emptyLog, logBytes } from './write-ahead-log.ts';
 
 export type { Change } from './change.ts';
 export type { Drift } from './drift.ts';
@@ -79,6 +80,10 @@ export type Store = {
   wasAhead(job: string): boolean;
   /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`; not while another process is writing. */
   keepNextDue(job: string, at: number | null): void;
+  /** Empties the write-ahead log as far as nobody else is at work; keeps nobody waiting. */
+  emptyLog(): void;
+  /** What it takes on the disk. */
+  logBytes(): number;
   close(): void;
 };
 
@@ -162,6 +167,8 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       return retried;
     },
     recordCall: (call: Call) => ledger.record(call),
+    emptyLog: () => emptyLog(connection),
+    logBytes: () => logBytes(file),
     choice(job: string) {
       const found = db.select().from(datasets).where(eq(datasets.job, job)).get();
       if (!found?.chosenAt) return undefined;
@@ -198,6 +205,14 @@ function createStore(connection: Connection, dir: string, now: () => number, los
         unlessBusy(thrown);
       }
     },
-    close: () => void connection.close(),
+    close() {
+      try {
+        // SQLite does it by itself where nobody else has the mirror open.
+        if (connection.open) emptyLog(connection);
+      } catch {
+        // Whoever opens the mirror next finds in the log what could not be copied.
+      }
+      connection.close();
+    },
   };
 }

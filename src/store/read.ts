@@ -16,6 +16,7 @@ export { storeFailure } from './failure.ts';
 export { hasMirror, mirrorFile } from './identity.ts';
 export { PROOF } from './proof.ts';
 export { seqOf } from './seq-of.ts';
+export { LONG_LOG_BYTES, logBytes } from './write-ahead-log.ts';
 
 /**
  * Opens the mirror in `dir` for reading.

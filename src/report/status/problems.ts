@@ -1,6 +1,7 @@
 /** What is wrong, the gravest first, each with what to do about it. */
 
 import { exitCodes } from '../../errors.ts';
+import { LONG_LOG_BYTES } from '../../store/read.ts';
 import type { LastCall } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
 import type { WaitStatus } from './governor.ts';
@@ -20,7 +21,8 @@ export type Problem = {
     | 'unproven'
     | 'removal-held'
     | 'quarantine'
-    | 'drift';
+    | 'drift'
+    | 'long-log';
   /** Null where the problem is not of one dataset. */
   job: string | null;
   message: string;
@@ -31,12 +33,16 @@ export type Problem = {
 
 type Found = Omit<Problem, 'level'>;
 
-/** @param waits what the governor makes wait, or null where it has not begun to. */
+/**
+ * @param waits what the governor makes wait, or null where it has not begun to.
+ * @param logBytes of the write-ahead log.
+ */
 export function findProblems(
   datasets: readonly DatasetStatus[],
   waits: readonly WaitStatus[] | null,
   lastCalls: ReadonlyMap<string, LastCall>,
   daemon: { queue: QueueOutage | null } | null,
+  logBytes: number,
 ): Problem[] {
   const refused = waits
     ? waits.some(({ reason }) => reason === 'key_refused')
@@ -54,6 +60,7 @@ export function findProblems(
       ...lastWalk(dataset),
       ...refusedRows(dataset),
     ]),
+    ...(logBytes > LONG_LOG_BYTES ? [longLog(logBytes)] : []),
   ];
   const isError = ({ exitCode }: Found) => exitCode !== exitCodes.done;
   return [...found.filter(isError), ...found.filter((problem) => !isError(problem))].map((problem) => ({
@@ -77,6 +84,17 @@ function queueStuck({ message, advice, since, errors }: QueueOutage): Found {
     message: `no run of the daemon begins since ${since}: ${message} (${count(errors, 'error')})`,
     advice: `${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
     exitCode: exitCodes.incomplete,
+  };
+}
+
+function longLog(bytes: number): Found {
+  return {
+    code: 'long-log',
+    job: null,
+    message: `the write-ahead log is ${Math.round(bytes / 1e6)} MB long: a reader at work for long keeps it from being emptied`,
+    advice:
+      'end its query or transaction (fuser -v mirror.db names who has it open); the next walk empties the log',
+    exitCode: exitCodes.done,
   };
 }
 
