@@ -37,9 +37,10 @@ export function examineSettings(environment: Environment, schedules: Record<stri
     }),
     ...plain.map((name) =>
       examine(name, () => {
-        readSetting(name, given);
+        const read = readSetting(name, given);
         const shown = given[name] ?? settings[name].fallback ?? 'unset';
-        if (name === 'REDIS_URL') return withoutLogin(shown);
+        if (name === 'MARKET_API_URL') return unmistakable(shown, String(read));
+        if (name === 'REDIS_URL') return spelt(withoutLogin(shown));
         return given[name] && WRITTEN.includes(name) ? HIDDEN : shown;
       }),
     ),
@@ -66,3 +67,16 @@ function withoutLogin(shown: string): string {
   const { protocol, host, pathname, search, hash } = new URL(shown);
   return search || hash || pathname.includes('@') ? HIDDEN : `${protocol}//${host}${pathname}`;
 }
+
+/** A letter of another alphabet may look like one of ours: the address that is called shows it, in the form that DNS knows. */
+function unmistakable(given: string, called: string): string {
+  const letters = [...new Set(given.match(BEYOND_ASCII))].map(spelt);
+  return letters.length === 0
+    ? given
+    : `${called} (mind: it is written with ${letters.join(' ')}, not with letters of ASCII)`;
+}
+
+const BEYOND_ASCII = /[^ -~]/gu;
+
+const spelt = (text: string) =>
+  text.replace(BEYOND_ASCII, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);

@@ -1,5 +1,6 @@
 /** `REDIS_URL`, and what is said of it. */
 
+import { domainToASCII } from 'node:url';
 import type { RedisOptions } from 'ioredis';
 import { Failure } from '../errors.ts';
 
@@ -25,7 +26,7 @@ export function parseRedisUrl(text: string): Target {
     if ((protocol !== 'redis:' && protocol !== 'rediss:') || hostname === '' || db === undefined)
       throw new Error('not an address of Redis');
     return {
-      host: hostname.replace(/^\[|\]$/g, ''),
+      host: hostOf(hostname),
       port: Number(port || 6379),
       db: Number(db),
       ...login,
@@ -38,6 +39,11 @@ export function parseRedisUrl(text: string): Target {
       'REDIS_URL: is not of the form redis://user:password@host:6379/0, rediss://… (TLS) or unix:///path (value not shown)',
     );
   }
+}
+
+/** A name with letters beyond ASCII in the form that DNS knows, which also tells it from one that looks the same. */
+function hostOf(hostname: string): string {
+  return (domainToASCII(decodeURIComponent(hostname)) || hostname).replace(/^\[|\]$/g, '');
 }
 
 /** Without credentials. */

@@ -17,6 +17,7 @@ describe('REDIS_URL', () => {
     ],
     ['redis://:secret@[::1]:7000', { host: '::1', port: 7000, db: 0, password: 'secret' }],
     ['rediss://cache', { host: 'cache', port: 6379, db: 0, tls: {} }],
+    ['redis://\u0441ache', { host: 'xn--ache-k6d', port: 6379, db: 0 }],
     ['unix:///run/redis.sock', { path: '/run/redis.sock' }],
   ])('%s is understood', (text, expected) => {
     expect(parseRedisUrl(text)).toEqual(expected);
