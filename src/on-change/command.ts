@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import ms from 'ms';
@@ -17,6 +18,19 @@ const LONGEST_LINE = 500;
 const LAST_WORDS_MS = 200;
 const LOOK_MS = 20;
 
+/**
+ * Runs the command and, beside it, a reader of a pipe whose other end is ours. However we die, kill -9 included, the
+ * kernel closes that end, and the reader ends the whole group: nobody would be left to do so when its time is over.
+ */
+const shim = `
+exec 3<&0
+/bin/sh -c "$1" 3<&- & command=$!
+(read -r line <&3; trap '' TERM; kill -TERM -$$; sleep 2; kill -KILL -$$) 2>/dev/null & reader=$!
+exec 3<&-
+wait $command; status=$?
+kill $reader 2>/dev/null
+exit $status`;
+
 /** @returns how it failed; undefined where it ended well, or was ended by `signal`. */
 export async function runCommand(
   command: string,
@@ -26,9 +40,9 @@ export async function runCommand(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   signal.throwIfAborted();
-  const child = spawn('/bin/sh', ['-c', command], {
+  const child = spawn('/bin/sh', ['-c', shim, 'sh', command], {
     env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
@@ -50,12 +64,17 @@ export async function runCommand(
     if (first === 'late') return `took longer than ${ms(most)} and was ended`;
     if (first === 'stopped') return undefined;
     const [code, by] = first;
-    return code === 0 ? undefined : by ? `was ended by ${by}` : `failed with exit code ${code}`;
+    const killer = by ?? signalOf(code ?? 0);
+    return code === 0 ? undefined : killer ? `was ended by ${killer}` : `failed with exit code ${code}`;
   } finally {
     over.abort();
-    child.stdout.destroy();
-    child.stderr.destroy();
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   }
+}
+
+/** A shell tells by its exit code which signal ended what it waited for. */
+function signalOf(code: number): string | undefined {
+  return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
 }
 
 /** Ends the shell and what it started, which may outlive the shell; kills what does not end. */

@@ -128,8 +128,11 @@ export function privateTarget(dir: string): { path: string } {
 
 const homeIn = (dir: string) => join(dir, 'redis');
 
+/** A full disk keeps the server from its file as well, and leaves nothing damaged. */
 function isDamaged(lastWords: string): boolean {
-  return /append only file|\bAOF\b|\bRDB\b/.test(lastWords);
+  return (
+    /append only file|\bAOF\b|\bRDB\b/.test(lastWords) && !/No space left|quota exceeded/.test(lastWords)
+  );
 }
 
 /** Redis holds nothing that cannot be lost: better to start empty than not to start. */

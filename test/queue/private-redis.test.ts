@@ -136,6 +136,15 @@ describe('the private Redis', () => {
     });
   });
 
+  test('keeps its file where the disk is full', async () => {
+    const [dir, binary] = [temporaryFolder(), join(temporaryFolder(), 'redis-server')];
+    const full = "Can't open the append-only file: No space left on device (AOF)";
+    writeFileSync(binary, `#!/bin/sh\necho "${full}"\nexit 1\n`, { mode: 0o755 });
+    mkdirSync(join(dir, 'redis', 'appendonlydir'), { recursive: true });
+    await expect(startPrivateRedis({ dir, log: recording.log, binary })).rejects.toThrow('No space left');
+    expect(readdirSync(join(dir, 'redis'))).toContain('appendonlydir');
+  });
+
   test('without a server on PATH says what to install or set', () => {
     expect(() => findRedisServer(temporaryFolder())).toThrow(
       expect.objectContaining({ kind: 'config', message: expect.stringMatching(/redis-server.*REDIS_URL/) }),
