@@ -15,6 +15,8 @@ export type WorldSpec = {
   /** Which endpoints' successes tell Limit and Remaining. */
   headers?: 'all' | 'one' | 'none';
   retryAfter?: 'absent' | 'right' | 'wrong';
+  /** Error codes of refusals: one a limit, or the same for all; none unless given. */
+  codes?: 'one a limit' | 'the same';
   /** Share of the quota that others take, evenly over time. */
   others?: number;
   /** Part of the calls that are answered 503. */
@@ -91,7 +93,8 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
         refusals[by] += 1;
         const told = retryAfter(by);
         await clock.sleep(latencyMs / 4);
-        return { ...silent, status: 429, retryAfterMs: told, latencyMs: latencyMs / 2 };
+        const errorCode = spec.codes === 'one a limit' ? by : spec.codes ? 'limited' : null;
+        return { ...silent, status: 429, retryAfterMs: told, errorCode, latencyMs: latencyMs / 2 };
       }
       change();
       const tells = quota && (spec.headers === 'all' || (spec.headers !== 'none' && job === TELLING));

@@ -9,7 +9,7 @@ import { isProbe, type Pause, usableRetryAfter, withJitter } from './pause.ts';
 import * as quotas from './quota.ts';
 import * as rates from './rate.ts';
 import { DAY_MS, HOUR_MS, type State, withJob } from './state.ts';
-import { dried, refused, verdict } from './throttle.ts';
+import { dried, refused, suspect } from './throttle.ts';
 
 type Answer = Extract<Event, { type: 'answer' }>;
 type Lost = Extract<Event, { type: 'lost' }>;
@@ -66,8 +66,8 @@ function accepted(before: State, event: Answer, now: number): State {
 
 /** The probe was accepted: the pause is over, and how it ended tells what it was about. */
 function resume(state: State, pause: Pause, now: number): State {
-  const { cause, verdicts } = verdict(state, pause, now);
-  const over = { ...state, verdicts, pause: null };
+  const cause = suspect(state, pause, now);
+  const over = { ...state, pause: null };
   if (cause === 'rate') return { ...over, rate: bounds.objected(state.rate, pause, now) };
   if (cause === 'quota')
     return { ...over, rate: rates.wasFastEnough(state.rate), quota: ranDry(state, pause) };

@@ -5,7 +5,7 @@ import type { WaitReason } from '../errors.ts';
 import { allowedInFlight } from './concurrency.ts';
 import { reserveOf } from './look.ts';
 import { isApart } from './membership.ts';
-import { type Cause, knownCause, reasonOf } from './pause.ts';
+import { reasonOf } from './pause.ts';
 import { driftPace, levelAt, type Quota } from './quota.ts';
 import { hasSettled, type Rate } from './rate.ts';
 import { HOUR_MS, onTime, readState, type State } from './state.ts';
@@ -33,8 +33,6 @@ export type Description = {
   rate: { perSecond: number | null; confidence: Confidence; evidence: string };
   concurrency: { allowed: number; confidence: Confidence; evidence: string };
   waits: Wait[];
-  /** What the API's error codes have meant, where that is clear. */
-  codes: Record<string, Cause>;
 };
 
 export type Refill = { confidence: Confidence; evidence: string } & (
@@ -69,12 +67,6 @@ export function describe(state: State, now: number): Description {
     rate: describeRate(state.rate),
     concurrency: describeConcurrency(state),
     waits: [...accountWaits(state, now), ...jobWaits(state, now)],
-    codes: Object.fromEntries(
-      Object.keys(state.verdicts).flatMap((code) => {
-        const cause = knownCause(state.verdicts, code);
-        return cause ? [[code, cause]] : [];
-      }),
-    ),
   };
 }
 

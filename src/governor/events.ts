@@ -10,8 +10,8 @@ export type Event =
   | { type: 'start'; owner: string; again: boolean }
   /** A process is known to have ended: what it did not account for counts as spent. */
   | { type: 'gone'; owner: string }
-  /** A job asks leave for up to `want` calls. Age and target in milliseconds. */
-  | ({ type: 'ask'; owner: string; job: string; want: number } & Standing)
+  /** A job asks leave for up to `want` calls. */
+  | { type: 'ask'; owner: string; job: string; want: number }
   /** An answer came. `inflight`: calls of this owner under way when it was sent, itself included. */
   | ({
       type: 'answer';
@@ -41,9 +41,6 @@ export type Reply = {
   errorCode: string | null;
   latencyMs: number;
 };
-
-/** How old a job's data is, how old it is meant to be at most, and what its freshness is worth. */
-export type Standing = { age: number; target: number; weight: number };
 
 export type Decision =
   /** Leave for `go` calls, of which `parallel` may be under way at once. It goes stale after `LEAVE_TTL_MS`. */

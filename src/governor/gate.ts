@@ -2,9 +2,8 @@
 
 import { isoTime } from '../clock.ts';
 import { Failure, Snooze, type WaitReason } from '../errors.ts';
-import type { Decision, Standing } from './events.ts';
+import type { Decision } from './events.ts';
 import { type Answer, createOwner, type OwnerParts } from './owner.ts';
-import { lag } from './share.ts';
 
 export type { Answer } from './owner.ts';
 
@@ -29,6 +28,9 @@ export type GateParts = OwnerParts & {
   patienceMs: number;
   standing?: (job: string) => Standing;
 };
+
+/** How old a job's data is and how old it is meant to be at most, in milliseconds, and what its freshness is worth. */
+export type Standing = { age: number; target: number; weight: number };
 
 type Waiter = {
   job: string;
@@ -160,7 +162,7 @@ export function createGate(parts: GateParts): Gate {
   function askFor(waiter: Waiter): boolean {
     const { job } = waiter;
     try {
-      const decision = owner.ask(job, standing(job));
+      const decision = owner.ask(job);
       if ('go' in decision) return owner.take(job);
       const now = clock.now();
       if (!('wait' in decision) || decision.wait.until - now > patienceMs) throw denial(job, decision);
@@ -201,6 +203,12 @@ export function createGate(parts: GateParts): Gate {
       // What could not be told is kept, and told with the next call, which then fails for the same reason.
       .catch(() => undefined);
   }
+}
+
+/** How many times its target age a job's data has, times its weight. */
+function lag({ age, target, weight }: Standing): number {
+  if (!Number.isFinite(target) || target <= 0) return 0;
+  return (Math.max(0, age) / target) * weight;
 }
 
 function denial(job: string, decision: Exclude<Decision, { go: number }>): Error {

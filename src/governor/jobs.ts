@@ -1,6 +1,4 @@
-/** What is known of each job: how its endpoint answers, and how far behind its data is. */
-
-import type { Standing } from './events.ts';
+/** What is known of each job: how its endpoint answers. */
 
 export type JobState = {
   /** The key lacks the scope of this endpoint; one call may try again at `probeAt`. */
@@ -9,34 +7,16 @@ export type JobState = {
   outage: { failures: number; resumeAt: number } | null;
   /** Whether its answers tell what is left of the quota. */
   seesQuota: boolean;
-  standing: Standing & { askedAt: number };
-  /** Calls made, forgotten by half each hour: what it usually needs. */
-  usage: { calls: number; asOfAt: number };
+  askedAt: number;
 };
 
-export function newJob(standing: Standing, now: number): JobState {
+export function newJob(now: number): JobState {
   return {
     forbidden: null,
     outage: null,
     seesQuota: false,
-    standing: { ...standing, askedAt: now },
-    usage: { calls: 0, asOfAt: now },
+    askedAt: now,
   };
-}
-
-const USAGE_HALF_LIFE_MS = 3_600_000;
-
-export function use(job: JobState, calls: number, now: number): JobState {
-  return { ...job, usage: { calls: recentCalls(job, now) + calls, asOfAt: now } };
-}
-
-function recentCalls({ usage }: JobState, now: number): number {
-  return usage.calls * 0.5 ** (Math.max(0, now - usage.asOfAt) / USAGE_HALF_LIFE_MS);
-}
-
-/** What the job usually spends, in calls a millisecond. */
-export function usualPace(job: JobState, now: number): number {
-  return (recentCalls(job, now) * Math.LN2) / USAGE_HALF_LIFE_MS;
 }
 
 const FIRST_BACKOFF_MS = 1_000;

@@ -3,16 +3,14 @@
 import type { WaitReason } from '../errors.ts';
 import * as concurrency from './concurrency.ts';
 import type { Decision, Event } from './events.ts';
-import { newJob, use } from './jobs.ts';
+import { newJob } from './jobs.ts';
 import * as leases from './leases.ts';
 import { nextLook, reserveOf } from './look.ts';
 import { isApart } from './membership.ts';
 import { probed, reasonOf } from './pause.ts';
 import { levelAt } from './quota.ts';
 import * as rates from './rate.ts';
-import { isNext, keptForOthers, sighted } from './share.ts';
 import { DAY_MS, HOUR_MS, type State, withJob } from './state.ts';
-import { nextReset } from './window.ts';
 
 type Ask = Extract<Event, { type: 'ask' }>;
 type Release = Extract<Event, { type: 'release' }>;
@@ -68,20 +66,21 @@ function quotaGate(state: State, { job }: Ask, now: number): Passage {
   if (level === null || state.pause || isApart(quota.members, job)) return { state };
   const unanswered = leases.outstanding(state.leases);
   const left = level - unanswered - reserveOf(quota);
-  const more = nextReset(quota.window, now);
-  const supply = { left, begunAt: quota.window.quietSinceAt, untilMore: more && more - now };
-  const free = left - keptForOthers(state.jobs, job, supply, now);
-  if (free >= 1) return { state, most: free };
-  if (left >= 1)
-    return isNext(state.jobs, job, supply, now) ? { state, most: 1 } : wait(now + TURN_MS, 'quota');
+  if (left >= 1) return { state, most: left };
   // A look by a job whose answers tell what is left is worth more than one by a job whose answers do not.
-  const look = nextLook(quota) + (sighted(state.jobs, job, quota.asOfAt) ? 0 : BLIND_GRACE_MS);
+  const look = nextLook(quota) + (sighted(state, job) ? 0 : BLIND_GRACE_MS);
   const reason = level >= 1 ? 'reserve' : 'quota';
   const isLooking = unanswered > 0 && quota.lookedAt > quota.asOfAt;
   if (now < look && !isLooking) return wait(look, reason);
   if (unanswered > 0) return wait(soon(state, now), reason);
   const rate = rates.wasFastEnough(state.rate);
   return { state: { ...state, rate, quota: { ...quota, lookedAt: now, dueAt: null } }, most: 1 };
+}
+
+/** Whether no job that sees the quota better than this one has been waiting since it was last seen. */
+function sighted({ jobs, quota }: State, asking: string): boolean {
+  const better = Object.values(jobs).some((job) => job.seesQuota && job.askedAt > quota.asOfAt);
+  return jobs[asking]?.seesQuota === true || !better;
 }
 
 function concurrencyGate(state: State, { owner }: Ask, now: number): Passage {
@@ -96,8 +95,6 @@ function rateGate(state: State, _: Ask, now: number): Passage {
 /** Asking again costs a transaction. */
 const LEAST_WAIT_MS = 10;
 const BLIND_GRACE_MS = 2_000;
-/** Whoever is further behind asks again within this time. */
-const TURN_MS = 2_000;
 
 function wait(until: number, reason: WaitReason): Decision {
   return { wait: { until, reason } };
@@ -113,16 +110,13 @@ function freeOfOthers({ concurrency: learnt, leases: given }: State, owner: stri
 }
 
 /** Who asks is known from then on. */
-function meet(state: State, { job, age, target, weight }: Ask, now: number): State {
-  const standing = { age: Math.min(age, 365 * DAY_MS), target: Math.min(target, 365 * DAY_MS), weight };
-  const known = state.jobs[job] ?? newJob(standing, now);
-  return withJob(state, job, { ...known, standing: { ...standing, askedAt: now } });
+function meet(state: State, { job }: Ask, now: number): State {
+  return withJob(state, job, { ...(state.jobs[job] ?? newJob(now)), askedAt: now });
 }
 
-function take(state: State, { owner, job }: Ask, calls: number, now: number): State {
-  const known = state.jobs[job];
+function take(state: State, { owner }: Ask, calls: number, now: number): State {
   return {
-    ...(known ? withJob(state, job, use(known, calls, now)) : state),
+    ...state,
     leases: leases.grant(state.leases, owner, calls, freeOfOthers(state, owner), now),
     // A probe tells of the limit that was met, not of the pace.
     rate: state.pause ? state.rate : rates.takeSlots(state.rate, calls, now),

@@ -16,7 +16,10 @@ import {
 const SHORTEST_GAP_MS = 1_000;
 const DAY_MS = 86_400_000;
 const MOST_GAP_MS = 3 * DAY_MS;
-/** What others take is only reckoned. Where the API last told of calls that are left, one goes to see after so long. */
+/**
+ * What others take is only reckoned. Where the API last told of more than a tenth of the pool beside the reserve, one
+ * call goes to see after so long. Of less it would be refused in each period in which the reckoning was right.
+ */
 const LONGEST_FOR_OTHERS_MS = 60_000;
 
 /**
@@ -43,13 +46,13 @@ function isNarrow(window: Window): boolean {
 export function nextLook(quota: Quota): number {
   if (quota.dueAt !== null) return quota.dueAt;
   const looked = Math.max(quota.asOfAt, quota.lookedAt);
-  const missing = reserveOf(quota) + 1 - (quota.level ?? 0);
+  const reserve = reserveOf(quota);
+  const level = quota.level ?? 0;
+  const isAmple = level > reserve + 0.1 * (quota.limit ?? 0);
   const pace = driftPace(quota);
-  if (pace > 0) return looked + Math.min(longestGap(quota), Math.max(100, missing / pace));
-  return Math.min(
-    looked + (missing > 0 ? longestGap(quota) : LONGEST_FOR_OTHERS_MS),
-    byPeriod(quota, looked),
-  );
+  if (pace > 0) return looked + Math.min(longestGap(quota), Math.max(100, (reserve + 1 - level) / pace));
+  const most = isAmple ? LONGEST_FOR_OTHERS_MS : longestGap(quota);
+  return Math.min(looked + most, byPeriod(quota, looked));
 }
 
 /** A larger quota may have been bought; where only a refusal would tell, that is worth asking less often. */

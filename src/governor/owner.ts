@@ -1,7 +1,7 @@
 /** One process among those that share the state: the leave it holds, its calls under way, what it has not told yet. */
 
 import type { Clock, Random } from '../clock.ts';
-import { type Decision, type Event, type KeyMark, LEAVE_TTL_MS, type Standing } from './events.ts';
+import { type Decision, type Event, type KeyMark, LEAVE_TTL_MS } from './events.ts';
 import { govern } from './machine.ts';
 import { readState, type State } from './state.ts';
 
@@ -52,9 +52,9 @@ export function createOwner(parts: OwnerParts) {
 
   return {
     /** Asks leave for the job; where calls may go, as many are held for it as were given. */
-    ask(job: string, standing: Standing): Decision {
+    ask(job: string): Decision {
       for (const [other, held] of leave) if (isStale(held)) giveBack(other);
-      const decision = tell({ type: 'ask', owner, job, want: LARGEST_BLOCK, ...standing });
+      const decision = tell({ type: 'ask', owner, job, want: LARGEST_BLOCK });
       if ('go' in decision) {
         parallel = decision.parallel;
         leave.set(job, { calls: decision.go, staleAt: clock.now() + LEAVE_TTL_MS });
@@ -91,7 +91,7 @@ export function createOwner(parts: OwnerParts) {
       pending.push(
         status === null
           ? { type: 'lost', ...common, stopped }
-          : { type: 'answer', ...common, inflight: together, ...reply, status, key: markKey() },
+          : { type: 'answer', ...common, inflight: together, ...reply, status, key: markKey(status) },
       );
       const eventful = status === null || status < 200 || status >= 300;
       if (eventful) giveAllBack();
@@ -147,7 +147,8 @@ export function createOwner(parts: OwnerParts) {
     return decision;
   }
 
-  function markKey(): KeyMark | null {
+  function markKey(status: number): KeyMark | null {
+    if (status !== 401 && status !== 403) return null;
     const salt = random().toString(36).slice(2, 10);
     return keyDigest ? { salt, digest: keyDigest(salt) } : null;
   }

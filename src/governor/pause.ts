@@ -21,11 +21,7 @@ export type Pause = {
   cause: Cause;
   /** Calls under way when the first was refused. */
   inflight: number;
-  code: string | null;
 };
-
-/** How often each error code turned out to mean what. */
-export type Verdicts = Record<string, Record<Cause, number>>;
 
 export const SHORTEST_MS = 1_000;
 const LONGEST_MS = 24 * 3_600_000;
@@ -35,13 +31,9 @@ const LONGEST_RATE_MS = 61_000;
 const tries = [1_000, 10_000, LONGEST_RATE_MS] as const;
 /** Who waits asks again within this time; later, nobody was there to ask. */
 const PROMPT_MS = 2_000;
-const LONGEST_CODE = 64;
 
-export function begun(
-  { inflight, errorCode }: { inflight: number; errorCode: string | null },
-  now: number,
-): Pause {
-  const code = errorCode?.slice(0, LONGEST_CODE) ?? null;
+/** @param inflight calls under way when the first was refused. */
+export function begun(inflight: number, now: number): Pause {
   return {
     sinceAt: now,
     idleMs: 0,
@@ -53,7 +45,6 @@ export function begun(
     probe: null,
     cause: 'rate',
     inflight,
-    code,
   };
 }
 
@@ -105,22 +96,4 @@ export function lastsTooLongForRate({ refusedMs, toldMs }: Pause): boolean {
 
 export function isProbe(pause: Pause, owner: string, job: string): boolean {
   return pause.probe?.owner === owner && pause.probe.job === job;
-}
-
-const MOST_CODES = 16;
-
-export function noteVerdict(verdicts: Verdicts, code: string | null, cause: Cause): Verdicts {
-  if (code === null) return verdicts;
-  const counts = Object.hasOwn(verdicts, code) ? verdicts[code] : undefined;
-  if (!counts && Object.keys(verdicts).length >= MOST_CODES) return verdicts;
-  const before = counts ?? { rate: 0, concurrency: 0, quota: 0 };
-  return { ...verdicts, [code]: { ...before, [cause]: before[cause] + 1 } };
-}
-
-/** The cause that an error code has meant every time so far, at least twice. */
-export function knownCause(verdicts: Verdicts, code: string | null): Cause | null {
-  if (code === null || !Object.hasOwn(verdicts, code)) return null;
-  const met = Object.entries(verdicts[code] ?? {}).filter(([, times]) => times > 0);
-  const [only] = met;
-  return only && met.length === 1 && only[1] >= 2 ? (only[0] as Cause) : null;
 }

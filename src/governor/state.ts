@@ -7,7 +7,7 @@ import { type Concurrency, initialConcurrency } from './concurrency.ts';
 import type { KeyMark } from './events.ts';
 import type { JobState } from './jobs.ts';
 import type { Leases } from './leases.ts';
-import type { Pause, Verdicts } from './pause.ts';
+import type { Pause } from './pause.ts';
 import { forgetMoments, initialQuota, type Quota } from './quota.ts';
 import { initialRate, type Rate, rested } from './rate.ts';
 
@@ -31,8 +31,6 @@ export type State = {
   quota: Quota;
   /** Failed calls that may still be tried again soon. */
   retryCredit: number;
-  /** What the API's error codes turned out to mean. */
-  verdicts: Verdicts;
 };
 
 export function initialState(): State {
@@ -49,7 +47,6 @@ export function initialState(): State {
     concurrency: initialConcurrency(),
     quota: initialQuota(),
     retryCredit: 10,
-    verdicts: {},
   };
 }
 

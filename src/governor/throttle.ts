@@ -13,7 +13,7 @@ type Answer = Extract<Event, { type: 'answer' }>;
 export function refused(state: State, event: Answer, now: number): State {
   const { pause } = state;
   if (pause && !pauses.isProbe(pause, event.owner, event.job)) return state;
-  const next = pause ? pauses.lengthened(pause, now) : pauses.begun(event, now);
+  const next = pause ? pauses.lengthened(pause, now) : pauses.begun(event.inflight, now);
   const cause = suspect(state, next, now);
   const again = pause?.cause === 'quota';
   const quota = cause === 'quota' ? dried(state, next, again, now) : state.quota;
@@ -37,17 +37,9 @@ function ownWait({ rate, quota }: State, pause: pauses.Pause, now: number): numb
   return pauses.ownWait(pause, isUnexpected ? { ...usual, soon: 2 * LONG_RECOVERY_MS } : usual);
 }
 
-/** What a pause that is over was about, noted beside the error code that began it. */
-export function verdict(state: State, pause: pauses.Pause, now: number) {
-  const cause = suspect(state, pause, now);
-  return { cause, verdicts: pauses.noteVerdict(state.verdicts, pause.code, cause) };
-}
-
 /** What a pause is most likely about, by all the evidence there is now. */
-function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
-  const { quota, rate, concurrency, verdicts } = state;
-  const known = pauses.knownCause(verdicts, pause.code);
-  if (known) return known;
+export function suspect(state: State, pause: pauses.Pause, now: number): pauses.Cause {
+  const { quota, rate, concurrency } = state;
   // What was told and what is reckoned since: the more pessimistic of the two.
   const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';

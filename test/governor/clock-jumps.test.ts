@@ -80,15 +80,15 @@ it('a jump that is told throws away what was reckoned across it, though the cloc
 });
 
 describe('what others seem to take', () => {
-  it('keeps a call waiting for a minute at most, where the API last told of more than the reserve', () => {
-    const machine = crowded();
-    machine.pass(40 * SECOND);
-    expect(machine.ask()).toMatchObject({ wait: {} });
+  it('keeps a call waiting for a minute at most, where the API last told of more than a tenth of the pool', () => {
+    const machine = crowded(3_500);
+    machine.pass(10 * MINUTE);
+    expect(describeState(machine.state, machine.now).quota.remaining).toBe(0);
     expect(machine.call({ limit: 30_000, remaining: 200 })).toBeLessThan(MINUTE);
   });
 
   it('keeps nobody waiting after a start', () => {
-    const machine = crowded();
+    const machine = crowded(240);
     machine.pass(40 * SECOND);
     expect(machine.ask()).toMatchObject({ wait: {} });
     machine.on({ type: 'start', owner: 'another', again: false });
@@ -174,8 +174,8 @@ function jumped() {
   return machine;
 }
 
-/** A large account that was little used for days, until others took nearly all of it in a minute. */
-function crowded() {
+/** A large account that was little used for days, until others took all but `left` of it in a minute. */
+function crowded(left: number) {
   const machine = drive();
   const limit = 30_000;
   for (let call = 0; call < 10; call += 1) {
@@ -183,7 +183,7 @@ function crowded() {
     machine.pass(10 * HOUR);
   }
   for (let call = 1; call <= 12; call += 1) {
-    machine.call({ limit, remaining: limit - call * 2_480 });
+    machine.call({ limit, remaining: limit - Math.round((call / 12) * (limit - left)) });
     machine.pass(5 * SECOND);
   }
   return machine;

@@ -22,8 +22,7 @@ export function drive(state: State = initialState(), begin = T0) {
     state = next;
     return decision;
   };
-  const ask = (job = 'news', owner = 'me', want = 1) =>
-    on({ type: 'ask', owner, job, want, age: 0, target: 60_000, weight: 1 });
+  const ask = (job = 'news', owner = 'me', want = 1) => on({ type: 'ask', owner, job, want });
   const answer = (told: Told = {}, job = 'news', owner = 'me') => {
     const { status = 200, limit = null, remaining = null, retryAfterMs = null, errorCode = null } = told;
     const inflight = told.inflight ?? 1;

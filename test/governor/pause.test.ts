@@ -136,18 +136,6 @@ describe('after an answer 429', () => {
     expect(machine.ask('usage')).toMatchObject({ go: 1 });
   });
 
-  it('an error code that always meant the quota is believed at once', () => {
-    const machine = drive();
-    for (let time = 0; time < 2; time += 1) {
-      machine.call({ limit: 50, remaining: 0 });
-      machine.call({ status: 429, errorCode: 'quota_exceeded' });
-      machine.pass(DAY);
-      machine.call({ limit: 50, remaining: 49 });
-    }
-    machine.call({ status: 429, errorCode: 'quota_exceeded' });
-    expect(machine.state.pause?.cause).toBe('quota');
-  });
-
   it.each([1, 24, 7 * 24])(
     '%i hours in which nobody asked say nothing of the pace, and lengthen no wait',
     (hours) => {

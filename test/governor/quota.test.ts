@@ -47,6 +47,21 @@ describe('the quota', () => {
     expect(machine.ask('usage')).toMatchObject({ go: expect.any(Number) });
   });
 
+  it('is looked at by a job whose answers tell, rather than by one whose answers do not', () => {
+    const machine = drive();
+    for (let left = 99; left >= 8; left -= 1) machine.call({ limit: 100, remaining: left }, 'ai-signals');
+    machine.pass(500);
+    const until = (job: string) => {
+      const decision = machine.ask(job);
+      return 'wait' in decision ? decision.wait.until : 0;
+    };
+    machine.ask('ai-signals');
+    expect(until('news')).toBeGreaterThan(until('ai-signals') + 1_000);
+    machine.pass(until('ai-signals') - machine.now);
+    expect(machine.ask('news')).toMatchObject({ wait: { reason: 'reserve' } });
+    expect(machine.ask('ai-signals')).toMatchObject({ go: 1 });
+  });
+
   it('learns the period from resets, and then waits for the next one', () => {
     const machine = drive();
     const endsAt = pool(machine, 50, MINUTE);

@@ -25,7 +25,6 @@ export type GovernorFacts = {
   rate: Known & { perSecond: number | null };
   concurrency: Known & { allowed: number };
   waits: readonly { job: string | null; until: number; reason: string; why: string }[];
-  codes: Readonly<Record<string, string>>;
 };
 
 export type DescribeGovernor = (kept: unknown, now: number) => GovernorFacts;
@@ -60,8 +59,8 @@ export type Limits = {
   rate: GovernorFacts['rate'] | null;
   concurrency: GovernorFacts['concurrency'] | null;
   waits: WaitStatus[] | null;
-  /** What the error codes of answers 429 have meant, where that is clear. */
-  codes: GovernorFacts['codes'] | null;
+  /** Empty: no meaning is read into error codes. */
+  codes: Readonly<Record<string, string>> | null;
 };
 
 export function readLimits(
@@ -73,7 +72,7 @@ export function readLimits(
   const kept = connection.prepare<[], string>('SELECT state FROM governor WHERE id = 1').pluck().get();
   if (kept === undefined || !describe)
     return { quota: fromReport(reported), rate: null, concurrency: null, waits: null, codes: null };
-  const { quota, rate, concurrency, waits, codes } = describe(JSON.parse(kept), now);
+  const { quota, rate, concurrency, waits } = describe(JSON.parse(kept), now);
   const { limit, remaining, asOf, reserve, refill, othersPerHour, apart } = quota;
   return {
     quota: {
@@ -95,7 +94,7 @@ export function readLimits(
     rate,
     concurrency,
     waits: waits.map(({ until, ...wait }) => ({ ...wait, until: isoTime(until) })),
-    codes,
+    codes: {},
   };
 }
 
