@@ -15,7 +15,7 @@ import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { type ChangesAt, type MirrorQueue, type Outage, startQueue } from './queue/index.ts';
 import { type Releases, releasing } from './releases.ts';
-import { datasetsOf } from './report/plan.ts';
+import { datasetsOf } from './report/status/datasets.ts';
 import { readStatus } from './report/status.ts';
 import { nextDue } from './schedule.ts';
 import { openFace } from './serve/face.ts';

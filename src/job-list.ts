@@ -30,6 +30,11 @@ export function findJob<Job extends { name: string }>(jobs: readonly Job[], name
   );
 }
 
+/** The mirrored tables with their jobs. */
+export function tablesOf(jobs: readonly ListedJob[]): Record<string, string> {
+  return Object.fromEntries(jobs.map(({ table, name }) => [table, name]));
+}
+
 /** Each job's own schedule, by name. */
 export function ownSchedules(jobs: readonly Pick<ListedJob, 'name' | 'schedule'>[]): Record<string, string> {
   return Object.fromEntries(jobs.map((job) => [job.name, job.schedule]));

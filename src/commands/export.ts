@@ -7,9 +7,11 @@ import { printable, printableJson, printableLines } from '../printable.ts';
 import { openFiles } from '../report/export/files.ts';
 import { exportAnswer, exportFormats, type Order } from '../report/export.ts';
 import { refuseGap } from '../report/query/proof.ts';
+import { type Ask, asking } from '../report/query.ts';
 import type { Context, Output } from './context.ts';
-import { askMirror, type Input, withAskingOptions } from './format/asking.ts';
+import { askMirror, type Input } from './format/asking.ts';
 import { type Write, writerTo } from './format/deliver.ts';
+import { withAskingOptions } from './format/options.ts';
 import { type OrderOptions, readOrder } from './format/order.ts';
 import { describeDefused } from './format/rows.ts';
 import { number } from './format/words.ts';
@@ -37,7 +39,9 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
     .option('--force', 'replace a file that is there')
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
     .option('--json', 'print the receipt')
-    .action((what: string | undefined, options: Options) => run(what, options, context, stdin));
+    .action((what: string | undefined, options: Options) =>
+      asking((ask) => run(ask, what, options, context, stdin)),
+    );
   return withExamples(
     withAskingOptions(command),
     ['a dataset with typed columns, and its receipt', 'export ai-signals -o signals.parquet'],
@@ -49,7 +53,13 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
   );
 }
 
-async function run(what: string | undefined, given: Options, context: Context, stdin: Input): Promise<void> {
+async function run(
+  ask: Ask,
+  what: string | undefined,
+  given: Options,
+  context: Context,
+  stdin: Input,
+): Promise<void> {
   const { stdout, stderr } = context;
   const { output, ...others } = given;
   const options: Options = output === '-' ? others : given;
@@ -62,7 +72,7 @@ async function run(what: string | undefined, given: Options, context: Context, s
   try {
     const write = files ? files.data.write : writerFor(order, stdout);
     const asked = { sql, params, asOf, survey: format === 'parquet' };
-    const exported = await askMirror(asked, jobs, options, context, async (answer, notes) => {
+    const exported = await askMirror(ask, asked, jobs, options, context, async (answer, notes) => {
       // Of the same moment as the rows: what is old is dropped at any time.
       if (order.since !== null) refuseGap(answer.sources, order.since);
       const exported = await exportAnswer(answer, order, write);

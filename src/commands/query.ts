@@ -1,17 +1,10 @@
 /** `market-mirror query <sql>`: asks the mirror in SQL and says how far the answer can be trusted. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { listJobs } from '../job-list.ts';
+import { type Ask, asking } from '../report/query.ts';
 import type { Context } from './context.ts';
-import {
-  type AskingOptions,
-  askMirror,
-  type Input,
-  readAsOf,
-  readSql,
-  withAskingOptions,
-} from './format/asking.ts';
-import { type Format, formats, printRows } from './format/rows.ts';
+import type { Input } from './format/asking.ts';
+import { type AskingOptions, type Format, formats, withAskingOptions } from './format/options.ts';
 import { withExamples } from './help.ts';
 
 type Options = AskingOptions & { file?: string; format?: Format; json?: true; limit?: number; exact?: true };
@@ -30,7 +23,9 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
     .option('--json', 'the same as --format json')
     .option('--limit <rows>', 'print at most so many rows', parseCount)
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
-    .action((sql: string | undefined, options: Options) => query(sql, options, context, stdin));
+    .action((sql: string | undefined, options: Options) =>
+      asking((ask) => query(ask, sql, options, context, stdin)),
+    );
   return withExamples(
     withAskingOptions(command),
     ['whether to trust the rest', 'query "SELECT job, rows, complete_as_of, verdict FROM freshness"'],
@@ -44,17 +39,24 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
 }
 
 async function query(
+  ask: Ask,
   given: string | undefined,
   options: Options,
   context: Context,
   stdin: Input,
 ): Promise<void> {
+  // Loaded only here, while the process that will answer starts.
+  const [{ askMirror, readAsOf, readSql }, { printRows }, { listJobs }] = await Promise.all([
+    import('./format/asking.ts'),
+    import('./format/rows.ts'),
+    import('../job-list.ts'),
+  ]);
   const format = options.format ?? (options.json ? 'json' : 'table');
   const limit = options.limit ?? (format === 'table' ? MOST_ROWS_OF_A_TABLE : Number.POSITIVE_INFINITY);
   const asOf = readAsOf(options, context);
   const sql = await readSql(given, options.file, stdin);
   const asked = { sql, params: options.param ?? {}, asOf };
-  await askMirror(asked, await listJobs(), options, context, (answer, notes) =>
+  await askMirror(ask, asked, await listJobs(), options, context, (answer, notes) =>
     printRows(answer, { format, limit, exact: options.exact ?? false }, context.stdout, notes),
   );
 }

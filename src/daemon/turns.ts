@@ -3,7 +3,8 @@
 import type { App } from '../app.ts';
 import { describeKept } from '../governor/describe.ts';
 import { type Job, listed } from '../job.ts';
-import { type DayPlan, datasetsOf, readPlan } from '../report/plan.ts';
+import { type DayPlan, readPlan } from '../report/plan.ts';
+import { datasetsOf } from '../report/status/datasets.ts';
 import { intervalOf } from '../schedule.ts';
 
 export type Turns = {

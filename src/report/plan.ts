@@ -1,8 +1,7 @@
 /** What the next 24 hours will cost, from what the mirror knows: no call, no Redis, no key, no change. */
 
 import { isoTime } from '../clock.ts';
-import type { ListedJob } from '../job.ts';
-import { runsWithin, type Schedule } from '../schedule.ts';
+import { runsWithin } from '../schedule.ts';
 import { mirrorFile, openMirror, storeFailure } from '../store/read.ts';
 import { DAY_MS, type Plan, type PlannedJob, planDay, stretchUntilMore } from './plan/arithmetic.ts';
 import { budgetOf } from './plan/budget.ts';
@@ -66,20 +65,10 @@ export type DatasetPlan = {
   heldToSeconds: number | null;
 };
 
-export type PlannedDataset = Dataset & { weight: number };
-
-/** The datasets as reports need to know them. @param schedules those that are set, by job. */
-export function datasetsOf(
-  jobs: readonly ListedJob[],
-  schedules: Readonly<Record<string, Schedule>>,
-): PlannedDataset[] {
-  return jobs.map((job) => ({ ...job, schedule: schedules[job.name] ?? 'off' }));
-}
-
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
 export function readPlan(
   dir: string,
-  datasets: readonly PlannedDataset[],
+  datasets: readonly Dataset[],
   now: number,
   describe: DescribeGovernor,
 ): DayPlan {
@@ -100,7 +89,7 @@ export function readPlan(
   }
 }
 
-type Known = PlannedDataset & { facts: Facts; state: DatasetPlan['state'] };
+type Known = Dataset & { facts: Facts; state: DatasetPlan['state'] };
 
 function makePlan(file: string, datasets: readonly Known[], limits: Limits, now: number): DayPlan {
   const { quota, waits } = limits;

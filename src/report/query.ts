@@ -5,7 +5,6 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ms from 'ms';
 import { Failure } from '../errors.ts';
-import { openMirror } from '../store/read.ts';
 import type { Answered, Asked, Cell, Opened, Question } from './query/protocol.ts';
 
 export type { Cell, Column, Question } from './query/protocol.ts';
@@ -22,22 +21,37 @@ export type Answer = Opened & {
 export type Limits = { signal: AbortSignal; timeoutMs?: number | undefined };
 
 /**
- * Asks, hands the answer to `read` and returns what that makes of it. The query ends with `read`, whether its
- * rows were read or not.
+ * Asks, hands the answer to `read` and returns what that makes of it.
  * @throws Failure `usage` for SQL that is wrong or would write, `incomplete` where there is no mirror yet or a
  * limit ended the query, `config` for a mirror newer than this code.
  */
-export async function ask<T>(
+export type Ask = <T>(question: Question, limits: Limits, read: (answer: Answer) => Promise<T>) => Promise<T>;
+
+/**
+ * Gives `use` the means to ask one question. The process that will answer is started at once, since that takes
+ * longer than most answers: what `use` has to do before it asks costs no time. The process ends with `use`.
+ */
+export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
+  const child = startProcess();
+  const line = openLine(child);
+  try {
+    return await use((question, limits, read) => askOnce(line, question, limits, read));
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+async function askOnce<T>(
+  { exchange, hangUp }: Line,
   question: Question,
   { signal, timeoutMs }: Limits,
   read: (answer: Answer) => Promise<T>,
 ): Promise<T> {
-  openMirror(question.dir).close();
   const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
   const end = AbortSignal.any([signal, ...deadline]);
-  const child = startProcess();
+  end.addEventListener('abort', () => hangUp(end.reason), { once: true });
+  if (end.aborted) hangUp(end.reason);
   try {
-    const exchange = exchangeWith(child, end);
     const answered = await exchange(question);
     if (!('opened' in answered)) throw new Failure('bug', 'the query was not opened');
     return await read({ ...answered.opened, batches: batchesOf(exchange) });
@@ -49,8 +63,6 @@ export async function ask<T>(
         `the query took longer than ${ms(timeoutMs ?? 0)} and was ended: narrow it, or give it more time`,
       );
     throw thrown;
-  } finally {
-    child.kill('SIGKILL');
   }
 }
 
@@ -66,23 +78,23 @@ async function* batchesOf(exchange: Exchange): AsyncGenerator<Cell[][], void> {
   }
 }
 
+/** `hangUp` makes the present exchange fail, and every one after it. */
+type Line = { exchange: Exchange; hangUp(reason: unknown): void };
+
 /** One question at a time. */
-function exchangeWith(child: ChildProcess, end: AbortSignal): Exchange {
+function openLine(child: ChildProcess): Line {
   let waiting: { resolve(answered: Answered): void; reject(reason: unknown): void } | undefined;
   let ended: unknown;
-  const fail = (reason: unknown) => {
+  const hangUp = (reason: unknown) => {
     ended ??= reason;
     waiting?.reject(ended);
   };
   child.on('message', (answered: Answered) => waiting?.resolve(answered));
-  child.on('error', fail);
+  child.on('error', hangUp);
   child.on('exit', (code, signal) =>
-    fail(new Failure('incomplete', `the process of the query ended (${signal ?? code})`)),
+    hangUp(new Failure('incomplete', `the process of the query ended (${signal ?? code})`)),
   );
-  end.addEventListener('abort', () => fail(end.reason), { once: true });
-  if (end.aborted) fail(end.reason);
-
-  return async (asked) => {
+  const exchange: Exchange = async (asked) => {
     if (ended) throw ended;
     const answered = await new Promise<Answered>((resolve, reject) => {
       waiting = { resolve, reject };
@@ -91,6 +103,7 @@ function exchangeWith(child: ChildProcess, end: AbortSignal): Exchange {
     if ('failed' in answered) throw new Failure(answered.failed.kind, answered.failed.message);
     return answered;
   };
+  return { exchange, hangUp };
 }
 
 function startProcess(): ChildProcess {

@@ -147,6 +147,7 @@ describe('a dataset that is behind', () => {
       name: job.name,
       table: tableOf(job),
       schedule: 'off' as const,
+      weight: 1,
     }));
     await bench.mirror('ai-signals', () => {
       during ??= readStatus(bench.dir, datasets, bench.clock.now());

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, ask, type Cell, type Question } from '../../src/report/query.ts';
+import { type Answer, type Ask, asking, type Cell, type Question } from '../../src/report/query.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { needs } from '../helpers/tools.ts';
 import { digestOf } from './support.ts';
+
+const ask: Ask = (...asked) => asking((ask) => ask(...asked));
 
 let bench: Bench;
 let question: (sql: string, more?: Partial<Question>) => Question;

@@ -1,48 +1,27 @@
 /** What `query` and `export` have in common: where the SQL comes from, its parameters, its limits, its proof. */
 
 import { readFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
-import { type Command, InvalidArgumentError } from 'commander';
 import { readLocalConfig } from '../../config.ts';
 import { Failure } from '../../errors.ts';
-import type { ListedJob } from '../../job-list.ts';
+import { type ListedJob, tablesOf } from '../../job-list.ts';
 import { printable, printableLines } from '../../printable.ts';
 import { datedBy, notesOn, refuseForgotten, refuseOlder } from '../../report/query/proof.ts';
-import { type Answer, ask, type Params } from '../../report/query.ts';
+import type { Answer, Ask, Params } from '../../report/query.ts';
 import { parseDuration, parseTime } from '../../report/time.ts';
 import type { Context } from '../context.ts';
-import { tablesOf } from './datasets.ts';
-
-export type AskingOptions = { param?: Params; timeout?: string; maxAge?: string; asOf?: string };
+import type { AskingOptions } from './options.ts';
 
 export type Input = NodeJS.ReadableStream & { isTTY?: boolean };
 
 /** What is asked, with the time it is to be answered for (null for now). */
 export type Asked = { sql: string; params: Params; asOf: string | null; survey?: boolean };
 
-export function withAskingOptions(command: Command): Command {
-  return command
-    .option(
-      '--param <name=value>',
-      'the value of :name as text; name:=value for a number, null, true or false',
-      addParam,
-    )
-    .option('--timeout <duration>', 'end the query after this time, such as 30s')
-    .option(
-      '--max-age <duration>',
-      'refuse with exit code 75 where a dataset is older than this, such as 10m',
-    )
-    .option(
-      '--as-of <time>',
-      'answer as the mirror stood then: 2026-03-01, 2026-03-01T12:00Z, or 2h for two hours ago',
-    );
-}
-
 /**
  * Asks the mirror, hands the answer to `read` and says on stderr what whoever reads it should know; `read` adds to
  * these notes.
  */
 export async function askMirror<T>(
+  ask: Ask,
   asked: Asked,
   jobs: readonly ListedJob[],
   options: AskingOptions,
@@ -88,6 +67,7 @@ export async function readSql(
   if (given !== undefined && given !== '-') return given;
   if (given === undefined && stdin.isTTY)
     throw new Failure('usage', 'give some SQL, such as market-mirror query "SELECT * FROM freshness"');
+  const { text } = await import('node:stream/consumers');
   return await text(stdin);
 }
 
@@ -97,24 +77,4 @@ function readFile(file: string): string {
   } catch (thrown) {
     throw new Failure('usage', `--file: ${file} cannot be read (${(thrown as NodeJS.ErrnoException).code})`);
   }
-}
-
-function addParam(written: string, before?: Params): Params {
-  const [, name, typed, value] = /^[:@$]?(\w+)(:?)=(.*)$/su.exec(written) ?? [];
-  if (name === undefined || value === undefined)
-    throw new InvalidArgumentError(
-      'write it as name=value, or name:=value for a number, null, true or false',
-    );
-  return { ...before, [name]: typed ? typedValue(value) : value };
-}
-
-function typedValue(written: string): string | number | bigint | null {
-  const words: Record<string, number | null> = { null: null, true: 1, false: 0 };
-  const word = words[written];
-  if (word !== undefined) return word;
-  if (/^-?\d+$/.test(written)) return BigInt(written);
-  const number = Number(written);
-  if (written.trim() === '' || Number.isNaN(number))
-    throw new InvalidArgumentError(`'${written}' is no number, null, true or false; name=value gives a text`);
-  return number;
 }

@@ -11,7 +11,8 @@ import { type ExportFormat, exportFormats, type Order } from '../../report/expor
 import { parseTime } from '../../report/time.ts';
 import { version } from '../../version.ts';
 import type { Context } from '../context.ts';
-import { type AskingOptions, type Input, readAsOf, readSql } from './asking.ts';
+import { type Input, readAsOf, readSql } from './asking.ts';
+import type { AskingOptions } from './options.ts';
 
 export type OrderOptions = AskingOptions & {
   file?: string;

@@ -1,18 +1,14 @@
 /** The formats that rows are printed in. */
 
 import { printableLines } from '../../printable.ts';
-import { type CsvFormatter, csvFormatter } from '../../report/format/csv.ts';
+import type { CsvFormatter } from '../../report/format/csv.ts';
 import type { Formatter } from '../../report/format/formatter.ts';
-import { jsonFormatter, ndjsonFormatter } from '../../report/format/json.ts';
 import type { Answer, Column } from '../../report/query.ts';
 import type { Output } from '../context.ts';
 import { paintFor } from './colours.ts';
 import { writerTo } from './deliver.ts';
-import { mdFormatter } from './md.ts';
-import { type TableFormatter, tableFormatter } from './table.ts';
-
-export const formats = ['table', 'json', 'ndjson', 'csv', 'md'] as const;
-export type Format = (typeof formats)[number];
+import type { Format } from './options.ts';
+import type { TableFormatter } from './table.ts';
 
 export type Printing = { format: Format; limit: number; exact: boolean };
 
@@ -23,7 +19,7 @@ export async function printRows(
   output: Output,
   notes: string[],
 ): Promise<void> {
-  const formatter = formatterOf(format, answer.columns, exact, output);
+  const formatter = await formatterOf(format, answer.columns, exact, output);
   // These formats keep values as they are, which is right for a program and wrong for a terminal.
   const raw = output.isTTY && (format === 'csv' || format === 'json' || format === 'ndjson');
   const write = writerTo(output);
@@ -61,24 +57,26 @@ async function* piecesOf(
 type AnyFormatter = (Formatter | TableFormatter) &
   Partial<Pick<CsvFormatter, 'defused'> & Pick<TableFormatter, 'cut'>>;
 
-function formatterOf(
+/** Each form is loaded when it is asked for. */
+async function formatterOf(
   format: Format,
   columns: readonly Column[],
   exact: boolean,
   output: Output,
-): AnyFormatter {
+): Promise<AnyFormatter> {
   switch (format) {
     case 'table': {
       const width = (output.isTTY && output.columns) || Number.POSITIVE_INFINITY;
+      const { tableFormatter } = await import('./table.ts');
       return tableFormatter(columns, width, paintFor(output));
     }
     case 'json':
-      return jsonFormatter(columns);
+      return (await import('../../report/format/json.ts')).jsonFormatter(columns);
     case 'ndjson':
-      return ndjsonFormatter(columns);
+      return (await import('../../report/format/json.ts')).ndjsonFormatter(columns);
     case 'csv':
-      return csvFormatter(columns, exact);
+      return (await import('../../report/format/csv.ts')).csvFormatter(columns, exact);
     case 'md':
-      return mdFormatter(columns);
+      return (await import('./md.ts')).mdFormatter(columns);
   }
 }

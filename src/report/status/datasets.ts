@@ -1,6 +1,7 @@
 /** How one dataset stands. */
 
 import { ageOf, isoTime } from '../../clock.ts';
+import type { ListedJob } from '../../job.ts';
 import type { Schedule } from '../../schedule.ts';
 import { intervalOf } from '../../schedule.ts';
 import { type Connection, PROOF } from '../../store/read.ts';
@@ -23,8 +24,16 @@ export type Doing = {
   message: string | null;
 };
 
-/** A dataset as its job declares it. */
-export type Dataset = { name: string; table: string; schedule: Schedule };
+/** A dataset as reports need to know it, with the schedule that is set. */
+export type Dataset = Omit<ListedJob, 'schedule'> & { schedule: Schedule };
+
+/** @param schedules those that are set, by job. */
+export function datasetsOf(
+  jobs: readonly ListedJob[],
+  schedules: Readonly<Record<string, Schedule>>,
+): Dataset[] {
+  return jobs.map((job) => ({ ...job, schedule: schedules[job.name] ?? 'off' }));
+}
 
 export type DatasetStatus = {
   job: string;

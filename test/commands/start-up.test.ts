@@ -1,0 +1,82 @@
+/** What a command loads is what whoever waits for it pays for: `npm run bench` measures how much that is. */
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { listed } from '../../src/job.ts';
+import { jobListFile } from '../../src/job-list.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { cliFile } from '../helpers/cli.ts';
+import { setup } from '../helpers/setup.ts';
+
+/** Writes down every module that a process loads, by ESM or by `require`, with those of its children. */
+const spy = `
+import Module, { register } from 'node:module';
+import { appendFileSync } from 'node:fs';
+const file = process.env.LOADED;
+const load = Module._load;
+Module._load = (request, parent, isMain) => {
+  appendFileSync(file, (Module._resolveFilename(request, parent, isMain)) + '\\n');
+  return load(request, parent, isMain);
+};
+register('data:text/javascript,' + encodeURIComponent(\`
+  import { appendFileSync } from 'node:fs';
+  export async function load(url, context, next) {
+    appendFileSync(\${JSON.stringify(file)}, url + '\\\\n');
+    return await next(url, context);
+  }\`));
+`;
+
+const HEAVY = ['drizzle-orm', 'undici', 'bullmq', 'ioredis', 'zod', 'pino', 'log-update', 'string-width'];
+
+async function loadedBy(...args: string[]) {
+  const { dir, mirror } = await setup({ rows: { aiSignals: 3 } });
+  await mirror('ai-signals');
+  const [hook, loaded] = [join(dir, 'spy.mjs'), join(dir, 'loaded')];
+  writeFileSync(hook, spy);
+  writeFileSync(loaded, '');
+  const env = {
+    PATH: process.env['PATH'],
+    MIRROR_DIR: dir,
+    LOADED: loaded,
+    NODE_OPTIONS: `--import "${hook}"`,
+  };
+  const { status, stderr } = spawnSync(process.execPath, [cliFile, ...args], {
+    cwd: dir,
+    env,
+    encoding: 'utf8',
+  });
+  const packages = readFileSync(loaded, 'utf8').matchAll(/.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//g);
+  rmSync(hook);
+  return { status, stderr, packages: new Set([...packages].map(([, name]) => name)) };
+}
+
+describe('reads without what writing takes:', () => {
+  test.each([
+    ['status', ['better-sqlite3']],
+    ['plan --json', ['better-sqlite3']],
+    ['query --format table SELECT', ['better-sqlite3']],
+    ['quarantine list', ['better-sqlite3']],
+    ['export news', ['better-sqlite3', 'csv-stringify']],
+    ['--help', []],
+  ])('%s', async (line, needed) => {
+    const { packages, status, stderr } = await loadedBy(
+      ...line.split(' ').map((word) => (word === 'SELECT' ? 'SELECT 1' : word)),
+    );
+    expect([status, stderr]).not.toEqual([70, expect.anything()]);
+    expect([...packages]).toEqual(expect.arrayContaining(['commander', ...needed]));
+    expect(HEAVY.filter((name) => packages.has(name))).toEqual([]);
+  });
+});
+
+test('what writes does load it, so that the spy is known to see', async () => {
+  const { packages } = await loadedBy('sync', 'news');
+  expect([...packages]).toEqual(expect.arrayContaining(['drizzle-orm', 'undici', 'zod']));
+});
+
+test('the build writes down the jobs as they are', async () => {
+  const built = fileURLToPath(jobListFile).replace('/jobs/', '/dist/jobs/');
+  expect(JSON.parse(readFileSync(built, 'utf8'))).toEqual((await loadJobs()).map(listed));
+});
