@@ -23,6 +23,11 @@ const kept: JobsOptions = {
   removeOnFail: { age: KEPT.ms / 1_000, count: KEPT.jobs },
 };
 
+/** What a Redis was told of a job before anything; never absent, so that a flush shows. */
+const NONE = '0';
+/** A Redis that was flushed since it was asked has lost what it was told meanwhile, and is told all of it next time. */
+const NOTE = `if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end`;
+
 export function openChanges(base: Base, report: (error: Error) => void): Changes {
   const queue = new Queue(CHANGES, base).on('error', report);
   const { connection, prefix } = base;
@@ -30,11 +35,13 @@ export function openChanges(base: Base, report: (error: Error) => void): Changes
   const told = `${prefix}:told`;
   return {
     async announce(job, changeSince) {
-      const change = changeSince(Number(await connection.hget(told, job)));
+      await connection.hsetnx(told, job, NONE);
+      const before = (await connection.hget(told, job)) ?? NONE;
+      const change = changeSince(Number(before));
       if (!change) return;
       // Whoever dies between these two tells the same again, under the same id.
-      await queue.add(job, change, { ...kept, jobId: `${job}-${change.lastSeq}` });
-      await connection.hset(told, job, change.lastSeq);
+      await queue.add(job, change, { ...kept, jobId: `${job}-${before}-${change.lastSeq}` });
+      await connection.eval(NOTE, 1, told, job, before, change.lastSeq);
       const waiting = await queue.getWaitingCount();
       if (waiting > KEPT.jobs) await queue.clean(0, waiting - KEPT.jobs, 'wait');
     },

@@ -1,9 +1,10 @@
 /** The queue `mirror-changes`, as report workers of others see it. */
 
+import { connect } from 'node:net';
 import { Queue, Worker } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Change } from '../../src/queue/index.ts';
-import { redisServer, type Server, start, until } from './setup.ts';
+import { redisServer, type Server, type Started, start, until } from './setup.ts';
 
 const prefix = 'market-mirror-test';
 const WEEK_MS = 7 * 24 * 3_600_000;
@@ -31,6 +32,14 @@ function reader({ url }: Server): Queue {
   return queue;
 }
 
+/** Runs the job once more, when its last run is over: until then it is the same run. */
+async function runAgain(queue: Started, { url }: Server): Promise<void> {
+  const mirror = new Queue('mirror', { connection: { url }, prefix });
+  await until('the last run to end', async () => (await mirror.getActiveCount()) === 0);
+  await mirror.close();
+  await queue.runNow('news');
+}
+
 const waiting = async (queue: Queue) => (await queue.getWaiting()).map(({ data }) => data);
 const rangeOf = (firstSeq: number, lastSeq: number) => ({ job: 'news', firstSeq, lastSeq });
 
@@ -45,10 +54,10 @@ describe('the queue of changes', () => {
     await queue.runNow('news');
     await until('the first change', async () => (await changes.getWaitingCount()) === 1);
     const calls = mirror.at.asked.length;
-    await queue.runNow('news');
+    await runAgain(queue, server);
     await until('a run without a change', () => mirror.at.asked.length > calls);
     mirror.at.seq = 5;
-    await queue.runNow('news');
+    await runAgain(queue, server);
     await until('the second change', async () => (await changes.getWaitingCount()) === 2);
 
     const seen: unknown[] = [];
@@ -77,6 +86,30 @@ describe('the queue of changes', () => {
     await server.client.flushall();
     await until('all of it', async () => (await waiting(changes)).at(0)?.firstSeq === 1);
     expect(await waiting(changes)).toEqual([rangeOf(1, 8)]);
+  });
+
+  test('is told all of it, at whatever moment Redis is flushed', async () => {
+    const server = await redisServer();
+    const mirror = mirrored();
+    await start({ redis: { url: server.url }, ...mirror, timing: { restore: 20 } });
+    const changes = reader(server);
+    const flushes: Promise<unknown>[] = [];
+    let heard = '';
+    const monitor = connect(server.port, '127.0.0.1', () => void monitor.write('MONITOR\r\n'));
+    onTestFinished(() => void monitor.destroy());
+    monitor.setEncoding('utf8').on('data', (commands: string) => {
+      heard += commands;
+      const isTold = heard.includes(`lastSeq\\":${mirror.at.seq}}`);
+      if (isTold && flushes.length < mirror.at.seq) flushes.push(server.client.flushall());
+    });
+    for (let flush = 1; flush <= 30; flush += 1) {
+      mirror.at.seq = flush;
+      await until('the change to be told', () => flushes.length === flush);
+      await flushes.at(-1);
+      await until('all of it', async () =>
+        (await waiting(changes)).some(({ firstSeq, lastSeq }) => firstSeq === 1 && lastSeq === flush),
+      );
+    }
   });
 
   test('keeps no more than a thousand jobs for nobody, and none for longer than a week', async () => {
