@@ -182,7 +182,10 @@ describe('files', () => {
 
   test('in a folder that this user may not look into: 74', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'mm-doctor-'));
-    onTestFinished(() => rmSync(dir, { recursive: true }));
+    onTestFinished(() => {
+      chmodSync(dir, 0o700);
+      rmSync(dir, { recursive: true });
+    });
     mkdirSync(join(dir, 'locks'));
     for (const file of ['mirror.db', 'locks/daemon.pid']) writeFileSync(join(dir, file), '1', { mode: 0 });
     chmodSync(dir, 0o300);

@@ -24,11 +24,10 @@ function refuseStale(): void {
   if (changed) throw new Error(`dist/ is older than ${changed}: run npm run build`);
 }
 
-/** Files and folders: a folder changes when something in it goes. */
 function filesIn(source: string): string[] {
   if (!statSync(join(root, source)).isDirectory()) return [source];
   const found = readdirSync(join(root, source), { recursive: true, encoding: 'utf8' });
-  return [source, ...found.map((name) => join(source, name))];
+  return found.filter((name) => name.endsWith('.ts')).map((name) => join(source, name));
 }
 
 function changedAt(file: string): number {

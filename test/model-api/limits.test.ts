@@ -146,11 +146,15 @@ describe('a limit that is reached', () => {
   });
 
   it('frees the place of a call whose client has gone away', async () => {
-    const model = await openModel({ concurrency: 1, latencyMs: 10_000 });
-    await fetch(`${model.url}${path}`, {
+    const model = await openModel({ concurrency: 1, latencyMs: 300_000 });
+    const leaving = new AbortController();
+    const call = fetch(`${model.url}${path}`, {
       headers: { authorization: 'Bearer sample-key-of-the-model-api' },
-      signal: AbortSignal.timeout(50),
-    }).catch(() => {});
+      signal: leaving.signal,
+    });
+    await expect.poll(() => model.limits.inFlight).toBe(1);
+    leaving.abort();
+    await expect(call).rejects.toThrow('aborted');
     await expect.poll(() => model.limits.inFlight).toBe(0);
     expect(model.calls[0]?.sent).toBe(false);
   });

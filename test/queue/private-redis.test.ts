@@ -1,6 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
@@ -153,6 +162,12 @@ describe('the private Redis', () => {
 });
 
 describe('the socket of a long MIRROR_DIR', () => {
+  /** The folder for temporary files may be a long one itself. */
+  const shortFolder = () => {
+    const dir = mkdtempSync('/tmp/mm-');
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    return dir;
+  };
   const longFolder = () => {
     const dir = join(temporaryFolder(), 'x'.repeat(120));
     mkdirSync(dir);
@@ -160,7 +175,7 @@ describe('the socket of a long MIRROR_DIR', () => {
   };
 
   test('lies in a short private folder, one for each mirror, the same at every start', async () => {
-    const short = temporaryFolder();
+    const short = shortFolder();
     vi.stubEnv('XDG_RUNTIME_DIR', short);
     const dir = longFolder();
     const first = await startPrivateRedis({ dir, log: recording.log });
@@ -174,7 +189,7 @@ describe('the socket of a long MIRROR_DIR', () => {
   });
 
   test('is refused where others can write to that folder', async () => {
-    const short = temporaryFolder();
+    const short = shortFolder();
     vi.stubEnv('XDG_RUNTIME_DIR', short);
     const folder = join(short, `market-mirror-${process.getuid?.()}`);
     mkdirSync(folder, { mode: 0o777 });
