@@ -104,6 +104,7 @@ describe('the receipt', () => {
         {
           job: 'ai-signals',
           table: 'ai_signals',
+          past: 'ai_signals_history',
           completeAsOf: '2026-11-21T12:01:00.000Z',
           firstWalkAt: '2026-11-21T12:00:00.000Z',
           historyFrom: null,
