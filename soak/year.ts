@@ -10,7 +10,7 @@ import { isoTime } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
 import { listed } from '../src/job.ts';
 import { ownSchedules } from '../src/job-list.ts';
-import { datasetsOf } from '../src/report/plan.ts';
+import { datasetsOf } from '../src/report/status/datasets.ts';
 import { readStatus } from '../src/report/status.ts';
 import { intervalOf, parseSchedule } from '../src/schedule.ts';
 import { copyDatabase, mirrorBytes } from '../src/store/read.ts';

@@ -1,10 +1,9 @@
 #!/usr/bin/env node
 /** The program: the command line of this process, its signals and its settings. */
 
-import { readFileSync } from 'node:fs';
-import { parseEnv } from 'node:util';
 import { systemClock } from './clock.ts';
-import { exitCodes } from './errors.ts';
+import { readDotEnv } from './dot-env.ts';
+import { Failure } from './errors.ts';
 import { main } from './main.ts';
 import { openStderr, openStdout } from './outputs.ts';
 
@@ -15,7 +14,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const)
 const stderr = openStderr();
 
 process.exitCode = await main(process.argv.slice(2), {
-  environment: { ...readDotEnv(), ...process.env },
+  environment: readEnvironment(),
   clock: systemClock,
   random: Math.random,
   stdout: openStdout(),
@@ -23,14 +22,13 @@ process.exitCode = await main(process.argv.slice(2), {
   signal: stop.signal,
 });
 
-/** The settings of a `.env` file in the working folder; the environment itself goes before them. */
-function readDotEnv(): Record<string, string | undefined> {
+/** What is set in the environment goes before what is set in `.env`. */
+function readEnvironment(): Record<string, string | undefined> {
   try {
-    return parseEnv(readFileSync('.env', 'utf8'));
+    return { ...readDotEnv('.env'), ...process.env };
   } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return {};
-    process.stderr.write(`market-mirror: .env cannot be read (${code}): mend or remove it\n`);
-    process.exit(exitCodes.config);
+    if (!(thrown instanceof Failure)) throw thrown;
+    stderr.write(`market-mirror: ${thrown.message}\n`);
+    process.exit(thrown.exitCode);
   }
 }

@@ -79,7 +79,8 @@ const rooms: Record<string, Room> = {
   },
   main: { imports: ['commands'] },
   outputs: {},
-  cli: { imports: ['main', 'outputs'] },
+  'dot-env': {},
+  cli: { imports: ['dot-env', 'main', 'outputs'] },
 };
 
 /** Packages that one room alone may import. */

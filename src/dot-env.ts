@@ -1,0 +1,67 @@
+/**
+ * The `.env` file of the working folder. Whoever writes it decides where the key is sent and what is run after a
+ * walk, and a working folder is easily somebody else's.
+ */
+
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { Failure } from './errors.ts';
+
+/** Names that are read by us, or by what we bring; those of other programs are left to them. */
+const ours = /^(?:(?:MARKET_API|MIRROR|AWS)_.*|REDIS_URL|LOG_LEVEL)$/;
+
+/** Names by which Node.js and the system's loader run code. */
+const dangerous = /^(?:NODE|LD)_/;
+
+const ROOT = 0;
+const WRITABLE_BY_OTHERS = 0o022;
+
+/**
+ * The settings of `file`, none where there is no such file.
+ * @param user the id of the user who runs this; undefined where there are none.
+ * @throws Failure `config` where others may write the file or it cannot be read, and for names that run code.
+ */
+export function readDotEnv(file: string, user = process.getuid?.()): Record<string, string> {
+  const text = readTrusted(file, user);
+  if (text === undefined) return {};
+  const given = Object.entries(parseEnv(text)).map(([name, value = '']) => [name, value] as const);
+  const [bad] = given.find(([name]) => dangerous.test(name)) ?? [];
+  if (bad !== undefined)
+    throw new Failure(
+      'config',
+      `${file}: ${bad} changes how programs run: take it out, or set it in the environment`,
+    );
+  return Object.fromEntries(given.filter(([name]) => ours.test(name)));
+}
+
+/** Looked at and read by one descriptor, so that it is the same file. */
+function readTrusted(file: string, user: number | undefined): string | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(file, 'r');
+    refuseForeign(file, fstatSync(descriptor), user);
+    return readFileSync(descriptor, 'utf8');
+  } catch (thrown) {
+    if (thrown instanceof Failure) throw thrown;
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new Failure('config', `${file} cannot be read (${code}): mend or remove it`);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function refuseForeign(
+  file: string,
+  { mode, uid }: { mode: number; uid: number },
+  user: number | undefined,
+): void {
+  if (user === undefined) return;
+  if (uid !== user && uid !== ROOT)
+    throw new Failure(
+      'config',
+      `${file} belongs to another user (${uid}), who decides what is in it: chown it, or remove it`,
+    );
+  if (mode & WRITABLE_BY_OTHERS)
+    throw new Failure('config', `${file} may be written by other users: chmod 600 ${file}`);
+}
