@@ -76,8 +76,8 @@ export function createBreaker({
   let outage: Outage | null = null;
   let began = 0;
   let said = 0;
-  /** Whether the workers are at work, on trial as it were, although the outage is not yet over. */
-  let tried = false;
+  /** Whether the workers are at work again, although the outage is not over before they have been so for a while. */
+  let halfOpen = false;
 
   function report(error: Error): void {
     if (closing.signal.aborted) return;
@@ -88,7 +88,7 @@ export function createBreaker({
       tell(trouble, error);
       pause();
       changed(outage);
-      void care();
+      void tryUntilWell();
       return;
     }
     outage.errors += 1;
@@ -96,12 +96,11 @@ export function createBreaker({
       Object.assign(outage, trouble);
       tell(trouble, error);
     }
-    tried = false;
+    halfOpen = false;
     pause();
   }
 
-  /** Tries until Redis is well. */
-  async function care(): Promise<void> {
+  async function tryUntilWell(): Promise<void> {
     for (let attempt = 0; outage; attempt += 1) {
       const wait = Math.min(firstTrial * 2 ** attempt, longestTrial);
       await clock.sleep(wait * (0.75 + random() / 2), closing.signal).catch(() => undefined);
@@ -114,11 +113,11 @@ export function createBreaker({
         changed(outage);
         continue;
       }
-      tried = true;
+      halfOpen = true;
       resume();
       await clock.sleep(steady, closing.signal).catch(() => undefined);
       if (closing.signal.aborted) return;
-      if (tried) end(outage);
+      if (halfOpen) end(outage);
       else changed(outage);
     }
   }
@@ -126,7 +125,7 @@ export function createBreaker({
   function end({ code, errors }: Outage): void {
     const seconds = secondsSince(began);
     outage = null;
-    tried = false;
+    halfOpen = false;
     changed(null);
     say(() => log.info({ redis, reason: code, seconds, errors }, 'Redis is back: runs go on'));
   }
