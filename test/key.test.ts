@@ -54,13 +54,13 @@ describe('a key file', () => {
     expect(key.current().reveal()).toBe('second-and-last');
   });
 
-  test.each([0o600, 0o400, 0o640, 0o440])('with mode %o is taken', (mode) => {
-    write('k-1234', mode);
+  test.each(['600', '400', '640', '440'])('with mode %s is taken', (mode) => {
+    write('k-1234', Number.parseInt(mode, 8));
     expect(keyFromFile(file).current().reveal()).toBe('k-1234');
   });
 
-  test.each([0o644, 0o604, 0o666, 0o602, 0o601])('with mode %o is refused', (mode) => {
-    write('k-1234', mode);
+  test.each(['644', '604', '666', '602', '601'])('with mode %s, open to every user, is refused', (mode) => {
+    write('k-1234', Number.parseInt(mode, 8));
     const { kind, message } = refusal(() => keyFromFile(file));
     expect(kind).toBe('config');
     expect(message).toContain(`${file} can be used by every user: chmod 600 it`);

@@ -28,13 +28,10 @@ function namesIn(value: unknown): string[] {
 }
 
 it.each([
-  [['## status --json'], ['status', '--json']],
-  [
-    ['## plan --json', '## status --json'],
-    ['plan', '--json'],
-  ],
-  [['### The receipt'], ['export', 'ai-signals', '--json', '-o', 'FILE']],
-])('%s', async (headings, args) => {
+  ['status --json', ['## status --json'], ['status', '--json']],
+  ['plan --json', ['## plan --json', '## status --json'], ['plan', '--json']],
+  ['the receipt of an export', ['### The receipt'], ['export', 'ai-signals', '--json', '-o', 'FILE']],
+])('docs/reports.md names every member of %s', async (_, headings, args) => {
   const text = headings.map(section).join();
   const typed = args.map((arg) => (arg === 'FILE' ? join(bench.dir, 'signals.csv') : arg));
   const { stdout } = await runMain(typed, { MIRROR_DIR: bench.dir }, bench.clock);

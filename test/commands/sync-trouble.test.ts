@@ -138,11 +138,11 @@ describe('when the API', () => {
 });
 
 test.each([
-  ['ai-signals', 'ai_signals', 1],
-  ['ai-signals', 'ai_signals', 4],
-  ['news', 'news', 2],
-  ['news', 'news', 7],
-])('kill -9 while %s is synced loses nothing and costs two calls at most', async (job, table, after) => {
+  [1, 'ai-signals', 'ai_signals'],
+  [4, 'ai-signals', 'ai_signals'],
+  [2, 'news', 'news'],
+  [7, 'news', 'news'],
+])('kill -9 after %i calls for %s loses nothing and costs two calls at most', async (after, job, table) => {
   const { cwd, environment, sync, model, file } = await setup({ rows: 1_250, latencyMs: 5 });
   const killed = startCli(['sync', job], environment, cwd);
   await expect.poll(() => model.calls.length, { interval: 1 }).toBeGreaterThanOrEqual(after);

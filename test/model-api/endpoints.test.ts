@@ -167,7 +167,7 @@ describe('paging', () => {
     ['?offset=abc&limit=abc', { offset: 0, limit: 50 }],
     ['?offset=&limit=', { offset: 0, limit: 50 }],
     ['?offset=2.9&limit=3.9', { offset: 2, limit: 3 }],
-  ])('normalises %s', async (query, expected) => {
+  ])('takes the window %j for the nearest that may be asked for', async (query, expected) => {
     const { body } = await get(await openModel(), `/api/v1/news${query}`);
     expect(body.pagination).toMatchObject(expected);
     expect(body.rows.length).toBe(expected.limit);

@@ -13,18 +13,18 @@ describe('a time', () => {
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
     ['2h', '2026-11-21T10:00:00.000Z'],
     ['90 minutes ago', '2026-11-21T10:30:00.000Z'],
-  ])('%s', (text, time) => {
+  ])('may be given as %s', (text, time) => {
     expect(parseTime(text, '--as-of', now)).toBe(time);
   });
 
   it.each(['yesterday', '', '2026-13-01', '2026-02-29', '2026-03-01T25:00', '12:00', '-2h', '2026'])(
-    'is not %j',
+    'is not given by %j, which is refused',
     (text) => {
       expect(() => parseTime(text, '--as-of', now)).toThrow(/^--as-of/);
     },
   );
 
-  it('is past', () => {
+  it('that is yet to come is refused', () => {
     expect(() => parseTime('2026-11-21T12:00:01Z', '--as-of', now)).toThrow(/yet to come/);
   });
 });
@@ -34,10 +34,13 @@ it.each([
   ['10m', 600_000],
   ['1.5h', 5_400_000],
   ['250 ms', 250],
-])('%s is a duration', (text, ms) => {
+])('a duration may be given as %s', (text, ms) => {
   expect(parseDuration(text, '--timeout')).toBe(ms);
 });
 
-it.each(['', '10', 'm', '-1m', 'soon', '1 fortnight'])('%j is no duration', (text) => {
-  expect(() => parseDuration(text, '--timeout')).toThrow(/^--timeout: .* is no duration/);
-});
+it.each(['', '10', 'm', '-1m', 'soon', '1 fortnight'])(
+  'a duration is not given by %j, which is refused',
+  (text) => {
+    expect(() => parseDuration(text, '--timeout')).toThrow(/^--timeout: .* is no duration/);
+  },
+);
