@@ -8,8 +8,8 @@ import { setup } from '../helpers/setup.ts';
 import { keepFor, passDays } from './support.ts';
 
 const DAY = 24 * 3_600_000;
-/** Twenty rows on three pages, so that one call may renew a proof. */
-const setupPaged = () => setup({ rows: 20, faults: [() => faults.limitIgnored(8)] });
+/** Rows on three pages, so that one call may renew a proof and save others. */
+const setupPaged = () => setup({ rows: 101, faults: [() => faults.limitIgnored(40)] });
 
 const lists = ['ai-signals', 'news'] as const;
 
@@ -63,9 +63,13 @@ test('walks that changed nothing go when they are old; what refers to a walk fin
   const answers = () => [
     bench.sql('SELECT * FROM changes ORDER BY seq, key'),
     bench.sql('SELECT job, rows, complete_as_of, verdict, status FROM freshness ORDER BY job'),
+    bench.sql('SELECT job, calls_saved FROM datasets ORDER BY job'),
   ];
   const before = { answers: answers(), walks: lists.map((job) => walksOf(bench, job)) };
   expect(missing(bench)).toEqual([]);
+  const [saved] = bench.sql<{ calls: number }>('SELECT sum(calls_saved) AS calls FROM walks');
+  expect(saved?.calls).toBeGreaterThan(10);
+  expect(bench.sql('SELECT sum(calls_saved) AS calls FROM datasets')).toEqual([saved]);
 
   await pruneAll(bench, keepFor({ walks: 3 }));
 
