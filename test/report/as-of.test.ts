@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
-import { lookBack } from '../../src/report/query/as-of.ts';
+import { lookBack, refusePresent } from '../../src/report/query/as-of.ts';
 import { sourcesOf } from '../../src/report/query/sources.ts';
+import { asking } from '../../src/report/query.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
@@ -103,5 +104,51 @@ describe('the mirror as of some time', () => {
     const { rows, sources } = askAt(bench, '2020-01-01T00:00:00.000Z', 'SELECT * FROM ai_signals');
     expect(rows).toEqual([]);
     expect(sources).toMatchObject([{ job: 'ai-signals', completeAsOf: null }]);
+  });
+});
+
+describe('no way of writing a name reads the present under a past date:', () => {
+  it.each([
+    'SELECT * FROM main.news',
+    'SELECT * FROM MAIN . news',
+    'SELECT * FROM "main"."news"',
+    'SELECT * FROM [Main].news',
+    'SELECT * FROM `main`.`news`',
+    "SELECT * FROM 'main'.'news'",
+    'SELECT * FROM main/* . */.news',
+    'SELECT * FROM main -- .\n . news',
+    'WITH n AS (SELECT * FROM main.news_history) SELECT * FROM n',
+    'SELECT (SELECT count(*) FROM main.news)',
+    'SELECT * FROM temp.news UNION ALL SELECT * FROM main.news',
+    'SELECT * FROM main.changes',
+  ])('%s', async (sql) => {
+    expect(() => refusePresent(sql)).toThrow(/^--as-of: main\.<table> is the table as it stands now/);
+  });
+
+  it('what means the past is let through, and a text or a column may say main', async () => {
+    for (const sql of [
+      'SELECT * FROM temp.news',
+      "SELECT 'main.news'",
+      'SELECT main FROM news',
+      'SELECT 1 -- main.news',
+    ])
+      expect(() => refusePresent(sql)).not.toThrow();
+  });
+
+  it('the process that answers refuses it', async () => {
+    const bench = await setup({ rows: 3 });
+    await bench.mirror('news');
+    const past = '2020-01-01T00:00:00.000Z';
+    const count = (sql: string) =>
+      asking((ask) =>
+        ask(
+          { dir: bench.dir, sql, params: {}, tables, asOf: past },
+          { signal: new AbortController().signal },
+          async ({ batches }) => (await batches.next()).value?.[0]?.[0],
+        ),
+      );
+    expect(await count('SELECT count(*) FROM news')).toBe(0);
+    expect(await count('SELECT count(*) FROM temp.news')).toBe(0);
+    await expect(count('SELECT count(*) FROM main.news')).rejects.toMatchObject({ kind: 'usage' });
   });
 });

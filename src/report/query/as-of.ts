@@ -1,6 +1,8 @@
 /** The mirror as it stood at some time: temporary views that take the place of its tables. */
 
+import { Failure } from '../../errors.ts';
 import type { Connection } from '../../store/read.ts';
+import { tokenize, unquoted } from './tokens.ts';
 
 /**
  * From now on, the names of the mirrored tables, their histories and the views over them mean what they held
@@ -13,6 +15,24 @@ export function lookBack(connection: Connection, tables: readonly string[], asOf
   for (const definition of views(connection))
     connection.exec(definition.replace(/^CREATE VIEW/, 'CREATE TEMP VIEW'));
   connection.pragma('query_only = 1');
+}
+
+/**
+ * A name below `main` means the table itself, which holds the present: the views that look back stand in `temp`.
+ * SQLite takes a name in any quotes, even those of a text.
+ * @throws Failure `usage` for a statement that names something so.
+ */
+export function refusePresent(sql: string): void {
+  const tokens = tokenize(sql);
+  const isMain = (text: string) =>
+    unquoted(text)
+      .replace(/^'(.*)'$/s, '$1')
+      .toLowerCase() === 'main';
+  if (tokens.some(({ text }, at) => isMain(text) && tokens[at + 1]?.text === '.'))
+    throw new Failure(
+      'usage',
+      '--as-of: main.<table> is the table as it stands now: leave out "main.", and the name means what it held then',
+    );
 }
 
 /** A version holds from `_valid_from` until just before `_valid_to`; the current one from `_changed_at`. */

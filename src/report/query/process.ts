@@ -6,7 +6,7 @@
 import { Worker } from 'node:worker_threads';
 import { Failure, toError } from '../../errors.ts';
 import { openMirror, statementError, storeFailure } from '../../store/read.ts';
-import { lookBack } from './as-of.ts';
+import { lookBack, refusePresent } from './as-of.ts';
 import type { Answered, Asked, Cell, Opened, Question } from './protocol.ts';
 import { latestSeq, sourcesOf } from './sources.ts';
 import { prepareReading } from './statement.ts';
@@ -31,6 +31,7 @@ process.on('message', (asked: Asked) => {
 });
 
 function open({ dir, sql, params, tables, asOf, survey = false }: Question): Opened {
+  if (asOf !== null) refusePresent(sql);
   const connection = openMirror(dir);
   if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
   // What is said of the sources and what is read from them belong to one moment.
