@@ -3,46 +3,57 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { describeSettings } from '../src/config.ts';
 import { exitCodes } from '../src/errors.ts';
 
 const read = (name: string) => readFileSync(join('deploy', name), 'utf8');
-const matches = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found = '']) => found);
 const settings = describeSettings().map(({ name }) => name);
-const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as { bin: Record<string, string> };
-const program = bin['market-mirror'] ?? '';
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  bin: Record<string, string>;
+  files: string[];
+};
+const program = `/opt/market-mirror/${manifest.bin['market-mirror']}`;
 
 describe('the unit', () => {
-  const unit = read('market-mirror.service');
-  const value = (name: string) => matches(unit, new RegExp(`^${name}=(.*)$`, 'gm'));
+  const { Service = {} } = unitOf(read('market-mirror.service'));
+  const environment = new Map(
+    (Service['Environment'] ?? []).map((line) => line.split('=', 2) as [string, string]),
+  );
 
   test('starts the program that the package has', () => {
-    expect(value('ExecStart')).toEqual([`/usr/bin/node /opt/market-mirror/${program} start`]);
+    expect(Service['ExecStart']).toEqual([`/usr/bin/node ${program} start`]);
   });
 
   test('sets only settings that there are, and hands over the key that it loads', () => {
-    const environment = value('Environment').map((line) => line.split('='));
-    for (const [name = ''] of environment) expect(settings).toContain(name);
-    const [credential = ''] = value('LoadCredential');
-    expect(environment).toContainEqual(['MARKET_API_KEY_FILE', `%d/${credential.split(':')[0]}`]);
+    expect(settings).toEqual(expect.arrayContaining([...environment.keys()]));
+    const [credential = ''] = Service['LoadCredential'] ?? [];
+    expect(environment.get('MARKET_API_KEY_FILE')).toBe(`%d/${credential.split(':')[0]}`);
+  });
+
+  test('keeps the mirror in its own folder, which it may write to as its only one', () => {
+    expect(environment.get('MIRROR_DIR')).toBe(`%S/${Service['StateDirectory']}`);
+    expect(Service).toMatchObject({
+      ProtectSystem: ['strict'],
+      StateDirectoryMode: ['0700'],
+      UMask: ['0077'],
+    });
   });
 
   test('waits for the daemon to be ready, lets its helper speak for it, and watches it', () => {
-    expect([value('Type'), value('NotifyAccess'), value('WatchdogSec')]).toEqual([
-      ['notify'],
-      ['all'],
-      ['2min'],
-    ]);
+    expect(Service).toMatchObject({ Type: ['notify'], NotifyAccess: ['all'], WatchdogSec: ['2min'] });
   });
 
   test('does not try again what trying again cannot mend', () => {
     const { usage, disk, config } = exitCodes;
-    expect(value('RestartPreventExitStatus')).toEqual([`${usage} ${disk} ${config}`]);
+    expect(Service['RestartPreventExitStatus']).toEqual([`${usage} ${disk} ${config}`]);
   });
 });
 
 describe('the image', () => {
-  const image = read('Dockerfile');
+  const stages = stagesOf(read('Dockerfile'));
+  const last = stages.at(-1) ?? [];
+  const arguments_ = (name: string) => last.filter(([found]) => found === name).map(([, text]) => text);
   const context = read('Dockerfile.dockerignore');
 
   test('is built from what is there, and from nothing else', () => {
@@ -56,32 +67,50 @@ describe('the image', () => {
     );
   });
 
-  test('holds all that the package ships, and runs its program as a user without rights', () => {
-    const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] };
-    const copied = matches(image, /^COPY --from=build \/opt\/market-mirror\/(\S+)/gm);
-    expect(copied).toEqual(expect.arrayContaining([...files, 'node_modules', 'package.json']));
-    expect(image).toContain(`ln -s /opt/market-mirror/${program} /usr/local/bin/market-mirror`);
-    expect(matches(image, /^USER (.*)$/gm)).toEqual(['node']);
-    expect(image).toMatch(/^ENTRYPOINT \["tini", "--", "market-mirror"\]\nCMD \["start"\]$/m);
+  test('holds all that the package ships', () => {
+    const copied = arguments_('COPY').map(
+      (text) => /^--from=build \/opt\/market-mirror\/(\S+)/.exec(text)?.[1],
+    );
+    expect(copied).toEqual(expect.arrayContaining([...manifest.files, 'node_modules', 'package.json']));
+  });
+
+  test('runs its program as a user without rights, and nothing as root after that', () => {
+    const commands = arguments_('RUN').flatMap((text) => text.split(' && '));
+    expect(commands).toContain(`ln -s ${program} /usr/local/bin/market-mirror`);
+    expect(arguments_('USER')).toEqual(['node']);
+    expect(last.slice(last.findIndex(([name]) => name === 'USER')).map(([name]) => name)).not.toContain(
+      'RUN',
+    );
+    expect([arguments_('ENTRYPOINT'), arguments_('CMD')].map(([text = '']) => JSON.parse(text))).toEqual([
+      ['tini', '--', 'market-mirror'],
+      ['start'],
+    ]);
   });
 });
 
 describe('the composition', () => {
-  const compose = read('compose.yaml');
+  const { services, secrets } = parse(read('compose.yaml')) as Composition;
+  const { mirror, redis } = services;
 
   test('sets only settings that there are, and the key as a file that is a secret', () => {
-    const [environment = ''] = matches(compose, /environment:\n((?: {6}\S.*\n)+)/g);
-    const names = matches(environment, /^ +(\w+):/gm);
-    expect(names).toHaveLength(3);
-    for (const name of names) expect(settings).toContain(name);
-    expect(environment).toContain('MARKET_API_KEY_FILE: /run/secrets/market-api.key');
-    expect(compose).toMatch(/^secrets:\n {2}market-api\.key:\n/m);
-    expect(existsSync(join('deploy', /dockerfile: deploy\/(.*)/.exec(compose)?.[1] ?? 'none'))).toBe(true);
+    const { environment = {}, build, secrets: given = [] } = mirror;
+    expect(settings).toEqual(expect.arrayContaining(Object.keys(environment)));
+    const [key = ''] = given;
+    expect(environment['MARKET_API_KEY_FILE']).toBe(`/run/secrets/${key}`);
+    expect(Object.keys(secrets)).toEqual([key]);
+    expect(environment['REDIS_URL']).toMatch(/^redis:\/\/redis:6379\b/);
+    expect(existsSync(join('deploy', build.context, build.dockerfile))).toBe(true);
   });
 
   test('brings a Redis that evicts nothing and keeps a file', () => {
-    expect(compose).toContain('--appendonly, "yes"');
-    expect(compose).toContain('--maxmemory-policy, noeviction');
+    const [server, ...options] = redis.command;
+    const pairs = options.flatMap((name, at) => (at % 2 === 0 ? [[name, options[at + 1]]] : []));
+    expect(server).toBe('redis-server');
+    expect(Object.fromEntries(pairs)).toMatchObject({
+      '--appendonly': 'yes',
+      '--maxmemory-policy': 'noeviction',
+    });
+    expect(redis.volumes).toEqual([expect.stringMatching(/:\/data$/)]);
   });
 });
 
@@ -90,3 +119,43 @@ test('docs/operations.md names every file', () => {
   for (const name of ['market-mirror.service', 'Dockerfile', 'compose.yaml'])
     expect(page).toContain(`(../deploy/${name})`);
 });
+
+/** The sections of a unit, with every value of each of their settings. */
+function unitOf(text: string): Record<string, Record<string, string[]>> {
+  const sections: Record<string, Record<string, string[]>> = {};
+  let section: Record<string, string[]> = {};
+  for (const line of text.split('\n')) {
+    const [, header] = /^\[(.*)\]$/.exec(line) ?? [];
+    const [, name, value = ''] = /^(\w+)=(.*)$/.exec(line) ?? [];
+    if (header) {
+      section = {};
+      sections[header] = section;
+    } else if (name) section[name] = [...(section[name] ?? []), value];
+  }
+  return sections;
+}
+
+type Instruction = [name: string, text: string];
+
+/** The instructions of each stage of a Dockerfile, those of several lines in one. */
+function stagesOf(text: string): Instruction[][] {
+  const stages: Instruction[][] = [];
+  const whole = text.replaceAll(/^#.*\n/gm, '').replaceAll(/\s*\\\n\s*/g, ' ');
+  for (const [, name = '', rest = ''] of whole.matchAll(/^([A-Z]+) (.*)$/gm)) {
+    if (name === 'FROM') stages.push([]);
+    stages.at(-1)?.push([name, rest]);
+  }
+  return stages;
+}
+
+type Composition = {
+  services: {
+    mirror: {
+      build: { context: string; dockerfile: string };
+      environment?: Record<string, string>;
+      secrets?: string[];
+    };
+    redis: { command: string[]; volumes: string[] };
+  };
+  secrets: Record<string, unknown>;
+};
