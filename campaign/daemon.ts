@@ -60,6 +60,8 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
       cwd: folder,
       env: environment(),
       stdio: ['ignore', 'pipe', 'pipe'],
+      // Ctrl-C is for the campaign.
+      detached: true,
     });
     child = started;
     for (const stream of [started.stdout, started.stderr])

@@ -5,6 +5,7 @@
  * moment. `--list` lists the attacks.
  */
 
+import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,28 +40,30 @@ const MOST_SHOWN = 20;
 const print = (line = '') => process.stdout.write(`${line}\n`);
 
 if (given.list) for (const { name, about } of attacks) print(`${name.padEnd(18)}${about}`);
-else process.exitCode = (await campaign(Number(given.seed))) ? 0 : 1;
+else process.exit((await campaign(Number(given.seed))) ? 0 : 1);
 
 async function campaign(seed: number): Promise<boolean> {
   const chosen = choose();
   print(`seed ${seed}`);
   const world = await openWorld(seed);
   const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort());
+  const rounds: Round[] = [];
   let stage: Stage | undefined;
   try {
     world.daemon.start();
     await world.daemon.walked(30_000);
     stage = { world, consumer: follow(world), watch: watch(world) };
-    const rounds = await play(stage, possible(chosen, world), seed, stop.signal);
+    // A campaign that is stopped tells what it has seen so far.
+    await Promise.race([play(stage, possible(chosen, world), seed, rounds), aborted(stop.signal)]);
     await Promise.all([stage.consumer.stop(), stage.watch.stop()]);
     await world.daemon.end();
-    const atTheEnd = await checkLeftovers(world);
+    const atTheEnd = stop.signal.aborted ? [] : await checkLeftovers(world);
     report(rounds, atTheEnd, stage);
     const isWell = [...rounds.flatMap(({ findings }) => findings), ...atTheEnd].length === 0;
     const isHonest = rounds.every(({ lies }) => lies.length === 0);
     if (!(isWell && isHonest)) keep(world);
-    return isWell && isHonest && rounds.length > 0;
+    return isWell && isHonest && rounds.length > 0 && !stop.signal.aborted;
   } finally {
     await Promise.all([stage?.consumer.stop(), stage?.watch.stop()]);
     await world.close();
@@ -82,15 +85,18 @@ function possible(chosen: readonly Attack[], world: World): Attack[] {
   });
 }
 
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}
+
 /** Every attack in turn, in an order drawn anew each time, until the time or the kills are reached. */
-async function play(stage: Stage, chosen: Attack[], seed: number, signal: AbortSignal): Promise<Round[]> {
+async function play(stage: Stage, chosen: readonly Attack[], seed: number, rounds: Round[]): Promise<void> {
   const wantedKills = Number(given.kills ?? 0);
   const minutes = given.kills ? Number.POSITIVE_INFINITY : Number(given.minutes ?? DEFAULT_MINUTES);
   const deadline = performance.now() + minutes * 60_000;
-  const rounds: Round[] = [];
   const kills = () => rounds.reduce((sum, round) => sum + round.kills, 0);
   const fits = ({ lasts }: Attack) => performance.now() + lasts[0] + SETTLING_MS < deadline;
-  const isOver = () => signal.aborted || (given.kills ? kills() >= wantedKills : !chosen.some(fits));
+  const isOver = () => (given.kills ? kills() >= wantedKills : !chosen.some(fits));
   for (let cycle = 0; !isOver(); cycle += 1)
     for (const attack of shuffled(chosen, seededRandom(seed, cycle))) {
       if (isOver()) break;
@@ -102,7 +108,6 @@ async function play(stage: Stage, chosen: Attack[], seed: number, signal: AbortS
       rounds.push(round);
       tell(round, kills());
     }
-  return rounds;
 }
 
 function tell(round: Round, kills: number): void {

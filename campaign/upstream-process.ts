@@ -52,6 +52,8 @@ process.on('message', (order: Order) => {
   say({ word: 'done', order: order.number });
 });
 process.on('disconnect', () => process.exit());
+// Ctrl-C is for the campaign, which disconnects when it has looked around.
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => undefined);
 
 function edit(): void {
   const { job, dataset } = lists[Math.floor(random() * lists.length)] ?? never();

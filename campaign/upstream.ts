@@ -47,10 +47,13 @@ export async function startUpstream(
       execArgv: ['--import', 'tsx'],
     },
   );
+  const gone = once(child, 'exit').then(([code, by]) => {
+    throw new Error(`the model API ended with ${code ?? by}`);
+  });
+  gone.catch(() => undefined);
   const done = new Map<number, () => void>();
   let edits = 0;
-  const url = await new Promise<string>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`the model API ended with ${code}`)));
+  const ready = new Promise<string>((resolve) => {
     child.on('message', (word: Word) => {
       if (word.word === 'ready') resolve(word.url);
       else if (word.word === 'done') done.get(word.order)?.();
@@ -60,6 +63,7 @@ export async function startUpstream(
       }
     });
   });
+  const url = await Promise.race([ready, gone]);
   let now: Omit<Order, 'number'> = { edit: true, faults: '' };
   let number = 0;
   /** Answered after all edits that were made before it. */
@@ -68,7 +72,7 @@ export async function startUpstream(
     number += 1;
     const answered = new Promise<void>((resolve) => done.set(number, resolve));
     child.send({ number, ...now } satisfies Order);
-    await answered;
+    await Promise.race([answered, gone]);
   };
   return {
     url,

@@ -15,7 +15,7 @@ export type Watch = {
 
 /** Ages are rounded to tenths of a second, and libfaketime looks at its file once a second. */
 const TOLERANCE_MS = 2_500;
-const PAUSE_MS = 300;
+const PAUSE_MS = 500;
 
 export function watch(world: World): Watch {
   const { journal, lists } = world.upstream;
