@@ -44,6 +44,11 @@ describe('the unit', () => {
     expect(Service).toMatchObject({ Type: ['notify'], NotifyAccess: ['all'], WatchdogSec: ['2min'] });
   });
 
+  test('lets no memory, which holds the key, come into a file, and neither does the composition', () => {
+    expect(value('LimitCORE')).toEqual(['0']);
+    expect(read('compose.yaml')).toMatch(/^ {4}ulimits:\n {6}core: 0$/m);
+  });
+
   test('does not try again what trying again cannot mend', () => {
     const { usage, disk, config } = exitCodes;
     expect(Service['RestartPreventExitStatus']).toEqual([`${usage} ${disk} ${config}`]);
