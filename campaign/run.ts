@@ -32,7 +32,10 @@ const { values: given } = parseArgs({
 });
 
 const DEFAULT_MINUTES = 5;
-const ROUND_MS = { least: 8_000, most: 25_000 };
+/** How long a round strikes at least and at most; where kills are counted, rest and checks are to take less of the time. */
+const ROUND_MS = given.kills ? { least: 15_000, most: 60_000 } : { least: 8_000, most: 25_000 };
+/** An attack that lasts so long comes once. */
+const LONG_MS = 45_000;
 /** What a round takes beside its strikes: rest, two proofs, checks. */
 const SETTLING_MS = 8_000;
 const MOST_SHOWN = 20;
@@ -74,7 +77,10 @@ function choose(): readonly Attack[] {
   const names = given.attacks?.split(',');
   const unknown = names?.filter((name) => !attacks.some((attack) => attack.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`no attack is called ${unknown}: npm run campaign -- --list`);
-  return names ? attacks.filter(({ name }) => names.includes(name)) : attacks;
+  const chosen = names ? attacks.filter(({ name }) => names.includes(name)) : attacks;
+  if (given.kills && !chosen.some(({ kills }) => kills))
+    throw new Error(`nothing is killed beside ${names}: say --minutes`);
+  return chosen;
 }
 
 function possible(chosen: readonly Attack[], world: World): Attack[] {
@@ -97,17 +103,21 @@ async function play(stage: Stage, chosen: readonly Attack[], seed: number, round
   const kills = () => rounds.reduce((sum, round) => sum + round.kills, 0);
   const fits = ({ lasts }: Attack) => performance.now() + lasts[0] + SETTLING_MS < deadline;
   const isOver = () => (given.kills ? kills() >= wantedKills : !chosen.some(fits));
-  for (let cycle = 0; !isOver(); cycle += 1)
-    for (const attack of shuffled(chosen, seededRandom(seed, cycle))) {
-      if (isOver()) break;
+  for (let cycle = 0; !isOver(); cycle += 1) {
+    const due = chosen.filter(({ lasts }) => cycle === 0 || lasts[0] < LONG_MS);
+    if (due.length === 0) return;
+    for (const attack of shuffled(due, seededRandom(seed, cycle))) {
+      if (isOver()) return;
       if (!fits(attack)) continue;
       const random = seededRandom(seed, cycle, attacks.indexOf(attack));
       const left = deadline - performance.now() - SETTLING_MS;
-      const ms = Math.min(left, ROUND_MS.least + random() * (ROUND_MS.most - ROUND_MS.least));
+      const drawn = ROUND_MS.least + random() * (ROUND_MS.most - ROUND_MS.least);
+      const ms = Math.min(left, attack.kills ? drawn : ROUND_MS.least);
       const round = await playRound(stage, attack, ms, random);
       rounds.push(round);
       tell(round, kills());
     }
+  }
 }
 
 function tell(round: Round, kills: number): void {

@@ -29,6 +29,8 @@ export type Upstream = {
   edit(): Promise<void>;
   faults(list: string): Promise<void>;
   journal: Journal;
+  /** Resolves when the journal has all edits that were made until now. */
+  heard(): Promise<void>;
   edits(): number;
   close(): Promise<void>;
 };
@@ -82,6 +84,7 @@ export async function startUpstream(
     edit: () => order({ edit: true }),
     faults: (faults) => order({ faults }),
     journal,
+    heard: () => order({}),
     edits: () => edits,
     close: () => end(child),
   };

@@ -31,10 +31,12 @@ export function watch(world: World): Watch {
     if (code !== 0) return count(others, `exit ${code}`);
     counts.green += 1;
     const { datasets } = JSON.parse(stdout) as Status;
+    // Read after the answer: the mirror can only have become newer, so nothing is held against it that was not so.
+    const shown = new Map(lists.map(({ name }) => [name, world.shown(name)]));
+    await world.upstream.heard();
     for (const { name } of lists) {
       const ageMs = (datasets.find(({ job }) => job === name)?.ageSeconds ?? Number.NaN) * 1_000;
-      // Read after the answer: the mirror can only have become newer, so nothing is held against it that was not so.
-      const old = journal.shownTooOld(name, world.shown(name), asked - ageMs - TOLERANCE_MS);
+      const old = journal.shownTooOld(name, shown.get(name) ?? new Map(), asked - ageMs - TOLERANCE_MS);
       if (old.length > 0 || Number.isNaN(ageMs))
         lies.push(
           `status was green with ${name} ${ageMs} ms old, but ${old.length} rows were older, such as ${old[0]}`,
