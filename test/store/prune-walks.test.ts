@@ -3,6 +3,7 @@ import { isoTime } from '../../src/clock.ts';
 import { retryRefused } from '../../src/mirror.ts';
 import { faults } from '../../src/model-api/index.ts';
 import type { Keep } from '../../src/store/index.ts';
+import { remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { keepFor, passDays } from './support.ts';
@@ -103,6 +104,50 @@ test('the last proof stays, and what it rests on, however old it is', async () =
   const ids = walksOf(bench, 'ai-signals').map(({ id }) => id);
   expect(ids).toContain(proof?.id);
   expect(ids).toContain(proof?.probe_of);
+  expect(missing(bench)).toEqual([]);
+});
+
+test('a walk on which a renewal rests stays as long as that', async () => {
+  const bench = await setupPaged();
+  const walks = [];
+  for (const hours of [24, 1, 1, 23, 24, 0]) {
+    walks.push(await bench.mirror('ai-signals'));
+    bench.clock.advance((hours * DAY) / 24);
+  }
+  expect(walks.map(({ probeOf }) => probeOf)).toEqual([null, null, walks[1]?.id, walks[1]?.id, null, null]);
+  // Between the two renewals of the second walk.
+  await bench.store.prune(bench.job('ai-signals'), keepFor({ walks: 47.5 / 24 }));
+  const kept = walks.filter((_, at) => at !== 2);
+  expect(walksOf(bench, 'ai-signals').map(({ id }) => id)).toEqual(kept.map(({ id }) => id));
+});
+
+test('the first walk stays, though it found nothing, since it tells since when there is a mirror', async () => {
+  const bench = await setup({ rows: 0 });
+  const walks = [];
+  for (let day = 0; day < 6; day += 1) {
+    walks.push(await bench.mirror('news'));
+    bench.clock.advance(DAY);
+  }
+  await bench.store.prune(bench.job('news'), keepFor({ walks: 1 }));
+  const left = walksOf(bench, 'news').map(({ id }) => id);
+  expect(left[0]).toBe(walks[0]?.id);
+  expect(left.length).toBeLessThan(walks.length);
+});
+
+test('a walk that did nothing but remove a row stays as long as the history shows that', async () => {
+  const bench = await setup({ rows: 10 });
+  await bench.mirror('news');
+  remove(3)(bench.upstream('news'));
+  await bench.mirror('news');
+  const { id, deleted } = await bench.mirror('news');
+  expect(deleted).toBe(1);
+  bench.tamper(`UPDATE sqlite_sequence SET seq = 20000 WHERE name = 'walks'`);
+  for (let day = 0; day < 5; day += 1) {
+    bench.clock.advance(DAY);
+    await bench.mirror('news');
+  }
+  await bench.store.prune(bench.job('news'), keepFor({ walks: 1, history: 100 }));
+  expect(walksOf(bench, 'news').map((walk) => walk.id)).toContain(id);
   expect(missing(bench)).toEqual([]);
 });
 
