@@ -3,7 +3,16 @@
 import { advanceAnchored } from './walk/anchored.ts';
 import { isEndless, MOST_RESTARTS, PAGE_ROWS } from './walk/bounds.ts';
 import { describeAnomalies, pageAnomalies, type Verdict, verdictOf, withAnomalies } from './walk/evidence.ts';
-import { beginAnew, type Met, type PageFacts, type Place, type Step, turnPage } from './walk/place.ts';
+import {
+  beginAnew,
+  isOfSnapshot,
+  isReplaced,
+  type Met,
+  type PageFacts,
+  type Place,
+  type Step,
+  turnPage,
+} from './walk/place.ts';
 import { isOlder, isUnchanged, type Previous } from './walk/previous.ts';
 import { advanceSnapshot } from './walk/snapshot.ts';
 
@@ -38,7 +47,7 @@ export async function* walk<Page extends PageFacts>(
   place: Place,
   previous?: Previous,
 ): AsyncGenerator<WalkedPage<Page>, void> {
-  for (let at = place; ; ) {
+  for (let at = beginWith(place, previous); ; ) {
     const page = await read(requestOffset(at), PAGE_ROWS);
     const step = advance(at, page, previous);
     const end = at.pages === 0 && isUnchanged(previous, page) ? renewal : endOf(step);
@@ -55,16 +64,25 @@ function requestOffset({ offset, anchor }: Place): number {
 
 const renewal: WalkEnd = { verdict: 'snapshot', unproven: undefined, stuck: undefined, renewed: true };
 
+function beginWith(place: Place, previous: Previous | undefined): Place {
+  return place.pages === 0 && previous?.restless ? { ...place, ignoresSnapshot: true } : place;
+}
+
 function advance(before: Place, page: PageFacts, previous: Previous | undefined): Step {
-  const isReplaced = before.pagesOfPass > 0 && page.generatedAt !== before.generatedAt;
-  if (isReplaced && before.restarts < MOST_RESTARTS) return beginAnew(turnPage(before, page));
+  const turned = turnPage(before, page);
+  if (isReplaced(before, page) && !before.ignoresSnapshot)
+    return beginAnew(before.restarts < MOST_RESTARTS ? turned : withoutSnapshot(turned));
   const place = withAnomalies(
-    turnPage(before, page),
-    isReplaced && 'torn',
+    turned,
     before.pagesOfPass === 0 && isOlder(previous, page) && 'backwards',
     ...pageAnomalies(page),
   );
-  return typeof page.generatedAt === 'string' ? advanceSnapshot(place, page) : advanceAnchored(place, page);
+  return isOfSnapshot(place) ? advanceSnapshot(place, page) : advanceAnchored(place, page);
+}
+
+/** Some publish anew for every answer, and some while we read: such a list is read like one without `generatedAt`. */
+function withoutSnapshot(place: Place): Place {
+  return { ...place, ignoresSnapshot: true, pagesOfSnapshots: place.pages };
 }
 
 function endOf({ place, next }: Step): WalkEnd | undefined {

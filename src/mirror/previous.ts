@@ -12,6 +12,7 @@ export function previousOf(before: Before | undefined): Previous | undefined {
   if (!before) return undefined;
   const { last, full, fullAgeMs, hasAbsences } = before;
   const { firstPage = null } = JSON.parse(full.memory) as Partial<Place>;
+  const { ignoresSnapshot = false, replaced = false } = JSON.parse(last.memory) as Partial<Place>;
   const isProven = last.status === 'complete' && last.verdict === 'snapshot';
   const isRecent = fullAgeMs !== null && fullAgeMs < FULL_WALK_EVERY_MS;
   return {
@@ -19,6 +20,7 @@ export function previousOf(before: Before | undefined): Previous | undefined {
     total: full.total,
     firstPage,
     // Rows that await their second proof of absence need a full walk; one of a single page costs no more.
+    restless: ignoresSnapshot && replaced,
     renewable: isProven && isRecent && !hasAbsences && full.pages > 1,
   };
 }

@@ -1,7 +1,5 @@
 /** Everything that can speak against the completeness of a walk. */
 export type Anomaly =
-  /** The snapshot was replaced more often than the walk could begin again. */
-  | 'torn'
   /** The snapshot is older than that of the walk before. */
   | 'backwards'
   /** The answer says another offset than was asked for. */

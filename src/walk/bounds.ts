@@ -5,7 +5,7 @@ import type { Place } from './place.ts';
 /** The most rows that a page may have (specification, Limits). */
 export const PAGE_ROWS = 100;
 
-/** A snapshot that is replaced while it is read is begun again this often. */
+/** A snapshot that is replaced while it is read is begun again this often, and then read by anchors. */
 export const MOST_RESTARTS = 2;
 /** Steps back in search of a row read before: a fifth of a page, then three times as far each time. */
 export const MOST_STEPS_BACK = 8;
@@ -19,11 +19,16 @@ export const MOST_FRUITLESS = 3;
 const MOST_PAGES = 100_000;
 
 /**
- * The most calls that a walk over `rows` rows may take where pages are full: three passes with an anchor, eight
- * steps back in each, and the looks at the head. A walk that cannot step back within it reads on without proof.
+ * The most calls that a walk by anchors over `rows` rows may take where pages are full: three passes, eight steps back
+ * in each, and the looks at the head. A walk that cannot step back within it reads on without proof.
  */
 export function mostCalls(rows: number, pageRows: number = PAGE_ROWS): number {
   return 3 * (Math.ceil(rows / (pageRows - 1)) + MOST_STEPS_BACK) + MOST_HEAD_PAGES;
+}
+
+/** The same of a list with `generatedAt`: three passes before that which hold to a snapshot, each with a look beyond its end. */
+export function mostCallsOfSnapshot(rows: number, pageRows: number = PAGE_ROWS): number {
+  return (MOST_RESTARTS + 1) * (Math.ceil(rows / pageRows) + 1) + mostCalls(rows, pageRows);
 }
 
 /** How many rows the next step goes back. */
@@ -39,11 +44,11 @@ export function widerOverlap({ overlap, longestPage }: Place): number {
 
 /** Whether a walk that stands here can still be read to its end within its bound. */
 export function isWithinBound(place: Place): boolean {
-  const { pages, offset, knownUntil, total, totalFirst, longestPage, overlap } = place;
+  const { pages, pagesOfSnapshots, offset, knownUntil, total, totalFirst, longestPage, overlap } = place;
   const rows = Math.max(offset, knownUntil ?? 0, total ?? 0, totalFirst ?? 0);
   const pageRows = Math.min(Math.max(2, longestPage), PAGE_ROWS);
   const left = Math.ceil((rows - offset) / Math.max(1, pageRows - overlap));
-  return pages + left + MOST_HEAD_PAGES <= mostCalls(rows, pageRows);
+  return pages - pagesOfSnapshots + left + MOST_HEAD_PAGES <= mostCalls(rows, pageRows);
 }
 
 /** The last resort, against an API that makes up new rows for ever. */

@@ -1,7 +1,7 @@
 /** What the pages of a walk say for and against its completeness. */
 
 import type { Anomaly } from './anomaly.ts';
-import type { PageFacts, Place } from './place.ts';
+import { isOfSnapshot, type PageFacts, type Place } from './place.ts';
 
 /**
  * `snapshot`: all pages of one published snapshot, every key once, as many as `total`.
@@ -19,7 +19,7 @@ export function withAnomalies(place: Place, ...found: (Anomaly | false | undefin
 
 export function verdictOf(place: Place): Verdict {
   if (Object.keys(place.anomalies).length > 0) return 'union';
-  return typeof place.generatedAt === 'string' ? 'snapshot' : 'verified';
+  return isOfSnapshot(place) ? 'snapshot' : 'verified';
 }
 
 /** The anomalies that any page can show, whatever the walk was looking for. */

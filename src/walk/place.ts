@@ -22,6 +22,12 @@ export type Place = {
   anchor: Anchor | null;
   /** The snapshot that the walk reads; undefined before the first page, and where the envelope has none. */
   generatedAt: string | null | undefined;
+  /** True once the snapshot was replaced too often to be read whole: its pages are joined by anchors, whatever it says. */
+  ignoresSnapshot: boolean;
+  /** Pages of the passes before that. */
+  pagesOfSnapshots: number;
+  /** Whether the snapshot was replaced between two pages of this pass. */
+  replaced: boolean;
   /** All pages of the walk, and those since it last began anew. */
   pages: number;
   pagesOfPass: number;
@@ -58,6 +64,9 @@ export const beginning: Place = {
   offset: 0,
   anchor: null,
   generatedAt: undefined,
+  ignoresSnapshot: false,
+  pagesOfSnapshots: 0,
+  replaced: false,
   pages: 0,
   pagesOfPass: 0,
   rows: 0,
@@ -109,6 +118,7 @@ export function turnPage(before: Place, page: PageFacts): Place {
     pages: before.pages + 1,
     pagesOfPass: before.pagesOfPass + 1,
     generatedAt: page.generatedAt,
+    replaced: before.replaced || isReplaced(before, page),
     total,
     totalFirst: before.totalFirst ?? total,
     longestPage: Math.max(before.longestPage, page.received),
@@ -116,10 +126,21 @@ export function turnPage(before: Place, page: PageFacts): Place {
   };
 }
 
+/** Whether the page is of another snapshot than the one before it in this pass. */
+export function isReplaced({ pagesOfPass, generatedAt }: Place, page: PageFacts): boolean {
+  return pagesOfPass > 0 && page.generatedAt !== generatedAt;
+}
+
+/** Whether the pages are taken for those of one snapshot, which does not change. */
+export function isOfSnapshot({ ignoresSnapshot, generatedAt }: Place): boolean {
+  return !ignoresSnapshot && typeof generatedAt === 'string';
+}
+
 /** The place at the beginning again, behind a page that does not continue what was read. */
-export function beginAnew({ pages, restarts, stepsBack }: Place): Step {
+export function beginAnew(before: Place): Step {
+  const { ignoresSnapshot, pagesOfSnapshots, pages, restarts, stepsBack } = before;
   return {
-    place: { ...beginning, pages, restarts: restarts + 1, stepsBack },
+    place: { ...beginning, ignoresSnapshot, pagesOfSnapshots, pages, restarts: restarts + 1, stepsBack },
     next: 'go on',
     met: 'clear',
   };

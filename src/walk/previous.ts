@@ -8,6 +8,8 @@ export type Previous = {
   firstPage: string | null;
   /** True where its proof may be renewed by one call; else only all pages prove anything. */
   renewable: boolean;
+  /** True where its snapshot was replaced from one page to the next: only anchors can prove anything of such a list. */
+  restless: boolean;
 };
 
 /** Whether the first page shows that the snapshot proven before still stands: then nothing else is asked for. */

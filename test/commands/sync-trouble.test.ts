@@ -5,6 +5,7 @@ import { faults, when } from '../../src/model-api/index.ts';
 import { isLock, tryLock } from '../../src/store/index.ts';
 import { startCli } from '../helpers/cli.ts';
 import { idsOf, read, setupSync as setup, truth } from '../helpers/sync-bench.ts';
+import { sharedClock } from '../helpers/virtual-clock.ts';
 
 describe('when the API', () => {
   test('is unavailable for a moment, recovers', async () => {
@@ -43,23 +44,18 @@ describe('when the API', () => {
     expect(idsOf(file)).toEqual(truth(model));
   });
 
-  test('publishes anew before every answer, ends with 75 and all rows, and the next run proves them', async () => {
+  test('publishes anew before every answer, is read by anchors instead, and proves that', async () => {
     const { sync, model, file } = await setup();
     let minute = 0;
     model.beforeAnswer = () => {
       minute += 1;
       model.data.aiSignals.generatedAt = new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
     };
-    const torn = await sync('ai-signals');
-    expect(torn.code).toBe(75);
-    expect(torn.stderr).toMatch(/the dataset changed: torn/);
-    expect(model.calls).toHaveLength(6);
-    expect(idsOf(file)).toEqual(truth(model));
-    expect(read(file, `SELECT complete_as_of FROM freshness WHERE job = 'ai-signals'`)).toEqual([
-      { complete_as_of: null },
-    ]);
-    model.beforeAnswer = undefined;
     expect((await sync('ai-signals')).code).toBe(0);
+    expect(idsOf(file)).toEqual(truth(model));
+    expect(read(file, `SELECT verdict FROM freshness WHERE job = 'ai-signals'`)).toEqual([
+      { verdict: 'verified' },
+    ]);
   });
 
   test('cannot be reached, ends with 69, and the next run completes', async () => {
@@ -143,7 +139,7 @@ test.each([
   [2, 'news', 'news'],
   [7, 'news', 'news'],
 ])('kill -9 after %i calls for %s loses nothing and costs two calls at most', async (after, job, table) => {
-  const { cwd, environment, sync, model, file } = await setup({ rows: 1_250, latencyMs: 5 });
+  const { cwd, environment, sync, model, file } = await setup({ rows: 1_250, latencyMs: 5 }, sharedClock());
   const killed = startCli(['sync', job], environment, cwd);
   await expect.poll(() => model.calls.length, { interval: 1 }).toBeGreaterThanOrEqual(after);
   killed.child.kill('SIGKILL');
@@ -155,7 +151,7 @@ test.each([
 });
 
 test('SIGTERM stops a sync at the next page with 75, and the next run goes on', async () => {
-  const { cwd, environment, sync, model, file } = await setup({ rows: 450, latencyMs: 30 });
+  const { cwd, environment, sync, model, file } = await setup({ rows: 450, latencyMs: 30 }, sharedClock());
   const stopped = startCli(['sync', 'ai-signals'], environment, cwd);
   await expect.poll(() => model.calls.length, { interval: 5 }).toBeGreaterThanOrEqual(2);
   stopped.child.kill('SIGTERM');
@@ -166,7 +162,7 @@ test('SIGTERM stops a sync at the next page with 75, and the next run goes on', 
 });
 
 test('two syncs at once never walk one job twice', async () => {
-  const { cwd, environment, run, model, file } = await setup({ rows: 450 });
+  const { cwd, environment, run, model, file } = await setup({ rows: 450 }, sharedClock());
   let letGo = () => {};
   const held = new Promise<void>((resolve) => {
     letGo = resolve;
@@ -185,7 +181,7 @@ test('two syncs at once never walk one job twice', async () => {
 
 describe('when the disk', () => {
   test('is full, ends with 74, and the next run with room completes', async () => {
-    const { cwd, environment, sync, model, file } = await setup({ rows: 3_000 });
+    const { cwd, environment, sync, model, file } = await setup({ rows: 3_000 }, sharedClock());
     // A limit on the size of files stands in for a disk without room; the signal that it sends is ignored.
     const full = await startCli(['sync', 'ai-signals'], environment, cwd, `trap '' XFSZ; ulimit -f 3000;`)
       .ended;

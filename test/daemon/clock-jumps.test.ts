@@ -6,7 +6,7 @@ import { runDaemon } from '../../src/daemon.ts';
 import type { Status } from '../../src/report/status.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
-import { virtualClock } from '../helpers/virtual-clock.ts';
+import { sharedClock, virtualClock } from '../helpers/virtual-clock.ts';
 import { othersOff } from '../helpers/virtual-life.ts';
 
 const HOUR = 3_600_000;
@@ -42,7 +42,7 @@ describe('a watch on the clock', () => {
 });
 
 it('a daemon whose clock was days ahead mirrors at once when it is set right, and then all is well', async () => {
-  const { environment } = await setupSync({ rows: 5 }, { ...virtualClock(), ...systemClock });
+  const { environment } = await setupSync({ rows: 5 }, sharedClock());
   let ahead = 3 * DAY;
   const clock = { ...systemClock, now: () => Date.now() + ahead };
   const settings = {

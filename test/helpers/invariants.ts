@@ -1,6 +1,6 @@
 /** What must hold of a mirror whatever happens upstream or to the mirror itself. */
 
-import { mostCalls, PAGE_ROWS } from '../../src/walk/bounds.ts';
+import { mostCalls, mostCallsOfSnapshot, PAGE_ROWS } from '../../src/walk/bounds.ts';
 import type { Bench } from './mirror-bench.ts';
 import { type Life, mirroredVersions, type Passage, type Scenario, upstreamVersions } from './scenario.ts';
 import { differences } from './truth.ts';
@@ -66,10 +66,11 @@ function checkRemovals(passage: Passage, proof: Passage | undefined): void {
     expectThat(!there.has(key), `${key}, which ${name(passage)} removed, was absent twice`);
 }
 
-function checkCalls(passage: Passage, { pageRows }: Scenario): void {
+function checkCalls(passage: Passage, { pageRows, dated }: Scenario): void {
   const { walk, upstream, interruptions, shortened } = passage;
   const rows = Math.max(...upstream.map(({ size }) => size), walk.rows);
-  const most = mostCalls(rows, Math.min(pageRows, PAGE_ROWS)) + shortened;
+  const bound = dated ? mostCallsOfSnapshot : mostCalls;
+  const most = bound(rows, Math.min(pageRows, PAGE_ROWS)) + shortened;
   expectThat(walk.apiCalls <= most, `${name(passage)} kept within ${most} calls`);
   expectThat(
     upstream.length <= walk.apiCalls + interruptions * REPEATED,

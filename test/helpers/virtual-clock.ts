@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 
 export type VirtualClock = Clock & {
   advance(ms: number): void;
@@ -32,4 +32,9 @@ export function virtualClock(start = Date.parse('2026-11-21T12:00:00Z')): Virtua
       now = Math.max(now, until);
     },
   };
+}
+
+/** The clock of this machine, for what goes on beside processes of their own: they must agree on what time it is. */
+export function sharedClock(): VirtualClock {
+  return { ...virtualClock(), ...systemClock };
 }
