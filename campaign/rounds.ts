@@ -36,21 +36,23 @@ export type Round = {
 const PAUSE_MS = 1_500;
 const UNTIL_PROVEN_MS = 90_000;
 
+/** How many kills fall depends on the machine, so they draw from a chance of their own. */
+export type Chances = { strikes: Random; kills: Random };
+
 /** @param ms the round ends with the first strike that ends after so long. */
-export async function playRound(stage: Stage, attack: Attack, ms: number, random: Random): Promise<Round> {
+export async function playRound(stage: Stage, attack: Attack, ms: number, chances: Chances): Promise<Round> {
   const { world, watch } = stage;
   const began = performance.now();
   const linesBefore = world.daemon.counts.lines;
   await world.upstream.edit();
   const over = new AbortController();
   let kills = 0;
-  // Chance of its own: how many kills fall depends on the machine.
   const killing = attack.kills
-    ? killAtRandom(world, random, over.signal, () => {
+    ? killAtRandom(world, chances.kills, over.signal, () => {
         kills += 1;
       })
     : undefined;
-  const { strikes, broken } = await strike(stage, attack, began + ms, random);
+  const { strikes, broken } = await strike(stage, attack, began + ms, chances.strikes);
   over.abort();
   await killing;
   const rested = performance.now();

@@ -109,11 +109,11 @@ async function play(stage: Stage, chosen: readonly Attack[], seed: number, round
     for (const attack of shuffled(due, seededRandom(seed, cycle))) {
       if (isOver()) return;
       if (!fits(attack)) continue;
-      const random = seededRandom(seed, cycle, attacks.indexOf(attack));
+      const chance = (of: number) => seededRandom(seed, cycle, attacks.indexOf(attack), of);
       const left = deadline - performance.now() - SETTLING_MS;
-      const drawn = ROUND_MS.least + random() * (ROUND_MS.most - ROUND_MS.least);
+      const drawn = ROUND_MS.least + chance(0)() * (ROUND_MS.most - ROUND_MS.least);
       const ms = Math.min(left, attack.kills ? drawn : ROUND_MS.least);
-      const round = await playRound(stage, attack, ms, random);
+      const round = await playRound(stage, attack, ms, { strikes: chance(1), kills: chance(2) });
       rounds.push(round);
       tell(round, kills());
     }

@@ -45,8 +45,8 @@ describe('the unit', () => {
   });
 
   test('lets no memory, which holds the key, come into a file, and neither does the composition', () => {
-    expect(value('LimitCORE')).toEqual(['0']);
-    expect(read('compose.yaml')).toMatch(/^ {4}ulimits:\n {6}core: 0$/m);
+    expect(Service['LimitCORE']).toEqual(['0']);
+    expect(parse(read('compose.yaml'))).toMatchObject({ services: { mirror: { ulimits: { core: 0 } } } });
   });
 
   test('does not try again what trying again cannot mend', () => {
