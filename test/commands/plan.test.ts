@@ -78,7 +78,7 @@ describe('the plan of a mirror that has lived', () => {
     await live(bench, settings, 12 * HOUR, edit);
     const taken = 2 * (bench.model.calls.length - before);
     expect(Math.abs(taken - plan.calls) / taken).toBeLessThan(0.1);
-  }, 60_000);
+  });
 
   it('makes little of a dataset that stood still for a moment only', async () => {
     const bench = await setupSync({ rows: 130 });

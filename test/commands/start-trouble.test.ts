@@ -114,4 +114,4 @@ test('a queue that stands still is named by status, doctor and the health check 
   daemon.child.kill('SIGKILL');
   await daemon.ended;
   expect((await status()).status).toMatchObject({ daemon: null, problems: [] });
-}, 60_000);
+});
