@@ -34,7 +34,8 @@ export type Round = {
 };
 
 const PAUSE_MS = 1_500;
-const UNTIL_PROVEN_MS = 90_000;
+/** Lost ticks are set anew within a minute, and a run whose process died is taken up again within half of one. */
+const UNTIL_PROVEN_MS = 150_000;
 
 /** How many kills fall depends on the machine, so they draw from a chance of their own. */
 export type Chances = { strikes: Random; kills: Random };
