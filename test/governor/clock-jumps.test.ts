@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { virtualClock } from '../../sim/clock.ts';
-import { describe as describeState } from '../../src/governor/describe.ts';
 import { drive } from './drive.ts';
 import { callFine, fine, never, setup } from './gate-bench.ts';
 
@@ -19,7 +18,7 @@ describe('a clock that was three days ahead for a while', () => {
   it('says nothing of what others take', () => {
     const machine = jumped();
     machine.call({ limit: 1_000, remaining: 490 });
-    expect(describeState(machine.state, machine.now).quota.othersPerHour).toBe(0);
+    expect(machine.shown.quota.othersPerHour).toBe(0);
   });
 
   it('says nothing of the period either', () => {
@@ -27,7 +26,7 @@ describe('a clock that was three days ahead for a while', () => {
     machine.call({ limit: 1_000, remaining: 999 });
     machine.pass(-3 * DAY);
     for (let left = 998; left > 900; left -= 1) machine.call({ limit: 1_000, remaining: left });
-    expect(describeState(machine.state, machine.now).quota.refill.kind).toBe('unknown');
+    expect(machine.shown.quota.refill.kind).toBe('unknown');
   });
 
   it('takes nothing from a period that was known for sure, nor from the pace', () => {
@@ -41,20 +40,20 @@ describe('a clock that was three days ahead for a while', () => {
       }
       machine.pass(HOUR - (machine.now % HOUR));
     }
-    const known = describeState(machine.state, machine.now);
+    const known = machine.shown;
     expect(known.quota.refill).toMatchObject({ kind: 'window', periodMs: HOUR, confidence: 'sure' });
     machine.pass(3 * DAY);
     machine.call({ limit: 100, remaining: 98 });
     machine.pass(-3 * DAY);
     machine.call({ limit: 100, remaining: 97 });
-    const pace = describeState(machine.state, machine.now).rate.perSecond;
+    const pace = machine.shown.rate.perSecond;
     expect(pace).toBeCloseTo(known.rate.perSecond ?? 0, 5);
     // Its next reset tells the moment; the period is still known.
     for (let minute = 0; minute < 70; minute += 1) {
       machine.call({ limit: 100, remaining: minute < 50 ? 90 - minute : 149 - minute });
       machine.pass(MINUTE);
     }
-    expect(describeState(machine.state, machine.now).quota.refill).toMatchObject({ periodMs: HOUR });
+    expect(machine.shown.quota.refill).toMatchObject({ periodMs: HOUR });
   });
 
   it('does not shorten what the API told to wait', () => {
@@ -73,7 +72,7 @@ it('a jump that is told throws away what was reckoned across it, though the cloc
   machine.pass(3 * DAY);
   machine.on({ type: 'clock' });
   machine.call({ limit: 1_000, remaining: 500 });
-  expect(describeState(machine.state, machine.now).quota).toMatchObject({
+  expect(machine.shown.quota).toMatchObject({
     othersPerHour: 0,
     refill: { kind: 'unknown' },
   });
@@ -83,7 +82,7 @@ describe('what others seem to take', () => {
   it('keeps a call waiting for a minute at most, where the API last told of more than a tenth of the pool', () => {
     const machine = crowded(3_500);
     machine.pass(10 * MINUTE);
-    expect(describeState(machine.state, machine.now).quota.remaining).toBe(0);
+    expect(machine.shown.quota.remaining).toBe(0);
     expect(machine.call({ limit: 30_000, remaining: 200 })).toBeLessThan(MINUTE);
   });
 

@@ -20,7 +20,7 @@ describe('what is shown of the governor', () => {
   it('says what is left and that the refill is not known yet', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 80 });
-    const shown = describeState(machine.state, machine.now);
+    const shown = machine.shown;
     expect(shown.quota).toMatchObject({
       limit: 100,
       remaining: 80,
@@ -39,7 +39,7 @@ describe('what is shown of the governor', () => {
       machine.pass(60 * MINUTE - (machine.now % (60 * MINUTE)));
     }
     machine.call({ limit: 100, remaining: 99 });
-    const { refill } = describeState(machine.state, machine.now).quota;
+    const { refill } = machine.shown.quota;
     expect(refill).toMatchObject({ kind: 'window', periodMs: 60 * MINUTE, confidence: 'sure' });
     expect(refill.evidence).toContain('seen to begin anew');
     expect(refill.kind === 'window' && refill.nextBy - machine.now).toBeLessThan(66 * MINUTE);
@@ -50,7 +50,7 @@ describe('what is shown of the governor', () => {
     machine.call({ status: 403 }, 'meme-signals');
     machine.call({ status: 503 }, 'usage');
     machine.call({ status: 429, retryAfterMs: MINUTE }, 'news');
-    const { waits } = describeState(machine.state, machine.now);
+    const { waits } = machine.shown;
     expect(waits.map(({ job, reason }) => [job, reason])).toEqual([
       [null, 'retry_after'],
       ['meme-signals', 'forbidden'],
@@ -64,7 +64,7 @@ describe('what is shown of the governor', () => {
     for (let call = 0; call < 20; call += 1) machine.call();
     machine.call({ status: 429 });
     machine.call();
-    const { rate } = describeState(machine.state, machine.now);
+    const { rate } = machine.shown;
     expect(rate.perSecond).toBeGreaterThan(0);
     expect(rate).toMatchObject({ confidence: 'guess' });
   });

@@ -1,5 +1,6 @@
 /** Drives the state machine by hand: one process, one job unless named otherwise. */
 
+import { type Description, describe } from '../../src/governor/describe.ts';
 import type { Decision, Event } from '../../src/governor/events.ts';
 import { govern } from '../../src/governor/machine.ts';
 import { initialState, type State } from '../../src/governor/state.ts';
@@ -48,6 +49,10 @@ export function drive(state: State = initialState(), begin = T0) {
     },
     pass(ms: number) {
       now += ms;
+    },
+    /** What a person is shown of the state. */
+    get shown(): Description {
+      return describe(state, now);
     },
     get now() {
       return now;

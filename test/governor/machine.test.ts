@@ -80,7 +80,7 @@ describe('when an endpoint is unavailable', () => {
     machine.pass(5_000);
     machine.ask();
     machine.on({ type: 'lost', owner: 'me', job: 'news', roll: 0 });
-    expect(machine.state.quota.level).toBe(49);
+    expect(machine.shown.quota.remaining).toBe(49);
     expect(machine.ask()).toMatchObject({ wait: { reason: 'unavailable' } });
   });
 });
@@ -106,11 +106,10 @@ describe('with several processes', () => {
     for (let call = 1; call < 60; call += 1) machine.call({ limit: 1_000, remaining: 500 - call });
     machine.pass(1_000);
     const decision = machine.ask('news', 'crashing', 10);
-    const level = machine.state.quota.level ?? 0;
+    const level = machine.shown.quota.remaining ?? 0;
     machine.on({ type: 'start', owner: 'crashing', again: false });
     expect('go' in decision && decision.go).toBeGreaterThan(1);
-    expect(machine.state.quota.level).toBe(level - ('go' in decision ? decision.go : 0));
-    expect(machine.state.leases).toEqual({});
+    expect(machine.shown.quota.remaining).toBe(level - ('go' in decision ? decision.go : 0));
   });
 
   it('a process not heard of for minutes does not hold up the others', () => {
@@ -125,11 +124,11 @@ describe('with several processes', () => {
     const machine = drive();
     for (let call = 0; call < 60; call += 1) machine.call();
     machine.pass(1_000);
-    const before = machine.state.rate.freeAt;
-    const decision = machine.ask('news', 'me', 10);
-    machine.on({ type: 'release', owner: 'me', unused: 'go' in decision ? decision.go : 0 });
-    expect(machine.state.leases).toEqual({});
-    expect(machine.state.rate.freeAt - Math.max(before, machine.now)).toBeLessThan(1);
+    for (let time = 0; time < 20; time += 1) {
+      const decision = machine.ask('news', 'me', 10);
+      expect('go' in decision && decision.go).toBeGreaterThan(1);
+      machine.on({ type: 'release', owner: 'me', unused: 'go' in decision ? decision.go : 0 });
+    }
   });
 });
 

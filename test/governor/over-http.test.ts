@@ -7,9 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { virtualClock } from '../../sim/clock.ts';
 import { createApi } from '../../src/api/client.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
+import { describeKept } from '../../src/governor/describe.ts';
 import { createGate } from '../../src/governor/gate.ts';
-import { readState } from '../../src/governor/state.ts';
-import { isSure } from '../../src/governor/window.ts';
 import { findJob } from '../../src/job-list.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
@@ -40,7 +39,7 @@ describe('over real HTTP', () => {
     expect(world.refusals()).toBeLessThanOrEqual(2);
     await walk('ai-signals', 200);
     expect(world.refusals()).toBeLessThanOrEqual(2);
-    expect(isSure(world.learnt().quota.window)).toBe(true);
+    expect(world.learnt().quota.refill).toMatchObject({ periodMs: MINUTE, confidence: 'sure' });
   });
 
   it('a Retry-After is sat out in full, and what it taught spares the next refusal', async () => {
@@ -60,7 +59,7 @@ describe('over real HTTP', () => {
     const world = await setup({ concurrency: 2, latencyMs: 4 }, tenfold());
     const [one, two] = [world.process('one'), world.process('two')];
     await Promise.all([one.walk('ai-signals', 50), one.walk('news', 50), one.walk('news', 50)]);
-    expect(world.learnt().concurrency).toMatchObject({ proven: 2, refused: 3 });
+    expect(world.learnt().concurrency).toMatchObject({ allowed: 2, confidence: 'likely' });
     const learning = world.model.calls.length;
     expect(world.refusals()).toBeLessThanOrEqual(3);
 
@@ -155,6 +154,7 @@ function openProcess(
         );
       }
     },
-    learnt: () => store.governor.transact((kept) => ({ state: readState(kept), result: readState(kept) })),
+    learnt: () =>
+      store.governor.transact((kept) => ({ state: kept, result: describeKept(kept, clock.now()) })),
   };
 }

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { driftPace, levelAt } from '../../src/governor/quota.ts';
-import { isSure, periodOf } from '../../src/governor/window.ts';
 import { drive } from './drive.ts';
 
 const MINUTE = 60_000;
@@ -66,8 +64,7 @@ describe('the quota', () => {
     const machine = drive();
     const endsAt = pool(machine, 50, MINUTE);
     for (let call = 0; call < 400; call += 1) endsAt.call();
-    expect(isSure(machine.state.quota.window)).toBe(true);
-    expect(periodOf(machine.state.quota.window)).toMatchObject({ least: MINUTE, most: MINUTE });
+    expect(machine.shown.quota.refill).toMatchObject({ periodMs: MINUTE, confidence: 'sure' });
     expect(endsAt.refused).toBeLessThanOrEqual(5);
   });
 
@@ -81,12 +78,13 @@ describe('the quota', () => {
       filledAt = machine.now;
       level -= 1;
       machine.call({ limit: 60, remaining: Math.max(0, Math.floor(level)) });
-      paces.push(driftPace(machine.state.quota) * HOUR);
+      const { refill } = machine.shown.quota;
+      paces.push(refill.kind === 'trickle' ? refill.perHour : 0);
     }
     const latest = paces.slice(-100).toSorted((a, b) => a - b);
     expect(latest[50]).toBeGreaterThan(50);
     expect(latest[50]).toBeLessThan(70);
-    expect(isSure(machine.state.quota.window)).toBe(false);
+    expect(machine.shown.quota.refill.confidence).not.toBe('sure');
   });
 
   it('notices that others use the same account', () => {
@@ -95,18 +93,19 @@ describe('the quota', () => {
       machine.call({ limit: 1_000, remaining: left });
       machine.pass(10_000);
     }
-    expect(levelAt(machine.state.quota, machine.now + MINUTE)).toBeLessThan(
-      (machine.state.quota.level ?? 0) - 8,
-    );
+    const before = machine.shown.quota;
+    machine.pass(MINUTE);
+    expect(machine.shown.quota.remaining).toBeLessThan((before.remaining ?? 0) - 8);
+    expect(before.othersPerHour).toBeGreaterThan(500);
   });
 
   it('counts down by endpoints that do not tell, and is set right by one that does', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 60 }, 'ai-signals');
     for (let call = 0; call < 5; call += 1) machine.call({}, 'news');
-    expect(machine.state.quota.level).toBe(55);
+    expect(machine.shown.quota.remaining).toBe(55);
     machine.call({ limit: 100, remaining: 54 }, 'ai-signals');
-    expect(machine.state.quota.level).toBe(54);
+    expect(machine.shown.quota.remaining).toBe(54);
   });
 
   it('learns that an endpoint draws on another pool', () => {
@@ -117,21 +116,21 @@ describe('the quota', () => {
     }
     machine.call({ limit: 100, remaining: 86 }, 'ai-signals');
     machine.call({}, 'usage');
-    expect(machine.state.quota.level).toBe(86);
+    expect(machine.shown.quota.remaining).toBe(86);
   });
 
   it('takes a pair of headers that contradict each other for none', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 500 });
     machine.call({ limit: 100, remaining: -1 });
-    expect(machine.state.quota.source).toBeNull();
+    expect(machine.shown.quota.source).toBeNull();
   });
 
   it('of a month is watched every few days without a refusal once its period is known', () => {
     const machine = drive();
     const month = pool(machine, 400, 30 * DAY);
     for (let call = 0; call < 1_000; call += 1) month.call();
-    expect(isSure(machine.state.quota.window)).toBe(true);
+    expect(machine.shown.quota.refill.confidence).toBe('sure');
     month.refused = 0;
     for (let call = 0; call < 1_200; call += 1) month.call();
     expect(month.refused).toBe(0);
@@ -141,25 +140,23 @@ describe('the quota', () => {
     const machine = drive();
     const hour = pool(machine, 60, HOUR, { tells: 'retry-after' });
     for (let call = 0; call < 200; call += 1) hour.call();
-    expect(isSure(machine.state.quota.window)).toBe(true);
+    expect(machine.shown.quota.refill.confidence).toBe('sure');
     hour.refused = 0;
     for (let call = 0; call < 180; call += 1) hour.call();
     expect(hour.refused).toBe(0);
   });
 
-  it('that once begins anew too soon is still expected at its time; one that does so again has changed', () => {
+  it('whose period changes is followed', () => {
     const machine = drive();
     const minute = pool(machine, 50, MINUTE);
     for (let call = 0; call < 400; call += 1) minute.call();
-    minute.beginAnew();
-    for (let call = 0; call < 10; call += 1) minute.call();
-    expect(periodOf(machine.state.quota.window)).toMatchObject({ least: MINUTE, most: MINUTE });
     minute.periodMs = 20_000;
     for (let call = 0; call < 400; call += 1) {
       minute.call();
       machine.pass(500);
     }
-    expect(periodOf(machine.state.quota.window)).toMatchObject({ least: 20_000, most: 20_000 });
+    const { refill } = machine.shown.quota;
+    expect(refill.kind === 'window' && refill.periodMs / 20_000).toBeCloseTo(1, 1);
   });
 
   it('of which a few calls come back did not begin anew: in a sliding window those are our own looks', () => {
@@ -167,10 +164,10 @@ describe('the quota', () => {
     for (let left = 199; left > 12; left -= 1) machine.call({ limit: 200, remaining: left });
     machine.pass(HOUR);
     machine.call({ limit: 200, remaining: 15 });
-    expect(machine.state.quota.window.last).toBeNull();
+    expect(machine.shown.quota.refill.kind).not.toBe('window');
     machine.pass(HOUR);
-    machine.call({ limit: 200, remaining: 60 });
-    expect(machine.state.quota.window.last).not.toBeNull();
+    machine.call({ limit: 200, remaining: 199 });
+    expect(machine.shown.quota.refill.kind).toBe('window');
   });
 
   it.each([
@@ -217,9 +214,6 @@ function pool(
     refused: 0,
     get used() {
       return used;
-    },
-    beginAnew() {
-      used = 0;
     },
     call() {
       // The answer is decided when the call goes, which is when it may.
