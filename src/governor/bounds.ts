@@ -80,19 +80,15 @@ export function objected(rate: Rate, { sinceAt: at, failures, idleMs }: Objectio
   return enclose(after, ...enclosed(rate, calls, seconds, recovery), now);
 }
 
-/** Between two objections the API gave what was accepted, and no more than was accepted while it was asked. */
+/** Between two objections the API gave what was accepted; and not the pace at which it objected. */
 function enclosed(rate: Rate, calls: number, seconds: number, recovery: number): [number, number] {
-  const { least, perSecond, span, trial } = rate;
+  const { least, perSecond, span } = rate;
   if (span.recovery === null) return [Math.min(least, 0.9 * perSecond), perSecond];
   if (calls < 10) return [Math.max(0.6 * perSecond, (calls - 1) / seconds), perSecond];
   // What comes in rare large portions may have come twice in the span.
   const whole = recovery > LONG_RECOVERY_MS / 1_000 ? seconds + recovery : seconds;
   const given = (calls - 1) / whole;
-  // Slower trials before this one say nothing of the most, and what comes in portions may have come once more.
-  const portion = given * span.recovery;
-  const asked = (calls + 1 + portion) / Math.max(0.1, seconds - span.recovery);
-  const most = trial?.calls === calls ? Math.min(perSecond, asked) : perSecond;
-  return [least < most ? Math.max(least, given) : given, most];
+  return [least < perSecond ? Math.max(least, given) : given, perSecond];
 }
 
 /** The next pace to try between the bounds, or the one to keep where they are close. */

@@ -9,8 +9,6 @@ export type Window = {
   /** Bounds of the period in milliseconds, as far as resets were seen one after another. */
   least: number;
   most: number | null;
-  /** A reset since the latest that came too soon for a period that was sure. */
-  stray: Bracket | null;
   /** Since then the quota was watched and did not begin anew. */
   quietSinceAt: number;
 };
@@ -34,7 +32,7 @@ export const usual = [
 export const common = [SECOND, 10 * SECOND, MINUTE, 15 * MINUTE, HOUR, DAY, 7 * DAY, 30 * DAY];
 
 export function initialWindow(now: number): Window {
-  return { last: null, first: null, periods: 0, least: 0, most: null, stray: null, quietSinceAt: now };
+  return { last: null, first: null, periods: 0, least: 0, most: null, quietSinceAt: now };
 }
 
 /** The clock was set: no moment is known any longer. A period stays where three resets agreed on it. */
@@ -46,7 +44,7 @@ export function withoutMoments(window: Window, now: number): Window {
 /** The quota began anew somewhere in `bracket`. */
 export function reset(window: Window, bracket: Bracket): Window {
   const quiet = Math.max(0, bracket.afterAt - window.quietSinceAt);
-  const start = { ...window, last: bracket, stray: null, quietSinceAt: bracket.beforeAt };
+  const start = { ...window, last: bracket, quietSinceAt: bracket.beforeAt };
   if (!window.last || !window.first) {
     const most = window.most !== null && window.most >= quiet ? window.most : null;
     return { ...start, first: bracket, periods: 0, least: Math.max(window.least, quiet), most };
@@ -71,16 +69,13 @@ export function reset(window: Window, bracket: Bracket): Window {
     (bracket.beforeAt - window.first.afterAt) / periods,
   );
   if (least <= most) return { ...start, last: narrowed(window, bracket, passed), periods, least, most };
-  // In a sliding window two bursts come back one after the other. One that does not fit changes nothing yet.
-  if (isSure(window) && !window.stray) return { ...window, stray: bracket, quietSinceAt: bracket.beforeAt };
   // The period changed, or the clock jumped. The two latest resets alone count now.
-  const before = window.stray ?? window.last;
   return {
     ...start,
-    first: before,
+    first: window.last,
     periods: 1,
-    least: Math.max(0, bracket.afterAt - before.beforeAt),
-    most: bracket.beforeAt - before.afterAt,
+    least: Math.max(0, bracket.afterAt - window.last.beforeAt),
+    most: bracket.beforeAt - window.last.afterAt,
   };
 }
 
