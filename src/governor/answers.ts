@@ -68,7 +68,7 @@ function accepted(before: State, event: Answer, now: number): State {
 function resume(state: State, pause: Pause, now: number): State {
   const cause = suspect(state, pause, now);
   const over = { ...state, pause: null };
-  if (cause === 'rate') return { ...over, rate: bounds.objected(state.rate, pause, now) };
+  if (cause === 'rate') return { ...over, rate: bounds.throttled(state.rate, pause, now) };
   if (cause === 'quota')
     return { ...over, rate: rates.wasFastEnough(state.rate), quota: ranDry(state, pause) };
   return { ...over, concurrency: concurrency.refusedAt(state.concurrency, pause.inflight) };

@@ -1,6 +1,6 @@
 /**
- * How the pace that lasts is found. It grows until the API objects, and is then enclosed by trials at one pace each;
- * each objection measures, since what was accepted from one to the next is what the API gave. Then the pace stays just
+ * How the pace that lasts is found. It grows until it is throttled, and is then enclosed by trials at one pace each;
+ * each throttle measures, since what was accepted from one to the next is what the API gave. Then the pace stays just
  * below what lasts, and a faster one is only seldom tried.
  */
 
@@ -8,7 +8,7 @@ import { afterRefusal } from './patience.ts';
 import type { Pause } from './pause.ts';
 import { comesRarely, isSettled, LONG_RECOVERY_MS, type Rate, type Span } from './rate.ts';
 
-type Objection = Pick<Pause, 'sinceAt' | 'idleMs' | 'failures'>;
+type Throttle = Pick<Pause, 'sinceAt' | 'idleMs' | 'failures'>;
 
 const FASTEST_PACE = 10_000;
 const SLOWEST_PACE = 1 / 3_600;
@@ -54,8 +54,8 @@ function lasts({ least, opening }: Rate, trial: Span, now: number): boolean {
   return trial.calls > (least * (now - trial.sinceAt)) / 1_000 + atOnce + 5;
 }
 
-/** The API objected to the pace at `sinceAt`, and accepted a call again at `now`. */
-export function objected(rate: Rate, { sinceAt: at, failures, idleMs }: Objection, now: number): Rate {
+/** The API throttled to the pace at `sinceAt`, and accepted a call again at `now`. */
+export function throttled(rate: Rate, { sinceAt: at, failures, idleMs }: Throttle, now: number): Rate {
   const seconds = Math.max(0.1, (at - rate.span.sinceAt) / 1_000);
   const calls = Math.max(1, rate.span.calls);
   const recovery = (now - at - idleMs) / 1_000;
@@ -80,7 +80,7 @@ export function objected(rate: Rate, { sinceAt: at, failures, idleMs }: Objectio
   return enclose(after, ...enclosed(rate, calls, seconds, recovery), now);
 }
 
-/** Between two objections the API gave what was accepted; and not the pace at which it objected. */
+/** Between two throttles the API gave what was accepted; and not the pace at which it throttled. */
 function enclosed(rate: Rate, calls: number, seconds: number, recovery: number): [number, number] {
   const { least, perSecond, span } = rate;
   if (span.recovery === null) return [Math.min(least, 0.9 * perSecond), perSecond];
@@ -104,7 +104,7 @@ function between(rate: Rate & { most: number }): number {
   const middle = Math.sqrt(least * most);
   if (comesRarely(rate)) return middle;
   if (least < 0.2 * most) return 0.7 * most;
-  // Just after an objection the least was measured well, where both are near; the most was not.
+  // Just after a throttle the least was measured well, where both are near; the most was not.
   const isMeasured = span.calls === 0 && most < 1.5 * least;
   return Math.max(NEAREST * least, isMeasured ? Math.sqrt(least * middle) : middle);
 }

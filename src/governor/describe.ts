@@ -3,10 +3,10 @@
 import ms from 'ms';
 import type { WaitReason } from '../errors.ts';
 import { allowedInFlight } from './concurrency.ts';
-import { reserveOf } from './look.ts';
 import { isApart } from './membership.ts';
 import { reasonOf } from './pause.ts';
 import { driftPace, levelAt, type Quota } from './quota.ts';
+import { reserveOf } from './quota-probe.ts';
 import { hasSettled, type Rate } from './rate.ts';
 import { HOUR_MS, onTime, readState, type State } from './state.ts';
 import { isSure, nextReset, periodOf } from './window.ts';
@@ -78,7 +78,7 @@ function describeRefill({ window, drift, asOfAt }: Quota, pace: number, now: num
   const nextBy = nextReset(window, now);
   if (nextBy === null) {
     const evidence = window.quietSinceAt
-      ? `it did not begin anew in ${ms(Math.max(0, asOfAt - window.quietSinceAt))}`
+      ? `it did not reset in ${ms(Math.max(0, asOfAt - window.quietSinceAt))}`
       : 'nothing was seen of it yet';
     return { kind: 'unknown', confidence: 'none', evidence };
   }
@@ -86,8 +86,8 @@ function describeRefill({ window, drift, asOfAt }: Quota, pace: number, now: num
   const seen = window.periods + 1;
   const evidence =
     window.most === null
-      ? 'it was seen to begin anew once; the period is the shortest usual one that allows it'
-      : `it was seen to begin anew ${seen} times, ${ms(Math.round(window.least))} to ${ms(Math.round(window.most))} apart`;
+      ? 'it was seen to reset once; the period is the shortest usual one that allows it'
+      : `it was seen to reset ${seen} times, ${ms(Math.round(window.least))} to ${ms(Math.round(window.most))} apart`;
   const confidence = isSure(window) ? 'sure' : window.most === null ? 'guess' : 'likely';
   return { kind: 'window', periodMs: (least + most) / 2, nextBy, confidence, evidence };
 }
@@ -95,14 +95,14 @@ function describeRefill({ window, drift, asOfAt }: Quota, pace: number, now: num
 function describeRate(rate: Rate): Description['rate'] {
   const { opening, least, most, perSecond } = rate;
   if (!opening) {
-    const evidence = `${perSecond.toFixed(1)} a second would be asked for; the API never objected`;
+    const evidence = `${perSecond.toFixed(1)} a second would be asked for; the API never throttled`;
     return { perSecond: null, confidence: 'none', evidence };
   }
   const between = `${least.toFixed(2)} a second lasted${most === null ? '' : `, ${most.toFixed(2)} did not`}`;
   return {
     perSecond,
     confidence: hasSettled(rate) ? 'sure' : 'guess',
-    evidence: least > 0 ? between : 'the API objected once, and the pace is being measured',
+    evidence: least > 0 ? between : 'the API throttled once, and the pace is being measured',
   };
 }
 

@@ -23,7 +23,7 @@ export type Event =
     } & Reply)
   /** No answer came, or we stopped before one could. */
   | { type: 'lost'; owner: string; job: string; roll: number; stopped?: boolean }
-  /** Leave for `unused` calls is given back. */
+  /** Permits for `unused` calls are given back. */
   | { type: 'release'; owner: string; unused: number }
   /** The clock was set, or time passed unnoticed: what was reckoned across that moment is worth nothing. */
   | { type: 'clock' }
@@ -43,12 +43,12 @@ export type Reply = {
 };
 
 export type Decision =
-  /** Leave for `go` calls, of which `parallel` may be under way at once. It goes stale after `LEAVE_TTL_MS`. */
+  /** Permits for `go` calls, of which `parallel` may be under way at once. They go stale after `PERMIT_TTL_MS`. */
   | { go: number; parallel: number }
   | { wait: { until: number; reason: WaitReason } }
   | { refused: 'key_refused' | 'forbidden'; until: number }
   /** The event asked for nothing. */
   | { noted: true };
 
-/** Leave older than this is given back unused: what was true when it was given may be so no longer. */
-export const LEAVE_TTL_MS = 1_000;
+/** Permits older than this are given back unused: what was true when they were given may be so no longer. */
+export const PERMIT_TTL_MS = 1_000;

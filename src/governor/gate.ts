@@ -1,4 +1,4 @@
-/** The one gate that every call passes: asks the state machine for leave and sits out short waits. */
+/** The one gate that every call passes: asks the state machine for permits and sits out short waits. */
 
 import { isoTime } from '../clock.ts';
 import { Failure, Snooze, type WaitReason } from '../errors.ts';
@@ -20,7 +20,7 @@ export type Gate = {
   clockJumped(): void;
   /** Whether a call of `job` waits in `pass`. */
   waits(job: string): boolean;
-  /** Gives unused leave back and keeps what was learnt. */
+  /** Gives unused permits back and keeps what was learnt. */
   close(): void;
 };
 
@@ -158,7 +158,7 @@ export function createGate(parts: GateParts): Gate {
     }
   }
 
-  /** True with leave for the waiter's call; otherwise it waits on, or is told that waiting is not worth it. */
+  /** True with a permit for the waiter's call; otherwise it waits on, or is told that waiting is not worth it. */
   function askFor(waiter: Waiter): boolean {
     const { job } = waiter;
     try {
@@ -189,7 +189,7 @@ export function createGate(parts: GateParts): Gate {
     clock.sleep(Math.max(0, until - clock.now()), end.signal).then(wake, () => undefined);
   }
 
-  /** A process that has nothing to do leaves nothing untold and keeps no leave from the others. */
+  /** A process that has nothing to do leaves nothing untold and keeps no permits from the others. */
   function tidyWhenIdle(): void {
     if (idle || closed) return;
     const controller = new AbortController();

@@ -1,4 +1,4 @@
-/** Leave given out and not yet answered for: it is spent until its owner says otherwise. */
+/** Permits given out and not yet answered for: they are spent until their owner says otherwise. */
 
 export type Leases = Record<string, Lease>;
 
@@ -17,7 +17,7 @@ export function grant(leases: Leases, owner: string, calls: number, parallel: nu
   return { ...leases, [owner]: { calls: (leases[owner]?.calls ?? 0) + calls, parallel, heardAt: now } };
 }
 
-/** `calls` of the owner's leave were answered or given back. */
+/** `calls` of the owner's permits were answered or given back. */
 export function settle(leases: Leases, owner: string, calls: number, now: number): Leases {
   const held = leases[owner];
   if (!held) return leases;

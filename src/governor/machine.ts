@@ -6,9 +6,9 @@
 import { answer, lost } from './answers.ts';
 import type { Decision, Event } from './events.ts';
 import * as leases from './leases.ts';
-import { ask, release } from './leave.ts';
+import { ask, release } from './permits.ts';
 import * as quotas from './quota.ts';
-import { HOUR_MS, lookNow, onTime, type State, withoutMoments } from './state.ts';
+import { HOUR_MS, onTime, probeNow, type State, withoutMoments } from './state.ts';
 
 /** `now` in epoch milliseconds; a clock that goes back is told by the state. */
 export function govern(before: State, event: Event, now: number): [State, Decision] {
@@ -41,9 +41,9 @@ const noted: Decision = { noted: true };
  */
 function begin(before: State, again: boolean, now: number): State {
   const state = again ? tryRefusedAgain(before) : before;
-  if (now - state.quota.lookedAt < HOUR_MS) return state;
-  const looking = lookNow(state, now);
-  return { ...looking, quota: { ...looking.quota, lookedAt: now } };
+  if (now - state.quota.probedAt < HOUR_MS) return state;
+  const looking = probeNow(state, now);
+  return { ...looking, quota: { ...looking.quota, probedAt: now } };
 }
 
 /** A person who asks for it, or changes the key, gets one try. */

@@ -1,7 +1,7 @@
-/** One process among those that share the state: the leave it holds, its calls under way, what it has not told yet. */
+/** One process among those that share the state: the permits it holds, its calls under way, what it has not told yet. */
 
 import type { Clock, Random } from '../clock.ts';
-import { type Decision, type Event, type KeyMark, LEAVE_TTL_MS } from './events.ts';
+import { type Decision, type Event, type KeyMark, PERMIT_TTL_MS } from './events.ts';
 import { govern } from './machine.ts';
 import { readState, type State } from './state.ts';
 
@@ -34,9 +34,9 @@ export type OwnerParts = {
 /** A call under way: how many were when it was sent, itself included, and at most since. */
 type Call = { job: string; ordinal: number; peak: number };
 
-type Leave = { calls: number; staleAt: number };
+type Permits = { calls: number; staleAt: number };
 
-/** Calls that leave is asked for at once; fewer are given where that would show in the pace. */
+/** Permits that are asked for at once; fewer are given where that would show in the pace. */
 const LARGEST_BLOCK = 10;
 /** So many answers without news are kept back at most, to be told together. */
 const MOST_PENDING = 2 * LARGEST_BLOCK;
@@ -45,33 +45,33 @@ export type Owner = ReturnType<typeof createOwner>;
 
 export function createOwner(parts: OwnerParts) {
   const { clock, random, owner, keyDigest, isGone = () => false, again = false } = parts;
-  const leave = new Map<string, Leave>();
+  const permits = new Map<string, Permits>();
   const inflight: Call[] = [];
   let parallel = 1;
   let pending: Event[] = [{ type: 'start', owner, again }];
 
   return {
-    /** Asks leave for the job; where calls may go, as many are held for it as were given. */
+    /** Asks permits for the job, and holds those that are given. */
     ask(job: string): Decision {
-      for (const [other, held] of leave) if (isStale(held)) giveBack(other);
+      for (const [other, held] of permits) if (isStale(held)) giveBack(other);
       const decision = tell({ type: 'ask', owner, job, want: LARGEST_BLOCK });
       if ('go' in decision) {
         parallel = decision.parallel;
-        leave.set(job, { calls: decision.go, staleAt: clock.now() + LEAVE_TTL_MS });
+        permits.set(job, { calls: decision.go, staleAt: clock.now() + PERMIT_TTL_MS });
       }
       return decision;
     },
 
-    /** Takes leave for one call, where some is held that is still good. */
+    /** Takes a permit for one call, where one is held that is still good. */
     take(job: string): boolean {
-      const held = leave.get(job);
+      const held = permits.get(job);
       if (!held || isStale(held)) return false;
-      if (held.calls === 1) leave.delete(job);
-      else leave.set(job, { ...held, calls: held.calls - 1 });
+      if (held.calls === 1) permits.delete(job);
+      else permits.set(job, { ...held, calls: held.calls - 1 });
       return true;
     },
 
-    holds: (job: string) => leave.has(job),
+    holds: (job: string) => permits.has(job),
 
     isFull: () => inflight.length >= Math.max(1, parallel),
 
@@ -105,9 +105,9 @@ export function createOwner(parts: OwnerParts) {
       tell();
     },
 
-    hasNews: () => leave.size > 0 || pending.length > 0,
+    hasNews: () => permits.size > 0 || pending.length > 0,
 
-    /** Gives all leave back and tells what was not told yet. */
+    /** Gives all permits back and tells what was not told yet. */
     tidy(): void {
       giveAllBack();
       if (pending.length > 0) tell();
@@ -115,19 +115,19 @@ export function createOwner(parts: OwnerParts) {
   };
 
   /** Too old, or given by a clock that was ahead. */
-  function isStale({ staleAt }: Leave): boolean {
+  function isStale({ staleAt }: Permits): boolean {
     const left = staleAt - clock.now();
-    return left <= 0 || left > LEAVE_TTL_MS;
+    return left <= 0 || left > PERMIT_TTL_MS;
   }
 
   function giveBack(job: string): void {
-    const unused = leave.get(job)?.calls ?? 0;
-    leave.delete(job);
+    const unused = permits.get(job)?.calls ?? 0;
+    permits.delete(job);
     if (unused > 0) pending.push({ type: 'release', owner, unused });
   }
 
   function giveAllBack(): void {
-    for (const job of [...leave.keys()]) giveBack(job);
+    for (const job of [...permits.keys()]) giveBack(job);
   }
 
   /** Tells the machine what is pending and then `last`, in one transaction; where that fails, it stays pending. */

@@ -14,7 +14,7 @@ export type Quota = {
   /** When `level` was last seen rather than reckoned. */
   asOfAt: number;
   /** What the latest header left, whether nothing was under way then, and what was answered without one since. */
-  told: { remaining: number; alone: boolean; since: Record<string, number> } | null;
+  reported: { remaining: number; alone: boolean; since: Record<string, number> } | null;
   /** What changed beside our calls: more is refill, less is other consumers. */
   drift: { sinceAt: number; calls: number };
   /** When the pool was last seen to rise, or first used. */
@@ -22,10 +22,10 @@ export type Quota = {
   /** When it last rose by several calls at once. */
   surgedAt: number;
   /** When a call was last let through at or below the reserve. */
-  lookedAt: number;
-  /** A look is due then, whatever is expected; null where there is no such reason. */
+  probedAt: number;
+  /** A quota probe is due then, whatever is expected; null where there is no such reason. */
   dueAt: number | null;
-  /** Calls answered since the pool began anew, or was first used. */
+  /** Calls answered since the pool reset, or was first used. */
   spent: number;
   members: Membership;
   window: Window;
@@ -34,9 +34,9 @@ export type Quota = {
 const DRIFT_MEMORY_MS = 20 * 60_000;
 const LEAST_DRIFT = 6;
 const LEAST_DRIFT_MS = 1_000;
-/** A pool that rises after it stood still for this long, and for half the time since it last began anew, begins anew. */
+/** A pool that rises after it stood still for this long, and for half the time since it last reset, resets. */
 const LEAST_STILL_MS = 3_000;
-/** More than so many calls that come at once are not our own looks of a period ago. */
+/** More than so many calls that come at once are not our own probes of a period ago. */
 const SURGE = 20;
 /** A counted limit is believed for so many periods before it is put to the test again. */
 const TRUST = 8;
@@ -48,11 +48,11 @@ export function initialQuota(): Quota {
     source: null,
     confirmed: 0,
     asOfAt: 0,
-    told: null,
+    reported: null,
     drift: { sinceAt: 0, calls: 0 },
     risenAt: 0,
     surgedAt: 0,
-    lookedAt: 0,
+    probedAt: 0,
     dueAt: null,
     spent: 0,
     members: {},
@@ -64,10 +64,13 @@ export function initialQuota(): Quota {
 export function spend(quota: Quota, job: string, now: number): Quota {
   if (isApart(quota.members, job)) return quota;
   if (quota.level === 0) return refilled(quota, now);
-  const { told } = quota;
+  const { reported } = quota;
   return {
     ...(quota.risenAt === 0 ? begin(quota, now) : quota),
-    told: told && { ...told, since: { ...told.since, [job]: (told.since[job] ?? 0) + 1 } },
+    reported: reported && {
+      ...reported,
+      since: { ...reported.since, [job]: (reported.since[job] ?? 0) + 1 },
+    },
     level: quota.level && quota.level - 1,
     asOfAt: quota.source === 'count' ? now : quota.asOfAt,
     dueAt: null,
@@ -75,10 +78,10 @@ export function spend(quota: Quota, job: string, now: number): Quota {
   };
 }
 
-/** The clock was set. What was told or counted stays; what was reckoned from one moment to another does not. */
+/** The clock was set. What was reported or counted stays; what was reckoned from one moment to another does not. */
 export function forgetMoments(quota: Quota, now: number): Quota {
   if (quota.risenAt === 0) return quota;
-  const begun = { ...quota, told: null, drift: { sinceAt: now, calls: 0 }, risenAt: now, surgedAt: now };
+  const begun = { ...quota, reported: null, drift: { sinceAt: now, calls: 0 }, risenAt: now, surgedAt: now };
   return { ...begun, asOfAt: Math.min(quota.asOfAt, now), window: withoutMoments(quota.window, now) };
 }
 
@@ -92,7 +95,7 @@ export function writeOff(quota: Quota, calls: number): Quota {
  * which the API may or may not have counted already.
  */
 export function observe(quota: Quota, limit: number, remaining: number, others: number, now: number): Quota {
-  const told = { remaining, alone: others === 0, since: {} };
+  const reported = { remaining, alone: others === 0, since: {} };
   const spent = quota.spent + 1;
   const seen: Quota = {
     ...quota,
@@ -100,32 +103,32 @@ export function observe(quota: Quota, limit: number, remaining: number, others: 
     level: remaining,
     source: 'header',
     asOfAt: now,
-    told,
+    reported,
     spent,
     dueAt: null,
   };
-  if (!quota.told || quota.level === null) return begin(seen, now);
+  if (!quota.reported || quota.level === null) return begin(seen, now);
 
-  // Told against told, and told against what we reckoned with our own calls taken off.
-  const rise = remaining - (quota.told.remaining - 1);
+  // What was reported against the latest report, and against what we reckoned with our own calls taken off.
+  const rise = remaining - (quota.reported.remaining - 1);
   const change = remaining - (quota.level - 1);
   const trickle = Math.max(0, driftPace(quota)) * (now - quota.asOfAt);
   const half = 0.5 * (limit - remaining + change);
   if (rise > 2 * others + 3 * trickle && change >= Math.max(3, half))
-    return beginAnew(seen, quota.asOfAt, now);
+    return afterReset(seen, quota.asOfAt, now);
 
   const still = now - quota.surgedAt;
-  // In a sliding window our own looks come back as well, one by one.
-  const surges = rise > Math.max(Math.min(SURGE, mostLooks(limit)), 2 * others) + 3 * trickle;
+  // In a sliding window our own probes come back as well, one by one.
+  const surges = rise > Math.max(Math.min(SURGE, mostProbes(limit)), 2 * others) + 3 * trickle;
   const onset = surges && still >= Math.max(LEAST_STILL_MS, 0.5 * (now - quota.window.quietSinceAt));
   const full = remaining >= limit - 1 - others;
-  const settled = told.alone && quota.told.alone && rise <= 0 && quota.drift.calls <= 0;
+  const settled = reported.alone && quota.reported.alone && rise <= 0 && quota.drift.calls <= 0;
   return {
     ...seen,
-    members: settled ? noteFall(quota.members, quota.told.since, -rise) : quota.members,
+    members: settled ? noteFall(quota.members, quota.reported.since, -rise) : quota.members,
     drift: full || (change > 0 && rise <= 0) ? quota.drift : drifted(quota.drift, change, now),
     risenAt: rise > others ? now : quota.risenAt,
-    // While it is full nobody can say whether it began anew.
+    // While it is full nobody can say whether it reset.
     surgedAt: surges || full ? now : quota.surgedAt,
     window: onset
       ? reset(quota.window, { afterAt: quota.asOfAt, beforeAt: now })
@@ -149,7 +152,7 @@ export function exhausted(
   if (again || quota.source === 'header') return empty;
   const limit = Math.max(1, quota.spent);
   const same = quota.limit !== null && Math.abs(limit - quota.limit) <= Math.max(1, 0.02 * limit);
-  // Whether it began anew while it was used went unseen.
+  // Whether it reset while it was used went unseen.
   const window = { ...quota.window, quietSinceAt: sinceAt };
   const surgedAt = Math.max(empty.surgedAt, usedAt);
   return { ...empty, limit, window, surgedAt, source: 'count', confirmed: same ? quota.confirmed + 1 : 0 };
@@ -172,7 +175,7 @@ function begin(quota: Quota, now: number): Quota {
   };
 }
 
-function beginAnew(quota: Quota, afterAt: number, now: number): Quota {
+function afterReset(quota: Quota, afterAt: number, now: number): Quota {
   const window = reset(quota.window, { afterAt, beforeAt: now });
   return { ...begin(quota, now), spent: 1, window };
 }
@@ -182,14 +185,14 @@ function refilled(quota: Quota, now: number): Quota {
   const trusted = quota.source === 'header' || (quota.confirmed > 0 && quota.confirmed % TRUST !== 0);
   const level = trusted ? Math.max(0, (quota.limit ?? 1) - 1) : null;
   return {
-    ...beginAnew(quota, quota.asOfAt, now),
+    ...afterReset(quota, quota.asOfAt, now),
     level,
     confirmed: trusted ? quota.confirmed + 1 : quota.confirmed,
   };
 }
 
 /** So many calls may go at most to see whether more came, while that is not known. */
-export function mostLooks(limit: number): number {
+export function mostProbes(limit: number): number {
   const few = Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.03 * limit));
   return Math.min(few, Math.max(24, Math.min(60, Math.ceil(0.005 * limit))));
 }

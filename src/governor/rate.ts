@@ -5,15 +5,15 @@ export type Rate = {
   perSecond: number;
   /** When the next call is due at this pace. */
   freeAt: number;
-  /** Bounds of the pace that lasts, in calls a second; `most` is null until the API objected to one. */
+  /** Bounds of the pace that lasts, in calls a second; `most` is null until the API throttled to one. */
   least: number;
   most: number | null;
-  /** Accepted since the API objected, with the seconds of waiting that followed; or since a rest (`null`). */
+  /** Accepted since the API throttled, with the seconds of waiting that followed; or since a rest (`null`). */
   span: Span & { recovery: number | null };
   /** Accepted at a pace above `least`. */
   trial: Span | null;
   /**
-   * What was accepted before the first objection: with the bounds it tells how much comes on top at once.
+   * What was accepted before the first throttle: with the bounds it tells how much comes on top at once.
    * And the longest recovery from any.
    */
   opening: { calls: number; seconds: number; recovery: number } | null;
@@ -95,7 +95,7 @@ export function comesRarely(rate: Rate): boolean {
 }
 
 /**
- * How long a recovery from an objection at `now` may take, and the longest that did, in milliseconds. What comes
+ * How long a recovery from a throttle at `now` may take, and the longest that did, in milliseconds. What comes
  * in rare portions comes again after the longest; else it was asked for as much too soon as the pace is too fast.
  */
 export function recoveries(rate: Rate, now: number): { soon: number; longest: number } {

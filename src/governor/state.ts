@@ -81,11 +81,11 @@ const CLOCK_JUMP_MS = 10_000;
 
 /** The state without what was reckoned from one moment to another, across a jump of the clock. */
 export function withoutMoments(state: State, now: number): State {
-  return lookNow({ ...state, rate: rested(state.rate, now), quota: forgetMoments(state.quota, now) }, now);
+  return probeNow({ ...state, rate: rested(state.rate, now), quota: forgetMoments(state.quota, now) }, now);
 }
 
 /** Where calls wait for a quota of which the API did not say when more comes, one goes at once to see. */
-export function lookNow(state: State, now: number): State {
+export function probeNow(state: State, now: number): State {
   const { pause, quota } = state;
   const isOurs = pause?.cause === 'quota' && pause.toldAt === null;
   return {

@@ -1,9 +1,9 @@
 /** An answer 429 may mean the pace, the number under way, or the quota; the API does not say which. */
 
 import type { Event } from './events.ts';
-import { nextLook, reserveOf } from './look.ts';
 import * as pauses from './pause.ts';
 import { atCountedLimit, exhausted, levelAt, type Quota } from './quota.ts';
+import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
 import { forgivesSoon, hasSettled, LONG_RECOVERY_MS, recoveries } from './rate.ts';
 import type { State } from './state.ts';
 
@@ -17,7 +17,7 @@ export function refused(state: State, event: Answer, now: number): State {
   const cause = suspect(state, next, now);
   const again = pause?.cause === 'quota';
   const quota = cause === 'quota' ? dried(state, next, again, now) : state.quota;
-  const own = cause === 'quota' ? nextLook(quota) - now : ownWait(state, next, now);
+  const own = cause === 'quota' ? nextQuotaProbe(quota) - now : ownWait(state, next, now);
   const told = pauses.usableRetryAfter(event.retryAfterMs);
   const resumeAt = now + pauses.withJitter(told ?? Math.max(pauses.SHORTEST_MS, own), event.roll);
   const toldAt = told === null ? null : now + told;

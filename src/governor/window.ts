@@ -1,4 +1,4 @@
-/** When a quota begins anew, learnt from the moments between which it did. */
+/** When a quota resets, learnt from the moments between which it did. */
 
 export type Window = {
   /** The latest reset happened after `afterAt` and not after `beforeAt`. */
@@ -9,7 +9,7 @@ export type Window = {
   /** Bounds of the period in milliseconds, as far as resets were seen one after another. */
   least: number;
   most: number | null;
-  /** Since then the quota was watched and did not begin anew. */
+  /** Since then the quota was watched and did not reset. */
   quietSinceAt: number;
 };
 
@@ -41,7 +41,7 @@ export function withoutMoments(window: Window, now: number): Window {
   return { ...initialWindow(now), least, most };
 }
 
-/** The quota began anew somewhere in `bracket`. */
+/** The quota reset somewhere in `bracket`. */
 export function reset(window: Window, bracket: Bracket): Window {
   const quiet = Math.max(0, bracket.afterAt - window.quietSinceAt);
   const start = { ...window, last: bracket, quietSinceAt: bracket.beforeAt };

@@ -41,7 +41,7 @@ describe('what is shown of the governor', () => {
     machine.call({ limit: 100, remaining: 99 });
     const { refill } = machine.shown.quota;
     expect(refill).toMatchObject({ kind: 'window', periodMs: 60 * MINUTE, confidence: 'sure' });
-    expect(refill.evidence).toContain('seen to begin anew');
+    expect(refill.evidence).toContain('seen to reset');
     expect(refill.kind === 'window' && refill.nextBy - machine.now).toBeLessThan(66 * MINUTE);
   });
 

@@ -159,7 +159,7 @@ describe('the quota', () => {
     expect(refill.kind === 'window' && refill.periodMs / 20_000).toBeCloseTo(1, 1);
   });
 
-  it('of which a few calls come back did not begin anew: in a sliding window those are our own looks', () => {
+  it('of which a few calls come back did not reset: in a sliding window those are our own looks', () => {
     const machine = drive();
     for (let left = 199; left > 12; left -= 1) machine.call({ limit: 200, remaining: left });
     machine.pass(HOUR);
@@ -200,7 +200,7 @@ describe('the quota', () => {
   });
 });
 
-/** A pool that begins anew at every full period of the clock, and tells by headers what is left. */
+/** A pool that resets at every full period of the clock, and tells by headers what is left. */
 function pool(
   machine: ReturnType<typeof drive>,
   limit: number,

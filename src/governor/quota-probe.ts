@@ -1,6 +1,6 @@
 /** When a pool at its reserve is worth one call, to see whether more came. */
 
-import { driftPace, mostLooks, type Quota } from './quota.ts';
+import { driftPace, mostProbes, type Quota } from './quota.ts';
 import {
   type Bracket,
   common,
@@ -23,12 +23,12 @@ const MOST_GAP_MS = 3 * DAY_MS;
 const LONGEST_FOR_OTHERS_MS = 60_000;
 
 /**
- * Calls kept back, so that seeing whether the quota begins anew need not mean being refused. Every look is a
+ * Calls kept back, so that seeing whether the quota resets need not mean being refused. Every quota probe is a
  * real call, so that the reserve costs nothing while it is spent on looking.
  */
 export function reserveOf({ source, limit, window }: Quota): number {
   if (source !== 'header' || limit === null) return 0;
-  if (!isSure(window)) return mostLooks(limit);
+  if (!isSure(window)) return mostProbes(limit);
   const toFindTheMoment = isNarrow(window) ? Math.min(4, Math.max(1, Math.ceil(0.005 * limit))) : 4;
   return toFindTheMoment + Math.min(Math.floor(periodOf(window).most / MOST_GAP_MS), Math.floor(0.1 * limit));
 }
@@ -40,12 +40,12 @@ function isNarrow(window: Window): boolean {
 }
 
 /**
- * When to look next: when a look is due, by the trickle, by the period, or else the less often the longer nothing came; and at least
+ * When the next quota probe goes: when one is due, by the trickle, by the period, or else the less often the longer nothing came; and at least
  * every few days, since a larger quota may have been bought.
  */
-export function nextLook(quota: Quota): number {
+export function nextQuotaProbe(quota: Quota): number {
   if (quota.dueAt !== null) return quota.dueAt;
-  const looked = Math.max(quota.asOfAt, quota.lookedAt);
+  const looked = Math.max(quota.asOfAt, quota.probedAt);
   const reserve = reserveOf(quota);
   const level = quota.level ?? 0;
   const isAmple = level > reserve + 0.1 * (quota.limit ?? 0);
@@ -62,14 +62,14 @@ function longestGap(quota: Quota): number {
 }
 
 function byPeriod(quota: Quota, looked: number): number {
-  const { periods } = howToLook(quota);
+  const { periods } = mannerOf(quota);
   const expected = expectedResets(quota.window, periods).find(({ beforeAt }) => beforeAt > looked);
   const patient = Math.max(patiently(quota, looked), earliestReset(quota.window));
   if (!expected) return isSure(quota.window) ? Math.min(patient, overdue(quota, looked)) : patient;
-  const look = within(expected, quota, looked);
-  if (isSure(quota.window)) return look;
+  const next = within(expected, quota, looked);
+  if (isSure(quota.window)) return next;
   return Math.min(
-    look,
+    next,
     isFree(quota) ? patient : looked + 2 * Math.max(stillFor(quota, looked), quota.window.least),
   );
 }
@@ -82,7 +82,7 @@ function within({ afterAt, beforeAt }: Bracket, quota: Quota, looked: number): n
   // A refusal for each period that may be is enough.
   const away = afterAt - (quota.window.last?.afterAt ?? 0);
   if (!isFree(quota) && !isSure(quota.window) && width <= 0.25 * away) return beforeAt;
-  return Math.min(beforeAt, Math.max(afterAt, looked) + width * howToLook(quota).step);
+  return Math.min(beforeAt, Math.max(afterAt, looked) + width * mannerOf(quota).step);
 }
 
 /** A period that begins with its first call is over a little later than expected. */
@@ -93,21 +93,21 @@ function overdue({ window }: Quota, looked: number): number {
 
 /** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
 function patiently(quota: Quota, looked: number): number {
-  const { periods, soonest, latest } = howToLook(quota);
-  // A pool that stood still for long once does not begin anew at every moment.
+  const { periods, soonest, latest } = mannerOf(quota);
+  // A pool that stood still for long once does not reset at every moment.
   const pace = Math.max(stillFor(quota, looked), 0.5 * quota.window.least);
   const gap = (times: number) => looked + Math.max(SHORTEST_GAP_MS, times * pace);
   const ends = periods.map((period) => endOf(period, quota.window.quietSinceAt));
   return Math.min(gap(latest), ends.find((end) => end >= gap(soonest)) ?? Number.POSITIVE_INFINITY);
 }
 
-/** How long nothing came. Longer than a period it did come, in portions too small to be told from our own looks. */
+/** How long nothing came. Longer than a period it did come, in portions too small to be told from our own probes. */
 function stillFor({ surgedAt, window }: Quota, looked: number): number {
   return Math.min(looked - surgedAt, window.most ?? Number.POSITIVE_INFINITY);
 }
 
 /**
- * For which periods to look; at what multiples of the time without more, at the soonest and the latest, while
+ * For which periods to probe; at what multiples of the time without more, at the soonest and the latest, while
  * nothing is known; and after which parts of the time in which more is expected.
  */
 type Manner = { periods: readonly number[]; soonest: number; latest: number; step: number };
@@ -118,12 +118,12 @@ const SPARINGLY: Manner = { periods: common, soonest: 0.1, latest: 5, step: 0.4 
 const BLINDLY: Manner = { ...SPARINGLY, soonest: 0.35 };
 const BOUNDED: Manner = { ...BLINDLY, periods: usual };
 
-function howToLook(quota: Quota): Manner {
+function mannerOf(quota: Quota): Manner {
   if (quota.source === 'header') return isFree(quota) ? FREELY : SPARINGLY;
   return quota.window.most === null ? BLINDLY : BOUNDED;
 }
 
-/** A look from the reserve costs nothing, one that is refused does. */
+/** A quota probe from the reserve costs nothing, one that is refused does. */
 function isFree({ source, level }: Quota): boolean {
   return source === 'header' && (level ?? 0) > 0;
 }

@@ -1,14 +1,14 @@
-/** Who asks for leave meets six gates in turn; the first that is closed says when to ask again, and why. */
+/** Who asks for permits meets six gates in turn; the first that is closed says when to ask again, and why. */
 
 import type { WaitReason } from '../errors.ts';
 import * as concurrency from './concurrency.ts';
 import type { Decision, Event } from './events.ts';
 import { newJob } from './jobs.ts';
 import * as leases from './leases.ts';
-import { nextLook, reserveOf } from './look.ts';
 import { isApart } from './membership.ts';
 import { probed, reasonOf } from './pause.ts';
 import { levelAt } from './quota.ts';
+import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
 import * as rates from './rate.ts';
 import { DAY_MS, HOUR_MS, type State, withJob } from './state.ts';
 
@@ -59,7 +59,7 @@ function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
   return { state: { ...state, pause: probed(pause, { owner, job }, now) }, most: 1 };
 }
 
-/** Above the reserve, and what is kept for other jobs, calls go; at the reserve, now and then one to look. */
+/** Above the reserve calls go; at the reserve, now and then a quota probe. */
 function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const { quota } = state;
   const level = levelAt(quota, now);
@@ -67,14 +67,14 @@ function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const unanswered = leases.outstanding(state.leases);
   const left = level - unanswered - reserveOf(quota);
   if (left >= 1) return { state, most: left };
-  // A look by a job whose answers tell what is left is worth more than one by a job whose answers do not.
-  const look = nextLook(quota) + (sighted(state, job) ? 0 : BLIND_GRACE_MS);
+  // A quota probe by a job whose answers tell what is left is worth more than one by a job whose answers do not.
+  const next = nextQuotaProbe(quota) + (sighted(state, job) ? 0 : BLIND_GRACE_MS);
   const reason = level >= 1 ? 'reserve' : 'quota';
-  const isLooking = unanswered > 0 && quota.lookedAt > quota.asOfAt;
-  if (now < look && !isLooking) return wait(look, reason);
+  const isProbing = unanswered > 0 && quota.probedAt > quota.asOfAt;
+  if (now < next && !isProbing) return wait(next, reason);
   if (unanswered > 0) return wait(soon(state, now), reason);
   const rate = rates.wasFastEnough(state.rate);
-  return { state: { ...state, rate, quota: { ...quota, lookedAt: now, dueAt: null } }, most: 1 };
+  return { state: { ...state, rate, quota: { ...quota, probedAt: now, dueAt: null } }, most: 1 };
 }
 
 /** Whether no job that sees the quota better than this one has been waiting since it was last seen. */
