@@ -165,19 +165,23 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
     const base = await openBase(link.client, prefix, log);
     const mirror = new Queue('mirror', base).on('error', listener);
     const enqueue = (job: string) => add(mirror, job);
+    const ticking = startSchedules({ base, schedules, lastRun, enqueue, report: listener, log, clock });
     try {
       await takeBack(mirror);
       // What waits asks again, since the clock, the quota or the schedules may be others by now.
       await mirror.promoteJobs();
+      // BullMQ plans the next tick only after it took the last: one that a dead process had taken stands for both.
+      await ticking.takeBack();
       closing.signal.throwIfAborted();
     } catch (thrown) {
-      await mirror.close();
+      await Promise.all([mirror.close(), ticking.close()]);
       throw thrown;
     }
+    ticking.resume();
     return {
       mirror,
       changes: openChanges(base, listener),
-      schedules: startSchedules({ base, schedules, lastRun, enqueue, report: listener, log, clock }),
+      schedules: ticking,
       worker: startWorker({
         base,
         queue: mirror.name,

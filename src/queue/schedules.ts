@@ -62,7 +62,7 @@ export function startSchedules({
       if (declared.has(name)) await enqueue(name);
       else log.warn({ job: name.slice(0, 100) }, 'dropped a tick for a job without a schedule');
     },
-    { ...base, settings, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } },
+    { ...base, settings, autorun: false, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } },
   )
     .on('error', report)
     .on('failed', (_, error) => report(error));

@@ -31,6 +31,23 @@ describe('a dataset with an interval', () => {
     expect(new Set(runs)).toEqual(new Set(['news']));
   });
 
+  test('goes on at once where the process before was killed between a tick and the next', async () => {
+    const server = await redisServer();
+    const { runs, run } = counted();
+    const parts = { redis: { url: server.url }, schedules: { news: { every: 200 } }, run };
+    const killed = await start(parts);
+    await until('its first run', () => runs.length > 0);
+    await killed.close();
+    // BullMQ takes the tick first and plans the next one after that.
+    const key = (name: string) => `market-mirror:control:${name}`;
+    const [id = ''] = await server.client.zrange(key('delayed'), '0', '-1');
+    await server.client.zrem(key('delayed'), id);
+    await server.client.lpush(key('active'), id);
+    runs.length = 0;
+    await start(parts);
+    await until('runs of the process that follows', () => runs.length >= 3, 15_000);
+  });
+
   test('never overlaps itself, however slow its runs are', async () => {
     const server = await redisServer();
     const ended: string[] = [];
