@@ -101,6 +101,7 @@ function spent(state: State, { owner, job }: { owner: string; job: string }): St
 
 /** A tenth of what succeeds may be spent on trying again what failed. */
 const CREDIT_PER_SUCCESS = 0.1;
+/** In calls: what a blip of some seconds costs, of five jobs with a second try each. */
 const MOST_CREDIT = 10;
 
 /** The endpoint alone is left in peace. */

@@ -10,8 +10,10 @@ import { comesRarely, isSettled, LONG_RECOVERY_MS, type Rate, type Span } from '
 
 type Throttle = Pick<Pause, 'sinceAt' | 'idleMs' | 'failures'>;
 
+/** Calls a second: more than one process can make, and a call an hour, below which the quota is what limits. */
 const FASTEST_PACE = 10_000;
 const SLOWEST_PACE = 1 / 3_600;
+/** By each call that came as soon as it might: ten times the pace after seventeen, two seconds more for a first sync. */
 const GROWTH = 1.15;
 /** A trial this near to the least pace settles it where it is refused, and soon shows whether it lasts. */
 const NEAREST = 1.07;
@@ -54,7 +56,7 @@ function lasts({ least, opening }: Rate, trial: Span, now: number): boolean {
   return trial.calls > (least * (now - trial.sinceAt)) / 1_000 + atOnce + 5;
 }
 
-/** The API throttled to the pace at `sinceAt`, and accepted a call again at `now`. */
+/** The pace was throttled at `sinceAt`, and accepted a call again at `now`. */
 export function throttled(rate: Rate, { sinceAt: at, failures, idleMs }: Throttle, now: number): Rate {
   const seconds = Math.max(0.1, (at - rate.span.sinceAt) / 1_000);
   const calls = Math.max(1, rate.span.calls);

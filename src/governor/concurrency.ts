@@ -15,8 +15,11 @@ export type Concurrency = {
   patience: number;
 };
 
+/** Calls under way at once: three times as many as there are datasets. */
 const MOST = 16;
+/** Calls accepted in a row: one alone may have met others that were just ending. */
 const PROOF = 8;
+/** Calls before one more is tried after a first refusal: one refusal in a hundred, and a third of that after each. */
 const FIRST_PATIENCE = 100;
 
 export function initialConcurrency(): Concurrency {

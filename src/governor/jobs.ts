@@ -19,6 +19,7 @@ export function newJob(now: number): JobState {
   };
 }
 
+/** From a hiccup to an outage of hours, which is noticed to be over within a quarter of an hour, or twice that. */
 const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 15 * 60_000;
 

@@ -23,6 +23,7 @@ export type Pause = {
   inflight: number;
 };
 
+/** Retry-After counts in seconds; a longer one than a day is nonsense, or a ban that a person has to look at. */
 export const SHORTEST_MS = 1_000;
 const LONGEST_MS = 24 * 3_600_000;
 /** A refusal that lasts longer than a minute, and the second by which Retry-After is rounded, is not one of pace. */

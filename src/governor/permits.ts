@@ -94,6 +94,7 @@ function rateGate(state: State, _: Ask, now: number): Passage {
 
 /** Asking again costs a transaction. */
 const LEAST_WAIT_MS = 10;
+/** Who waits asks again within three seconds: in two, one that sees will have asked. */
 const BLIND_GRACE_MS = 2_000;
 
 function wait(until: number, reason: WaitReason): Decision {

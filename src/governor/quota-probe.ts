@@ -13,8 +13,10 @@ import {
   type Window,
 } from './window.ts';
 
+/** The shortest period that people choose. */
 const SHORTEST_GAP_MS = 1_000;
 const DAY_MS = 86_400_000;
+/** A larger quota that was bought is noticed after so long at the latest: ten refusals a month. */
 const MOST_GAP_MS = 3 * DAY_MS;
 /**
  * What others take is only reckoned. Where the API last told of more than a tenth of the pool beside the reserve, one

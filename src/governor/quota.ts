@@ -31,7 +31,9 @@ export type Quota = {
   window: Window;
 };
 
+/** What happened beside our calls is forgotten by half after so long: others come and go. */
 const DRIFT_MEMORY_MS = 20 * 60_000;
+/** Fewer calls, or less time, may be chance: as many calls as may be under way with five jobs, and one. */
 const LEAST_DRIFT = 6;
 const LEAST_DRIFT_MS = 1_000;
 /** A pool that rises after it stood still for this long, and for half the time since it last reset, resets. */

@@ -26,9 +26,11 @@ export type Rate = {
 
 export type Span = { sinceAt: number; calls: number };
 
+/** Calls a second: slow enough for any API of which nothing is known. */
 const FIRST_PACE = 4;
 /** Bounds so close need no trial between them. */
 const CLOSE = 1.08;
+/** A recovery beyond this is that of a window, of which the common ones last ten seconds or a minute. */
 export const LONG_RECOVERY_MS = 5_000;
 /** Calls at a settled pace before a faster one is tried. */
 const FIRST_PATIENCE = 400;
