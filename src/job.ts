@@ -54,12 +54,12 @@ export function mirrorTable<const Name extends string, const Own extends Columns
   return withHistory(name, { ...columns, extra: text() });
 }
 
-/** The tables of a dataset whose record shape is not specified: `_body` is the row's JSON as received. */
+/** The tables of a dataset whose record shape is not specified: `_body` is the row's JSON as received, with plain names. */
 export function rawTable<const Name extends string>(name: Name) {
   return withHistory(name, { _body: text().notNull() });
 }
 
-/** The table of a dataset kept as append-only snapshots, one row a poll: `_body` is the response as received. */
+/** The table of a dataset kept as append-only snapshots, one row a poll: `_body` is the response as received, with plain names. */
 export function snapshotTable<const Name extends string>(name: Name) {
   return {
     table: sqliteTable(name, { _fetched_at: text().notNull(), _body: text().notNull(), ...bookkeeping() }),

@@ -6,6 +6,7 @@ import { checkDiscovered, type KeyChoice } from './validate/discovered.ts';
 import { asRecord, type Envelope, readEnvelope } from './validate/envelope.ts';
 import { inspect, mayHoldHostileText } from './validate/hostile.ts';
 import { identityOf } from './validate/identity.ts';
+import { findRepeatedNameIn, withPlainNames } from './validate/names.ts';
 import { profileRows } from './validate/profile.ts';
 import { type Slice, sliceElements } from './validate/raw.ts';
 import { checkSpecified } from './validate/specified.ts';
@@ -88,7 +89,8 @@ export function describeBreach(
 
 /** A response that is kept whole, whatever it looks like, under the key given. */
 export function checkSnapshot(text: string, json: unknown, key: string, fetchedAt: string): CheckedRows {
-  const { problem } = inspect(json);
+  const { problem: hostile, members } = inspect(json);
+  const problem = hostile ?? findRepeatedNameIn(text, members);
   const record = asRecord(json);
   if (problem)
     return {
@@ -98,7 +100,7 @@ export function checkSnapshot(text: string, json: unknown, key: string, fetchedA
       drifts: [],
       fields: noFields,
     };
-  const values = { _fetched_at: fetchedAt, _body: text };
+  const values = { _fetched_at: fetchedAt, _body: withPlainNames(text) };
   return {
     keys: [key],
     accepted: [{ key, values }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkAgain, checkSnapshot, describeBreach } from '../src/validate.ts';
+import { checkAgain, checkPage, checkSnapshot, describeBreach } from '../src/validate.ts';
 import { checkNews, checkSignals, job, signal, signalPage } from './validate/support.ts';
 
 describe('a page', () => {
@@ -10,6 +10,18 @@ describe('a page', () => {
     expect(page.keys).toEqual(['s-1', 's-2', 's-1']);
     expect(page.accepted.map(({ values }) => values['asset'])).toEqual(['B', signal()['asset']]);
     expect(page.received).toBe(3);
+  });
+
+  it('whose envelope names a member twice is read by the last', () => {
+    const text = signalPage([signal()])
+      .replace('{', '{"rows":[5],')
+      .replace('"hasMore"', '"hasMore":true,"hasMore"');
+    const page = checkSignals(text);
+    expect(page).toMatchObject({ keys: ['s-1'], received: 1, pagination: { hasMore: false } });
+    const news = '{"data":{"rows":[5]},"data":{"rows":5,"rows":[{"id":7}]}}';
+    expect(checkPage(job('news'), news, JSON.parse(news), undefined).accepted).toMatchObject([
+      { key: '7', values: { _body: '{"id":7}' } },
+    ]);
   });
 
   it('tells its fields where their shape is not specified, and only then', () => {
@@ -56,6 +68,15 @@ describe('a snapshot', () => {
       fields: [{ path: ['a', 'b'] }],
     });
     expect(checkSnapshot('[{"a":1}]', [{ a: 1 }], 'k', 't').fields).toEqual({ rows: 0, fields: [] });
+  });
+
+  it('has its names in their plain spelling, and is refused where it names a member twice', () => {
+    const check = (text: string) => checkSnapshot(text, JSON.parse(text), 'k', 't');
+    expect(check('{"\\u0061" : "\\u0061"}').accepted[0]?.values['_body']).toBe('{"a" : "\\u0061"}');
+    expect(check('{"q":{"a":1,"a":2}}')).toMatchObject({
+      accepted: [],
+      refused: [{ problems: [{ path: 'q.a' }] }],
+    });
   });
 
   it('is refused where no table can hold it', () => {

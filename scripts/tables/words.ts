@@ -10,7 +10,8 @@ runs as it stands, in any SQLite tool, while the daemon is running.
 - Times that the mirror makes are ISO 8601 UTC text with milliseconds, so they compare and sort as text. Times of the API
   are kept exactly as received.
 - Booleans are 0 or 1. Arrays and objects are JSON text: read them with \`->>\` or \`json_each\`.
-- A dataset whose record shape is not specified is kept as received in \`_body\`; \`fields\` lists what was seen in it.
+- A dataset whose record shape is not specified is kept as received in \`_body\`; \`fields\` lists what was seen in it. Its names
+  are spelled without escapes that JSON does not need, and none comes twice in an object: such a row is in \`quarantine\`.
 - Where a value is outside the values or the range named here, it is stored all the same and noted in \`drift\`. A row that
   breaks its contract in another way is kept in \`quarantine\`, and the version before it stays.`;
 
@@ -61,7 +62,7 @@ export const sharedMeanings: Words = {
   _valid_from: 'From when the mirror held this version: its `_changed_at`.',
   _valid_to: 'Until when: the `_changed_at` of the next version, or when the row was found gone.',
   _ended_by: '`update` or `delete`.',
-  _body: 'The JSON as received.',
+  _body: 'The JSON as received; names are spelled plainly (`id` for `\\u0069d`).',
   _fetched_at: 'When it was asked for.',
   extra:
     'JSON of the properties that the contract does not list, where they were; null where there are none.',

@@ -154,8 +154,8 @@ export const drift = sqliteTable(
      * Of rows with a contract: `extra-property`, `new-value` (of an enumeration), `out-of-range`. Of others:
      * `new-field` (since the first whole walk), `vanished-field` (the last whole walk but one met it, no row of the
      * last did), `new-type`, `no-column` (why fields are found in `_body` alone), `repeated-name` (an object names a
-     * member twice), `contradicted-key` (different rows bear it at once, or one lacks it). `more` sums up what
-     * exceeds 1,000 differences.
+     * member twice: noted by earlier releases, a row in `quarantine` now), `contradicted-key` (different rows bear it
+     * at once, or one lacks it). `more` sums up what exceeds 1,000 differences.
      */
     kind: text().notNull(),
     /** The property, its names joined by dots; the JSON path of a discovered field. */

@@ -6,6 +6,7 @@ import { asRecord } from './envelope.ts';
 import { inspect } from './hostile.ts';
 import { kindOf } from './issues.ts';
 import { chooseKeyField, type KeyField, keyOf } from './key-field.ts';
+import { findRepeatedName, withPlainNames } from './names.ts';
 import { profileRows } from './profile.ts';
 import type { Slice } from './raw.ts';
 import type { CheckedRow, Drift, PageFields, Problem } from './types.ts';
@@ -54,19 +55,18 @@ type FitRow = {
   record: Record<string, unknown>;
   body: string;
   inexact: boolean;
-  repeatedNames: boolean;
 };
 type UnfitRow = { row: unknown; body: string; problem: Problem };
 
 const isFit = (row: FitRow | UnfitRow): row is FitRow => 'record' in row;
 
-function readRow(row: unknown, { text: body, members }: Slice): FitRow | UnfitRow {
+function readRow(row: unknown, slice: Slice): FitRow | UnfitRow {
+  const body = slice.text;
   const record = asRecord(row);
   if (!record) return { row, body, problem: { path: '', expected: 'an object', received: kindOf(row) } };
-  const inspection = inspect(record);
-  const { problem, inexact } = inspection;
-  if (problem) return { row, body, problem };
-  return { record, body, inexact, repeatedNames: inspection.members !== members };
+  const { problem: hostile, members, inexact } = inspect(record);
+  const problem = hostile ?? findRepeatedName(slice, members);
+  return problem ? { row, body, problem } : { record, body: withPlainNames(body), inexact };
 }
 
 function accept(row: FitRow, { keyField }: KeyChoice, shared: ReadonlySet<string>): CheckedRow {
@@ -74,7 +74,6 @@ function accept(row: FitRow, { keyField }: KeyChoice, shared: ReadonlySet<string
   const drifts: Drift[] = [];
   const contradicted = (detail: string) =>
     drifts.push({ kind: 'contradicted-key', path: keyField ?? '', detail, times: 1 });
-  if (row.repeatedNames) drifts.push({ kind: 'repeated-name', path: '', detail: '', times: 1 });
   const values = { _body: row.body };
   if (key === undefined) {
     if (keyField !== null) contradicted('a row without it');

@@ -92,7 +92,8 @@ function isEnd(char: number): boolean {
   return char === COMMA || char === CLOSE_OBJECT || char === CLOSE_ARRAY || !(char > SPACE);
 }
 
-function endOfString(text: string, begin: number): number {
+/** Behind the closing quote of the string that begins at `begin`, or whose first backslash lies there. */
+export function endOfString(text: string, begin: number): number {
   for (let at = text.indexOf('"', begin + 1); at > 0; at = text.indexOf('"', at + 1))
     if (text.charCodeAt(at - 1) !== BACKSLASH || !isEscaped(text, at)) return at + 1;
   return text.length;
@@ -110,7 +111,7 @@ function skipSeparator(text: string, from: number): number {
   return text.charCodeAt(at) === COMMA ? skipSpace(text, at + 1) : at;
 }
 
-function skipSpace(text: string, from: number): number {
+export function skipSpace(text: string, from: number): number {
   let at = from;
   while (text.charCodeAt(at) <= SPACE) at += 1;
   return at;

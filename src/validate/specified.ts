@@ -4,6 +4,7 @@ import type { Job } from '../job.ts';
 import { asRecord } from './envelope.ts';
 import { inspect } from './hostile.ts';
 import { describeIssue, softDrifts } from './issues.ts';
+import { findRepeatedNameIn, withPlainNames } from './names.ts';
 import { sliceValue } from './raw.ts';
 import type { AcceptedRow, CheckedRow, Drift, Problem } from './types.ts';
 
@@ -33,10 +34,13 @@ export function checkSpecified(
     if (soft) drifts.push(...soft);
     else problems.push(describeIssue(issue, row));
   }
-  const { problem, inexact } = inspect(row);
+  const { problem: hostile, members, inexact } = inspect(row);
+  // Values come from what was parsed; only a number that has lost digits by that is taken from the text.
+  const text = inexact && issues.some(isUnrecognized) ? body() : undefined;
+  const problem = hostile ?? (text && findRepeatedNameIn(text, members));
   if (problem && problems.length === 0) problems.push(problem);
   if (problems.length > 0) return { fits: false, key: readableKey(contract, row), problems };
-  return accept(contract, row, extraOf(issues, row, inexact ? body() : undefined), drifts);
+  return accept(contract, row, extraOf(issues, row, text && withPlainNames(text)), drifts);
 }
 
 function accept(
@@ -50,22 +54,27 @@ function accept(
   return { fits: true, key: contract.key(row), values, drifts };
 }
 
+type UnrecognizedKeys = Extract<Issues[number], { code: 'unrecognized_keys' }>;
+
+const isUnrecognized = (issue: Issues[number]): issue is UnrecognizedKeys =>
+  issue.code === 'unrecognized_keys';
+
 /** Members by name; those that are JSON text are whole. */
 type Extra = Map<string, Extra | string>;
 
 /**
  * The properties that the contract does not list, where they were, as JSON.
- * @param body the row as received, where it holds numbers that have lost digits.
+ * @param text the row as received, but for its names, where it holds numbers that have lost digits.
  */
-function extraOf(issues: Issues, row: unknown, body: string | undefined): string | null {
+function extraOf(issues: Issues, row: unknown, text: string | undefined): string | null {
   const extra: Extra = new Map();
   for (const issue of issues) {
-    if (issue.code !== 'unrecognized_keys') continue;
+    if (!isUnrecognized(issue)) continue;
     const path = issue.path as (string | number)[];
     const inner = path.reduce<Extra>((at, step) => memberOf(at, String(step)), extra);
     const given = path.reduce<unknown>((at, step) => (at as Record<string | number, unknown>)[step], row);
     for (const name of issue.keys) {
-      const exact = body && sliceValue(body, [...path, name]);
+      const exact = text && sliceValue(text, [...path, name]);
       inner.set(name, exact ?? JSON.stringify((given as Record<string, unknown>)[name]));
     }
   }

@@ -8,14 +8,8 @@ export type Problem = { path: string; expected: string; received: string };
 /**
  * `new-value`, `out-of-range`, `extra-property`: differences from a contract.
  * `contradicted-key`: two different rows under one key, where the key was chosen on evidence.
- * `repeated-name`: an object that names a member twice; readers of JSON differ in which of the two they believe.
  */
-export type DriftKind =
-  | 'new-value'
-  | 'out-of-range'
-  | 'extra-property'
-  | 'contradicted-key'
-  | 'repeated-name';
+export type DriftKind = 'new-value' | 'out-of-range' | 'extra-property' | 'contradicted-key';
 
 /** A difference from what was expected that does not keep a row out; `times` counts the rows that show it. */
 export type Drift = { kind: DriftKind; path: string; detail: string; times: number };

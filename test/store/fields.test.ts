@@ -97,6 +97,60 @@ describe('a field that no specification names', () => {
   });
 });
 
+describe('names that readers of JSON read differently', () => {
+  const told = `import json, sqlite3, sys
+rows = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True).execute('SELECT _key, id, a_b, "ü" FROM news ORDER BY _key')
+print(json.dumps(list(rows)))`;
+  const columns = (bench: Bench) => {
+    needs('python3');
+    const { stdout } = spawnSync('python3', ['-c', told, `${bench.dir}/mirror.db`], { encoding: 'utf8' });
+    const own = bench
+      .sql('SELECT _key, id, a_b, "ü" FROM news ORDER BY _key')
+      .map((row) => Object.values(row));
+    expect(JSON.parse(stdout)).toEqual(own);
+    return own;
+  };
+
+  it('show every reader the same, spelled with escapes or without', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows(
+      'news',
+      '{"\\u0069d":"c","a\\/b":1,"\\u00FC":"\\u00fc"}',
+      '{"id":"d","a/b":2,"ü":"ü"}',
+    );
+    expect(columns(bench)).toEqual([
+      ['c', 'c', 1, 'ü'],
+      ['d', 'd', 2, 'ü'],
+    ]);
+  });
+
+  it('are refused where one comes twice, and the row that is mirrored stays until they are mended', async () => {
+    const bench = await setupTold();
+    const [plain, repeated] = ['{"id":"b","a/b":1,"ü":1}', '{"id":"x","id":"b","a/b":1,"ü":1}'];
+    await bench.mirrorRows('news', plain, '{"id":"c"}');
+    // As earlier releases kept it.
+    bench.tamper(`UPDATE news SET _body = '${repeated}' WHERE _key = 'b'`);
+    for (let walk = 0; walk < 3; walk += 1) await bench.mirrorRows('news', repeated, '{"id":"c"}');
+    expect(columns(bench)).toMatchObject([
+      ['b', 'x', 1, 1],
+      ['c', 'c', null, null],
+    ]);
+    expect(bench.sql('SELECT key, body, times, problems FROM quarantine')).toEqual([
+      {
+        key: 'b',
+        body: repeated,
+        times: 3,
+        problems: expect.stringContaining('each name once in an object'),
+      },
+    ]);
+    await bench.mirrorRows('news', plain, '{"id":"c"}');
+    expect(columns(bench)[0]).toEqual(['b', 'b', 1, 1]);
+    expect(bench.sql('SELECT count(*) AS open FROM quarantine WHERE resolved_at IS NULL')).toEqual([
+      { open: 0 },
+    ]);
+  });
+});
+
 describe('hostile names', () => {
   const names = [
     'we"ird',

@@ -111,6 +111,16 @@ describe('a row whose JSON is written in another way', () => {
     },
   );
 
+  it.each([
+    ['a name that comes twice', '{"id":"x","id":"b","s":"a\\":"}', '{"id":"b","s":"a\\":"}'],
+    ['a name that some readers do not find', '{"\\u0069d":"b","s":"é"}', '{"id":"b","s":"\\u00e9"}'],
+  ])('has changed where what is stored has %s', (_, stored, after) => {
+    const { put, history } = open('news');
+    put('b', { _body: stored });
+    expect(put('b', { _body: after }).change).toBe('changed');
+    expect(history()).toMatchObject([{ _body: stored }]);
+  });
+
   it('has changed where only digits differ that a double has not', () => {
     expect(saysTheSame('{"a":12345678901234567890}', '{"a":12345678901234567891}')).toBe(false);
     expect(saysTheSame('{"a":0.12345678901234567,"b":1}', '{"b":1,"a":0.12345678901234567}')).toBe(true);

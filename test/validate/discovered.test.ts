@@ -120,10 +120,25 @@ describe('a row as it is kept', () => {
     expect(checkNews(rows).accepted.map(({ values }) => values['_body'])).toEqual(rows);
   });
 
-  it('says so where it names a member twice, the last of which counts', () => {
-    const page = checkNews(['{"id":1,"id":2,"a":{"b":1,"b":1}}']);
-    expect(page.keys).toEqual(['2']);
-    expect(page.drifts).toEqual([{ kind: 'repeated-name', path: '', detail: '', times: 1 }]);
+  it('has its names in their plain spelling, and all else as it was sent', () => {
+    const row = '{ "\\u0069d" : 1,\n "n":1.50, "s":"\\u00e9:\\"", "o":[{"a\\/b" : 12345678901234567890}] }';
+    const plain = '{ "id" : 1,\n "n":1.50, "s":"\\u00e9:\\"", "o":[{"a/b" : 12345678901234567890}] }';
+    const { accepted, keys } = checkNews([row]);
+    expect(accepted).toMatchObject([{ key: '1', values: { _body: plain } }]);
+    expect(checkNews([plain]).keys).toEqual(keys);
+  });
+
+  it.each<[string, string, string]>([
+    ['at the top', '{"id":"x","id":"b"}', 'id'],
+    ['in two spellings', '{"id":"x","\\u0069d":"b"}', 'id'],
+    ['further down', '{"id":"b","a":[{"c":1},{"b":1,"b":1}]}', 'a.1.b'],
+    ['in a value that another of its name hides', '{"id":"b","a":{"b":1,"b":2},"a":1}', 'a.b'],
+  ])('is refused under its last key where it names a member twice, %s', (_, row, path) => {
+    const page = checkNews([row, '{"id":"c","x":{"id":1},"y":{"id":1}}']);
+    expect(page.refused).toMatchObject([
+      { key: 'b', body: row, problems: [{ path, expected: 'each name once in an object' }] },
+    ]);
+    expect(page.accepted.map(({ key }) => key)).toEqual(['c']);
   });
 
   it.each<[string, string, string]>([

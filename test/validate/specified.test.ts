@@ -91,6 +91,24 @@ describe('a row that differs from the contract only softly', () => {
     );
   });
 
+  it('is read by the last of two members of one name, in its key, its columns and beside them', () => {
+    const { accepted } = check({ more: 5 }, (text) =>
+      text.replace('"id":', '"id":"first","id":').replace('"more":5', '"more":1,"more":{"a":1,"\\u0061":2}'),
+    );
+    expect(accepted).toMatchObject([{ key: 's-1', values: { id: 's-1', extra: '{"more":{"a":2}}' } }]);
+  });
+
+  it('keeps the text of such a property with plain names, each once', () => {
+    const withMore = (more: string) =>
+      check({ more: 5 }, (text) => text.replace('"more":5', `"more":${more}`));
+    expect(withMore('{"\\u0061":12345678901234567890}').accepted[0]?.values['extra']).toBe(
+      '{"more":{"a":12345678901234567890}}',
+    );
+    expect(withMore('{"a":1,"a":12345678901234567890}').refused).toMatchObject([
+      { key: 's-1', problems: [{ path: 'more.a', expected: 'each name once in an object' }] },
+    ]);
+  });
+
   it('lands with a value that the enumeration does not list, and says which', () => {
     const { accepted, drifts } = check({ quality: { ...quality, grade: 'S' }, assetClass: 'x'.repeat(500) });
     expect(accepted[0]?.values).toMatchObject({
