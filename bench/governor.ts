@@ -16,7 +16,6 @@ const fine: Answer = {
   limit: 1_000_000,
   remaining: 1_000_000,
   retryAfterMs: null,
-  errorCode: null,
   latencyMs: 5,
 };
 const never = new AbortController().signal;

@@ -15,8 +15,6 @@ export type WorldSpec = {
   /** Which endpoints' successes tell Limit and Remaining. */
   headers?: 'all' | 'one' | 'none';
   retryAfter?: 'absent' | 'right' | 'wrong';
-  /** Error codes of refusals: one a limit, or the same for all; none unless given. */
-  codes?: 'one a limit' | 'the same';
   /** Share of the quota that others take, evenly over time. */
   others?: number;
   /** Part of the calls that are answered 503. */
@@ -81,7 +79,7 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
     refusals,
     async call(job) {
       const latencyMs = spec.latencyMs * 2 ** (2 * random() - 1);
-      const silent = { limit: null, remaining: null, retryAfterMs: null, errorCode: null, latencyMs };
+      const silent = { limit: null, remaining: null, retryAfterMs: null, latencyMs };
       await clock.sleep(latencyMs / 4);
       if (random() < (spec.unavailable ?? 0)) {
         await clock.sleep(latencyMs / 4);
@@ -93,8 +91,7 @@ export function createWorld(spec: WorldSpec, clock: Clock, random: Random): Worl
         refusals[by] += 1;
         const told = retryAfter(by);
         await clock.sleep(latencyMs / 4);
-        const errorCode = spec.codes === 'one a limit' ? by : spec.codes ? 'limited' : null;
-        return { ...silent, status: 429, retryAfterMs: told, errorCode, latencyMs: latencyMs / 2 };
+        return { ...silent, status: 429, retryAfterMs: told, latencyMs: latencyMs / 2 };
       }
       change();
       const tells = quota && (spec.headers === 'all' || (spec.headers !== 'none' && job === TELLING));

@@ -45,7 +45,6 @@ export type Leave = {
       limit: number | null;
       remaining: number | null;
       retryAfterMs: number | null;
-      errorCode: string | null;
       latencyMs: number;
       stopped: boolean;
     },
@@ -114,7 +113,6 @@ export function createApi(parts: ApiParts): Api {
       limit: call.rateLimit,
       remaining: call.rateRemaining,
       retryAfterMs: judgement.facts.retryAfterMs,
-      errorCode: call.errorCode,
       latencyMs: ms,
       stopped: signal.aborted,
     });

@@ -38,7 +38,6 @@ export type Reply = {
   limit: number | null;
   remaining: number | null;
   retryAfterMs: number | null;
-  errorCode: string | null;
   latencyMs: number;
 };
 

@@ -11,7 +11,6 @@ export type Answer = {
   limit: number | null;
   remaining: number | null;
   retryAfterMs: number | null;
-  errorCode: string | null;
   latencyMs: number;
   stopped?: boolean;
 };

@@ -12,7 +12,6 @@ export type Told = {
   limit?: number | null;
   remaining?: number | null;
   retryAfterMs?: number | null;
-  errorCode?: string | null;
   inflight?: number;
 };
 
@@ -25,9 +24,9 @@ export function drive(state: State = initialState(), begin = T0) {
   };
   const ask = (job = 'news', owner = 'me', want = 1) => on({ type: 'ask', owner, job, want });
   const answer = (told: Told = {}, job = 'news', owner = 'me') => {
-    const { status = 200, limit = null, remaining = null, retryAfterMs = null, errorCode = null } = told;
+    const { status = 200, limit = null, remaining = null, retryAfterMs = null } = told;
     const inflight = told.inflight ?? 1;
-    const reply = { status, limit, remaining, retryAfterMs, errorCode, latencyMs: 50, key: null };
+    const reply = { status, limit, remaining, retryAfterMs, latencyMs: 50, key: null };
     on({ type: 'answer', owner, job, inflight, roll: 0.5, ...reply });
   };
   return {

@@ -9,7 +9,6 @@ export const fine: Answer = {
   limit: null,
   remaining: null,
   retryAfterMs: null,
-  errorCode: null,
   latencyMs: 1,
 };
 export const never = new AbortController().signal;

@@ -147,7 +147,7 @@ describe('the kept state', () => {
   it('survives being written down as JSON at any time', () => {
     const machine = drive();
     for (let call = 0; call < 40; call += 1) machine.call({ limit: 100, remaining: 99 - call });
-    machine.call({ status: 429, errorCode: 'slow_down' });
+    machine.call({ status: 429 });
     machine.call({ status: 503 }, 'usage');
     machine.call({ status: 403 }, 'meme-signals');
     const written = JSON.parse(JSON.stringify(machine.state));

@@ -232,7 +232,7 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
       const call = underWay.shift();
       if (!call) continue;
       const { owner, job, accepted } = call;
-      const reply = { retryAfterMs: null, errorCode: null, latencyMs: 40, inflight: 1, roll: 0, key: null };
+      const reply = { retryAfterMs: null, latencyMs: 40, inflight: 1, roll: 0, key: null };
       if (step.do === 'release') {
         if (accepted) left = Math.min(POOL, left + 1);
         on({ type: 'release', owner, unused: 1 });
