@@ -6,7 +6,7 @@ import { examineSettings } from './config/examine.ts';
 import { readDir } from './config.ts';
 import { checkApi } from './doctor/api.ts';
 import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
-import { checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
+import { checkAges, checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
 import { checkRedis } from './doctor/redis.ts';
 import type { Job } from './job.ts';
@@ -39,6 +39,7 @@ export async function* examine(
   const database = checkDatabase(dir);
   yield database;
   yield* checkLog(dir);
+  if (database.level === 'ok') yield* checkAges(dir, surroundings.clock.now());
   if (!found.some(({ name, wrong }) => name === 'REDIS_URL' && wrong))
     yield* await checkRedis(dir, environment);
 

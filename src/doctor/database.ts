@@ -1,10 +1,12 @@
 /** The disk, and the database on it. */
 
 import { existsSync, statfsSync } from 'node:fs';
+import { ageOf } from '../clock.ts';
 import {
   examineMirror,
   hasMirror,
   LONG_LOG_BYTES,
+  lastProofAt,
   logBytes,
   mirrorBytes,
   mirrorFile,
@@ -63,6 +65,21 @@ export function checkDatabase(dir: string): Check {
   } catch (thrown) {
     return problemOf(name, thrown);
   }
+}
+
+/** None where nothing is proven, or the age of every proof can be told. */
+export function checkAges(dir: string, now: number): Check[] {
+  const file = mirrorFile(dir);
+  const proof = existsSync(file) ? lastProofAt(file) : null;
+  if (proof === null || ageOf(Date.parse(proof), now) !== null) return [];
+  return [
+    problem(
+      'ages',
+      'incomplete',
+      `the clock was ahead at a walk (${proof}), or is behind now: nobody can tell how old its rows are`,
+      'keep the clock by NTP, such as timedatectl set-ntp true; the next walk on the right clock mends it',
+    ),
+  ];
 }
 
 /** None where there is no mirror yet. */

@@ -83,8 +83,8 @@ export function createBreaker({
     if (closing.signal.aborted) return;
     const trouble = diagnose(error);
     if (!outage) {
-      began = clock.now();
-      outage = { ...trouble, since: isoTime(began), errors: 1 };
+      began = clock.monotonic();
+      outage = { ...trouble, since: isoTime(clock.now()), errors: 1 };
       tell(trouble, error);
       pause();
       changed(outage);
@@ -131,19 +131,19 @@ export function createBreaker({
   }
 
   function tell({ code, message, advice }: Trouble, error: Error): void {
-    said = clock.now();
+    said = clock.monotonic();
     const err = error.message;
     say(() => log.warn({ redis, reason: code, err }, `${message}, so runs wait: ${advice}`));
   }
 
   function remindOf({ code, message, errors }: Outage): void {
-    if (clock.now() - said < remind) return;
-    said = clock.now();
+    if (clock.monotonic() - said < remind) return;
+    said = clock.monotonic();
     const seconds = secondsSince(began);
     say(() => log.warn({ redis, reason: code, seconds, errors }, `${message}, so runs still wait`));
   }
 
-  const secondsSince = (at: number) => Math.max(0, Math.round((clock.now() - at) / 1_000));
+  const secondsSince = (at: number) => Math.round((clock.monotonic() - at) / 1_000);
 
   return { report, outage: () => outage, close: () => closing.abort() };
 }

@@ -55,7 +55,7 @@ export async function startPrivateRedis({
   const closing = new AbortController();
   const starting = signal ? AbortSignal.any([closing.signal, signal]) : closing.signal;
 
-  if (!(await isFree(clock.now() + HANDOVER_MS, starting))) {
+  if (!(await isFree(clock.monotonic() + HANDOVER_MS, starting))) {
     const pid = serverPid(home);
     const that = pid === null ? 'that one' : `it (kill -9 ${pid})`;
     throw new Failure(
@@ -70,10 +70,10 @@ export async function startPrivateRedis({
 
   async function keepAlive(): Promise<void> {
     for (;;) {
-      const since = clock.now();
+      const since = clock.monotonic();
       lastWords = await server.ended;
       if (closing.signal.aborted) return;
-      deaths = clock.now() - since > STEADY_MS ? 1 : deaths + 1;
+      deaths = clock.monotonic() - since > STEADY_MS ? 1 : deaths + 1;
       report(new WayError('ended', lastWords));
       if (isDamaged(lastWords)) setAside(home, log);
       try {
@@ -89,16 +89,16 @@ export async function startPrivateRedis({
   /** A second server on a socket would silently take it from the first, and share its files. */
   async function isFree(deadline: number, within: AbortSignal): Promise<boolean> {
     while ((await ping(path)) !== 'nobody') {
-      if (clock.now() > deadline) return false;
+      if (clock.monotonic() > deadline) return false;
       await clock.sleep(POLL_MS, within);
     }
     return true;
   }
 
   async function untilReady(): Promise<void> {
-    const deadline = clock.now() + START_MS;
+    const deadline = clock.monotonic() + START_MS;
     while ((await ping(path)) !== 'ready') {
-      if (deaths >= START_ATTEMPTS || clock.now() > deadline)
+      if (deaths >= START_ATTEMPTS || clock.monotonic() > deadline)
         throw new Failure('disk', `the private Redis does not start: ${lastWords || 'it does not answer'}`);
       await clock.sleep(POLL_MS, starting);
     }

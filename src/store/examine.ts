@@ -3,6 +3,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
+import { PROOF } from './proof.ts';
 import { isUpToDate, refuseUnfit } from './version.ts';
 
 export type Examined = {
@@ -37,6 +38,18 @@ export function examineMirror(file: string): Examined {
 function findDamage(connection: Connection): string[] {
   const lines = connection.pragma(`integrity_check(${LINES_OF_DAMAGE})`) as { integrity_check: string }[];
   return lines.map((line) => line.integrity_check).filter((line) => line !== 'ok');
+}
+
+/** When the latest of the datasets' last proofs began, ISO 8601 UTC; null where nothing is proven. */
+export function lastProofAt(file: string): string | null {
+  const connection = openReadOnly(file);
+  try {
+    const lastOfEach = `SELECT max(id) FROM walks WHERE ${PROOF} GROUP BY job`;
+    const latest = `SELECT max(started_at) FROM walks WHERE id IN (${lastOfEach})`;
+    return guarded(file, () => connection.prepare<[], string | null>(latest).pluck().get() ?? null);
+  } finally {
+    connection.close();
+  }
 }
 
 /** What the mirror takes on the disk, with what waits in the write-ahead log. */

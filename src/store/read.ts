@@ -11,7 +11,7 @@ import { isUpToDate, outdated, refuseUnfit } from './version.ts';
 
 export { type Connection, openReadOnly, refuseNetworkFilesystem } from './connection.ts';
 export { copyDatabase, sealCopy } from './copy.ts';
-export { examineMirror, mirrorBytes } from './examine.ts';
+export { examineMirror, lastProofAt, mirrorBytes } from './examine.ts';
 export { storeFailure } from './failure.ts';
 export { hasMirror, mirrorFile } from './identity.ts';
 export { PROOF } from './proof.ts';

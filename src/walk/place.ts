@@ -131,9 +131,9 @@ export function isReplaced({ pagesOfPass, generatedAt }: Place, page: PageFacts)
   return pagesOfPass > 0 && page.generatedAt !== generatedAt;
 }
 
-/** Whether the pages are taken for those of one snapshot, which does not change. */
-export function isOfSnapshot({ ignoresSnapshot, generatedAt }: Place): boolean {
-  return !ignoresSnapshot && typeof generatedAt === 'string';
+/** Whether the pages are taken for those of one snapshot, which does not change; without a total nothing would add up. */
+export function isOfSnapshot({ ignoresSnapshot, generatedAt, total }: Place): boolean {
+  return !ignoresSnapshot && typeof generatedAt === 'string' && total !== null;
 }
 
 /** The place at the beginning again, behind a page that does not continue what was read. */

@@ -77,6 +77,16 @@ describe('where all is well', () => {
   });
 });
 
+test('names a clock that was ahead at the last walk, without a call', async () => {
+  const { doctor, sync, clock } = await setup();
+  await sync('news');
+  expect((await doctor(['--offline'])).check('ages')).toBeUndefined();
+  clock.advance(-3 * 24 * 3_600_000);
+  const { code, check } = await doctor(['--offline']);
+  expect(code).toBe(75);
+  expect(check('ages')).toMatchObject({ level: 'problem', exitCode: 75 });
+});
+
 describe('settings', () => {
   test('that are wrong have a line each, and nothing is asked: 78', async () => {
     const { doctor, model } = await setup();

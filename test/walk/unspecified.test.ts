@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Fault, faults, when } from '../../src/model-api/index.ts';
-import { type Edit, editBefore, insert, move, remove } from '../helpers/edits.ts';
+import { type Edit, editBefore, insert, move, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
@@ -19,6 +19,18 @@ describe('a dataset that gives no total', () => {
     });
     for (let walk = 0; walk < 2; walk += 1)
       expect(await bench.mirror('meme-signals')).toMatchObject({ verdict: 'verified', apiCalls: 5 });
+    expect(mirroredRows(bench, 'meme-signals')).toEqual(upstreamRows(bench, 'meme-signals'));
+  });
+
+  it('is verified so too where it says when its snapshot was made: nothing would add up', async () => {
+    const bench = await setup({ rows: ROWS });
+    const upstream = bench.upstream('meme-signals');
+    publish('2025-11-03T12:00:00Z')(upstream);
+    expect(await bench.mirror('meme-signals')).toMatchObject({ verdict: 'verified', total: null });
+    remove(120)(upstream);
+    publish('2025-11-03T13:00:00Z')(upstream);
+    for (let walk = 0; walk < 2; walk += 1)
+      expect(await bench.mirror('meme-signals')).toMatchObject({ verdict: 'verified' });
     expect(mirroredRows(bench, 'meme-signals')).toEqual(upstreamRows(bench, 'meme-signals'));
   });
 });
