@@ -29,7 +29,8 @@ const kinds: Kind[] = [
   },
   {
     code: 'READONLY',
-    pattern: reply('READONLY'),
+    // Whoever waits in a blocking read as Redis becomes a replica hears the other word.
+    pattern: reply('(READONLY|UNBLOCKED)'),
     message: 'Redis is a read-only replica',
     advice: 'set REDIS_URL to the primary, or promote this one (REPLICAOF NO ONE)',
   },
@@ -145,9 +146,13 @@ export function diagnose(error: Error): Trouble {
   };
 }
 
-/** False where `later` says less than what is known already: that Redis cannot be reached, where the reason is known. */
+/**
+ * False where `later` says less than what is known already: that Redis cannot be reached, where the reason is known, or
+ * that a connection was closed, which follows from many a trouble.
+ */
 export function saysMore(later: Trouble, known: Trouble): boolean {
-  const vague: Trouble[] = [ways.lost, ways.unreachable, ways.silent];
+  if (later.code === ways.lost.code) return false;
+  const vague: Trouble[] = [ways.unreachable, ways.silent];
   const isOneOf = (some: Trouble[], { code }: Trouble) => some.some((one) => one.code === code);
   return later.code !== known.code && !(isOneOf(vague, later) && isOneOf(Object.values(ways), known));
 }
