@@ -5,7 +5,13 @@ import type { Context } from './commands/context.ts';
 import { generalHelp, helpCommand, teach } from './commands/help.ts';
 import { version } from './version.ts';
 
-type Entry = { name: string; about: string; load(): Promise<(context: Context) => Command> };
+type Entry = {
+  name: string;
+  /** Its arguments, for the list of commands. */
+  takes?: string;
+  about: string;
+  load(): Promise<(context: Context) => Command>;
+};
 
 const groups: Record<string, readonly Entry[]> = {
   'To begin:': [
@@ -23,6 +29,7 @@ const groups: Record<string, readonly Entry[]> = {
   'To mirror:': [
     {
       name: 'sync',
+      takes: '[job...]',
       about: 'mirror all or the named jobs once; resumes an unfinished walk',
       load: async () => (await import('./commands/sync.ts')).syncCommand,
     },
@@ -45,21 +52,25 @@ const groups: Record<string, readonly Entry[]> = {
     },
     {
       name: 'query',
+      takes: '[sql]',
       about: 'ask the mirror in SQL; read-only, and without a call',
       load: async () => (await import('./commands/query.ts')).queryCommand,
     },
     {
       name: 'export',
+      takes: '[what]',
       about: 'write a dataset or an answer as csv, ndjson, json or parquet, with a receipt beside it',
       load: async () => (await import('./commands/export.ts')).exportCommand,
     },
     {
       name: 'backup',
+      takes: '<file>',
       about: 'copy the mirror to a file and check the copy, while the daemon goes on; makes no call',
       load: async () => (await import('./commands/backup.ts')).backupCommand,
     },
     {
       name: 'quarantine',
+      takes: '[action] [job...]',
       about: 'the rows that broke the contract; makes no call',
       load: async () => (await import('./commands/quarantine.ts')).quarantineCommand,
     },
@@ -79,6 +90,7 @@ const groups: Record<string, readonly Entry[]> = {
   'To learn more:': [
     {
       name: 'completion',
+      takes: '<shell>',
       about: 'print a script that completes commands, options and jobs in your shell',
       async load() {
         const { completionCommand } = await import('./commands/completion.ts');
@@ -88,7 +100,7 @@ const groups: Record<string, readonly Entry[]> = {
   ],
 };
 
-/** The command line. Of a command that is not `wanted` there are only the name and what it is for. */
+/** The command line. Of a command that is not `wanted` there are only the name, the arguments and what it is for. */
 export async function program(
   context: Context,
   wanted: (name: string) => boolean = () => true,
@@ -98,14 +110,16 @@ export async function program(
       'A complete, current, provably complete copy of the market data API in a local SQLite database.',
     )
     .version(version())
-    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureHelp({ subcommandTerm: (command) => withoutOptions(`${command.name()} ${command.usage()}`) })
     .addHelpText('after', generalHelp);
   for (const [heading, entries] of Object.entries(groups)) {
     root.commandsGroup(heading);
-    for (const { name, about, load } of entries) {
-      const command = wanted(name) ? (await load())(context) : new Command(name);
+    for (const { name, takes = '', about, load } of entries) {
+      const command = wanted(name) ? (await load())(context) : new Command(name).usage(takes);
       root.addCommand(command.description(about));
     }
   }
   return teach(root.addCommand(helpCommand(root)), context);
 }
+
+const withoutOptions = (usage: string) => usage.replace(' [options]', '');

@@ -1,7 +1,8 @@
 /** Asking the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. */
 
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { extname } from 'node:path';
+import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import ms from 'ms';
 import { Failure } from '../errors.ts';
@@ -32,12 +33,12 @@ export type Ask = <T>(question: Question, limits: Limits, read: (answer: Answer)
  * longer than most answers: what `use` has to do before it asks costs no time. The process ends with `use`.
  */
 export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
-  const child = startProcess();
+  const { child, end } = startProcess();
   const line = openLine(child);
   try {
     return await use((question, limits, read) => askOnce(line, question, limits, read));
   } finally {
-    child.kill('SIGKILL');
+    end();
   }
 }
 
@@ -106,10 +107,28 @@ function openLine(child: ChildProcess): Line {
   return { exchange, hangUp };
 }
 
-function startProcess(): ChildProcess {
+/**
+ * While SQLite computes, the process of a query notices nothing. So another one holds the end of a pipe whose other end is
+ * ours: however we die, kill -9 included, the kernel closes ours, and it ends the query. Ctrl-C, which reaches both, ends neither.
+ */
+const guarded = `
+(trap '' HUP INT TERM; read -r line <&4 || kill -KILL $$) 3<&- 2>/dev/null &
+exec "$@" 4<&-`;
+
+function startProcess(): { child: ChildProcess; end(): void } {
   const extension = extname(import.meta.url);
   const file = fileURLToPath(new URL(`query/process${extension}`, import.meta.url));
   // Run from the sources, as tests do, the process needs the loader of TypeScript.
-  const execArgv = extension === '.ts' ? ['--import', import.meta.resolve('tsx')] : [];
-  return fork(file, { serialization: 'advanced', execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const loader = extension === '.ts' ? ['--import', import.meta.resolve('tsx')] : [];
+  const child = spawn('/bin/sh', ['-c', guarded, 'sh', process.execPath, ...loader, file], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
+    serialization: 'advanced',
+  });
+  const pipe = child.stdio[4] as Writable;
+  pipe.on('error', () => undefined);
+  const end = () => {
+    child.kill('SIGKILL');
+    pipe.end('done\n');
+  };
+  return { child, end };
 }

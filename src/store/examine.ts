@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
 import { PROOF } from './proof.ts';
-import { isUpToDate, refuseUnfit } from './version.ts';
+import { isUpToDate, openFit } from './version.ts';
 
 export type Examined = {
   /** Of SQLite itself. */
@@ -22,8 +22,7 @@ const LINES_OF_DAMAGE = 3;
  * @throws Failure `config` for one newer than this code, `disk` for one that cannot be read or is no mirror.
  */
 export function examineMirror(file: string): Examined {
-  refuseUnfit(file);
-  const connection = openReadOnly(file);
+  const connection = openFit(file);
   try {
     return guarded(file, () => ({
       sqlite: String(connection.prepare('SELECT sqlite_version()').pluck().get()),

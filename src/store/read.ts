@@ -3,11 +3,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
-import { type Connection, openReadOnly } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
 import { hasMirror, mirrorFile } from './identity.ts';
 import { Database } from './sqlite.ts';
-import { isUpToDate, outdated, refuseUnfit } from './version.ts';
+import { isUpToDate, openFit, outdated } from './version.ts';
 
 export { type Connection, openReadOnly, refuseNetworkFilesystem } from './connection.ts';
 export { copyDatabase, sealCopy } from './copy.ts';
@@ -30,8 +30,7 @@ export function openMirror(dir: string): Connection {
       'incomplete',
       `${file} does not exist yet: run market-mirror sync or start, or set MIRROR_DIR to the mirror's folder`,
     );
-  refuseUnfit(file);
-  const connection = openReadOnly(file);
+  const connection = openFit(file);
   if (guarded(file, () => isUpToDate(connection))) return connection;
   connection.close();
   throw outdated(file);

@@ -12,10 +12,10 @@ export const journalFile = fileURLToPath(import.meta.resolve('#drizzle/meta/_jou
 type Journal = { entries: { when: number }[] };
 
 /**
- * Leaves a database untouched that this code cannot use.
+ * Opens a database for reading, and leaves one untouched that this code cannot use.
  * @throws Failure `config` for one that is newer, `disk` for one that lies in a mirror's place and holds none.
  */
-export function refuseUnfit(file: string): void {
+export function openFit(file: string): Connection {
   const connection = openReadOnly(file);
   try {
     const newest = Math.max(...readJournal().entries.map((entry) => entry.when));
@@ -30,9 +30,16 @@ export function refuseUnfit(file: string): void {
         'config',
         `${file}: written by a newer market-mirror (it is ahead by ${ahead.length}); upgrade this one`,
       );
-  } finally {
+    return connection;
+  } catch (thrown) {
     connection.close();
+    throw thrown;
   }
+}
+
+/** @throws Failure as `openFit` does. */
+export function refuseUnfit(file: string): void {
+  openFit(file).close();
 }
 
 export const outdated = (file: string) =>

@@ -27,6 +27,12 @@ describe.each(commands)('%s', (command) => {
     expect(stdout).toMatch(new RegExp(`^Usage: market-mirror ${command}\\b`));
   });
 
+  test('is listed with its arguments', async () => {
+    const [usage = ''] = (await run(command, '--help')).stdout.split('\n');
+    const listed = usage.replace('Usage: market-mirror ', '').replace(' [options]', '');
+    expect(help.split('\n').map((line) => line.trim().split(/ {2,}/)[0])).toContain(listed);
+  });
+
   test('stands in the README', () => {
     expect(readFileSync('README.md', 'utf8')).toMatch(new RegExp(`^\\| \`${command}\\b`, 'm'));
   });

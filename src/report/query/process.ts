@@ -3,7 +3,6 @@
  * at any moment, by a time limit or Ctrl-C, and leaves the asking one free to be asked to stop.
  */
 
-import { Worker } from 'node:worker_threads';
 import { Failure, toError } from '../../errors.ts';
 import { openMirror, statementError, storeFailure } from '../../store/read.ts';
 import { lookBack, refusePresent } from './as-of.ts';
@@ -19,7 +18,6 @@ let rows: Iterator<unknown[]> | undefined;
 // Ctrl-C reaches both processes; the asking one decides.
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit());
-endWithParent();
 
 process.on('message', (asked: Asked) => {
   try {
@@ -76,11 +74,4 @@ function asFailure(thrown: unknown, where: string): Failure {
 
 function reply(answered: Answered): void {
   process.send?.(answered);
-}
-
-/** While the query blocks this thread, another one looks whether anybody still waits for its answer. */
-function endWithParent(): void {
-  const watch = `const parent = ${process.ppid};
-    setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 500);`;
-  new Worker(watch, { eval: true }).unref();
 }
