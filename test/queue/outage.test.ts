@@ -186,7 +186,10 @@ test.each([
   ['NOSCRIPT No matching script. Please use EVAL.', 'NOSCRIPT'],
   ['LOADING Redis is loading the dataset in memory', 'LOADING'],
   ['BUSY Redis is busy running a script.', 'BUSY'],
-  ['UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)', 'READONLY'],
+  [
+    'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)',
+    'READONLY',
+  ],
   ['MASTERDOWN Link with MASTER is down', 'MASTERDOWN'],
   ['MOVED 3999 127.0.0.1:6381', 'CLUSTER'],
   ["ERR unknown command 'evalsha'", 'unsupported'],
