@@ -206,6 +206,9 @@ describe('the program itself', () => {
   it('leaves nothing running, even after kill -9', async () => {
     const { child, ended } = start(`${endless} count(*) FROM n`);
     const pid = await queryProcessOf(child.pid ?? 0);
+    // Before it computes, it would notice by itself that nobody is there any more.
+    const seconds = () => Number(execFileSync('ps', ['-o', 'cputimes=', '-p', String(pid)]));
+    await expect.poll(seconds, { timeout: 20_000 }).toBeGreaterThanOrEqual(1);
     child.kill('SIGKILL');
     await ended;
     await expect.poll(() => isGone(pid)).toBe(true);
