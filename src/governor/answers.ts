@@ -115,7 +115,7 @@ function unavailable(
   const retryCredit = Math.max(0, state.retryCredit - 1);
   if (!known) return { ...state, retryCredit };
   const toldMs = retryAfterMs === null ? null : withJitter(retryAfterMs, roll);
-  return { ...withJob(state, job, failed(known, { toldMs, roll, retryCredit }, now)), retryCredit };
+  return { ...withJob(state, job, failed(known, { toldMs, roll }, now)), retryCredit };
 }
 
 function forbid(state: State, job: string, now: number): State {

@@ -133,15 +133,18 @@ function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
   return waits;
 }
 
-function jobWaits({ jobs }: State, now: number): Wait[] {
+function jobWaits({ jobs, retryCredit }: State, now: number): Wait[] {
   return Object.entries(jobs).flatMap(([job, { forbidden, outage }]): Wait[] => {
     if (forbidden) {
       const why =
         'the key lacks the scope, or may not be used from this address; one call a day tries again, and doctor at once';
       return [{ job, until: forbidden.probeAt, reason: 'forbidden', why }];
     }
-    if (!outage || outage.resumeAt <= now) return [];
-    const why = `the endpoint was unavailable ${outage.failures} times in a row`;
-    return [{ job, until: outage.resumeAt, reason: 'unavailable', why }];
+    if (!outage) return [];
+    const unpaid = retryCredit < 1;
+    const until = unpaid ? outage.unpaidAt : outage.resumeAt;
+    if (until <= now) return [];
+    const why = `the endpoint was unavailable ${outage.failures} times in a row${unpaid ? '; tried again sooner once others have brought ten answers' : ''}`;
+    return [{ job, until, reason: 'unavailable', why }];
   });
 }

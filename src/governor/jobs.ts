@@ -3,8 +3,8 @@
 export type JobState = {
   /** The key lacks the scope of this endpoint; one call may try again at `probeAt`. */
   forbidden: { sinceAt: number; probeAt: number } | null;
-  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`. */
-  outage: { failures: number; resumeAt: number } | null;
+  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`, and without credit until `unpaidAt`. */
+  outage: { failures: number; resumeAt: number; unpaidAt: number } | null;
   /** Whether its answers tell what is left of the quota. */
   seesQuota: boolean;
   askedAt: number;
@@ -24,17 +24,26 @@ const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 15 * 60_000;
 
 /**
- * The endpoint is unavailable: it alone is left in peace, twice as long after each failure, and as long as can
- * be where `retryCredit` says that enough was tried again already; not before `toldMs` in any case. `roll` in
- * [0, 1) spreads those who come back.
+ * The endpoint is unavailable: it alone is left in peace, twice as long after each failure; not before `toldMs` in any
+ * case. `roll` in [0, 1) spreads those who come back.
  */
 export function failed(
   job: JobState,
-  { toldMs, roll, retryCredit }: { toldMs: number | null; roll: number; retryCredit: number },
+  { toldMs, roll }: { toldMs: number | null; roll: number },
   now: number,
 ): JobState {
   const failures = (job.outage?.failures ?? 0) + 1;
   const doubled = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
-  const backoff = (retryCredit < 1 ? LONGEST_BACKOFF_MS : doubled) * (1 + roll);
-  return { ...job, outage: { failures, resumeAt: now + Math.max(backoff, toldMs ?? 0) } };
+  const after = (backoffMs: number) => now + Math.max(backoffMs * (1 + roll), toldMs ?? 0);
+  return { ...job, outage: { failures, resumeAt: after(doubled), unpaidAt: after(LONGEST_BACKOFF_MS) } };
+}
+
+/** Credit comes with the successes of other endpoints: whether there is some again is looked at once a minute. */
+const CREDIT_LOOK_MS = 60_000;
+
+/** When one more try may be asked for, in epoch milliseconds; not after `now` where one may go. */
+export function retryAt({ outage }: JobState, retryCredit: number, now: number): number {
+  if (!outage) return now;
+  if (now < outage.resumeAt || retryCredit >= 1) return outage.resumeAt;
+  return Math.min(outage.unpaidAt, now + CREDIT_LOOK_MS);
 }

@@ -3,7 +3,7 @@
 import type { WaitReason } from '../errors.ts';
 import * as concurrency from './concurrency.ts';
 import type { Decision, Event } from './events.ts';
-import { newJob } from './jobs.ts';
+import { newJob, retryAt } from './jobs.ts';
 import * as leases from './leases.ts';
 import { isApart } from './membership.ts';
 import { probed, reasonOf } from './pause.ts';
@@ -43,7 +43,8 @@ function keyGate(state: State, _: Ask, now: number): Passage {
 
 function jobGate(state: State, { job }: Ask, now: number): Passage {
   const known = state.jobs[job];
-  if (known?.outage && now < known.outage.resumeAt) return wait(known.outage.resumeAt, 'unavailable');
+  const again = known ? retryAt(known, state.retryCredit, now) : now;
+  if (now < again) return wait(again, 'unavailable');
   if (!known?.forbidden) return known?.outage ? { state, most: 1 } : { state };
   if (now < known.forbidden.probeAt) return { refused: 'forbidden', until: known.forbidden.probeAt };
   const forbidden = { ...known.forbidden, probeAt: now + DAY_MS };

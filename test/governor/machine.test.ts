@@ -74,6 +74,18 @@ describe('when an endpoint is unavailable', () => {
     expect(failures).toBeLessThanOrEqual(10 + 0.1 * (successes + failures));
   });
 
+  it('what fails once too often is tried again a minute after other endpoints answer, not a quarter of an hour', () => {
+    const machine = drive();
+    for (let failures = 0; failures < 12; failures += 1) {
+      machine.call({ status: 503 }, failures % 2 ? 'news' : 'ai-signals');
+      machine.pass(DAY);
+    }
+    machine.call({ status: 503 }, 'smart-wallets');
+    expect(machine.ask('smart-wallets')).toMatchObject({ wait: { reason: 'unavailable' } });
+    for (let answered = 0; answered < 20; answered += 1) machine.call({}, 'usage');
+    expect(machine.call({}, 'smart-wallets')).toBeLessThanOrEqual(60_000);
+  });
+
   it('a call without an answer counts as made and leaves the endpoint in peace', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 50 });
