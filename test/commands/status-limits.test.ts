@@ -24,7 +24,7 @@ describe('the status tells of the account', () => {
       /^Quota: 98 of 100 calls left, \d+ of them kept back, as of .*; when more come/m,
     );
     expect(await textOf(bench)).toMatch(
-      /^Pace: no limit was felt \(.* never objected\); \d at once \(.*\)$/m,
+      /^Pace: no limit was felt \(.* never throttled\); \d at once \(.*\)$/m,
     );
   });
 

@@ -25,6 +25,8 @@ async function running(schedule: string) {
     await daemon.ended;
   });
   await expect.poll(daemon.output, within).toContain('walk complete');
+  // The first walk may end before the health check is there.
+  await expect.poll(daemon.output, within).toContain('mirroring http');
   return { ...bench, daemon };
 }
 
