@@ -63,7 +63,7 @@ describe.each(Object.entries(troubles))('%s', (code, { make, mend }) => {
       schedules: { news: { every: 50 } },
       run: async () => void runs++,
       onOutage: (outage) => void told.push(outage && { ...outage }),
-      timing: { look: 50, answer: 200, longestTrial: 400 },
+      timing: { look: 50, answer: 1_000, longestTrial: 400 },
     });
     await until('a run', () => runs > 0);
     await make(server);
