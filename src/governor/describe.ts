@@ -133,7 +133,7 @@ function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
   return waits;
 }
 
-function jobWaits({ jobs, retryCredit }: State, now: number): Wait[] {
+function jobWaits({ jobs, retryCredit, unpaidAt }: State, now: number): Wait[] {
   return Object.entries(jobs).flatMap(([job, { forbidden, outage }]): Wait[] => {
     if (forbidden) {
       const why =
@@ -141,10 +141,9 @@ function jobWaits({ jobs, retryCredit }: State, now: number): Wait[] {
       return [{ job, until: forbidden.probeAt, reason: 'forbidden', why }];
     }
     if (!outage) return [];
-    const unpaid = retryCredit < 1;
-    const until = unpaid ? outage.unpaidAt : outage.resumeAt;
+    const until = retryCredit < 1 ? Math.max(outage.resumeAt, unpaidAt) : outage.resumeAt;
     if (until <= now) return [];
-    const why = `the endpoint was unavailable ${outage.failures} times in a row${unpaid ? '; tried again sooner once others have brought ten answers' : ''}`;
+    const why = `the endpoint was unavailable ${outage.failures} times in a row`;
     return [{ job, until, reason: 'unavailable', why }];
   });
 }

@@ -3,8 +3,8 @@
 export type JobState = {
   /** The key lacks the scope of this endpoint; one call may try again at `probeAt`. */
   forbidden: { sinceAt: number; probeAt: number } | null;
-  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`, and without credit until `unpaidAt`. */
-  outage: { failures: number; resumeAt: number; unpaidAt: number } | null;
+  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`. */
+  outage: { failures: number; resumeAt: number } | null;
   /** Whether its answers tell what is left of the quota. */
   seesQuota: boolean;
   askedAt: number;
@@ -34,16 +34,5 @@ export function failed(
 ): JobState {
   const failures = (job.outage?.failures ?? 0) + 1;
   const doubled = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
-  const after = (backoffMs: number) => now + Math.max(backoffMs * (1 + roll), toldMs ?? 0);
-  return { ...job, outage: { failures, resumeAt: after(doubled), unpaidAt: after(LONGEST_BACKOFF_MS) } };
-}
-
-/** Credit comes with the successes of other endpoints: whether there is some again is looked at once a minute. */
-const CREDIT_LOOK_MS = 60_000;
-
-/** When one more try may be asked for, in epoch milliseconds; not after `now` where one may go. */
-export function retryAt({ outage }: JobState, retryCredit: number, now: number): number {
-  if (!outage) return now;
-  if (now < outage.resumeAt || retryCredit >= 1) return outage.resumeAt;
-  return Math.min(outage.unpaidAt, now + CREDIT_LOOK_MS);
+  return { ...job, outage: { failures, resumeAt: now + Math.max(doubled * (1 + roll), toldMs ?? 0) } };
 }

@@ -3,7 +3,7 @@
 import type { WaitReason } from '../errors.ts';
 import * as concurrency from './concurrency.ts';
 import type { Decision, Event } from './events.ts';
-import { newJob, retryAt } from './jobs.ts';
+import { type JobState, newJob } from './jobs.ts';
 import * as leases from './leases.ts';
 import { isApart } from './membership.ts';
 import { probed, reasonOf } from './pause.ts';
@@ -14,6 +14,7 @@ import { DAY_MS, HOUR_MS, type State, withJob } from './state.ts';
 
 type Ask = Extract<Event, { type: 'ask' }>;
 type Release = Extract<Event, { type: 'release' }>;
+type Outage = NonNullable<JobState['outage']>;
 
 /** Open, with the state as it is then and the most calls at once; or closed, with the decision. */
 type Passage = { state: State; most?: number } | Decision;
@@ -43,12 +44,24 @@ function keyGate(state: State, _: Ask, now: number): Passage {
 
 function jobGate(state: State, { job }: Ask, now: number): Passage {
   const known = state.jobs[job];
-  const again = known ? retryAt(known, state.retryCredit, now) : now;
-  if (now < again) return wait(again, 'unavailable');
-  if (!known?.forbidden) return known?.outage ? { state, most: 1 } : { state };
-  if (now < known.forbidden.probeAt) return { refused: 'forbidden', until: known.forbidden.probeAt };
-  const forbidden = { ...known.forbidden, probeAt: now + DAY_MS };
-  return { state: withJob(state, job, { ...known, forbidden }), most: 1 };
+  if (!known) return { state };
+  const { forbidden, outage } = known;
+  if (forbidden && now < forbidden.probeAt) return { refused: 'forbidden', until: forbidden.probeAt };
+  const passage = outage ? retryGate(state, outage, now) : { state };
+  if (!('state' in passage) || !forbidden) return passage;
+  const tried = { ...known, forbidden: { ...forbidden, probeAt: now + DAY_MS } };
+  return { state: withJob(passage.state, job, tried), most: 1 };
+}
+
+/** Long enough that an outage costs one call a minute at most, short enough that its end is soon noticed. */
+const UNPAID_RETRY_MS = 60_000;
+
+/** What failed is tried again by one call, where successes have paid for it, or where nobody tried for a minute. */
+function retryGate(state: State, { resumeAt }: Outage, now: number): Passage {
+  if (now < resumeAt) return wait(resumeAt, 'unavailable');
+  if (state.retryCredit >= 1) return { state, most: 1 };
+  if (now < state.unpaidAt) return wait(state.unpaidAt, 'unavailable');
+  return { state: { ...state, unpaidAt: now + UNPAID_RETRY_MS }, most: 1 };
 }
 
 /** While a pause is on, nobody goes; when it is over, one call alone goes to see. */

@@ -31,6 +31,8 @@ export type State = {
   quota: Quota;
   /** Failed calls that may still be tried again soon. */
   retryCredit: number;
+  /** Without any, one call of all endpoints may try again then: else nobody would notice that all are well. */
+  unpaidAt: number;
 };
 
 export function initialState(): State {
@@ -47,6 +49,7 @@ export function initialState(): State {
     concurrency: initialConcurrency(),
     quota: initialQuota(),
     retryCredit: 10,
+    unpaidAt: 0,
   };
 }
 
