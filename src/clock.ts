@@ -40,6 +40,13 @@ export function ageOf(at: number, now: number): number | null {
   return age < -CLOCK_TOLERANCE_MS ? null : Math.max(0, age);
 }
 
+/** What is said of a proof that began at such a time, ISO 8601 UTC. */
+export function describeAhead(startedAt: string): string {
+  return `the clock was ahead at the last walk (complete as of ${startedAt}), or is behind now: the age is not known`;
+}
+
+export const CLOCK_ADVICE = 'keep the clock by NTP, such as timedatectl set-ntp true';
+
 /** A number in [0, 1), as from `Math.random`. */
 export type Random = () => number;
 

@@ -2,6 +2,7 @@
 
 import type { CallRecord } from '../api/client.ts';
 import { type App, openApp, type Surroundings } from '../app.ts';
+import { CLOCK_ADVICE } from '../clock.ts';
 import { settingOf } from '../config.ts';
 import { type Failure, Snooze } from '../errors.ts';
 import type { Job } from '../job.ts';
@@ -92,6 +93,7 @@ function checkClock(aheadMs: number | null): Check {
   const away = Math.abs(aheadMs);
   if (away < SKEW.warning) return ok(name, "agrees with the API's");
   const message = `is ${Math.round(away / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the API's`;
-  const advice = 'keep the clock by NTP, such as timedatectl set-ntp true';
-  return away < SKEW.problem ? warning(name, message, advice) : problem(name, 'config', message, advice);
+  return away < SKEW.problem
+    ? warning(name, message, CLOCK_ADVICE)
+    : problem(name, 'config', message, CLOCK_ADVICE);
 }

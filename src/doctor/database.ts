@@ -1,7 +1,7 @@
 /** The disk, and the database on it. */
 
 import { existsSync, statfsSync } from 'node:fs';
-import { ageOf } from '../clock.ts';
+import { ageOf, CLOCK_ADVICE, describeAhead } from '../clock.ts';
 import {
   examineMirror,
   hasMirror,
@@ -76,8 +76,8 @@ export function checkAges(dir: string, now: number): Check[] {
     problem(
       'ages',
       'incomplete',
-      `the clock was ahead at a walk (${proof}), or is behind now: nobody can tell how old its rows are`,
-      'keep the clock by NTP, such as timedatectl set-ntp true; the next walk on the right clock mends it',
+      describeAhead(proof),
+      `${CLOCK_ADVICE}; the next walk on the right clock mends it`,
     ),
   ];
 }

@@ -1,9 +1,9 @@
 /** What an answer's sources prove of it, in words, and whether that is enough. */
 
 import ms from 'ms';
-import { ageOf } from '../../clock.ts';
+import { ageOf, describeAhead } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { Proof, Source } from './sources.ts';
+import type { Source } from './sources.ts';
 
 /** The sources as of `now`: a walk that began ahead of it proves what it read, but not of when. */
 export function datedBy(sources: readonly Source[], now: number): Source[] {
@@ -19,7 +19,7 @@ export function notesOn(sources: readonly Source[], asOf: string | null): string
       return [
         `${asOf} lies before the first walk of ${job} (${firstWalkAt}): the mirror held nothing of it then`,
       ];
-    if (completeAsOf === null && proof !== null) return [`${table}: ${describeAhead(proof)}`];
+    if (completeAsOf === null && proof !== null) return [`${table}: ${describeAhead(proof.startedAt)}`];
     if (completeAsOf === null)
       return [
         `${table} ${asOf === null ? 'has never been' : 'had never been'} complete: rows may be missing`,
@@ -71,11 +71,7 @@ export function refuseOlder(sources: readonly Source[], maxAgeMs: number, now: n
   const ages = tooOld.map(({ job, completeAsOf, proof }) => {
     if (completeAsOf !== null)
       return `${job} is complete as of ${completeAsOf}, ${ms(now - Date.parse(completeAsOf))} ago`;
-    return proof === null ? `${job} has never been complete` : `${job}: ${describeAhead(proof)}`;
+    return proof === null ? `${job} has never been complete` : `${job}: ${describeAhead(proof.startedAt)}`;
   });
   throw new Failure('incomplete', `older than ${ms(maxAgeMs)}: ${ages.join('; ')}`);
-}
-
-function describeAhead({ startedAt }: Proof): string {
-  return `the clock was ahead at the last walk (complete as of ${startedAt}), or is behind now: the age is not known`;
 }

@@ -1,5 +1,6 @@
 /** What is wrong, the gravest first, each with what to do about it. */
 
+import { CLOCK_ADVICE, describeAhead } from '../../clock.ts';
 import { exitCodes } from '../../errors.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
 import type { LastCall } from './calls.ts';
@@ -123,8 +124,8 @@ function notFresh(dataset: DatasetStatus, daemonLives: boolean): Found[] {
       {
         code: 'clock-ahead',
         job,
-        message: `the clock was ahead at the last walk (complete as of ${completeAsOf}), or is behind now: the age is not known`,
-        advice: `keep the clock by NTP, such as timedatectl set-ntp true; ${advice}`,
+        message: describeAhead(completeAsOf),
+        advice: `${CLOCK_ADVICE}; ${advice}`,
         exitCode,
       },
     ];
