@@ -15,14 +15,14 @@ const src = join(root, 'dist/src/');
 const taken = [
   'job-list.js',
   ...['export', 'plan', 'quarantine', 'query', 'status'].map((command) => `commands/${command}.js`),
-  ...['asking', 'md', 'rows', 'table'].map((part) => `commands/format/${part}.js`),
-  ...['csv', 'json'].map((format) => `report/format/${format}.js`),
+  'commands/options/asking.js',
+  ...['csv', 'json', 'md', 'print', 'table'].map((part) => `output/${part}.js`),
 ].map((file) => join(src, file));
 
 /** Never part of one: a Failure is a Failure wherever it comes from. */
 const shared = [join(src, 'errors.js')];
 
-for (const program of ['cli.js', 'report/query/process.js']) await bundle(join(src, program));
+for (const program of ['cli.js', 'reading/query/process.js']) await bundle(join(src, program));
 
 async function bundle(program: string): Promise<void> {
   const { outputFiles, metafile } = await build({

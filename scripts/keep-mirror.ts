@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { sampleKey } from '../src/model-api/index.ts';
+import { sampleKey } from '../model-api/index.ts';
 import { both, change, insert, publish, remove } from '../test/helpers/edits.ts';
 import { runMain } from '../test/helpers/main.ts';
 import { type Bench, openBench } from '../test/helpers/mirror-bench.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import type { Job, View } from '../src/job.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openReadOnly } from '../src/store/connection.ts';
+import { openReadOnly } from '../src/store/db/connection.ts';
 import { openStore } from '../src/store/index.ts';
 import { viewsOf } from '../src/store/views.ts';
 import { readComments } from './tables/comments.ts';

@@ -4,22 +4,22 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
 import { followClock } from './daemon/clock-jumps.ts';
+import { openFace } from './daemon/health-socket.ts';
 import { createLogKeeper } from './daemon/log-keeper.ts';
 import { createPresence } from './daemon/presence.ts';
 import { createPulse, type Pulse } from './daemon/pulse.ts';
+import { serviceManager } from './daemon/systemd.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import { describeKept } from './governor/describe.ts';
 import { type Job, listed } from './job.ts';
+import { datasetsOf } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { type ChangesAt, type MirrorQueue, type Outage, startQueue } from './queue/index.ts';
+import { readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
-import { datasetsOf } from './report/status/datasets.ts';
-import { readStatus } from './report/status.ts';
 import { nextDue } from './schedule.ts';
-import { openFace } from './serve/face.ts';
-import { serviceManager } from './serve/service-manager.ts';
 import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store/index.ts';
 
 export type DaemonParts = Surroundings & {

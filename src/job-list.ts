@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Failure } from './errors.ts';
 import type { ListedJob } from './job.ts';
 import { nearest } from './near.ts';
+import type { Schedule } from './schedule.ts';
 
 export type { ListedJob } from './job.ts';
 
@@ -38,4 +39,15 @@ export function tablesOf(jobs: readonly ListedJob[]): Record<string, string> {
 /** Each job's own schedule, by name. */
 export function ownSchedules(jobs: readonly Pick<ListedJob, 'name' | 'schedule'>[]): Record<string, string> {
   return Object.fromEntries(jobs.map((job) => [job.name, job.schedule]));
+}
+
+/** A dataset as reports need to know it, with the schedule that is set. */
+export type Dataset = Omit<ListedJob, 'schedule'> & { schedule: Schedule };
+
+/** @param schedules those that are set, by job. */
+export function datasetsOf(
+  jobs: readonly ListedJob[],
+  schedules: Readonly<Record<string, Schedule>>,
+): Dataset[] {
+  return jobs.map((job) => ({ ...job, schedule: schedules[job.name] ?? 'off' }));
 }

@@ -2,7 +2,6 @@
 
 import { advanceAnchored } from './walk/anchored.ts';
 import { isEndless, MOST_RESTARTS, PAGE_ROWS } from './walk/bounds.ts';
-import { describeAnomalies, pageAnomalies, type Verdict, verdictOf, withAnomalies } from './walk/evidence.ts';
 import {
   beginAnew,
   isOfSnapshot,
@@ -12,7 +11,8 @@ import {
   type Place,
   type Step,
   turnPage,
-} from './walk/place.ts';
+} from './walk/checkpoint.ts';
+import { describeAnomalies, pageAnomalies, type Verdict, verdictOf, withAnomalies } from './walk/evidence.ts';
 import { isOlder, isUnchanged, type Previous } from './walk/previous.ts';
 import { advanceSnapshot } from './walk/snapshot.ts';
 

@@ -16,14 +16,14 @@ import { join, resolve } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import pino from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { scopes, startModelApi } from '../model-api/index.ts';
 import { systemClock } from '../src/clock.ts';
 import { runDaemon } from '../src/daemon.ts';
-import { scopes, startModelApi } from '../src/model-api/index.ts';
 import { cliFile, runCli } from './helpers/cli.ts';
 import { insert, publish } from './helpers/edits.ts';
 import { runMain } from './helpers/main.ts';
 import { isAlive } from './queue/setup.ts';
-import { ndjson } from './report/export-support.ts';
+import { ndjson } from './reading/export-support.ts';
 
 const CANARY = 'canary-key-41d0c2';
 const within = { timeout: 60_000, interval: 25 };

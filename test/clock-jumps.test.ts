@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isoTime } from '../src/clock.ts';
-import type { BackupReceipt } from '../src/report/backup.ts';
-import type { Receipt } from '../src/report/export.ts';
-import type { Status } from '../src/report/status.ts';
+import type { BackupReceipt } from '../src/reading/backup.ts';
+import type { Receipt } from '../src/reading/export.ts';
+import type { Status } from '../src/reading/status.ts';
 import { setup } from './helpers/setup.ts';
 import { read, setupSync } from './helpers/sync-bench.ts';
 

@@ -9,7 +9,7 @@ import { renderTables } from '../scripts/tables.ts';
 import { describeSettings } from '../src/config.ts';
 import { exitCodes } from '../src/errors.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openReadOnly } from '../src/store/connection.ts';
+import { openReadOnly } from '../src/store/db/connection.ts';
 import { openStore } from '../src/store/index.ts';
 
 const pages = [

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { expect, onTestFinished, test } from 'vitest';
-import { sampleKey, startModelApi } from '../src/model-api/index.ts';
+import { sampleKey, startModelApi } from '../model-api/index.ts';
 import { runCli } from './helpers/cli.ts';
 
 const [, steps = ''] = readFileSync('README.md', 'utf8').split('## First steps with the real API');

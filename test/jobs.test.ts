@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { getTableColumns } from 'drizzle-orm';
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterAll, describe, expect, test } from 'vitest';
+import { endpoints, sampleKey, startModelApi } from '../model-api/index.ts';
 import type { Job } from '../src/job.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { endpoints, sampleKey, startModelApi } from '../src/model-api/index.ts';
-import { openReadOnly } from '../src/store/connection.ts';
+import { openReadOnly } from '../src/store/db/connection.ts';
 import { openStore } from '../src/store/index.ts';
 import { checkPage } from '../src/validate.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Row } from '../src/model-api/index.ts';
+import type { Row } from '../model-api/index.ts';
 import { bump, change, insert, publish, remove } from './helpers/edits.ts';
 import type { Bench } from './helpers/mirror-bench.ts';
 import { setup } from './helpers/setup.ts';

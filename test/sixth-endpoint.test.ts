@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openReadOnly } from '../src/store/connection.ts';
+import { openReadOnly } from '../src/store/db/connection.ts';
 import { copyProject } from './helpers/project-copy.ts';
 
 const guide = readFileSync('CONTRIBUTING.md', 'utf8');

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { type DatasetName, type Row, sampleKey, startModelApi } from '../model-api/index.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { type DatasetName, type Row, sampleKey, startModelApi } from '../src/model-api/index.ts';
 import { runMain } from './helpers/main.ts';
 import { datasetOf, roomOf } from './helpers/mirror-bench.ts';
 import { read } from './helpers/sync-bench.ts';

@@ -2,10 +2,10 @@
 
 import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
+import { number } from '../output/words.ts';
 import { printable, printableJson } from '../printable.ts';
-import { backUp } from '../report/backup.ts';
+import { backUp } from '../reading/backup.ts';
 import type { Context } from './context.ts';
-import { number } from './format/words.ts';
 import { withExamples } from './help.ts';
 
 type Options = { force?: boolean; json?: boolean };

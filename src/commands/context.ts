@@ -1,8 +1,7 @@
 /** What every command is given: its surroundings, where it writes, and the signal that ends it. */
 
 import type { Surroundings } from '../app.ts';
-
-export type Output = { write(text: string): void; isTTY?: boolean; columns?: number };
+import type { Output } from '../output/stream.ts';
 
 export type Context = Surroundings & {
   /** Results. */

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 import type { Context } from './context.ts';
-import type { Input } from './format/asking.ts';
+import type { Input } from './options/asking.ts';
 
 export type Dialogue = {
   ask(question: string): Promise<string>;

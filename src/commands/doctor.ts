@@ -5,9 +5,10 @@ import { isoTime } from '../clock.ts';
 import type { Check } from '../doctor.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
 import { loadJobs } from '../load-jobs.ts';
+import type { Output } from '../output/stream.ts';
+import { paintFor } from '../output/stream.ts';
 import { printable, printableJson } from '../printable.ts';
-import type { Context, Output } from './context.ts';
-import { paintFor } from './format/colours.ts';
+import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
 type Options = { offline?: boolean; json?: boolean };

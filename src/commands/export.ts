@@ -3,19 +3,20 @@
 import { Command, Option } from 'commander';
 import { Failure } from '../errors.ts';
 import { listJobs } from '../job-list.ts';
+import { describeDefused } from '../output/print.ts';
+import type { Output } from '../output/stream.ts';
+import { type Write, writerTo } from '../output/stream.ts';
+import { number } from '../output/words.ts';
 import { printable, printableJson, printableLines } from '../printable.ts';
-import { openFiles } from '../report/export/files.ts';
-import { exportAnswer, exportFormats, type Order } from '../report/export.ts';
-import { refuseGap } from '../report/query/proof.ts';
-import { type Ask, asking } from '../report/query.ts';
-import type { Context, Output } from './context.ts';
-import { askMirror, type Input } from './format/asking.ts';
-import { type Write, writerTo } from './format/deliver.ts';
-import { withAskingOptions } from './format/options.ts';
-import { type OrderOptions, readOrder } from './format/order.ts';
-import { describeDefused } from './format/rows.ts';
-import { number } from './format/words.ts';
+import { openFiles } from '../reading/export/files.ts';
+import { exportAnswer, exportFormats, type Order } from '../reading/export.ts';
+import { refuseGap } from '../reading/query/proof.ts';
+import { type Ask, asking } from '../reading/query.ts';
+import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { askMirror, type Input } from './options/asking.ts';
+import { withAskingOptions } from './options/options.ts';
+import { type OrderOptions, readOrder } from './options/order.ts';
 
 type Options = OrderOptions & { force?: true };
 

@@ -3,16 +3,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Command } from 'commander';
+import { takePlace, writing } from '../atomic-file.ts';
 import { examineSettings } from '../config/examine.ts';
 import { renderEnvFile } from '../config/template.ts';
 import { type Environment, isSetting, withoutEmpty } from '../config.ts';
 import type { Failure } from '../errors.ts';
 import { listJobs, ownSchedules } from '../job-list.ts';
-import { takePlace, writing } from '../report/place.ts';
 import type { Context } from './context.ts';
 import { openDialogue } from './dialogue.ts';
-import type { Input } from './format/asking.ts';
 import { withExamples } from './help.ts';
+import type { Input } from './options/asking.ts';
 
 type Options = { url?: string; keyFile?: string; force?: true };
 

@@ -3,7 +3,6 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
 import ms from 'ms';
-import { Failure, toError } from '../errors.ts';
 import {
   type ApiKey,
   type BeforeAnswer,
@@ -20,7 +19,8 @@ import {
   seededRandom,
   startModelApi,
   when,
-} from '../model-api/index.ts';
+} from '../../model-api/index.ts';
+import { Failure, toError } from '../errors.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

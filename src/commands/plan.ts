@@ -4,12 +4,12 @@ import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
 import { describeKept } from '../governor/describe.ts';
 import { listJobs } from '../job-list.ts';
+import { readPlan } from '../plan.ts';
 import { printableJson } from '../printable.ts';
-import { readPlan } from '../report/plan.ts';
 import type { Context } from './context.ts';
-import { scheduledDatasets } from './format/datasets.ts';
-import { renderPlan } from './format/plan-text.ts';
 import { withExamples } from './help.ts';
+import { scheduledDatasets } from './options/datasets.ts';
+import { renderPlan } from './plan/text.ts';
 
 type Options = { json?: true };
 

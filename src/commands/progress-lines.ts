@@ -2,9 +2,9 @@
 
 import type { Clock } from '../clock.ts';
 import type { Progress } from '../mirror.ts';
+import type { Output } from '../output/stream.ts';
 import { printable } from '../printable.ts';
 import type { WalkRow } from '../store/index.ts';
-import type { Output } from './context.ts';
 
 export type ProgressLines = {
   page(at: Progress): void;

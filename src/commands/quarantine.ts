@@ -5,10 +5,10 @@ import type { LocalApp } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import { findJob, listJobs } from '../job-list.ts';
+import { number } from '../output/words.ts';
 import { printable, printableJson } from '../printable.ts';
-import { type QuarantinedRow, readQuarantine } from '../report/quarantine.ts';
+import { type QuarantinedRow, readQuarantine } from '../reading/quarantine.ts';
 import type { Context } from './context.ts';
-import { number } from './format/words.ts';
 import { withExamples } from './help.ts';
 
 type Options = { json?: true };

@@ -1,11 +1,12 @@
 /** `market-mirror query <sql>`: asks the mirror in SQL and says how far the answer can be trusted. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type Ask, asking } from '../report/query.ts';
+import { type Format, formats } from '../output/answer.ts';
+import { type Ask, asking } from '../reading/query.ts';
 import type { Context } from './context.ts';
-import type { Input } from './format/asking.ts';
-import { type AskingOptions, type Format, formats, withAskingOptions } from './format/options.ts';
 import { withExamples } from './help.ts';
+import type { Input } from './options/asking.ts';
+import { type AskingOptions, withAskingOptions } from './options/options.ts';
 
 type Options = AskingOptions & { file?: string; format?: Format; json?: true; limit?: number; exact?: true };
 
@@ -47,8 +48,8 @@ async function query(
 ): Promise<void> {
   // Loaded only here, while the process that will answer starts.
   const [{ askMirror, readAsOf, readSql }, { printRows }, { listJobs }] = await Promise.all([
-    import('./format/asking.ts'),
-    import('./format/rows.ts'),
+    import('./options/asking.ts'),
+    import('../output/print.ts'),
     import('../job-list.ts'),
   ]);
   const format = options.format ?? (options.json ? 'json' : 'table');

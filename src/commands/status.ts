@@ -4,14 +4,15 @@ import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
 import { describeKept } from '../governor/describe.ts';
 import { listJobs } from '../job-list.ts';
+import type { Output } from '../output/stream.ts';
 import { printableJson } from '../printable.ts';
-import { readStatus, type Status } from '../report/status.ts';
-import type { Context, Output } from './context.ts';
-import { scheduledDatasets } from './format/datasets.ts';
-import { renderStatus } from './format/status-text.ts';
+import { readStatus, type Status } from '../reading/status.ts';
+import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { scheduledDatasets } from './options/datasets.ts';
+import { renderStatus } from './status/text.ts';
 
-export { renderStatus } from './format/status-text.ts';
+export { renderStatus } from './status/text.ts';
 
 type Options = { json?: true; watch?: true };
 

@@ -3,8 +3,8 @@
 import type { App } from '../app.ts';
 import { describeKept } from '../governor/describe.ts';
 import { type Job, listed } from '../job.ts';
-import { type DayPlan, readPlan } from '../report/plan.ts';
-import { datasetsOf } from '../report/status/datasets.ts';
+import { datasetsOf } from '../job-list.ts';
+import { type DayPlan, readPlan } from '../plan.ts';
 import { intervalOf } from '../schedule.ts';
 
 export type Turns = {

@@ -1,7 +1,7 @@
 /** The Redis that schedules and queued runs lie in; only the daemon needs one. */
 
 import { examineRedis, examineRedisServer } from '../queue/examine.ts';
-import { queueOutage } from '../report/status/queue.ts';
+import { queueOutage } from '../reading/status/queue.ts';
 import { livingHolder } from '../store/read.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 

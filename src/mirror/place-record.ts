@@ -1,8 +1,8 @@
 /** A walk's place in the form in which the store keeps it, and back. */
 
 import type { WalkPlace, WalkSession } from '../store/index.ts';
+import { beginning, type Place } from '../walk/checkpoint.ts';
 import { withAnomalies } from '../walk/evidence.ts';
-import { beginning, type Place } from '../walk/place.ts';
 
 export function recordOf(place: Place): WalkPlace {
   const {

@@ -2,7 +2,7 @@
 
 import type { Before, Ending, WalkSession } from '../store/index.ts';
 import { PAGE_ROWS } from '../walk/bounds.ts';
-import type { Place } from '../walk/place.ts';
+import type { Place } from '../walk/checkpoint.ts';
 import type { Previous } from '../walk/previous.ts';
 
 /** A full walk runs once a day; a little less, so that a run that comes late still falls within it. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Job } from '../job.ts';
 import type { Call, Drift, MetRow, PageFields, RefusedRow, WalkSession } from '../store/index.ts';
 import { type CheckedPage, checkPage } from '../validate.ts';
-import type { PageFacts } from '../walk/place.ts';
+import type { PageFacts } from '../walk/checkpoint.ts';
 import type { MirrorParts } from './parts.ts';
 
 export type ReadPage = PageFacts & {

@@ -3,7 +3,7 @@
 import type { Job } from '../job.ts';
 import type { WalkRow, WalkSession } from '../store/index.ts';
 import { checkSnapshot, describeBreach } from '../validate.ts';
-import { beginning } from '../walk/place.ts';
+import { beginning } from '../walk/checkpoint.ts';
 import { giveUp } from './give-up.ts';
 import type { MirrorParts } from './parts.ts';
 import { recordOf } from './place-record.ts';

@@ -7,12 +7,12 @@ import { and, eq, isNull, lt, max } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import type { Job } from '../job.ts';
-import type { Connection } from './connection.ts';
-import type { DriftLog } from './drift.ts';
+import type { Connection } from './db/connection.ts';
 import { admit, type SeenField } from './fields/admission.ts';
 import { jsonPath } from './fields/json-path.ts';
 import { type Field, openKnownFields } from './fields/known-fields.ts';
-import type { Origin } from './quarantine.ts';
+import type { DriftLog } from './records/drift.ts';
+import type { Origin } from './records/quarantine.ts';
 import { walks } from './schema.ts';
 
 export type { SeenField } from './fields/admission.ts';

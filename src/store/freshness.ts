@@ -3,7 +3,7 @@
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
 import type { Job, View } from '../job.ts';
-import { PROOF } from './proof.ts';
+import { PROOF } from './sql.ts';
 
 /** A time ahead of the clock has no age: a negative one would pass for fresh. */
 const SINCE = `round((julianday('now') - julianday(proof.started_at)) * 86400, 1)`;

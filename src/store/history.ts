@@ -3,8 +3,8 @@
 import { getTableColumns } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import type { Job } from '../job.ts';
-import type { Connection } from './connection.ts';
-import { ensureObject } from './ensure-object.ts';
+import type { Connection } from './db/connection.ts';
+import { ensureObject } from './db/ensure-object.ts';
 
 const bookkeeping = ['_key', '_first_seen_at', '_changed_at', '_walk_id'];
 

@@ -3,20 +3,19 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
-import type { Connection } from './connection.ts';
-import { guarded } from './failure.ts';
-import { hasMirror, mirrorFile } from './identity.ts';
-import { Database } from './sqlite.ts';
-import { isUpToDate, openFit, outdated } from './version.ts';
+import type { Connection } from './db/connection.ts';
+import { guarded } from './db/failure.ts';
+import { hasMirror, mirrorFile } from './db/identity.ts';
+import { Database } from './db/sqlite.ts';
+import { isUpToDate, openFit, outdated } from './db/version.ts';
 
-export { type Connection, openReadOnly, refuseNetworkFilesystem } from './connection.ts';
-export { copyDatabase, sealCopy } from './copy.ts';
-export { examineMirror, lastProofAt, mirrorBytes } from './examine.ts';
-export { storeFailure } from './failure.ts';
-export { hasMirror, mirrorFile } from './identity.ts';
-export { PROOF } from './proof.ts';
-export { seqOf } from './seq-of.ts';
-export { LONG_LOG_BYTES, logBytes } from './write-ahead-log.ts';
+export { type Connection, openReadOnly, refuseNetworkFilesystem } from './db/connection.ts';
+export { copyDatabase, sealCopy } from './db/copy.ts';
+export { storeFailure } from './db/failure.ts';
+export { hasMirror, mirrorFile } from './db/identity.ts';
+export { examineMirror, lastProofAt, mirrorBytes } from './db/integrity.ts';
+export { LONG_LOG_BYTES, logBytes } from './db/write-ahead-log.ts';
+export { PROOF, seqOf } from './sql.ts';
 
 /**
  * Opens the mirror in `dir` for reading.

@@ -5,16 +5,16 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type { Connection } from './connection.ts';
-import { createDriftLog, type Drift } from './drift.ts';
+import type { Connection } from './db/connection.ts';
+import { isLock, tryLock } from './db/lock.ts';
 import { type PageFields, watchFields } from './fields.ts';
-import { isLock, tryLock } from './lock.ts';
-import { FULL_PROOF } from './proof.ts';
-import type { RefusedRow } from './quarantine.ts';
-import type { KeyedRow } from './save-page.ts';
+import { createDriftLog, type Drift } from './records/drift.ts';
+import type { RefusedRow } from './records/quarantine.ts';
 import { quarantine, walks } from './schema.ts';
-import { openSequence } from './sequence.ts';
-import { createTableWriter, type ExaminedRow } from './table-writer.ts';
+import { FULL_PROOF } from './sql.ts';
+import { createTableWriter, type ExaminedRow } from './walk/rows.ts';
+import type { KeyedRow } from './walk/save-page.ts';
+import { openSequence } from './walk/sequence.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
 

@@ -2,7 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { PROOF } from './proof.ts';
+import { PROOF } from './sql.ts';
 
 /** One pass over a dataset, with its place, its counts and the evidence for its verdict. */
 export const walks = sqliteTable(
@@ -77,6 +77,8 @@ export const walks = sqliteTable(
     index('walks_by_proof').on(table.job, table.id).where(sql.raw(PROOF)),
   ],
 );
+
+export type WalkRow = typeof walks.$inferSelect;
 
 /** One row a call to the API. */
 export const requests = sqliteTable(

@@ -2,10 +2,10 @@
 
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import type { Job, View } from '../job.ts';
-import type { Connection } from './connection.ts';
-import { ensureObject } from './ensure-object.ts';
+import type { Connection } from './db/connection.ts';
+import { ensureObject } from './db/ensure-object.ts';
 import { freshness } from './freshness.ts';
-import { seqOf } from './seq-of.ts';
+import { seqOf } from './sql.ts';
 
 /** Every view that the mirror of these jobs has. */
 export function viewsOf(jobs: readonly Job[]): View[] {

@@ -5,11 +5,11 @@
  */
 
 import { isWithinBound, MOST_STEPS_BACK, PAGE_ROWS, stepBackRows, widerOverlap } from './bounds.ts';
+import { beginAnew, type PageFacts, type Place, type Step } from './checkpoint.ts';
 import { advanceOf, freshRows, unkeyedRows, withAnomalies } from './evidence.ts';
 import { endsTooEarly, goOn, lookBeyond } from './go-on.ts';
 import { lookAtHead, turnToHead } from './head.ts';
 import { anchorOf, isJoined, knownRows, knownUntil, overlapOf, shiftOf } from './join.ts';
-import { beginAnew, type PageFacts, type Place, type Step } from './place.ts';
 
 export function advanceAnchored(before: Place, page: PageFacts): Step {
   if (page.received === 0 && page.pagination.hasMore) return goOn(before, page);

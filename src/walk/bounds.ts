@@ -1,6 +1,6 @@
 /** How far a walk may go: no answer of the API can keep it running for ever. */
 
-import type { Place } from './place.ts';
+import type { Place } from './checkpoint.ts';
 
 /** The most rows that a page may have (specification, Limits). */
 export const PAGE_ROWS = 100;

@@ -1,7 +1,7 @@
 /** What the pages of a walk say for and against its completeness. */
 
 import type { Anomaly } from './anomaly.ts';
-import { isOfSnapshot, type PageFacts, type Place } from './place.ts';
+import { isOfSnapshot, type PageFacts, type Place } from './checkpoint.ts';
 
 /**
  * `snapshot`: all pages of one published snapshot, every key once, as many as `total`.

@@ -1,8 +1,8 @@
 /** The ways from one page to the next that all walks share. */
 
 import { MOST_FRUITLESS } from './bounds.ts';
+import type { PageFacts, Place, Step } from './checkpoint.ts';
 import { advanceOf, freshRows, withAnomalies } from './evidence.ts';
-import type { PageFacts, Place, Step } from './place.ts';
 
 /** The next page, unless too many in a row have brought nothing new. */
 export function goOn(place: Place, page: PageFacts): Step {

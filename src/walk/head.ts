@@ -4,9 +4,9 @@
  */
 
 import { MOST_HEAD_PAGES } from './bounds.ts';
+import type { PageFacts, Place, Step } from './checkpoint.ts';
 import { advanceOf, freshRows, withAnomalies } from './evidence.ts';
 import { anchorOf, isJoined } from './join.ts';
-import type { PageFacts, Place, Step } from './place.ts';
 
 export function turnToHead(place: Place): Step {
   if (place.pagesOfPass === 1) return finish(place);

@@ -1,8 +1,8 @@
 /** How one page is joined to those before it, by rows that both show. */
 
 import { FAR } from './bounds.ts';
+import type { Anchor, PageFacts, Place } from './checkpoint.ts';
 import { advanceOf, freshRows } from './evidence.ts';
-import type { Anchor, PageFacts, Place } from './place.ts';
 
 /** Whether the page continues what was read: it shows the anchor, or begins with a row read before. */
 export function isJoined({ phase, anchor }: Place, { offset, keys, seen }: PageFacts): boolean {

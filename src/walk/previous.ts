@@ -1,6 +1,6 @@
 /** What the walk before this one left behind, and what its first page alone can then settle. */
 
-import type { PageFacts } from './place.ts';
+import type { PageFacts } from './checkpoint.ts';
 
 export type Previous = {
   generatedAt: string | null;

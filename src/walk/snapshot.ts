@@ -3,9 +3,9 @@
  * the offset. Its rows are all there when every key came once and they are as many as `total`.
  */
 
+import type { PageFacts, Place, Step } from './checkpoint.ts';
 import { advanceOf, freshRows, unkeyedRows, withAnomalies } from './evidence.ts';
 import { endsTooEarly, goOn, lookBeyond } from './go-on.ts';
-import type { PageFacts, Place, Step } from './place.ts';
 
 export function advanceSnapshot(before: Place, page: PageFacts): Step {
   const place = withAnomalies(

@@ -1,10 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type ApiParts, type CallRecord, createApi } from '../../src/api/client.ts';
-import { systemClock } from '../../src/clock.ts';
-import { Failure } from '../../src/errors.ts';
-import { keyFromValue } from '../../src/key.ts';
 import {
   createLimits,
   type FaultScript,
@@ -13,7 +9,11 @@ import {
   scopes,
   startModelApi,
   when,
-} from '../../src/model-api/index.ts';
+} from '../../model-api/index.ts';
+import { type ApiParts, type CallRecord, createApi } from '../../src/api/client.ts';
+import { systemClock } from '../../src/clock.ts';
+import { Failure } from '../../src/errors.ts';
+import { keyFromValue } from '../../src/key.ts';
 
 const CANARY = 'canary-key-4f1d2c';
 const path = '/api/v1/ai-signals';

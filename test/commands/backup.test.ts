@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { BackupReceipt } from '../../src/report/backup.ts';
+import type { BackupReceipt } from '../../src/reading/backup.ts';
 import type { Ended } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
 import { CANARY, idsOf, read, setupSync, truth } from '../helpers/sync-bench.ts';

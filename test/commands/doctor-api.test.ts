@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { faults, when } from '../../src/model-api/index.ts';
+import { faults, when } from '../../model-api/index.ts';
 import { endpoints, setupDoctor as setup } from '../helpers/doctor-bench.ts';
 import { runMain } from '../helpers/main.ts';
 

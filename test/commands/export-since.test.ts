@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import { runMain } from '../helpers/main.ts';
-import { ndjson, publish, readyToExport as ready } from '../report/export-support.ts';
+import { ndjson, publish, readyToExport as ready } from '../reading/export-support.ts';
 
 describe('--since', () => {
   it('gives what came, changed and went, and adds up to the dataset as it stands', async () => {

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { exportCommand } from '../../src/commands/export.ts';
-import { ndjson, publish, readyToExport as ready } from '../report/export-support.ts';
-import { digestOf, onTerminal } from '../report/support.ts';
+import { ndjson, publish, readyToExport as ready } from '../reading/export-support.ts';
+import { digestOf, onTerminal } from '../reading/support.ts';
 
 describe('a dataset', () => {
   it('is written in the form that its file is named for, every row of it', async () => {

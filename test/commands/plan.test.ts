@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { DayPlan } from '../../src/report/plan.ts';
+import type { DayPlan } from '../../src/plan.ts';
 import { insert, publish } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 import { live, othersOff } from '../helpers/virtual-life.ts';
-import { digestOf } from '../report/support.ts';
+import { digestOf } from '../reading/support.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -9,7 +9,7 @@ import { startCli } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { needs } from '../helpers/tools.ts';
-import { digestOf, onTerminal } from '../report/support.ts';
+import { digestOf, onTerminal } from '../reading/support.ts';
 
 let bench: Bench;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { faults, when } from '../../src/model-api/index.ts';
-import type { Status } from '../../src/report/status.ts';
+import { faults, when } from '../../model-api/index.ts';
+import type { Status } from '../../src/reading/status.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setupSync>>;

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { statusCommand } from '../../src/commands/status.ts';
-import type { Status } from '../../src/report/status.ts';
+import type { Status } from '../../src/reading/status.ts';
 import { setup } from '../helpers/setup.ts';
-import { onTerminal } from '../report/support.ts';
+import { onTerminal } from '../reading/support.ts';
 
 async function mirrored() {
   const bench = await setup({ rows: 5 });

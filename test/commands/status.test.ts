@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Snooze } from '../../src/errors.ts';
 import { tableOf } from '../../src/job.ts';
-import { readStatus, type Status } from '../../src/report/status.ts';
-import { Database } from '../../src/store/sqlite.ts';
+import { readStatus, type Status } from '../../src/reading/status.ts';
+import { Database } from '../../src/store/db/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
-import { digestOf } from '../report/support.ts';
+import { digestOf } from '../reading/support.ts';
 
 const jobs = ['ai-signals', 'news', 'smart-wallets', 'meme-signals', 'usage'];
 

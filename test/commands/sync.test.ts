@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { faults, scopes, when } from '../../model-api/index.ts';
 import { main } from '../../src/main.ts';
-import { faults, scopes, when } from '../../src/model-api/index.ts';
 import { runCli } from '../helpers/cli.ts';
 import { CANARY, idsOf, read, setupSync as setup, truth } from '../helpers/sync-bench.ts';
 

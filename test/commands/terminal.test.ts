@@ -3,8 +3,8 @@
 import { PassThrough } from 'node:stream';
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
+import { faults, when } from '../../model-api/index.ts';
 import { logOptions } from '../../src/log.ts';
-import { faults, when } from '../../src/model-api/index.ts';
 import { runMain } from '../helpers/main.ts';
 import { setup } from '../helpers/setup.ts';
 import { setupSync } from '../helpers/sync-bench.ts';

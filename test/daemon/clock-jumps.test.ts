@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { watchClock } from '../../src/daemon/clock-jumps.ts';
 import { runDaemon } from '../../src/daemon.ts';
-import type { Status } from '../../src/report/status.ts';
+import type { Status } from '../../src/reading/status.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock, virtualClock } from '../helpers/virtual-clock.ts';

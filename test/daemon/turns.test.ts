@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openApp } from '../../src/app.ts';
 import { createTurns } from '../../src/daemon/turns.ts';
 import type { State } from '../../src/governor/state.ts';
-import type { DayPlan } from '../../src/report/plan.ts';
+import type { DayPlan } from '../../src/plan.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { live, othersOff } from '../helpers/virtual-life.ts';
 

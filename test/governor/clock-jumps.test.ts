@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { virtualClock } from '../../sim/clock.ts';
+import { virtualClock } from '../../lab/simulate/clock.ts';
 import { drive } from './drive.ts';
 import { callFine, fine, never, setup } from './gate-bench.ts';
 

@@ -1,6 +1,6 @@
 /** Gates on one kept state, on a virtual clock. */
 
-import { virtualClock } from '../../sim/clock.ts';
+import { virtualClock } from '../../lab/simulate/clock.ts';
 import { type Answer, createGate, type Gate, type GateParts } from '../../src/governor/gate.ts';
 import type { State } from '../../src/governor/state.ts';
 

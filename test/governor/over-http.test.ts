@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { virtualClock } from '../../sim/clock.ts';
+import { virtualClock } from '../../lab/simulate/clock.ts';
+import { type ModelApi, type ModelOptions, retryAfterSeconds, sampleKey } from '../../model-api/index.ts';
 import { createApi } from '../../src/api/client.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { describeKept } from '../../src/governor/describe.ts';
@@ -12,7 +13,6 @@ import { createGate } from '../../src/governor/gate.ts';
 import { findJob } from '../../src/job-list.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { type ModelApi, type ModelOptions, retryAfterSeconds, sampleKey } from '../../src/model-api/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { openModel } from '../model-api/support.ts';
 

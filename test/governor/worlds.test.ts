@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { policies } from '../../sim/policies.ts';
-import { run, runOptimum } from '../../sim/run.ts';
-import { scenarios, worlds } from '../../sim/scenarios.ts';
+import { policies } from '../../lab/simulate/policies.ts';
+import { run, runOptimum } from '../../lab/simulate/run.ts';
+import { scenarios, worlds } from '../../lab/simulate/scenarios.ts';
 
 /**
  * Seeds are few here; `npm run simulate` runs many more, and the other policies. Where others are named, a reset

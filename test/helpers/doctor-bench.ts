@@ -1,8 +1,8 @@
 /** `market-mirror doctor` against a model API, and what it found. */
 
 import { expect, onTestFinished } from 'vitest';
+import type { ModelOptions } from '../../model-api/index.ts';
 import type { Diagnosis } from '../../src/commands/doctor.ts';
-import type { ModelOptions } from '../../src/model-api/index.ts';
 import { CANARY, setupSync } from './sync-bench.ts';
 import { virtualClock } from './virtual-clock.ts';
 

@@ -1,6 +1,6 @@
 /** Changes of a dataset upstream, between two pages of a walk. */
 
-import { type Dataset, type Row, seededRandom, shuffled } from '../../src/model-api/index.ts';
+import { type Dataset, type Row, seededRandom, shuffled } from '../../model-api/index.ts';
 import type { Bench } from './mirror-bench.ts';
 
 export type Edit = (dataset: Dataset) => void;

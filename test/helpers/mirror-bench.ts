@@ -3,11 +3,6 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Api, createApi, type Leave } from '../../src/api/client.ts';
-import type { Job } from '../../src/job.ts';
-import { keyFromValue } from '../../src/key.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
-import { mirror, type Progress } from '../../src/mirror.ts';
 import {
   type Dataset,
   type DatasetName,
@@ -15,8 +10,13 @@ import {
   type ModelOptions,
   sampleKey,
   startModelApi,
-} from '../../src/model-api/index.ts';
-import { openConnection, openReadOnly } from '../../src/store/connection.ts';
+} from '../../model-api/index.ts';
+import { type Api, createApi, type Leave } from '../../src/api/client.ts';
+import type { Job } from '../../src/job.ts';
+import { keyFromValue } from '../../src/key.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { mirror, type Progress } from '../../src/mirror.ts';
+import { openConnection, openReadOnly } from '../../src/store/db/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store/index.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 

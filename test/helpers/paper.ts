@@ -1,6 +1,6 @@
 /** The walk on paper: its own code over rows in memory, without HTTP or a database. */
 
-import { beginning, type PageFacts, type Place } from '../../src/walk/place.ts';
+import { beginning, type PageFacts, type Place } from '../../src/walk/checkpoint.ts';
 import type { WalkEnd } from '../../src/walk.ts';
 import { walk } from '../../src/walk.ts';
 

@@ -1,8 +1,8 @@
 /** Random lives of a dataset while it is mirrored: what happens before each call, and how the mirror takes it. */
 
 import fc from 'fast-check';
+import { type Fault, faults, type Row } from '../../model-api/index.ts';
 import { Failure, toError } from '../../src/errors.ts';
-import { type Fault, faults, type Row } from '../../src/model-api/index.ts';
 import type { WalkRow } from '../../src/store/index.ts';
 import { bump, change, type Edit, insert, move, remove } from './edits.ts';
 import type { Bench } from './mirror-bench.ts';

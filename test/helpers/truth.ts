@@ -1,7 +1,7 @@
 /** What upstream shows and what the mirror holds of it, in one form. */
 
+import type { Row } from '../../model-api/index.ts';
 import type { Job } from '../../src/job.ts';
-import type { Row } from '../../src/model-api/index.ts';
 import type { Bench } from './mirror-bench.ts';
 
 type Rows = Map<string, Record<string, unknown>>;

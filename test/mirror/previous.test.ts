@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faults, when } from '../../src/model-api/index.ts';
+import { faults, when } from '../../model-api/index.ts';
 import { both, change, editBefore, insert, move, publish, remove } from '../helpers/edits.ts';
 import type { Bench, BenchOptions } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { faults, when } from '../../src/model-api/index.ts';
-import type { Phase } from '../../src/walk/place.ts';
+import { faults, when } from '../../model-api/index.ts';
+import type { Phase } from '../../src/walk/checkpoint.ts';
 import { type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';

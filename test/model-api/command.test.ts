@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { namedFaults } from '../../model-api/faults/named.ts';
+import { type endpointNames, parseFaults, sampleKey, seededRandom } from '../../model-api/index.ts';
 import { modelApiCommand } from '../../src/commands/model-api.ts';
 import { Failure } from '../../src/errors.ts';
-import { namedFaults } from '../../src/model-api/faults/named.ts';
-import { type endpointNames, parseFaults, sampleKey, seededRandom } from '../../src/model-api/index.ts';
 import { get, openModel } from './support.ts';
 
 /** Runs the command until the test ends; `url` is where it serves. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { datasetNames, liveEdit, seededRandom, shuffled } from '../../src/model-api/index.ts';
+import { datasetNames, liveEdit, seededRandom, shuffled } from '../../model-api/index.ts';
 import { get, idsIn, openModel } from './support.ts';
 
 const news = '/api/v1/news?limit=100';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type Fault, faults, type ModelApi, when } from '../../src/model-api/index.ts';
+import { type Fault, faults, type ModelApi, when } from '../../model-api/index.ts';
 import { errorBody, fetchRaw, type Outcome, signals, spoiled } from './spoil.ts';
 import { openModel } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { type ApiKey, endpoints, scopes } from '../../src/model-api/index.ts';
+import { type ApiKey, endpoints, scopes } from '../../model-api/index.ts';
 import { get, openModel, virtualClock } from './support.ts';
 
 const errorBody = { error: expect.any(String), message: expect.any(String) };

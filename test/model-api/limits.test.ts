@@ -6,7 +6,7 @@ import {
   type QuotaKind,
   retryAfterDate,
   retryAfterSeconds,
-} from '../../src/model-api/index.ts';
+} from '../../model-api/index.ts';
 import { get, openModel, virtualClock } from './support.ts';
 
 const SECOND = 1_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Fault, faults } from '../../src/model-api/index.ts';
+import { type Fault, faults } from '../../model-api/index.ts';
 import { fetchRaw, spoiled } from './spoil.ts';
 import { openModel } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faults, startModelApi, when } from '../../src/model-api/index.ts';
+import { faults, startModelApi, when } from '../../model-api/index.ts';
 import { get, openModel, virtualClock } from './support.ts';
 
 describe('a model', () => {

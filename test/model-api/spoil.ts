@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { expect } from 'vitest';
-import { type Fault, type ModelApi, sampleKey } from '../../src/model-api/index.ts';
+import { type Fault, type ModelApi, sampleKey } from '../../model-api/index.ts';
 import { openModel } from './support.ts';
 
 export type Outcome = {

@@ -1,7 +1,7 @@
 /** A model for one test, closed with it, and a client that knows nothing but HTTP. */
 
 import { onTestFinished } from 'vitest';
-import { type ModelApi, type ModelOptions, sampleKey, startModelApi } from '../../src/model-api/index.ts';
+import { type ModelApi, type ModelOptions, sampleKey, startModelApi } from '../../model-api/index.ts';
 
 export async function openModel(options: ModelOptions = {}): Promise<ModelApi> {
   const model = await startModelApi({ rows: 120, ...options });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faults, when } from '../../src/model-api/index.ts';
+import { faults, when } from '../../model-api/index.ts';
 import { setup } from '../helpers/setup.ts';
 
 const MINUTE = 60_000;

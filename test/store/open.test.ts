@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { openConnection, relaxed } from '../../src/store/connection.ts';
-import { storeFailure } from '../../src/store/failure.ts';
+import { openConnection, relaxed } from '../../src/store/db/connection.ts';
+import { storeFailure } from '../../src/store/db/failure.ts';
+import { Database } from '../../src/store/db/sqlite.ts';
 import { openStore } from '../../src/store/index.ts';
-import { Database } from '../../src/store/sqlite.ts';
 import { built } from '../helpers/built.ts';
 
 function folder(): string {

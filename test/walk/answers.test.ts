@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Fault, type FaultScript, faults, when } from '../../src/model-api/index.ts';
+import { type Fault, type FaultScript, faults, when } from '../../model-api/index.ts';
 import type { Anomaly } from '../../src/walk/anomaly.ts';
 import { mostCalls } from '../../src/walk/bounds.ts';
 import { setup } from '../helpers/setup.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mostCalls } from '../../src/walk/bounds.ts';
-import { beginning } from '../../src/walk/place.ts';
+import { beginning } from '../../src/walk/checkpoint.ts';
 import { walkOnPaper } from '../helpers/paper.ts';
 
 const named = (count: number, prefix = 'row') => Array.from({ length: count }, (_, at) => `${prefix} ${at}`);

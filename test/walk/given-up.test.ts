@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Fault, faults, when } from '../../src/model-api/index.ts';
+import { type Fault, faults, when } from '../../model-api/index.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
 

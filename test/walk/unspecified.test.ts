@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Fault, faults, when } from '../../src/model-api/index.ts';
+import { type Fault, faults, when } from '../../model-api/index.ts';
 import { type Edit, editBefore, insert, move, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';

@@ -2,7 +2,7 @@
 
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import type { Job } from '../../job.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection } from '../db/connection.ts';
 
 /** Gives the job's table and its history a column that reads `path` from `_body`. Readers may be at work. */
 export function addColumn(connection: Connection, job: Job, column: string, path: string): void {

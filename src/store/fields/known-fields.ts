@@ -3,8 +3,8 @@
 import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Job } from '../../job.ts';
-import type { Connection } from '../connection.ts';
-import { prepare } from '../prepare.ts';
+import type { Connection } from '../db/connection.ts';
+import { prepare } from '../db/prepare.ts';
 import { fields } from '../schema.ts';
 import type { Present } from './admission.ts';
 import { columnName } from './column-name.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../src/job.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
-import { createDriftLog } from '../../../src/store/drift.ts';
+import { Database } from '../../../src/store/db/sqlite.ts';
 import { watchFields } from '../../../src/store/fields.ts';
-import { Database } from '../../../src/store/sqlite.ts';
-import { createTableWriter } from '../../../src/store/table-writer.ts';
+import { createDriftLog } from '../../../src/store/records/drift.ts';
+import { createTableWriter } from '../../../src/store/walk/rows.ts';
 import { setup } from '../../helpers/setup.ts';
 import { bytesWritten, openTables, setupTold } from '../support.ts';
 

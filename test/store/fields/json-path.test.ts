@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { Database } from '../../../src/store/db/sqlite.ts';
 import { jsonPath, pathAround } from '../../../src/store/fields/json-path.ts';
-import { Database } from '../../../src/store/sqlite.ts';
 
 const strange = [
   'a"b',

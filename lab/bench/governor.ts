@@ -1,0 +1,78 @@
+/** What asking the governor for leave costs a call, apart from all waiting: `npx tsx lab/bench/governor.ts`. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../src/clock.ts';
+import { type Answer, createGate, type Gate, type GateParts } from '../../src/governor/gate.ts';
+import { initialState, type State } from '../../src/governor/state.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { openStore } from '../../src/store/index.ts';
+import { virtualClock } from '../simulate/clock.ts';
+
+const CALLS = 5_000;
+const fine: Answer = {
+  status: 200,
+  limit: 1_000_000,
+  remaining: 1_000_000,
+  retryAfterMs: null,
+  latencyMs: 5,
+};
+const never = new AbortController().signal;
+
+const folder = mkdtempSync(join(tmpdir(), 'mirror-bench-governor-'));
+const store = openStore(folder, await loadJobs(), Date.now);
+const kept = store.governor.transact;
+const inMemory = (): GateParts['transact'] => {
+  let state: State = initialState();
+  return (change) => {
+    const changed = change(state);
+    state = changed.state;
+    return changed.result;
+  };
+};
+const lines = [
+  `no limit felt, one transaction in ten calls: ${await cost(kept, false)} µs a call`,
+  `a pace to be kept, one transaction a call: ${await cost(kept, true)} µs a call`,
+  `the same without the database: ${await cost(inMemory(), true)} µs a call`,
+];
+store.close();
+rmSync(folder, { recursive: true });
+process.stdout.write(`governor, apart from waiting:\n${lines.map((line) => `  ${line}\n`).join('')}`);
+
+/** Median of five, in microseconds. What is to be learnt is learnt before; then time passes so that nothing waits. */
+async function cost(transact: GateParts['transact'], isPaced: boolean): Promise<string> {
+  transact(() => ({ state: initialState(), result: null }));
+  const learning = virtualClock();
+  const first = open(transact, learning);
+  for (let made = 0; made < 200; made += 1)
+    await call(first, isPaced && made === 20 ? { ...fine, status: 429 } : fine);
+  first.close();
+
+  let now = learning.now() + 10_000;
+  const gate = open(transact, {
+    now: () => now,
+    monotonic: () => now,
+    sleep: () => new Promise<void>(() => undefined),
+  });
+  const runs: number[] = [];
+  for (let run = 0; run < 5; run += 1) {
+    const begun = performance.now();
+    for (let made = 0; made < CALLS; made += 1) {
+      now += isPaced ? 1_000 : 5;
+      await call(gate, fine);
+    }
+    runs.push(((performance.now() - begun) * 1_000) / CALLS);
+  }
+  gate.close();
+  return (runs.sort((a, b) => a - b)[2] as number).toFixed(0);
+}
+
+function open(transact: GateParts['transact'], clock: Clock): Gate {
+  return createGate({ transact, clock, random: () => 0.5, owner: 'bench', patienceMs: 10_000 });
+}
+
+async function call(gate: Gate, answer: Answer): Promise<void> {
+  await gate.pass('ai-signals', never);
+  gate.settle('ai-signals', answer);
+}

@@ -1,0 +1,105 @@
+/** Attacks on the processes themselves. */
+
+import { readdirSync } from 'node:fs';
+import { exitCodes } from '../../../src/errors.ts';
+import { type Attack, expectThat } from '../attack.ts';
+import { signal } from '../processes.ts';
+
+export const processAttacks: readonly Attack[] = [
+  {
+    name: 'kill',
+    about: 'kill -9 of daemon, Redis, or both, and nothing else',
+    lasts: [5_000, 10_000],
+    kills: true,
+    begin: async () => () => undefined,
+  },
+  {
+    name: 'pause',
+    about: 'SIGSTOP of the daemon, SIGCONT later',
+    lasts: [1_000, 6_000],
+    kills: true,
+    async begin({ daemon }) {
+      const pid = daemon.pid();
+      signal(pid, 'SIGSTOP');
+      return () => void signal(pid, 'SIGCONT');
+    },
+  },
+  {
+    name: 'pause-redis',
+    about: 'SIGSTOP of Redis, SIGCONT later; the daemon may be killed meanwhile',
+    lasts: [1_000, 6_000],
+    kills: true,
+    async begin({ daemon }) {
+      const pid = daemon.redisPid();
+      signal(pid, 'SIGSTOP');
+      return () => void signal(pid, 'SIGCONT');
+    },
+  },
+  {
+    name: 'pause-redis-60s',
+    about: 'the same for a minute, with the daemon alive',
+    lasts: [60_000, 60_000],
+    kills: false,
+    async begin({ daemon }) {
+      const pid = daemon.redisPid();
+      expectThat(signal(pid, 'SIGSTOP'), 'the daemon runs a Redis');
+      return () => void signal(pid, 'SIGCONT');
+    },
+  },
+  {
+    name: 'end',
+    about: 'SIGTERM: the daemon ends well, within 10 seconds',
+    lasts: [0, 0],
+    kills: false,
+    async begin({ daemon }) {
+      await daemon.walked(10_000);
+      const began = performance.now();
+      const code = await daemon.end();
+      daemon.start();
+      expectThat(code === exitCodes.done, `SIGTERM ends the daemon with 0, not ${code}`);
+      expectThat(performance.now() - began < 10_000, 'SIGTERM ends the daemon within 10 seconds');
+      return () => undefined;
+    },
+  },
+  {
+    name: 'abort',
+    about: 'SIGABRT, which would dump core: forbidden by ulimit, so that no file holds the key',
+    lasts: [500, 1_500],
+    kills: false,
+    async begin({ daemon, work }) {
+      await daemon.walked(10_000);
+      daemon.kill('SIGABRT');
+      return () => {
+        const dumped = readdirSync(work).filter((name) => name.startsWith('core'));
+        expectThat(dumped.length === 0, `no core is dumped, but ${dumped}`);
+      };
+    },
+  },
+  {
+    name: 'second-daemon',
+    about: 'another `start` on the same folder',
+    lasts: [0, 0],
+    kills: false,
+    async begin({ daemon, cli }) {
+      await daemon.walked(10_000);
+      const { code } = await cli('start');
+      expectThat(code === exitCodes.incomplete, `a second daemon ends with 75, not ${code}`);
+      return () => undefined;
+    },
+  },
+  {
+    name: 'sync-beside',
+    about: '`sync` beside the daemon',
+    lasts: [0, 0],
+    kills: true,
+    async begin({ cli }) {
+      const { code, stderr } = await cli('sync');
+      const may: (number | null)[] = [exitCodes.done, exitCodes.incomplete];
+      expectThat(
+        may.includes(code),
+        `sync beside a daemon ends with 0 or 75, not ${code}: ${stderr.slice(-300)}`,
+      );
+      return () => undefined;
+    },
+  },
+];

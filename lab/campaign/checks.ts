@@ -1,0 +1,147 @@
+/** What must hold of the mirror, its history and its consumer once the API has been left alone for two proofs. */
+
+import type { Job } from '../../src/job.ts';
+import { differences } from '../../test/helpers/truth.ts';
+import type { Consumer } from './consumer.ts';
+import { type Forms, formOf, type Journal } from './upstream.ts';
+import { tableOf, type World } from './world.ts';
+
+/** `lost`: upstream and not mirrored so. `false`: mirrored or told, and not so. `orphan`: what nothing refers to. */
+export type Finding = { kind: 'lost' | 'false' | 'orphan'; what: string };
+
+/** A database as the checks read it. */
+export type Readable = Pick<World, 'sql'>;
+
+export function checkTables(
+  journal: Journal,
+  jobs: readonly Job[],
+  shown: (job: string) => Forms,
+): Finding[] {
+  return jobs.flatMap(({ name }) => compare(`the table of ${name}`, journal.now(name), shown(name)));
+}
+
+export function checkConsumer(
+  consumer: Consumer,
+  jobs: readonly Job[],
+  shown: (job: string) => Forms,
+): Finding[] {
+  return [
+    ...jobs.flatMap(({ name }) =>
+      compare(`the consumer's copy of ${name}`, shown(name), consumer.copy(name)),
+    ),
+    ...consumer.contradictions.splice(0).map((what) => ({ kind: 'false' as const, what })),
+  ];
+}
+
+function compare(where: string, truth: Forms, found: Forms): Finding[] {
+  const { lost, false: invented } = differences(truth, found);
+  return [
+    ...lost.map((key) => ({ kind: 'lost' as const, what: `${where} has not ${key} as it is` })),
+    ...invented.map((key) => ({ kind: 'false' as const, what: `${where} has ${key}, which is gone` })),
+  ];
+}
+
+/** Every version that is or was shown was upstream once, and none was removed that was never gone. */
+export function checkHistory(journal: Journal, jobs: readonly Job[], { sql }: Readable): Finding[] {
+  return jobs.flatMap((job) =>
+    sql<Record<string, unknown>>(`SELECT * FROM "${tableOf(job.name)}_history"`).flatMap((row) => {
+      const { _key: key, _ended_by: by, _valid_from: from, _valid_to: to, ...columns } = row;
+      const name = `${job.name} ${key} from ${from} to ${to}`;
+      const found: string[] = [];
+      if (!journal.wasEver(job.name, String(key), formOf(job, columns)))
+        found.push(`${name} was never upstream`);
+      if (by === 'delete' && !journal.wasRemoved(job.name, String(key)))
+        found.push(`${name} was removed, but never gone`);
+      return found.map((what) => ({ kind: 'false' as const, what }));
+    }),
+  );
+}
+
+/** Versions of a row follow one another: none is empty or overlaps, and an update leaves no gap. */
+export function checkIntervals(jobs: readonly Job[], { sql }: Readable): Finding[] {
+  return jobs.flatMap(({ name }) => {
+    const table = tableOf(name);
+    return sql<{ key: string; from: string; fault: string }>(
+      `WITH versions AS (
+         SELECT _key, _valid_from AS "from", _valid_to AS "to", _ended_by FROM "${table}_history"
+         UNION ALL SELECT _key, _changed_at, NULL, NULL FROM "${table}"
+       ), following AS (
+         SELECT *, lead("from") OVER (PARTITION BY _key ORDER BY "from", "to" IS NULL) AS next FROM versions
+       ), faulty AS (
+         SELECT _key AS key, "from", CASE
+           WHEN "to" <= "from" THEN 'is empty or inverted'
+           WHEN "to" IS NULL AND next IS NOT NULL THEN 'stands although it was superseded'
+           WHEN next < "to" THEN 'overlaps the next'
+           WHEN _ended_by = 'update' AND next IS NOT "to" THEN 'leaves a gap'
+         END AS fault FROM following
+       )
+       SELECT * FROM faulty WHERE fault IS NOT NULL LIMIT 20`,
+    ).map(({ key, from, fault }) => ({
+      kind: 'false',
+      what: `${name}: the version of ${key} from ${from} ${fault}`,
+    }));
+  });
+}
+
+/** The changes of a job's walks are numbered one walk after the other, and no two jobs share a number. */
+export function checkSequence(jobs: readonly Job[], { sql }: Readable): Finding[] {
+  const overlaps = sql<{ id: number }>(
+    `SELECT id FROM (
+       SELECT id, first_seq, max(last_seq) OVER (PARTITION BY job ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+       FROM walks WHERE first_seq IS NOT NULL
+     ) WHERE first_seq <= before`,
+  ).map(({ id }) => `the changes of walk ${id} are numbered below those of an earlier one`);
+  const numbers = jobs.map(
+    ({ name }) =>
+      `SELECT '${name}' AS job, _changed_at AS at FROM "${tableOf(name)}"
+       UNION SELECT '${name}', _valid_from FROM "${tableOf(name)}_history"`,
+  );
+  const shared = sql<{ at: string }>(
+    `SELECT at FROM (${numbers.join(' UNION ALL ')}) GROUP BY at HAVING count(DISTINCT job) > 1`,
+  ).map(({ at }) => `two jobs changed rows under the number of ${at}`);
+  return [...overlaps, ...shared].map((what) => ({ kind: 'false', what }));
+}
+
+/** Nothing that the mirror keeps about itself outlives what it is about. */
+export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[] {
+  const rows = jobs.flatMap(({ name }) => {
+    const table = tableOf(name);
+    return ['', '_history'].map((suffix): [string, string] => [
+      `rows of ${table}${suffix} whose walk is unknown`,
+      `SELECT count(*) AS rows FROM "${table}${suffix}" WHERE _walk_id NOT IN (SELECT id FROM walks)`,
+    ]);
+  });
+  const absent = jobs.map(({ name }): [string, string] => [
+    `absences of rows that ${name} does not have`,
+    `SELECT count(*) AS rows FROM absences WHERE job = '${name}' AND key NOT IN (SELECT _key FROM "${tableOf(name)}")`,
+  ]);
+  const ofWalks = ['absences', 'walk_seen', 'quarantine', 'drift'].map((table): [string, string] => [
+    `${table} of walks that are unknown`,
+    `SELECT count(*) AS rows FROM ${table} WHERE walk_id NOT IN (SELECT id FROM walks)`,
+  ]);
+  const queries: [string, string][] = [
+    ...rows,
+    ...absent,
+    ...ofWalks,
+    [
+      'rows met by walks that have ended',
+      'SELECT count(*) AS rows FROM walk_seen JOIN walks ON walks.id = walk_id WHERE finished_at IS NOT NULL',
+    ],
+    [
+      'walks that no run will end, since a later one has begun',
+      `SELECT count(*) AS rows FROM walks WHERE finished_at IS NULL
+       AND id < (SELECT max(id) FROM walks AS later WHERE later.job = walks.job)`,
+    ],
+  ];
+  return queries.flatMap(([what, query]) => {
+    const [found] = sql<{ rows: number }>(query);
+    return found?.rows ? [{ kind: 'orphan' as const, what: `${found.rows} ${what}` }] : [];
+  });
+}
+
+export function checkIntegrity({ sql }: Readable): Finding[] {
+  return sql<{ integrity_check: string }>('PRAGMA integrity_check')
+    .map((row) => row.integrity_check)
+    .filter((line) => line !== 'ok')
+    .map((what) => ({ kind: 'lost', what: `SQLite finds the database damaged: ${what}` }));
+}

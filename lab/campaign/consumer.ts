@@ -1,0 +1,130 @@
+/** A report worker that follows the mirror by `export --since`, and keeps a copy of every list from what it is told. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Job } from '../../src/job.ts';
+import { count } from './daemon.ts';
+import { type Form, type Forms, formOf } from './upstream.ts';
+import type { World } from './world.ts';
+
+export type Consumer = {
+  /** What it made of what it was told, by key. */
+  copy(job: string): Forms;
+  /** Asks once more for every list, at once; keeps trying for 30 s. */
+  catchUp(): Promise<void>;
+  /** Begins anew, as after a restored backup. What is asked for meanwhile counts for nothing. */
+  startOver(): void;
+  /** What it was told that cannot be: a row that came twice, or changed or went without having come. */
+  contradictions: string[];
+  counts: { polls: number; rows: number };
+  /** Polls that brought nothing, by exit code. */
+  failed: Map<string, number>;
+  stop(): Promise<void>;
+};
+
+type Told = { _change: 'insert' | 'update' | 'delete'; _key: string };
+
+const ASK_AGAIN = { times: 30, ms: 1_000 };
+
+export function follow(world: World): Consumer {
+  const { lists } = world.upstream;
+  let copies = new Map<string, Map<string, Form>>();
+  let cursors = new Map<string, number>();
+  let isStopped = false;
+  const contradictions: string[] = [];
+  const counts = { polls: 0, rows: 0 };
+  const failed = new Map<string, number>();
+  let isCatchingUp = false;
+  const turns = new Map<string, Promise<boolean>>();
+
+  /** @returns whether it was answered. */
+  async function poll(job: Job): Promise<boolean> {
+    const before = copies;
+    const file = join(world.scratch, `since-${job.name}.ndjson`);
+    const since = String(cursors.get(job.name) ?? 0);
+    const command = [
+      'export',
+      job.name,
+      '--since',
+      since,
+      '--format',
+      'ndjson',
+      '-o',
+      file,
+      '--force',
+      '--json',
+    ];
+    const { code, stdout } = await world.cli(...command);
+    // What was asked of a mirror that has been replaced says nothing of this one.
+    if (copies !== before) return false;
+    counts.polls += 1;
+    if (code !== 0) {
+      count(failed, `exit ${code}`);
+      return false;
+    }
+    const copy = copies.get(job.name) ?? new Map<string, Form>();
+    copies.set(job.name, copy);
+    for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean))
+      take(job, copy, JSON.parse(line));
+    cursors.set(job.name, (JSON.parse(stdout) as { seq: number }).seq);
+    return true;
+  }
+
+  function take(job: Job, copy: Map<string, Form>, row: Told): void {
+    const { _change: change, _key: key } = row;
+    counts.rows += 1;
+    if (copy.has(key) !== (change !== 'insert'))
+      contradictions.push(`${job.name}: the consumer was told of the ${change} of ${key}`);
+    if (change === 'delete') copy.delete(key);
+    else copy.set(key, formOf(job, row));
+  }
+
+  /** One poll of a list at a time. */
+  function inTurn(job: Job): Promise<boolean> {
+    const polled = (turns.get(job.name) ?? Promise.resolve(true))
+      .then(() => poll(job))
+      .catch((thrown: unknown) => {
+        contradictions.push(`${job.name}: the export cannot be read: ${thrown}`);
+        return false;
+      });
+    turns.set(job.name, polled);
+    return polled;
+  }
+
+  async function patiently(job: Job): Promise<void> {
+    for (let times = 0; times < ASK_AGAIN.times; times += 1) {
+      if (await inTurn(job)) return;
+      await delay(ASK_AGAIN.ms);
+    }
+  }
+
+  async function run(): Promise<void> {
+    for (let at = 0; !isStopped; at += 1) {
+      const job = lists[at % lists.length];
+      if (job && !isCatchingUp) await inTurn(job);
+      else await delay(100);
+    }
+  }
+  const running = run();
+
+  return {
+    copy: (job) => copies.get(job) ?? new Map(),
+    async catchUp() {
+      isCatchingUp = true;
+      await Promise.all(lists.map(patiently));
+      isCatchingUp = false;
+    },
+    startOver() {
+      copies = new Map();
+      cursors = new Map();
+    },
+    contradictions,
+    counts,
+    failed,
+    async stop() {
+      isStopped = true;
+      await running;
+    },
+  };
+}

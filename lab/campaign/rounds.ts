@@ -1,0 +1,144 @@
+/** One round: an attack again and again, kills beside it, then rest, two proofs, and every check. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from '../../model-api/index.ts';
+import type { Attack } from './attack.ts';
+import {
+  checkConsumer,
+  checkHistory,
+  checkIntegrity,
+  checkIntervals,
+  checkOrphans,
+  checkSequence,
+  checkTables,
+  type Finding,
+} from './checks.ts';
+import type { Consumer } from './consumer.ts';
+import { killAtRandom } from './kills.ts';
+import type { Watch } from './watch.ts';
+import type { World } from './world.ts';
+
+export type Stage = { world: World; consumer: Consumer; watch: Watch };
+
+export type Round = {
+  attack: string;
+  strikes: number;
+  kills: number;
+  seconds: number;
+  /** Until everything was proven again, after the last strike. */
+  secondsToProof: number;
+  findings: Finding[];
+  lies: string[];
+  /** Lines of the daemon's log. */
+  lines: number;
+};
+
+const PAUSE_MS = 1_500;
+/** Lost ticks are set anew within a minute, and a run whose process died is taken up again within half of one. */
+const UNTIL_PROVEN_MS = 150_000;
+
+/** How many kills fall depends on the machine, so they draw from a chance of their own. */
+export type Chances = { strikes: Random; kills: Random };
+
+/** @param ms the round ends with the first strike that ends after so long. */
+export async function playRound(stage: Stage, attack: Attack, ms: number, chances: Chances): Promise<Round> {
+  const { world, watch } = stage;
+  const began = performance.now();
+  const linesBefore = world.daemon.counts.lines;
+  await world.upstream.edit();
+  const over = new AbortController();
+  let kills = 0;
+  const killing = attack.kills
+    ? killAtRandom(world, chances.kills, over.signal, () => {
+        kills += 1;
+      })
+    : undefined;
+  const { strikes, broken } = await strike(stage, attack, began + ms, chances.strikes);
+  over.abort();
+  await killing;
+  const rested = performance.now();
+  const findings = [...broken, ...(await settle(stage))];
+  const secondsToProof = (performance.now() - rested) / 1_000;
+  findings.push(...(await check(stage)));
+  return {
+    attack: attack.name,
+    strikes,
+    kills,
+    seconds: (performance.now() - began) / 1_000,
+    secondsToProof,
+    findings,
+    lies: watch.lies.splice(0),
+    lines: world.daemon.counts.lines - linesBefore,
+  };
+}
+
+async function strike(
+  { world, consumer }: Stage,
+  attack: Attack,
+  until: number,
+  random: Random,
+): Promise<{ strikes: number; broken: Finding[] }> {
+  const broken: Finding[] = [];
+  let strikes = 0;
+  const [least, most] = attack.lasts;
+  do {
+    const lasts = least + random() * (most - least);
+    const pause = 200 + random() * PAUSE_MS;
+    try {
+      const end = await attack.begin(world, random, consumer);
+      strikes += 1;
+      await delay(lasts);
+      await end();
+    } catch (thrown) {
+      broken.push({
+        kind: 'false',
+        what: `${attack.name}: ${thrown instanceof Error ? thrown.message : thrown}`,
+      });
+    }
+    await delay(pause);
+  } while (performance.now() < until);
+  return { strikes, broken };
+}
+
+/** Waits until two walks have proven each list, begun since the last edit, and nothing waits to be removed. */
+async function settle({ world }: Stage): Promise<Finding[]> {
+  const { sql, upstream, daemon } = world;
+  await upstream.rest();
+  const last = sql<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM walks')[0]?.id ?? 0;
+  const unsettled = () =>
+    upstream.lists.filter(({ name }) => {
+      const [found] = sql<{ proofs: number; absent: number }>(
+        `SELECT (SELECT count(*) FROM walks WHERE job = ? AND id > ? AND status = 'complete'
+                 AND verdict IN ('snapshot', 'verified')) AS proofs,
+                (SELECT count(*) FROM absences WHERE job = ?) AS absent`,
+        name,
+        last,
+        name,
+      );
+      return !found || found.proofs < 2 || found.absent > 0;
+    });
+  const deadline = performance.now() + UNTIL_PROVEN_MS;
+  while (performance.now() < deadline) {
+    if (unsettled().length === 0) return [];
+    await daemon.walked(500);
+  }
+  return unsettled().map(({ name }) => ({
+    kind: 'lost',
+    what: `${name} was not proven within ${UNTIL_PROVEN_MS / 1_000} s after the last attack`,
+  }));
+}
+
+async function check({ world, consumer }: Stage): Promise<Finding[]> {
+  const { upstream, shown } = world;
+  await consumer.catchUp();
+  const { journal, lists } = upstream;
+  return [
+    ...checkTables(journal, lists, shown),
+    ...checkConsumer(consumer, lists, shown),
+    ...checkHistory(journal, lists, world),
+    ...checkIntervals(lists, world),
+    ...checkSequence(lists, world),
+    ...checkOrphans(lists, world),
+    ...checkIntegrity(world),
+  ];
+}

@@ -1,0 +1,157 @@
+/** The API as the campaign knows it: a process to give orders to, and a journal of all that it ever showed. */
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Row } from '../../model-api/index.ts';
+import type { Job } from '../../src/job.ts';
+import { datasetOf } from '../../test/helpers/mirror-bench.ts';
+import { mirroredForm, upstreamForm } from '../../test/helpers/truth.ts';
+
+/** `row` is null where it goes; `at` in epoch milliseconds. */
+export type Edit = { word: 'edit'; job: string; at: number; key: string; row: Row | null };
+export type Word = Edit | { word: 'ready'; url: string } | { word: 'done'; order: number };
+/** `faults` as `model-api --faults` takes them, or `endless`. */
+export type Order = { number: number; edit: boolean; faults: string };
+
+/** A row in the columns of its table, digested: two rows are alike where these are. */
+export type Form = string;
+export type Forms = ReadonlyMap<string, Form>;
+
+export type Upstream = {
+  url: string;
+  pid: number;
+  /** The jobs that mirror its lists. */
+  lists: readonly Job[];
+  /** Stops the edits; resolves when all are in the journal. */
+  rest(): Promise<void>;
+  edit(): Promise<void>;
+  faults(list: string): Promise<void>;
+  journal: Journal;
+  /** Resolves when the journal has all edits that were made until now. */
+  heard(): Promise<void>;
+  edits(): number;
+  close(): Promise<void>;
+};
+
+/** @param mark the file that values try to create, by any shell that they reach. */
+export async function startUpstream(
+  jobs: readonly Job[],
+  { key, mark, seed }: { key: string; mark: string; seed: number },
+): Promise<Upstream> {
+  const lists = jobs.filter(({ name }) => name in datasetOf);
+  const journal = createJournal(lists);
+  const child = fork(
+    fileURLToPath(new URL('upstream-process.ts', import.meta.url)),
+    [key, mark, String(seed)],
+    {
+      execArgv: ['--import', 'tsx'],
+    },
+  );
+  const gone = once(child, 'exit').then(([code, by]) => {
+    throw new Error(`the model API ended with ${code ?? by}`);
+  });
+  gone.catch(() => undefined);
+  const done = new Map<number, () => void>();
+  let edits = 0;
+  const ready = new Promise<string>((resolve) => {
+    child.on('message', (word: Word) => {
+      if (word.word === 'ready') resolve(word.url);
+      else if (word.word === 'done') done.get(word.order)?.();
+      else {
+        edits += 1;
+        journal.hear(word);
+      }
+    });
+  });
+  const url = await Promise.race([ready, gone]);
+  let now: Omit<Order, 'number'> = { edit: true, faults: '' };
+  let number = 0;
+  /** Answered after all edits that were made before it. */
+  const order = async (wanted: Partial<typeof now>) => {
+    now = { ...now, ...wanted };
+    number += 1;
+    const answered = new Promise<void>((resolve) => done.set(number, resolve));
+    child.send({ number, ...now } satisfies Order);
+    await Promise.race([answered, gone]);
+  };
+  return {
+    url,
+    pid: child.pid ?? 0,
+    lists,
+    rest: () => order({ edit: false }),
+    edit: () => order({ edit: true }),
+    faults: (faults) => order({ faults }),
+    journal,
+    heard: () => order({}),
+    edits: () => edits,
+    close: () => end(child),
+  };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+export type Journal = ReturnType<typeof createJournal>;
+
+type Version = { at: number; form: Form | null };
+
+export function createJournal(lists: readonly Job[]) {
+  const versions = new Map(lists.map(({ name }) => [name, new Map<string, Version[]>()]));
+  const byName = new Map(lists.map((job) => [job.name, job]));
+  const of = (job: string) => versions.get(job) ?? new Map<string, Version[]>();
+
+  return {
+    hear({ job, at, key, row }: Edit): void {
+      const declared = byName.get(job);
+      if (!declared) return;
+      const known = of(job).get(key) ?? [];
+      of(job).set(key, known);
+      known.push({ at, form: row && digest(upstreamForm(declared, row)) });
+    },
+
+    /** The rows as they stand. */
+    now(job: string): Map<string, Form> {
+      const latest = [...of(job)].map(([key, known]) => [key, known.at(-1)?.form ?? null] as const);
+      return new Map(latest.filter((entry): entry is [string, Form] => entry[1] !== null));
+    },
+
+    wasEver: (job: string, key: string, form: Form) =>
+      of(job)
+        .get(key)
+        ?.some((known) => known.form === form) ?? false,
+
+    wasRemoved: (job: string, key: string) =>
+      of(job)
+        .get(key)
+        ?.some((known) => known.form === null) ?? false,
+
+    /**
+     * The keys of rows that came or changed until a time, in epoch milliseconds, and are shown older than that, or not
+     * at all. A row that has gone since may be shown for longer: it takes two proofs to remove it.
+     */
+    shownTooOld(job: string, shown: Forms, until: number): string[] {
+      return [...of(job)]
+        .filter(([key, known]) => {
+          const due = known.findLastIndex(({ at }) => at <= until);
+          if (due < 0) return false;
+          const since = known.slice(due);
+          return !since.some(({ form }) => form === null || form === shown.get(key));
+        })
+        .map(([key]) => key);
+    },
+  };
+}
+
+/** The form of a row that the mirror shows, whatever way it was read. */
+export const formOf = (job: Job, row: Record<string, unknown>): Form => digest(mirroredForm(job, row));
+
+function digest(columns: Record<string, unknown>): Form {
+  const entries = Object.entries(columns).sort(([one], [other]) => (one < other ? -1 : 1));
+  return createHash('sha1').update(JSON.stringify(entries)).digest('base64');
+}

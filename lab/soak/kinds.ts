@@ -1,0 +1,108 @@
+/** Kinds of change, each keeping the number of rows about what it was. */
+
+import type { Random } from '../../model-api/random.ts';
+import { anywhere, type PaperDataset } from './dataset.ts';
+
+export type Kind = {
+  name: string;
+  /** Changes between two calls, on average. */
+  rates: readonly number[];
+  /** Whether the order of the rows that stay is kept, but for rows that move to the head. */
+  orderly: boolean;
+  /** Whether the dataset carries `generatedAt`, new with every change. */
+  dated?: true;
+  edit(dataset: PaperDataset, random: Random): void;
+};
+
+const RATES = [0.3, 2];
+const BURSTS = [0.05];
+
+export const kinds: readonly Kind[] = [
+  { name: 'nothing', rates: [0], orderly: true, edit: () => undefined },
+  {
+    name: 'newest first, oldest expire',
+    rates: RATES,
+    orderly: true,
+    edit(dataset) {
+      dataset.insert(0);
+      dataset.remove(dataset.rows.length - 1);
+    },
+  },
+  {
+    name: 'oldest first, oldest expire',
+    rates: RATES,
+    orderly: true,
+    edit(dataset) {
+      dataset.remove(0);
+      dataset.insert(dataset.rows.length);
+    },
+  },
+  {
+    name: 'newest first, sixty at once',
+    rates: BURSTS,
+    orderly: true,
+    edit(dataset) {
+      for (let row = 0; row < 60; row += 1) {
+        dataset.insert(0);
+        dataset.remove(dataset.rows.length - 1);
+      }
+    },
+  },
+  {
+    name: 'oldest first, sixty at once',
+    rates: BURSTS,
+    orderly: true,
+    edit(dataset) {
+      for (let row = 0; row < 60; row += 1) {
+        dataset.remove(0);
+        dataset.insert(dataset.rows.length);
+      }
+    },
+  },
+  {
+    name: 'any row goes, one comes at the head',
+    rates: RATES,
+    orderly: true,
+    edit(dataset, random) {
+      dataset.remove(anywhere(dataset.rows, random));
+      dataset.insert(0);
+    },
+  },
+  {
+    name: 'any row goes, one comes anywhere',
+    rates: RATES,
+    orderly: true,
+    edit(dataset, random) {
+      dataset.remove(anywhere(dataset.rows, random));
+      dataset.insert(anywhere(dataset.rows, random));
+    },
+  },
+  {
+    name: 'any row moves to the head',
+    rates: RATES,
+    orderly: true,
+    edit: (dataset, random) => dataset.move(anywhere(dataset.rows, random), 0),
+  },
+  {
+    name: 'any row moves anywhere',
+    rates: RATES,
+    orderly: false,
+    edit: (dataset, random) => dataset.move(anywhere(dataset.rows, random), anywhere(dataset.rows, random)),
+  },
+  {
+    name: 'all rows are shuffled',
+    rates: [0.02],
+    orderly: false,
+    edit: (dataset) => dataset.shuffle(),
+  },
+  {
+    name: 'published anew, any row goes, one comes',
+    rates: [0.02, 0.3],
+    orderly: true,
+    dated: true,
+    edit(dataset, random) {
+      dataset.remove(anywhere(dataset.rows, random));
+      dataset.insert(anywhere(dataset.rows, random));
+    },
+  },
+];

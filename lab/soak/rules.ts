@@ -1,0 +1,37 @@
+/** The bare rule of the specification, and ours, over the same dataset. */
+
+import { PAGE_ROWS } from '../../src/walk/bounds.ts';
+import { walkOnPaper } from '../../test/helpers/paper.ts';
+
+export type Upstream = {
+  /** The rows at the next call. */
+  rows(): readonly string[];
+  generatedAt(): string | undefined;
+};
+
+export type Outcome = {
+  calls: number;
+  received: Set<string>;
+  /** The rows that count as met; what is not among them counts as absent. */
+  met: Set<string>;
+  isProof: boolean;
+};
+
+export type Rule = (upstream: Upstream) => Promise<Outcome>;
+
+/** Go on while there are more, and advance by the rows that came (specification, StandardPagination). */
+export const bareRule: Rule = async ({ rows }) => {
+  const received = new Set<string>();
+  for (let offset = 0, calls = 1; ; calls += 1) {
+    const all = rows();
+    const page = all.slice(offset, offset + PAGE_ROWS);
+    for (const row of page) received.add(row);
+    offset += page.length;
+    if (offset >= all.length) return { calls, received, met: received, isProof: true };
+  }
+};
+
+export const ourRule: Rule = async ({ rows, generatedAt }) => {
+  const { calls, received, met, end } = await walkOnPaper(rows, { generatedAt });
+  return { calls, received, met, isProof: end.verdict !== 'union' };
+};

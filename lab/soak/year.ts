@@ -1,0 +1,156 @@
+/**
+ * A year of the default schedules: what the mirror has grown to, and what `status` takes by then. Some days are lived,
+ * every walk of them over HTTP with a real store; each of the others repeats the day before, walk by walk and row by
+ * row, and what is due is forgotten as it would be. Time is virtual throughout.
+ */
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isoTime } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
+import { listed } from '../../src/job.ts';
+import { datasetsOf, ownSchedules } from '../../src/job-list.ts';
+import { readStatus } from '../../src/reading/status.ts';
+import { intervalOf, parseSchedule } from '../../src/schedule.ts';
+import { copyDatabase, mirrorBytes } from '../../src/store/read.ts';
+import { both, change, type Edit, insert, publish, remove } from '../../test/helpers/edits.ts';
+import { type Bench, openBench } from '../../test/helpers/mirror-bench.ts';
+import { repeatDay } from './repeat-day.ts';
+
+export type YearOptions = {
+  days: number;
+  /** Every so many days is lived. */
+  livedEvery: number;
+  print: (line: string) => void;
+};
+
+const DAY_MS = 24 * 3_600_000;
+const ROWS = 200;
+/** What `docs/reliability.md` promises of a year. */
+const MOST_MB = 500;
+const MOST_STATUS_RATIO = 1.2;
+
+/** @throws Error where the mirror has outgrown its bound, or `status` takes longer than it may. */
+export async function liveYear({ days, livedEvery, print }: YearOptions): Promise<void> {
+  const bench = await openBench({ rows: ROWS, keepCalls: 10 });
+  const environment = { MARKET_API_URL: bench.model.url, MARKET_API_KEY: 'soak', MIRROR_KEEP_HISTORY: '90d' };
+  const { keep, schedules } = readConfig(environment, ownSchedules(bench.jobs));
+  const afterADay = { dir: join(bench.dir, 'after-a-day'), now: 0 };
+  print('| day | walks | calls | versions | snapshots | refused | MB |\n|--:|--:|--:|--:|--:|--:|--:|');
+  try {
+    for (let day = 0; day < days; day += 1) {
+      if (day % livedEvery === 0) await liveDay(bench);
+      else repeatDay(bench, bench.clock.now() - DAY_MS);
+      if (day % livedEvery !== 0) bench.clock.advance(DAY_MS);
+      for (const job of bench.jobs) await bench.store.prune(job, keep, addedInADay);
+      if (day === 0) {
+        mkdirSync(afterADay.dir);
+        await copyDatabase(bench.store.file, join(afterADay.dir, 'mirror.db'), new AbortController().signal);
+        afterADay.now = bench.clock.now();
+      }
+      if (day % 30 === 0 || day === days - 1) print(figuresOf(bench, day + 1));
+    }
+    const datasets = datasetsOf(bench.jobs.map(listed), schedules);
+    const status = timesOf(
+      () => readStatus(afterADay.dir, datasets, afterADay.now),
+      () => readStatus(bench.dir, datasets, bench.clock.now()),
+    );
+    judge(bench, status, print);
+  } finally {
+    await bench.close();
+  }
+}
+
+/** The daemon says after each walk how much it has added: a day's work is no more than this. */
+const addedInADay = 20_000;
+
+/** What changes upstream, and how often. */
+const edits: Record<string, { everyMs: number; edit: (now: number) => Edit }> = {
+  'ai-signals': {
+    everyMs: DAY_MS / 48,
+    edit: (now) =>
+      both(
+        insert(0),
+        remove(ROWS),
+        change(20, { confidence: (now % 997) / 1_000 }),
+        refuse(now),
+        publish(isoTime(now)),
+      ),
+  },
+  news: { everyMs: DAY_MS / 40, edit: () => both(insert(0), remove(ROWS)) },
+  'smart-wallets': { everyMs: DAY_MS / 24, edit: (now) => change(now % ROWS, { score: now % 1_009 }) },
+  'meme-signals': { everyMs: DAY_MS / 96, edit: () => both(insert(0), remove(ROWS)) },
+};
+
+const refusedRow = { id: null, asset: 'BTC', rationale: 'shows no id' };
+
+/** One row without a readable key, and another each time but for what is stable in it. */
+function refuse(now: number): Edit {
+  return (dataset) => {
+    const rows = dataset.rows.filter(({ id }) => id !== null);
+    const quality = { publishable: true, grade: 'A', ageSeconds: now % 1_000, freshness: 'live', checks: [] };
+    dataset.rows = rows.toSpliced(30, 0, { ...refusedRow, quality });
+  };
+}
+
+async function liveDay(bench: Bench): Promise<void> {
+  const { clock, jobs } = bench;
+  const end = clock.now() + DAY_MS;
+  const walks = jobs.map(({ name, schedule }) => ({
+    at: clock.now(),
+    everyMs: intervalOf(parseSchedule(schedule), clock.now()),
+    happen: () => bench.mirror(name),
+  }));
+  const changes = Object.entries(edits).map(([job, { everyMs, edit }]) => ({
+    at: clock.now() + everyMs / 2,
+    everyMs,
+    happen: () => edit(clock.now())(bench.upstream(job)),
+  }));
+  for (const events = [...walks, ...changes]; ; ) {
+    const next = events.reduce((first, other) => (other.at < first.at ? other : first));
+    clock.advance(Math.min(next.at, end) - clock.now());
+    if (next.at >= end) return;
+    await next.happen();
+    next.at += next.everyMs;
+  }
+}
+
+function figuresOf(bench: Bench, day: number): string {
+  const count = (...tables: string[]) =>
+    tables.reduce(
+      (sum, table) => sum + Number(bench.sql(`SELECT count(*) AS rows FROM ${table}`)[0]?.['rows']),
+      0,
+    );
+  const histories = bench.jobs.flatMap(({ name, history }) =>
+    history ? `${name.replaceAll('-', '_')}_history` : [],
+  );
+  const rows = [count('walks'), count('requests'), count(...histories), count('usage'), count('quarantine')];
+  return `| ${[day, ...rows, megabytesOf(bench).toFixed(1)].join(' | ')} |`;
+}
+
+const megabytesOf = ({ store }: Bench) => mirrorBytes(store.file) / 1e6;
+
+/** Milliseconds, medians: by turns, so that what else the machine does falls on both alike. */
+function timesOf(...work: (() => unknown)[]): number[] {
+  const times = work.map((): number[] => []);
+  for (let round = 0; round < 201; round += 1)
+    work.forEach((does, at) => {
+      const began = performance.now();
+      does();
+      times[at]?.push(performance.now() - began);
+    });
+  return times.map((all) => all.sort((one, other) => one - other)[Math.floor(all.length / 2)] ?? 0);
+}
+
+function judge(bench: Bench, [first = 0, last = 0]: number[], print: YearOptions['print']): void {
+  const [ratio, size] = [last / first, megabytesOf(bench)];
+  print(
+    `\nstatus: ${first.toFixed(2)} ms after a day, ${last.toFixed(2)} ms now: ${ratio.toFixed(2)} times (at most ${MOST_STATUS_RATIO})`,
+  );
+  print(`the mirror takes ${size.toFixed(0)} MB (at most ${MOST_MB})`);
+  const [damage] = bench.sql('PRAGMA integrity_check(1)');
+  if (damage?.['integrity_check'] !== 'ok')
+    throw new Error(`the mirror is damaged: ${JSON.stringify(damage)}`);
+  if (size > MOST_MB) throw new Error('the mirror has outgrown its bound');
+  if (ratio > MOST_STATUS_RATIO) throw new Error('status takes longer than it may');
+}

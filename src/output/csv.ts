@@ -1,0 +1,39 @@
+/** Rows as CSV (RFC 4180, lines end in LF): null is empty, an empty text is `""`. */
+
+import { stringify } from 'csv-stringify/sync';
+import type { Cell, Column } from './answer.ts';
+import { type Formatter, hex } from './answer.ts';
+
+export type CsvFormatter = Formatter & {
+  /** How many cells got an apostrophe so far. */
+  defused(): number;
+};
+
+/** What a spreadsheet takes for a formula; plain signed numbers are what they look like. */
+const formula = /^[=+\-@\t\r＝＋－＠]/;
+const plainNumber = /^[+-]?\d+(\.\d+)?$/;
+
+/**
+ * @param exact false puts an apostrophe before texts that a spreadsheet would run as formulas. Data of others
+ * must not run on the machine of whoever opens a report; `exact` is for programs, which run nothing.
+ */
+export function csvFormatter(columns: readonly Column[], exact: boolean): CsvFormatter {
+  let defused = 0;
+  const write = (records: unknown[][]) => stringify(records, { cast: { string: quoteEmpty } });
+  const toText = (cell: Cell): string | null => {
+    // A line without anything would be skipped by whoever reads it.
+    if (cell === null) return columns.length > 1 ? null : '';
+    if (typeof cell !== 'string') return cell instanceof Uint8Array ? hex(cell) : String(cell);
+    if (exact || !formula.test(cell) || plainNumber.test(cell)) return cell;
+    defused += 1;
+    return `'${cell}`;
+  };
+  return {
+    head: () => write([columns.map(({ name }) => toText(name))]),
+    rows: (batch) => write(batch.map((row) => row.map(toText))),
+    tail: () => '',
+    defused: () => defused,
+  };
+}
+
+const quoteEmpty = (text: string) => (text === '' ? { value: '', quoted_empty: true } : text);

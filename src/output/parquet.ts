@@ -1,0 +1,126 @@
+/** Rows as Parquet: typed columns, times as timestamps in UTC, Snappy, a row group at a time. */
+
+import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
+import type { Cell, Column, Holding } from './answer.ts';
+import { distinctNames, type Formatter, microsOf } from './answer.ts';
+
+/** A row group is closed at the first of these; it is what a writer, and a reader, keeps in memory. */
+const GROUP = { rows: 25_000, characters: 16_000_000 };
+
+/** Times that the mirror makes: timestamps even where there is not one of them. */
+const ownTimes = ['_first_seen_at', '_changed_at', '_valid_from', '_valid_to', '_fetched_at'];
+
+/**
+ * @param columns surveyed, so that `holds` is known.
+ * @param about is kept within the file, as JSON under the key `market-mirror`.
+ */
+export function parquetFormatter(columns: readonly Column[], about: unknown): Formatter<Uint8Array> {
+  const names = distinctNames(columns);
+  const kinds = columns.map(kindOf);
+  const bytes = new ByteWriter();
+  const writer = new ParquetWriter({
+    writer: bytes,
+    schema: [
+      { name: 'root', num_children: columns.length },
+      ...names.map((name, at) => element(name, kinds[at])),
+    ],
+    kvMetadata: [{ key: 'market-mirror', value: JSON.stringify(about) }],
+    createdBy: 'market-mirror',
+  });
+  const group = { columns: names.map((): unknown[] => []), rows: 0, characters: 0 };
+
+  function take(): Uint8Array {
+    const taken = bytes.getBytes().slice();
+    bytes.index = 0;
+    return taken;
+  }
+
+  function closeGroup(): void {
+    if (group.rows === 0) return;
+    const columnData = names.map((name, at) => ({ name, data: group.columns[at] ?? [] }) as ColumnSource);
+    writer.write({ columnData, rowGroupSize: group.rows });
+    Object.assign(group, { columns: names.map(() => []), rows: 0, characters: 0 });
+  }
+
+  return {
+    head: take,
+    rows(batch) {
+      for (const row of batch)
+        row.forEach((cell, at) => {
+          group.columns[at]?.push(toValue(cell, kinds[at]));
+          if (typeof cell === 'string') group.characters += cell.length;
+        });
+      group.rows += batch.length;
+      if (group.rows >= GROUP.rows || group.characters >= GROUP.characters) closeGroup();
+      return take();
+    },
+    tail() {
+      closeGroup();
+      writer.finish();
+      return take();
+    },
+  };
+}
+
+/** The types of the columns, for people and receipts. */
+export function parquetTypes(columns: readonly Column[]): string[] {
+  return columns.map((column) => typeNames[kindOf(column)]);
+}
+
+type Kind = Exclude<Holding, 'mixed' | 'nothing'>;
+
+const typeNames: Record<Kind, string> = {
+  integer: 'INT64',
+  real: 'DOUBLE',
+  timestamp: 'TIMESTAMP(MICROS, UTC)',
+  text: 'STRING',
+  bytes: 'BYTE_ARRAY',
+};
+
+function kindOf({ name, type, holds }: Column): Kind {
+  if (holds === 'mixed' || holds === undefined) return 'text';
+  if (holds !== 'nothing') return holds;
+  if (ownTimes.includes(name)) return 'timestamp';
+  return type === 'INTEGER' ? 'integer' : type === 'REAL' ? 'real' : 'text';
+}
+
+function element(name: string, kind: Kind = 'text') {
+  const optional = { name, repetition_type: 'OPTIONAL' } as const;
+  switch (kind) {
+    case 'integer':
+      return { ...optional, type: 'INT64' } as const;
+    case 'real':
+      return { ...optional, type: 'DOUBLE' } as const;
+    case 'timestamp':
+      return {
+        ...optional,
+        type: 'INT64',
+        converted_type: 'TIMESTAMP_MICROS',
+        logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+      } as const;
+    case 'text':
+      return { ...optional, type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const;
+    case 'bytes':
+      return { ...optional, type: 'BYTE_ARRAY' } as const;
+  }
+}
+
+function toValue(cell: Cell, kind: Kind = 'text'): unknown {
+  if (cell === null) return null;
+  switch (kind) {
+    case 'integer':
+      return BigInt(cell as number | bigint);
+    case 'real':
+      return Number(cell);
+    case 'timestamp':
+      return microsOf(cell as string);
+    case 'text':
+      return typeof cell === 'string'
+        ? cell
+        : cell instanceof Uint8Array
+          ? Buffer.from(cell).toString('hex')
+          : String(cell);
+    case 'bytes':
+      return cell;
+  }
+}

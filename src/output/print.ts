@@ -1,0 +1,78 @@
+/** The formats that rows are printed in. */
+
+import { printableLines } from '../printable.ts';
+import type { Column, Format, Formatter, Rows } from './answer.ts';
+import type { CsvFormatter } from './csv.ts';
+import { type Output, paintFor, writerTo } from './stream.ts';
+import type { TableFormatter } from './table.ts';
+
+export type Printing = { format: Format; limit: number; exact: boolean };
+
+/** Prints the rows; what there is to say about how goes to `notes`. */
+export async function printRows(
+  answer: Rows,
+  { format, limit, exact }: Printing,
+  output: Output,
+  notes: string[],
+): Promise<void> {
+  const formatter = await formatterOf(format, answer.columns, exact, output);
+  // These formats keep values as they are, which is right for a program and wrong for a terminal.
+  const raw = output.isTTY && (format === 'csv' || format === 'json' || format === 'ndjson');
+  const write = writerTo(output);
+  for await (const piece of piecesOf(answer, formatter, limit, notes))
+    if (!(await write(raw ? printableLines(piece) : piece))) return;
+  if (formatter.cut?.())
+    notes.push('some values are cut to the width of the terminal: --format json prints them whole');
+  if (formatter.defused?.()) notes.push(describeDefused(formatter.defused()));
+}
+
+export function describeDefused(cells: number): string {
+  return `${cells} cell(s) begin like a formula and got an apostrophe, so that no spreadsheet runs them: --exact keeps them`;
+}
+
+async function* piecesOf(
+  { batches }: Rows,
+  formatter: AnyFormatter,
+  limit: number,
+  notes: string[],
+): AsyncGenerator<string> {
+  yield formatter.head();
+  let rows = 0;
+  for await (const batch of batches) {
+    const taken = batch.slice(0, limit - rows);
+    rows += taken.length;
+    if (taken.length > 0) yield formatter.rows(taken);
+    if (taken.length < batch.length) {
+      notes.push(`there are more rows than these ${rows}: raise --limit`);
+      break;
+    }
+  }
+  yield await formatter.tail();
+}
+
+type AnyFormatter = (Formatter | TableFormatter) &
+  Partial<Pick<CsvFormatter, 'defused'> & Pick<TableFormatter, 'cut'>>;
+
+/** Each form is loaded when it is asked for. */
+async function formatterOf(
+  format: Format,
+  columns: readonly Column[],
+  exact: boolean,
+  output: Output,
+): Promise<AnyFormatter> {
+  switch (format) {
+    case 'table': {
+      const width = (output.isTTY && output.columns) || Number.POSITIVE_INFINITY;
+      const { tableFormatter } = await import('./table.ts');
+      return tableFormatter(columns, width, paintFor(output));
+    }
+    case 'json':
+      return (await import('./json.ts')).jsonFormatter(columns);
+    case 'ndjson':
+      return (await import('./json.ts')).ndjsonFormatter(columns);
+    case 'csv':
+      return (await import('./csv.ts')).csvFormatter(columns, exact);
+    case 'md':
+      return (await import('./md.ts')).mdFormatter(columns);
+  }
+}

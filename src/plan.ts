@@ -1,0 +1,185 @@
+/** What the next 24 hours will cost, from what the mirror knows: no call, no Redis, no key, no change. */
+
+import { isoTime } from './clock.ts';
+import type { Dataset } from './job-list.ts';
+import { DAY_MS, type Plan, type PlannedJob, planDay, stretchUntilMore } from './plan/arithmetic.ts';
+import { budgetOf } from './plan/budget.ts';
+import { readReported } from './plan/calls.ts';
+import { type Facts, type Observed, readFacts } from './plan/facts.ts';
+import {
+  type DescribeGovernor,
+  type Limits,
+  type QuotaStatus,
+  readLimits,
+  type WaitStatus,
+} from './plan/limits.ts';
+import { runsWithin } from './schedule.ts';
+import { mirrorFile, openMirror, storeFailure } from './store/read.ts';
+
+/** What `plan --json` prints. Within one `version` members are added, never removed or changed in meaning. */
+export type DayPlan = {
+  version: 1;
+  /** When it was made, ISO 8601 UTC, like every time below. */
+  at: string;
+  file: string;
+  datasets: DatasetPlan[];
+  /** Calls expected in 24 hours, of the datasets whose `calls` are known. */
+  calls: number;
+  /** Null where it is not known what may be spent: see `unknown`. */
+  available: number | null;
+  left: number | null;
+  /** 1 where every schedule is kept; 2 where intervals (over the datasets' weights) become twice as long. */
+  stretch: number;
+  /** The same until more calls come, for what is left until then: what the daemon holds itself to. */
+  stretchNow: number;
+  chanceOfRunningDry: number | null;
+  quota: QuotaStatus;
+  /** Pace of calls; null where no limit was felt. */
+  perSecond: number | null;
+  waits: WaitStatus[];
+  /** What could not be counted, and why; `job` is null where it is of the account. */
+  unknown: { job: string | null; why: string }[];
+};
+
+export type DatasetPlan = {
+  job: string;
+  rows: number;
+  weight: number;
+  /** `forbidden`: the key may not read it. `unknown`: what a walk costs is not known yet. */
+  state: 'planned' | 'off' | 'forbidden' | 'unknown';
+  /** What the schedule asks for: the longest time between runs, and runs in 24 hours. */
+  targetSeconds: number | null;
+  runs: number;
+  /** Calls of a walk that finds changes, and of one that finds none. */
+  callsIfChanged: number | null;
+  callsIfUnchanged: number | null;
+  /** What its walks of the last week found; null where none could be compared. */
+  observed: Observed | null;
+  /** False where its calls do not count against the quota. */
+  drawsOnQuota: boolean;
+  /** Expected in 24 hours; null where unknown. */
+  walks: number | null;
+  calls: number | null;
+  /** The longest time between walks, and the age that the data can be held to. */
+  everySeconds: number | null;
+  heldToSeconds: number | null;
+};
+
+/** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
+export function readPlan(
+  dir: string,
+  datasets: readonly Dataset[],
+  now: number,
+  describe: DescribeGovernor,
+): DayPlan {
+  const connection = openMirror(dir);
+  try {
+    return connection.transaction(() => {
+      const limits = readLimits(connection, readReported(connection), now, describe);
+      const known = datasets.map((dataset) => {
+        const facts = readFacts(connection, dataset.name, dataset.table, now);
+        return { ...dataset, facts, state: stateOf(dataset, facts, limits.waits) };
+      });
+      return makePlan(mirrorFile(dir), known, limits, now);
+    })();
+  } catch (thrown) {
+    throw storeFailure(thrown, connection.name);
+  } finally {
+    connection.close();
+  }
+}
+
+type Known = Dataset & { facts: Facts; state: DatasetPlan['state'] };
+
+function makePlan(file: string, datasets: readonly Known[], limits: Limits, now: number): DayPlan {
+  const { quota, waits } = limits;
+  const perSecond = limits.rate?.perSecond ?? null;
+  const budget = budgetOf(quota, now);
+  const spendable = 'unknown' in budget ? null : budget;
+  const jobs = datasets.flatMap((dataset) => plannedJob(dataset, quota, now) ?? []);
+  const plan = planDay(jobs, spendable, perSecond);
+  const planned = datasets.map((dataset) => describeDataset(dataset, quota, plan, now));
+  return {
+    version: 1,
+    at: isoTime(now),
+    file,
+    datasets: planned,
+    calls: tenth(planned.reduce((sum, { calls }) => sum + (calls ?? 0), 0)),
+    available: plan.available && tenth(plan.available),
+    left: plan.left && tenth(plan.left),
+    stretch: hundredth(plan.stretch),
+    stretchNow: hundredth(stretchUntilMore(jobs, spendable, perSecond)),
+    chanceOfRunningDry: plan.chanceOfRunningDry && Math.round(plan.chanceOfRunningDry * 1_000) / 1_000,
+    quota,
+    perSecond,
+    waits: waits ?? [],
+    unknown: [
+      ...('unknown' in budget ? [{ job: null, why: budget.unknown }] : []),
+      ...planned.flatMap((dataset) => whatIsUnknown(dataset)),
+    ],
+  };
+}
+
+function stateOf({ name, schedule }: Dataset, facts: Facts, waits: Limits['waits']): DatasetPlan['state'] {
+  if (schedule === 'off') return 'off';
+  if (waits?.some(({ job, reason }) => job === name && reason === 'forbidden')) return 'forbidden';
+  return facts.calls ? 'planned' : 'unknown';
+}
+
+function plannedJob(
+  { name, schedule, weight, state, facts }: Known,
+  { apart }: QuotaStatus,
+  now: number,
+): PlannedJob | undefined {
+  if (state !== 'planned' || !facts.calls) return undefined;
+  return {
+    name,
+    ...runsWithin(schedule, now, DAY_MS),
+    weight,
+    changedCalls: facts.calls.changed,
+    unchangedCalls: facts.calls.unchanged,
+    changesPerDay: facts.observed?.perDay ?? Number.POSITIVE_INFINITY,
+    callMs: facts.callMs ?? 0,
+    drawsOnQuota: !apart.includes(name),
+  };
+}
+
+/** A key that may not read a dataset is tried again once a day. */
+const callsWithout = { off: 0, forbidden: 1, unknown: null, planned: null };
+const walksWithout = { ...callsWithout, forbidden: 0 };
+
+function describeDataset(
+  { name, schedule, weight, state, facts }: Known,
+  { apart }: QuotaStatus,
+  plan: Plan,
+  now: number,
+): DatasetPlan {
+  const { runs, longestMs } = runsWithin(schedule, now, DAY_MS);
+  const walks = plan.jobs.find((job) => job.name === name);
+  return {
+    job: name,
+    rows: facts.rows,
+    weight,
+    state,
+    targetSeconds: Number.isFinite(longestMs) ? longestMs / 1_000 : null,
+    runs: tenth(runs),
+    callsIfChanged: facts.calls?.changed ?? null,
+    callsIfUnchanged: facts.calls?.unchanged ?? null,
+    observed: facts.observed && { ...facts.observed, perDay: tenth(facts.observed.perDay) },
+    drawsOnQuota: !apart.includes(name),
+    walks: walks ? tenth(walks.walks) : walksWithout[state],
+    calls: walks ? tenth(walks.calls) : callsWithout[state],
+    everySeconds: walks ? tenth(walks.everyMs / 1_000) : null,
+    heldToSeconds: walks ? tenth(walks.heldToMs / 1_000) : null,
+  };
+}
+
+function whatIsUnknown({ job, state, observed, callsIfChanged, callsIfUnchanged }: DatasetPlan) {
+  if (state === 'unknown') return [{ job, why: 'no walk has ended yet: its calls are not counted' }];
+  if (state === 'planned' && !observed && callsIfChanged !== callsIfUnchanged)
+    return [{ job, why: 'how often it changes is not known yet: every walk is counted as if it did' }];
+  return [];
+}
+
+const hundredth = (value: number) => Math.round(value * 100) / 100;
+const tenth = (value: number) => Math.round(value * 10) / 10;

@@ -1,0 +1,99 @@
+/** Exporting an answer in the form of a file, with a receipt that says what it was made of. */
+
+import type { Column, Formatter } from '../output/answer.ts';
+import { type CsvFormatter, csvFormatter } from '../output/csv.ts';
+import { jsonFormatter, ndjsonFormatter } from '../output/json.ts';
+import type { Answer, Params, Source } from './query.ts';
+
+export const exportFormats = ['csv', 'ndjson', 'json', 'parquet'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** What was asked; all times are ISO 8601 UTC. */
+export type Order = {
+  format: ExportFormat;
+  /** CSV: keep cells that a spreadsheet would run as formulas. */
+  exact: boolean;
+  sql: string;
+  params: Params;
+  /** The job whose dataset it is, where it was named instead of SQL. */
+  job: string | null;
+  asOf: string | null;
+  /** Only what changed after that time. */
+  since: string | null;
+  exportedAt: string;
+  /** Name and version of the program. */
+  by: string;
+};
+
+/** What a file was made of. Within one `version` members are added, never removed or changed in meaning. */
+export type Receipt = Omit<Order, 'exact'> & {
+  version: 1;
+  file: string;
+  bytes: number;
+  sha256: string;
+  rows: number;
+  columns: { name: string; type: string | null }[];
+  /** Every dataset that it was made from, with the walk that proves it and how many rows are in quarantine. */
+  sources: Source[];
+  /** The latest change that it can show: where `--since` goes on from. */
+  seq: number;
+  /** CSV: whether cells got an apostrophe against formulas, and how many. */
+  csv: { exact: boolean; defused: number } | null;
+};
+
+export type Exported = Omit<Receipt, 'file' | 'bytes' | 'sha256'>;
+
+/** Hands the file to `write`, piece by piece, until that returns false: nobody takes more. */
+export async function exportAnswer(
+  answer: Answer,
+  order: Order,
+  write: (piece: string | Uint8Array) => Promise<boolean>,
+): Promise<Exported> {
+  const { columns, sources, seq } = answer;
+  const { exact, ...asked } = order;
+  const params = Object.fromEntries(
+    Object.entries(order.params).map(([name, value]) => [
+      name,
+      typeof value === 'bigint' ? String(value) : value,
+    ]),
+  );
+  const facts = { version: 1, ...asked, params, sources, seq } as const;
+  const { formatter, types } = await formOf(columns, order, facts);
+  let rows = 0;
+  let wanted = await write(formatter.head());
+  for await (const batch of answer.batches) {
+    if (!wanted) break;
+    rows += batch.length;
+    wanted = await write(formatter.rows(batch));
+  }
+  if (wanted) await write(formatter.tail());
+  return {
+    ...facts,
+    rows,
+    columns: columns.map(({ name }, at) => ({ name, type: types[at] ?? null })),
+    csv: formatter.defused ? { exact, defused: formatter.defused() } : null,
+  };
+}
+
+type AnyFormatter = Formatter<string | Uint8Array> & Partial<Pick<CsvFormatter, 'defused'>>;
+
+/** The formatter, and the types that the columns have in its form. */
+async function formOf(
+  columns: readonly Column[],
+  { format, exact }: Order,
+  about: unknown,
+): Promise<{ formatter: AnyFormatter; types: (string | null)[] }> {
+  const types = columns.map(({ type }) => type);
+  switch (format) {
+    case 'csv':
+      return { formatter: csvFormatter(columns, exact), types };
+    case 'ndjson':
+      return { formatter: ndjsonFormatter(columns), types };
+    case 'json':
+      return { formatter: jsonFormatter(columns), types };
+    case 'parquet': {
+      const { parquetFormatter, parquetTypes } = await import('../output/parquet.ts');
+      return { formatter: parquetFormatter(columns, about), types: parquetTypes(columns) };
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/** Asking the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { extname } from 'node:path';
+import type { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import ms from 'ms';
+import { Failure } from '../errors.ts';
+import type { Cell, Rows } from '../output/answer.ts';
+import type { Answered, Asked, Opened, Question } from './query/protocol.ts';
+
+export type { Question } from './query/protocol.ts';
+export type { Source } from './query/sources.ts';
+export type { Param, Params } from './query/statement.ts';
+
+export type Answer = Rows & Opened;
+
+/** `timeoutMs`: how long the query may take, reading its rows included. */
+export type Limits = { signal: AbortSignal; timeoutMs?: number | undefined };
+
+/**
+ * Asks, hands the answer to `read` and returns what that makes of it.
+ * @throws Failure `usage` for SQL that is wrong or would write, `incomplete` where there is no mirror yet or a
+ * limit ended the query, `config` for a mirror newer than this code.
+ */
+export type Ask = <T>(question: Question, limits: Limits, read: (answer: Answer) => Promise<T>) => Promise<T>;
+
+/**
+ * Gives `use` the means to ask one question. The process that will answer is started at once, since that takes
+ * longer than most answers: what `use` has to do before it asks costs no time. The process ends with `use`.
+ */
+export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
+  const { child, end } = startProcess();
+  const line = openLine(child);
+  try {
+    return await use((question, limits, read) => askOnce(line, question, limits, read));
+  } finally {
+    end();
+  }
+}
+
+async function askOnce<T>(
+  { exchange, hangUp }: Line,
+  question: Question,
+  { signal, timeoutMs }: Limits,
+  read: (answer: Answer) => Promise<T>,
+): Promise<T> {
+  const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
+  const end = AbortSignal.any([signal, ...deadline]);
+  end.addEventListener('abort', () => hangUp(end.reason), { once: true });
+  if (end.aborted) hangUp(end.reason);
+  try {
+    const answered = await exchange(question);
+    if (!('opened' in answered)) throw new Failure('bug', 'the query was not opened');
+    return await read({ ...answered.opened, batches: batchesOf(exchange) });
+  } catch (thrown) {
+    if (signal.aborted) throw new Failure('incomplete', 'stopped');
+    if (end.aborted)
+      throw new Failure(
+        'incomplete',
+        `the query took longer than ${ms(timeoutMs ?? 0)} and was ended: narrow it, or give it more time`,
+      );
+    throw thrown;
+  }
+}
+
+type Exchange = (asked: Asked) => Promise<Answered>;
+
+async function* batchesOf(exchange: Exchange): AsyncGenerator<Cell[][], void> {
+  for (let next = exchange('more'); ; ) {
+    const answered = await next;
+    if (!('rows' in answered) || answered.rows.length === 0) return;
+    next = exchange('more');
+    next.catch(() => undefined);
+    yield answered.rows;
+  }
+}
+
+/** `hangUp` makes the present exchange fail, and every one after it. */
+type Line = { exchange: Exchange; hangUp(reason: unknown): void };
+
+/** One question at a time. */
+function openLine(child: ChildProcess): Line {
+  let waiting: { resolve(answered: Answered): void; reject(reason: unknown): void } | undefined;
+  let ended: unknown;
+  const hangUp = (reason: unknown) => {
+    ended ??= reason;
+    waiting?.reject(ended);
+  };
+  child.on('message', (answered: Answered) => waiting?.resolve(answered));
+  child.on('error', hangUp);
+  child.on('exit', (code, signal) =>
+    hangUp(new Failure('incomplete', `the process of the query ended (${signal ?? code})`)),
+  );
+  const exchange: Exchange = async (asked) => {
+    if (ended) throw ended;
+    const answered = await new Promise<Answered>((resolve, reject) => {
+      waiting = { resolve, reject };
+      child.send(asked);
+    });
+    if ('failed' in answered) throw new Failure(answered.failed.kind, answered.failed.message);
+    return answered;
+  };
+  return { exchange, hangUp };
+}
+
+/**
+ * While SQLite computes, the process of a query notices nothing. So another one holds the end of a pipe whose other end is
+ * ours: however we die, kill -9 included, the kernel closes ours, and it ends the query. Ctrl-C, which reaches both, ends neither.
+ */
+const guarded = `
+(trap '' HUP INT TERM; read -r line <&4 || kill -KILL $$) 3<&- 2>/dev/null &
+exec "$@" 4<&-`;
+
+function startProcess(): { child: ChildProcess; end(): void } {
+  const extension = extname(import.meta.url);
+  const file = fileURLToPath(new URL(`query/process${extension}`, import.meta.url));
+  // Run from the sources, as tests do, the process needs the loader of TypeScript.
+  const loader = extension === '.ts' ? ['--import', import.meta.resolve('tsx')] : [];
+  const child = spawn('/bin/sh', ['-c', guarded, 'sh', process.execPath, ...loader, file], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
+    serialization: 'advanced',
+  });
+  const pipe = child.stdio[4] as Writable;
+  pipe.on('error', () => undefined);
+  const end = () => {
+    child.kill('SIGKILL');
+    pipe.end('done\n');
+  };
+  return { child, end };
+}

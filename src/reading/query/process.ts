@@ -1,0 +1,78 @@
+/**
+ * The process that a query runs in. SQLite computes without a pause, so only a process of its own can be ended
+ * at any moment, by a time limit or Ctrl-C, and leaves the asking one free to be asked to stop.
+ */
+
+import { Failure, toError } from '../../errors.ts';
+import type { Cell } from '../../output/answer.ts';
+import { openMirror, statementError, storeFailure } from '../../store/read.ts';
+import { lookBack, refusePresent } from './as-of.ts';
+import type { Answered, Asked, Opened, Question } from './protocol.ts';
+import { latestSeq, sourcesOf } from './sources.ts';
+import { prepareReading } from './statement.ts';
+import { surveyColumns } from './survey.ts';
+
+const BATCH = { rows: 1_000, size: 256 * 1_024 };
+
+let rows: Iterator<unknown[]> | undefined;
+
+// Ctrl-C reaches both processes; the asking one decides.
+process.on('SIGINT', () => undefined);
+process.on('disconnect', () => process.exit());
+
+process.on('message', (asked: Asked) => {
+  try {
+    reply(asked === 'more' ? { rows: nextBatch() } : { opened: open(asked) });
+  } catch (thrown) {
+    const { kind, message } = asFailure(thrown, asked === 'more' ? 'the query' : asked.dir);
+    reply({ failed: { kind, message } });
+  }
+});
+
+function open({ dir, sql, params, tables, asOf, survey = false }: Question): Opened {
+  if (asOf !== null) refusePresent(sql);
+  const connection = openMirror(dir);
+  if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
+  // What is said of the sources and what is read from them belong to one moment.
+  connection.exec('BEGIN');
+  const { statement, asksForData } = prepareReading(connection, sql, params);
+  const holds = survey ? surveyColumns(statement, params) : [];
+  const columns = statement
+    .columns()
+    .map(({ name, type }, at) => ({ name, type, ...(holds[at] ? { holds: holds[at] } : {}) }));
+  const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
+  rows = statement.iterate(params);
+  return { columns, sources, seq: latestSeq(connection, asOf) };
+}
+
+function nextBatch(): Cell[][] {
+  const batch: Cell[][] = [];
+  for (let size = 0; batch.length < BATCH.rows && size < BATCH.size; ) {
+    const { value, done } = rows?.next() ?? { value: undefined, done: true };
+    if (done) return batch;
+    const cells = (value as unknown[]).map(asCell);
+    size += cells.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0);
+    batch.push(cells);
+  }
+  return batch;
+}
+
+/** Integers come as bigint, so that the large ones keep their digits. */
+function asCell(value: unknown): Cell {
+  if (typeof value !== 'bigint') return value as Cell;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+function asFailure(thrown: unknown, where: string): Failure {
+  const known = storeFailure(thrown, where);
+  if (known instanceof Failure) return known;
+  const mistake = statementError(thrown);
+  return mistake === undefined
+    ? new Failure('bug', `${toError(thrown).stack}`)
+    : new Failure('usage', mistake);
+}
+
+function reply(answered: Answered): void {
+  process.send?.(answered);
+}

@@ -1,0 +1,124 @@
+/** The only place that opens the mirror: every connection gets the same pragmas, set and then read back. */
+
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Failure } from '../../errors.ts';
+import { guarded } from './failure.ts';
+import { Database } from './sqlite.ts';
+
+export type Connection = Database;
+
+/** SQLite's numbers: `full` keeps every commit through a power cut, `normal` through a crash of the process. */
+const synchronous = { full: 2, normal: 1 } as const;
+
+/** A walk touches most pages once; what it reads again is in the system's cache. SQLite takes 2 MB, better-sqlite3 16. */
+const CACHE_KIB = 4_096;
+
+/** Half as many again as SQLite's own: pages written often reach the file less often, and no checkpoint takes over 25 ms. */
+const CHECKPOINT_PAGES = 1_500;
+
+/** A log that a long reader or one large transaction has stretched is cut back to this when it begins anew. */
+const LONGEST_LOG_AT_REST_BYTES = 16 * 1024 ** 2;
+
+/** How long a reader or a writer waits for another process that keeps the database locked. */
+const LOCK_WAIT_MS = 5_000;
+
+/** Opens the mirror for writing. A commit is kept through a power cut. */
+export function openConnection(file: string, lockWaitMs = LOCK_WAIT_MS): Connection {
+  return guarded(file, () => {
+    refuseNetworkFilesystem(file);
+    const connection = new Database(file, { timeout: lockWaitMs });
+    try {
+      setPragmas(connection, {
+        journal_mode: 'wal',
+        synchronous: synchronous.full,
+        foreign_keys: 1,
+        trusted_schema: 0,
+        cache_size: -CACHE_KIB,
+        wal_autocheckpoint: CHECKPOINT_PAGES,
+        journal_size_limit: LONGEST_LOG_AT_REST_BYTES,
+      });
+    } catch (thrown) {
+      connection.close();
+      throw thrown;
+    }
+    return connection;
+  });
+}
+
+/**
+ * Runs `work`, whose commits are kept through a crash of the process but not through a power cut: a tenth of the
+ * price. Not within a transaction, where SQLite refuses to change its mind.
+ */
+export function relaxed<T>(connection: Connection, work: () => T): T {
+  // This pragma acts when it is compiled, so a prepared one would do nothing.
+  connection.exec(`PRAGMA synchronous = ${synchronous.normal}`);
+  try {
+    return work();
+  } finally {
+    connection.exec(`PRAGMA synchronous = ${synchronous.full}`);
+  }
+}
+
+/** Opens the mirror for reading only; the file must exist. */
+export function openReadOnly(file: string): Connection {
+  return guarded(file, () => {
+    const options = { fileMustExist: true, timeout: LOCK_WAIT_MS };
+    try {
+      return readable(new Database(file, { ...options, readonly: true }));
+    } catch (thrown) {
+      if (!isShortOfIndex(thrown)) throw thrown;
+      return readable(new Database(file, options), { locking_mode: 'exclusive' });
+    }
+  });
+}
+
+/**
+ * Whoever is the first to open the mirror makes the index of its log, for which a full disk has no room. Alone with the
+ * mirror, SQLite keeps that index in memory.
+ */
+function isShortOfIndex(thrown: unknown): boolean {
+  return thrown instanceof Database.SqliteError && /^SQLITE_IOERR_SHM(OPEN|SIZE)$/.test(thrown.code);
+}
+
+function readable(connection: Connection, pragmas: Record<string, string> = {}): Connection {
+  try {
+    setPragmas(connection, { ...pragmas, query_only: 1, trusted_schema: 0 });
+    connection.prepare('SELECT count(*) FROM sqlite_master').get();
+    return connection;
+  } catch (thrown) {
+    connection.close();
+    throw thrown;
+  }
+}
+
+// better-sqlite3 opens with `synchronous` full on a new file but normal on an old one, so nothing is assumed.
+function setPragmas(connection: Connection, pragmas: Record<string, string | number>): void {
+  for (const [name, wanted] of Object.entries(pragmas)) {
+    connection.pragma(`${name} = ${wanted}`);
+    const actual = connection.pragma(name, { simple: true });
+    if (actual !== wanted)
+      throw new Failure(
+        'disk',
+        `${connection.name}: SQLite did not take ${name} = ${wanted} (it is ${actual})`,
+      );
+  }
+}
+
+/** File system types (as `statfs` gives them) on which SQLite's locks cannot be trusted. */
+const networkFilesystems = new Map([
+  [0x6969, 'NFS'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x517b, 'SMB'],
+]);
+
+/** @throws Failure `config` for a file that lies, or would lie, on one of them. */
+export function refuseNetworkFilesystem(file: string): void {
+  const kind = networkFilesystems.get(statfsSync(dirname(file)).type);
+  if (kind)
+    throw new Failure(
+      'config',
+      `MIRROR_DIR: ${dirname(file)} lies on ${kind}; choose a folder on a local disk`,
+    );
+}

@@ -1,0 +1,100 @@
+/** The disk's errors, SQLite's among them, in the words of ours. */
+
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type DiskTrouble, diskTrouble } from '../../disk.ts';
+import { Failure } from '../../errors.ts';
+import { Database } from './sqlite.ts';
+
+const sqlite: Record<string, string> = {
+  SQLITE_BUSY: 'another process keeps the database busy; try again',
+  SQLITE_LOCKED: 'another process keeps the database busy; try again',
+  SQLITE_FULL: 'the disk is full: free space, then run again',
+  SQLITE_READONLY_DBMOVED:
+    'the database was moved or deleted while it was in use: put it back, then start again',
+  SQLITE_READONLY: 'the database is read-only: make it and its folder writable for this user',
+  SQLITE_PERM: 'the database may not be opened: make it and its folder accessible for this user',
+  SQLITE_CANTOPEN:
+    'the database cannot be opened: check that its folder exists and is writable for this user',
+  SQLITE_IOERR: 'the disk reports an error: see the log of the kernel (dmesg), and check the device',
+  SQLITE_CORRUPT: 'the database is damaged: restore a backup (docs/operations.md), do not delete it before',
+  SQLITE_NOTADB: 'the file is not a database: move it away, or restore a backup (docs/operations.md)',
+};
+
+/** An error of SQLite or of the file system as a Failure that says what to do; any other value as it is. */
+export function storeFailure(thrown: unknown, file: string): unknown {
+  if (thrown instanceof Failure) return thrown;
+  const advice =
+    thrown instanceof Database.SqliteError
+      ? sqliteAdvice(thrown.code, dirname(file))
+      : diskTrouble(thrown, dirname(file))?.advice;
+  if (!advice) return thrown;
+  const kind = isBusy(thrown) ? 'incomplete' : 'disk';
+  return new Failure(kind, `${file}: ${advice}`, { cause: thrown });
+}
+
+function sqliteAdvice(code: string, folder: string): string | undefined {
+  const trouble = /^SQLITE_(FULL|IOERR|CANTOPEN)/.test(code) ? askDisk(folder) : undefined;
+  if (trouble && beyondSqlite.has(trouble.code)) return trouble.advice;
+  return Object.entries(sqlite).find(([name]) => code.startsWith(name))?.[1];
+}
+
+/** What SQLite says in the same words as other things: a missing right, for one, it tells better than a trial write. */
+const beyondSqlite: ReadonlySet<DiskTrouble['code']> = new Set([
+  'ENOSPC',
+  'INODES',
+  'EDQUOT',
+  'EFBIG',
+  'EIO',
+  'EMFILE',
+  'ENFILE',
+]);
+
+/** More than any file system keeps beside a name. */
+const TRIAL_BYTES = 65_536;
+
+/** SQLite does not pass on what the system told it, so the disk is asked again, by a file that nobody sees. */
+function askDisk(folder: string): DiskTrouble | undefined {
+  const path = join(folder, `.mirror-trial-${randomUUID()}`);
+  try {
+    const file = openSync(path, 'wx', 0o600);
+    try {
+      unlinkSync(path);
+      for (let left = TRIAL_BYTES; left > 0; ) left -= writeSync(file, Buffer.alloc(left));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    return undefined;
+  } catch (thrown) {
+    return diskTrouble(thrown, folder);
+  }
+}
+
+/** Whether another process keeps the database from being written. */
+export function isBusy(thrown: unknown): boolean {
+  return thrown instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(thrown.code);
+}
+
+/** The same functions, with the disk's errors turned into ours. */
+export function guardedAll<T extends Record<string, (...given: never[]) => unknown>>(
+  file: string,
+  functions: T,
+): T {
+  const wrap =
+    (work: (...given: unknown[]) => unknown) =>
+    (...given: unknown[]) =>
+      guarded(file, () => work(...given));
+  const wrapped = Object.entries(functions).map(([name, work]) => [name, wrap(work as never)]);
+  return Object.fromEntries(wrapped) as T;
+}
+
+/** Runs `work`, with the disk's errors turned into ours. */
+export function guarded<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (thrown) {
+    throw storeFailure(thrown, file);
+  }
+}

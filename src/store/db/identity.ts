@@ -1,0 +1,98 @@
+/**
+ * Which mirror a folder holds. Its name stands in `mirror.id`, its files are known by device and inode: a path may come to
+ * name another file, or none, while a connection writes to the file that it once opened.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Failure } from '../../errors.ts';
+import { guarded } from './failure.ts';
+
+const ID = 'mirror.id';
+
+/** The database, the newest part of it, and the index of that, through which processes agree. */
+const parts = ['', '-wal', '-shm'];
+
+export function mirrorFile(dir: string): string {
+  return join(dir, 'mirror.db');
+}
+
+/**
+ * Whether there is a mirror in `dir`. Nothing is made in the place of one that is gone.
+ * @throws Failure `disk` where there was one, or where something else has its name.
+ */
+export function hasMirror(dir: string): boolean {
+  const file = mirrorFile(dir);
+  const found = guarded(file, () => lstatSync(file, { throwIfNoEntry: false }));
+  // Locks and log lie beside the path that was opened: two folders with one database would not know of each other.
+  if (found?.isSymbolicLink())
+    throw new Failure(
+      'disk',
+      existsSync(file)
+        ? `${file} is a symbolic link: set MIRROR_DIR to ${dirname(realpathSync(file))} itself`
+        : `${file} is a symbolic link that leads nowhere: bring back what it led to, or remove it`,
+    );
+  if (found && !found.isFile()) throw new Failure('disk', `${file} is no file: move it away`);
+  if (found) return true;
+  const signs = [join(dir, ID), `${file}-wal`].filter((sign) => existsSync(sign));
+  if (signs.length === 0) return false;
+  throw new Failure(
+    'disk',
+    `${file} is gone: put it back or restore a backup; to begin anew on purpose, delete ${signs.join(' and ')}`,
+  );
+}
+
+/** Whether the mirror in the folder of `file` has a name: it then holds what was paid for. */
+export function isNamed(file: string): boolean {
+  return existsSync(join(dirname(file), ID));
+}
+
+/** The mirror's name, given to it once there is a database to be named. */
+export function nameOf(dir: string): string {
+  const file = join(dir, ID);
+  try {
+    writeFileSync(file, `${randomUUID()}\n`, { flag: 'wx', mode: 0o600 });
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+  }
+  return readFileSync(file, 'utf8').trim();
+}
+
+/**
+ * Remembers the files of a database that was just opened.
+ * @returns what has become of them since: undefined where they are the same.
+ */
+export function watchFiles(file: string): () => Failure | undefined {
+  const paths = parts.map((part) => `${file}${part}`);
+  const known = new Map<string, string>();
+  const look = (path: string) => {
+    const before = known.get(path);
+    const now = inodeOf(path);
+    if (before !== undefined && now !== before)
+      return lost(path, now === undefined ? 'is gone' : 'was replaced');
+    // The log and its index come with the first use.
+    if (now !== undefined) known.set(path, now);
+    return undefined;
+  };
+  const lookAtAll = () => {
+    try {
+      return paths.map(look).find((loss) => loss !== undefined);
+    } catch (thrown) {
+      return lost(file, `cannot be seen any more (${(thrown as NodeJS.ErrnoException).code})`);
+    }
+  };
+  lookAtAll();
+  return lookAtAll;
+}
+
+function inodeOf(path: string): string | undefined {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
+}
+
+const lost = (path: string, how: string) =>
+  new Failure(
+    'disk',
+    `${path} ${how} while it was in use: put the mirror back or restore a backup, then start again`,
+  );

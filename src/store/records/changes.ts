@@ -1,0 +1,75 @@
+/** What a proven walk makes known: all that changed since the proof before it, or since some number. */
+
+import { type Job, tableOf } from '../../job.ts';
+import type { Connection } from '../db/connection.ts';
+import type { WalkRow } from '../schema.ts';
+import { PROOF } from '../sql.ts';
+
+export type Change = {
+  job: string;
+  table: string;
+  /** The walk that proved it, how, and as of when. */
+  walkId: number;
+  verdict: 'snapshot' | 'verified';
+  completeAsOf: string;
+  inserted: number;
+  updated: number;
+  deleted: number;
+  /** `seq` of the first and the latest of these changes, see the view `changes`. */
+  firstSeq: number;
+  lastSeq: number;
+};
+
+type Counts = Pick<Change, 'inserted' | 'updated' | 'deleted' | 'firstSeq' | 'lastSeq'>;
+
+export type Changes = {
+  /**
+   * What the walk makes known: all that changed since the proof before it, also by walks that proved nothing. Null
+   * where it is no proof, or nothing changed.
+   */
+  of(job: Job, walk: WalkRow): Change | null;
+  /** The same up to the last proof, of all that changed after `seq`. */
+  since(job: Job, seq: number): Change | null;
+};
+
+export function openChanges(connection: Connection): Changes {
+  const counts = `SELECT sum(inserted) AS inserted, sum(updated) AS updated, sum(deleted) AS deleted,
+    min(first_seq) AS firstSeq, max(last_seq) AS lastSeq FROM walks`;
+  const ofProof = connection.prepare<[string, number, string, number], Counts>(
+    `${counts} WHERE job = ? AND id <= ?
+       AND id > coalesce((SELECT id FROM walks WHERE job = ? AND id < ? AND ${PROOF} ORDER BY id DESC LIMIT 1), 0)`,
+  );
+  // The plus keeps SQLite to the index by `last_seq`, behind which there are few.
+  const sinceSeq = connection.prepare<[number, string, number], Counts>(
+    `${counts} WHERE last_seq > ? AND +job = ? AND +id <= ?`,
+  );
+  const lastProof = connection.prepare<[string], Pick<WalkRow, 'id' | 'verdict' | 'startedAt'>>(
+    `SELECT id, verdict, started_at AS startedAt FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
+  );
+  return {
+    of(job, walk) {
+      const { id } = walk;
+      return walk.verdict === 'union' ? null : describe(job, walk, ofProof.get(job.name, id, job.name, id));
+    },
+    since(job, seq) {
+      const proof = lastProof.get(job.name);
+      return proof ? describe(job, proof, sinceSeq.get(seq, job.name, proof.id)) : null;
+    },
+  };
+}
+
+function describe(
+  job: Job,
+  { id, verdict, startedAt }: Pick<WalkRow, 'id' | 'verdict' | 'startedAt'>,
+  counts: Counts | undefined,
+): Change | null {
+  if (!counts?.lastSeq) return null;
+  return {
+    job: job.name,
+    table: tableOf(job),
+    walkId: id,
+    verdict: verdict as Change['verdict'],
+    completeAsOf: startedAt,
+    ...counts,
+  };
+}

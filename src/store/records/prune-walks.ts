@@ -1,0 +1,135 @@
+/**
+ * Forgetting walks that ended long ago. One to which something refers stays: a row or a version of one (`_walk_id`), a
+ * removal (`changes` finds its walk by `last_seq`), a proof that rests on it (`probe_of`), a refused row, a field, a
+ * difference. So do the first walk of a dataset, which tells since when it is mirrored, and its last proof.
+ *
+ * Most walks changed nothing, so no row refers to them: they go one after the other, and `datasets.walks_from` is how
+ * far that has come. Whether rows refer to one of the others, only a look at all rows can tell (an index would be paid
+ * for by every change), so those wait for a sweep.
+ */
+
+import { type Job, tableOf } from '../../job.ts';
+import type { Connection } from '../db/connection.ts';
+import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/in-batches.ts';
+import { FULL_PROOF, seqOf } from '../sql.ts';
+
+type Walk = { id: number; finishedAt: string | null; isFull: 0 | 1; isUnchanged: 0 | 1 };
+
+/** Forgets walks of the job that ended before `horizon` (ISO 8601 UTC) and changed nothing. */
+export function pruneWalks(connection: Connection, { name: job }: Job, horizon: string): Batch {
+  const number = (sql: string) => connection.prepare<[string], number | null>(sql).pluck();
+  const lastProof = number(`SELECT id FROM walks WHERE job = ? AND ${FULL_PROOF} ORDER BY id DESC LIMIT 1`);
+  const latest = number('SELECT max(id) FROM walks WHERE job = ?');
+  const walksFrom = number('SELECT walks_from FROM datasets WHERE job = ?');
+  const next = connection.prepare<[string, number, number, number], Walk>(
+    `SELECT id, finished_at AS finishedAt, probe_of IS NULL AS isFull, last_seq IS NULL AS isUnchanged
+     FROM walks WHERE job = ? AND id > ? AND id < ? ORDER BY id LIMIT ?`,
+  );
+  const note = connection.prepare<[string, number]>(
+    `INSERT INTO datasets (job, walks_from) VALUES (?, ?)
+     ON CONFLICT DO UPDATE SET walks_from = excluded.walks_from`,
+  );
+  const forget = createForgetting(connection, job);
+  const first = firstWalk(connection, job);
+
+  return () => {
+    const from = Math.max(walksFrom.get(job) ?? 0, first + 1);
+    const to = lastProof.get(job) ?? latest.get(job) ?? 0;
+    const due = (most: number) => {
+      const walks = next.all(job, from - 1, to, most);
+      const kept = walks.findIndex(({ finishedAt }) => finishedAt === null || finishedAt >= horizon);
+      return kept < 0 ? walks : walks.slice(0, kept);
+    };
+    // The walk at `from` may be there still; the one behind it tells most walks that nothing is due.
+    if (due(2).length < 2) return false;
+    const walks = due(ROWS_AT_ONCE);
+    // Proofs that come behind may rest on the last one that read the dataset whole.
+    const last = walks.findLast(({ isFull }) => isFull)?.id;
+    forget(walks.filter(({ id, isUnchanged }) => isUnchanged && id !== last).map(({ id }) => id));
+    if (last !== undefined && last > from) note.run(job, last);
+    return walks.length === ROWS_AT_ONCE;
+  };
+}
+
+/** So many walks, of all datasets, lie between two sweeps. */
+const SWEPT_EVERY = 10_000;
+
+/**
+ * Forgets the walks before `to` whose changes no row shows any longer, each time that `walks_from` has come far enough.
+ * Call it where rows leave the history or the table; elsewhere all that changed something are referred to.
+ * @param walks how far `walks_from` has come: numbers of walks.
+ */
+export async function sweepWalks(
+  connection: Connection,
+  job: Job,
+  { from, to }: { from: number; to: number },
+): Promise<void> {
+  if (Math.floor(from / SWEPT_EVERY) === Math.floor(to / SWEPT_EVERY)) return;
+  const history = job.history && `${tableOf(job)}_history`;
+  const referred = new Set<number>();
+  // A row that is superseded meanwhile leaves the table for the end of its history.
+  for (const table of [tableOf(job), ...(history ? [history] : [])])
+    await noteReferred(connection, table, referred);
+  const next = connection.prepare<[string, number, number, number], { id: number; lastSeq: number | null }>(
+    `SELECT id, last_seq AS lastSeq FROM walks WHERE job = ? AND id > ? AND id < ? ORDER BY id LIMIT ?`,
+  );
+  const keptFrom = history ? oldestIn(connection, history) : null;
+  const forget = createForgetting(connection, job.name);
+  let after = firstWalk(connection, job.name);
+  const batch = () => {
+    const walks = next.all(job.name, after, to, ROWS_AT_ONCE);
+    const isOver = (seq: number | null) => keptFrom === null || seq === null || seq < keptFrom;
+    forget(walks.filter(({ id, lastSeq }) => !referred.has(id) && isOver(lastSeq)).map(({ id }) => id));
+    after = walks.at(-1)?.id ?? after;
+    return walks.length === ROWS_AT_ONCE;
+  };
+  await inBatches(connection, [batch]);
+}
+
+const LOOKED_AT_ONCE = 5_000;
+
+async function noteReferred(connection: Connection, table: string, referred: Set<number>): Promise<void> {
+  const rows = connection
+    .prepare<[number, number], [rowid: number, walkId: number]>(
+      `SELECT rowid, _walk_id FROM "${table}" WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+    )
+    .raw();
+  for (let after = 0; ; ) {
+    const some = rows.all(after, LOOKED_AT_ONCE);
+    for (const [, walkId] of some) referred.add(walkId);
+    const last = some.at(-1);
+    if (!last) return;
+    after = last[0];
+    await new Promise(setImmediate);
+  }
+}
+
+/** The number of the change that ended the oldest version in a history; null where it is empty. */
+function oldestIn(connection: Connection, history: string): number | null {
+  return (
+    connection
+      .prepare<[], number>(`SELECT ${seqOf('_valid_to')} FROM "${history}" ORDER BY rowid LIMIT 1`)
+      .pluck()
+      .get() ?? null
+  );
+}
+
+function firstWalk(connection: Connection, job: string): number {
+  const first = connection
+    .prepare<[string], number | null>('SELECT min(id) FROM walks WHERE job = ?')
+    .pluck();
+  return first.get(job) ?? 0;
+}
+
+function createForgetting(connection: Connection, job: string): (walks: readonly number[]) => void {
+  const referring = ['quarantine', 'fields', 'drift'].map(
+    (table) => `SELECT walk_id FROM ${table} WHERE job = :job`,
+  );
+  const remove = connection.prepare<[{ job: string; walks: string }]>(
+    `WITH referred AS (SELECT id, probe_of FROM walks WHERE id IN (${referring.join(' UNION ALL ')}))
+     DELETE FROM walks WHERE id IN (SELECT value FROM json_each(:walks))
+       AND id NOT IN (SELECT id FROM referred)
+       AND id NOT IN (SELECT probe_of FROM referred WHERE probe_of IS NOT NULL)`,
+  );
+  return (walks) => void (walks.length > 0 && remove.run({ job, walks: JSON.stringify(walks) }));
+}

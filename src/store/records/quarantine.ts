@@ -1,0 +1,116 @@
+/**
+ * Rows that broke the contract: kept whole with the reason, counted when they come again, resolved when they fit or are
+ * gone upstream.
+ */
+
+import { createHash } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { Connection } from '../db/connection.ts';
+import { prepare } from '../db/prepare.ts';
+import { quarantine } from '../schema.ts';
+
+export type Problem = { path: string; expected: string; received: string };
+
+/** A refused row: its JSON as received, its key where one could be read, and what it is known by. */
+export type RefusedRow = { key: string | null; identity: string; body: string; problems: Problem[] };
+
+export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
+
+export type Quarantine = {
+  /** Returns the row's number in the quarantine. */
+  keep(row: RefusedRow, origin: Origin): number;
+  /** Marks the row that was refused under this key before, if there is one, as resolved. */
+  resolve(key: string, now: string): void;
+  /** The number of the unresolved row that was refused under this key; undefined where there is none. */
+  numberOf(key: string): number | undefined;
+};
+
+/** The quarantine as one walk of the job uses it. */
+export function openQuarantine(connection: Connection, job: string): Quarantine {
+  const upsert = prepareUpsert(connection);
+  const unresolved = 'job = ? AND identity = ? AND resolved_at IS NULL';
+  const resolve = connection.prepare<[string, string, string]>(
+    `UPDATE quarantine SET resolved_at = ? WHERE ${unresolved}`,
+  );
+  const find = connection
+    .prepare<[string, string], number>(`SELECT id FROM quarantine WHERE ${unresolved}`)
+    .pluck();
+  const identify = createIdentifier();
+  // Mostly there is none, and no row has to be looked for.
+  let holdsAny = connection
+    .prepare('SELECT 1 FROM quarantine WHERE job = ? AND resolved_at IS NULL LIMIT 1')
+    .get(job);
+  return {
+    keep(row, origin) {
+      holdsAny = true;
+      const { problems } = row;
+      return upsert.pluck({
+        ...row,
+        ...origin,
+        identity: identify(row),
+        problems: JSON.stringify(problems),
+      }) as number;
+    },
+    resolve(key, now) {
+      if (holdsAny) resolve.run(now, job, key);
+    },
+    numberOf: (key) => (holdsAny ? find.get(job, key) : undefined),
+  };
+}
+
+/** Rows without a key that look alike are counted: the second that a walk meets is known as the second. */
+function createIdentifier(): (row: RefusedRow) => string {
+  const alike = new Map<string, string[]>();
+  return ({ key, identity, body }) => {
+    if (key !== null) return identity;
+    const digest = createHash('sha256').update(body).digest('base64');
+    const met = alike.get(identity) ?? [];
+    if (!met.includes(digest)) met.push(digest);
+    alike.set(identity, met);
+    const at = met.indexOf(digest);
+    return at === 0 ? identity : `${identity}#${at + 1}`;
+  };
+}
+
+/** Resolves the refused rows that a walk which read the whole dataset did not meet: they are gone upstream. */
+export function resolveGone(connection: Connection, job: string, walkId: number, now: string): void {
+  connection
+    .prepare<[string, string, number]>(
+      'UPDATE quarantine SET resolved_at = ? WHERE job = ? AND resolved_at IS NULL AND walk_id < ?',
+    )
+    .run(now, job, walkId);
+}
+
+function prepareUpsert(connection: Connection) {
+  const at = (name: string) => sql.placeholder(name);
+  return prepare(
+    connection,
+    drizzle(connection)
+      .insert(quarantine)
+      .values({
+        job: at('job'),
+        key: at('key'),
+        identity: at('identity'),
+        body: at('body'),
+        problems: at('problems'),
+        requestId: at('requestId'),
+        walkId: at('walkId'),
+        firstSeenAt: at('now'),
+        lastSeenAt: at('now'),
+      })
+      .onConflictDoUpdate({
+        target: [quarantine.job, quarantine.identity],
+        set: {
+          body: sql`excluded.body`,
+          problems: sql`excluded.problems`,
+          requestId: sql`excluded.request_id`,
+          walkId: sql`excluded.walk_id`,
+          lastSeenAt: sql`excluded.last_seen_at`,
+          times: sql`${quarantine.times} + 1`,
+          resolvedAt: null,
+        },
+      })
+      .returning({ id: quarantine.id }),
+  );
+}

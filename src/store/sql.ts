@@ -1,0 +1,10 @@
+/** SQL that means the same wherever it stands; apart from the schema, so that readers load no Drizzle. */
+
+/** SQL over `walks`: what counts as complete is a walk that proved it, or a snapshot, which is whole by nature. */
+export const PROOF = `status = 'complete' AND verdict IN ('snapshot', 'verified')`;
+
+/** A proof that read the dataset whole, where others looked at its first page alone. */
+export const FULL_PROOF = `${PROOF} AND probe_of IS NULL`;
+
+/** SQL for the number of the commit (see `walk/sequence.ts`) that made a change at the time in `at`, a column. */
+export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) * 86400000) AS INTEGER)`;

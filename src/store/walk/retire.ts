@@ -1,0 +1,149 @@
+/**
+ * Removing rows that are gone upstream. A row leaves the table after two proven walks in a row did not find it;
+ * a removal that would take much of the table waits for a third, and none takes a row that may merely have lost
+ * its key.
+ */
+
+import { and, count, eq, gte, isNotNull, lt, type SQL } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { getTableConfig } from 'drizzle-orm/sqlite-core';
+import { isoTime } from '../../clock.ts';
+import type { Job } from '../../job.ts';
+import type { Connection } from '../db/connection.ts';
+import type { WalkRow } from '../schema.ts';
+import { absences } from '../schema.ts';
+import { FULL_PROOF } from '../sql.ts';
+import { openSequence } from './sequence.ts';
+import type { OpenWalk } from './walks.ts';
+
+/** What becomes of the walk's row. */
+export type Retired = Pick<WalkRow, 'deleted' | 'held' | 'firstSeq' | 'lastSeq'>;
+
+const PROOFS = 2;
+const PROOFS_FOR_MUCH = 3;
+/** More than this part of the table, and at least so many rows, is much; so is the whole table. */
+const MUCH = { part: 0.2, rows: 10 };
+const ROWS_AT_ONCE = 5_000;
+
+/** The numbers of the rows that the walk did not meet; looks at some at a time, with a breath between. */
+export async function findAbsent(connection: Connection, { job, met }: OpenWalk): Promise<number[]> {
+  const batch = connection
+    .prepare<[number, number], number>(
+      `SELECT rowid FROM ${tableOf(job)} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+    )
+    .pluck();
+  const absent: number[] = [];
+  for (let after = 0; ; ) {
+    const rowids = batch.all(after, ROWS_AT_ONCE);
+    const last = rowids.at(-1);
+    if (last === undefined) return absent;
+    absent.push(...rowids.filter((rowid) => !met.rows.has(rowid)));
+    after = last;
+    await new Promise(setImmediate);
+  }
+}
+
+/**
+ * Counts one more proof against each absent row and removes those with enough. Call it inside the transaction
+ * that ends the walk, which must be a proof.
+ */
+export function retireRows(
+  connection: Connection,
+  walk: OpenWalk,
+  absent: readonly number[],
+  now: number,
+): Retired {
+  noteAbsences(connection, walk, absent, now);
+  forgetFound(connection, walk);
+  const { job, row } = walk;
+  const db = drizzle(connection);
+  const gone = (proofs: number) => and(eq(absences.job, job.name), gte(absences.proofs, proofs));
+  const certain = row.unkeyed > 0 ? eq(absences.doubtful, 0) : undefined;
+  const countOf = (absent: SQL | undefined) =>
+    db.select({ rows: count() }).from(absences).where(absent).get()?.rows ?? 0;
+
+  const due = countOf(and(gone(PROOFS), certain));
+  const proofs = isMuch(due, countRows(connection, job)) ? PROOFS_FOR_MUCH : PROOFS;
+  const removable = and(gone(proofs), certain);
+  const { firstSeq, lastSeq } = row;
+  if (countOf(removable) === 0) return { deleted: 0, held: countOf(gone(PROOFS)), firstSeq, lastSeq };
+
+  const seq = openSequence(connection).next(job.name, now);
+  db.update(absences)
+    .set({ removedAt: isoTime(seq) })
+    .where(removable)
+    .run();
+  const { changes: deleted } = connection
+    .prepare(
+      `DELETE FROM ${tableOf(job)}
+       WHERE _key IN (SELECT key FROM absences WHERE job = ? AND removed_at IS NOT NULL)`,
+    )
+    .run(job.name);
+  db.delete(absences)
+    .where(and(eq(absences.job, job.name), isNotNull(absences.removedAt)))
+    .run();
+  return { deleted, held: countOf(gone(PROOFS)), firstSeq: firstSeq ?? seq, lastSeq: seq };
+}
+
+/** Rows that a walk met are not absent, be it a proof or not. */
+export function forgetMet(connection: Connection, { job, met }: OpenWalk): void {
+  const db = drizzle(connection);
+  const table = tableOf(job);
+  const noted = connection
+    .prepare<[string], { rowid: number; key: string }>(
+      `SELECT ${table}.rowid AS rowid, key FROM absences JOIN ${table} ON _key = key WHERE job = ?`,
+    )
+    .all(job.name);
+  for (const { rowid, key } of noted)
+    if (met.rows.has(rowid))
+      db.delete(absences)
+        .where(and(eq(absences.job, job.name), eq(absences.key, key)))
+        .run();
+}
+
+/** Whether rows of this job await another proof that they are gone. */
+export function hasAbsences(connection: Connection, job: string): boolean {
+  return (
+    drizzle(connection).select().from(absences).where(eq(absences.job, job)).limit(1).get() !== undefined
+  );
+}
+
+function noteAbsences(connection: Connection, walk: OpenWalk, absent: readonly number[], now: number): void {
+  const note = connection.prepare<[string, number, string, number, number]>(
+    `INSERT INTO absences (job, key, walk_id, since, proofs, doubtful)
+     SELECT ?, _key, ?, ?, 1, ? FROM ${tableOf(walk.job)} WHERE rowid = ?
+     ON CONFLICT DO UPDATE SET proofs = proofs + 1, walk_id = excluded.walk_id`,
+  );
+  // More rows without a readable key than before: those that vanish now may be among them.
+  const doubtful = Number(walk.row.unkeyed > unkeyedBefore(connection, walk));
+  for (const rowid of absent) note.run(walk.job.name, walk.row.id, isoTime(now), doubtful, rowid);
+}
+
+function unkeyedBefore(connection: Connection, { job, row }: OpenWalk): number {
+  const before = connection
+    .prepare<[string, number], number>(
+      `SELECT unkeyed FROM walks WHERE job = ? AND id < ? AND ${FULL_PROOF} ORDER BY id DESC LIMIT 1`,
+    )
+    .pluck();
+  return before.get(job.name, row.id) ?? 0;
+}
+
+function forgetFound(connection: Connection, { job, row }: OpenWalk): void {
+  drizzle(connection)
+    .delete(absences)
+    .where(and(eq(absences.job, job.name), lt(absences.walkId, row.id)))
+    .run();
+}
+
+const isMuch = (due: number, rows: number) => due === rows || (due >= MUCH.rows && due > rows * MUCH.part);
+
+function countRows(connection: Connection, job: Job): number {
+  return (
+    connection
+      .prepare<[], number>(`SELECT count(*) FROM ${tableOf(job)}`)
+      .pluck()
+      .get() ?? 0
+  );
+}
+
+const tableOf = (job: Job) => `"${getTableConfig(job.table).name}"`;

@@ -1,0 +1,130 @@
+/** The life of a walk: begun or resumed, saved page by page, and ended with what it proves. */
+
+import { and, desc, eq, isNotNull, ne, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { isoTime } from '../../clock.ts';
+import { Failure } from '../../errors.ts';
+import type { Job } from '../../job.ts';
+import type { Connection } from '../db/connection.ts';
+import { isLock, type Lock, tryLock } from '../db/lock.ts';
+import { datasets, type WalkRow, walkSeen, walks } from '../schema.ts';
+import { createSeenRows, type Met, unpackMet } from './seen.ts';
+
+export type Verdict = NonNullable<WalkRow['verdict']>;
+
+/** What a walk has come to, saved with the page that brought it there. */
+export type WalkPlace = Pick<
+  WalkRow,
+  | 'nextOffset'
+  | 'pages'
+  | 'rows'
+  | 'total'
+  | 'totalFirst'
+  | 'unkeyed'
+  | 'generatedAt'
+  | 'restarts'
+  | 'stepsBack'
+  | 'anomalies'
+  | 'memory'
+>;
+
+/** A walk that this process alone is taking. */
+export type OpenWalk = {
+  job: Job;
+  row: WalkRow;
+  met: Met;
+  lock: Lock;
+};
+
+/**
+ * Goes on with the job's unfinished walk, or begins a new one. Two walks of one job never run at once.
+ * @throws Failure `incomplete` where another process is walking this job.
+ */
+export function openWalk(connection: Connection, dir: string, job: Job, now: number): OpenWalk {
+  const lock = tryLock(dir, job.name);
+  if (!isLock(lock))
+    throw new Failure(
+      'incomplete',
+      `${job.name}: process ${lock.holder} is mirroring it already; try again later`,
+    );
+  try {
+    const row = resume(connection, job) ?? begin(connection, job, now);
+    return { job, row, met: recallMet(connection, row.id), lock };
+  } catch (thrown) {
+    lock.release();
+    throw thrown;
+  }
+}
+
+function resume(connection: Connection, job: Job): WalkRow | undefined {
+  const db = drizzle(connection);
+  const last = db.select().from(walks).where(eq(walks.job, job.name)).orderBy(desc(walks.id)).limit(1).get();
+  if (!last || last.status === 'complete' || last.finishedAt) return undefined;
+  db.update(walks).set({ status: 'running', error: null }).where(eq(walks.id, last.id)).run();
+  return { ...last, status: 'running', error: null };
+}
+
+function begin(connection: Connection, job: Job, now: number): WalkRow {
+  return drizzle(connection)
+    .insert(walks)
+    .values({ job: job.name, status: 'running', startedAt: isoTime(now) })
+    .returning()
+    .get();
+}
+
+function recallMet(connection: Connection, walkId: number): Met {
+  const met = { rows: createSeenRows(), refused: createSeenRows() };
+  const pages = drizzle(connection)
+    .select({ rowids: walkSeen.rowids })
+    .from(walkSeen)
+    .where(eq(walkSeen.walkId, walkId));
+  for (const page of pages.all()) unpackMet(page.rowids, met);
+  return met;
+}
+
+/** The walk that ended last before this one, and the full walk on whose proof it rests. */
+export function readPrevious(
+  connection: Connection,
+  job: string,
+): { last: WalkRow; full: WalkRow } | undefined {
+  const db = drizzle(connection);
+  const ended = and(eq(walks.job, job), isNotNull(walks.finishedAt));
+  const last = db.select().from(walks).where(ended).orderBy(desc(walks.id)).limit(1).get();
+  if (!last) return undefined;
+  const full = last.probeOf === null ? last : db.select().from(walks).where(eq(walks.id, last.probeOf)).get();
+  return { last, full: full ?? last };
+}
+
+/** Ends a walk for good; only its row in `walks` stays. */
+export function closeWalk(connection: Connection, walk: OpenWalk, ending: Partial<WalkRow>): void {
+  const db = drizzle(connection);
+  db.update(walks).set(ending).where(eq(walks.id, walk.row.id)).run();
+  db.delete(walkSeen).where(eq(walkSeen.walkId, walk.row.id)).run();
+  if (ending.callsSaved) addCallsSaved(connection, walk.job.name, ending.callsSaved);
+}
+
+/** Summed up as walks end: nobody has to look at all of them, and those that are forgotten count on. */
+function addCallsSaved(connection: Connection, job: string, callsSaved: number): void {
+  drizzle(connection)
+    .insert(datasets)
+    .values({ job, callsSaved })
+    .onConflictDoUpdate({
+      target: datasets.job,
+      set: { callsSaved: sql`${datasets.callsSaved} + excluded.calls_saved` },
+    })
+    .run();
+}
+
+/** Leaves a walk at its committed place, to be gone on with. */
+export function pauseWalk(
+  connection: Connection,
+  walk: OpenWalk,
+  status: 'snoozed' | 'failed',
+  error: string,
+): void {
+  drizzle(connection)
+    .update(walks)
+    .set({ status, error })
+    .where(and(eq(walks.id, walk.row.id), ne(walks.status, 'complete')))
+    .run();
+}

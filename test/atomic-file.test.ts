@@ -1,0 +1,108 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { takePlace } from '../src/atomic-file.ts';
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'mm-place-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** What may stand where a file is to go, and is none. */
+const takers: Record<string, (path: string) => unknown> = {
+  'a pipe': (path) => spawnSync('mkfifo', [path]),
+  'a socket': async (path) => {
+    const server = createServer().listen(path);
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+  },
+  'a folder': (path) => mkdirSync(path),
+  'a link to a device': (path) => symlinkSync('/dev/full', path),
+  'a link to a folder': (path) => symlinkSync(tmpdir(), path),
+  'a link to what a process has open': (path) => symlinkSync('/proc/self/fd/0', path),
+};
+
+describe.each(Object.entries(takers))('%s', (_name, take) => {
+  test('is never replaced, whatever is forced', async () => {
+    const file = join(folder(), 'taken');
+    await take(file);
+    const before = lstatSync(file).ino;
+    await expect(takePlace(file, true)).rejects.toMatchObject({ kind: 'usage' });
+    await expect(takePlace(file, false)).rejects.toMatchObject({ kind: 'usage' });
+    expect(lstatSync(file).ino).toBe(before);
+  });
+
+  test('that took the place meanwhile is not replaced either', async () => {
+    const dir = folder();
+    const file = join(dir, 'taken');
+    for (const force of [true, false]) {
+      rmSync(file, { force: true, recursive: true });
+      const place = await takePlace(file, force);
+      await take(file);
+      const before = lstatSync(file).ino;
+      await expect(place.settle()).rejects.toMatchObject({ kind: 'usage' });
+      await place.leave();
+      expect(lstatSync(file).ino).toBe(before);
+      expect(readdirSync(dir)).toEqual(['taken']);
+    }
+  });
+});
+
+test('a device is never replaced: nothing is made beside it', async () => {
+  await expect(takePlace('/dev/full', true)).rejects.toMatchObject({
+    kind: 'usage',
+    message: '/dev/full is no file and is never replaced: name another',
+  });
+  expect(lstatSync('/dev/full').isCharacterDevice()).toBe(true);
+});
+
+test('a file that came meanwhile is kept, unless it may be replaced', async () => {
+  const dir = folder();
+  const file = join(dir, 'a.csv');
+  for (const force of [false, true]) {
+    const place = await takePlace(file, force);
+    await place.handle.writeFile('ours');
+    writeFileSync(file, 'theirs');
+    const settled = await place.settle().catch((thrown: Error) => thrown.message);
+    await place.leave();
+    expect(settled).toBe(force ? undefined : `${file} exists already: --force replaces it`);
+    expect(readFileSync(file, 'utf8')).toBe(force ? 'ours' : 'theirs');
+    expect(readdirSync(dir)).toEqual(['a.csv']);
+    rmSync(file);
+  }
+});
+
+test('a link is something that is there: replaced only by force, and what it leads to stays as it is', async () => {
+  const dir = folder();
+  const [target, link, nowhere] = ['target', 'link', 'nowhere'].map((name) => join(dir, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(target, 'theirs');
+  symlinkSync(target, link);
+  symlinkSync(join(dir, 'none'), nowhere);
+  for (const path of [link, nowhere]) {
+    await expect(takePlace(path, false)).rejects.toMatchObject({ kind: 'usage' });
+    const place = await takePlace(path, true);
+    await place.handle.writeFile('ours');
+    await place.settle();
+    expect([lstatSync(path).isFile(), readFileSync(path, 'utf8')]).toEqual([true, 'ours']);
+  }
+  expect([readFileSync(target, 'utf8'), existsSync(join(dir, 'none'))]).toEqual(['theirs', false]);
+});

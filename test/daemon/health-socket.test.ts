@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openFace } from '../../src/daemon/health-socket.ts';
+
+async function setup(status: () => { exitCode: number }) {
+  const dir = mkdtempSync(join(tmpdir(), 'mm-face-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  writeFileSync(join(dir, 'http.sock'), 'left by a daemon that was killed');
+  const face = await openFace({ dir, status });
+  if (!face) throw new Error('no face');
+  onTestFinished(() => face.close());
+  return face.socket;
+}
+
+async function ask(socketPath: string, path: string, method = 'GET') {
+  return await new Promise<{ code: number | undefined; body: unknown }>((resolve, reject) => {
+    request({ socketPath, path, method }, async (response) => {
+      const chunks = await response.toArray();
+      resolve({ code: response.statusCode, body: JSON.parse(Buffer.concat(chunks).toString()) });
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+test('a healthy mirror says so, and shows its status', async () => {
+  const socket = await setup(() => ({ exitCode: 0, datasets: 5 }));
+  expect(await ask(socket, '/health')).toEqual({ code: 200, body: { healthy: true } });
+  expect(await ask(socket, '/status')).toEqual({ code: 200, body: { exitCode: 0, datasets: 5 } });
+});
+
+test('a stale mirror is unhealthy', async () => {
+  const socket = await setup(() => ({ exitCode: 75 }));
+  expect(await ask(socket, '/health')).toEqual({ code: 503, body: { healthy: false } });
+});
+
+test('a status that cannot be read is told, and the face stays', async () => {
+  const socket = await setup(() => {
+    throw new Error('the database is busy');
+  });
+  expect(await ask(socket, '/status')).toEqual({ code: 500, body: { error: 'the database is busy' } });
+  expect((await ask(socket, '/health')).code).toBe(500);
+});
+
+test('nothing else is answered, and nothing can be changed', async () => {
+  const socket = await setup(() => ({ exitCode: 0 }));
+  expect((await ask(socket, '/etc/passwd')).code).toBe(404);
+  expect((await ask(socket, '/__proto__')).code).toBe(404);
+  expect((await ask(socket, '/status', 'POST')).code).toBe(405);
+});
+
+test('only the owner may open the socket', async () => {
+  const socket = await setup(() => ({ exitCode: 0 }));
+  expect(statSync(socket).mode & 0o777).toBe(0o600);
+});
+
+test('a folder too deep for a socket has no face', async () => {
+  expect(await openFace({ dir: `/${'deep'.repeat(30)}`, status: () => ({ exitCode: 0 }) })).toBeUndefined();
+});

@@ -1,0 +1,172 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createPulse } from '../../src/daemon/pulse.ts';
+import { serviceManager } from '../../src/daemon/systemd.ts';
+import { createLog } from '../../src/log.ts';
+import { needs } from '../helpers/tools.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+
+const within = { timeout: 60_000, interval: 10 };
+const KEY = 'canary-key-51d0aa';
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mm-notify-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A stand-in for systemd's program, which notes what it is told and with what environment. */
+function standIn(settings: Record<string, string>) {
+  const folder = temporaryFolder();
+  const notes = join(folder, 'notes');
+  writeFileSync(notes, '');
+  const script = `#!/bin/sh
+env >> '${notes}.env'
+line=$(printf '%s|' "$@")
+echo "$line" >> '${notes}'
+[ -e '${notes}.hang' ] && exec sleep 60
+exit 0
+`;
+  writeFileSync(join(folder, 'systemd-notify'), script, { mode: 0o755 });
+  const environment = { PATH: `${folder}:${process.env['PATH']}`, MARKET_API_KEY: KEY, ...settings };
+  const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
+  return {
+    manager,
+    told: () => readFileSync(notes, 'utf8').split('\n').filter(Boolean),
+    environment: () => readFileSync(`${notes}.env`, 'utf8'),
+    hang: () => writeFileSync(`${notes}.hang`, ''),
+  };
+}
+
+const underSystemd = { NOTIFY_SOCKET: '/run/systemd/notify', WATCHDOG_USEC: '30000000' };
+
+describe('systemd', () => {
+  it('is told that the daemon is ready, that it is well time and again, and that it stops', async () => {
+    const { manager, told, environment } = standIn(underSystemd);
+    await manager.ready('mirroring', () => true);
+    await expect.poll(told, within).toEqual(expect.arrayContaining(['WATCHDOG=1|']));
+    await manager.stopping();
+    expect(told()[0]).toBe('READY=1|STATUS=mirroring|');
+    expect(told().at(-1)).toBe('STOPPING=1|');
+    expect(environment()).toContain('NOTIFY_SOCKET=/run/systemd/notify');
+    expect(environment()).not.toContain(KEY);
+  });
+
+  it('hears nothing of a daemon that is not well, so that it restarts it', async () => {
+    const { manager, told } = standIn(underSystemd);
+    let asked = 0;
+    await manager.ready('mirroring', () => {
+      asked += 1;
+      return false;
+    });
+    await expect.poll(() => asked, within).toBeGreaterThan(3);
+    await manager.stopping();
+    expect(told()).toEqual(['READY=1|STATUS=mirroring|', 'STOPPING=1|']);
+  });
+
+  it('that does not take what it is told holds up nobody who stops', async () => {
+    const well = standIn(underSystemd);
+    await well.manager.ready('mirroring', () => true);
+    well.hang();
+    const before = well.told().length;
+    await expect.poll(() => well.told().length, within).toBeGreaterThan(before);
+    const begins = standIn(underSystemd);
+    begins.hang();
+    const ready = begins.manager.ready('mirroring', () => true);
+    await expect.poll(() => begins.told().length, within).toBe(1);
+    const began = Date.now();
+    await Promise.all([well.manager.stopping(), begins.manager.stopping(), ready]);
+    expect(Date.now() - began).toBeLessThan(20_000);
+  });
+
+  it.each([
+    ['is not there', {}, 0],
+    ['wants no watchdog', { NOTIFY_SOCKET: '/run/n' }, 2],
+    ['watches another process', { ...underSystemd, WATCHDOG_PID: '1' }, 2],
+  ])('is left alone where it %s', async (_, settings, times) => {
+    const { manager, told } = standIn(settings);
+    await manager.ready('mirroring', () => true);
+    await manager.stopping();
+    expect(told()).toHaveLength(times);
+    expect(told().join()).not.toContain('WATCHDOG');
+  });
+
+  it('that cannot be told is no reason to stop', async () => {
+    const environment = { NOTIFY_SOCKET: '/run/n', PATH: temporaryFolder() };
+    const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
+    await manager.ready('mirroring', () => true);
+    await manager.stopping();
+  });
+
+  /** Listens as systemd does, and prints each message as a line of JSON. */
+  const listener = `
+import json, os, socket, sys
+server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+server.bind(sys.argv[1])
+print('listening', flush=True)
+while True:
+    message, fds, _, _ = socket.recv_fds(server, 4096, 1)
+    for fd in fds: os.close(fd)
+    print(json.dumps(message.decode()), flush=True)
+`;
+
+  it('hears it on its own kind of socket, by its own program', async () => {
+    needs('python3', 'systemd-notify');
+    const socket = join(temporaryFolder(), 'notify');
+    const python = spawn('python3', ['-c', listener, socket]);
+    onTestFinished(() => void python.kill());
+    let heard = '';
+    python.stdout.on('data', (text) => {
+      heard += text;
+    });
+    await expect.poll(() => heard, within).toContain('listening');
+    const environment = { PATH: process.env['PATH'], NOTIFY_SOCKET: socket };
+    const manager = serviceManager({ environment, log: createLog('silent', false), clock: virtualClock() });
+    await manager.ready('mirroring https://api.example.com', () => true);
+    await manager.stopping();
+    await expect.poll(() => heard, within).toContain('STOPPING=1');
+    expect(heard).toContain('"READY=1\\nSTATUS=mirroring https://api.example.com"');
+  });
+});
+
+describe('a run that shows no sign of life for a quarter of an hour', () => {
+  const MINUTE = 60_000;
+
+  it('is silent, a slow or ended one is not', () => {
+    const clock = virtualClock();
+    const pulse = createPulse(() => false, clock.now);
+    for (const job of ['stuck', 'slow', 'ended']) pulse.beat(job);
+    clock.advance(14 * MINUTE);
+    pulse.beat('slow');
+    pulse.end('ended');
+    expect(pulse.silent()).toEqual([]);
+    clock.advance(2 * MINUTE);
+    expect(pulse.silent()).toEqual(['stuck']);
+  });
+
+  it('is not silent while it waits for leave and others go first', () => {
+    const clock = virtualClock();
+    const pulse = createPulse((job) => job === 'last', clock.now);
+    for (const job of ['first', 'last']) pulse.beat(job);
+    for (let minutes = 0; minutes < 60; minutes += 10) {
+      clock.advance(10 * MINUTE);
+      pulse.beat('first');
+    }
+    expect(pulse.silent()).toEqual([]);
+    // Nobody goes any more.
+    clock.advance(16 * MINUTE);
+    expect(pulse.silent()).toEqual(['first', 'last']);
+  });
+
+  it('is not silent because the clock was set', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const pulse = createPulse(() => false);
+    pulse.beat('news');
+    vi.setSystemTime(Date.now() + 60 * MINUTE);
+    expect(pulse.silent()).toEqual([]);
+  });
+});

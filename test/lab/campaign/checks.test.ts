@@ -1,0 +1,171 @@
+/** The campaign's checks hold of a good mirror, and each of them finds what it is for. */
+
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as checks from '../../../lab/campaign/checks.ts';
+import type { Consumer } from '../../../lab/campaign/consumer.ts';
+import { createJournal, type Forms, formOf, type Journal } from '../../../lab/campaign/upstream.ts';
+import type { Job } from '../../../src/job.ts';
+import type { Bench } from '../../helpers/mirror-bench.ts';
+import { setup } from '../../helpers/setup.ts';
+
+const LIST = 'ai-signals';
+
+let bench: Bench;
+let journal: Journal;
+let jobs: Job[];
+const shown = (name: string): Forms =>
+  new Map(
+    [...bench.table(name.replaceAll('-', '_'))].map(([key, row]) => [key, formOf(bench.job(name), row)]),
+  );
+const kinds = (findings: checks.Finding[]) => findings.map(({ kind }) => kind);
+
+/** A mirror of two lists, of which one row changed and another went since the first walk. */
+beforeEach(async () => {
+  bench = await setup({ rows: 20 });
+  jobs = [bench.job(LIST), bench.job('news')];
+  journal = createJournal(jobs);
+  for (const { name } of jobs) {
+    tell(name);
+    await bench.mirror(name);
+  }
+  const { rows, idField } = bench.upstream(LIST);
+  rows[3] = { ...rows[3], asset: 'changed' };
+  journal.hear({
+    word: 'edit',
+    job: LIST,
+    at: bench.clock.now(),
+    key: String(rows[5]?.[idField]),
+    row: null,
+  });
+  rows.splice(5, 1);
+  publishAll();
+  tell(LIST);
+  for (let walk = 0; walk < 2; walk += 1) await bench.mirror(LIST);
+});
+
+function publishAll(): void {
+  bench.upstream(LIST).generatedAt = new Date(bench.clock.now()).toISOString();
+}
+
+function tell(name: string): void {
+  const { rows, idField } = bench.upstream(name);
+  for (const row of rows)
+    journal.hear({ word: 'edit', job: name, at: bench.clock.now(), key: String(row[idField]), row });
+}
+
+function all(): checks.Finding[] {
+  return [
+    ...checks.checkTables(journal, jobs, shown),
+    ...checks.checkHistory(journal, jobs, bench),
+    ...checks.checkIntervals(jobs, bench),
+    ...checks.checkSequence(jobs, bench),
+    ...checks.checkOrphans(jobs, bench),
+    ...checks.checkIntegrity(bench),
+  ];
+}
+
+test('a good mirror passes every check', () => {
+  expect(bench.sql('SELECT 1 FROM ai_signals_history')).toHaveLength(2);
+  expect(all()).toEqual([]);
+});
+
+describe('it is found', () => {
+  test.each([
+    ['that a row is lacking', 'DELETE FROM news WHERE rowid = 4', ['lost', 'false']],
+    ['that a value is another', "UPDATE ai_signals SET asset = 'other' WHERE rowid = 4", ['lost']],
+    [
+      'that a version overlaps the next',
+      "UPDATE ai_signals_history SET _valid_to = '2999-01-01T00:00:00.000Z' WHERE _ended_by = 'update'",
+      ['false'],
+    ],
+    [
+      'that a version is empty',
+      "UPDATE ai_signals_history SET _valid_to = _valid_from WHERE _ended_by = 'delete'",
+      ['false'],
+    ],
+    [
+      'that an update leaves a gap',
+      "UPDATE ai_signals_history SET _valid_to = strftime('%Y-%m-%dT%H:%M:%fZ', _valid_from, '+0.001 seconds') WHERE _ended_by = 'update'",
+      ['false'],
+    ],
+    [
+      'that a version was never upstream',
+      "UPDATE ai_signals_history SET asset = 'invented'",
+      ['false', 'false'],
+    ],
+    [
+      'that two walks share numbers',
+      'UPDATE walks SET first_seq = 1 WHERE id = (SELECT max(id) FROM walks WHERE first_seq IS NOT NULL)',
+      ['false'],
+    ],
+    [
+      'that two jobs share a number',
+      'UPDATE news SET _changed_at = (SELECT max(_changed_at) FROM ai_signals)',
+      ['false'],
+    ],
+    ['that the walk of a row is unknown', 'UPDATE news SET _walk_id = 99 WHERE rowid = 4', ['orphan']],
+    [
+      'that a row that is not there is absent',
+      "INSERT INTO absences VALUES ('news', 'x', 1, '', 1, 0, NULL)",
+      ['orphan'],
+    ],
+    ['that rows met by an ended walk are kept', "INSERT INTO walk_seen VALUES (1, 1, x'00')", ['orphan']],
+    ['that a walk was left behind', 'UPDATE walks SET finished_at = NULL WHERE id = 1', ['orphan']],
+  ])('%s', (_, tampering, found) => {
+    // Not by the triggers, which would keep the old value in the history.
+    bench.tamper(`DROP TRIGGER ai_signals_superseded; ${tampering};`);
+    expect(kinds(all())).toEqual(found);
+  });
+
+  test('that a row was removed that was never gone', async () => {
+    bench.tamper("UPDATE ai_signals_history SET _ended_by = 'delete', _valid_to = _valid_from || 'x'");
+    expect(kinds(checks.checkHistory(journal, jobs, bench))).toEqual(['false']);
+  });
+
+  test('that the consumer has another copy, or was told twice', () => {
+    const copies = new Map(jobs.map(({ name }) => [name, new Map(shown(name))]));
+    const told: string[] = [];
+    const consumer = { copy: (job: string) => copies.get(job), contradictions: told } as unknown as Consumer;
+    expect(checks.checkConsumer(consumer, jobs, shown)).toEqual([]);
+    const [key = ''] = copies.get('news')?.keys() ?? [];
+    copies.get('news')?.delete(key);
+    copies.get(LIST)?.set('gone', 'form');
+    told.push('twice');
+    expect(kinds(checks.checkConsumer(consumer, jobs, shown))).toEqual(['false', 'lost', 'false']);
+  });
+});
+
+describe('a row is shown too old', () => {
+  const key = 'k';
+  const version = (at: number, asset: string | null) =>
+    journal.hear({ word: 'edit', job: 'news', at, key, row: asset === null ? null : { id: key, asset } });
+  const formWith = (asset: string) =>
+    formOf(bench.job('news'), { _body: JSON.stringify({ id: key, asset }) });
+  const isOld = (asset: string | null, until: number) =>
+    journal
+      .shownTooOld(
+        'news',
+        asset === null ? new Map() : new Map([...shown('news'), [key, formWith(asset)]]),
+        until,
+      )
+      .includes(key);
+
+  beforeEach(() => {
+    version(1_000, 'first');
+    version(2_000, 'second');
+  });
+
+  test('where a version that came until then is not shown, nor a later one', () => {
+    expect([isOld('first', 1_999), isOld('first', 2_000), isOld('second', 1_500)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect([isOld(null, 999), isOld(null, 1_000)]).toEqual([false, true]);
+  });
+
+  test('but not where it has gone since, for its removal takes two proofs', () => {
+    version(3_000, null);
+    expect([isOld('first', 2_500), isOld(null, 2_500)]).toEqual([false, false]);
+  });
+});

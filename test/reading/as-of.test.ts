@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
+import { lookBack, refusePresent } from '../../src/reading/query/as-of.ts';
+import { sourcesOf } from '../../src/reading/query/sources.ts';
+import { asking } from '../../src/reading/query.ts';
+import { openReadOnly } from '../../src/store/db/connection.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+
+const tables = { ai_signals: 'ai-signals', news: 'news', usage: 'usage' };
+
+/** What a query finds on a connection that looks back, and what was proven of it. */
+function askAt(bench: Bench, asOf: string | null, sql: string) {
+  const connection = openReadOnly(bench.store.file);
+  try {
+    if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
+    const rows = connection.prepare<[], Record<string, unknown>>(sql).all();
+    return { rows, sources: sourcesOf(connection, sql, {}, tables, asOf) };
+  } finally {
+    connection.close();
+  }
+}
+
+/** Mirrors a dataset that changes from walk to walk, and notes what every table held after each. */
+async function liveThrough(bench: Bench) {
+  const { clock } = bench;
+  const upstream = bench.upstream('ai-signals');
+  const moments: { at: string; signals: unknown[]; news: unknown[]; history: unknown[]; usage: unknown[] }[] =
+    [];
+  const walk = async () => {
+    for (const job of ['ai-signals', 'news', 'usage']) await bench.mirror(job);
+    // Commits of one moment are told apart by milliseconds that are yet to come.
+    clock.advance(1_000);
+    moments.push({
+      at: isoTime(clock.now()),
+      signals: bench.sql('SELECT * FROM ai_signals ORDER BY _key'),
+      news: bench.sql('SELECT * FROM news ORDER BY _key'),
+      history: bench.sql('SELECT * FROM ai_signals_history ORDER BY _key, _valid_from'),
+      usage: bench.sql('SELECT _key, _body FROM usage ORDER BY _key'),
+    });
+    clock.advance(60_000);
+  };
+  const publish = () => {
+    upstream.generatedAt = isoTime(clock.now());
+  };
+  await walk();
+  Object.assign(upstream.rows[3] ?? {}, { status: 'closed', confidence: 0.111 });
+  bench.upstream('news').rows.shift();
+  publish();
+  await walk();
+  const [gone] = upstream.rows.splice(5, 1);
+  publish();
+  await walk();
+  publish();
+  await walk();
+  upstream.rows.push(gone ?? {});
+  upstream.rows.unshift(...upstream.make(2));
+  publish();
+  await walk();
+  return moments;
+}
+
+describe('the mirror as of some time', () => {
+  it('is what the tables held then, whatever came, changed, went and came back since', async () => {
+    const bench = await setup({ rows: 40 });
+    const moments = await liveThrough(bench);
+    expect(new Set(moments.map(({ signals }) => signals.length)).size).toBeGreaterThan(2);
+    for (const { at, signals, news, history, usage } of moments) {
+      const held = (sql: string) => askAt(bench, at, sql).rows;
+      expect(held('SELECT * FROM ai_signals ORDER BY _key')).toEqual(signals);
+      expect(held('SELECT * FROM news ORDER BY _key')).toEqual(news);
+      expect(held('SELECT _key, _body FROM usage ORDER BY _key')).toEqual(usage);
+      expect(held('SELECT * FROM ai_signals_history ORDER BY _key, _valid_from')).toEqual(history);
+    }
+  });
+
+  it('reaches through the views, and changes later than that are none', async () => {
+    const bench = await setup({ rows: 20 });
+    const [first] = await liveThrough(bench);
+    const at = first?.at ?? '';
+    const [counted] = askAt(bench, at, 'SELECT count(DISTINCT id) AS n FROM ai_signal_checks').rows;
+    expect(counted).toEqual({ n: 20 });
+    const kinds = askAt(bench, at, 'SELECT DISTINCT job, change FROM changes ORDER BY job');
+    expect(kinds.rows).toEqual([
+      { job: 'ai-signals', change: 'insert' },
+      { job: 'news', change: 'insert' },
+      { job: 'usage', change: 'insert' },
+    ]);
+  });
+
+  it('is what was proven by then', async () => {
+    const bench = await setup({ rows: 20 });
+    const [first, second] = await liveThrough(bench);
+    const proof = (at: string | null) =>
+      askAt(bench, at, 'SELECT * FROM ai_signals').sources.map(({ proof }) => proof?.walkId);
+    expect(proof(first?.at ?? '')).toEqual([1]);
+    expect(proof(second?.at ?? '')).toEqual([4]);
+    expect(proof(null)).toEqual([13]);
+  });
+
+  it('was empty before the first walk', async () => {
+    const bench = await setup({ rows: 20 });
+    await bench.mirror('ai-signals');
+    const { rows, sources } = askAt(bench, '2020-01-01T00:00:00.000Z', 'SELECT * FROM ai_signals');
+    expect(rows).toEqual([]);
+    expect(sources).toMatchObject([{ job: 'ai-signals', completeAsOf: null }]);
+  });
+});
+
+describe('no way of writing a name reads the present under a past date:', () => {
+  it.each([
+    'SELECT * FROM main.news',
+    'SELECT * FROM MAIN . news',
+    'SELECT * FROM "main"."news"',
+    'SELECT * FROM [Main].news',
+    'SELECT * FROM `main`.`news`',
+    "SELECT * FROM 'main'.'news'",
+    'SELECT * FROM main/* . */.news',
+    'SELECT * FROM main -- .\n . news',
+    'WITH n AS (SELECT * FROM main.news_history) SELECT * FROM n',
+    'SELECT (SELECT count(*) FROM main.news)',
+    'SELECT * FROM temp.news UNION ALL SELECT * FROM main.news',
+    'SELECT * FROM main.changes',
+  ])('%s', async (sql) => {
+    expect(() => refusePresent(sql)).toThrow(/^--as-of: main\.<table> is the table as it stands now/);
+  });
+
+  it('what means the past is let through, and a text or a column may say main', async () => {
+    for (const sql of [
+      'SELECT * FROM temp.news',
+      "SELECT 'main.news'",
+      'SELECT main FROM news',
+      'SELECT 1 -- main.news',
+    ])
+      expect(() => refusePresent(sql)).not.toThrow();
+  });
+
+  it('the process that answers refuses it', async () => {
+    const bench = await setup({ rows: 3 });
+    await bench.mirror('news');
+    const past = '2020-01-01T00:00:00.000Z';
+    const count = (sql: string) =>
+      asking((ask) =>
+        ask(
+          { dir: bench.dir, sql, params: {}, tables, asOf: past },
+          { signal: new AbortController().signal },
+          async ({ batches }) => (await batches.next()).value?.[0]?.[0],
+        ),
+      );
+    expect(await count('SELECT count(*) FROM news')).toBe(0);
+    expect(await count('SELECT count(*) FROM temp.news')).toBe(0);
+    await expect(count('SELECT count(*) FROM main.news')).rejects.toMatchObject({ kind: 'usage' });
+  });
+});

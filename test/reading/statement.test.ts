@@ -1,0 +1,144 @@
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { type Params, prepareReading } from '../../src/reading/query/statement.ts';
+import { openReadOnly } from '../../src/store/db/connection.ts';
+import { type Bench, openBench } from '../helpers/mirror-bench.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench({ rows: 5 });
+  return () => bench.close();
+});
+
+function prepare(sql: string, params: Params = {}) {
+  const connection = openReadOnly(bench.store.file);
+  onTestFinished(() => void connection.close());
+  return prepareReading(connection, sql, params);
+}
+
+function refusalOf(sql: string, params: Params = {}): string {
+  try {
+    prepare(sql, params);
+  } catch (thrown) {
+    if (thrown instanceof Failure && thrown.kind === 'usage') return thrown.message;
+    throw thrown;
+  }
+  throw new Error(`not refused: ${sql}`);
+}
+
+describe('a statement that only reads is taken', () => {
+  it.each([
+    'SELECT 1',
+    '  select id from ai_signals;',
+    '/* why */ SELECT 1 -- because',
+    'WITH a AS (SELECT 1) SELECT * FROM a',
+    'VALUES (1), (2)',
+    'EXPLAIN SELECT 1',
+    'EXPLAIN QUERY PLAN SELECT * FROM news',
+    'PRAGMA table_info(news)',
+    "SELECT 'DELETE FROM news; DROP TABLE news'",
+    "SELECT 'load_extension(1)' AS load_extension",
+  ])('%s', (sql) => {
+    expect(prepare(sql).statement.reader).toBe(true);
+  });
+});
+
+describe('a statement that would write, or reach beyond the mirror, is refused', () => {
+  it.each([
+    ['DELETE FROM news', /DELETE is not allowed/],
+    ["INSERT INTO news VALUES ('x')", /INSERT is not allowed/],
+    ['REPLACE INTO news SELECT * FROM news', /REPLACE is not allowed/],
+    ['WITH a AS (SELECT 1) DELETE FROM news', /would write/],
+    ['WITH a AS (SELECT 1) INSERT INTO news SELECT * FROM news RETURNING *', /would write/],
+    ['CREATE TEMP TABLE t (a)', /CREATE is not allowed/],
+    ['DROP VIEW freshness', /DROP is not allowed/],
+    ["ATTACH '/etc/passwd' AS p", /ATTACH is not allowed/],
+    ["SELECT load_extension('./evil')", /extensions are not loaded/],
+    ['SELECT "LOAD_EXTENSION" (:a)', /extensions are not loaded/],
+    ["VACUUM INTO '/tmp/copy.db'", /VACUUM is not allowed/],
+    ['BEGIN', /BEGIN is not allowed/],
+    ['PRAGMA query_only = 0', /PRAGMA is not allowed/],
+    ['PRAGMA query_only', /PRAGMA is not allowed/],
+    ['PRAGMA user_version = 7', /PRAGMA is not allowed/],
+    ['PRAGMA journal_mode(delete)', /PRAGMA is not allowed/],
+    ['PRAGMA main.table_info(news)', /PRAGMA is not allowed/],
+    ['EXPLAIN PRAGMA query_only = 0', /EXPLAIN is not allowed/],
+    ['EXPLAIN QUERY PLAN DELETE FROM news', /EXPLAIN is not allowed/],
+    ['EXPLAIN DELETE FROM news', /EXPLAIN is not allowed/],
+    ['SELECT 1; SELECT 2', /more than one statement/],
+    ['SELECT 1; PRAGMA query_only = 0', /more than one statement/],
+    ['', /no statement/],
+    ['-- nothing', /no statement/],
+    ['(SELECT 1)', /is not allowed/],
+  ])('%s', (sql, why) => {
+    expect(refusalOf(sql)).toMatch(why);
+  });
+
+  it('changes nothing by a pragma dressed as a table', () => {
+    const { statement } = prepare('SELECT * FROM pragma_optimize');
+    expect(() => statement.all({})).toThrow(/readonly/);
+  });
+});
+
+describe('a mistake is shown where it is', () => {
+  const shown = (sql: string) => {
+    const [message, line = '', mark = ''] = refusalOf(sql).split('\n');
+    return { message, at: line.slice(mark.indexOf('^')) };
+  };
+
+  it.each([
+    ['SELECT * FORM news', /near "FORM"/, 'FORM news'],
+    ['SELECT form FROM news FORM form', /near "form"/, 'form'],
+    ['SELECT a FROM news\nWHERE a = = 3', /near "="/, '= 3'],
+    ["SELECT 'abc", /unrecognized token/, "'abc"],
+    [
+      'SELECT assett FROM ai_signals',
+      /no such column: assett \(did you mean asset/,
+      'assett FROM ai_signals',
+    ],
+    ["SELECT 'newz', * FROM newz", /no such table: newz \(did you mean news\?\)/, 'newz'],
+    ['SELECT "n"."hedline" FROM news AS n', /no such column: n\.hedline/, '"hedline" FROM news AS n'],
+    ['SELECT cuont(*) FROM news', /no such function: cuont/, 'cuont(*) FROM news'],
+    ['SELECT (1', /incomplete input/, ''],
+    ['SELECT\t*\nFROM\tnewz -- newz', /no such table: newz .*, line 2/, 'newz -- newz'],
+  ])('%s', (sql, message, at) => {
+    expect(shown(sql)).toEqual({ message: expect.stringMatching(message), at });
+  });
+
+  it('far into a long line, in an excerpt of it', () => {
+    const [, line, mark] = refusalOf(`SELECT ${'1, '.repeat(100)}x FORM y${', 2'.repeat(100)}`).split('\n');
+    expect(line).toMatch(/^ {2}1 \| .*1, x FORM y, 2, .{20,40}$/);
+    expect(line?.slice(mark?.indexOf('^')).startsWith('y')).toBe(true);
+    expect(line?.length).toBeLessThan(110);
+  });
+
+  it('names no place and no name for what SQLite does not tell', () => {
+    expect(refusalOf('SELECT sum(max(1)) FROM news')).toMatch(/^misuse of aggregate/);
+    expect(refusalOf('SELECT * FROM something_else_altogether')).not.toContain('did you mean');
+  });
+});
+
+describe('parameters', () => {
+  it('are bound by name, whatever their prefix', () => {
+    const { statement } = prepare('SELECT :a, @b, $c', { a: 'x', b: 1.5, c: null });
+    expect(statement.all({ a: 'x', b: 1.5, c: null })).toEqual([['x', 1.5, null]]);
+  });
+
+  it('are asked for by name where one is missing', () => {
+    expect(refusalOf('SELECT :a, :b', { a: 1 })).toMatch(/the value of :b is missing: --param b=/);
+  });
+
+  it('are refused where the statement has no such name', () => {
+    expect(refusalOf('SELECT :asset', { asset: 'BTC', aset: 'ETH' })).toMatch(
+      /no parameter :aset \(did you mean :asset\?\)/,
+    );
+  });
+
+  it('need names', () => {
+    expect(refusalOf('SELECT ?')).toMatch(/write :name instead of \?/);
+  });
+
+  it('are none where a text or a comment looks like one', () => {
+    expect(prepare(`SELECT ':a' AS ":b", '?' -- :c ?`).statement.all({})).toEqual([[':a', '?']]);
+  });
+});

@@ -1,0 +1,182 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Database } from '../../../src/store/db/sqlite.ts';
+import { setup } from '../../helpers/setup.ts';
+import { idsOf, setupSync, truth } from '../../helpers/sync-bench.ts';
+
+/** Ways in which a mirror can be lost from under those who have it open. */
+const losses: Record<string, (file: string) => void> = {
+  deleted: (file) => {
+    for (const path of [file, `${file}-wal`, `${file}-shm`]) rmSync(path);
+  },
+  'moved away': (file) => renameSync(file, `${file}.moved`),
+  'replaced by a copy': (file) => {
+    copyFileSync(file, `${file}.copy`);
+    renameSync(`${file}.copy`, file);
+  },
+  'moved, with a link in its place': (file) => {
+    renameSync(file, `${file}.moved`);
+    symlinkSync(`${file}.moved`, file);
+  },
+  'left without its write-ahead log': (file) => rmSync(`${file}-wal`),
+  'left without the index of its log': (file) => rmSync(`${file}-shm`),
+  'gone with its folder': (file) => rmSync(dirname(file), { recursive: true }),
+};
+
+const everythingIn = (folder: string) =>
+  existsSync(folder) ? (readdirSync(folder, { recursive: true }) as string[]).sort() : [];
+
+describe.each(Object.entries(losses))('a mirror that is %s while it is open', (_name, lose) => {
+  test('is noticed as a walk ends and as one begins, and nothing is made in its place', async () => {
+    const { dir, store, model, mirror, job } = await setup({ rows: 130 });
+    expect(store.lost()).toBeUndefined();
+    let calls = 0;
+    let left: string[] = [];
+    model.beforeAnswer = () => {
+      calls += 1;
+      if (calls !== 2) return;
+      lose(store.file);
+      left = everythingIn(dir);
+    };
+    const lost = {
+      kind: 'disk',
+      message: expect.stringMatching(/mirror\.db.* while it was in use: [^\n]*$/),
+    };
+    await expect(mirror('ai-signals')).rejects.toMatchObject(lost);
+    expect(store.lost()).toMatchObject(lost);
+    expect(() => store.openWalk(job('news'))).toThrow(expect.objectContaining(lost));
+    store.close();
+    expect(everythingIn(dir).filter((path) => !left.includes(path))).toEqual([]);
+  });
+});
+
+describe('where mirror.id tells that there was a mirror', () => {
+  /** Every command that opens the mirror. */
+  const commands = [
+    ['sync'],
+    ['start'],
+    ['quarantine', 'retry'],
+    ['quarantine'],
+    ['doctor'],
+    ['doctor', '--offline'],
+    ['status'],
+    ['plan'],
+    ['query', 'SELECT 1'],
+    ['export', 'news'],
+    ['backup', 'copy.db'],
+  ];
+
+  test.each(commands.map((args) => [args.join(' '), args] as const))(
+    '%s ends with 74 and says what to do, and makes none',
+    async (_name, args) => {
+      const { run, file, model } = await setupSync({ rows: 5 });
+      const folder = dirname(file);
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'mirror.id'), 'a name\n');
+      const { code, stdout, stderr } = await run([...args]);
+      expect(code).toBe(74);
+      expect(stdout + stderr).toMatch(
+        /mirror\.db is gone: .*restore a backup; to begin anew.*delete \S*mirror\.id/,
+      );
+      expect(everythingIn(folder)).toEqual(['mirror.id']);
+      expect(model.calls).toEqual([]);
+    },
+  );
+
+  test('a log that was left behind is kept as well', async () => {
+    const { sync, file } = await setupSync({ rows: 5 });
+    mkdirSync(dirname(file));
+    writeFileSync(`${file}-wal`, 'the newest part of a mirror');
+    expect(await sync()).toMatchObject({
+      code: 74,
+      stderr: expect.stringMatching(/delete \S*mirror\.db-wal\n$/),
+    });
+    expect(everythingIn(dirname(file))).toEqual(['mirror.db-wal']);
+  });
+
+  test('a mirror is begun anew once the name is deleted, and a backup can be put back', async () => {
+    const { sync, run, file, model, cwd } = await setupSync();
+    expect((await sync('ai-signals')).code).toBe(0);
+    const name = readFileSync(join(dirname(file), 'mirror.id'), 'utf8');
+    expect((await run(['backup', join(cwd, 'copy.db')])).code).toBe(0);
+    rmSync(file);
+    expect((await sync('ai-signals')).code).toBe(74);
+    copyFileSync(join(cwd, 'copy.db'), file);
+    expect((await sync('ai-signals')).code).toBe(0);
+    expect(readFileSync(join(dirname(file), 'mirror.id'), 'utf8')).toBe(name);
+    for (const path of [file, join(dirname(file), 'mirror.id')]) rmSync(path);
+    expect((await sync('ai-signals')).code).toBe(0);
+    expect(readFileSync(join(dirname(file), 'mirror.id'), 'utf8')).not.toBe(name);
+    expect(idsOf(file)).toEqual(truth(model));
+  });
+
+  test.each([
+    ['an empty file', (file: string) => writeFileSync(file, '')],
+    [
+      'another database',
+      (file: string) => {
+        const other = new Database(file);
+        other.exec('CREATE TABLE notes (text)');
+        other.close();
+      },
+    ],
+  ])('%s in its place is left as it is: 74', async (_name, make) => {
+    const { sync, run, file } = await setupSync({ rows: 5 });
+    expect((await sync('usage')).code).toBe(0);
+    rmSync(file);
+    make(file);
+    const before = readFileSync(file);
+    for (const args of [['sync'], ['status'], ['doctor']]) {
+      const { code, stdout, stderr } = await run(args);
+      expect(code).toBe(74);
+      expect(stdout + stderr).toContain('is not the mirror that was here');
+    }
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test('one that an earlier version left without a name is given one', async () => {
+    const { sync, file } = await setupSync({ rows: 5 });
+    await sync('usage');
+    rmSync(join(dirname(file), 'mirror.id'));
+    expect((await sync('usage')).code).toBe(0);
+    rmSync(file);
+    expect((await sync('usage')).code).toBe(74);
+  });
+});
+
+describe('a symbolic link in the place of the mirror', () => {
+  test('is not followed where it leads nowhere: 74, and nothing is made there', async () => {
+    const { run, file, cwd } = await setupSync({ rows: 5 });
+    mkdirSync(dirname(file));
+    symlinkSync(join(cwd, 'elsewhere.db'), file);
+    for (const args of [['sync'], ['status'], ['doctor']]) {
+      const { code, stdout, stderr } = await run(args);
+      expect(code).toBe(74);
+      expect(stdout + stderr).toContain('is a symbolic link that leads nowhere');
+    }
+    expect(existsSync(join(cwd, 'elsewhere.db'))).toBe(false);
+    expect(everythingIn(dirname(file))).toEqual(['mirror.db']);
+  });
+
+  test('names the folder to use where it leads to a mirror: two folders would not know of each other', async () => {
+    const { sync, run, file, cwd } = await setupSync({ rows: 5 });
+    await sync('usage');
+    const other = join(cwd, 'other');
+    mkdirSync(other);
+    symlinkSync(file, join(other, 'mirror.db'));
+    const { code, stderr } = await run(['sync'], { MIRROR_DIR: other });
+    expect(code).toBe(74);
+    expect(stderr).toContain(`is a symbolic link: set MIRROR_DIR to ${dirname(file)} itself\n`);
+  });
+});

@@ -1,0 +1,63 @@
+import { statSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { openConnection, openReadOnly } from '../../../src/store/db/connection.ts';
+import type { Bench } from '../../helpers/mirror-bench.ts';
+import { setup } from '../../helpers/setup.ts';
+
+const MB = 1_000_000;
+
+/** Another connection: what it writes lies in the log. */
+function openWriter({ store }: Bench) {
+  const writer = openConnection(store.file);
+  onTestFinished(() => void writer.close());
+  writer.exec('CREATE TABLE ballast (bytes BLOB)');
+  return (megabytes: number) =>
+    void writer
+      .prepare('INSERT INTO ballast SELECT randomblob(?) FROM json_each(?)')
+      .run(MB, JSON.stringify(Array(megabytes).fill(0)));
+}
+
+/** A reader of the mirror as it stands now. */
+function openReader({ store }: Bench) {
+  const reader = openReadOnly(store.file);
+  onTestFinished(() => void reader.close());
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM walks').get();
+  return () => void reader.exec('COMMIT');
+}
+
+test('the log is cut back as it begins anew, once no reader holds what it has grown to', async () => {
+  const bench = await setup({ rows: 1 });
+  const write = openWriter(bench);
+  const leave = openReader(bench);
+  write(40);
+  expect(bench.store.logBytes()).toBeGreaterThan(40 * MB);
+  leave();
+  for (let commit = 0; commit < 3; commit += 1) write(1);
+  expect(bench.store.logBytes()).toBeLessThan(17 * MB);
+});
+
+test('an idle store empties the log, and waits for no reader', async () => {
+  const bench = await setup({ rows: 1 });
+  const write = openWriter(bench);
+  const leave = openReader(bench);
+  write(3);
+  const began = performance.now();
+  bench.store.emptyLog();
+  expect(performance.now() - began).toBeLessThan(4_000);
+  expect(bench.store.logBytes()).toBeGreaterThan(3 * MB);
+  // It waits for other writers as long as ever.
+  write(1);
+  leave();
+  bench.store.emptyLog();
+  expect(bench.store.logBytes()).toBe(0);
+});
+
+test('a process that ends beside others leaves the log empty', async () => {
+  const bench = await setup({ rows: 1 });
+  const write = openWriter(bench);
+  write(3);
+  const log = `${bench.store.file}-wal`;
+  bench.reopen();
+  expect(statSync(log).size).toBeLessThan(MB);
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { editBefore, insert, publish, remove } from '../../helpers/edits.ts';
+import { setup } from '../../helpers/setup.ts';
+
+describe('a proven walk makes known', () => {
+  it('all that it brought, with the range of its numbers in the view changes', async () => {
+    const bench = await setup({ rows: 120 });
+    const walk = await bench.mirror('ai-signals');
+    const change = bench.store.changes.of(bench.job('ai-signals'), walk);
+    expect(change).toEqual({
+      job: 'ai-signals',
+      table: 'ai_signals',
+      walkId: walk.id,
+      verdict: 'snapshot',
+      completeAsOf: walk.startedAt,
+      inserted: 120,
+      updated: 0,
+      deleted: 0,
+      firstSeq: bench.sql<{ seq: number }>('SELECT min(seq) AS seq FROM changes')[0]?.seq,
+      lastSeq: bench.sql<{ seq: number }>('SELECT max(seq) AS seq FROM changes')[0]?.seq,
+    });
+  });
+
+  it('nothing, where nothing changed', async () => {
+    const bench = await setup({ rows: 120 });
+    await bench.mirror('ai-signals');
+    const walk = await bench.mirror('ai-signals');
+    expect(bench.store.changes.of(bench.job('ai-signals'), walk)).toBeNull();
+  });
+
+  it('also what walks before it brought that proved nothing, which make nothing known themselves', async () => {
+    const bench = await setup({ rows: 250 });
+    const job = bench.job('ai-signals');
+    await bench.mirror('ai-signals');
+    // A row that comes under the same generatedAt contradicts the snapshot.
+    editBefore(bench, 'ai-signals', { 1: publish('2026-11-21T13:00:00Z'), 2: insert(150) });
+    const torn = await bench.mirror('ai-signals');
+    expect(torn).toMatchObject({ verdict: 'union' });
+    expect(torn.inserted).toBeGreaterThan(0);
+    expect(bench.store.changes.of(job, torn)).toBeNull();
+    expect(bench.store.changes.since(job, 0)?.inserted).toBe(250);
+
+    bench.model.beforeAnswer = undefined;
+    const proof = await bench.mirror('ai-signals');
+    expect(bench.store.changes.of(job, proof)).toMatchObject({
+      walkId: proof.id,
+      inserted: torn.inserted + proof.inserted,
+      firstSeq: torn.firstSeq,
+    });
+  });
+
+  it('to whoever has seen up to some number, what came after it', async () => {
+    const bench = await setup({ rows: 120 });
+    const job = bench.job('news');
+    const { changes } = bench.store;
+    expect(changes.since(job, 0)).toBeNull();
+    const first = await bench.mirror('news');
+    insert(0, 2)(bench.upstream('news'));
+    const second = await bench.mirror('news');
+    remove(5)(bench.upstream('news'));
+    await bench.mirror('news');
+    const third = await bench.mirror('news');
+    const seen = (seq: number | null) => changes.since(job, seq ?? 0);
+    expect(seen(0)).toMatchObject({ inserted: 122, deleted: 1, walkId: third.id });
+    expect(seen(first.lastSeq)).toMatchObject({ inserted: 2, deleted: 1, firstSeq: second.firstSeq });
+    expect(seen(second.lastSeq)).toMatchObject({ inserted: 0, deleted: 1, lastSeq: third.lastSeq });
+    expect(seen(third.lastSeq)).toBeNull();
+  });
+});

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { faults, when } from '../../../model-api/index.ts';
+import { loadJobs } from '../../../src/load-jobs.ts';
+import { createDriftLog, MOST_DRIFTS } from '../../../src/store/records/drift.ts';
+import { change } from '../../helpers/edits.ts';
+import type { Bench } from '../../helpers/mirror-bench.ts';
+import { setup } from '../../helpers/setup.ts';
+import { bytesWritten, openTables, setupTold } from '../support.ts';
+
+const driftsOf = (bench: Bench) =>
+  bench.sql('SELECT kind, path, detail, times FROM drift ORDER BY walk_id, path');
+const drift = (kind: string, path: string, detail = '', times = 1) => ({ kind, path, detail, times });
+
+describe('a field of a dataset whose shape is not specified', () => {
+  it('is no drift when the first walk finds it, on whatever page and of whatever type', async () => {
+    const bench = await setup({ rows: 250 });
+    change(150, { lang: 'en', headline: 7 })(bench.upstream('news'));
+    for (const job of ['news', 'smart-wallets', 'meme-signals', 'usage'])
+      expect((await bench.mirror(job)).drifted).toBe(0);
+    expect(driftsOf(bench)).toEqual([]);
+  });
+
+  it('is drift when it is new, with the call that showed it', async () => {
+    const bench = await setup({ rows: 3 });
+    await bench.mirror('news');
+    change(1, { lang: 'en' })(bench.upstream('news'));
+    bench.clock.advance(60_000);
+    const walk = await bench.mirror('news');
+    expect(walk.drifted).toBe(1);
+    const [call] = bench.sql('SELECT request_id FROM requests WHERE walk_id = ?', walk.id);
+    expect(bench.sql('SELECT * FROM drift')).toEqual([
+      {
+        ...{ job: 'news', ...drift('new-field', '$.lang', 'lang'), ...call, walk_id: walk.id },
+        first_seen_at: expect.stringMatching(/^2026-11-21T12:01:00/),
+        last_seen_at: expect.stringMatching(/^2026-11-21T12:01:00/),
+      },
+    ]);
+    await bench.mirror('news');
+    expect(driftsOf(bench)).toHaveLength(1);
+  });
+
+  it('is drift when it changes its type, but not when a whole number becomes a fraction', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', '{"id":"a","price":1,"on":true,"gone":null}');
+    await bench.mirrorRows('news', '{"id":"a","price":1.5,"on":true,"gone":"x"}');
+    expect(driftsOf(bench)).toEqual([]);
+    await bench.mirrorRows('news', '{"id":"a","price":"1.5","on":1,"gone":"x"}');
+    await bench.mirrorRows('news', '{"id":"a","price":"1.6","on":2,"gone":"x"}');
+    expect(driftsOf(bench)).toEqual([
+      drift('new-type', '$.on', 'integer'),
+      drift('new-type', '$.price', 'string'),
+    ]);
+    expect(bench.sql(`SELECT types FROM fields WHERE "column" = 'price'`)).toEqual([
+      { types: '["integer","number","string"]' },
+    ]);
+  });
+
+  it('is drift when it becomes an object, whose members get columns of their own', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', '{"id":"a","source":"S"}');
+    await bench.mirrorRows('news', '{"id":"a","source":{"name":"S"}}');
+    expect(driftsOf(bench)).toEqual([
+      drift('new-type', '$.source', 'object'),
+      drift('new-field', '$.source.name', 'source_name'),
+    ]);
+    expect(bench.sql('SELECT source, source_name FROM news')).toEqual([
+      { source: '{"name":"S"}', source_name: 'S' },
+    ]);
+  });
+
+  it('is drift when no row of a whole walk bears it any more, once', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', '{"id":"a","x":1,"o":{"y":1}}', '{"id":"b"}');
+    await bench.mirrorRows('news', '{"id":"a","x":null,"o":{"y":2}}', '{"id":"b"}');
+    expect(driftsOf(bench)).toEqual([]);
+    expect((await bench.mirrorRows('news', '{"id":"a"}', '{"id":"b"}')).drifted).toBe(2);
+    await bench.mirrorRows('news', '{"id":"a"}', '{"id":"b"}');
+    const vanished = [drift('vanished-field', '$.o.y'), drift('vanished-field', '$.x')];
+    expect(driftsOf(bench)).toEqual(vanished);
+    expect(bench.sql('SELECT drifted FROM walks')).toEqual([0, 0, 2, 0].map((drifted) => ({ drifted })));
+  });
+
+  it('has not vanished because the dataset is empty or its rows are refused', async () => {
+    const bench = await setupTold();
+    await bench.mirrorRows('news', '{"id":"a","x":1}');
+    await bench.mirrorRows('news');
+    await expect(bench.mirrorRows('news', '5')).rejects.toThrow('no row of the first page fits');
+    await bench.mirrorRows('news', '{"id":"a","x":1}');
+    expect(driftsOf(bench)).toEqual([]);
+  });
+
+  it('has not vanished because a walk was interrupted behind the page that showed it', async () => {
+    const bench = await setup({ rows: 350 });
+    change(5, { rare: 1 })(bench.upstream('news'));
+    await bench.mirror('news');
+    bench.clock.advance(60_000);
+    let crashed = false;
+    const crash = () => {
+      if (!crashed && bench.model.callsTo(bench.job('news').path).length >= 8) {
+        crashed = true;
+        bench.reopen();
+      }
+    };
+    await expect(bench.mirror('news', crash)).rejects.toThrow();
+    expect(await bench.mirror('news')).toMatchObject({ id: 2, status: 'complete' });
+    expect(driftsOf(bench)).toEqual([]);
+  });
+
+  it('has not vanished because one call was enough to renew the proof', async () => {
+    const bench = await setup({ rows: 250 });
+    const upstream = bench.upstream('news');
+    upstream.generatedAt = '2026-11-21T00:00:00Z';
+    change(220, { rare: 1 })(upstream);
+    await bench.mirror('news');
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'snapshot', apiCalls: 1, probeOf: 1 });
+    expect(driftsOf(bench)).toEqual([]);
+    upstream.generatedAt = '2026-11-21T01:00:00Z';
+    delete upstream.rows[220]?.['rare'];
+    await bench.mirror('news');
+    expect(driftsOf(bench)).toEqual([drift('vanished-field', '$.rare')]);
+  });
+});
+
+describe('a difference from a contract', () => {
+  it('is recorded once, counted always, and written once a walk', async () => {
+    const { editRows, editPage } = faults;
+    const odd = editRows((rows) => rows.map((row) => ({ ...row, lane: 'hot' })));
+    const bench = await setup({
+      rows: 250,
+      faults: [
+        when(
+          {},
+          odd,
+          editPage((page) => ({ ...page, generatedAt: null })),
+        ),
+      ],
+    });
+    await bench.mirror('ai-signals');
+    const [first] = bench.sql('SELECT request_id FROM requests ORDER BY id LIMIT 1');
+    expect(bench.sql('SELECT request_id FROM drift')).toEqual([first]);
+    bench.tamper(
+      `CREATE TABLE written (at); CREATE TRIGGER counts AFTER UPDATE ON drift BEGIN INSERT INTO written VALUES (1); END`,
+    );
+    const walk = await bench.mirror('ai-signals');
+    expect(walk.pages).toBeGreaterThan(3);
+    expect(bench.sql('SELECT count(*) AS count FROM written')).toEqual([{ count: 2 }]);
+    const [shown] = bench.sql<{ times: number }>('SELECT times FROM drift');
+    expect(shown?.times).toBe(
+      bench
+        .sql<{ drifted: number }>('SELECT drifted FROM walks')
+        .reduce((sum, { drifted }) => sum + drifted, 0),
+    );
+    expect(bench.sql('SELECT DISTINCT extra FROM ai_signals')).toEqual([{ extra: '{"lane":"hot"}' }]);
+  });
+
+  it('lets pages that bring nothing else wait for company, as those that bring nothing at all do', async () => {
+    const { editRows, editPage } = faults;
+    const odd = editRows((rows) => rows.map((row) => ({ ...row, lane: 'hot' })));
+    const undated = editPage((page) => ({ ...page, generatedAt: null }));
+    const bench = await setup({ rows: 450, faults: [when({}, odd, undated)] });
+    await bench.mirror('ai-signals');
+    bench.tamper(
+      `CREATE TABLE written (at);
+       CREATE TRIGGER counts AFTER UPDATE OF next_offset ON walks BEGIN INSERT INTO written VALUES (1); END`,
+    );
+    expect((await bench.mirror('ai-signals')).drifted).toBeGreaterThan(450);
+    expect(bench.sql('SELECT count(*) AS count FROM written')).toEqual([{ count: 1 }]);
+  });
+});
+
+describe('the drift of one dataset', () => {
+  it('is bounded: what comes beyond is counted in one row', async () => {
+    const connection = openTables(await loadJobs());
+    const origin = { job: 'news', walkId: 1, requestId: null, now: 'now' };
+    const log = createDriftLog(connection, 'news');
+    const note = (path: string) => log.note({ kind: 'extra-property', path, detail: '', times: 1 }, origin);
+    for (let at = 0; at < MOST_DRIFTS + 50; at += 1) note(`p${at}`);
+    note('p7');
+    log.flush();
+    const read = connection.prepare<[], { kind: string; times: number; count: number }>(
+      'SELECT kind, count(*) AS count, sum(times) AS times FROM drift GROUP BY kind ORDER BY kind',
+    );
+    expect(read.all()).toEqual([
+      { kind: 'extra-property', count: MOST_DRIFTS, times: MOST_DRIFTS + 1 },
+      { kind: 'more', count: 1, times: 50 },
+    ]);
+    const again = createDriftLog(connection, 'news');
+    again.note({ kind: 'extra-property', path: 'new', detail: '', times: 1 }, origin);
+    expect(read.all()).toMatchObject([{ count: MOST_DRIFTS }, { kind: 'more', times: 51 }]);
+    expect(createDriftLog(connection, 'usage')).toBeDefined();
+  });
+
+  it('writes nothing that was written before until it is asked to', async () => {
+    const connection = openTables(await loadJobs());
+    const log = createDriftLog(connection, 'news');
+    const note = () =>
+      log.note(
+        { kind: 'k', path: 'p', detail: '', times: 1 },
+        { job: 'news', walkId: 1, requestId: null, now: 'now' },
+      );
+    note();
+    expect(bytesWritten(connection, note)).toBe(0);
+    expect(bytesWritten(connection, () => log.flush())).toBeGreaterThan(0);
+    expect(bytesWritten(connection, () => log.flush())).toBe(0);
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import type { Job } from '../../../src/job.ts';
+import { loadJobs } from '../../../src/load-jobs.ts';
+import { createTableWriter, type RowValues } from '../../../src/store/walk/rows.ts';
+import { saysTheSame } from '../../../src/store/walk/same-json.ts';
+import { signal } from '../../validate/support.ts';
+import { bytesWritten, openTables } from '../support.ts';
+
+const jobs = await loadJobs();
+const named = (name: string) => jobs.find((job) => job.name === name) as Job;
+
+function open(name: string) {
+  const connection = openTables(jobs);
+  let writer = createTableWriter(connection, named(name));
+  const table = name.replace('-', '_');
+  return {
+    connection,
+    put(key: string, values: RowValues, now = 'now', walkId = 1) {
+      const examined = writer.examine(key, values);
+      return { change: examined.change, rowid: writer.write(examined, walkId, now) };
+    },
+    row: (key: string) =>
+      connection.prepare<[string], RowValues>(`SELECT * FROM ${table} WHERE _key = ?`).get(key),
+    history: () => connection.prepare<[], RowValues>(`SELECT * FROM ${table}_history`).all(),
+    /** As at the end of a walk; the next one writes with a writer of its own. */
+    remove(key: string) {
+      connection.prepare(`DELETE FROM ${table} WHERE _key = ?`).run(key);
+      writer = createTableWriter(connection, named(name));
+    },
+  };
+}
+
+const signalValues = (changes: Record<string, unknown> = {}): RowValues => ({
+  ...named('ai-signals').contract?.columns(signal(changes)),
+  extra: null,
+});
+const aged = (ageSeconds: number) =>
+  signalValues({ quality: { ...(signal()['quality'] as object), ageSeconds, freshness: 'stale' } });
+
+describe('a row', () => {
+  it('is new, then the same, then changed, and keeps its number', () => {
+    const { put, row } = open('news');
+    const first = put('k', { _body: '{"a":1}' }, 't1');
+    expect(first.change).toBe('new');
+    expect(put('k', { _body: '{"a":1}' }, 't2')).toEqual({ change: 'none', rowid: first.rowid });
+    expect(put('k', { _body: '{"a":2}' }, 't3', 7)).toEqual({ change: 'changed', rowid: first.rowid });
+    expect(row('k')).toEqual({
+      _body: '{"a":2}',
+      _key: 'k',
+      _first_seen_at: 't1',
+      _changed_at: 't3',
+      _walk_id: 7,
+    });
+  });
+
+  it('that did not change writes not a byte', () => {
+    for (const [name, values] of [
+      ['news', { _body: '{"a":1}' }],
+      ['ai-signals', signalValues()],
+    ] as const) {
+      const { connection, put } = open(name);
+      put('k', values);
+      expect(bytesWritten(connection, () => put('k', values))).toBe(0);
+      expect(bytesWritten(connection, () => put('other', values))).toBeGreaterThan(0);
+    }
+  });
+
+  it('that is null where it had a value has changed, and the other way round', () => {
+    const { put } = open('ai-signals');
+    for (const regime of [null, 'calm', null])
+      expect(put('s-1', signalValues({ regime })).change).not.toBe('none');
+  });
+
+  it('is kept current in its volatile columns, without a version of its own', () => {
+    const { put, row, history } = open('ai-signals');
+    put('s-1', aged(1), 't1');
+    expect(put('s-1', aged(61), 't2').change).toBe('volatile');
+    expect(row('s-1')).toMatchObject({ quality_age_seconds: 61, _changed_at: 't1' });
+    expect(history()).toEqual([]);
+  });
+
+  it('that comes back is the same row: it was first seen when it was', () => {
+    const { put, remove, row } = open('news');
+    put('k', { _body: '{"a":1}' }, 't1');
+    remove('k');
+    expect(put('k', { _body: '{"a":1}' }, 't9').change).toBe('new');
+    expect(row('k')).toMatchObject({ _first_seen_at: 't1', _changed_at: 't9' });
+  });
+});
+
+describe('a row whose JSON is written in another way', () => {
+  const before = '{"id":1,"a":{"b":1.5,"c":[1,2]},"s":"é"}';
+
+  it.each([
+    '{"a":{"c":[1,2],"b":1.5},"s":"é","id":1}',
+    '{ "id": 1, "a": {"b":1.50,"c":[1, 2]}, "s": "\\u00e9" }',
+  ])('has not changed: %s', (after) => {
+    const { connection, put, history } = open('news');
+    put('1', { _body: before });
+    expect(bytesWritten(connection, () => expect(put('1', { _body: after }).change).toBe('none'))).toBe(0);
+    expect(history()).toEqual([]);
+  });
+
+  it.each(['{"id":1,"a":{"b":1.5,"c":[2,1]},"s":"é"}', '{"id":1,"a":{"b":1.5,"c":[1,2]},"s":"é","x":null}'])(
+    'has changed where it says something else: %s',
+    (after) => {
+      const { put, history } = open('news');
+      put('1', { _body: before });
+      expect(put('1', { _body: after }).change).toBe('changed');
+      expect(history()).toMatchObject([{ _body: before }]);
+    },
+  );
+
+  it.each([
+    ['a name that comes twice', '{"id":"x","id":"b","s":"a\\":"}', '{"id":"b","s":"a\\":"}'],
+    ['a name that some readers do not find', '{"\\u0069d":"b","s":"é"}', '{"id":"b","s":"\\u00e9"}'],
+  ])('has changed where what is stored has %s', (_, stored, after) => {
+    const { put, history } = open('news');
+    put('b', { _body: stored });
+    expect(put('b', { _body: after }).change).toBe('changed');
+    expect(history()).toMatchObject([{ _body: stored }]);
+  });
+
+  it('has changed where only digits differ that a double has not', () => {
+    expect(saysTheSame('{"a":12345678901234567890}', '{"a":12345678901234567891}')).toBe(false);
+    expect(saysTheSame('{"a":0.12345678901234567,"b":1}', '{"b":1,"a":0.12345678901234567}')).toBe(true);
+  });
+});
