@@ -2,7 +2,7 @@
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { renderCommands } from '../scripts/commands.ts';
 import { renderTables } from '../scripts/tables.ts';
@@ -16,6 +16,11 @@ const pages = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
   ...readdirSync('docs').map((name) => join('docs', name)),
 ];
+const projectFiles = ['src', 'test', 'jobs', 'model-api', 'lab', 'scripts'].flatMap((room) =>
+  readdirSync(room, { recursive: true, encoding: 'utf8' }),
+);
+/** The file that CONTRIBUTING.md tells how to write. */
+const sixthEndpoint = 'jobs/funding-rates.ts';
 const read = (page: string) => readFileSync(page, 'utf8');
 
 const folder = mkdtempSync(join(tmpdir(), 'mirror-docs-'));
@@ -55,6 +60,11 @@ describe.each(pages)('%s', (page) => {
       for (const sql of statements) expect(() => database.prepare(sql).all(), sql).not.toThrow();
     });
 
+  test('names only files of the project that are there', () => {
+    const gone = pathsIn(read(page)).filter((path) => !isThere(path));
+    expect(gone, `${page}: write where these files are now, or name what took their place`).toEqual([]);
+  });
+
   test('names no path of one machine', () => {
     expect(read(page)).not.toMatch(/\/(work|tmp|root)\//);
   });
@@ -82,6 +92,42 @@ describe('the README', () => {
     if (code !== 0) expect(read('docs/operations.md')).toMatch(new RegExp(`^### ${code}: `, 'm'));
   });
 });
+
+describe('docs/decisions.md names the test that holds', () => {
+  const [, table = ''] = read('docs/decisions.md').split('## Rules that protect data');
+  const rules = [...table.matchAll(/^\| (.+?) \| (`.+) \|$/gm)].map(([, rule, tests = '']) => ({
+    rule,
+    tests,
+  }));
+
+  test.each(rules)('the rule: $rule', ({ tests }) => {
+    const named = tests.split(/[;,] (?=`)/).map((test) => /^`([^`]+)`(?:: (.+))?$/.exec(test) ?? []);
+    for (const [, name, titles] of named) {
+      const source = read(`test/${name}.test.ts`).replace(/\s+/g, ' ');
+      const gone = titles?.split(', ').filter((title) => !source.includes(title));
+      expect(gone ?? [], `test/${name}.test.ts has other titles now`).toEqual([]);
+    }
+  });
+});
+
+/**
+ * What looks like a path of ours between backticks: `store/walk/rows.ts`, `docs/cli.md`, a test as `store/open`, a file
+ * name as `gate.ts`. What starts with a dot, a slash or a variable belongs to the user, and the build makes `dist/`.
+ */
+function pathsIn(markdown: string): string[] {
+  return [...markdown.matchAll(/`([a-z][\w-]*(?:(?:\/[\w.*-]+)+\/?|\.ts))`/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => !path.startsWith('dist/') && path !== sixthEndpoint);
+}
+
+/** From the root, from `src`, or, of a test, from `test`. */
+function isThere(path: string): boolean {
+  if (!path.includes('/')) return projectFiles.some((file) => basename(file) === path);
+  const file = path.replace(/\/\*?$/, '');
+  return ['', 'src', 'test'].some((room) =>
+    ['', '.ts', '.test.ts'].some((ending) => existsSync(join(room, `${file}${ending}`))),
+  );
+}
 
 /** As the usual Markdown renderers make them from headings. */
 function anchorsOf(page: string): string[] {

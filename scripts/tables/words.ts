@@ -1,32 +1,32 @@
-/** What no declaration says: the introduction, the views, columns that mean the same everywhere, and examples. */
+/** The texts of `docs/tables.md` that no declaration holds: introduction, columns of views and shared columns, examples. */
 
 export const introduction = `# Tables and views
 
-Generated from the schema by \`npm run docs\`; a test fails where it is out of date. Every SQL statement on this page
-runs as it stands, in any SQLite tool, while the daemon is running.
+Generated from the schema by \`npm run docs\`; a test fails if it is out of date. Every SQL statement on this page
+runs as it is written, in any SQLite tool, while the daemon is running.
 
-- \`SELECT * FROM <dataset>\` is the dataset as it stands upstream, as far as the mirror knows. Whether to trust it, and as
-  of when, is one row of [\`freshness\`](#freshness).
-- Times that the mirror makes are ISO 8601 UTC text with milliseconds, so they compare and sort as text. Times of the API
+- \`SELECT * FROM <dataset>\` shows the dataset as the API has it now, as far as the mirror knows. One row of
+  [\`freshness\`](#freshness) says whether to trust it, and as of when.
+- Times made by the mirror are ISO 8601 UTC text with milliseconds, so they compare and sort as text. Times from the API
   are kept exactly as received.
 - Booleans are 0 or 1. Arrays and objects are JSON text: read them with \`->>\` or \`json_each\`.
-- A dataset whose record shape is not specified is kept as received in \`_body\`; \`fields\` lists what was seen in it. Its names
-  are spelled without escapes that JSON does not need, and none comes twice in an object: such a row is in \`quarantine\`.
-- Where a value is outside the values or the range named here, it is stored all the same and noted in \`drift\`. A row that
-  breaks its contract in another way is kept in \`quarantine\`, and the version before it stays.`;
+- A dataset whose record shape is not specified is kept as received in \`_body\`. \`fields\` lists what was found in it. Member
+  names are written without escapes that JSON does not need. A row in which an object has one name twice is in \`quarantine\`.
+- A value outside the values or the range named here is stored all the same, and noted in \`drift\`. A row that breaks its
+  contract in another way is kept in \`quarantine\`, and the version before it stays.`;
 
 type Words = Record<string, string>;
 
 export const historyOf = (table: string) =>
-  `Every version of a row of \`${table}\` that was superseded or removed: the columns of that table, and these.`;
+  `Every version of a row of \`${table}\` that was replaced or removed: the columns of that table, and these.`;
 
 /** Columns that mean the same in every view that has them. */
 export const sharedViewMeanings: Words = {
-  position: 'Its place in the list, from 0.',
+  position: 'Its position in the list, from 0.',
   version: 'Its number, from 1.',
   valid_from: 'From when the mirror held this version.',
-  valid_to: 'Until when; null while it stands.',
-  ended_by: '`update` or `delete`; null while it stands.',
+  valid_to: 'Until when. Null for the current version.',
+  ended_by: '`update` or `delete`. Null for the current version.',
 };
 
 /** Columns that one view computes. */
@@ -43,32 +43,32 @@ export const viewMeanings: Record<string, Words> = {
   },
   freshness: {
     rows: 'Rows in the table of the dataset now.',
-    complete_as_of: 'When the last walk that proved the dataset complete began; null where none has yet.',
+    complete_as_of: 'When the last walk that proved the dataset complete began. Null if none has yet.',
     age_seconds:
-      'How long ago that was, by the clock of this machine; null where that lies ahead: the clock was set back since, and nothing tells how old the rows are.',
+      'How long ago that was, by the clock of this machine. Null if that time is in the future: the clock was set back since then, and nobody knows how old the rows are.',
     verdict: 'What that walk proves: `snapshot` or `verified`, see `walks`.',
-    status: 'Of the latest walk, whatever it proves: `running`, `snoozed`, `complete`, `failed`, or `never`.',
-    last_error: 'Why the latest walk waits, failed or proves nothing; null where all is well.',
+    status:
+      'Status of the latest walk, whatever it proves: `running`, `snoozed`, `complete`, `failed`, or `never`.',
+    last_error: 'Why the latest walk waits, failed or proves nothing. Null if all is well.',
     next_due_at: 'When the daemon will mirror the dataset next.',
   },
 };
 
 /** Columns that mean the same in every table that has them, unless the table says more. */
 export const sharedMeanings: Words = {
-  _key: "The row's key: the declared one, else that chosen on evidence (`datasets.key_field`), else a digest.",
-  _first_seen_at: 'When the mirror first met a row of this key.',
+  _key: "The row's key: the declared one, else the value of the field chosen from the data (`datasets.key_field`), else a digest.",
+  _first_seen_at: 'When the mirror first found a row of this key.',
   _changed_at: 'When this version came into the mirror.',
   _walk_id: 'The walk that brought this version (`walks.id`).',
   _valid_from: 'From when the mirror held this version: its `_changed_at`.',
-  _valid_to: 'Until when: the `_changed_at` of the next version, or when the row was found gone.',
+  _valid_to: 'Until when: the `_changed_at` of the next version, or when the row was removed.',
   _ended_by: '`update` or `delete`.',
-  _body: 'The JSON as received; names are spelled plainly (`id` for `\\u0069d`).',
-  _fetched_at: 'When it was asked for.',
-  extra:
-    'JSON of the properties that the contract does not list, where they were; null where there are none.',
-  id: 'A number of its own.',
+  _body: 'The JSON as received, but names without needless escapes (`id` for `\\u0069d`).',
+  _fetched_at: 'When it was requested.',
+  extra: 'JSON of the properties that the contract does not list, at their places. Null if there are none.',
+  id: 'The number of the row.',
   job: 'The job, such as `ai-signals`.',
-  request_id: 'X-Request-ID of the answer, where it had one: for the support of the API.',
+  request_id: 'X-Request-ID of the answer, if it had one. The support of the API can find the call by it.',
   walk_id: 'The walk (`walks.id`).',
 };
 
