@@ -23,7 +23,7 @@ import {
   upgradeStore,
   type WalkRow,
 } from './store/index.ts';
-import { hasMirror, mirrorFile } from './store/read.ts';
+import { hasMirror, isAlive, mirrorFile } from './store/read.ts';
 import { version } from './version.ts';
 
 export type Surroundings = {
@@ -191,13 +191,7 @@ function holdHook(dir: string, job: string) {
 /** Whether an owner `host:pid` is a process of this machine that has ended. */
 function isEndedProcess(owner: string): boolean {
   const [host, pid] = owner.split(':');
-  if (host !== hostname()) return false;
-  try {
-    process.kill(Number(pid), 0);
-    return false;
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'ESRCH';
-  }
+  return host === hostname() && !isAlive(Number(pid));
 }
 
 /** How far behind its target a dataset is, for sharing scarce calls; all in milliseconds. */

@@ -11,7 +11,6 @@ import { createPulse, type Pulse } from './daemon/pulse.ts';
 import { serviceManager } from './daemon/systemd.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze, toError } from './errors.ts';
-import { describeKept } from './governor/describe.ts';
 import { type Job, listed } from './job.ts';
 import { datasetsOf } from './job-list.ts';
 import type { Log } from './log.ts';
@@ -134,7 +133,7 @@ function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
 }
 
 function statusOf({ config, jobs }: App, now: number) {
-  return readStatus(config.dir, datasetsOf(jobs.map(listed), config.schedules), now, describeKept);
+  return readStatus(config.dir, datasetsOf(jobs.map(listed), config.schedules), now);
 }
 
 /** For whoever asks for the status meanwhile, in this process or another. */

@@ -1,26 +1,15 @@
 /** What the next 24 hours will cost, from what the mirror knows: no call, no Redis, no key, no change. */
 
-import { isoTime } from './clock.ts';
 import type { Dataset } from './job-list.ts';
 import { DAY_MS, type Plan, type PlannedJob, planDay, stretchUntilMore } from './plan/arithmetic.ts';
-import { budgetOf } from './plan/budget.ts';
-import { readReported } from './plan/calls.ts';
 import { type Facts, type Observed, readFacts } from './plan/facts.ts';
-import {
-  type DescribeGovernor,
-  type Limits,
-  type QuotaStatus,
-  readLimits,
-  type WaitStatus,
-} from './plan/limits.ts';
+import { budgetOf, type Limits, readLimits } from './plan/limits.ts';
 import { runsWithin } from './schedule.ts';
-import { mirrorFile, openMirror, storeFailure } from './store/read.ts';
+import { mirrorFile, readMirror } from './store/read.ts';
 
-/** What `plan --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type DayPlan = {
-  version: 1;
-  /** When it was made, ISO 8601 UTC, like every time below. */
-  at: string;
+  /** When it was made, in epoch milliseconds, like the times of `quota` and `waits`. */
+  at: number;
   file: string;
   datasets: DatasetPlan[];
   /** Calls expected in 24 hours, of the datasets whose `calls` are known. */
@@ -33,10 +22,10 @@ export type DayPlan = {
   /** The same until more calls come, for what is left until then: what the daemon holds itself to. */
   stretchNow: number;
   chanceOfRunningDry: number | null;
-  quota: QuotaStatus;
+  quota: Limits['quota'];
   /** Pace of calls; null where no limit was felt. */
   perSecond: number | null;
-  waits: WaitStatus[];
+  waits: NonNullable<Limits['waits']>;
   /** What could not be counted, and why; `job` is null where it is of the account. */
   unknown: { job: string | null; why: string }[];
 };
@@ -66,42 +55,32 @@ export type DatasetPlan = {
 };
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
-export function readPlan(
-  dir: string,
-  datasets: readonly Dataset[],
-  now: number,
-  describe: DescribeGovernor,
-): DayPlan {
-  const connection = openMirror(dir);
-  try {
-    return connection.transaction(() => {
-      const limits = readLimits(connection, readReported(connection), now, describe);
-      const known = datasets.map((dataset) => {
-        const facts = readFacts(connection, dataset.name, dataset.table, now);
-        return { ...dataset, facts, state: stateOf(dataset, facts, limits.waits) };
-      });
-      return makePlan(mirrorFile(dir), known, limits, now);
-    })();
-  } catch (thrown) {
-    throw storeFailure(thrown, connection.name);
-  } finally {
-    connection.close();
-  }
+export function readPlan(dir: string, datasets: readonly Dataset[], now: number): DayPlan {
+  return readMirror(dir, (connection) => {
+    const limits = readLimits(connection, now);
+    const known = datasets.map((dataset) => {
+      const facts = readFacts(connection, dataset.name, dataset.table, now);
+      const asked = runsWithin(dataset.schedule, now, DAY_MS);
+      const drawsOnQuota = !limits.quota.apart.includes(dataset.name);
+      return { ...dataset, facts, ...asked, drawsOnQuota, state: stateOf(dataset, facts, limits.waits) };
+    });
+    return makePlan(mirrorFile(dir), known, limits, now);
+  });
 }
 
-type Known = Dataset & { facts: Facts; state: DatasetPlan['state'] };
+type Known = Dataset &
+  Pick<PlannedJob, 'runs' | 'longestMs' | 'drawsOnQuota'> & { facts: Facts; state: DatasetPlan['state'] };
 
 function makePlan(file: string, datasets: readonly Known[], limits: Limits, now: number): DayPlan {
   const { quota, waits } = limits;
   const perSecond = limits.rate?.perSecond ?? null;
   const budget = budgetOf(quota, now);
   const spendable = 'unknown' in budget ? null : budget;
-  const jobs = datasets.flatMap((dataset) => plannedJob(dataset, quota, now) ?? []);
+  const jobs = datasets.flatMap((dataset) => plannedJob(dataset) ?? []);
   const plan = planDay(jobs, spendable, perSecond);
-  const planned = datasets.map((dataset) => describeDataset(dataset, quota, plan, now));
+  const planned = datasets.map((dataset) => describeDataset(dataset, plan));
   return {
-    version: 1,
-    at: isoTime(now),
+    at: now,
     file,
     datasets: planned,
     calls: tenth(planned.reduce((sum, { calls }) => sum + (calls ?? 0), 0)),
@@ -126,21 +105,19 @@ function stateOf({ name, schedule }: Dataset, facts: Facts, waits: Limits['waits
   return facts.calls ? 'planned' : 'unknown';
 }
 
-function plannedJob(
-  { name, schedule, weight, state, facts }: Known,
-  { apart }: QuotaStatus,
-  now: number,
-): PlannedJob | undefined {
+function plannedJob(dataset: Known): PlannedJob | undefined {
+  const { name, runs, longestMs, weight, drawsOnQuota, state, facts } = dataset;
   if (state !== 'planned' || !facts.calls) return undefined;
   return {
     name,
-    ...runsWithin(schedule, now, DAY_MS),
+    runs,
+    longestMs,
     weight,
     changedCalls: facts.calls.changed,
     unchangedCalls: facts.calls.unchanged,
     changesPerDay: facts.observed?.perDay ?? Number.POSITIVE_INFINITY,
     callMs: facts.callMs ?? 0,
-    drawsOnQuota: !apart.includes(name),
+    drawsOnQuota,
   };
 }
 
@@ -148,13 +125,8 @@ function plannedJob(
 const callsWithout = { off: 0, forbidden: 1, unknown: null, planned: null };
 const walksWithout = { ...callsWithout, forbidden: 0 };
 
-function describeDataset(
-  { name, schedule, weight, state, facts }: Known,
-  { apart }: QuotaStatus,
-  plan: Plan,
-  now: number,
-): DatasetPlan {
-  const { runs, longestMs } = runsWithin(schedule, now, DAY_MS);
+function describeDataset(dataset: Known, plan: Plan): DatasetPlan {
+  const { name, runs, longestMs, weight, drawsOnQuota, state, facts } = dataset;
   const walks = plan.jobs.find((job) => job.name === name);
   return {
     job: name,
@@ -166,7 +138,7 @@ function describeDataset(
     callsIfChanged: facts.calls?.changed ?? null,
     callsIfUnchanged: facts.calls?.unchanged ?? null,
     observed: facts.observed && { ...facts.observed, perDay: tenth(facts.observed.perDay) },
-    drawsOnQuota: !apart.includes(name),
+    drawsOnQuota,
     walks: walks ? tenth(walks.walks) : walksWithout[state],
     calls: walks ? tenth(walks.calls) : callsWithout[state],
     everySeconds: walks ? tenth(walks.everyMs / 1_000) : null,

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { inColumns } from '../../src/output/columns.ts';
+import { inColumns } from '../../src/output/text.ts';
 import { Database } from '../../src/store/db/sqlite.ts';
 
 type Figures = { rows: number; rowsPerSecond: number; longestStallMs: number; peakMb: number };

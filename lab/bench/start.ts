@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { inColumns } from '../../src/output/columns.ts';
+import { inColumns } from '../../src/output/text.ts';
 import { openStore } from '../../src/store/index.ts';
 
 const RUNS = 20;

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
-import { number } from '../output/words.ts';
+import { number } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { backUp } from '../reading/backup.ts';
 import type { Context } from './context.ts';

@@ -7,6 +7,7 @@ import { exitCodes, worstExitCode } from '../errors.ts';
 import { loadJobs } from '../load-jobs.ts';
 import type { Output } from '../output/stream.ts';
 import { paintFor } from '../output/stream.ts';
+import { plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -73,10 +74,9 @@ function painter(stdout: Output): (check: Check) => string {
 function summary(checks: readonly Check[]): string {
   const count = (level: Check['level']) => checks.filter((check) => check.level === level).length;
   const [problems, warnings] = [count('problem'), count('warning')];
-  const plural = (number: number, word: string) => `${number} ${word}${number === 1 ? '' : 's'}`;
   if (problems + warnings === 0)
     return isBegun(checks) ? 'all is well' : 'all is well; next: market-mirror sync';
-  return `${plural(problems, 'problem')}, ${plural(warnings, 'warning')}`;
+  return `${problems} ${plural(problems, 'problem')}, ${warnings} ${plural(warnings, 'warning')}`;
 }
 
 const isBegun = (checks: readonly Check[]) =>

@@ -6,7 +6,7 @@ import { listJobs } from '../job-list.ts';
 import { describeDefused } from '../output/print.ts';
 import type { Output } from '../output/stream.ts';
 import { type Write, writerTo } from '../output/stream.ts';
-import { number } from '../output/words.ts';
+import { number, plural } from '../output/text.ts';
 import { printable, printableJson, printableLines } from '../printable.ts';
 import { openFiles } from '../reading/export/files.ts';
 import { exportAnswer, exportFormats, type Order } from '../reading/export.ts';
@@ -85,7 +85,7 @@ async function run(
     if (options.json) stdout.write(`${printableJson(receipt)}\n`);
     else
       stderr.write(
-        `${printable(receipt.file)}: ${number(receipt.rows)} ${receipt.rows === 1 ? 'row' : 'rows'}; ${printable(receipt.file)}.meta.json says what of\n`,
+        `${printable(receipt.file)}: ${number(receipt.rows)} ${plural(receipt.rows, 'row')}; ${printable(receipt.file)}.meta.json says what of\n`,
       );
   } finally {
     await files?.close();

@@ -2,8 +2,8 @@
 
 import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
-import { describeKept } from '../governor/describe.ts';
 import { listJobs } from '../job-list.ts';
+import { planJson } from '../plan/json.ts';
 import { readPlan } from '../plan.ts';
 import { printableJson } from '../printable.ts';
 import type { Context } from './context.ts';
@@ -23,6 +23,6 @@ export function planCommand(context: Context): Command {
 async function plan({ json }: Options, { environment, clock, stdout }: Context): Promise<void> {
   const { dir } = readLocalConfig(environment);
   const datasets = scheduledDatasets(await listJobs(), environment);
-  const made = readPlan(dir, datasets, clock.now(), describeKept);
+  const made = planJson(readPlan(dir, datasets, clock.now()));
   stdout.write(json ? `${printableJson(made)}\n` : `${renderPlan(made, stdout)}\n`);
 }

@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts';
 import type { Progress } from '../mirror.ts';
 import type { Output } from '../output/stream.ts';
+import { number, plural } from '../output/text.ts';
 import { printable } from '../printable.ts';
 import type { WalkRow } from '../store/index.ts';
 
@@ -91,5 +92,4 @@ export function describeWalk(walk: WalkRow): string {
   return `${walk.verdict}: ${count(walk.rows, 'row')} in ${count(walk.apiCalls, 'call')} (${changes}${problems})`;
 }
 
-const number = (value: number) => Math.round(value).toLocaleString('en-US');
-const count = (value: number, unit: string) => `${number(value)} ${unit}${value === 1 ? '' : 's'}`;
+const count = (value: number, unit: string) => `${number(value)} ${plural(value, unit)}`;

@@ -5,7 +5,7 @@ import type { LocalApp } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import { findJob, listJobs } from '../job-list.ts';
-import { number } from '../output/words.ts';
+import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type QuarantinedRow, readQuarantine } from '../reading/quarantine.ts';
 import type { Context } from './context.ts';
@@ -73,7 +73,7 @@ function excerpt(body: string): string {
 
 function summary(rows: number): string {
   if (rows === 0) return 'no row is in quarantine\n';
-  return `\n${number(rows)} ${rows === 1 ? 'row' : 'rows'} in quarantine; after a fix of the contract: market-mirror quarantine retry\n`;
+  return `\n${number(rows)} ${plural(rows, 'row')} in quarantine; after a fix of the contract: market-mirror quarantine retry\n`;
 }
 
 async function retry(names: string[], { json }: Options, context: Context): Promise<void> {

@@ -2,7 +2,6 @@
 
 import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
-import { describeKept } from '../governor/describe.ts';
 import { listJobs } from '../job-list.ts';
 import type { Output } from '../output/stream.ts';
 import { printableJson } from '../printable.ts';
@@ -36,7 +35,7 @@ async function status(options: Options, { environment, clock, stdout, signal, ex
   const show = await shower(options, stdout);
   const datasets = scheduledDatasets(await listJobs(), environment);
   do {
-    const read = readStatus(dir, datasets, clock.now(), describeKept);
+    const read = readStatus(dir, datasets, clock.now());
     show(read);
     exit(read.exitCode);
     if (options.watch) await clock.sleep(REDRAW_EVERY_MS, signal).catch(() => undefined);

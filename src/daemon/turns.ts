@@ -1,7 +1,6 @@
 /** Where the schedules ask for more calls than there are, runs wait for their turn, spaced as `plan` has it. */
 
 import type { App } from '../app.ts';
-import { describeKept } from '../governor/describe.ts';
 import { type Job, listed } from '../job.ts';
 import { datasetsOf } from '../job-list.ts';
 import { type DayPlan, readPlan } from '../plan.ts';
@@ -27,7 +26,7 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
 
   function planned(): DayPlan {
     if (!plan || !isRecent(plan, now()))
-      plan = readPlan(config.dir, datasetsOf(jobs.map(listed), config.schedules), now(), describeKept);
+      plan = readPlan(config.dir, datasetsOf(jobs.map(listed), config.schedules), now());
     return plan;
   }
 
@@ -41,17 +40,17 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
       // Switched off since it was queued: it has no turn.
       if (interval === Number.POSITIVE_INFINITY) return now();
       const wait = Math.min((interval * stretchNow) / job.weight, Math.max(interval, LONGEST_MS));
-      const more = Date.parse(quota.refill.nextBy ?? '');
       // The clock may have been ahead then.
-      const turn = Math.min(last, now()) + wait;
-      return Number.isNaN(more) ? turn : Math.min(turn, Math.max(more, now()));
+      return Math.min(Math.min(last, now()) + wait, Math.max(nextReset(quota), now()));
     },
   };
 }
 
 function isRecent({ at, quota }: DayPlan, now: number): boolean {
   const { mostMs, leastMs, partOfWait } = PLANNED_FOR;
-  const wait = Date.parse(quota.refill.nextBy ?? '') - now;
-  const good = Number.isNaN(wait) ? mostMs : Math.min(mostMs, Math.max(leastMs, wait * partOfWait));
-  return Math.abs(now - Date.parse(at)) < good;
+  return Math.abs(now - at) < Math.min(mostMs, Math.max(leastMs, (nextReset(quota) - now) * partOfWait));
 }
+
+/** In epoch milliseconds; infinite where it is not known. */
+const nextReset = ({ refill }: DayPlan['quota']) =>
+  refill.kind === 'window' ? refill.nextBy : Number.POSITIVE_INFINITY;

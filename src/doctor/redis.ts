@@ -1,8 +1,7 @@
 /** The Redis that schedules and queued runs lie in; only the daemon needs one. */
 
 import { examineRedis, examineRedisServer } from '../queue/examine.ts';
-import { queueOutage } from '../reading/status/queue.ts';
-import { livingHolder } from '../store/read.ts';
+import { type DaemonStatus, readDaemon } from '../reading/status.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 
 type Environment = Record<string, string | undefined>;
@@ -12,27 +11,24 @@ export async function checkRedis(
   dir: string,
   { REDIS_URL: url, PATH: searchPath }: Environment,
 ): Promise<Check[]> {
-  let pid: number | null;
+  let daemon: DaemonStatus | null;
   try {
-    pid = livingHolder(dir, 'daemon');
+    daemon = readDaemon(dir);
   } catch (thrown) {
     return [problemOf('daemon', thrown)];
   }
-  const daemon = [
-    ok('daemon', pid === null ? 'none is running' : `runs as process ${pid}`),
-    ...(pid === null ? [] : [checkQueue(dir)]),
-  ];
-  if (url) return [...daemon, ...(await checkLive('redis', { url }))];
-  const live =
-    pid === null
-      ? [skipped('redis-live', 'the private Redis runs only while the daemon does')]
-      : await checkLive('redis-live', { dir });
-  return [...daemon, checkServer('redis', searchPath), ...live];
+  const runs = daemon
+    ? [ok('daemon', `runs as process ${daemon.pid}`), checkQueue(daemon)]
+    : [ok('daemon', 'none is running')];
+  if (url) return [...runs, ...(await checkLive('redis', { url }))];
+  const live = daemon
+    ? await checkLive('redis-live', { dir })
+    : [skipped('redis-live', 'the private Redis runs only while the daemon does')];
+  return [...runs, checkServer('redis', searchPath), ...live];
 }
 
-function checkQueue(dir: string): Check {
+function checkQueue({ queue: outage }: DaemonStatus): Check {
   const name = 'queue';
-  const outage = queueOutage(dir);
   return outage
     ? problem(name, 'incomplete', `no run begins since ${outage.since}: ${outage.message}`, outage.advice)
     : ok(name, 'runs begin when they are due');

@@ -3,8 +3,8 @@
 import { printable } from '../printable.ts';
 import type { Cell, Column, Formatter } from './answer.ts';
 import { hex } from './answer.ts';
-import { column, GAP, inColumns, type Measure, measureFor, widest } from './columns.ts';
 import type { Paint } from './stream.ts';
+import { column, GAP, inColumns, type Measure, measureFor, widest } from './text.ts';
 
 /** Narrower than this, a column tells nothing. */
 const NARROWEST = 8;

@@ -1,111 +1,71 @@
-/** What is known of the account's limits: learnt by the governor, where it has begun to, else as last reported. */
+/** What the account has: its limits as far as they are known, and the calls that may be spent. */
 
-import { isoTime } from '../clock.ts';
+import { type Description, describeKept } from '../governor/describe.ts';
 import type { Connection } from '../store/read.ts';
-import type { ReportedQuota } from './calls.ts';
+import { type Budget, DAY_MS } from './arithmetic.ts';
 
-type Known = { confidence: string; evidence: string };
-
-/** What the governor says of its state; times in epoch milliseconds. */
-export type GovernorFacts = {
-  quota: {
-    limit: number | null;
-    remaining: number | null;
-    asOf: number | null;
-    reserve: number;
-    refill: Known &
-      (
-        | { kind: 'window'; periodMs: number; nextBy: number }
-        | { kind: 'trickle'; perHour: number }
-        | { kind: 'unknown' }
-      );
-    othersPerHour: number;
-    apart: readonly string[];
-  };
-  rate: Known & { perSecond: number | null };
-  concurrency: Known & { allowed: number };
-  waits: readonly { job: string | null; until: number; reason: string; why: string }[];
-};
-
-export type DescribeGovernor = (kept: unknown, now: number) => GovernorFacts;
-
-/** Times are ISO 8601 UTC. */
-export type QuotaStatus = {
-  limit: number | null;
-  remaining: number | null;
-  /** When `remaining` was told or counted. */
-  asOf: string | null;
-  /** Calls that are kept back, to see when more come. */
-  reserve: number;
-  refill: Known & { kind: 'window' | 'trickle' | 'unknown' } & {
-    /** Of a window: when it begins anew at the latest, and how long it is. */
-    nextBy: string | null;
-    periodSeconds: number | null;
-    /** Of a trickle: calls that come back in an hour. */
-    perHour: number | null;
-  };
-  /** What others seem to take from the same account. */
-  othersPerHour: number;
-  /** Jobs that seem not to draw on it. */
-  apart: readonly string[];
-};
-
-/** A wait that the governor orders; `job` is null where all jobs wait. */
-export type WaitStatus = { job: string | null; until: string; reason: string; why: string };
-
+/** Times in epoch milliseconds, as the governor describes its state. */
 export type Limits = {
-  quota: QuotaStatus;
+  quota: Omit<Description['quota'], 'source'>;
   /** Null until the governor has begun to learn them. */
-  rate: GovernorFacts['rate'] | null;
-  concurrency: GovernorFacts['concurrency'] | null;
-  waits: WaitStatus[] | null;
-  /** Empty: no meaning is read into error codes. */
-  codes: Readonly<Record<string, string>> | null;
+  rate: Description['rate'] | null;
+  concurrency: Description['concurrency'] | null;
+  waits: Description['waits'] | null;
 };
 
-export function readLimits(
-  connection: Connection,
-  reported: ReportedQuota,
-  now: number,
-  describe: DescribeGovernor | undefined,
-): Limits {
+/** Learnt by the governor, where it has begun to, else as the API last reported them. */
+export function readLimits(connection: Connection, now: number): Limits {
   const kept = connection.prepare<[], string>('SELECT state FROM governor WHERE id = 1').pluck().get();
-  if (kept === undefined || !describe)
-    return { quota: fromReport(reported), rate: null, concurrency: null, waits: null, codes: null };
-  const { quota, rate, concurrency, waits } = describe(JSON.parse(kept), now);
-  const { limit, remaining, asOf, reserve, refill, othersPerHour, apart } = quota;
+  if (kept !== undefined) return describeKept(JSON.parse(kept), now);
+  return { quota: readReportedQuota(connection), rate: null, concurrency: null, waits: null };
+}
+
+/** An API that says nothing of its quota must not cost a look at every call that was ever made. */
+const LATEST_CALLS = 1_000;
+
+function readReportedQuota(connection: Connection): Limits['quota'] {
+  const reported = connection
+    .prepare<[number], { limit: number | null; remaining: number; at: string }>(
+      `SELECT rate_limit AS "limit", rate_remaining AS remaining, at
+       FROM (SELECT * FROM requests ORDER BY id DESC LIMIT ?)
+       WHERE rate_remaining IS NOT NULL ORDER BY id DESC LIMIT 1`,
+    )
+    .get(LATEST_CALLS);
   return {
-    quota: {
-      limit,
-      remaining,
-      asOf: asOf === null ? null : isoTime(asOf),
-      reserve,
-      refill: {
-        kind: refill.kind,
-        nextBy: refill.kind === 'window' ? isoTime(refill.nextBy) : null,
-        periodSeconds: refill.kind === 'window' ? Math.round(refill.periodMs / 1_000) : null,
-        perHour: refill.kind === 'trickle' ? Math.round(refill.perHour) : null,
-        confidence: refill.confidence,
-        evidence: refill.evidence,
-      },
-      othersPerHour,
-      apart,
-    },
-    rate,
-    concurrency,
-    waits: waits.map(({ until, ...wait }) => ({ ...wait, until: isoTime(until) })),
-    codes: {},
+    limit: reported?.limit ?? null,
+    remaining: reported?.remaining ?? null,
+    asOf: reported ? Date.parse(reported.at) : null,
+    reserve: 0,
+    refill: { kind: 'unknown', confidence: 'none', evidence: 'no call was governed yet' },
+    othersPerHour: 0,
+    apart: [],
   };
 }
 
-function fromReport({ limit, remaining, reportedAt }: ReportedQuota): QuotaStatus {
-  const refill = {
-    kind: 'unknown',
-    nextBy: null,
-    periodSeconds: null,
-    perHour: null,
-    confidence: 'none',
-    evidence: 'no call was governed yet',
-  } as const;
-  return { limit, remaining, asOf: reportedAt, reserve: 0, refill, othersPerHour: 0, apart: [] };
+const HOUR_MS = 3_600_000;
+
+/** The calls that may be spent, or why nobody knows how many: nothing is made of a guess. */
+export function budgetOf(quota: Limits['quota'], now: number): Budget | { unknown: string } {
+  const { limit, remaining, asOf, reserve, refill, othersPerHour } = quota;
+  if (remaining === null || limit === null) return { unknown: 'the API has not reported any quota yet' };
+  const left = Math.max(0, remaining - reserve);
+  if (refill.kind === 'trickle') return trickle(left, Math.round(refill.perHour) * 24);
+  if (refill.kind === 'unknown' || !['sure', 'likely'].includes(refill.confidence))
+    return { unknown: `when more calls come is not known: ${refill.evidence}` };
+  const { periodMs } = refill;
+  const nextInMs = Math.max(0, refill.nextBy - now);
+  const without = (calls: number, ms: number) =>
+    Math.max(0, calls - reserve - (othersPerHour * ms) / HOUR_MS);
+  const hasReset = asOf !== null && asOf < now + nextInMs - periodMs;
+  return {
+    remaining: without(hasReset ? limit : remaining, nextInMs),
+    nextInMs,
+    perPeriod: without(limit, periodMs),
+    periodMs,
+  };
+}
+
+/** Over a day, calls that come back one by one are as good as there from the beginning. */
+function trickle(left: number, perDay: number): Budget {
+  return { remaining: left + perDay, nextInMs: DAY_MS, perPeriod: perDay, periodMs: DAY_MS };
 }

@@ -3,15 +3,14 @@
 import { isoTime } from '../clock.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
 import type { Dataset } from '../job-list.ts';
-import { type CallStatus, readCalls } from '../plan/calls.ts';
-import { type DescribeGovernor, type Limits, readLimits } from '../plan/limits.ts';
-import { livingHolder, logBytes, mirrorFile, openMirror, storeFailure } from '../store/read.ts';
+import { type LimitsJson, limitsJson } from '../plan/json.ts';
+import { readLimits } from '../plan/limits.ts';
+import type { Outage } from '../queue/index.ts';
+import { holderNote, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
+import { type CallStatus, readCalls } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';
 import { findProblems, type Problem } from './status/problems.ts';
-import { type QueueOutage, queueOutage } from './status/queue.ts';
 
-export type { CallStatus } from '../plan/calls.ts';
-export type { DescribeGovernor, QuotaStatus, WaitStatus } from '../plan/limits.ts';
 export type { DatasetStatus, Doing } from './status/datasets.ts';
 export type { Problem } from './status/problems.ts';
 
@@ -23,50 +22,57 @@ export type Status = {
   /** 0 where all is well, else that of the gravest problem. */
   exitCode: number;
   file: string;
-  /** The daemon at work on this folder, or null; `queue` is why its runs wait, or null. */
-  daemon: { pid: number; queue: QueueOutage | null } | null;
+  daemon: DaemonStatus | null;
   /** The gravest first. */
   problems: Problem[];
   datasets: DatasetStatus[];
   calls: CallStatus['calls'];
-} & Limits;
+} & LimitsJson;
 
-/**
- * @param describe what the governor says of the state that it kept; without it, only what the API last reported.
- * @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`.
- */
-export function readStatus(
-  dir: string,
-  datasets: readonly Dataset[],
-  now: number,
-  describe?: DescribeGovernor,
-): Status {
-  const connection = openMirror(dir);
-  try {
-    return connection.transaction(() => {
-      const { calls, reported, lastCalls } = readCalls(connection, now);
-      const limits = readLimits(connection, reported, now, describe);
-      const pid = livingHolder(dir, 'daemon');
-      const daemon = pid === null ? null : { pid, queue: queueOutage(dir) };
-      const read = datasets.map((dataset) =>
-        readDataset(connection, dataset, livingHolder(dir, dataset.name) !== null, now),
-      );
-      const problems = findProblems(read, limits.waits, lastCalls, daemon, logBytes(connection.name));
-      return {
-        version: 1 as const,
-        at: isoTime(now),
-        exitCode: worstExitCode([exitCodes.done, ...problems.map((problem) => problem.exitCode)]),
-        file: mirrorFile(dir),
-        daemon,
-        problems,
-        datasets: read,
-        ...limits,
-        calls,
-      };
-    })();
-  } catch (thrown) {
-    throw storeFailure(thrown, connection.name);
-  } finally {
-    connection.close();
+/** A daemon at work; `queue` is why its runs wait, or null. */
+export type DaemonStatus = { pid: number; queue: Outage | null };
+
+/** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
+export function readStatus(dir: string, datasets: readonly Dataset[], now: number): Status {
+  return readMirror(dir, (connection) => {
+    const { calls, lastCalls } = readCalls(connection, now);
+    const limits = readLimits(connection, now);
+    const daemon = readDaemon(dir);
+    const read = datasets.map((dataset) =>
+      readDataset(connection, dataset, livingHolder(dir, dataset.name) !== null, now),
+    );
+    const problems = findProblems(read, limits.waits, lastCalls, daemon, logBytes(connection.name));
+    return {
+      version: 1 as const,
+      at: isoTime(now),
+      exitCode: worstExitCode([exitCodes.done, ...problems.map((problem) => problem.exitCode)]),
+      file: mirrorFile(dir),
+      daemon,
+      problems,
+      datasets: read,
+      ...limitsJson(limits),
+      calls,
+    };
+  });
+}
+
+/** The daemon at work on the folder, or null where none lives. */
+export function readDaemon(dir: string): DaemonStatus | null {
+  const pid = livingHolder(dir, 'daemon');
+  return pid === null ? null : { pid, queue: readOutage(dir) };
+}
+
+/** A note may be read in the middle of being written, which takes microseconds. */
+const TRIES = 3;
+
+/** Why the runs of the daemon wait, as it notes beside its lock. */
+function readOutage(dir: string): Outage | null {
+  for (let left = TRIES; left > 0; left -= 1) {
+    const note = holderNote(dir, 'daemon');
+    if (note === null) return null;
+    try {
+      return JSON.parse(note) as Outage;
+    } catch {}
   }
+  return null;
 }

@@ -15,7 +15,7 @@ export { storeFailure } from './db/failure.ts';
 export { hasMirror, mirrorFile } from './db/identity.ts';
 export { examineMirror, lastProofAt, mirrorBytes } from './db/integrity.ts';
 export { LONG_LOG_BYTES, logBytes } from './db/write-ahead-log.ts';
-export { PROOF, seqOf } from './sql.ts';
+export { PROOF, quoted, seqOf } from './sql.ts';
 
 /**
  * Opens the mirror in `dir` for reading.
@@ -33,6 +33,19 @@ export function openMirror(dir: string): Connection {
   if (guarded(file, () => isUpToDate(connection))) return connection;
   connection.close();
   throw outdated(file);
+}
+
+/**
+ * Reads the mirror in `dir` as it stands at one moment.
+ * @throws Failure as `openMirror` does, and `disk` for what goes wrong meanwhile.
+ */
+export function readMirror<T>(dir: string, read: (connection: Connection) => T): T {
+  const connection = openMirror(dir);
+  try {
+    return guarded(connection.name, () => connection.transaction(() => read(connection))());
+  } finally {
+    connection.close();
+  }
 }
 
 /** What SQLite says of a statement that it cannot run; undefined for an error of another kind. */
@@ -68,11 +81,11 @@ function readIfThere(file: string): string {
   });
 }
 
-function isAlive(pid: number): boolean {
+/** A process of another user lives, though it takes no signals from here. */
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (thrown) {
-    // A process of another user lives, though it takes no signals from here.
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+    return (thrown as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }

@@ -8,3 +8,6 @@ export const FULL_PROOF = `${PROOF} AND probe_of IS NULL`;
 
 /** SQL for the number of the commit (see `walk/sequence.ts`) that made a change at the time in `at`, a column. */
 export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) * 86400000) AS INTEGER)`;
+
+/** A name of a table or column, whatever it is made of. */
+export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { DayPlan } from '../../src/plan.ts';
+import type { PlanJson } from '../../src/plan/json.ts';
 import { insert, publish } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
@@ -25,7 +25,7 @@ type Bench = Awaited<ReturnType<typeof setupSync>>;
 async function planOf({ run }: Bench, changes: Record<string, string> = {}) {
   const { code, stdout, stderr } = await run(['plan', '--json'], { ...settings, ...changes });
   expect([code, stderr]).toEqual([0, '']);
-  const plan = JSON.parse(stdout) as DayPlan;
+  const plan = JSON.parse(stdout) as PlanJson;
   return { ...plan, dataset: (job: string) => plan.datasets.find((dataset) => dataset.job === job) };
 }
 

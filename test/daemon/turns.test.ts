@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openApp } from '../../src/app.ts';
 import { createTurns } from '../../src/daemon/turns.ts';
 import type { State } from '../../src/governor/state.ts';
-import type { DayPlan } from '../../src/plan.ts';
+import type { PlanJson } from '../../src/plan/json.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { live, othersOff } from '../helpers/virtual-life.ts';
 
@@ -26,7 +26,7 @@ describe('where the schedules ask for more calls than there are', () => {
     // Before the period is known, the calls are gone in half an hour, and the rest of the hour passes without.
     expect(longest(untaught['ai-signals'])).toBeGreaterThan(25 * MINUTE);
 
-    const plan = JSON.parse((await bench.run(['plan', '--json'], settings)).stdout) as DayPlan;
+    const plan = JSON.parse((await bench.run(['plan', '--json'], settings)).stdout) as PlanJson;
     expect(plan.stretch).toBeGreaterThan(1);
     const held = (job: string) =>
       (plan.datasets.find((dataset) => dataset.job === job)?.heldToSeconds ?? 0) * 1_000;

@@ -1,15 +1,15 @@
 /** The plan for people: a row a dataset, then what the account has for it, and what is not known. */
 
-import { type Align, inColumns } from '../../output/columns.ts';
 import type { Output } from '../../output/stream.ts';
 import { type Paint, paintFor } from '../../output/stream.ts';
-import { duration, number } from '../../output/words.ts';
-import type { DatasetPlan, DayPlan } from '../../plan.ts';
+import { type Align, duration, inColumns, number } from '../../output/text.ts';
+import type { PlanJson } from '../../plan/json.ts';
+import type { DatasetPlan } from '../../plan.ts';
 import { printable } from '../../printable.ts';
-import { renderQuota, renderWaits } from '../status/text.ts';
+import { renderQuota, renderWaits } from '../limits-text.ts';
 
 /** Without a line break at its end; coloured where `output` is a terminal. */
-export function renderPlan(plan: DayPlan, output: Output): string {
+export function renderPlan(plan: PlanJson, output: Output): string {
   const paint = paintFor(output);
   return [
     'The next 24 hours, as far as can be told without a call:',
@@ -34,7 +34,7 @@ const columns: Record<string, Align> = {
   'held to': 'left',
 };
 
-function renderDatasets(plan: DayPlan, paint: Paint): string {
+function renderDatasets(plan: PlanJson, paint: Paint): string {
   const heads = Object.keys(columns).map((head) => paint('dim', head));
   const rows = plan.datasets.map((dataset) => [
     dataset.job,
@@ -67,7 +67,7 @@ function renderEvery({ state, targetSeconds, everySeconds }: DatasetPlan, paint:
   return longer ? paint('yellow', `${time(everySeconds)}, not ${time(targetSeconds)}`) : time(targetSeconds);
 }
 
-function renderBalance({ calls, available, left, stretch, ...plan }: DayPlan, paint: Paint): string[] {
+function renderBalance({ calls, available, left, stretch, ...plan }: PlanJson, paint: Paint): string[] {
   const most = plan.unknown.some(({ job }) => job !== null) ? 'at most ' : '';
   if (available === null || left === null) return renderLast(plan.quota, calls);
   return [
@@ -85,7 +85,7 @@ function renderBalance({ calls, available, left, stretch, ...plan }: DayPlan, pa
 }
 
 /** Without a word of when more calls come, those that are there can still be counted. */
-function renderLast({ remaining, reserve }: DayPlan['quota'], calls: number): string[] {
+function renderLast({ remaining, reserve }: PlanJson['quota'], calls: number): string[] {
   if (remaining === null || calls === 0) return [];
   const lasts = (Math.max(0, remaining - reserve) / calls) * 24 * 3_600;
   return [`If no more came, what is left would last ${time(lasts)}`];

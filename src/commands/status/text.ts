@@ -1,11 +1,11 @@
 /** The status for people: problems first, then a row a dataset, then what the account may spend. */
 
-import { type Align, inColumns } from '../../output/columns.ts';
 import type { Output } from '../../output/stream.ts';
 import { type Paint, paintFor } from '../../output/stream.ts';
-import { duration, number, relative } from '../../output/words.ts';
+import { type Align, duration, inColumns, number, relative } from '../../output/text.ts';
 import { printable } from '../../printable.ts';
-import type { DatasetStatus, Problem, QuotaStatus, Status } from '../../reading/status.ts';
+import type { DatasetStatus, Problem, Status } from '../../reading/status.ts';
+import { renderQuota, renderWaits } from '../limits-text.ts';
 
 /** The status for people, without a line break at its end; coloured where `output` is a terminal. */
 export function renderStatus(status: Status, output: Output): string {
@@ -83,35 +83,11 @@ function renderNextRun({ nextRun }: DatasetStatus, now: number): string {
   return nextRun !== null && Date.parse(nextRun) <= now ? 'due' : relative(nextRun, now);
 }
 
-export function renderQuota({ quota, at }: Pick<Status, 'quota' | 'at'>): string {
-  const now = Date.parse(at);
-  if (quota.remaining === null) return 'Quota: the API has not reported any yet';
-  const of = quota.limit === null ? '' : ` of ${number(quota.limit)}`;
-  const others = quota.othersPerHour > 0 ? `; others take about ${number(quota.othersPerHour)} an hour` : '';
-  const kept = quota.reserve > 0 ? `, ${number(quota.reserve)} of them kept back` : '';
-  return `Quota: ${number(quota.remaining)}${of} calls left${kept}, as of ${relative(quota.asOf, now)}; ${renderRefill(quota, now)}${others}`;
-}
-
-function renderRefill({ refill }: QuotaStatus, now: number): string {
-  const sureness = ` (${refill.confidence}: ${refill.evidence})`;
-  if (refill.nextBy !== null)
-    return `begins anew ${relative(refill.nextBy, now)} at the latest, every ${duration((refill.periodSeconds ?? 0) * 1_000)}${sureness}`;
-  if (refill.perHour !== null) return `${number(refill.perHour)} an hour come back${sureness}`;
-  return 'when more come is not known yet';
-}
-
 function renderPace({ rate, concurrency }: Status): string[] {
   if (!rate || !concurrency) return [];
   const pace = rate.perSecond === null ? 'no limit was felt' : `${rate.perSecond.toFixed(1)} calls a second`;
   const known = rate.perSecond === null ? rate.evidence : `${rate.confidence}: ${rate.evidence}`;
   return [`Pace: ${pace} (${known}); ${number(concurrency.allowed)} at once (${concurrency.evidence})`];
-}
-
-export function renderWaits({ waits, at }: Pick<Status, 'waits' | 'at'>): string[] {
-  return (waits ?? []).map(
-    ({ job, until, reason, why }) =>
-      `Waiting: ${job ?? 'all calls'}, ${relative(until, Date.parse(at))} (${reason}): ${printable(why)}`,
-  );
 }
 
 function renderCalls({ calls }: Status): string {

@@ -2,11 +2,12 @@
 
 import { CLOCK_ADVICE, describeAhead } from '../../clock.ts';
 import { exitCodes } from '../../errors.ts';
-import type { LastCall } from '../../plan/calls.ts';
-import type { WaitStatus } from '../../plan/limits.ts';
+import { plural } from '../../output/text.ts';
+import type { Limits } from '../../plan/limits.ts';
+import type { Outage } from '../../queue/index.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
+import type { LastCall } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
-import type { QueueOutage } from './queue.ts';
 
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
@@ -40,9 +41,9 @@ type Found = Omit<Problem, 'level'>;
  */
 export function findProblems(
   datasets: readonly DatasetStatus[],
-  waits: readonly WaitStatus[] | null,
+  waits: Limits['waits'],
   lastCalls: ReadonlyMap<string, LastCall>,
-  daemon: { queue: QueueOutage | null } | null,
+  daemon: { queue: Outage | null } | null,
   logBytes: number,
 ): Problem[] {
   const refused = waits
@@ -78,11 +79,11 @@ const keyRefused: Found = {
   exitCode: exitCodes.key,
 };
 
-function queueStuck({ message, advice, since, errors }: QueueOutage): Found {
+function queueStuck({ message, advice, since, errors }: Outage): Found {
   return {
     code: 'queue-stuck',
     job: null,
-    message: `no run of the daemon begins since ${since}: ${message} (${count(errors, 'error')})`,
+    message: `no run of the daemon begins since ${since}: ${message} (${errors} ${plural(errors, 'error')})`,
     advice: `${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
     exitCode: exitCodes.incomplete,
   };
@@ -176,7 +177,7 @@ function lastWalk({ job, doing, held }: DatasetStatus): Found[] {
     found.push({
       code: 'removal-held',
       job,
-      message: `${count(held, 'row')} gone upstream, too many or too doubtful to remove at once`,
+      message: `${held} ${plural(held, 'row')} gone upstream, too many or too doubtful to remove at once`,
       advice: 'they leave the table when the next proven walks agree',
       exitCode,
     });
@@ -190,7 +191,7 @@ function refusedRows({ job, quarantined, drifts }: DatasetStatus): Found[] {
     found.push({
       code: 'quarantine',
       job,
-      message: `${count(quarantined, 'row')} broke the contract and wait in quarantine`,
+      message: `${quarantined} ${plural(quarantined, 'row')} broke the contract and wait in quarantine`,
       advice: 'market-mirror quarantine list shows them with the reason',
       exitCode,
     });
@@ -198,11 +199,9 @@ function refusedRows({ job, quarantined, drifts }: DatasetStatus): Found[] {
     found.push({
       code: 'drift',
       job,
-      message: `${count(drifts, 'difference')} from what was expected of its fields`,
+      message: `${drifts} ${plural(drifts, 'difference')} from what was expected of its fields`,
       advice: `market-mirror query "SELECT * FROM drift WHERE job = '${job}'" shows them`,
       exitCode,
     });
   return found;
 }
-
-const count = (number: number, unit: string) => `${number} ${unit}${number === 1 ? '' : 's'}`;

@@ -9,6 +9,7 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { getTableConfig, type SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Job, SqlValue } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
+import { quoted } from '../sql.ts';
 import { saysTheSame } from './same-json.ts';
 
 export type RowValues = Record<string, SqlValue>;
@@ -145,5 +146,4 @@ function rowidReader(connection: Connection, job: Job) {
   return (key: string) => statement.get(key);
 }
 
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const tableOf = (job: Job) => quoted(getTableConfig(job.table).name);

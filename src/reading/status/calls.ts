@@ -1,7 +1,7 @@
-/** What was called lately, and what the API last said of the quota. */
+/** What was called lately, and how the latest calls were answered. */
 
-import { isoTime } from '../clock.ts';
-import type { Connection } from '../store/read.ts';
+import { isoTime } from '../../clock.ts';
+import type { Connection } from '../../store/read.ts';
 
 export type CallStatus = {
   calls: {
@@ -18,13 +18,9 @@ export type CallStatus = {
     savedToday: number;
     savedInAll: number;
   };
-  reported: ReportedQuota;
   /** The latest call of each job in the last 24 hours. */
   lastCalls: Map<string, LastCall>;
 };
-
-/** As the API last reported it; null where none of its latest answers did. */
-export type ReportedQuota = { limit: number | null; remaining: number | null; reportedAt: string | null };
 
 export type LastCall = { status: number | null; errorCode: string | null; requestId: string | null };
 
@@ -56,7 +52,6 @@ export function readCalls(connection: Connection, now: number): CallStatus {
       savedToday: readSavedSince(connection, midnight),
       savedInAll: sum(connection, 'SELECT sum(calls_saved) FROM datasets'),
     },
-    reported: readReported(connection),
     lastCalls: new Map(perJob.map(({ job, ...call }) => [job, call])),
   };
 }
@@ -74,18 +69,4 @@ function sum(connection: Connection, sql: string, ...values: string[]): number {
       .pluck()
       .get(...values) ?? 0
   );
-}
-
-/** An API that says nothing of its quota must not cost a look at every call that was ever made. */
-const LATEST_CALLS = 1_000;
-
-export function readReported(connection: Connection): ReportedQuota {
-  const reported = connection
-    .prepare<[number], { limit: number | null; remaining: number; reportedAt: string }>(
-      `SELECT rate_limit AS "limit", rate_remaining AS remaining, at AS reportedAt
-       FROM (SELECT * FROM requests ORDER BY id DESC LIMIT ?)
-       WHERE rate_remaining IS NOT NULL ORDER BY id DESC LIMIT 1`,
-    )
-    .get(LATEST_CALLS);
-  return reported ?? { limit: null, remaining: null, reportedAt: null };
 }
