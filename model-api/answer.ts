@@ -2,8 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EndpointName } from './endpoints.ts';
-import type { Paging } from './paging.ts';
+import type { EndpointName, Paging } from './endpoints.ts';
 import type { Random } from './random.ts';
 
 export type Answer = {
@@ -47,6 +46,9 @@ export type AnswerContext = {
   /** The body that this endpoint gives for another window. */
   readonly bodyAt: (paging: Paging) => unknown;
 };
+
+/** Turns the answer that was planned into the one that is sent. */
+export type Fault = (answer: Answer, context: AnswerContext) => Answer;
 
 export function jsonAnswer(
   status: number,

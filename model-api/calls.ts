@@ -1,7 +1,7 @@
 /** What the model was asked, and what it answered: the witness of every test. */
 
+import type { Refusal } from './admission.ts';
 import type { EndpointName } from './endpoints.ts';
-import type { Refusal } from './refusals.ts';
 
 export type Call = {
   /** 1 for the first call to the model. */

@@ -1,9 +1,9 @@
 /** The five endpoints (specification, "Endpoints"): path, scope, and the body of a successful answer. */
 
-import type { Dataset, DatasetName, Row } from './datasets/index.ts';
-import { selectRows } from './filters.ts';
-import type { Scope } from './keys.ts';
-import { type Pagination, type Paging, paginate } from './paging.ts';
+import type { Scope } from './admission.ts';
+import type { CallLog } from './calls.ts';
+import type { Dataset, DatasetName, Row } from './datasets.ts';
+import type { Limits } from './limits.ts';
 
 export type EndpointName = DatasetName | 'usage';
 
@@ -24,12 +24,35 @@ export const endpoints: readonly Endpoint[] = [
 
 export const endpointNames: readonly EndpointName[] = endpoints.map(({ name }) => name);
 
+/** Offset paging (specification, "Paging parameters" and StandardPagination). */
+export type Paging = { readonly offset: number; readonly limit: number };
+
+export type Pagination = Paging & {
+  readonly total: number;
+  readonly returned: number;
+  readonly hasMore: boolean;
+};
+
 export type ListBody = {
   generatedAt?: string | null;
   rows: Row[];
   pagination: Partial<Pagination>;
   [more: string]: unknown;
 };
+
+const DEFAULT_LIMIT = 50;
+const LONGEST_PAGE = 100;
+
+/**
+ * The window that a query asks for. Out-of-range values are normalised; text that is no number, of which the
+ * specification says nothing, counts as absent.
+ */
+export function readPaging(query: URLSearchParams): Paging {
+  return {
+    offset: Math.max(0, wholeNumber(query.get('offset')) ?? 0),
+    limit: Math.min(LONGEST_PAGE, Math.max(1, wholeNumber(query.get('limit')) ?? DEFAULT_LIMIT)),
+  };
+}
 
 /** The body of one page of a list. */
 export function listBody(
@@ -48,4 +71,60 @@ export function listBody(
     return { ...dated, rows, pagination: { returned, hasMore } };
   }
   return { ...dated, rows, pagination };
+}
+
+/** The account's usage. The specification shows nothing of it: this shape is an invention. */
+export function usageBody(log: CallLog, { quota }: Limits, now: number): Record<string, unknown> {
+  const { total, byEndpoint, byStatus } = log.tally();
+  const remaining = quota.remaining(now);
+  return {
+    account: { plan: 'sample', status: 'active' },
+    quota: { limit: quota.limit, used: quota.limit - remaining, remaining },
+    // This very call is among them, though its own answer is not yet counted.
+    requests: { total, byEndpoint, byStatus },
+    reportedAt: new Date(now).toISOString(),
+  };
+}
+
+/** Filters of news and smart wallets. Names are specified; how they match is not, so this is an invention. */
+const filtersOf: Readonly<Record<DatasetName, readonly string[]>> = {
+  aiSignals: [],
+  news: ['q', 'category', 'symbol', 'market', 'source', 'filter', 'kind'],
+  smartWallets: ['q', 'lane'],
+  memeSignals: [],
+};
+
+/** The rows that a query asks for; the very same array where it names no filter. */
+function selectRows(name: DatasetName, rows: readonly Row[], query: URLSearchParams): readonly Row[] {
+  return filtersOf[name].reduce((left, filter) => {
+    const wanted = query.get(filter)?.toLowerCase();
+    return wanted ? left.filter((row) => matches(row, filter, wanted)) : left;
+  }, rows);
+}
+
+function matches(row: Row, filter: string, wanted: string): boolean {
+  if (filter === 'lane' && wanted === 'all') return true;
+  const value =
+    filter === 'q' || filter === 'filter' ? row : filter === 'symbol' ? row['symbols'] : row[filter];
+  const text = JSON.stringify(value ?? null).toLowerCase();
+  return value instanceof Object ? text.includes(wanted) : text === JSON.stringify(wanted);
+}
+
+function paginate<T>(all: readonly T[], { offset, limit }: Paging) {
+  const rows = all.slice(offset, offset + limit);
+  const pagination: Pagination = {
+    offset,
+    limit,
+    total: all.length,
+    returned: rows.length,
+    hasMore: offset + rows.length < all.length,
+  };
+  return { rows, pagination };
+}
+
+function wholeNumber(text: string | null): number | undefined {
+  const number = text === null || text.trim() === '' ? Number.NaN : Math.trunc(Number(text));
+  return Number.isNaN(number)
+    ? undefined
+    : Math.min(Math.max(number, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }

@@ -1,14 +1,21 @@
 /** One call from its arrival to its answer. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Admission, admit } from './admission.ts';
-import { type Answer, type ApiRequest, realDelay, rowsIn, send } from './answer.ts';
+import { type Admission, type Admitted, admit, errorBody, type Refused, refusals } from './admission.ts';
+import { type Answer, type ApiRequest, jsonAnswer, realDelay, rowsIn, send } from './answer.ts';
 import type { Call, CallLog } from './calls.ts';
-import { type Endpoint, endpointNames, endpoints } from './endpoints.ts';
-import type { ModelApi, ModelOptions } from './options.ts';
-import { readPaging } from './paging.ts';
-import { createPlanner } from './planner.ts';
+import {
+  type Endpoint,
+  endpointNames,
+  endpoints,
+  listBody,
+  type Paging,
+  readPaging,
+  usageBody,
+} from './endpoints.ts';
+import { applyFaults } from './faults.ts';
 import { seededRandom, uuid } from './random.ts';
+import type { ModelApi, ModelOptions } from './server.ts';
 
 /** Statuses of which a client may hope that they cost nothing; the specification does not say. */
 const FREE_STATUSES: readonly number[] = [401, 403, 429, 503];
@@ -21,13 +28,12 @@ type Visit = {
 };
 
 export function createHandler(model: ModelApi, log: CallLog, options: ModelOptions, closing: AbortSignal) {
-  const now = options.now ?? Date.now;
+  const { basePath = '', now = Date.now, delay = realDelay, errorCodes, retryAfter } = options;
+  const { quotaEndpoints = endpointNames, freeStatuses = FREE_STATUSES } = options;
+  const { rateLimitHeaders = ['aiSignals'] } = options;
   const random = seededRandom(options.seed ?? 1);
-  const free = options.freeStatuses ?? FREE_STATUSES;
-  const quotaEndpoints = options.quotaEndpoints ?? endpointNames;
   const visits = new Map<Endpoint | undefined, number>();
-  const planAnswer = createPlanner(model, log, options, now, random);
-  const wait = (ms: number) => (options.delay ?? realDelay)(ms, closing);
+  const wait = (ms: number) => delay(ms, closing);
 
   return (incoming: IncomingMessage, response: ServerResponse): void => {
     serve(incoming, response).catch((error: unknown) => {
@@ -55,7 +61,7 @@ export function createHandler(model: ModelApi, log: CallLog, options: ModelOptio
   function receive(incoming: IncomingMessage): Visit {
     const [path = '', search = ''] = (incoming.url ?? '').split(/\?(.*)/s);
     const query = new URLSearchParams(search);
-    const endpoint = endpoints.find((known) => `${options.basePath ?? ''}${known.path}` === path);
+    const endpoint = endpoints.find((known) => `${basePath}${known.path}` === path);
     const { authorization, ...headers } = incoming.headers;
     const nth = (visits.get(endpoint) ?? 0) + 1;
     visits.set(endpoint, nth);
@@ -87,9 +93,41 @@ export function createHandler(model: ModelApi, log: CallLog, options: ModelOptio
     return admission;
   }
 
+  /** As the specification has it, and as scripted faults leave it. */
+  function planAnswer(call: Call, request: ApiRequest, admission: Admission): Answer {
+    const bodyAt = (paging: Paging) => admission.refused === null && bodyOf(admission, request, paging);
+    const planned = admission.refused ? refusal(admission) : success(admission, bodyAt(request));
+    const delayMs = typeof model.latencyMs === 'function' ? model.latencyMs() : model.latencyMs;
+    const headers = { ...planned.headers, 'x-request-id': call.requestId };
+    return applyFaults({ ...planned, headers, delayMs }, model.faults, { request, random, bodyAt });
+  }
+
+  function bodyOf({ endpoint: { name } }: Admitted, { query }: ApiRequest, paging: Paging): unknown {
+    return name === 'usage'
+      ? usageBody(log, model.limits, now())
+      : listBody(name, model.data[name], query, paging);
+  }
+
+  function success({ endpoint, pass }: Admitted, body: unknown): Answer {
+    if (!rateLimitHeaders.includes(endpoint.name)) return jsonAnswer(200, body);
+    return jsonAnswer(200, body, {
+      'x-ratelimit-limit': String(pass.limit),
+      'x-ratelimit-remaining': String(pass.remaining),
+    });
+  }
+
+  function refusal({ refused, readyAt }: Refused): Answer {
+    const { status, code } = refusals[refused];
+    const retry = readyAt === undefined ? undefined : retryAfter?.(readyAt, now());
+    return jsonAnswer(status, errorBody(status, errorCodes?.[refused] ?? code), {
+      ...(retry === undefined ? {} : { 'retry-after': retry }),
+      ...(refused === 'method' ? { allow: 'GET' } : {}),
+    });
+  }
+
   /** Whether a call costs anything shows in its status alone. */
   function charge({ endpoint }: Call, admission: Admission, { status }: Answer): void {
-    const isFree = free.includes(status);
+    const isFree = freeStatuses.includes(status);
     if (!admission.refused && isFree) admission.pass.refund(now());
     if (!admission.refused || isFree || !admission.key) return;
     if (endpoint && quotaEndpoints.includes(endpoint)) model.limits.quota.spend(1, now());

@@ -16,23 +16,37 @@
  * await model.close();
  */
 
-export type { Answer, AnswerContext, ApiRequest, Deliver } from './answer.ts';
+export { type ApiKey, type Refusal, type Scope, sampleKey, scopes } from './admission.ts';
+export type { Answer, AnswerContext, ApiRequest, Deliver, Fault } from './answer.ts';
 export type { Call } from './calls.ts';
-export { type Dataset, type DatasetName, type Datasets, datasetNames, type Row } from './datasets/index.ts';
-export { liveEdit } from './edits.ts';
-export { type EndpointName, endpointNames, endpoints, type ListBody } from './endpoints.ts';
-export * as faults from './faults/index.ts';
-export { describeFaults, parseFaults } from './faults/parse.ts';
-export { type Fault, type FaultScript, type Match, when } from './faults/script.ts';
-export { type ApiKey, type Scope, sampleKey, scopes } from './keys.ts';
+export {
+  type Dataset,
+  type DatasetName,
+  type Datasets,
+  datasetNames,
+  liveEdit,
+  type Row,
+} from './datasets.ts';
+export {
+  type EndpointName,
+  endpointNames,
+  endpoints,
+  type ListBody,
+  type Pagination,
+} from './endpoints.ts';
+export * as faults from './faults.ts';
+export { describeFaults, type FaultScript, type Match, parseFaults, when } from './faults.ts';
 export {
   createLimits,
   type LimitName,
   type LimitOptions,
   type Limits,
+  type Quota,
+  type QuotaKind,
+  type QuotaOptions,
   type RateOptions,
-} from './limits/index.ts';
-export type { Quota, QuotaKind, QuotaOptions } from './limits/quota.ts';
+} from './limits.ts';
+export { integer, type Random, seededRandom, shuffled } from './random.ts';
 export {
   type BeforeAnswer,
   type ModelApi,
@@ -40,8 +54,5 @@ export {
   type RetryAfter,
   retryAfterDate,
   retryAfterSeconds,
-} from './options.ts';
-export type { Pagination } from './paging.ts';
-export { type Random, seededRandom, shuffled } from './random.ts';
-export type { Refusal } from './refusals.ts';
-export { startModelApi } from './server.ts';
+  startModelApi,
+} from './server.ts';

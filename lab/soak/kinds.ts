@@ -1,6 +1,6 @@
 /** Kinds of change, each keeping the number of rows about what it was. */
 
-import type { Random } from '../../model-api/random.ts';
+import type { Random } from '../../model-api/index.ts';
 import { anywhere, type PaperDataset } from './dataset.ts';
 
 export type Kind = {

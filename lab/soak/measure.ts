@@ -1,6 +1,6 @@
 /** What a rule loses, removes falsely and costs while a dataset changes in one way. */
 
-import { type Random, seededRandom } from '../../model-api/random.ts';
+import { type Random, seededRandom } from '../../model-api/index.ts';
 import { PAGE_ROWS } from '../../src/walk/bounds.ts';
 import { createDataset } from './dataset.ts';
 import type { Kind } from './kinds.ts';

@@ -1,8 +1,7 @@
 /** AI signals in exactly the specified shape (AiSignal); every nullable field is null in some of any 24 rows. */
 
 import { chance, decimal, integer, pick, pickSome, type Random } from '../random.ts';
-import { type Asset, assets } from './assets.ts';
-import { type DatasetKind, isoTime, type RowMaker } from './dataset.ts';
+import { type Asset, assets, type DatasetKind, isoTime, type RowMaker } from './kind.ts';
 
 const makeSignal: RowMaker = (serial, at, random) => {
   const asset = pick(random, assets);

@@ -1,7 +1,7 @@
 /** Meme-token alerts. The shape of a row is not specified: this one keeps its id under a name of its own. */
 
 import { chance, decimal, hex, integer, pick, pickSome } from '../random.ts';
-import { type DatasetKind, isoTime, type RowMaker } from './dataset.ts';
+import { type DatasetKind, isoTime, type RowMaker } from './kind.ts';
 
 const makeAlert: RowMaker = (serial, at, random) => {
   const token = pick(random, tokens);

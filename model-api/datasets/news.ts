@@ -1,8 +1,7 @@
 /** News. The specification shows no field of it: this shape is one of many possible ones. */
 
 import { chance, decimal, integer, pick, pickSome, type Random } from '../random.ts';
-import { type Asset, assets } from './assets.ts';
-import { type DatasetKind, isoTime, type RowMaker } from './dataset.ts';
+import { type Asset, assets, type DatasetKind, isoTime, type RowMaker } from './kind.ts';
 
 const makeItem: RowMaker = (serial, at, random) => {
   const asset = pick(random, assets);

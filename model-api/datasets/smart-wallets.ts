@@ -1,7 +1,7 @@
 /** Smart Money wallets. Only `lane` values and the rows array are specified: the fields are an invention. */
 
 import { chance, decimal, hex, integer, pick, pickSome, type Random } from '../random.ts';
-import { type DatasetKind, isoTime, type RowMaker } from './dataset.ts';
+import { type DatasetKind, isoTime, type RowMaker } from './kind.ts';
 
 const makeWallet: RowMaker = (serial, at, random) => {
   const chain = pick(random, ['ethereum', 'base', 'solana', 'bsc']);

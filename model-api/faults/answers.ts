@@ -1,8 +1,8 @@
-/** Faults that answer something else altogether: error statuses, redirects, proxies' pages. */
+/** Faults of an answer as HTTP: another status, other headers, other bytes. */
 
-import { jsonAnswer } from '../answer.ts';
-import { errorBody, errorCodes } from '../refusals.ts';
-import type { Fault } from './script.ts';
+import { gzipSync } from 'node:zlib';
+import { errorBody, refusals } from '../admission.ts';
+import { bodyBytes, type Fault, jsonAnswer } from '../answer.ts';
 
 export type RefusalOptions = {
   /** The header as it stands: seconds, an HTTP date, or garbage. */
@@ -13,7 +13,7 @@ export type RefusalOptions = {
 /** One of the specified error answers, with its Error body. */
 export function refuse(status: 401 | 403 | 429 | 503, options: RefusalOptions = {}): Fault {
   const known = { 401: 'key', 403: 'scope', 429: 'rate', 503: 'unavailable' } as const;
-  const body = errorBody(status, options.code ?? errorCodes[known[status]]);
+  const body = errorBody(status, options.code ?? refusals[known[status]].code);
   const retry = options.retryAfter === undefined ? {} : { 'retry-after': options.retryAfter };
   return instead(status, body, retry);
 }
@@ -37,6 +37,62 @@ export function noContent(): Fault {
   return instead(204, undefined, {});
 }
 
+/** The body's first part only, with a Content-Length to match. */
+export function truncated(part = 0.5): Fault {
+  return editBytes((bytes) => bytes.subarray(0, Math.floor(bytes.length * part)));
+}
+
+export function emptyBody(): Fault {
+  return editBytes(() => Buffer.alloc(0));
+}
+
+/** A byte that UTF-8 does not know, in the middle of the first string. */
+export function invalidUtf8(): Fault {
+  return editBytes((bytes) => {
+    const inside = bytes.indexOf('"') + 2;
+    return Buffer.concat([bytes.subarray(0, inside), Buffer.from([0xff]), bytes.subarray(inside)]);
+  });
+}
+
+export function byteOrderMark(): Fault {
+  return editBytes((bytes) => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]));
+}
+
+/** Padded with spaces, which JSON allows, to at least this many bytes. */
+export function huge(size = 32 * 2 ** 20): Fault {
+  return editBytes((bytes) => Buffer.concat([bytes, Buffer.alloc(Math.max(0, size - bytes.length), ' ')]));
+}
+
+/** Changes the JSON text: for numbers and member names that JavaScript cannot hold. */
+export function editText(change: (text: string) => string): Fault {
+  return editBytes((bytes) => Buffer.from(change(bytes.toString())));
+}
+
+/** Compressed, though nobody may have asked for it. */
+export function gzipped(): Fault {
+  return (answer, context) =>
+    headers({ 'content-encoding': 'gzip' })(editBytes(gzipSync)(answer, context), context);
+}
+
+export function contentType(type: string): Fault {
+  return headers({ 'content-type': type });
+}
+
+/** Sets headers, replaces them, or with undefined leaves them out. An array sends one several times. */
+export function headers(changes: Record<string, string | readonly string[] | undefined>): Fault {
+  return (answer) => {
+    const changed = Object.entries({ ...answer.headers, ...changes });
+    const kept = changed.filter(
+      (entry): entry is [string, string | readonly string[]] => entry[1] !== undefined,
+    );
+    return { ...answer, headers: Object.fromEntries(kept) };
+  };
+}
+
+export function withoutRateLimitHeaders(): Fault {
+  return headers({ 'x-ratelimit-limit': undefined, 'x-ratelimit-remaining': undefined });
+}
+
 /** Keeps the request id, which stands on every answer. */
 function instead(code: number, body: unknown, headers: Readonly<Record<string, string>>): Fault {
   return (answer) => {
@@ -46,4 +102,8 @@ function instead(code: number, body: unknown, headers: Readonly<Record<string, s
     const type = body === undefined ? {} : fresh.headers;
     return { ...fresh, headers: { ...type, ...kept, ...headers }, delayMs: answer.delayMs };
   };
+}
+
+function editBytes(change: (bytes: Buffer) => Buffer): Fault {
+  return (answer) => ({ ...answer, body: change(bodyBytes(answer.body)) });
 }

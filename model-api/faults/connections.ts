@@ -1,8 +1,7 @@
 /** Faults of the connection: slow, cut, or silent. */
 
 import type { ServerResponse } from 'node:http';
-import { bodyBytes } from '../answer.ts';
-import type { Fault } from './script.ts';
+import { bodyBytes, type Fault } from '../answer.ts';
 
 /** The answer as planned, later. */
 export function slow(ms: number): Fault {

@@ -1,10 +1,9 @@
 /** Faults in what a page says: its rows, its paging, its envelope. They touch answers of status 200 alone. */
 
-import type { AnswerContext } from '../answer.ts';
+import type { AnswerContext, Fault } from '../answer.ts';
 import { freshnessOf } from '../datasets/ai-signals.ts';
-import type { Row } from '../datasets/index.ts';
+import type { Row } from '../datasets.ts';
 import type { ListBody } from '../endpoints.ts';
-import type { Fault } from './script.ts';
 
 /** Any change of the body, which is shared with the dataset: give back a new one. */
 export function editPage(change: (page: ListBody, context: AnswerContext) => unknown): Fault {

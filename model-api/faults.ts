@@ -1,8 +1,51 @@
-/** A list of scripted faults as text: `[endpoint=]name[(argument)][:chance | @call | @first-last | @first-]`. */
+/** When scripted faults strike: said in code by `when`, as text by `parseFaults`. What they do is in `faults/`. */
 
-import { type EndpointName, endpoints } from '../endpoints.ts';
-import { namedFaults } from './named.ts';
-import { type FaultScript, type Match, when } from './script.ts';
+import type { Answer, AnswerContext, ApiRequest, Fault } from './answer.ts';
+import { type EndpointName, endpoints } from './endpoints.ts';
+import { namedFaults } from './faults/named.ts';
+import type { Random } from './random.ts';
+
+export * from './faults/answers.ts';
+export * from './faults/connections.ts';
+export * from './faults/pages.ts';
+
+export type FaultScript = (request: ApiRequest, random: Random) => Fault | readonly Fault[] | undefined;
+
+/** All members given have to agree. */
+export type Match = {
+  endpoint?: EndpointName | readonly EndpointName[];
+  /** Calls for the page at this offset. */
+  offset?: number;
+  /** Of the calls that match so far, the first is 1. */
+  nth?: number | readonly number[];
+  /** The first of them that is struck, and the last. */
+  from?: number;
+  to?: number;
+  /** Strikes with this probability, from 0 to 1. */
+  chance?: number;
+};
+
+/** Faults for the calls that match, applied one after the other. */
+export function when(match: Match, ...faults: readonly Fault[]): FaultScript {
+  const names = match.endpoint === undefined ? undefined : [match.endpoint].flat();
+  const nth = match.nth === undefined ? undefined : [match.nth].flat();
+  let seen = 0;
+  return (request, random) => {
+    if (names && !(request.endpoint && names.includes(request.endpoint))) return undefined;
+    if (match.offset !== undefined && match.offset !== request.offset) return undefined;
+    seen += 1;
+    if (nth && !nth.includes(seen)) return undefined;
+    if (seen < (match.from ?? 1) || seen > (match.to ?? Number.POSITIVE_INFINITY)) return undefined;
+    if (match.chance !== undefined && random() >= match.chance) return undefined;
+    return faults;
+  };
+}
+
+export function applyFaults(answer: Answer, scripts: readonly FaultScript[], context: AnswerContext): Answer {
+  return scripts
+    .flatMap((script) => script(context.request, context.random) ?? [])
+    .reduce((planned, fault) => fault(planned, context), answer);
+}
 
 const entryForm =
   /^(?:(?<endpoint>[a-z-]+)=)?(?<name>[a-z0-9-]+?)(?:\((?<argument>[^()]*)\))?(?::(?<chance>[\d.]+)|@(?<first>[1-9]\d*)(?<range>-(?<last>\d+)?)?)?$/;

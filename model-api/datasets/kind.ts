@@ -1,4 +1,27 @@
-/** What the sample data speaks of: real names with plausible prices, none of them a quotation. */
+/** What a kind of rows is, and the assets that rows speak of. */
+
+import type { Random } from '../random.ts';
+
+export type Row = Record<string, unknown>;
+
+/** Makes a row. `serial` differs from row to row, `at` is its moment in epoch milliseconds. */
+export type RowMaker = (serial: number, at: number, random: Random) => Row;
+
+export type DatasetKind = {
+  readonly make: RowMaker;
+  /** The member that tells rows apart, whatever its name. */
+  readonly idField: string;
+  /** Members that change in the life of a row. */
+  readonly moving: readonly string[];
+  /** From one row's moment to the next older one's, on average. */
+  readonly spacingMs: number;
+  /** Set if the answer carries `generatedAt` from the start. */
+  readonly dated: boolean;
+};
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
 
 export type AssetClass = 'crypto' | 'stock' | 'commodity' | 'index' | 'fx' | 'other';
 
@@ -12,6 +35,7 @@ export type Asset = {
   readonly digits: number;
 };
 
+/** Real names with plausible prices, none of them a quotation. */
 export const assets: readonly [Asset, ...Asset[]] = [
   { symbol: 'BTCUSDT', name: 'Bitcoin', assetClass: 'crypto', price: 97_400, digits: 1 },
   { symbol: 'ETHUSDT', name: 'Ether', assetClass: 'crypto', price: 3_420, digits: 2 },
