@@ -15,7 +15,7 @@ const src = join(root, 'dist/src/');
 const taken = [
   'job-list.js',
   ...['export', 'plan', 'quarantine', 'query', 'status'].map((command) => `commands/${command}.js`),
-  'commands/options/asking.js',
+  'commands/asking.js',
   ...['csv', 'json', 'md', 'print', 'table'].map((part) => `output/${part}.js`),
 ].map((file) => join(src, file));
 

@@ -1,4 +1,4 @@
-/** A place for a file that is there whole or not at all: made beside it, then put there by a rename. */
+/** A file that is there whole or not at all: made beside its path, then put there by a rename. */
 
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, link, lstat, open, readlink, rename, rm, stat } from 'node:fs/promises';
@@ -6,36 +6,36 @@ import { basename, dirname, join } from 'node:path';
 import { diskTrouble } from './disk.ts';
 import { Failure, toError } from './errors.ts';
 
-export type Place = {
-  /** Where to make it: an empty file of this user. */
+export type AtomicFile = {
+  /** Where it is made: an empty file of this user. */
   partial: string;
   handle: FileHandle;
-  /** Puts it into its place, durably. */
-  settle(): Promise<void>;
-  /** Leaves nothing behind, unless it was settled. */
-  leave(): Promise<void>;
+  /** Puts it where it belongs, durably. */
+  commit(): Promise<void>;
+  /** Leaves nothing behind, unless it was committed. */
+  discard(): Promise<void>;
 };
 
 /**
  * @param force whether a file that is there may be replaced.
  * @param mode of the file, less the umask.
- * @throws Failure `usage` for a place that is taken or no place for a file, `disk` for one that cannot be written.
+ * @throws Failure `usage` for a path that is taken or no path of a file, `disk` for one that cannot be written.
  */
-export async function takePlace(file: string, force: boolean, mode = 0o666): Promise<Place> {
+export async function openAtomicFile(file: string, force: boolean, mode = 0o666): Promise<AtomicFile> {
   await writing(file, () => refuseTaken(file, force));
   const partial = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString('hex')}.partial`);
   const handle = await writing(file, () => open(partial, 'wx', mode));
   return {
     partial,
     handle,
-    settle: () =>
+    commit: () =>
       writing(file, async () => {
         await handle.sync();
         await handle.close();
         await put(partial, file, force);
         await syncFolder(dirname(file));
       }),
-    async leave() {
+    async discard() {
       await handle.close().catch(() => undefined);
       await rm(partial, { force: true });
     },
@@ -76,14 +76,14 @@ function ifThere(thrown: NodeJS.ErrnoException): undefined {
   if (thrown.code !== 'ENOENT') throw thrown;
 }
 
-/** What has taken the place meanwhile stays, like what took it before. */
+/** What was put there meanwhile stays, like what was there before. */
 async function put(partial: string, file: string, force: boolean): Promise<void> {
   if (!force && (await linked(partial, file))) return await rm(partial);
   await refuseTaken(file, force);
   await rename(partial, file);
 }
 
-/** A link never replaces anything, where a rename does. False where the file system has no links, or the place is taken. */
+/** A link never replaces anything, where a rename does. False where the file system has no links, or the path is taken. */
 async function linked(partial: string, file: string): Promise<boolean> {
   return await link(partial, file).then(
     () => true,

@@ -15,7 +15,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { takePlace } from '../src/atomic-file.ts';
+import { openAtomicFile } from '../src/atomic-file.ts';
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'mm-place-'));
@@ -42,8 +42,8 @@ describe.each(Object.entries(takers))('%s', (_name, take) => {
     const file = join(folder(), 'taken');
     await take(file);
     const before = lstatSync(file).ino;
-    await expect(takePlace(file, true)).rejects.toMatchObject({ kind: 'usage' });
-    await expect(takePlace(file, false)).rejects.toMatchObject({ kind: 'usage' });
+    await expect(openAtomicFile(file, true)).rejects.toMatchObject({ kind: 'usage' });
+    await expect(openAtomicFile(file, false)).rejects.toMatchObject({ kind: 'usage' });
     expect(lstatSync(file).ino).toBe(before);
   });
 
@@ -52,11 +52,11 @@ describe.each(Object.entries(takers))('%s', (_name, take) => {
     const file = join(dir, 'taken');
     for (const force of [true, false]) {
       rmSync(file, { force: true, recursive: true });
-      const place = await takePlace(file, force);
+      const atomic = await openAtomicFile(file, force);
       await take(file);
       const before = lstatSync(file).ino;
-      await expect(place.settle()).rejects.toMatchObject({ kind: 'usage' });
-      await place.leave();
+      await expect(atomic.commit()).rejects.toMatchObject({ kind: 'usage' });
+      await atomic.discard();
       expect(lstatSync(file).ino).toBe(before);
       expect(readdirSync(dir)).toEqual(['taken']);
     }
@@ -64,7 +64,7 @@ describe.each(Object.entries(takers))('%s', (_name, take) => {
 });
 
 test('a device is never replaced: nothing is made beside it', async () => {
-  await expect(takePlace('/dev/full', true)).rejects.toMatchObject({
+  await expect(openAtomicFile('/dev/full', true)).rejects.toMatchObject({
     kind: 'usage',
     message: '/dev/full is no file and is never replaced: name another',
   });
@@ -75,11 +75,11 @@ test('a file that came meanwhile is kept, unless it may be replaced', async () =
   const dir = folder();
   const file = join(dir, 'a.csv');
   for (const force of [false, true]) {
-    const place = await takePlace(file, force);
-    await place.handle.writeFile('ours');
+    const atomic = await openAtomicFile(file, force);
+    await atomic.handle.writeFile('ours');
     writeFileSync(file, 'theirs');
-    const settled = await place.settle().catch((thrown: Error) => thrown.message);
-    await place.leave();
+    const settled = await atomic.commit().catch((thrown: Error) => thrown.message);
+    await atomic.discard();
     expect(settled).toBe(force ? undefined : `${file} exists already: --force replaces it`);
     expect(readFileSync(file, 'utf8')).toBe(force ? 'ours' : 'theirs');
     expect(readdirSync(dir)).toEqual(['a.csv']);
@@ -98,10 +98,10 @@ test('a link is something that is there: replaced only by force, and what it lea
   symlinkSync(target, link);
   symlinkSync(join(dir, 'none'), nowhere);
   for (const path of [link, nowhere]) {
-    await expect(takePlace(path, false)).rejects.toMatchObject({ kind: 'usage' });
-    const place = await takePlace(path, true);
-    await place.handle.writeFile('ours');
-    await place.settle();
+    await expect(openAtomicFile(path, false)).rejects.toMatchObject({ kind: 'usage' });
+    const atomic = await openAtomicFile(path, true);
+    await atomic.handle.writeFile('ours');
+    await atomic.commit();
     expect([lstatSync(path).isFile(), readFileSync(path, 'utf8')]).toEqual([true, 'ours']);
   }
   expect([readFileSync(target, 'utf8'), existsSync(join(dir, 'none'))]).toEqual(['theirs', false]);

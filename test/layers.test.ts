@@ -72,7 +72,13 @@ const rooms: Record<string, Room> = {
   queue: { imports: ['job'], types: ['mirror'], doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
   plan: { imports: ['governor', 'store'], types: ['job-list'] },
   output: {},
-  reading: { imports: ['output', 'plan', 'store'], types: ['job-list', 'queue'] },
+  reading: {
+    imports: ['output', 'plan', 'store'],
+    types: ['job-list', 'queue'],
+    doors: ['status', 'query', 'export', 'backup', 'quarantine'].map(
+      (subject) => `src/reading/${subject}.ts`,
+    ),
+  },
   app: {
     imports: ['api', 'config', 'governor', 'job-list', 'load-jobs', 'mirror', 'on-change', 'store'],
     types: ['job', 'key'],

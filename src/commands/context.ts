@@ -1,6 +1,8 @@
-/** What every command is given: its surroundings, where it writes, and the signal that ends it. */
+/** What every command is given, and what those read first that ask the mirror alone. */
 
 import type { Surroundings } from '../app.ts';
+import { readLocalConfig, readSchedules } from '../config.ts';
+import { type Dataset, datasetsOf, listJobs, ownSchedules } from '../job-list.ts';
 import type { Output } from '../output/stream.ts';
 
 export type Context = Surroundings & {
@@ -13,3 +15,12 @@ export type Context = Surroundings & {
   /** The code to end with where the command ended without an error. */
   exit(code: number): void;
 };
+
+/** The folder of the mirror and its datasets, by the settings. @throws Failure `config`. */
+export async function localMirror({
+  environment,
+}: Context): Promise<{ dir: string; datasets: readonly Dataset[] }> {
+  const { dir } = readLocalConfig(environment);
+  const jobs = await listJobs();
+  return { dir, datasets: datasetsOf(jobs, readSchedules(environment, ownSchedules(jobs))) };
+}

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
+import type { Input } from './asking.ts';
 import type { Context } from './context.ts';
-import type { Input } from './options/asking.ts';
 
 export type Dialogue = {
   ask(question: string): Promise<string>;

@@ -8,15 +8,13 @@ import type { Output } from '../output/stream.ts';
 import { type Write, writerTo } from '../output/stream.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson, printableLines } from '../printable.ts';
-import { openFiles } from '../reading/export/files.ts';
-import { exportAnswer, exportFormats, type Order } from '../reading/export.ts';
-import { refuseGap } from '../reading/query/proof.ts';
+import { exportAnswer, exportFormats, type Order, openFiles } from '../reading/export.ts';
 import { type Ask, asking } from '../reading/query.ts';
+import { askMirror, type Input } from './asking.ts';
+import { withAskingOptions } from './asking-options.ts';
 import type { Context } from './context.ts';
+import { type OrderOptions, readOrder } from './export/order.ts';
 import { withExamples } from './help.ts';
-import { askMirror, type Input } from './options/asking.ts';
-import { withAskingOptions } from './options/options.ts';
-import { type OrderOptions, readOrder } from './options/order.ts';
 
 type Options = OrderOptions & { force?: true };
 
@@ -71,13 +69,11 @@ async function run(
   const files =
     options.output === undefined ? undefined : await openFiles(options.output, options.force ?? false);
   try {
-    const write = files ? files.data.write : writerFor(order, stdout);
+    const write = files ? files.write : writerFor(order, stdout);
     const asked = { sql, params, asOf, survey: format === 'parquet' };
-    const exported = await askMirror(ask, asked, jobs, options, context, async (answer, notes) => {
-      // Of the same moment as the rows: what is old is dropped at any time.
-      if (order.since !== null) refuseGap(answer.sources, order.since);
+    const exported = await askMirror(ask, asked, jobs, options, context, async (answer) => {
       const exported = await exportAnswer(answer, order, write);
-      if (exported.csv?.defused) notes.push(describeDefused(exported.csv.defused));
+      if (exported.csv?.defused) answer.notes.push(describeDefused(exported.csv.defused));
       return exported;
     });
     if (!files) return;

@@ -3,16 +3,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Command } from 'commander';
-import { takePlace, writing } from '../atomic-file.ts';
+import { openAtomicFile, writing } from '../atomic-file.ts';
 import { examineSettings } from '../config/examine.ts';
 import { renderEnvFile } from '../config/template.ts';
 import { type Environment, isSetting, withoutEmpty } from '../config.ts';
 import type { Failure } from '../errors.ts';
 import { listJobs, ownSchedules } from '../job-list.ts';
+import type { Input } from './asking.ts';
 import type { Context } from './context.ts';
 import { openDialogue } from './dialogue.ts';
 import { withExamples } from './help.ts';
-import type { Input } from './options/asking.ts';
 
 type Options = { url?: string; keyFile?: string; force?: true };
 
@@ -39,7 +39,7 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
   const jobs = await listJobs();
   const schedules = ownSchedules(jobs);
   // The place is taken before anybody is asked.
-  const place = await takePlace(FILE, options.force ?? false, 0o600);
+  const atomic = await openAtomicFile(FILE, options.force ?? false, 0o600);
   try {
     const known = settingsIn(environment);
     const given = {
@@ -49,11 +49,11 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
     refuseWrong(given, schedules);
     if (stdin.isTTY && stderr.isTTY) Object.assign(given, await askForMissing(given, context, stdin));
     const text = renderEnvFile(given, jobs, foreignIn(FILE));
-    await writing(FILE, () => place.handle.writeFile(text));
-    await place.settle();
+    await writing(FILE, () => atomic.handle.writeFile(text));
+    await atomic.commit();
     stderr.write(report(Object.keys(known), given));
   } finally {
-    await place.leave();
+    await atomic.discard();
   }
 }
 

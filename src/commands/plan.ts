@@ -1,14 +1,11 @@
 /** `market-mirror plan`: what the next 24 hours will cost, and what the account has for it; makes no call. */
 
 import { Command } from 'commander';
-import { readLocalConfig } from '../config.ts';
-import { listJobs } from '../job-list.ts';
 import { planJson } from '../plan/json.ts';
 import { readPlan } from '../plan.ts';
 import { printableJson } from '../printable.ts';
-import type { Context } from './context.ts';
+import { type Context, localMirror } from './context.ts';
 import { withExamples } from './help.ts';
-import { scheduledDatasets } from './options/datasets.ts';
 import { renderPlan } from './plan/text.ts';
 
 type Options = { json?: true };
@@ -20,9 +17,9 @@ export function planCommand(context: Context): Command {
   return withExamples(command, ['will the quota do for the schedules?', 'plan']);
 }
 
-async function plan({ json }: Options, { environment, clock, stdout }: Context): Promise<void> {
-  const { dir } = readLocalConfig(environment);
-  const datasets = scheduledDatasets(await listJobs(), environment);
+async function plan({ json }: Options, context: Context): Promise<void> {
+  const { clock, stdout } = context;
+  const { dir, datasets } = await localMirror(context);
   const made = planJson(readPlan(dir, datasets, clock.now()));
-  stdout.write(json ? `${printableJson(made)}\n` : `${renderPlan(made, stdout)}\n`);
+  stdout.write(`${json ? printableJson(made) : renderPlan(made, stdout)}\n`);
 }

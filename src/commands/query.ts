@@ -3,10 +3,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Format, formats } from '../output/answer.ts';
 import { type Ask, asking } from '../reading/query.ts';
+import type { Input } from './asking.ts';
+import { type AskingOptions, withAskingOptions } from './asking-options.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
-import type { Input } from './options/asking.ts';
-import { type AskingOptions, withAskingOptions } from './options/options.ts';
 
 type Options = AskingOptions & { file?: string; format?: Format; json?: true; limit?: number; exact?: true };
 
@@ -48,7 +48,7 @@ async function query(
 ): Promise<void> {
   // Loaded only here, while the process that will answer starts.
   const [{ askMirror, readAsOf, readSql }, { printRows }, { listJobs }] = await Promise.all([
-    import('./options/asking.ts'),
+    import('./asking.ts'),
     import('../output/print.ts'),
     import('../job-list.ts'),
   ]);
@@ -57,8 +57,8 @@ async function query(
   const asOf = readAsOf(options, context);
   const sql = await readSql(given, options.file, stdin);
   const asked = { sql, params: options.param ?? {}, asOf };
-  await askMirror(ask, asked, await listJobs(), options, context, (answer, notes) =>
-    printRows(answer, { format, limit, exact: options.exact ?? false }, context.stdout, notes),
+  await askMirror(ask, asked, await listJobs(), options, context, (answer) =>
+    printRows(answer, { format, limit, exact: options.exact ?? false }, context.stdout, answer.notes),
   );
 }
 

@@ -1,17 +1,12 @@
 /** `market-mirror status`: the first screen of an operator; its exit code is a health check. */
 
 import { Command } from 'commander';
-import { readLocalConfig } from '../config.ts';
-import { listJobs } from '../job-list.ts';
 import type { Output } from '../output/stream.ts';
 import { printableJson } from '../printable.ts';
 import { readStatus, type Status } from '../reading/status.ts';
-import type { Context } from './context.ts';
+import { type Context, localMirror } from './context.ts';
 import { withExamples } from './help.ts';
-import { scheduledDatasets } from './options/datasets.ts';
 import { renderStatus } from './status/text.ts';
-
-export { renderStatus } from './status/text.ts';
 
 type Options = { json?: true; watch?: true };
 
@@ -30,10 +25,10 @@ export function statusCommand(context: Context): Command {
   );
 }
 
-async function status(options: Options, { environment, clock, stdout, signal, exit }: Context) {
-  const { dir } = readLocalConfig(environment);
+async function status(options: Options, context: Context): Promise<void> {
+  const { clock, stdout, signal, exit } = context;
+  const { dir, datasets } = await localMirror(context);
   const show = await shower(options, stdout);
-  const datasets = scheduledDatasets(await listJobs(), environment);
   do {
     const read = readStatus(dir, datasets, clock.now());
     show(read);

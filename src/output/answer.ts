@@ -1,5 +1,7 @@
 /** An answer as columns and rows, and the rows in the form of a file, some at a time: a large result needs no more memory than a small one. */
 
+import type { Holding } from './holding.ts';
+
 /** A value of SQLite: an integer beyond the safe ones of JavaScript is a bigint, a blob bytes. */
 export type Cell = string | number | bigint | Uint8Array | null;
 
@@ -9,12 +11,6 @@ export type Column = {
   type: string | null;
   holds?: Holding;
 };
-
-/**
- * `timestamp`: RFC 3339 times, none finer than a microsecond. `mixed`: values that only text can hold together.
- * `nothing`: no value at all.
- */
-export type Holding = 'integer' | 'real' | 'timestamp' | 'text' | 'bytes' | 'mixed' | 'nothing';
 
 /** The next rows are fetched while these are looked at. */
 export type Rows = { columns: Column[]; batches: AsyncGenerator<Cell[][], void> };
@@ -38,23 +34,6 @@ export function distinctNames(columns: readonly Column[]): string[] {
 
 export function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
-}
-
-const rfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:Z|([+-])(\d\d):(\d\d))$/i;
-
-/**
- * Microseconds since 1970 in UTC, or undefined for a text that is no RFC 3339 time, for one finer than a
- * microsecond and for a leap second, which no count of seconds can tell from its neighbour.
- */
-export function microsOf(text: string): bigint | undefined {
-  const [, clock, fraction = '', sign, hours = '0', minutes = '0'] = rfc3339.exec(text) ?? [];
-  if (clock === undefined) return undefined;
-  const second = `${clock.toUpperCase()}Z`;
-  const local = Date.parse(second);
-  // Date.parse carries 30 February and 24:00 over into what follows.
-  if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(second.slice(0, -1))) return undefined;
-  const offset = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
-  return BigInt(local - offset * 60_000) * 1_000n + BigInt(fraction.padEnd(6, '0'));
 }
 
 /** The forms in which rows are printed. */

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { takePlace } from '../atomic-file.ts';
+import { openAtomicFile } from '../atomic-file.ts';
 import { ageOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { copyDatabase, hasMirror, mirrorFile, openReadOnly, sealCopy } from '../store/read.ts';
@@ -38,18 +38,18 @@ export async function backUp(
   if (!hasMirror(dir))
     throw new Failure('incomplete', `${file} does not exist yet: there is nothing to copy`);
   refuseDatabaseInUse(output, file);
-  const place = await takePlace(output, force, 0o600);
+  const atomic = await openAtomicFile(output, force, 0o600);
   try {
-    await copyDatabase(file, place.partial, signal);
-    sealCopy(file, place.partial);
-    const receipt = await describe(place.partial, resolve(output), now);
-    await place.settle();
+    await copyDatabase(file, atomic.partial, signal);
+    sealCopy(file, atomic.partial);
+    const receipt = await describe(atomic.partial, resolve(output), now);
+    await atomic.commit();
     return receipt;
   } catch (thrown) {
     if (signal.aborted) throw new Failure('incomplete', 'stopped: no backup was made');
     throw thrown;
   } finally {
-    await place.leave();
+    await atomic.discard();
   }
 }
 

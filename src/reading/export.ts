@@ -3,7 +3,11 @@
 import type { Column, Formatter } from '../output/answer.ts';
 import { type CsvFormatter, csvFormatter } from '../output/csv.ts';
 import { jsonFormatter, ndjsonFormatter } from '../output/json.ts';
+import { refuseGap } from './query/proof.ts';
 import type { Answer, Params, Source } from './query.ts';
+
+export { openFiles } from './export/files.ts';
+export { changedSince } from './export/since.ts';
 
 export const exportFormats = ['csv', 'ndjson', 'json', 'parquet'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -43,13 +47,18 @@ export type Receipt = Omit<Order, 'exact'> & {
 
 export type Exported = Omit<Receipt, 'file' | 'bytes' | 'sha256'>;
 
-/** Hands the file to `write`, piece by piece, until that returns false: nobody takes more. */
+/**
+ * Hands the file to `write`, piece by piece, until that returns false: nobody takes more.
+ * @throws Failure `usage` where changes after `order.since` have been dropped.
+ */
 export async function exportAnswer(
   answer: Answer,
   order: Order,
   write: (piece: string | Uint8Array) => Promise<boolean>,
 ): Promise<Exported> {
   const { columns, sources, seq } = answer;
+  // Of the same moment as the rows: what is old is dropped at any time.
+  if (order.since !== null) refuseGap(sources, order.since);
   const { exact, ...asked } = order;
   const params = Object.fromEntries(
     Object.entries(order.params).map(([name, value]) => [

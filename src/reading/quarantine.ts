@@ -1,6 +1,6 @@
 /** The rows that broke the contract, each with the reason. */
 
-import { openMirror } from '../store/read.ts';
+import { readMirror } from '../store/read.ts';
 
 /** Times are ISO 8601 UTC. */
 export type QuarantinedRow = {
@@ -27,8 +27,7 @@ export function readQuarantine(
   jobs: readonly string[],
   read: (row: QuarantinedRow) => void,
 ): void {
-  const connection = openMirror(dir);
-  try {
+  readMirror(dir, (connection) => {
     const rows = connection.prepare<[string], Omit<QuarantinedRow, 'problems'> & { problems: string }>(
       `SELECT job, "key", problems, body, request_id AS requestId, first_seen_at AS firstSeenAt,
          last_seen_at AS lastSeenAt, times
@@ -36,7 +35,5 @@ export function readQuarantine(
     );
     for (const row of rows.iterate(JSON.stringify(jobs)))
       read({ ...row, problems: JSON.parse(row.problems) });
-  } finally {
-    connection.close();
-  }
+  });
 }

@@ -5,25 +5,59 @@ import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import ms from 'ms';
-import { Failure } from '../errors.ts';
-import type { Cell, Rows } from '../output/answer.ts';
-import type { Answered, Asked, Opened, Question } from './query/protocol.ts';
+import { Failure, type FailureKind } from '../errors.ts';
+import type { Cell, Column, Rows } from '../output/answer.ts';
+import { judge } from './query/proof.ts';
+import type { Source } from './query/sources.ts';
+import type { Params } from './query/statement.ts';
 
-export type { Question } from './query/protocol.ts';
 export type { Source } from './query/sources.ts';
-export type { Param, Params } from './query/statement.ts';
+export type { Params } from './query/statement.ts';
 
-export type Answer = Rows & Opened;
+/** What is asked of a mirror. */
+export type Question = {
+  /** The folder of the mirror. */
+  dir: string;
+  sql: string;
+  params: Params;
+  /** The mirrored tables with their jobs. */
+  tables: Readonly<Record<string, string>>;
+  /** The time to look back to, ISO 8601 UTC with milliseconds, or null for now. */
+  asOf: string | null;
+  /** Look at every row first, to tell what each column holds: `Column.holds`. */
+  survey?: boolean;
+};
 
-/** `timeoutMs`: how long the query may take, reading its rows included. */
-export type Limits = { signal: AbortSignal; timeoutMs?: number | undefined };
+/** `seq` numbers the latest change that the answer can show, see the view `changes`. */
+export type Opened = { columns: Column[]; sources: Source[]; seq: number };
+
+/** What the asking process says to the one that runs the query. */
+export type Asked = Question | 'more';
+
+/** And what it answers; an empty batch of rows is the end. */
+export type Answered =
+  | { opened: Opened }
+  | { rows: Cell[][] }
+  | { failed: { kind: FailureKind; message: string } };
+
+/** `notes`: what whoever reads the answer should know of it, one line each. */
+export type Answer = Rows & Opened & { notes: string[] };
+
+export type Bounds = {
+  signal: AbortSignal;
+  now: number;
+  /** How long the query may take, reading its rows included. */
+  timeoutMs?: number | undefined;
+  /** How old its data may be. */
+  maxAgeMs?: number | undefined;
+};
 
 /**
  * Asks, hands the answer to `read` and returns what that makes of it.
- * @throws Failure `usage` for SQL that is wrong or would write, `incomplete` where there is no mirror yet or a
- * limit ended the query, `config` for a mirror newer than this code.
+ * @throws Failure `usage` for SQL that is wrong or would write, and for a past that was dropped; `incomplete` where there
+ * is no mirror yet, its data is too old or a bound ended the query; `config` for a mirror newer than this code.
  */
-export type Ask = <T>(question: Question, limits: Limits, read: (answer: Answer) => Promise<T>) => Promise<T>;
+export type Ask = <T>(question: Question, bounds: Bounds, read: (answer: Answer) => Promise<T>) => Promise<T>;
 
 /**
  * Gives `use` the means to ask one question. The process that will answer is started at once, since that takes
@@ -33,7 +67,7 @@ export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
   const { child, end } = startProcess();
   const line = openLine(child);
   try {
-    return await use((question, limits, read) => askOnce(line, question, limits, read));
+    return await use((question, bounds, read) => askOnce(line, question, bounds, read));
   } finally {
     end();
   }
@@ -42,7 +76,7 @@ export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
 async function askOnce<T>(
   { exchange, hangUp }: Line,
   question: Question,
-  { signal, timeoutMs }: Limits,
+  { signal, now, timeoutMs, maxAgeMs }: Bounds,
   read: (answer: Answer) => Promise<T>,
 ): Promise<T> {
   const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
@@ -52,7 +86,9 @@ async function askOnce<T>(
   try {
     const answered = await exchange(question);
     if (!('opened' in answered)) throw new Failure('bug', 'the query was not opened');
-    return await read({ ...answered.opened, batches: batchesOf(exchange) });
+    const { opened } = answered;
+    const judged = judge(opened.sources, question.asOf, maxAgeMs, now);
+    return await read({ ...opened, ...judged, batches: batchesOf(exchange) });
   } catch (thrown) {
     if (signal.aborted) throw new Failure('incomplete', 'stopped');
     if (end.aborted)

@@ -4,17 +4,16 @@ import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Cell, Column } from '../../src/output/answer.ts';
-import { microsOf } from '../../src/output/answer.ts';
+import { microsOf, surveyRows } from '../../src/output/holding.ts';
 import { parquetFormatter, parquetTypes } from '../../src/output/parquet.ts';
 import { prepareReading } from '../../src/reading/query/statement.ts';
-import { surveyColumns } from '../../src/reading/query/survey.ts';
 import { Database } from '../../src/store/db/sqlite.ts';
 
 /** What a query's answer is as a Parquet file. */
 async function written(sql: string, batchRows = 1_000) {
   const connection = new Database(':memory:');
   const { statement } = prepareReading(connection, sql, {});
-  const holds = surveyColumns(statement, {});
+  const holds = surveyRows(statement.iterate({}), statement.columns().length);
   const columns = statement.columns().map(({ name, type }, at): Column => {
     const held = holds[at];
     return { name, type, ...(held ? { holds: held } : {}) };

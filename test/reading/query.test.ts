@@ -10,7 +10,7 @@ const ask: Ask = (...asked) => asking((ask) => ask(...asked));
 
 let bench: Bench;
 let question: (sql: string, more?: Partial<Question>) => Question;
-const never = new AbortController().signal;
+const bounds = { signal: new AbortController().signal, now: Date.now() };
 
 beforeAll(async () => {
   bench = await openBench({ rows: 120 });
@@ -26,8 +26,7 @@ async function allRows({ batches }: Answer): Promise<Cell[][]> {
   return rows;
 }
 
-const rowsOf = (sql: string, more?: Partial<Question>) =>
-  ask(question(sql, more), { signal: never }, allRows);
+const rowsOf = (sql: string, more?: Partial<Question>) => ask(question(sql, more), bounds, allRows);
 
 /** Rows without an end, and a question that takes no end to answer. */
 const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)';
@@ -60,7 +59,7 @@ describe('an answer', () => {
   it('names its columns with the types they were declared with', async () => {
     const { columns } = await ask(
       question('SELECT id, confidence, 1 + 1 FROM ai_signals'),
-      { signal: never },
+      bounds,
       async (answer) => answer,
     );
     expect(columns).toEqual([
@@ -75,7 +74,7 @@ describe('an answer', () => {
   });
 
   it('comes while it is still being computed, in pieces of bounded size', async () => {
-    const sizes = await ask(question(rowsForEver), { signal: never }, async ({ batches }) => {
+    const sizes = await ask(question(rowsForEver), bounds, async ({ batches }) => {
       const sizes: number[] = [];
       for await (const batch of batches) {
         sizes.push(batch.reduce((sum, row) => sum + String(row[1]).length, 0));
@@ -89,7 +88,7 @@ describe('an answer', () => {
 
 describe('a question ends', () => {
   it('within its time limit, though SQLite never pauses', async () => {
-    const asked = ask(question(thinksForEver), { signal: never, timeoutMs: 900 }, allRows);
+    const asked = ask(question(thinksForEver), { ...bounds, timeoutMs: 900 }, allRows);
     await expect(asked).rejects.toMatchObject({
       kind: 'incomplete',
       message: expect.stringMatching(/longer than 900ms/),
@@ -98,7 +97,7 @@ describe('a question ends', () => {
 
   it('when it is stopped in the middle', async () => {
     const stop = new AbortController();
-    const asked = ask(question(rowsForEver), { signal: stop.signal }, async ({ batches }) => {
+    const asked = ask(question(rowsForEver), { ...bounds, signal: stop.signal }, async ({ batches }) => {
       for await (const _ of batches) stop.abort();
     });
     await expect(asked).rejects.toMatchObject({ kind: 'incomplete', message: 'stopped' });
@@ -106,12 +105,12 @@ describe('a question ends', () => {
 
   it('with nothing of it left running', async () => {
     needs('ps');
-    await ask(question(rowsForEver), { signal: never }, async ({ batches }) => void (await batches.next()));
+    await ask(question(rowsForEver), bounds, async ({ batches }) => void (await batches.next()));
     await expect.poll(childrenAtWork).toBe('');
   });
 
   it('with the failure of its reader', async () => {
-    const asked = ask(question('SELECT 1'), { signal: never }, async () => {
+    const asked = ask(question('SELECT 1'), bounds, async () => {
       throw new Error('the reader has a bug');
     });
     await expect(asked).rejects.toThrow('the reader has a bug');

@@ -1,7 +1,8 @@
 /** What became of a dataset since some time: each row at most once, as it stands now or as it last stood. */
 
 import { Failure } from '../../errors.ts';
-import { type Connection, openMirror, seqOf } from '../../store/read.ts';
+import { quoted, readMirror, seqOf } from '../../store/read.ts';
+import { columnsOf } from '../query/as-of.ts';
 import { latestSeq } from '../query/sources.ts';
 
 /**
@@ -12,8 +13,7 @@ import { latestSeq } from '../query/sources.ts';
  * @throws Failure `usage` where there is no such table, or no change can have come by then.
  */
 export function changedSince(dir: string, table: string, since: string, now: number): string {
-  const connection = openMirror(dir);
-  try {
+  return readMirror(dir, (connection) => {
     const columns = columnsOf(connection, table);
     if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
     // Where the clock was put back, the latest change is ahead of it.
@@ -21,9 +21,7 @@ export function changedSince(dir: string, table: string, since: string, now: num
       throw new Failure('usage', `--since: no change has the number ${Date.parse(since)} yet`);
     const hasHistory = columnsOf(connection, `${table}_history`).length > 0;
     return compose(table, columns.map(quoted).join(', '), `'${since}'`, hasHistory);
-  } finally {
-    connection.close();
-  }
+  });
 }
 
 function compose(table: string, columns: string, since: string, hasHistory: boolean): string {
@@ -45,12 +43,3 @@ FROM ${past} AS row WHERE _ended_by = 'delete' AND _valid_to > ${since} AND ${st
   AND NOT EXISTS (SELECT 1 FROM ${past} AS later WHERE later._key = row._key AND later._valid_to > row._valid_to)
 ORDER BY _seq, _key`;
 }
-
-function columnsOf(connection: Connection, table: string): string[] {
-  return connection
-    .prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 1')
-    .pluck()
-    .all(table);
-}
-
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

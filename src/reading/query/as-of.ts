@@ -1,7 +1,7 @@
 /** The mirror as it stood at some time: temporary views that take the place of its tables. */
 
 import { Failure } from '../../errors.ts';
-import type { Connection } from '../../store/read.ts';
+import { type Connection, quoted } from '../../store/read.ts';
 import { tokenize, unquoted } from './tokens.ts';
 
 /**
@@ -65,11 +65,9 @@ function views(connection: Connection): string[] {
 }
 
 /** Empty for a table that there is not; generated columns count. */
-function columnsOf(connection: Connection, table: string): string[] {
+export function columnsOf(connection: Connection, table: string): string[] {
   return connection
     .prepare<[string], string>(`SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1`)
     .pluck()
     .all(table);
 }
-
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

@@ -5,12 +5,12 @@
 
 import { Failure, toError } from '../../errors.ts';
 import type { Cell } from '../../output/answer.ts';
+import { surveyRows } from '../../output/holding.ts';
 import { openMirror, statementError, storeFailure } from '../../store/read.ts';
+import type { Answered, Asked, Opened, Question } from '../query.ts';
 import { lookBack, refusePresent } from './as-of.ts';
-import type { Answered, Asked, Opened, Question } from './protocol.ts';
 import { latestSeq, sourcesOf } from './sources.ts';
 import { prepareReading } from './statement.ts';
-import { surveyColumns } from './survey.ts';
 
 const BATCH = { rows: 1_000, size: 256 * 1_024 };
 
@@ -36,10 +36,9 @@ function open({ dir, sql, params, tables, asOf, survey = false }: Question): Ope
   // What is said of the sources and what is read from them belong to one moment.
   connection.exec('BEGIN');
   const { statement, asksForData } = prepareReading(connection, sql, params);
-  const holds = survey ? surveyColumns(statement, params) : [];
-  const columns = statement
-    .columns()
-    .map(({ name, type }, at) => ({ name, type, ...(holds[at] ? { holds: holds[at] } : {}) }));
+  const named = statement.columns();
+  const holds = survey ? surveyRows(statement.iterate(params), named.length) : [];
+  const columns = named.map(({ name, type }, at) => ({ name, type, ...(holds[at] && { holds: holds[at] }) }));
   const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
   rows = statement.iterate(params);
   return { columns, sources, seq: latestSeq(connection, asOf) };

@@ -5,14 +5,30 @@ import { ageOf, describeAhead } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { Source } from './sources.ts';
 
+/**
+ * The sources of an answer for `asOf`, dated, and what to say of them.
+ * @throws Failure `usage` where what stood at `asOf` has been dropped, `incomplete` where a source is older than `maxAgeMs`.
+ */
+export function judge(
+  sources: readonly Source[],
+  asOf: string | null,
+  maxAgeMs: number | undefined,
+  now: number,
+): { sources: Source[]; notes: string[] } {
+  const moment = asOf === null ? now : Date.parse(asOf);
+  const dated = datedBy(sources, moment);
+  if (asOf !== null) refuseForgotten(dated, asOf);
+  if (maxAgeMs !== undefined) refuseOlder(dated, maxAgeMs, moment);
+  return { sources: dated, notes: notesOn(dated, asOf) };
+}
+
 /** The sources as of `now`: a walk that began ahead of it proves what it read, but not of when. */
-export function datedBy(sources: readonly Source[], now: number): Source[] {
+function datedBy(sources: readonly Source[], now: number): Source[] {
   const isAhead = ({ proof }: Source) => proof !== null && ageOf(Date.parse(proof.startedAt), now) === null;
   return sources.map((source) => (isAhead(source) ? { ...source, completeAsOf: null } : source));
 }
 
-/** What whoever reads the answer should know: one line each. */
-export function notesOn(sources: readonly Source[], asOf: string | null): string[] {
+function notesOn(sources: readonly Source[], asOf: string | null): string[] {
   return sources.flatMap(({ job, table, past, completeAsOf, proof, firstWalkAt, historyFrom }) => {
     if (firstWalkAt === null) return [`${table} was never mirrored: run market-mirror sync ${job}`];
     if (asOf !== null && asOf < firstWalkAt)
@@ -30,8 +46,7 @@ export function notesOn(sources: readonly Source[], asOf: string | null): string
   });
 }
 
-/** @throws Failure `usage` where what stood at `asOf` has been dropped. */
-export function refuseForgotten(sources: readonly Source[], asOf: string): void {
+function refuseForgotten(sources: readonly Source[], asOf: string): void {
   for (const { table, past, firstWalkAt, historyFrom } of sources)
     if (isForgotten(asOf, firstWalkAt, historyFrom))
       throw new Failure(
@@ -59,11 +74,8 @@ function isForgotten(time: string, firstWalkAt: string | null, historyFrom: stri
   return historyFrom !== null && time < historyFrom && firstWalkAt !== null && time >= firstWalkAt;
 }
 
-/**
- * @param sources those of `datedBy`
- * @throws Failure `incomplete` where a source has no proven walk that began within `maxAgeMs` before `now`.
- */
-export function refuseOlder(sources: readonly Source[], maxAgeMs: number, now: number): void {
+/** A source without a proven walk that began within `maxAgeMs` before `now` is too old. */
+function refuseOlder(sources: readonly Source[], maxAgeMs: number, now: number): void {
   const tooOld = sources.filter(
     ({ completeAsOf }) => completeAsOf === null || now - Date.parse(completeAsOf) > maxAgeMs,
   );

@@ -3,8 +3,7 @@
 import { Failure } from '../../errors.ts';
 import { nearest } from '../../near.ts';
 import { type Connection, statementError } from '../../store/read.ts';
-import { explainMistake } from './mistake.ts';
-import { parameterNames, type Token, tokenize, unquoted } from './tokens.ts';
+import { explainMistake, parameterNames, type Token, tokenize, unquoted } from './tokens.ts';
 
 export type Param = string | number | bigint | null;
 export type Params = Readonly<Record<string, Param>>;

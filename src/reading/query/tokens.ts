@@ -1,4 +1,7 @@
-/** SQL cut into tokens, as far as it takes to know its first words, its parameters and where a name stands. */
+/** SQL cut into tokens, as far as it takes to know what a statement asks for, and where in it a mistake stands. */
+
+import { nearest } from '../../near.ts';
+import type { Connection } from '../../store/read.ts';
 
 export type Token = { kind: 'name' | 'text' | 'param' | 'other'; text: string; at: number };
 
@@ -25,4 +28,85 @@ export function unquoted(name: string): string {
 /** The names of the parameters, without `:`, `@` or `$`. */
 export function parameterNames(tokens: readonly Token[]): Set<string> {
   return new Set(tokens.filter(({ kind }) => kind === 'param').map(({ text }) => text.slice(1)));
+}
+
+const complaints = {
+  syntax: /^near "(.+)": syntax error$/s,
+  token: /^unrecognized token: "(.+)"$/s,
+  table: /^no such table: (?:\w+\.)?(.+)$/s,
+  column: /^no such column: (?:.+\.)?(.+?)(?: - .*)?$/s,
+  function: /^no such function: (.+)$/s,
+};
+
+/** How much of a long line is shown around the place. */
+const EXCERPT = { before: 60, after: 40 };
+
+/** One line that says what is wrong; where the place can be told, two more with the line of SQL and a mark below it. */
+export function explainMistake(
+  connection: Connection,
+  mistake: string,
+  sql: string,
+  tokens: readonly Token[],
+): string {
+  const said = (kind: keyof typeof complaints) => complaints[kind].exec(mistake)?.[1];
+  const syntax = said('syntax');
+  const token = said('token');
+  const table = said('table');
+  const name = table ?? said('column') ?? said('function');
+  if (mistake === 'incomplete input') return mistake + mark(sql, sql.trimEnd().length);
+  if (syntax !== undefined)
+    return mistake + mark(sql, placeOfSyntaxError(connection, mistake, syntax, sql, tokens));
+  if (token !== undefined) return mistake + mark(sql, sql.indexOf(token));
+  if (name === undefined) return mistake;
+  const at = tokens.find((token) => token.kind === 'name' && unquoted(token.text) === name)?.at;
+  const known = table === undefined ? columnNames(connection) : tableNames(connection);
+  return mistake + nearest(name, known) + mark(sql, at ?? -1);
+}
+
+/** The first occurrence up to which the statement already has this error. */
+function placeOfSyntaxError(
+  connection: Connection,
+  mistake: string,
+  near: string,
+  sql: string,
+  tokens: readonly Token[],
+): number {
+  const fails = ({ at, text }: Token) => {
+    try {
+      connection.prepare(sql.slice(0, at + text.length));
+      return false;
+    } catch (thrown) {
+      return (thrown as Error).message === mistake;
+    }
+  };
+  return tokens.find((token) => token.text === near && fails(token))?.at ?? -1;
+}
+
+function mark(sql: string, at: number): string {
+  if (at < 0) return '';
+  const before = sql.slice(0, at).split('\n');
+  const line = sql.split('\n')[before.length - 1] ?? '';
+  const column = before.at(-1)?.length ?? 0;
+  const from = Math.max(0, column - EXCERPT.before);
+  const label = `  ${before.length} | `;
+  // Tabs stay tabs, so that the mark stands below the place.
+  const indent = line.slice(from, column).replace(/[^\t]/g, ' ');
+  return `, line ${before.length}\n${label}${line.slice(from, column + EXCERPT.after)}\n${' '.repeat(label.length)}${indent}^`;
+}
+
+function tableNames(connection: Connection): string[] {
+  return connection
+    .prepare<[], string>(`SELECT name FROM sqlite_master WHERE type IN ('table', 'view')`)
+    .pluck()
+    .all();
+}
+
+function columnNames(connection: Connection): string[] {
+  return connection
+    .prepare<[], string>(
+      `SELECT DISTINCT c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c
+       WHERE t.type IN ('table', 'view')`,
+    )
+    .pluck()
+    .all();
 }

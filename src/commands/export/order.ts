@@ -6,13 +6,11 @@ import { readLocalConfig } from '../../config.ts';
 import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
 import { nearest } from '../../near.ts';
-import { changedSince } from '../../reading/export/since.ts';
-import { type ExportFormat, exportFormats, type Order } from '../../reading/export.ts';
+import { changedSince, type ExportFormat, exportFormats, type Order } from '../../reading/export.ts';
 import { version } from '../../version.ts';
+import { type Input, parseTime, readAsOf, readSql } from '../asking.ts';
+import type { AskingOptions } from '../asking-options.ts';
 import type { Context } from '../context.ts';
-import { type Input, readAsOf, readSql } from './asking.ts';
-import type { AskingOptions } from './options.ts';
-import { parseTime } from './times.ts';
 
 export type OrderOptions = AskingOptions & {
   file?: string;
