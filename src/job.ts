@@ -14,9 +14,6 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import type { z } from 'zod';
 
-/** What a mirrored column holds: text, numbers, booleans as 0 or 1, arrays and objects as JSON text. */
-export type SqlValue = string | number | null;
-
 type Columns = Record<string, SQLiteColumnBuilderBase>;
 
 /** The columns that every mirrored table carries beside those of its dataset. */

@@ -44,7 +44,7 @@ async function walkThrough(
   const read = pageReader(job, session, parts, signal);
   const previous = previousOf(session.before);
   for await (const { page, place, met, end } of walk(read, placeOf(session), previous)) {
-    const saved = session.savePage({ ...page, place: recordOf(place), met });
+    const saved = session.savePage({ page, place: recordOf(place), met });
     parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: page.call.rateRemaining });
     const breach = describeBreach(page);
     if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);

@@ -2,85 +2,40 @@
 
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
-import { checkDiscovered, type KeyChoice } from './validate/discovered.ts';
-import { asRecord, type Envelope, readEnvelope } from './validate/envelope.ts';
-import { inspect, mayHoldHostileText } from './validate/hostile.ts';
-import { identityOf } from './validate/identity.ts';
-import { findRepeatedNameIn, withPlainNames } from './validate/names.ts';
+import type { CheckedPage, CheckedRows, Choice, Drift, Page, PageFields, RefusedRow, Row } from './page.ts';
+import { checkDiscovered } from './validate/discovered.ts';
+import { asRecord, readEnvelope } from './validate/envelope.ts';
+import { type CheckedRow, identityOf } from './validate/findings.ts';
 import { profileRows } from './validate/profile.ts';
 import { type Slice, sliceElements } from './validate/raw.ts';
 import { checkSpecified } from './validate/specified.ts';
-import type { AcceptedRow, CheckedRow, Drift, PageFields, RefusedRow } from './validate/types.ts';
-
-export type { Pagination } from './validate/envelope.ts';
-export type {
-  AcceptedRow,
-  Drift,
-  DriftKind,
-  PageFields,
-  Problem,
-  RefusedRow,
-  SeenField,
-} from './validate/types.ts';
-
-/** How a dataset whose shape is not specified is read; chosen once, then held to. */
-export type Choice = KeyChoice & {
-  /** The names that lead to the array of rows within a page; none for a bare array. */
-  rowsPath: readonly string[];
-};
-
-/** What rows come to, whatever brought them. */
-export type CheckedRows = {
-  /** The key of each row in the order of the page; null where a refused row shows none. */
-  keys: (string | null)[];
-  /** One row a key: where a page repeats a key, its last row. */
-  accepted: AcceptedRow[];
-  refused: RefusedRow[];
-  drifts: Drift[];
-  /** What was seen of the fields of a dataset whose shape is not specified. */
-  fields: PageFields;
-};
-
-export type CheckedPage = CheckedRows &
-  Pick<Envelope, 'pagination' | 'generatedAt'> & {
-    /** How many rows came, whatever became of them. */
-    received: number;
-    /** The choice that this page was read by; undefined for a specified dataset and before the first row. */
-    choice: Choice | undefined;
-  };
+import { findRepeatedNameIn, inspect, mayHoldHostileText, withPlainNames } from './validate/storable.ts';
 
 const noFields: PageFields = { rows: 0, fields: [] };
 
 /**
- * @param known the choice made for this dataset before, if it needs one; what the page says against it is in the
- * choice that comes back.
+ * @param known the choice made for this dataset before, if it needs one; it comes back where nothing speaks against it.
  * @throws Failure `contract` where the envelope is broken.
  */
 export function checkPage(job: Job, text: string, json: unknown, known: Choice | undefined): CheckedPage {
-  const { rows, path, pagination, generatedAt, drifts } = readEnvelope(job, json, known?.rowsPath);
+  const { rows, path, drifts, ...envelope } = readEnvelope(job, json, known?.rowsPath);
   const slices = once(() => slicesOf(job, text, path, rows.length));
-  const about = { pagination, generatedAt, received: rows.length };
-  if (job.contract) {
-    const checked = checkContract(job.contract, rows, slices, mayHoldHostileText(text));
-    return { ...about, ...collect(job, checked, slices, drifts), fields: noFields, choice: undefined };
-  }
-  const { rows: checked, choice, fields } = checkDiscovered(rows, slices(), known);
-  return {
-    ...about,
-    ...collect(job, checked, slices, drifts),
-    fields,
-    choice: choice === known ? known : choice && { ...choice, rowsPath: path },
-  };
+  const { checked, fields, choice } = job.contract
+    ? checkContract(job.contract, rows, slices, mayHoldHostileText(text))
+    : checkDiscovered(rows, slices(), path, known);
+  const received = rows.length;
+  return { ...envelope, received, ...collect(job, checked, slices, drifts), fields, choice };
 }
 
 /**
  * What is wrong with a dataset of whose first page no row fits: it is halted, since its contract is another. Rows
  * further down that do not fit are no more than rows that do not fit, however many.
  */
-export function describeBreach(
-  page: Pick<CheckedPage, 'refused' | 'received'> & { offset: number },
-): string | undefined {
-  const { refused, received, offset } = page;
+export function describeBreach({
+  refused,
+  received,
+  offset,
+}: Pick<Page, 'refused' | 'received' | 'offset'>): string | undefined {
   const problem = refused[0]?.problems[0];
   if (!problem || refused.length < received || offset > 0) return undefined;
   const where = problem.path ? `${problem.path.replace(/[^\x20-\x7e]+/g, ' ')}: ` : '';
@@ -110,17 +65,14 @@ export function checkSnapshot(text: string, json: unknown, key: string, fetchedA
   };
 }
 
-/** Rows that were refused before, looked at again: each of its own, by the choice made for its dataset. */
+/** A row that was refused before, looked at again, by the choice made for its dataset. */
 export function checkAgain(job: Job, body: string, known: Choice | undefined): CheckedRows {
   const row: unknown = JSON.parse(body);
   const slices = () => sliceElements(`[${body}]`, []);
-  if (job.contract)
-    return {
-      ...collect(job, checkContract(job.contract, [row], slices, true), slices, []),
-      fields: noFields,
-    };
-  const { rows, fields } = checkDiscovered([row], slices(), known);
-  return { ...collect(job, rows, slices, []), fields };
+  const { checked, fields } = job.contract
+    ? checkContract(job.contract, [row], slices, true)
+    : checkDiscovered([row], slices(), [], known);
+  return { ...collect(job, checked, slices, []), fields };
 }
 
 type Slices = () => readonly Slice[];
@@ -130,8 +82,10 @@ function checkContract(
   rows: readonly unknown[],
   slices: Slices,
   suspicious: boolean,
-): CheckedRow[] {
-  return rows.map((row, at) => checkSpecified(contract, row, suspicious, () => slices()[at]?.text ?? ''));
+) {
+  const body = (at: number) => () => slices()[at]?.text ?? '';
+  const checked = rows.map((row, at) => checkSpecified(contract, row, suspicious, body(at)));
+  return { checked, fields: noFields, choice: undefined };
 }
 
 function collect(
@@ -140,7 +94,7 @@ function collect(
   slices: Slices,
   first: readonly Drift[],
 ): Omit<CheckedRows, 'fields'> {
-  const accepted = new Map<string, AcceptedRow>();
+  const accepted = new Map<string, Row>();
   const refused: RefusedRow[] = [];
   const drifts = createTally(first);
   checked.forEach((row, at) => {

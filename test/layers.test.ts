@@ -19,6 +19,7 @@ type Room = {
 
 const leaves = [
   'errors',
+  'page',
   'disk',
   'clock',
   'schedule',
@@ -50,13 +51,13 @@ const rooms: Record<string, Room> = {
 
   governor: { doors: ['src/governor/gate.ts', 'src/governor/describe.ts'] },
   api: { types: ['key'], doors: ['src/api/client.ts'] },
-  validate: { imports: ['job'], types: ['api'], doors: ['src/validate.ts'] },
-  walk: { imports: ['job'], types: ['api', 'validate'] },
+  validate: { imports: ['job'], doors: ['src/validate.ts'] },
+  walk: {},
 
   'store/sql': {},
   'store/schema': { imports: ['job', 'store/sql'] },
   'store/db': { imports: ['store/sql'] },
-  'store/records': { imports: ['job', 'store/sql', 'store/schema', 'store/db'] },
+  'store/records': { imports: ['job', 'store/sql', 'store/schema', 'store/db'], types: ['config'] },
   'store/fields': { imports: ['store/schema', 'store/db'], types: ['job', 'store/records'] },
   'store/walk': {
     imports: ['store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields'],

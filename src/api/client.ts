@@ -4,6 +4,7 @@ import { Pool } from 'undici';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { KeySource } from '../key.ts';
+import type { Call } from '../page.ts';
 import { backoffMs } from './backoff.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import { type Judgement, judge } from './judge.ts';
@@ -15,25 +16,10 @@ export type ApiRequest = {
   query: Record<string, number>;
 };
 
-/** One call as it is recorded: `at` in ISO 8601 UTC, `url` without the origin, nothing secret. */
-export type CallRecord = {
-  at: string;
-  job: string;
-  walkId: number | null;
-  url: string;
-  status: number | null;
-  ms: number;
-  bytes: number;
-  requestId: string | null;
-  rateLimit: number | null;
-  rateRemaining: number | null;
-  errorCode: string | null;
-};
-
-export type ApiAnswer = { text: string; json: unknown; call: CallRecord };
+export type ApiAnswer = { text: string; json: unknown; call: Call };
 
 /** What came of one call. `aheadMs`: what our clock is ahead of the API's at least; null where it does not tell. */
-export type Probed = { call: CallRecord; failure: Failure | null; aheadMs: number | null };
+export type Probed = { call: Call; failure: Failure | null; aheadMs: number | null };
 
 /** What the client needs of the governor. */
 export type Leave = {
@@ -58,7 +44,7 @@ export type ApiParts = {
   key: KeySource;
   leave: Leave;
   /** Keeps the record of a call that brought no page; the record of one that did travels with its answer. */
-  record(call: CallRecord): void;
+  record(call: Call): void;
   clock: Clock;
   random: Random;
   userAgent: string;
@@ -158,7 +144,7 @@ export function createApi(parts: ApiParts): Api {
     ms: number,
     answer: Exchange,
     { facts, ...judged }: Judgement,
-  ): CallRecord {
+  ): Call {
     return {
       at,
       job: request.job,

@@ -1,11 +1,11 @@
 /** The API as this key may use it: every endpoint asked once, by the client and the governor of every other call. */
 
-import type { CallRecord } from '../api/client.ts';
 import { type App, openApp, type Surroundings } from '../app.ts';
 import { CLOCK_ADVICE } from '../clock.ts';
 import { settingOf } from '../config.ts';
 import { type Failure, Snooze } from '../errors.ts';
 import type { Job } from '../job.ts';
+import type { Call } from '../page.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 
 /** One a job, and one of the clock. A key that is refused, or an API that is not there, is not asked further. */
@@ -57,12 +57,12 @@ async function ask(app: App, job: Job, signal: AbortSignal): Promise<Answer> {
   }
 }
 
-function fine(job: Job, { rateRemaining }: CallRecord): Check {
+function fine(job: Job, { rateRemaining }: Call): Check {
   const left = rateRemaining === null ? '' : `; ${rateRemaining} calls are left of the quota`;
   return ok(job.name, `the key may read it (${scopeOf(job)})${left}`);
 }
 
-function judge(job: Job, { kind, message }: Failure, { status, requestId }: CallRecord): Check {
+function judge(job: Job, { kind, message }: Failure, { status, requestId }: Call): Check {
   const { name } = job;
   const named = requestId === null ? '' : ` (X-Request-ID ${requestId})`;
   const said = `${message.replace(`${name}: `, '')}${named}`;
@@ -77,7 +77,7 @@ function judge(job: Job, { kind, message }: Failure, { status, requestId }: Call
   return problem(name, kind, said, advice);
 }
 
-function whyStop({ status }: CallRecord): string | undefined {
+function whyStop({ status }: Call): string | undefined {
   if (status === 401) return 'the key is refused';
   return status === null ? 'the API is not reached' : undefined;
 }

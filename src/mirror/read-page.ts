@@ -2,25 +2,17 @@
 
 import { createHash } from 'node:crypto';
 import type { Job } from '../job.ts';
-import type { Call, Drift, MetRow, PageFields, RefusedRow, WalkSession } from '../store/index.ts';
-import { type CheckedPage, checkPage } from '../validate.ts';
-import type { PageFacts } from '../walk/checkpoint.ts';
+import type { CheckedPage, Page } from '../page.ts';
+import type { WalkSession } from '../store/index.ts';
+import { checkPage } from '../validate.ts';
 import type { MirrorParts } from './parts.ts';
-
-export type ReadPage = PageFacts & {
-  rows: MetRow[];
-  refused: RefusedRow[];
-  drifts: Drift[];
-  fields: PageFields;
-  call: Call;
-};
 
 export function pageReader(
   job: Job,
   session: WalkSession,
   { api, store }: MirrorParts,
   signal: AbortSignal,
-): (offset: number, limit: number) => Promise<ReadPage> {
+): (offset: number, limit: number) => Promise<Page> {
   let choice = store.choice(job.name);
   return async (offset, limit) => {
     const request = { job: job.name, walkId: session.row.id, path: job.path, query: { offset, limit } };
@@ -28,12 +20,8 @@ export function pageReader(
     const page = checkPage(job, text, json, choice);
     if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
     choice = page.choice;
-    const { accepted, keys, ...rest } = page;
-    const rows = session.examine(accepted);
-    const met = new Map(rows.map((row) => [row.key, row.seen]));
-    const seen = keys.map((key) => key !== null && (met.get(key) ?? session.hasMet(key)));
     const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
-    return { ...rest, offset, rows, keys, seen, digest, call };
+    return { ...page, offset, seen: session.lookUp(page), digest, call };
   };
 }
 

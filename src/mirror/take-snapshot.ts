@@ -16,10 +16,9 @@ export async function takeSnapshot(
 ): Promise<WalkRow> {
   const request = { job: job.name, walkId: session.row.id, path: job.path, query: {} };
   const { text, json, call } = await api.get(request, signal);
-  const { accepted, ...checked } = checkSnapshot(text, json, `${call.at} ${session.row.id}`, call.at);
-  const rows = session.examine(accepted);
+  const checked = checkSnapshot(text, json, `${call.at} ${session.row.id}`, call.at);
   const place = recordOf({ ...beginning, pages: 1, rows: 1 });
-  const saved = session.savePage({ ...checked, rows, call, place, met: 'add' });
+  const saved = session.savePage({ page: { ...checked, call }, place, met: 'add' });
   progress?.({ job: job.name, walk: session.row, saved, callsLeft: call.rateRemaining });
   const breach = describeBreach({ ...checked, received: 1, offset: 0 });
   if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);

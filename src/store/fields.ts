@@ -7,18 +7,16 @@ import { and, eq, isNull, lt, max } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import type { Job } from '../job.ts';
+import type { Drift, PageFields, SeenField } from '../page.ts';
 import type { Connection } from './db/connection.ts';
-import { admit, type SeenField } from './fields/admission.ts';
+import { admit } from './fields/admission.ts';
 import { jsonPath } from './fields/json-path.ts';
 import { type Field, openKnownFields } from './fields/known-fields.ts';
 import type { DriftLog } from './records/drift.ts';
 import type { Origin } from './records/quarantine.ts';
 import { walks } from './schema.ts';
 
-export type { SeenField } from './fields/admission.ts';
 export { ensureColumns } from './fields/columns.ts';
-
-export type PageFields = { rows: number; fields: readonly SeenField[] };
 
 export type FieldWatch = {
   /**
@@ -42,7 +40,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   let latest: Origin | undefined;
   let drifted = 0;
 
-  function found(kind: string, path: string, detail: string, origin: Origin): void {
+  function found(kind: Drift['kind'], path: string, detail: string, origin: Origin): void {
     drift.note({ kind, path, detail, times: 1 }, origin);
     drifted += 1;
   }

@@ -6,6 +6,7 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { ageOf, isoTime } from '../clock.ts';
 import type { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
+import type { Call, CheckedRows, Choice } from '../page.ts';
 import { type Connection, openConnection } from './db/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './db/failure.ts';
 import { hasMirror, mirrorFile, nameOf, watchFiles } from './db/identity.ts';
@@ -17,8 +18,8 @@ import { ensureHistory } from './history.ts';
 import { type Changes, openChanges } from './records/changes.ts';
 import { type GovernorState, openGovernorState } from './records/governor-state.ts';
 import { type Keep, prune } from './records/prune.ts';
-import { type Call, createLedger } from './records/requests.ts';
-import { type QuarantinedRow, type Rechecked, type Retried, retryQuarantine } from './retry-quarantine.ts';
+import { createLedger } from './records/requests.ts';
+import { type QuarantinedRow, type Retried, retryQuarantine } from './retry-quarantine.ts';
 import { datasets, walks } from './schema.ts';
 import { PROOF } from './sql.ts';
 import { ensureViews } from './views.ts';
@@ -27,26 +28,13 @@ import { openSession, type WalkSession } from './walk/session.ts';
 export { guarded } from './db/failure.ts';
 export { isLock, type Lock, tryLock } from './db/lock.ts';
 export { upgradeStore } from './db/migrate.ts';
-export type { PageFields } from './fields.ts';
 export type { Change } from './records/changes.ts';
-export type { Drift } from './records/drift.ts';
 export type { Keep } from './records/prune.ts';
-export type { Problem, RefusedRow } from './records/quarantine.ts';
-export type { Call } from './records/requests.ts';
-export type { QuarantinedRow, Rechecked, Retried } from './retry-quarantine.ts';
+export type { QuarantinedRow, Retried } from './retry-quarantine.ts';
 export type { WalkRow } from './schema.ts';
 export type { Counts } from './walk/checkpoint.ts';
-export type { RowValues } from './walk/rows.ts';
-export type { KeyedRow, MetRow, PageToSave } from './walk/save-page.ts';
 export type { Before, Ending, WalkSession } from './walk/session.ts';
 export type { Verdict, WalkPlace } from './walk/walks.ts';
-
-/** How a dataset whose shape is not specified is read: chosen once on evidence, then held to. */
-export type DatasetChoice = {
-  rowsPath: readonly string[];
-  keyField: string | null;
-  sharedKeys: readonly string[];
-};
 
 export type Store = {
   file: string;
@@ -58,7 +46,7 @@ export type Store = {
   /** Goes on with the job's unfinished walk or begins one; this process alone takes it until it is released. */
   openWalk(job: Job): WalkSession;
   /** Looks at the job's refused rows again: those that `check` finds to fit now are mirrored. */
-  retryQuarantine(job: Job, check: (row: QuarantinedRow) => Rechecked): Retried;
+  retryQuarantine(job: Job, check: (row: QuarantinedRow) => CheckedRows): Retried;
   /**
    * Forgets calls and the job's versions that are older than they are to be kept, or the oldest of them. What another
    * process keeps it from waits for the next walk.
@@ -68,8 +56,8 @@ export type Store = {
   changes: Changes;
   /** Keeps the record of a call that brought no page. */
   recordCall(call: Call): void;
-  choice(job: string): DatasetChoice | undefined;
-  keepChoice(job: string, choice: DatasetChoice): void;
+  choice(job: string): Choice | undefined;
+  keepChoice(job: string, choice: Choice): void;
   /**
    * When the walk that last proved the dataset complete began, in epoch milliseconds; null where there was none, or
    * where the clock was ahead then.
@@ -161,7 +149,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       check();
       return openSession(connection, dir, job, now, check);
     },
-    retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => Rechecked) {
+    retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => CheckedRows) {
       check();
       const retried = retryQuarantine(connection, dir, job, recheck, now);
       check();
@@ -176,7 +164,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       const { rowsPath, keyField, sharedKeys } = found;
       return { rowsPath: rowsPath ?? [], keyField, sharedKeys: sharedKeys ?? [] };
     },
-    keepChoice: (job: string, choice: DatasetChoice) => keep(job, { ...choice, chosenAt: isoTime(now()) }),
+    keepChoice: (job: string, choice: Choice) => keep(job, { ...choice, chosenAt: isoTime(now()) }),
     completeAsOf(job: string) {
       return past(lastProof.get(job));
     },

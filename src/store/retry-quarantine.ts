@@ -5,26 +5,17 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
+import type { CheckedRows, RefusedRow } from '../page.ts';
 import type { Connection } from './db/connection.ts';
 import { isLock, tryLock } from './db/lock.ts';
-import { type PageFields, watchFields } from './fields.ts';
-import { createDriftLog, type Drift } from './records/drift.ts';
-import type { RefusedRow } from './records/quarantine.ts';
+import { watchFields } from './fields.ts';
+import { createDriftLog } from './records/drift.ts';
 import { quarantine, walks } from './schema.ts';
 import { FULL_PROOF } from './sql.ts';
 import { createTableWriter, type ExaminedRow } from './walk/rows.ts';
-import type { KeyedRow } from './walk/save-page.ts';
 import { openSequence } from './walk/sequence.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
-
-/** What a row that was refused comes to now. */
-export type Rechecked = {
-  accepted: KeyedRow[];
-  refused: RefusedRow[];
-  drifts: Drift[];
-  fields: PageFields;
-};
 
 export type Retried = {
   job: string;
@@ -46,7 +37,7 @@ export function retryQuarantine(
   connection: Connection,
   dir: string,
   job: Job,
-  check: (row: QuarantinedRow) => Rechecked,
+  check: (row: QuarantinedRow) => CheckedRows,
   now: () => number,
 ): Retried {
   const lock = tryLock(dir, job.name);
@@ -65,7 +56,7 @@ export function retryQuarantine(
 function retryAll(
   connection: Connection,
   job: Job,
-  check: (row: QuarantinedRow) => Rechecked,
+  check: (row: QuarantinedRow) => CheckedRows,
   now: string,
 ): Retried {
   const save = createSaver(connection, job, now);
@@ -97,14 +88,14 @@ function createSaver(connection: Connection, job: Job, now: string) {
   const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);
   const note = noteChanges(connection);
   let seq: number | undefined;
-  return ({ walkId, requestId }: QuarantinedRow, checked: Rechecked) => {
+  return ({ walkId, requestId }: QuarantinedRow, checked: CheckedRows) => {
     const origin = { job: job.name, walkId, requestId, now };
     fields?.note(checked.fields, origin);
     for (const found of checked.drifts) drift.note(found, origin);
     drift.flush();
     seq ??= openSequence(connection).next(job.name, Date.parse(now));
-    for (const { key, values } of checked.accepted) {
-      const row = table.examine(key, values);
+    for (const accepted of checked.accepted) {
+      const row = table.examine(accepted);
       table.write(row, walkId, isoTime(seq));
       note(row, walkId, seq);
     }

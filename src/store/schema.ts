@@ -2,6 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { FieldType } from '../page.ts';
 import { PROOF } from './sql.ts';
 
 /** One pass over a dataset: how far it got, its counts, and the evidence for its verdict. */
@@ -187,7 +188,7 @@ export const fields = sqliteTable(
     /** JSON path of the field within `_body`. */
     path: text().notNull(),
     /** JSON: every type seen, `big-integer` for whole numbers above 2^53. `[]` as long as all values were null. */
-    types: text({ mode: 'json' }).notNull().$type<readonly string[]>(),
+    types: text({ mode: 'json' }).notNull().$type<readonly FieldType[]>(),
     /** 1 if some row has null there, or no such field. */
     nullable: integer().notNull(),
     /** When a row first had the field. */

@@ -2,26 +2,17 @@
 
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import type { Choice, Drift, PageFields, Problem } from '../page.ts';
 import { asRecord } from './envelope.ts';
-import { inspect } from './hostile.ts';
-import { kindOf } from './issues.ts';
-import { chooseKeyField, type KeyField, keyOf } from './key-field.ts';
-import { findRepeatedName, withPlainNames } from './names.ts';
+import { type CheckedRow, kindOf } from './findings.ts';
 import { profileRows } from './profile.ts';
-import type { Slice } from './raw.ts';
-import type { CheckedRow, Drift, PageFields, Problem } from './types.ts';
+import { type Slice, sliceMember } from './raw.ts';
+import { findRepeatedName, inspect, withPlainNames } from './storable.ts';
 
-/** What was chosen to tell the rows apart, and what has spoken against it since. */
-export type KeyChoice = {
-  keyField: KeyField;
-  /** Values of that field that two different rows were seen to bear at once: their rows go by their digest too. */
-  sharedKeys: readonly string[];
-};
-
-export type DiscoveredRows = {
-  rows: CheckedRow[];
+type DiscoveredRows = {
+  checked: CheckedRow[];
   /** Undefined as long as no row was fit to choose from. */
-  choice: KeyChoice | undefined;
+  choice: Choice | undefined;
   fields: PageFields;
 };
 
@@ -30,20 +21,26 @@ const MOST_SHARED_KEYS = 1_000;
 const DIGEST_CHARACTERS = 32;
 const LONGEST_DETAIL = 100;
 
-/** @param slices each row as received. */
+/**
+ * @param slices each row as received.
+ * @param rowsPath where they were found.
+ * @param known the choice made for this dataset before; the same comes back where nothing speaks against it.
+ */
 export function checkDiscovered(
   rows: readonly unknown[],
   slices: readonly Slice[],
-  known: KeyChoice | undefined,
+  rowsPath: readonly string[],
+  known: Choice | undefined,
 ): DiscoveredRows {
   const read = rows.map((row, at) => readRow(row, slices[at] as Slice));
   const fit = read.filter(isFit);
-  const chosen = known ?? (fit.length > 0 ? { keyField: chooseKeyField(fit), sharedKeys: [] } : undefined);
+  const choose = () => ({ rowsPath, keyField: chooseKeyField(fit), sharedKeys: [] });
+  const chosen = known ?? (fit.length > 0 ? choose() : undefined);
   const choice = chosen && withSharedKeys(chosen, fit);
   const shared = new Set(choice?.sharedKeys);
   return {
-    rows: read.map((row) =>
-      isFit(row) ? accept(row, choice as KeyChoice, shared) : refuse(row, choice?.keyField ?? null),
+    checked: read.map((row) =>
+      isFit(row) ? accept(row, choice as Choice, shared) : refuse(row, choice?.keyField ?? null),
     ),
     choice,
     fields: profileRows(fit.map(({ record }) => record)),
@@ -69,7 +66,7 @@ function readRow(row: unknown, slice: Slice): FitRow | UnfitRow {
   return problem ? { row, body, problem } : { record, body: withPlainNames(body), inexact };
 }
 
-function accept(row: FitRow, { keyField }: KeyChoice, shared: ReadonlySet<string>): CheckedRow {
+function accept(row: FitRow, { keyField }: Choice, shared: ReadonlySet<string>): CheckedRow {
   const key = keyField === null ? undefined : keyOf(row.record, keyField, row.body);
   const drifts: Drift[] = [];
   const contradicted = (detail: string) =>
@@ -84,14 +81,14 @@ function accept(row: FitRow, { keyField }: KeyChoice, shared: ReadonlySet<string
   return { fits: true, key: `${key}#${digestOf(row)}`, values, drifts };
 }
 
-function refuse({ row, body, problem }: UnfitRow, keyField: KeyField): CheckedRow {
+function refuse({ row, body, problem }: UnfitRow, keyField: Choice['keyField']): CheckedRow {
   const record = asRecord(row);
   const key = record && keyField !== null ? keyOf(record, keyField, body) : undefined;
   return { fits: false, key: key?.isWellFormed() ? key : null, problems: [problem] };
 }
 
 /** Two different rows under one key on one page contradict the choice of that key. */
-function withSharedKeys(choice: KeyChoice, rows: readonly FitRow[]): KeyChoice {
+function withSharedKeys(choice: Choice, rows: readonly FitRow[]): Choice {
   const { keyField, sharedKeys } = choice;
   if (keyField === null || sharedKeys.length >= MOST_SHARED_KEYS) return choice;
   const shared = new Set(sharedKeys);
@@ -104,7 +101,7 @@ function withSharedKeys(choice: KeyChoice, rows: readonly FitRow[]): KeyChoice {
     else if (other.body !== row.body && digestOf(other) !== digestOf(row)) shared.add(key);
   }
   if (shared.size === sharedKeys.length) return choice;
-  return { keyField, sharedKeys: [...shared].slice(0, MOST_SHARED_KEYS) };
+  return { ...choice, sharedKeys: [...shared].slice(0, MOST_SHARED_KEYS) };
 }
 
 function digestOf({ record, body, inexact }: FitRow): string {
@@ -113,4 +110,35 @@ function digestOf({ record, body, inexact }: FitRow): string {
     .update(inexact ? body : String(canonicalize(record)))
     .digest('hex')
     .slice(0, DIGEST_CHARACTERS);
+}
+
+/** Best first. A name alone is no proof: the values must be present, scalar and unique as well. */
+const identifierNames = [
+  /^_?id$/i,
+  /^(uuid|guid|key)$/i,
+  /([a-z0-9]I[dD]|[_-]id|[_-]?(uuid|guid))$/,
+  /^(address|wallet|mint|hash|slug|signature)$/i,
+  /(Address|_address|Hash|_hash|Mint|_mint)$/,
+];
+
+/** Chooses from the rows of one page. Fields that merely happen to differ from row to row are not considered. */
+function chooseKeyField(rows: readonly FitRow[]): string | null {
+  const names = Object.keys(rows[0]?.record ?? {});
+  const ranked = identifierNames.flatMap((pattern) => names.filter((name) => pattern.test(name)));
+  return ranked.find((name) => identifies(rows, name)) ?? null;
+}
+
+function identifies(rows: readonly FitRow[], name: string): boolean {
+  const keys = rows.map(({ record, body }) => keyOf(record, name, body));
+  return keys.every((key) => key !== undefined) && new Set(keys).size === keys.length;
+}
+
+/** @param body the row's JSON, which alone has all the digits of a large number. */
+function keyOf(record: Record<string, unknown>, name: string, body: string): string | undefined {
+  const value = Object.hasOwn(record, name) ? record[name] : undefined;
+  if (typeof value === 'string') return value || undefined;
+  if (!Number.isInteger(value)) return undefined;
+  if (Number.isSafeInteger(value)) return String(value);
+  const digits = sliceMember(body, name);
+  return digits && /^-?\d+$/.test(digits) ? digits : undefined;
 }

@@ -3,27 +3,15 @@
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
-import { describeIssue, softDrifts } from './issues.ts';
-import type { Drift } from './types.ts';
-
-/** StandardPagination of the specification; a member is undefined where an unspecified envelope lacks it. */
-export type Pagination = {
-  offset: number | undefined;
-  limit: number | undefined;
-  total: number | undefined;
-  returned: number | undefined;
-  hasMore: boolean | undefined;
-};
+import type { CheckedPage, Drift } from '../page.ts';
+import { describeIssue, softDrifts } from './findings.ts';
 
 type Contract = NonNullable<Job['contract']>;
 
-export type Envelope = {
+type Envelope = Pick<CheckedPage, 'pagination' | 'generatedAt'> & {
   rows: unknown[];
   /** The names that lead to the array of rows; none for a bare array. */
   path: readonly string[];
-  pagination: Pagination;
-  /** Undefined where the envelope has no such property. */
-  generatedAt: string | null | undefined;
   drifts: Drift[];
 };
 
@@ -52,7 +40,7 @@ function readSpecified(job: Job, contract: Contract, json: unknown): Envelope {
   ];
   if (!Array.isArray(rows)) throw broken(job, ['rows'], 'an array');
   const { generatedAt } = page as { generatedAt?: string | null };
-  return { rows, path: ['rows'], pagination: pagination as Pagination, generatedAt, drifts };
+  return { rows, path: ['rows'], pagination: pagination as Envelope['pagination'], generatedAt, drifts };
 }
 
 function check(job: Job, schema: z.ZodType, value: unknown, at: string[]): Drift[] {

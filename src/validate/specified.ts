@@ -1,12 +1,11 @@
 /** Rows of a dataset with a contract: those that fit, those that do not, and what is new about them. */
 
 import type { Job } from '../job.ts';
+import type { Drift, Problem, RowValues } from '../page.ts';
 import { asRecord } from './envelope.ts';
-import { inspect } from './hostile.ts';
-import { describeIssue, softDrifts } from './issues.ts';
-import { findRepeatedNameIn, withPlainNames } from './names.ts';
+import { type CheckedRow, describeIssue, softDrifts } from './findings.ts';
 import { sliceValue } from './raw.ts';
-import type { AcceptedRow, CheckedRow, Drift, Problem } from './types.ts';
+import { findRepeatedNameIn, inspect, withPlainNames } from './storable.ts';
 
 type Contract = NonNullable<Job['contract']>;
 type Issues = NonNullable<ReturnType<Contract['row']['safeParse']>['error']>['issues'];
@@ -49,7 +48,7 @@ function accept(
   extra: string | null,
   drifts: readonly Drift[],
 ): CheckedRow {
-  const values = contract.columns(row) as AcceptedRow['values'];
+  const values = contract.columns(row) as RowValues;
   values['extra'] = extra;
   return { fits: true, key: contract.key(row), values, drifts };
 }

@@ -1,6 +1,6 @@
 /** Where a walk stands: plain data, so that it survives with the page that brought it there. */
 
-import type { Pagination } from '../validate.ts';
+import type { Page } from '../page.ts';
 import type { Anomaly } from './anomaly.ts';
 
 export type Phase =
@@ -88,18 +88,10 @@ export const beginning: Place = {
 };
 
 /** What the walk needs to know of a page. */
-export type PageFacts = {
-  /** The offset that was asked for. */
-  offset: number;
-  pagination: Pagination;
-  generatedAt: string | null | undefined;
-  received: number;
-  /** The rows in order: the key, null where a row shows none, and whether this pass has met it before. */
-  keys: readonly (string | null)[];
-  seen: readonly boolean[];
-  /** Digest of all that does not change by itself; only of a first page. */
-  digest: string | undefined;
-};
+export type PageFacts = Pick<
+  Page,
+  'offset' | 'pagination' | 'generatedAt' | 'received' | 'keys' | 'seen' | 'digest'
+>;
 
 /**
  * What a page does to the set of rows met: its rows join it, or do not since nothing joins them to those read

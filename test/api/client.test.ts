@@ -10,10 +10,11 @@ import {
   startModelApi,
   when,
 } from '../../model-api/index.ts';
-import { type ApiParts, type CallRecord, createApi } from '../../src/api/client.ts';
+import { type ApiParts, createApi } from '../../src/api/client.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Failure } from '../../src/errors.ts';
 import { keyFromValue } from '../../src/key.ts';
+import type { Call } from '../../src/page.ts';
 
 const CANARY = 'canary-key-4f1d2c';
 const path = '/api/v1/ai-signals';
@@ -30,7 +31,7 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
     faults: script,
   });
   releases.push(() => model.close());
-  const records: CallRecord[] = [];
+  const records: Call[] = [];
   const sleeps: number[] = [];
   const settled: (number | null)[] = [];
   const asked: string[] = [];

@@ -1,14 +1,7 @@
 /** Which of the fields that a page shows for the first time get a column of their own. */
 
+import type { SeenField } from '../../page.ts';
 import { jsonPath } from './json-path.ts';
-
-/** A field as the rows of a page show it: names from the row down, types, and how many rows give it a value. */
-export type SeenField = {
-  path: readonly string[];
-  types: readonly string[];
-  values: number;
-  example: unknown;
-};
 
 /** SQLite allows 2,000 columns; people read fewer. */
 export const MOST_COLUMNS = 300;

@@ -3,6 +3,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Job } from '../../job.ts';
+import type { FieldType } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { prepare } from '../db/prepare.ts';
 import { fields } from '../schema.ts';
@@ -15,7 +16,7 @@ export type Field = {
   column: string;
   /** JSON path within `_body`. */
   path: string;
-  types: readonly string[];
+  types: readonly FieldType[];
   nullable: boolean;
   firstSeenAt: string;
   lastSeenAt: string;

@@ -2,13 +2,11 @@
 
 import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { Drift } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { prepare } from '../db/prepare.ts';
 import { drift } from '../schema.ts';
 import type { Origin } from './quarantine.ts';
-
-/** `path` names the field, `detail` what is new about it; `times` how many rows of the page show it. */
-export type Drift = { kind: string; path: string; detail: string; times: number };
 
 export type DriftLog = {
   /** Writes a difference when this walk first meets it; from then on it is only counted. */
@@ -48,9 +46,14 @@ export function createDriftLog(connection: Connection, job: string): DriftLog {
   };
 }
 
-const more = { kind: 'more', path: '', detail: `than ${MOST_DRIFTS} differences; these are not told apart` };
+const more: Omit<Drift, 'times'> = {
+  kind: 'more',
+  path: '',
+  detail: `than ${MOST_DRIFTS} differences; these are not told apart`,
+};
 
-const identity = ({ kind, path, detail }: Drift) => JSON.stringify([kind, path, detail]);
+const identity = ({ kind, path, detail }: { kind: string; path: string; detail: string }) =>
+  JSON.stringify([kind, path, detail]);
 
 function readKnown(connection: Connection, job: string): string[] {
   return drizzle(connection).select().from(drift).where(eq(drift.job, job)).all().map(identity);

@@ -1,24 +1,14 @@
 /** Forgetting what is older than it is to be kept: some rows a transaction, so that no writer waits long. */
 
 import { isoTime } from '../../clock.ts';
+import type { Config } from '../../config.ts';
 import { type Job, tableOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/in-batches.ts';
 import { pruneWalks, sweepWalks } from './prune-walks.ts';
 
-/** For how long, in milliseconds; infinite for ever. */
-export type Keep = {
-  requestsMs: number;
-  historyMs: number;
-  /** Walks to which nothing refers. */
-  walksMs: number;
-  /** Snapshots of a dataset that is kept as such. */
-  usageMs: number;
-  /** Refused rows, since they were resolved. */
-  quarantineMs: number;
-  /** Differences, since they were last seen. */
-  driftMs: number;
-};
+/** For how long calls, versions, walks, snapshots, refused rows since they were resolved, and differences are kept. */
+export type Keep = Config['keep'];
 
 /** A clock that went on by more than this since the last call before is not believed until it has stood for as long. */
 const DAY_MS = 24 * 3_600_000;

@@ -6,14 +6,10 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { RefusedRow } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { prepare } from '../db/prepare.ts';
 import { quarantine } from '../schema.ts';
-
-export type Problem = { path: string; expected: string; received: string };
-
-/** A refused row: its JSON as received, its key where one could be read, and what it is known by. */
-export type RefusedRow = { key: string | null; identity: string; body: string; problems: Problem[] };
 
 export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
 

@@ -2,12 +2,10 @@
 
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { Call } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { prepare } from '../db/prepare.ts';
 import { requests } from '../schema.ts';
-
-/** One call as `requests` keeps it; `at` is ISO 8601 UTC, `url` the path and query, `ms` and `bytes` whole numbers. */
-export type Call = Omit<typeof requests.$inferSelect, 'id'>;
 
 export function createLedger(connection: Connection): { record(call: Call): void } {
   const at = (name: keyof Call) => sql.placeholder(name);

@@ -2,9 +2,10 @@
 
 import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { Call } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { prepare } from '../db/prepare.ts';
-import { type Call, createLedger } from '../records/requests.ts';
+import { createLedger } from '../records/requests.ts';
 import { walkSeen, walks } from '../schema.ts';
 import { packMet } from './seen.ts';
 import type { OpenWalk, WalkPlace } from './walks.ts';

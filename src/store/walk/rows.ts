@@ -7,26 +7,23 @@
 import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { getTableConfig, type SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import type { Job, SqlValue } from '../../job.ts';
+import type { Job } from '../../job.ts';
+import type { Row, RowValues, SqlValue } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 import { saysTheSame } from './same-json.ts';
 
-export type RowValues = Record<string, SqlValue>;
-export type Change = 'new' | 'changed' | 'volatile' | 'none';
+type Change = 'new' | 'changed' | 'volatile' | 'none';
 
 /** A row beside what the table holds under its key. */
-export type ExaminedRow = {
-  key: string;
-  /** The dataset's own columns by name; those that it lacks are null. */
-  values: RowValues;
+export type ExaminedRow = Row & {
   /** Its number in the table; undefined for a key that the table does not hold. */
   rowid: number | undefined;
   change: Change;
 };
 
 export type TableWriter = {
-  examine(key: string, row: RowValues): ExaminedRow;
+  examine(row: Row): ExaminedRow;
   /** Writes the row if it changed, and returns its number in the table. */
   write(row: ExaminedRow, walkId: number, now: string): number;
   rowidOf(key: string): number | undefined;
@@ -52,7 +49,7 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
   const isRewritten = (rowid: number, { _body: body }: RowValues) =>
     stored !== undefined && saysTheSame(String(stored.get(rowid)), String(body));
 
-  function examine(key: string, values: RowValues): ExaminedRow {
+  function examine({ key, values }: Row): ExaminedRow {
     // New rows mostly come one after the other, and to miss a key costs a tenth of a comparison.
     const isKnown = !lastWasNew || rowidOf(key) !== undefined;
     const found = isKnown ? compare.get(compared(values, key)) : undefined;

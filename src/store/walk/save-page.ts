@@ -1,37 +1,30 @@
 /** One transaction a page: rows, refused rows, drift, the call and the walk's place, all or nothing. */
 
 import { isoTime } from '../../clock.ts';
+import type { Call, CheckedRows } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
-import { type PageFields, watchFields } from '../fields.ts';
-import { createDriftLog, type Drift } from '../records/drift.ts';
-import { type Origin, openQuarantine, type RefusedRow } from '../records/quarantine.ts';
-import type { Call } from '../records/requests.ts';
+import { watchFields } from '../fields.ts';
+import { createDriftLog } from '../records/drift.ts';
+import { type Origin, openQuarantine } from '../records/quarantine.ts';
 import { type Counts, createPlaceKeeper } from './checkpoint.ts';
-import { createTableWriter, type ExaminedRow, type RowValues } from './rows.ts';
+import { createTableWriter, type ExaminedRow } from './rows.ts';
 import { openSequence } from './sequence.ts';
 import type { OpenWalk, WalkPlace } from './walks.ts';
 
-export type KeyedRow = { key: string; values: RowValues };
-
-/** A row beside what the mirror holds of it; `seen` where this pass of the walk has met it before. */
-export type MetRow = ExaminedRow & { seen: boolean };
-
+/** A page with the walk's place behind it. */
 export type PageToSave = {
-  rows: MetRow[];
-  refused: RefusedRow[];
-  drifts: Drift[];
-  /** Of a dataset whose record shape is not specified. */
-  fields: PageFields;
-  call: Call;
+  page: CheckedRows & { call: Call };
   place: WalkPlace;
   /** Whether its rows count as met, or none that were met before do any longer: the walk begins anew. */
   met: 'add' | 'skip' | 'clear';
 };
 
 export type PageWriter = {
-  examine(rows: KeyedRow[]): MetRow[];
-  /** True where this walk has met a row of that key, which is refused now. */
-  hasMet(key: string): boolean;
+  /**
+   * Holds a page against the mirror, ahead of the transaction that saves it. Returns for each of its keys whether this
+   * pass of the walk has met it.
+   */
+  lookUp(page: CheckedRows): boolean[];
   savePage(page: PageToSave): Counts;
   /** Commits the places of pages that changed nothing, which wait a little for company. */
   flush(): void;
@@ -48,11 +41,25 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   const places = createPlaceKeeper(connection, walk, now);
   const sequence = openSequence(connection);
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
-  const atOnce = connection.transaction((read: () => MetRow[]) => read());
+  const atOnce = connection.transaction((read: () => boolean[]) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
+  let lookedUp: { page: CheckedRows['accepted']; rows: ExaminedRow[] } | undefined;
+
+  function lookUp({ accepted, keys }: CheckedRows): boolean[] {
+    const rows = accepted.map((row) => table.examine(row));
+    const seen = new Map(rows.map(({ key, rowid }) => [key, hasMetRow(rowid)]));
+    lookedUp = { page: accepted, rows };
+    return keys.map((key) => key !== null && (seen.get(key) ?? hasMetRefused(key)));
+  }
+
+  /** The rows of a page beside what the table holds, as they were looked up. */
+  function examinedRows(page: CheckedRows): ExaminedRow[] {
+    if (lookedUp?.page !== page.accepted) lookUp(page);
+    return lookedUp?.rows ?? [];
+  }
 
   /** The time of this page's commit; one that changes rows gets its number in the order of all changes. */
-  function timeOf({ rows }: PageToSave): number {
+  function timeOf(rows: readonly ExaminedRow[]): number {
     if (!rows.some(({ change }) => change === 'new' || change === 'changed')) return now();
     const seq = sequence.next(job.name, now());
     row.firstSeq ??= seq;
@@ -60,7 +67,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     return seq;
   }
 
-  function writeRows({ rows, met }: PageToSave, at: string, counts: Counts): void {
+  function writeRows(rows: readonly ExaminedRow[], met: PageToSave['met'], at: string, counts: Counts): void {
     for (const examined of rows) {
       const rowid = table.write(examined, row.id, at);
       if (met === 'add') places.meetRow(rowid);
@@ -70,8 +77,8 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     }
   }
 
-  function writeProblems({ refused, drifts, met }: PageToSave, origin: Origin, counts: Counts): void {
-    for (const refusedRow of refused) {
+  function writeProblems({ page, met }: PageToSave, origin: Origin, counts: Counts): void {
+    for (const refusedRow of page.refused) {
       const number = quarantine.keep(refusedRow, origin);
       counts.quarantined += 1;
       if (refusedRow.key === null || met !== 'add') continue;
@@ -80,37 +87,34 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
       if (rowid === undefined) places.meetRefused(number);
       else places.meetRow(rowid);
     }
-    for (const found of drifts) {
+    for (const found of page.drifts) {
       driftLog.note(found, origin);
       counts.drifted += found.times;
     }
   }
 
   const hasMetRow = (rowid: number | undefined) => rowid !== undefined && walk.met.rows.has(rowid);
+  /** Whether this pass has met a row of that key, which is refused now. */
+  const hasMetRefused = (key: string) => {
+    const number = quarantine.numberOf(key);
+    return (number !== undefined && walk.met.refused.has(number)) || hasMetRow(table.rowidOf(key));
+  };
 
   return {
-    examine: (rows) =>
-      atOnce(() =>
-        rows.map(({ key, values }) => {
-          const { rowid, change } = table.examine(key, values);
-          return { key, values, rowid, change, seen: hasMetRow(rowid) };
-        }),
-      ),
-    hasMet(key) {
-      const number = quarantine.numberOf(key);
-      return (number !== undefined && walk.met.refused.has(number)) || hasMetRow(table.rowidOf(key));
-    },
-    savePage(page) {
+    lookUp: (page) => atOnce(() => lookUp(page)),
+    savePage(saved) {
+      const { page, met, place } = saved;
       const counts = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
       try {
+        const rows = examinedRows(page);
         atomically(() => {
           const { requestId } = page.call;
-          const origin = { job: job.name, walkId: row.id, requestId, now: isoTime(timeOf(page)) };
+          const origin = { job: job.name, walkId: row.id, requestId, now: isoTime(timeOf(rows)) };
           counts.drifted += fields?.note(page.fields, origin) ?? 0;
-          writeRows(page, origin.now, counts);
-          writeProblems(page, origin, counts);
-          if (page.met === 'clear') places.forget();
-          places.arrive(page.place, page.call, counts);
+          writeRows(rows, met, origin.now, counts);
+          writeProblems(saved, origin, counts);
+          if (met === 'clear') places.forget();
+          places.arrive(place, page.call, counts);
         });
       } catch (thrown) {
         places.abandon();

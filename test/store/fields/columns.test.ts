@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../src/job.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
+import type { SeenField } from '../../../src/page.ts';
 import { Database } from '../../../src/store/db/sqlite.ts';
 import { watchFields } from '../../../src/store/fields.ts';
 import { createDriftLog } from '../../../src/store/records/drift.ts';
@@ -21,10 +22,10 @@ describe('a new column', () => {
     connection.transaction(() => {
       for (let at = 0; at < 2_000; at += 1) {
         const body = JSON.stringify({ id: at, text: 'x'.repeat(1_000), later: at });
-        writer.write(writer.examine(String(at), { _body: body }), 1, 'now');
+        writer.write(writer.examine({ key: String(at), values: { _body: body } }), 1, 'now');
       }
     })();
-    const seen = { path: ['later'], types: ['integer'], values: 1, example: 1 };
+    const seen: SeenField = { path: ['later'], types: ['integer'], values: 1, example: 1 };
     const written = bytesWritten(connection, () => {
       const watch = watchFields(connection, news, 1, createDriftLog(connection, 'news'));
       const origin = { job: 'news', walkId: 1, requestId: null, now: 'now' };

@@ -195,7 +195,7 @@ describe('the drift of one dataset', () => {
     const log = createDriftLog(connection, 'news');
     const note = () =>
       log.note(
-        { kind: 'k', path: 'p', detail: '', times: 1 },
+        { kind: 'new-type', path: 'p', detail: '', times: 1 },
         { job: 'news', walkId: 1, requestId: null, now: 'now' },
       );
     note();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../src/job.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
-import { createTableWriter, type RowValues } from '../../../src/store/walk/rows.ts';
+import type { RowValues } from '../../../src/page.ts';
+import { createTableWriter } from '../../../src/store/walk/rows.ts';
 import { saysTheSame } from '../../../src/store/walk/same-json.ts';
 import { signal } from '../../validate/support.ts';
 import { bytesWritten, openTables } from '../support.ts';
@@ -16,7 +17,7 @@ function open(name: string) {
   return {
     connection,
     put(key: string, values: RowValues, now = 'now', walkId = 1) {
-      const examined = writer.examine(key, values);
+      const examined = writer.examine({ key, values });
       return { change: examined.change, rowid: writer.write(examined, walkId, now) };
     },
     row: (key: string) =>

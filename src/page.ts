@@ -1,0 +1,119 @@
+/** What a page of rows is on its way from the API to the store: each step adds to it, none takes it apart. */
+
+/** What a mirrored column holds: text, numbers, booleans as 0 or 1, arrays and objects as JSON text. */
+export type SqlValue = string | number | null;
+
+/** Columns by name; those that are lacking are null. */
+export type RowValues = Record<string, SqlValue>;
+
+/** One call as it is recorded: `at` in ISO 8601 UTC, `url` without the origin, nothing secret. */
+export type Call = {
+  at: string;
+  job: string;
+  walkId: number | null;
+  url: string;
+  /** Null where no answer came. */
+  status: number | null;
+  ms: number;
+  bytes: number;
+  requestId: string | null;
+  rateLimit: number | null;
+  rateRemaining: number | null;
+  errorCode: string | null;
+};
+
+/** StandardPagination of the specification; a member is undefined where an unspecified envelope lacks it. */
+export type Pagination = {
+  offset: number | undefined;
+  limit: number | undefined;
+  total: number | undefined;
+  returned: number | undefined;
+  hasMore: boolean | undefined;
+};
+
+/** A row that fits. */
+export type Row = { key: string; values: RowValues };
+
+/** One thing wrong with a row: where, what was expected, what kind of value came. */
+export type Problem = { path: string; expected: string; received: string };
+
+/**
+ * A row that is quarantined: its JSON as received, and its key where one could be read. `identity` is that key or what
+ * stands for it, the same each time the row comes.
+ */
+export type RefusedRow = { key: string | null; identity: string; body: string; problems: Problem[] };
+
+/** See the column `drift.kind`. */
+export type DriftKind =
+  | 'new-value'
+  | 'out-of-range'
+  | 'extra-property'
+  | 'contradicted-key'
+  | 'new-field'
+  | 'new-type'
+  | 'vanished-field'
+  | 'no-column'
+  | 'more';
+
+/** A difference from what was expected that does not keep a row out; `times` counts the rows that show it. */
+export type Drift = { kind: DriftKind; path: string; detail: string; times: number };
+
+/** `big-integer`: a whole number beyond 2^53, whose digits only the text as received holds for sure. */
+export type FieldType = 'boolean' | 'integer' | 'big-integer' | 'number' | 'string' | 'array' | 'object';
+
+/** A field as the rows of a page show it. */
+export type SeenField = {
+  /** The names that lead to it, from the row down. */
+  path: readonly string[];
+  /** Empty where all of its values are null. */
+  types: readonly FieldType[];
+  /** How many rows give it a value other than null. */
+  values: number;
+  /** One of those values. */
+  example: unknown;
+};
+
+/** What was seen of the fields of rows whose shape is not specified; of others, nothing. */
+export type PageFields = { rows: number; fields: readonly SeenField[] };
+
+/** How a dataset whose shape is not specified is read: chosen once on evidence, then held to. */
+export type Choice = {
+  /** The names that lead to the array of rows within a page; none for a bare array. */
+  rowsPath: readonly string[];
+  /** The field that identifies a row, or null where a digest of the whole row does. */
+  keyField: string | null;
+  /** Values of that field that two different rows were seen to bear at once: their rows go by their digest too. */
+  sharedKeys: readonly string[];
+};
+
+/** What rows come to once they are checked, whatever brought them. */
+export type CheckedRows = {
+  /** The key of each row in the order of the page; null where a refused row shows none. */
+  keys: readonly (string | null)[];
+  /** One row a key: where a page repeats a key, its last row. */
+  accepted: readonly Row[];
+  refused: readonly RefusedRow[];
+  drifts: readonly Drift[];
+  fields: PageFields;
+};
+
+export type CheckedPage = CheckedRows & {
+  pagination: Pagination;
+  /** Undefined where the envelope has no such property. */
+  generatedAt: string | null | undefined;
+  /** How many rows came, whatever became of them. */
+  received: number;
+  /** What it was read by; undefined for a specified dataset and before the first row. */
+  choice: Choice | undefined;
+};
+
+/** A page beside what this pass of the walk knows of it. */
+export type Page = CheckedPage & {
+  /** The offset that was asked for. */
+  offset: number;
+  /** Of each of its keys, whether this pass has met it before. */
+  seen: readonly boolean[];
+  /** Digest of all that does not change by itself; only of a first page. */
+  digest: string | undefined;
+  call: Call;
+};
