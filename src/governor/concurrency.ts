@@ -1,6 +1,6 @@
 /** How many calls may be under way at once, learnt from how many were. */
 
-import { afterRefusal } from './patience.ts';
+import { afterRefusal } from './pace.ts';
 
 export type Concurrency = {
   /** The most calls under way at once of which one was accepted, and of which several were, with no refusal. */
@@ -33,25 +33,24 @@ export function allowedInFlight({ seen, refused, calm, patience }: Concurrency):
 }
 
 /** A call sent as the `inflight`th under way was accepted. */
-export function accepted(it: Concurrency, inflight: number): Concurrency {
-  const calm = it.refused !== null && inflight >= it.refused - 1 ? it.calm + 1 : it.calm;
-  const seen = Math.max(it.seen, inflight);
-  if (inflight <= it.proven) return { ...it, seen, calm };
-  if (it.streak + 1 < PROOF) return { ...it, seen, calm, streak: it.streak + 1 };
-  const proven = it.proven + 1;
-  const disproved = it.refused !== null && proven >= it.refused;
-  return { ...it, seen, proven, streak: 0, calm: 0, refused: disproved ? null : it.refused };
+export function accepted(it: Concurrency, inflight: number): void {
+  if (it.refused !== null && inflight >= it.refused - 1) it.calm += 1;
+  it.seen = Math.max(it.seen, inflight);
+  if (inflight <= it.proven) return;
+  it.streak += 1;
+  if (it.streak < PROOF) return;
+  it.proven += 1;
+  it.streak = 0;
+  it.calm = 0;
+  if (it.refused !== null && it.proven >= it.refused) it.refused = null;
 }
 
 /** A call sent as the `inflight`th under way was refused for their number. */
-export function refusedAt(it: Concurrency, inflight: number): Concurrency {
-  const most = Math.max(1, inflight - 1);
-  return {
-    seen: most,
-    proven: Math.min(it.proven, most),
-    streak: 0,
-    refused: most + 1,
-    calm: 0,
-    patience: it.refused === null ? it.patience : afterRefusal(it.patience),
-  };
+export function refusedAt(it: Concurrency, inflight: number): void {
+  if (it.refused !== null) it.patience = afterRefusal(it.patience);
+  it.seen = Math.max(1, inflight - 1);
+  it.proven = Math.min(it.proven, it.seen);
+  it.streak = 0;
+  it.refused = it.seen + 1;
+  it.calm = 0;
 }

@@ -3,11 +3,10 @@
 import ms from 'ms';
 import type { WaitReason } from '../errors.ts';
 import { allowedInFlight } from './concurrency.ts';
-import { isApart } from './membership.ts';
+import { hasSettled, type Pace } from './pace.ts';
 import { reasonOf } from './pause.ts';
-import { driftPace, levelAt, type Quota } from './quota.ts';
+import { driftPace, isApart, levelAt, type Quota } from './quota.ts';
 import { reserveOf } from './quota-probe.ts';
-import { hasSettled, type Rate } from './rate.ts';
 import { HOUR_MS, onTime, readState, type State } from './state.ts';
 import { isSure, nextReset, periodOf } from './window.ts';
 
@@ -62,7 +61,7 @@ export function describe(state: State, now: number): Description {
       reserve: reserveOf(quota),
       refill: describeRefill(quota, pace, now),
       othersPerHour: Math.round(Math.max(0, -pace) * HOUR_MS),
-      apart: Object.keys(quota.members).filter((job) => isApart(quota.members, job)),
+      apart: Object.keys(quota.members).filter((job) => isApart(quota, job)),
     },
     rate: describeRate(state.rate),
     concurrency: describeConcurrency(state),
@@ -92,7 +91,7 @@ function describeRefill({ window, drift, asOfAt }: Quota, pace: number, now: num
   return { kind: 'window', periodMs: (least + most) / 2, nextBy, confidence, evidence };
 }
 
-function describeRate(rate: Rate): Description['rate'] {
+function describeRate(rate: Pace): Description['rate'] {
   const { opening, least, most, perSecond } = rate;
   if (!opening) {
     const evidence = `${perSecond.toFixed(1)} a second would be asked for; the API never throttled`;

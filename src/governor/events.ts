@@ -12,17 +12,10 @@ export type Event =
   | { type: 'gone'; owner: string }
   /** A job asks leave for up to `want` calls. */
   | { type: 'ask'; owner: string; job: string; want: number }
-  /** An answer came. `inflight`: calls of this owner under way when it was sent, itself included. */
-  | ({
-      type: 'answer';
-      owner: string;
-      job: string;
-      inflight: number;
-      roll: number;
-      key: KeyMark | null;
-    } & Reply)
+  /** An answer came. `inflight`: calls of this process under way when it was sent, itself included. */
+  | ({ type: 'answer'; status: number; inflight: number; key: KeyMark | null } & Ended & Report)
   /** No answer came, or we stopped before one could. */
-  | { type: 'lost'; owner: string; job: string; roll: number; stopped?: boolean }
+  | ({ type: 'lost'; stopped?: boolean } & Ended)
   /** Permits for `unused` calls are given back. */
   | { type: 'release'; owner: string; unused: number }
   /** The clock was set, or time passed unnoticed: what was reckoned across that moment is worth nothing. */
@@ -33,8 +26,11 @@ export type Event =
 /** Tells a key from another one, and nothing more of it: a few digits of its digest with `salt`. */
 export type KeyMark = { salt: string; digest: string };
 
-export type Reply = {
-  status: number;
+/** A call that is no longer under way, with a random number in [0, 1). */
+type Ended = { owner: string; job: string; roll: number };
+
+/** What an answer says of the limits, and how long it took. */
+export type Report = {
   limit: number | null;
   remaining: number | null;
   retryAfterMs: number | null;

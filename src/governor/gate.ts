@@ -32,14 +32,8 @@ export type GateParts = OwnerParts & {
 /** How old a job's data is and how old it is meant to be at most, in milliseconds, and what its freshness is worth. */
 export type Standing = { age: number; target: number; weight: number };
 
-type Waiter = {
-  job: string;
-  signal: AbortSignal;
-  /** Not worth asking again before. */
-  notBefore: number;
-  resolve(): void;
-  reject(reason: unknown): void;
-};
+/** A call that waits in `pass`: it is not worth asking for it again before `notBefore`. */
+type Waiter = { job: string; notBefore: number; go(): void; refuse(reason: unknown): void };
 
 const evenStanding: Standing = { age: 0, target: 0, weight: 1 };
 /** Waits that are the same for every job. */
@@ -61,22 +55,24 @@ export function createGate(parts: GateParts): Gate {
     pass(job, signal) {
       return new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
-        const drop = () => refuse(waiter, signal.reason);
-        const done = () => signal.removeEventListener('abort', drop);
+        const leave = () => {
+          waiters.splice(waiters.indexOf(waiter), 1);
+          signal.removeEventListener('abort', drop);
+        };
         const waiter: Waiter = {
           job,
-          signal,
           notBefore: 0,
-          resolve() {
-            done();
+          go() {
+            leave();
             resolve();
           },
-          reject(reason) {
-            done();
+          refuse(reason) {
+            leave();
             reject(reason);
           },
         };
-        signal.addEventListener('abort', drop, { once: true });
+        const drop = () => waiter.refuse(signal.reason);
+        signal.addEventListener('abort', drop);
         waiters.push(waiter);
         serve();
       });
@@ -118,24 +114,15 @@ export function createGate(parts: GateParts): Gate {
   /** Serves those who wait, the one furthest behind first, until none can go now; then naps until one may. */
   function serve(): void {
     for (let waiter = next(); waiter; waiter = next()) {
-      if (owner.take(waiter.job) || askFor(waiter)) go(waiter);
+      if (!owner.take(waiter.job) && !askFor(waiter)) continue;
+      owner.send(waiter.job);
+      waiter.go();
     }
-    if (waiters.length > 0) napUntil(Math.min(...waiters.map((waiter) => waiter.notBefore)));
+    if (waiters.length > 0) napUntil(Math.min(...waiters.map(({ notBefore }) => notBefore)));
     else if (owner.hasNews()) tidyWhenIdle();
   }
 
-  function go(waiter: Waiter): void {
-    owner.send(waiter.job);
-    waiters.splice(waiters.indexOf(waiter), 1);
-    waiter.resolve();
-  }
-
-  function refuse(waiter: Waiter, reason: unknown): void {
-    waiters.splice(waiters.indexOf(waiter), 1);
-    waiter.reject(reason);
-  }
-
-  /** Of those who may ask, the one furthest behind. */
+  /** Of those who may ask, the one furthest behind; who cannot be told how far that is waits no longer. */
   function next(): Waiter | undefined {
     if (owner.isFull()) return undefined;
     const now = clock.now();
@@ -144,18 +131,15 @@ export function createGate(parts: GateParts): Gate {
     const ready = waiters.filter(({ job, notBefore }) => owner.holds(job) || notBefore <= now);
     // The usual case, which needs no look at the database.
     if (ready.length === 1) return ready[0];
-    const [first] = ready.flatMap((waiter) => behind(waiter) ?? []).toSorted((a, b) => b.lag - a.lag);
+    let first: { waiter: Waiter; lag: number } | undefined;
+    for (const waiter of ready)
+      try {
+        const lag = lagOf(standing(waiter.job));
+        if (!first || lag > first.lag) first = { waiter, lag };
+      } catch (reason) {
+        waiter.refuse(reason);
+      }
     return first?.waiter;
-  }
-
-  /** How far behind the waiter's job is; where that cannot be read, the waiter is told why and waits no longer. */
-  function behind(waiter: Waiter): { waiter: Waiter; lag: number } | undefined {
-    try {
-      return { waiter, lag: lag(standing(waiter.job)) };
-    } catch (reason) {
-      refuse(waiter, reason);
-      return undefined;
-    }
   }
 
   /** True with a permit for the waiter's call; otherwise it waits on, or is told that waiting is not worth it. */
@@ -170,7 +154,7 @@ export function createGate(parts: GateParts): Gate {
       for (const held of accountWide.has(reason) ? waiters : [waiter])
         held.notBefore = Math.max(held.notBefore, until, now + 1);
     } catch (reason) {
-      refuse(waiter, reason);
+      waiter.refuse(reason);
     }
     return false;
   }
@@ -206,7 +190,7 @@ export function createGate(parts: GateParts): Gate {
 }
 
 /** How many times its target age a job's data has, times its weight. */
-function lag({ age, target, weight }: Standing): number {
+function lagOf({ age, target, weight }: Standing): number {
   if (!Number.isFinite(target) || target <= 0) return 0;
   return (Math.max(0, age) / target) * weight;
 }

@@ -3,62 +3,155 @@
  * happens and the time; chance comes in with the events. docs/governor.md draws it.
  */
 
-import { answer, lost } from './answers.ts';
+import * as concurrency from './concurrency.ts';
 import type { Decision, Event } from './events.ts';
-import * as leases from './leases.ts';
-import { ask, release } from './permits.ts';
+import * as paces from './pace.ts';
+import { isProbe, runDry, suspect, throttled, usableRetryAfter, withJitter } from './pause.ts';
+import * as permits from './permits.ts';
 import * as quotas from './quota.ts';
-import { HOUR_MS, onTime, probeNow, type State, withoutMoments } from './state.ts';
+import { DAY_MS, forgetMoments, HOUR_MS, MOST_CREDIT, onTime, probeNow, type State } from './state.ts';
 
-/** `now` in epoch milliseconds; a clock that goes back is told by the state. */
+type Answer = Extract<Event, { type: 'answer' }>;
+type Call = { owner: string; job: string };
+
+/** From a hiccup to an outage of hours, which is noticed to be over within a quarter of an hour, or twice that. */
+const FIRST_BACKOFF_MS = 1_000;
+const LONGEST_BACKOFF_MS = 15 * 60_000;
+/** A tenth of what succeeds may be spent on trying again what failed. */
+const CREDIT_PER_SUCCESS = 0.1;
+/** The part of each answer's latency in what is held for usual: the last ten or so count. */
+const LATENCY_WEIGHT = 0.1;
+/** Retry-After counts in whole seconds. */
+const RETRY_AFTER_UNIT_MS = 1_000;
+
+/** `now` in epoch milliseconds; a clock that goes back is told by the state. `before` stays as it is. */
 export function govern(before: State, event: Event, now: number): [State, Decision] {
-  const state = leases.silentOwners(before.leases, now).reduce(writeOff, onTime(before, now));
-  switch (event.type) {
-    case 'start':
-      return [begin(writeOff(state, event.owner), event.again, now), noted];
-    case 'clock':
-      return [withoutMoments(state, now), noted];
-    case 'gone':
-      return [writeOff(state, event.owner), noted];
-    case 'key':
-      return [tryRefusedAgain(state), noted];
-    case 'ask':
-      return ask(state, event, now);
-    case 'answer':
-      return [answer(state, event, now), noted];
-    case 'lost':
-      return [lost(state, event, now), noted];
-    case 'release':
-      return [release(state, event, now), noted];
-  }
+  const state = onTime(before, now);
+  for (const owner of permits.silentOwners(state, now)) permits.writeOffOwner(state, owner);
+  if (event.type === 'ask') return [state, permits.ask(state, event, now)];
+  hear(state, event, now);
+  return [state, { noted: true }];
 }
 
-const noted: Decision = { noted: true };
+function hear(state: State, event: Exclude<Event, { type: 'ask' }>, now: number): void {
+  switch (event.type) {
+    case 'start':
+      permits.writeOffOwner(state, event.owner);
+      start(state, event.again, now);
+      break;
+    case 'gone':
+      permits.writeOffOwner(state, event.owner);
+      break;
+    case 'key':
+      tryRefusedAgain(state);
+      break;
+    case 'clock':
+      forgetMoments(state, now);
+      break;
+    case 'release':
+      permits.release(state, event.owner, event.unused, now);
+      break;
+    case 'lost':
+      permits.settle(state, event.owner, 1, now);
+      spent(state, event);
+      // Where we stopped, the endpoint is not to blame.
+      if (!event.stopped) unavailable(state, event, null, now);
+      break;
+    case 'answer':
+      permits.settle(state, event.owner, 1, now);
+      state.latencyMs ??= event.latencyMs;
+      state.latencyMs += LATENCY_WEIGHT * (event.latencyMs - state.latencyMs);
+      answered(state, event, now);
+  }
+}
 
 /**
  * Whoever starts a command may know that more calls were bought, or others have stopped; but a command may be
  * started every minute.
  */
-function begin(before: State, again: boolean, now: number): State {
-  const state = again ? tryRefusedAgain(before) : before;
-  if (now - state.quota.probedAt < HOUR_MS) return state;
-  const looking = probeNow(state, now);
-  return { ...looking, quota: { ...looking.quota, probedAt: now } };
+function start(state: State, again: boolean, now: number): void {
+  if (again) tryRefusedAgain(state);
+  if (now - state.quota.probedAt < HOUR_MS) return;
+  probeNow(state, now);
+  state.quota.probedAt = now;
 }
 
 /** A person who asks for it, or changes the key, gets one try. */
-function tryRefusedAgain(state: State): State {
-  const allowed = Object.entries(state.jobs).map(([name, job]) => [name, { ...job, forbidden: null }]);
-  return { ...state, keyRefused: null, refusedKey: null, jobs: Object.fromEntries(allowed) };
+function tryRefusedAgain(state: State): void {
+  state.keyRefused = null;
+  state.refusedKey = null;
+  for (const job of Object.values(state.jobs)) job.forbidden = null;
 }
 
-/** Calls whose end nobody will tell count as made. */
-function writeOff(state: State, owner: string): State {
-  const calls = state.leases[owner]?.calls ?? 0;
-  if (calls === 0) return state;
-  return {
-    ...state,
-    leases: leases.without(state.leases, owner),
-    quota: quotas.writeOff(state.quota, calls),
-  };
+/** An accepted call teaches pace, number and quota; a refused one what was met. */
+function answered(state: State, event: Answer, now: number): void {
+  const { status, owner, key } = event;
+  const inflight = event.inflight + permits.parallelOfOthers(state, owner);
+  if (status >= 200 && status < 300) accepted(state, event, inflight, now);
+  else if (status === 429) throttled(state, event, inflight, now);
+  else {
+    const job = state.jobs[event.job];
+    spent(state, event);
+    if (status === 401) state.keyRefused = { probeAt: now + HOUR_MS };
+    if (status === 403 && job) job.forbidden = { probeAt: now + DAY_MS };
+    if (status === 401 || status === 403) state.refusedKey = key;
+    if (status === 503) unavailable(state, event, usableRetryAfter(event.retryAfterMs), now);
+  }
+}
+
+function accepted(state: State, event: Answer, inflight: number, now: number): void {
+  if (state.pause && isProbe(state.pause, event)) resume(state, state.pause, now);
+  const { limit, remaining } = event;
+  const job = state.jobs[event.job];
+  if (job) {
+    job.seesQuota ||= remaining !== null;
+    job.forbidden = null;
+    job.outage = null;
+  }
+  state.keyRefused = null;
+  state.retryCredit = Math.min(MOST_CREDIT, state.retryCredit + CREDIT_PER_SUCCESS);
+  paces.accepted(state.rate, now);
+  concurrency.accepted(state.concurrency, inflight);
+  if (limit !== null && remaining !== null && remaining >= 0 && remaining <= limit)
+    quotas.observe(state.quota, limit, remaining, permits.outstanding(state), now);
+  else quotas.spend(state.quota, event.job, now);
+}
+
+/** The probe was accepted: the pause is over, and how it ended tells what it was about. */
+function resume(state: State, pause: NonNullable<State['pause']>, now: number): void {
+  const cause = suspect(state, pause, now);
+  state.pause = null;
+  if (cause === 'rate') paces.throttled(state.rate, pause, now);
+  if (cause === 'concurrency') concurrency.refusedAt(state.concurrency, pause.inflight);
+  if (cause !== 'quota') return;
+  // Calls waited for quota: a faster pace would have been of no use.
+  state.rate.calm = 0;
+  // Where the API said how long to wait, more came at the end of that.
+  const emptyAt = pause.toldAt === null ? pause.sinceAt : pause.toldAt - RETRY_AFTER_UNIT_MS;
+  runDry(state, pause, pause.cause === 'quota', Math.max(state.quota.asOfAt, emptyAt));
+}
+
+/** The call counts as made, and tells nothing of the limits; if it was a probe, another may go. */
+function spent(state: State, call: Call): void {
+  if (state.pause && isProbe(state.pause, call)) state.pause.probe = null;
+  quotas.writeOff(state.quota, 1);
+}
+
+/**
+ * The endpoint alone is left alone, twice as long after each failure; not before `toldMs` in any case. `roll` in [0, 1)
+ * spreads those who come back.
+ */
+function unavailable(
+  state: State,
+  { job, roll }: { job: string; roll: number },
+  toldMs: number | null,
+  now: number,
+): void {
+  state.retryCredit = Math.max(0, state.retryCredit - 1);
+  const known = state.jobs[job];
+  if (!known) return;
+  const failures = (known.outage?.failures ?? 0) + 1;
+  const doubled = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
+  const told = toldMs === null ? 0 : withJitter(toldMs, roll);
+  known.outage = { failures, resumeAt: now + Math.max(doubled * (1 + roll), told) };
 }

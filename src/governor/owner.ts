@@ -1,19 +1,12 @@
 /** One process among those that share the state: the permits it holds, its calls under way, what it has not told yet. */
 
 import type { Clock, Random } from '../clock.ts';
-import { type Decision, type Event, type KeyMark, PERMIT_TTL_MS } from './events.ts';
+import { type Decision, type Event, type KeyMark, PERMIT_TTL_MS, type Report } from './events.ts';
 import { govern } from './machine.ts';
 import { readState, type State } from './state.ts';
 
 /** `status` is null where no answer came; `stopped` where we did not wait for one. */
-export type Answer = {
-  status: number | null;
-  limit: number | null;
-  remaining: number | null;
-  retryAfterMs: number | null;
-  latencyMs: number;
-  stopped?: boolean;
-};
+export type Answer = Report & { status: number | null; stopped?: boolean };
 
 export type OwnerParts = {
   /** Changes the kept state (undefined at first) in one short transaction. */

@@ -1,100 +1,110 @@
-/** After an answer 429 all calls wait; then one real call tells whether they may go on, and what was met. */
+/**
+ * An answer 429 may mean the pace, the number under way, or the quota; the API does not say which. All calls wait;
+ * then one probe goes, and what was refused until it was accepted tells the cause.
+ */
 
 import type { WaitReason } from '../errors.ts';
+import type { Event } from './events.ts';
+import { forgivesWithin, hasSettled, recoveries } from './pace.ts';
+import { atCountedLimit, exhausted, levelAt } from './quota.ts';
+import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
+import { type Cause, DAY_MS, type Pause, type State } from './state.ts';
 
-export type Cause = 'rate' | 'concurrency' | 'quota';
-
-export type Pause = {
-  sinceAt: number;
-  /** Milliseconds in which nobody asked though it was over: they tell nothing of the API. */
-  idleMs: number;
-  /** For how long calls were refused, and were told to wait at the latest refusal, without those. */
-  refusedMs: number;
-  toldMs: number;
-  resumeAt: number;
-  /** Until when the API itself said to wait, where it did. */
-  toldAt: number | null;
-  /** Calls that tried and were refused again. */
-  failures: number;
-  /** The call that is trying now. */
-  probe: { owner: string; job: string } | null;
-  cause: Cause;
-  /** Calls under way when the first was refused. */
-  inflight: number;
-};
+type Answer = Extract<Event, { type: 'answer' }>;
 
 /** Retry-After counts in seconds; a longer one than a day is nonsense, or a ban that a person has to look at. */
-export const SHORTEST_MS = 1_000;
-const LONGEST_MS = 24 * 3_600_000;
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = DAY_MS;
 /** A refusal that lasts longer than a minute, and the second by which Retry-After is rounded, is not one of pace. */
 const LONGEST_RATE_MS = 61_000;
-/** When the windows that people choose for a pace are over. */
+/** Probes go when the windows that people choose for a pace are over. */
 const tries = [1_000, 10_000, LONGEST_RATE_MS] as const;
 /** Who waits asks again within this time; later, nobody was there to ask. */
 const PROMPT_MS = 2_000;
 
-/** @param inflight calls under way when the first was refused. */
-export function begun(inflight: number, now: number): Pause {
-  return {
-    sinceAt: now,
-    idleMs: 0,
-    refusedMs: 0,
-    toldMs: 0,
-    resumeAt: now,
-    toldAt: null,
-    failures: 0,
-    probe: null,
-    cause: 'rate',
-    inflight,
-  };
+/** The first 429 begins a pause; one that answers the probe lengthens it; others were already under way. */
+export function throttled(state: State, event: Answer, inflight: number, now: number): void {
+  const before = state.pause;
+  if (before && !isProbe(before, event)) return;
+  const again = before?.cause === 'quota';
+  const pause = before ? lengthened(before, now) : begun(inflight, now);
+  state.pause = pause;
+  pause.cause = suspect(state, pause, now);
+  if (pause.cause === 'quota') runDry(state, pause, again, now);
+  const own = pause.cause === 'quota' ? nextQuotaProbe(state.quota) - now : ownWait(state, pause, now);
+  const told = usableRetryAfter(event.retryAfterMs);
+  pause.toldMs = told ?? 0;
+  pause.toldAt = told === null ? null : now + told;
+  pause.resumeAt = now + withJitter(told ?? Math.max(SHORTEST_MS, own), event.roll);
 }
 
-export function lengthened(pause: Pause, now: number): Pause {
+function begun(inflight: number, now: number): Pause {
+  const calls = { failures: 0, probe: null, cause: 'rate' as const, inflight };
+  return { sinceAt: now, idleMs: 0, refusedMs: 0, toldMs: 0, resumeAt: now, toldAt: null, ...calls };
+}
+
+function lengthened(pause: Pause, now: number): Pause {
   const refusedMs = now - pause.sinceAt - pause.idleMs;
   return { ...pause, refusedMs, failures: pause.failures + 1, probe: null };
 }
 
-/** A call goes to see whether it is over. */
-export function probed(pause: Pause, probe: { owner: string; job: string }, now: number): Pause {
-  const idleMs = pause.idleMs + Math.max(0, now - pause.resumeAt - PROMPT_MS);
-  return { ...pause, probe, idleMs, resumeAt: now };
+/** A call goes to see whether the pause is over. */
+export function startProbe(pause: Pause, probe: { owner: string; job: string }, now: number): void {
+  pause.probe = probe;
+  pause.idleMs += Math.max(0, now - pause.resumeAt - PROMPT_MS);
+  pause.resumeAt = now;
+}
+
+export function isProbe({ probe }: Pause, { owner, job }: { owner: string; job: string }): boolean {
+  return probe?.owner === owner && probe.job === job;
 }
 
 export function reasonOf(pause: Pause): WaitReason {
   return pause.toldAt === null ? pause.cause : 'retry_after';
 }
 
-/** A usable Retry-After in milliseconds, or null: absent, nonsense or in the past. */
-export function usableRetryAfter(ms: number | null): number | null {
-  return ms === null || !Number.isFinite(ms) || ms <= 0
-    ? null
-    : Math.min(LONGEST_MS, Math.max(SHORTEST_MS, ms));
+/** What a pause is most likely about, by all the evidence there is now. */
+export function suspect(state: State, pause: Pause, now: number): Cause {
+  const { quota, rate, concurrency } = state;
+  // What was reported and what is reckoned since: the more pessimistic of the two.
+  const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
+  if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
+  const tooLong = forgivesWithin(rate) ?? Number.POSITIVE_INFINITY;
+  const isLong = pause.refusedMs + pause.toldMs > LONGEST_RATE_MS || pause.refusedMs > tooLong;
+  if (quota.source !== 'header' && (isLong || (atCountedLimit(quota) && !rate.trial))) return 'quota';
+  // One that is refused alone is not refused for their number.
+  return pause.failures === 0 && pause.inflight > concurrency.proven ? 'concurrency' : 'rate';
 }
 
-/** A little later than asked, so that those who were refused together do not come back together. */
-export function withJitter(ms: number, roll: number): number {
-  return ms + roll * Math.min(5_000, Math.max(250, 0.1 * ms));
+/** The quota is used up. Where calls were made as fast as may be, it had not been in use for longer than that takes. */
+export function runDry({ quota, rate }: State, { sinceAt }: Pause, again: boolean, now: number): void {
+  exhausted(quota, { again, sinceAt, usedAt: sinceAt - (1_000 * quota.spent) / rate.perSecond }, now);
 }
 
 /**
- * How long to wait where the API did not say: as long as recoveries took so far, `soon` and at the `longest`; then
- * until the next usual window is over, and beyond those twice as long each time. All in milliseconds.
+ * Milliseconds to wait where the API did not say: as long as recoveries took so far; then until the next usual window
+ * is over, and beyond those twice as long each time.
  */
-export function ownWait(
-  { failures, refusedMs }: Pause,
-  { soon, longest }: { soon: number; longest: number },
-): number {
-  if (failures === 0) return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, soon));
-  const known = Math.max(2 * refusedMs, tries[1]);
-  const next = longest > known ? known : tries.find((after) => after > 1.5 * refusedMs);
-  return Math.min(LONGEST_MS, next === undefined ? refusedMs : next - refusedMs);
+function ownWait({ rate, quota }: State, { failures, refusedMs }: Pause, now: number): number {
+  const { soon, longest } = recoveries(rate, now);
+  if (failures > 0) {
+    const known = Math.max(2 * refusedMs, tries[1]);
+    const next = longest > known ? known : tries.find((after) => after > 1.5 * refusedMs);
+    return Math.min(LONGEST_MS, next === undefined ? refusedMs : next - refusedMs);
+  }
+  // Where a pace is refused that lasted so far, it fell, or a quota ran dry that is not reported: that takes longer.
+  const usual = forgivesWithin(rate);
+  const isUnexpected = usual !== null && quota.source !== 'header' && hasSettled(rate) && rate.calm > 20;
+  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, isUnexpected ? 2 * usual : soon));
 }
 
-/** Whether calls were refused, or told to wait, beyond what is usual for a pace. */
-export function lastsTooLongForRate({ refusedMs, toldMs }: Pause): boolean {
-  return refusedMs + toldMs > LONGEST_RATE_MS;
+/** A usable Retry-After in milliseconds, or null: absent, nonsense or in the past. */
+export function usableRetryAfter(ms: number | null): number | null {
+  if (ms === null || !Number.isFinite(ms) || ms <= 0) return null;
+  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, ms));
 }
 
-export function isProbe(pause: Pause, owner: string, job: string): boolean {
-  return pause.probe?.owner === owner && pause.probe.job === job;
+/** A little later than asked (a tenth, 0.25 to 5 s), so that those who were refused together do not come together. */
+export function withJitter(ms: number, roll: number): number {
+  return ms + roll * Math.min(5_000, Math.max(250, 0.1 * ms));
 }

@@ -1,148 +1,180 @@
 /** Who asks for permits meets six gates in turn; the first that is closed says when to ask again, and why. */
 
 import type { WaitReason } from '../errors.ts';
-import * as concurrency from './concurrency.ts';
+import { allowedInFlight } from './concurrency.ts';
 import type { Decision, Event } from './events.ts';
-import { type JobState, newJob } from './jobs.ts';
-import * as leases from './leases.ts';
-import { isApart } from './membership.ts';
-import { probed, reasonOf } from './pause.ts';
-import { levelAt } from './quota.ts';
+import * as paces from './pace.ts';
+import { reasonOf, startProbe } from './pause.ts';
+import { isApart, levelAt, writeOff } from './quota.ts';
 import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
-import * as rates from './rate.ts';
-import { DAY_MS, HOUR_MS, type State, withJob } from './state.ts';
+import { DAY_MS, HOUR_MS, type JobState, type State } from './state.ts';
 
 type Ask = Extract<Event, { type: 'ask' }>;
-type Release = Extract<Event, { type: 'release' }>;
-type Outage = NonNullable<JobState['outage']>;
 
-/** Open, with the state as it is then and the most calls at once; or closed, with the decision. */
-type Passage = { state: State; most?: number } | Decision;
+/** Open for at most so many calls, with what is noted where all gates are; or closed, with the decision. */
+type Passage = { open: number; note?: () => void } | Decision;
 
-const gates = [keyGate, jobGate, pauseGate, quotaGate, concurrencyGate, rateGate];
-
-export function ask(before: State, event: Ask, now: number): [State, Decision] {
-  const known = meet(before, event, now);
-  let state = known;
-  let most = Math.min(event.want, rates.blockSize(state.rate));
-  for (const gate of gates) {
-    const passage = gate(state, event, now);
-    if (!('state' in passage)) return [known, passage];
-    state = passage.state;
-    most = Math.min(most, passage.most ?? most);
-  }
-  const calls = Math.max(1, Math.floor(most));
-  return [take(state, event, calls, now), { go: calls, parallel: freeOfOthers(state, event.owner) }];
-}
-
-function keyGate(state: State, _: Ask, now: number): Passage {
-  const { keyRefused } = state;
-  if (!keyRefused) return { state };
-  if (now < keyRefused.probeAt) return { refused: 'key_refused', until: keyRefused.probeAt };
-  return { state: { ...state, keyRefused: { ...keyRefused, probeAt: now + HOUR_MS } }, most: 1 };
-}
-
-function jobGate(state: State, { job }: Ask, now: number): Passage {
-  const known = state.jobs[job];
-  if (!known) return { state };
-  const { forbidden, outage } = known;
-  if (forbidden && now < forbidden.probeAt) return { refused: 'forbidden', until: forbidden.probeAt };
-  const passage = outage ? retryGate(state, outage, now) : { state };
-  if (!('state' in passage) || !forbidden) return passage;
-  const tried = { ...known, forbidden: { ...forbidden, probeAt: now + DAY_MS } };
-  return { state: withJob(passage.state, job, tried), most: 1 };
-}
+const open: Passage = { open: Number.POSITIVE_INFINITY };
+/** One call goes to see whether a refusal is over. */
+const one = (note: () => void): Passage => ({ open: 1, note });
+const wait = (until: number, reason: WaitReason): Passage => ({ wait: { until, reason } });
 
 /** Long enough that an outage costs one call a minute at most, short enough that its end is soon noticed. */
 const UNPAID_RETRY_MS = 60_000;
+/** Asking again costs a transaction. */
+const LEAST_WAIT_MS = 10;
+/** What an answer takes where none has come yet. */
+const USUAL_LATENCY_MS = 100;
+/** Who waits asks again within three seconds: in two, one that sees will have asked. */
+const BLIND_GRACE_MS = 2_000;
+/** No call takes longer than its deadline of a minute; a process silent for two is gone. */
+const OWNER_TTL_MS = 120_000;
+
+const gates = [keyGate, jobGate, pauseGate, quotaGate, concurrencyGate, rateGate];
+
+export function ask(state: State, event: Ask, now: number): Decision {
+  jobOf(state, event.job, now).askedAt = now;
+  const passages: Exclude<Passage, Decision>[] = [];
+  for (const gate of gates) {
+    const passage = gate(state, event, now);
+    if (!('open' in passage)) return passage;
+    passages.push(passage);
+  }
+  for (const { note } of passages) note?.();
+  const most = Math.min(event.want, paces.blockSize(state.rate), ...passages.map(({ open }) => open));
+  const go = Math.max(1, Math.floor(most));
+  const parallel = freeOfOthers(state, event.owner);
+  const held = state.leases[event.owner]?.calls ?? 0;
+  state.leases[event.owner] = { calls: held + go, parallel, heardAt: now };
+  // A probe tells of the limit that was met, not of the pace.
+  if (!state.pause) paces.takeSlots(state.rate, go, now);
+  return { go, parallel };
+}
+
+/** What is known of a job: who asks is known from then on. */
+function jobOf({ jobs }: State, job: string, now: number): JobState {
+  jobs[job] ??= { forbidden: null, outage: null, seesQuota: false, askedAt: now };
+  return jobs[job];
+}
+
+function keyGate({ keyRefused }: State, _: Ask, now: number): Passage {
+  if (!keyRefused) return open;
+  if (now < keyRefused.probeAt) return { refused: 'key_refused', until: keyRefused.probeAt };
+  return one(() => {
+    keyRefused.probeAt = now + HOUR_MS;
+  });
+}
+
+function jobGate(state: State, { job }: Ask, now: number): Passage {
+  const { forbidden, outage } = jobOf(state, job, now);
+  if (forbidden && now < forbidden.probeAt) return { refused: 'forbidden', until: forbidden.probeAt };
+  const passage = outage ? retryGate(state, outage.resumeAt, now) : open;
+  if (!forbidden || !('open' in passage)) return passage;
+  return one(() => {
+    passage.note?.();
+    forbidden.probeAt = now + DAY_MS;
+  });
+}
 
 /** What failed is tried again by one call, where successes have paid for it, or where nobody tried for a minute. */
-function retryGate(state: State, { resumeAt }: Outage, now: number): Passage {
+function retryGate(state: State, resumeAt: number, now: number): Passage {
   if (now < resumeAt) return wait(resumeAt, 'unavailable');
-  if (state.retryCredit >= 1) return { state, most: 1 };
+  if (state.retryCredit >= 1) return { open: 1 };
   if (now < state.unpaidAt) return wait(state.unpaidAt, 'unavailable');
-  return { state: { ...state, unpaidAt: now + UNPAID_RETRY_MS }, most: 1 };
+  return one(() => {
+    state.unpaidAt = now + UNPAID_RETRY_MS;
+  });
 }
 
 /** While a pause is on, nobody goes; when it is over, one call alone goes to see. */
 function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
   const { pause } = state;
-  if (!pause) return { state };
+  if (!pause) return open;
   if (now < pause.resumeAt) return wait(pause.resumeAt, reasonOf(pause));
-  if (leases.outstanding(state.leases) > 0) return wait(soon(state, now), reasonOf(pause));
-  return { state: { ...state, pause: probed(pause, { owner, job }, now) }, most: 1 };
+  if (outstanding(state) > 0) return wait(soon(state, now), reasonOf(pause));
+  return one(() => startProbe(pause, { owner, job }, now));
 }
 
 /** Above the reserve calls go; at the reserve, now and then a quota probe. */
 function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const { quota } = state;
   const level = levelAt(quota, now);
-  if (level === null || state.pause || isApart(quota.members, job)) return { state };
-  const unanswered = leases.outstanding(state.leases);
+  if (level === null || state.pause || isApart(quota, job)) return open;
+  const unanswered = outstanding(state);
   const left = level - unanswered - reserveOf(quota);
-  if (left >= 1) return { state, most: left };
+  if (left >= 1) return { open: left };
   // A quota probe by a job whose answers tell what is left is worth more than one by a job whose answers do not.
-  const next = nextQuotaProbe(quota) + (sighted(state, job) ? 0 : BLIND_GRACE_MS);
+  const next = nextQuotaProbe(quota) + (isBestToSee(state, job) ? 0 : BLIND_GRACE_MS);
   const reason = level >= 1 ? 'reserve' : 'quota';
   const isProbing = unanswered > 0 && quota.probedAt > quota.asOfAt;
   if (now < next && !isProbing) return wait(next, reason);
   if (unanswered > 0) return wait(soon(state, now), reason);
-  const rate = rates.wasFastEnough(state.rate);
-  return { state: { ...state, rate, quota: { ...quota, probedAt: now, dueAt: null } }, most: 1 };
+  return one(() => {
+    // While calls wait for quota, a faster pace would be of no use.
+    state.rate.calm = 0;
+    quota.probedAt = now;
+    quota.dueAt = null;
+  });
 }
 
 /** Whether no job that sees the quota better than this one has been waiting since it was last seen. */
-function sighted({ jobs, quota }: State, asking: string): boolean {
-  const better = Object.values(jobs).some((job) => job.seesQuota && job.askedAt > quota.asOfAt);
-  return jobs[asking]?.seesQuota === true || !better;
+function isBestToSee({ jobs, quota }: State, asking: string): boolean {
+  if (jobs[asking]?.seesQuota) return true;
+  return !Object.values(jobs).some((job) => job.seesQuota && job.askedAt > quota.asOfAt);
 }
 
 function concurrencyGate(state: State, { owner }: Ask, now: number): Passage {
-  return freeOfOthers(state, owner) >= 1 ? { state } : wait(soon(state, now), 'concurrency');
+  return freeOfOthers(state, owner) >= 1 ? open : wait(soon(state, now), 'concurrency');
 }
 
-function rateGate(state: State, _: Ask, now: number): Passage {
-  const { freeAt } = state.rate;
-  return freeAt <= now ? { state } : wait(freeAt, 'rate');
-}
-
-/** Asking again costs a transaction. */
-const LEAST_WAIT_MS = 10;
-/** Who waits asks again within three seconds: in two, one that sees will have asked. */
-const BLIND_GRACE_MS = 2_000;
-
-function wait(until: number, reason: WaitReason): Decision {
-  return { wait: { until, reason } };
+function rateGate({ rate }: State, _: Ask, now: number): Passage {
+  return rate.freeAt <= now ? open : wait(rate.freeAt, 'rate');
 }
 
 /** About when something under way will have been answered. */
 function soon({ latencyMs }: State, now: number): number {
-  return now + Math.max(LEAST_WAIT_MS, latencyMs ?? 100);
+  return now + Math.max(LEAST_WAIT_MS, latencyMs ?? USUAL_LATENCY_MS);
 }
 
-function freeOfOthers({ concurrency: learnt, leases: given }: State, owner: string): number {
-  return concurrency.allowedInFlight(learnt) - leases.parallelOfOthers(given, owner);
+function freeOfOthers(state: State, owner: string): number {
+  return allowedInFlight(state.concurrency) - parallelOfOthers(state, owner);
 }
 
-/** Who asks is known from then on. */
-function meet(state: State, { job }: Ask, now: number): State {
-  return withJob(state, job, { ...(state.jobs[job] ?? newJob(now)), askedAt: now });
+/** How many calls the other processes may have under way at once. */
+export function parallelOfOthers({ leases }: State, owner: string): number {
+  return Object.entries(leases)
+    .filter(([name]) => name !== owner)
+    .reduce((sum, [, { calls, parallel }]) => sum + Math.min(calls, parallel), 0);
 }
 
-function take(state: State, { owner }: Ask, calls: number, now: number): State {
-  return {
-    ...state,
-    leases: leases.grant(state.leases, owner, calls, freeOfOthers(state, owner), now),
-    // A probe tells of the limit that was met, not of the pace.
-    rate: state.pause ? state.rate : rates.takeSlots(state.rate, calls, now),
-  };
+/** Calls that may be made or answered at any moment. */
+export function outstanding({ leases }: State): number {
+  return Object.values(leases).reduce((sum, { calls }) => sum + calls, 0);
 }
 
-export function release(state: State, { owner, unused }: Release, now: number): State {
+/** `calls` of a process were answered or given back. */
+export function settle({ leases }: State, owner: string, calls: number, now: number): void {
+  const held = leases[owner];
+  if (!held) return;
+  held.calls -= calls;
+  held.heardAt = now;
+  if (held.calls <= 0) delete leases[owner];
+}
+
+/** Permits for `unused` calls are given back. */
+export function release(state: State, owner: string, unused: number, now: number): void {
   const held = Math.min(unused, state.leases[owner]?.calls ?? 0);
-  return {
-    ...state,
-    leases: leases.settle(state.leases, owner, held, now),
-    rate: rates.giveBackSlots(state.rate, held, now),
-  };
+  settle(state, owner, held, now);
+  paces.giveBackSlots(state.rate, held, now);
+}
+
+/** Nobody will say how the calls of a process that is gone ended: they count as made. */
+export function writeOffOwner({ leases, quota }: State, owner: string): void {
+  writeOff(quota, leases[owner]?.calls ?? 0);
+  delete leases[owner];
+}
+
+/** Processes not heard of for so long that none of their calls can still be under way. */
+export function silentOwners({ leases }: State, now: number): string[] {
+  return Object.keys(leases).filter((owner) => now - (leases[owner]?.heardAt ?? 0) > OWNER_TTL_MS);
 }

@@ -1,7 +1,6 @@
-/** What is left of the account's pool of calls, as the API tells it or as it was counted. */
+/** What is left of the account's pool of calls, as the API reports it or as it was counted. */
 
-import { isApart, type Membership, noteFall } from './membership.ts';
-import { initialWindow, reset, type Window, withoutMoments } from './window.ts';
+import { afterJump, initialWindow, reset, type Window } from './window.ts';
 
 export type Quota = {
   /** Calls in a full pool, as the API says or as were counted. */
@@ -17,7 +16,7 @@ export type Quota = {
   reported: { remaining: number; alone: boolean; since: Record<string, number> } | null;
   /** What changed beside our calls: more is refill, less is other consumers. */
   drift: { sinceAt: number; calls: number };
-  /** When the pool was last seen to rise, or first used. */
+  /** When the pool was last seen to rise, or first used; 0 before that. */
   risenAt: number;
   /** When it last rose by several calls at once. */
   surgedAt: number;
@@ -27,7 +26,8 @@ export type Quota = {
   dueAt: number | null;
   /** Calls answered since the pool reset, or was first used. */
   spent: number;
-  members: Membership;
+  /** How often the calls of an endpoint without the header were seen in the next header, and how often they were not. */
+  members: Record<string, { shared: number; apart: number }>;
   window: Window;
 };
 
@@ -42,6 +42,8 @@ const LEAST_STILL_MS = 3_000;
 const SURGE = 20;
 /** A counted limit is believed for so many periods before it is put to the test again. */
 const TRUST = 8;
+/** An endpoint counts as one of the pool until it was seen apart this often, and hardly ever otherwise. */
+const APART = 3;
 
 export function initialQuota(): Quota {
   return {
@@ -62,82 +64,99 @@ export function initialQuota(): Quota {
   };
 }
 
-/** A call was answered, or given up for lost, without a word about the quota. */
-export function spend(quota: Quota, job: string, now: number): Quota {
-  if (isApart(quota.members, job)) return quota;
-  if (quota.level === 0) return refilled(quota, now);
-  const { reported } = quota;
-  return {
-    ...(quota.risenAt === 0 ? begin(quota, now) : quota),
-    reported: reported && {
-      ...reported,
-      since: { ...reported.since, [job]: (reported.since[job] ?? 0) + 1 },
-    },
-    level: quota.level && quota.level - 1,
-    asOfAt: quota.source === 'count' ? now : quota.asOfAt,
-    dueAt: null,
-    spent: quota.spent + 1,
-  };
+/** What is left now as far as can be told; null where nothing is known. */
+export function levelAt(quota: Quota, now: number): number | null {
+  if (quota.level === null) return null;
+  const level = quota.level + driftPace(quota) * (now - quota.asOfAt);
+  return Math.max(0, Math.min(quota.limit ?? Number.POSITIVE_INFINITY, level));
 }
 
-/** The clock was set. What was reported or counted stays; what was reckoned from one moment to another does not. */
-export function forgetMoments(quota: Quota, now: number): Quota {
-  if (quota.risenAt === 0) return quota;
-  const begun = { ...quota, reported: null, drift: { sinceAt: now, calls: 0 }, risenAt: now, surgedAt: now };
-  return { ...begun, asOfAt: Math.min(quota.asOfAt, now), window: withoutMoments(quota.window, now) };
+/** How the pool changes beside our calls, in calls a millisecond; 0 while that may be chance. */
+export function driftPace({ drift, asOfAt, risenAt }: Quota): number {
+  const elapsed = asOfAt - drift.sinceAt;
+  if (Math.abs(drift.calls) < LEAST_DRIFT || elapsed < LEAST_DRIFT_MS) return 0;
+  const pace = drift.calls / elapsed;
+  // Where three calls should have come and none did, it is not a trickle.
+  return pace > 0 && asOfAt - risenAt > 3 / pace ? 0 : pace;
+}
+
+/** Whether the endpoint was seen not to draw on this pool. */
+export function isApart({ members }: Quota, job: string): boolean {
+  const seen = members[job];
+  return seen !== undefined && seen.apart >= APART && seen.apart > APART * seen.shared;
+}
+
+/** So many calls may go at most to see whether more came, while the period is not known. */
+export function mostProbes(limit: number): number {
+  const few = Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.03 * limit));
+  return Math.min(few, Math.max(24, Math.min(60, Math.ceil(0.005 * limit))));
+}
+
+/** Whether a refusal now would come about where the last ones did, as far as was counted. */
+export function atCountedLimit({ source, limit, spent }: Quota): boolean {
+  return source === 'count' && limit !== null && spent >= 0.9 * limit;
+}
+
+/** A call was answered without a word about the quota. */
+export function spend(quota: Quota, job: string, now: number): void {
+  if (isApart(quota, job)) return;
+  if (quota.level === 0) {
+    refilled(quota, now);
+    return;
+  }
+  if (quota.risenAt === 0) begin(quota, now);
+  if (quota.reported) quota.reported.since[job] = (quota.reported.since[job] ?? 0) + 1;
+  if (quota.level !== null) quota.level -= 1;
+  if (quota.source === 'count') quota.asOfAt = now;
+  quota.dueAt = null;
+  quota.spent += 1;
 }
 
 /** Calls that nobody answered for count as made. */
-export function writeOff(quota: Quota, calls: number): Quota {
-  return { ...quota, level: quota.level && Math.max(0, quota.level - calls), spent: quota.spent + calls };
+export function writeOff(quota: Quota, calls: number): void {
+  if (quota.level !== null) quota.level = Math.max(0, quota.level - calls);
+  quota.spent += calls;
 }
 
 /**
  * A call was answered, with `remaining` of `limit` left after it. `others`: calls of ours still unanswered,
  * which the API may or may not have counted already.
  */
-export function observe(quota: Quota, limit: number, remaining: number, others: number, now: number): Quota {
-  const reported = { remaining, alone: others === 0, since: {} };
-  const spent = quota.spent + 1;
-  const seen: Quota = {
-    ...quota,
-    limit,
-    level: remaining,
-    source: 'header',
-    asOfAt: now,
-    reported,
-    spent,
-    dueAt: null,
-  };
-  if (!quota.reported || quota.level === null) return begin(seen, now);
-
+export function observe(quota: Quota, limit: number, remaining: number, others: number, now: number): void {
+  const { reported, level, asOfAt, window } = quota;
+  const trickle = Math.max(0, driftPace(quota)) * (now - asOfAt);
+  quota.limit = limit;
+  quota.level = remaining;
+  quota.source = 'header';
+  quota.asOfAt = now;
+  quota.reported = { remaining, alone: others === 0, since: {} };
+  quota.spent += 1;
+  quota.dueAt = null;
+  if (!reported || level === null) {
+    begin(quota, now);
+    return;
+  }
   // What was reported against the latest report, and against what we reckoned with our own calls taken off.
-  const rise = remaining - (quota.reported.remaining - 1);
-  const change = remaining - (quota.level - 1);
-  const trickle = Math.max(0, driftPace(quota)) * (now - quota.asOfAt);
-  const half = 0.5 * (limit - remaining + change);
-  if (rise > 2 * others + 3 * trickle && change >= Math.max(3, half))
-    return afterReset(seen, quota.asOfAt, now);
-
-  const still = now - quota.surgedAt;
+  const rise = remaining - (reported.remaining - 1);
+  const change = remaining - (level - 1);
+  // At least half of what was used came back, and more than calls under way or a trickle explain.
+  if (rise > 2 * others + 3 * trickle && change >= Math.max(3, 0.5 * (limit - remaining + change))) {
+    hasReset(quota, asOfAt, now);
+    return;
+  }
+  const isFull = remaining >= limit - 1 - others;
+  if (reported.alone && others === 0 && rise <= 0 && quota.drift.calls <= 0)
+    noteFall(quota, reported.since, -rise);
+  if (!isFull && (change <= 0 || rise > 0)) noteDrift(quota, change, now);
+  if (rise > others) quota.risenAt = now;
   // In a sliding window our own probes come back as well, one by one.
   const surges = rise > Math.max(Math.min(SURGE, mostProbes(limit)), 2 * others) + 3 * trickle;
-  const onset = surges && still >= Math.max(LEAST_STILL_MS, 0.5 * (now - quota.window.quietSinceAt));
-  const full = remaining >= limit - 1 - others;
-  const settled = reported.alone && quota.reported.alone && rise <= 0 && quota.drift.calls <= 0;
-  return {
-    ...seen,
-    members: settled ? noteFall(quota.members, quota.reported.since, -rise) : quota.members,
-    drift: full || (change > 0 && rise <= 0) ? quota.drift : drifted(quota.drift, change, now),
-    risenAt: rise > others ? now : quota.risenAt,
-    // While it is full nobody can say whether it reset.
-    surgedAt: surges || full ? now : quota.surgedAt,
-    window: onset
-      ? reset(quota.window, { afterAt: quota.asOfAt, beforeAt: now })
-      : full
-        ? { ...quota.window, quietSinceAt: now }
-        : quota.window,
-  };
+  const stillMs = now - quota.surgedAt;
+  if (surges && stillMs >= Math.max(LEAST_STILL_MS, 0.5 * (now - window.quietSinceAt)))
+    quota.window = reset(window, { afterAt: asOfAt, beforeAt: now });
+  else if (isFull) window.quietSinceAt = now;
+  // While it is full nobody can say whether it reset.
+  if (surges || isFull) quota.surgedAt = now;
 }
 
 /**
@@ -148,76 +167,71 @@ export function exhausted(
   quota: Quota,
   { again, sinceAt, usedAt }: { again: boolean; sinceAt: number; usedAt: number },
   now: number,
-): Quota {
-  const used = quota.risenAt === 0 ? begin(quota, sinceAt) : quota;
-  const empty = { ...used, level: 0, asOfAt: now, dueAt: null };
-  if (again || quota.source === 'header') return empty;
+): void {
+  if (quota.risenAt === 0) begin(quota, sinceAt);
+  quota.level = 0;
+  quota.asOfAt = now;
+  quota.dueAt = null;
+  if (again || quota.source === 'header') return;
   const limit = Math.max(1, quota.spent);
-  const same = quota.limit !== null && Math.abs(limit - quota.limit) <= Math.max(1, 0.02 * limit);
+  // Two counts agree where they differ by 2 %: calls under way may be counted or not.
+  const isSame = quota.limit !== null && Math.abs(limit - quota.limit) <= Math.max(1, 0.02 * limit);
+  quota.limit = limit;
+  quota.source = 'count';
+  quota.confirmed = isSame ? quota.confirmed + 1 : 0;
   // Whether it reset while it was used went unseen.
-  const window = { ...quota.window, quietSinceAt: sinceAt };
-  const surgedAt = Math.max(empty.surgedAt, usedAt);
-  return { ...empty, limit, window, surgedAt, source: 'count', confirmed: same ? quota.confirmed + 1 : 0 };
+  quota.window.quietSinceAt = sinceAt;
+  quota.surgedAt = Math.max(quota.surgedAt, usedAt);
 }
 
-/** Whether a refusal now would come about where the last ones did, as far as was counted. */
-export function atCountedLimit({ source, limit, spent }: Quota): boolean {
-  return source === 'count' && limit !== null && spent >= 0.9 * limit;
+/** The clock was set. What was reported or counted stays; what was reckoned from one moment to another does not. */
+export function forgetMoments(quota: Quota, now: number): void {
+  if (quota.risenAt === 0) return;
+  begin(quota, now);
+  quota.reported = null;
+  quota.asOfAt = Math.min(quota.asOfAt, now);
+  quota.window = afterJump(quota.window, now);
 }
 
-function begin(quota: Quota, now: number): Quota {
-  const drift = { sinceAt: now, calls: 0 };
-  return {
-    ...quota,
-    asOfAt: now,
-    drift,
-    risenAt: now,
-    surgedAt: now,
-    window: { ...quota.window, quietSinceAt: now },
-  };
+function begin(quota: Quota, now: number): void {
+  quota.drift = { sinceAt: now, calls: 0 };
+  quota.risenAt = now;
+  quota.surgedAt = now;
+  quota.window.quietSinceAt = now;
 }
 
-function afterReset(quota: Quota, afterAt: number, now: number): Quota {
-  const window = reset(quota.window, { afterAt, beforeAt: now });
-  return { ...begin(quota, now), spent: 1, window };
+function hasReset(quota: Quota, afterAt: number, now: number): void {
+  quota.window = reset(quota.window, { afterAt, beforeAt: now });
+  begin(quota, now);
+  quota.spent = 1;
 }
 
 /** A call was accepted where none was left. A counted limit is trusted once confirmed, and tested at times. */
-function refilled(quota: Quota, now: number): Quota {
-  const trusted = quota.source === 'header' || (quota.confirmed > 0 && quota.confirmed % TRUST !== 0);
-  const level = trusted ? Math.max(0, (quota.limit ?? 1) - 1) : null;
-  return {
-    ...afterReset(quota, quota.asOfAt, now),
-    level,
-    confirmed: trusted ? quota.confirmed + 1 : quota.confirmed,
-  };
+function refilled(quota: Quota, now: number): void {
+  const isTrusted = quota.source === 'header' || (quota.confirmed > 0 && quota.confirmed % TRUST !== 0);
+  hasReset(quota, quota.asOfAt, now);
+  quota.asOfAt = now;
+  quota.level = isTrusted ? Math.max(0, (quota.limit ?? 1) - 1) : null;
+  if (isTrusted) quota.confirmed += 1;
 }
 
-/** So many calls may go at most to see whether more came, while that is not known. */
-export function mostProbes(limit: number): number {
-  const few = Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.03 * limit));
-  return Math.min(few, Math.max(24, Math.min(60, Math.ceil(0.005 * limit))));
+/** Between two headers the pool fell by `fall` beside them, while `calls` of other endpoints were answered. */
+function noteFall({ members }: Quota, calls: Record<string, number>, fall: number): void {
+  const total = Object.values(calls).reduce((sum, times) => sum + times, 0);
+  // By none of them, by all of them, or nobody knows.
+  const verdict = fall === 0 ? 'apart' : fall >= total ? 'shared' : null;
+  if (!verdict) return;
+  for (const job of Object.keys(calls)) {
+    members[job] ??= { shared: 0, apart: 0 };
+    members[job][verdict] += 1;
+  }
 }
 
-function drifted({ sinceAt, calls }: Quota['drift'], change: number, now: number): Quota['drift'] {
-  const age = now - sinceAt;
-  return age > DRIFT_MEMORY_MS
-    ? { sinceAt: now - age / 2, calls: calls / 2 + change }
-    : { sinceAt, calls: calls + change };
-}
-
-/** How the pool changes beside our calls, in calls a millisecond; 0 while that may be chance. */
-export function driftPace({ drift, asOfAt, risenAt }: Quota): number {
-  const elapsed = asOfAt - drift.sinceAt;
-  if (Math.abs(drift.calls) < LEAST_DRIFT || elapsed < LEAST_DRIFT_MS) return 0;
-  const pace = drift.calls / elapsed;
-  // Where several calls should have come and none did, it is not a trickle.
-  return pace > 0 && asOfAt - risenAt > 3 / pace ? 0 : pace;
-}
-
-/** What is left now as far as can be told; null where nothing is known. */
-export function levelAt(quota: Quota, now: number): number | null {
-  if (quota.level === null) return null;
-  const level = quota.level + driftPace(quota) * (now - quota.asOfAt);
-  return Math.max(0, Math.min(quota.limit ?? Number.POSITIVE_INFINITY, level));
+function noteDrift({ drift }: Quota, change: number, now: number): void {
+  const age = now - drift.sinceAt;
+  if (age > DRIFT_MEMORY_MS) {
+    drift.sinceAt = now - age / 2;
+    drift.calls /= 2;
+  }
+  drift.calls += change;
 }

@@ -5,11 +5,8 @@
 
 import { type Concurrency, initialConcurrency } from './concurrency.ts';
 import type { KeyMark } from './events.ts';
-import type { JobState } from './jobs.ts';
-import type { Leases } from './leases.ts';
-import type { Pause } from './pause.ts';
-import { forgetMoments, initialQuota, type Quota } from './quota.ts';
-import { initialRate, type Rate, rested } from './rate.ts';
+import { initialPace, measureAnew, type Pace } from './pace.ts';
+import * as quotas from './quota.ts';
 
 export type State = {
   version: 3;
@@ -17,23 +14,70 @@ export type State = {
   seenAt: number;
   /** Usual time from a call to its answer, once there was one. */
   latencyMs: number | null;
-  /** What each process may still do and has not answered for. */
-  leases: Leases;
+  /** By process: the permits that it holds. They are spent until it says otherwise. */
+  leases: Record<string, Lease>;
   /** All calls wait: the account met a limit. */
   pause: Pause | null;
   /** The API refuses the key; one call may try it again at `probeAt`. */
-  keyRefused: { sinceAt: number; probeAt: number } | null;
+  keyRefused: { probeAt: number } | null;
   /** The key that was refused last, here or at one endpoint. */
   refusedKey: KeyMark | null;
   jobs: Record<string, JobState>;
-  rate: Rate;
+  rate: Pace;
   concurrency: Concurrency;
-  quota: Quota;
+  quota: quotas.Quota;
   /** Failed calls that may still be tried again soon. */
   retryCredit: number;
   /** Without any, one call of all endpoints may try again then: else nobody would notice that all are well. */
   unpaidAt: number;
 };
+
+export type Lease = {
+  /** Calls allowed and not yet answered or given back. */
+  calls: number;
+  /** How many of them may be under way at once. */
+  parallel: number;
+  heardAt: number;
+};
+
+export type Cause = 'rate' | 'concurrency' | 'quota';
+
+/** After an answer 429 all calls wait; then one real call, the probe, finds out whether they may go on. */
+export type Pause = {
+  sinceAt: number;
+  /** Milliseconds in which nobody asked though it was over: they tell nothing of the API. */
+  idleMs: number;
+  /** For how long calls were refused, and were told to wait at the latest refusal, without those. */
+  refusedMs: number;
+  toldMs: number;
+  resumeAt: number;
+  /** Until when the API itself said to wait, where it did. */
+  toldAt: number | null;
+  /** Probes that were refused. */
+  failures: number;
+  /** The probe that is under way. */
+  probe: { owner: string; job: string } | null;
+  /** What it is most likely about. */
+  cause: Cause;
+  /** Calls under way when the first was refused. */
+  inflight: number;
+};
+
+/** How a job's endpoint answers. */
+export type JobState = {
+  /** The key lacks the scope of this endpoint; one call may try again at `probeAt`. */
+  forbidden: { probeAt: number } | null;
+  /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`. */
+  outage: { failures: number; resumeAt: number } | null;
+  /** Whether its answers tell what is left of the quota. */
+  seesQuota: boolean;
+  askedAt: number;
+};
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+/** Failed calls that are tried again soon: a blip of some seconds costs five jobs a second try each. */
+export const MOST_CREDIT = 10;
 
 export function initialState(): State {
   return {
@@ -45,19 +89,12 @@ export function initialState(): State {
     keyRefused: null,
     refusedKey: null,
     jobs: {},
-    rate: initialRate(),
+    rate: initialPace(),
     concurrency: initialConcurrency(),
-    quota: initialQuota(),
-    retryCredit: 10,
+    quota: quotas.initialQuota(),
+    retryCredit: MOST_CREDIT,
     unpaidAt: 0,
   };
-}
-
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
-
-export function withJob(state: State, job: string, changed: JobState): State {
-  return { ...state, jobs: { ...state.jobs, [job]: changed } };
 }
 
 /** The state as it was kept; one that is absent, damaged or of another version is begun anew. */
@@ -66,15 +103,16 @@ export function readState(kept: unknown): State {
   return sameShape(initial, kept) ? (kept as State) : initial;
 }
 
-/**
- * The state seen at `now`. Where the clock went back, all times go back with it: what the API told us to wait lasts
- * no longer than it was meant to, and is not cut short. How long it had been ahead nobody knows, so what was
- * reckoned from one moment to another goes.
- */
-export function onTime(state: State, now: number): State {
-  const back = state.seenAt - now;
-  const seen = { ...(back > CLOCK_TOLERANCE_MS ? shiftTimes(state, -back) : state), seenAt: now };
-  return back > CLOCK_JUMP_MS ? withoutMoments(seen, now) : seen;
+/** Whether all that `model` always has is there with its type; what may be null or keyed by name is not entered. */
+function sameShape(model: unknown, kept: unknown): boolean {
+  if (model === null) return kept !== undefined;
+  if (typeof model !== 'object') return typeof kept === typeof model;
+  if (typeof kept !== 'object' || kept === null) return false;
+  return Object.entries(model).every(([name, inner]) =>
+    name === 'version'
+      ? (kept as State).version === inner
+      : sameShape(inner, (kept as Record<string, unknown>)[name]),
+  );
 }
 
 /** Processes on one machine read one clock, yet not always in the order of their transactions. */
@@ -82,41 +120,37 @@ const CLOCK_TOLERANCE_MS = 100;
 /** A clock that is kept by NTP is set by less than this, which spoils no period worth knowing. */
 const CLOCK_JUMP_MS = 10_000;
 
-/** The state without what was reckoned from one moment to another, across a jump of the clock. */
-export function withoutMoments(state: State, now: number): State {
-  return probeNow({ ...state, rate: rested(state.rate, now), quota: forgetMoments(state.quota, now) }, now);
+/**
+ * A copy of the state, seen at `now`. Where the clock went back, all times go back with it: what the API told us to
+ * wait lasts no longer than it was meant to, and is not cut short.
+ */
+export function onTime(before: State, now: number): State {
+  const back = before.seenAt - now;
+  const state = copyOf(before, back > CLOCK_TOLERANCE_MS ? -back : 0);
+  state.seenAt = now;
+  // How long it had been ahead nobody knows.
+  if (back > CLOCK_JUMP_MS) forgetMoments(state, now);
+  return state;
+}
+
+/** Forgets what was reckoned from one moment to another, across a jump of the clock. */
+export function forgetMoments(state: State, now: number): void {
+  measureAnew(state.rate, now);
+  quotas.forgetMoments(state.quota, now);
+  probeNow(state, now);
 }
 
 /** Where calls wait for a quota of which the API did not say when more comes, one goes at once to see. */
-export function probeNow(state: State, now: number): State {
-  const { pause, quota } = state;
-  const isOurs = pause?.cause === 'quota' && pause.toldAt === null;
-  return {
-    ...state,
-    quota: { ...quota, dueAt: now },
-    pause: isOurs ? { ...pause, resumeAt: Math.min(pause.resumeAt, now) } : pause,
-  };
+export function probeNow({ pause, quota }: State, now: number): void {
+  quota.dueAt = now;
+  if (pause?.cause === 'quota' && pause.toldAt === null) pause.resumeAt = Math.min(pause.resumeAt, now);
 }
 
-function shiftTimes<T>(value: T, by: number): T {
-  if (Array.isArray(value)) return value.map((item) => shiftTimes(item, by)) as T;
+/** A deep copy with all its times moved by `ms`. */
+function copyOf<T>(value: T, ms: number): T {
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) =>
-      name.endsWith('At') && typeof inner === 'number' ? [name, inner + by] : [name, shiftTimes(inner, by)],
-    ),
-  ) as T;
-}
-
-/** Whether all that `model` always has is there with its type; what may be null or keyed by name is not entered. */
-function sameShape(model: unknown, kept: unknown): boolean {
-  if (model === null) return kept !== undefined;
-  if (typeof model !== 'object')
-    return typeof kept === typeof model && (typeof model !== 'number' || kept !== null);
-  if (typeof kept !== 'object' || kept === null) return false;
-  return Object.entries(model).every(([name, inner]) =>
-    name === 'version'
-      ? (kept as State).version === inner
-      : sameShape(inner, (kept as Record<string, unknown>)[name]),
-  );
+  const copy: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(value))
+    copy[name] = typeof inner === 'number' && name.endsWith('At') ? inner + ms : copyOf(inner, ms);
+  return copy as T;
 }

@@ -1,4 +1,4 @@
-/** When a quota resets, learnt from the moments between which it did. */
+/** When a quota resets, learnt from the moments between which it did. All periods are in milliseconds. */
 
 export type Window = {
   /** The latest reset happened after `afterAt` and not after `beforeAt`. */
@@ -6,7 +6,7 @@ export type Window = {
   /** The reset from which the period is measured, and how many periods lie between it and the latest. */
   first: Bracket | null;
   periods: number;
-  /** Bounds of the period in milliseconds, as far as resets were seen one after another. */
+  /** Bounds of the period, as far as resets were seen one after another. */
   least: number;
   most: number | null;
   /** Since then the quota was watched and did not reset. */
@@ -14,6 +14,8 @@ export type Window = {
 };
 
 export type Bracket = { afterAt: number; beforeAt: number };
+
+export type Period = { least: number; most: number; sure: boolean };
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -36,53 +38,45 @@ export function initialWindow(now: number): Window {
 }
 
 /** The clock was set: no moment is known any longer. A period stays where three resets agreed on it. */
-export function withoutMoments(window: Window, now: number): Window {
+export function afterJump(window: Window, now: number): Window {
   const { least, most } = window.periods > 1 && isSure(window) ? window : initialWindow(now);
   return { ...initialWindow(now), least, most };
 }
 
 /** The quota reset somewhere in `bracket`. */
 export function reset(window: Window, bracket: Bracket): Window {
-  const quiet = Math.max(0, bracket.afterAt - window.quietSinceAt);
-  const start = { ...window, last: bracket, quietSinceAt: bracket.beforeAt };
-  if (!window.last || !window.first) {
-    const most = window.most !== null && window.most >= quiet ? window.most : null;
-    return { ...start, first: bracket, periods: 0, least: Math.max(window.least, quiet), most };
-  }
-  const passed = periodsBetween(window, bracket);
-  if (passed === null) {
-    // One passed at least, so the period is no longer than all that time.
-    const most = Math.min(window.most ?? Number.POSITIVE_INFINITY, bracket.beforeAt - window.last.afterAt);
-    const least = Math.max(quiet, window.least);
-    return { ...start, first: bracket, periods: 0, least, most: least <= most ? most : null };
+  const { last, first, most } = window;
+  const quiet = bracket.afterAt - window.quietSinceAt;
+  const next = { ...window, last: bracket, quietSinceAt: bracket.beforeAt };
+  const passed = last && first && periodsBetween(window, last, bracket);
+  if (!last || !first || passed === null) {
+    // One passed at least since the latest, so the period is no longer than all that time.
+    const longest = last ? Math.min(most ?? Number.POSITIVE_INFINITY, bracket.beforeAt - last.afterAt) : most;
+    const least = Math.max(window.least, quiet);
+    const isBounded = longest !== null && least <= longest;
+    return { ...next, first: bracket, periods: 0, least, most: isBounded ? longest : null };
   }
   const periods = window.periods + passed;
   const least = Math.max(
     window.least,
     quiet,
-    (bracket.afterAt - window.last.beforeAt) / passed,
-    (bracket.afterAt - window.first.beforeAt) / periods,
+    (bracket.afterAt - last.beforeAt) / passed,
+    (bracket.afterAt - first.beforeAt) / periods,
   );
-  const most = Math.min(
-    window.most ?? Number.POSITIVE_INFINITY,
-    (bracket.beforeAt - window.last.afterAt) / passed,
-    (bracket.beforeAt - window.first.afterAt) / periods,
+  const longest = Math.min(
+    most ?? Number.POSITIVE_INFINITY,
+    (bracket.beforeAt - last.afterAt) / passed,
+    (bracket.beforeAt - first.afterAt) / periods,
   );
-  if (least <= most) return { ...start, last: narrowed(window, bracket, passed), periods, least, most };
-  // The period changed, or the clock jumped. The two latest resets alone count now.
-  return {
-    ...start,
-    first: window.last,
-    periods: 1,
-    least: Math.max(0, bracket.afterAt - window.last.beforeAt),
-    most: bracket.beforeAt - window.last.afterAt,
-  };
+  if (least <= longest)
+    return { ...next, last: narrowed(window, last, bracket, passed), periods, least, most: longest };
+  // The period changed. The two latest resets alone count now.
+  const shortest = Math.max(0, bracket.afterAt - last.beforeAt);
+  return { ...next, first: last, periods: 1, least: shortest, most: bracket.beforeAt - last.afterAt };
 }
 
 /** How many periods lie between the latest reset and this one; null where that cannot be told. */
-function periodsBetween(window: Window, bracket: Bracket): number | null {
-  const { last, least, most } = window;
-  if (!last) return null;
+function periodsBetween({ least, most }: Window, last: Bracket, bracket: Bracket): number | null {
   const unseen = bracket.beforeAt - bracket.afterAt;
   // Watched closely enough that no reset went unseen.
   if (unseen <= Math.max(least, bracket.afterAt - last.beforeAt)) return 1;
@@ -93,19 +87,17 @@ function periodsBetween(window: Window, bracket: Bracket): number | null {
 }
 
 /** A bracket as narrow as the latest reset and the known period make it. */
-function narrowed(window: Window, bracket: Bracket, passed: number): Bracket {
+function narrowed(window: Window, last: Bracket, bracket: Bracket, passed: number): Bracket {
   const period = periodOf(window);
-  if (!window.last || !period.sure) return bracket;
-  const afterAt = Math.max(bracket.afterAt, window.last.afterAt + passed * period.least);
-  const beforeAt = Math.min(bracket.beforeAt, window.last.beforeAt + passed * period.most);
+  if (!period.sure) return bracket;
+  const afterAt = Math.max(bracket.afterAt, last.afterAt + passed * period.least);
+  const beforeAt = Math.min(bracket.beforeAt, last.beforeAt + passed * period.most);
   return afterAt <= beforeAt ? { afterAt, beforeAt } : bracket;
 }
 
-export type Period = { least: number; most: number; sure: boolean };
-
 /**
- * The period, as well as it is known: a usual one where the evidence allows just one, and the shortest usual
- * one that it allows where only one reset was seen.
+ * The period, as well as it is known: a usual one where the evidence allows just one, within the half percent by
+ * which clocks and latencies blur it; and the shortest usual one where only one reset was seen.
  */
 export function periodOf({ least, most }: Window): Period {
   if (most === null) {
@@ -128,13 +120,12 @@ export function isSure(window: Window): boolean {
 export function expectedResets(window: Window, periods: readonly number[] = usual): Bracket[] {
   const { last, least, most } = window;
   if (!last) return [];
-  const fitting = periods.filter(
-    (period) => period >= 0.997 * least && period <= 1.02 * (most ?? Number.POSITIVE_INFINITY),
-  );
-  const believed =
-    isSure(window) || fitting.length === 0
-      ? [periodOf(window)]
-      : fitting.map((period) => ({ least: period, most: period }));
+  const longest = 1.02 * (most ?? Number.POSITIVE_INFINITY);
+  const fitting = periods.filter((period) => period >= 0.997 * least && period <= longest);
+  const isOneKnown = isSure(window) || fitting.length === 0;
+  const believed = isOneKnown
+    ? [periodOf(window)]
+    : fitting.map((period) => ({ least: period, most: period }));
   return believed.map(({ least, most }) => ({
     afterAt: last.afterAt + least,
     beforeAt: last.beforeAt + most,
