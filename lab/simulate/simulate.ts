@@ -1,8 +1,9 @@
-/** `npm run simulate [-- text [seeds [policy…]]]`: the tables of docs/governor.md, or the worlds named so. */
+/** `npm run simulate`: the governor and other policies in worlds of virtual time: the tables of docs/governor-figures.md. */
 
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { oneOf, tool, whole } from '../options.ts';
 import { type PolicyName, policies } from './policies.ts';
 import { type Result, run, runOptimum, type Scenario } from './run.ts';
 import { scenarios, worlds } from './scenarios.ts';
@@ -13,11 +14,20 @@ if (process.send) process.once('message', async (task) => process.send?.(await r
 else await printTable();
 
 async function printTable(): Promise<void> {
-  const [wanted = '', seeds = '30', ...chosen] = process.argv.slice(2);
-  const names = (chosen.length > 0 ? chosen : Object.keys(policies)) as PolicyName[];
+  const known = Object.keys(policies) as PolicyName[];
+  const policy = oneOf(known);
+  const more = (text: string, before: PolicyName[] = []) => [...before, policy(text)];
+  const [wanted = '', seeds, chosen = known] = tool(
+    'simulate',
+    'Prints the table of docs/governor-figures.md.',
+  )
+    .argument('[text]', 'only worlds whose name has this text; those of the table if not given')
+    .argument('[seeds]', 'of each world', whole(1), 30)
+    .argument('[policies...]', `some of ${known.join(', ')}; all if not given`, more)
+    .parse().processedArgs as [string | undefined, number, PolicyName[] | undefined];
   const tasks = worlds.flatMap(({ name }, world) =>
     (wanted === '' ? world < scenarios.length : name.includes(wanted))
-      ? names.map((policy) => ({ world, seeds: Number(seeds), policy }))
+      ? chosen.map((policy) => ({ world, seeds, policy }))
       : [],
   );
   process.stdout.write(

@@ -15,7 +15,8 @@ import { intervalOf, parseSchedule } from '../../src/schedule.ts';
 import { copyDatabase, mirrorBytes } from '../../src/store/read.ts';
 import { both, change, type Edit, insert, publish, remove } from '../../test/helpers/edits.ts';
 import { type Bench, openBench } from '../../test/helpers/mirror-bench.ts';
-import { repeatDay } from './repeat-day.ts';
+import { markdownRow, markdownTable, median } from '../figures.ts';
+import { repeatDay } from './year/repeat-day.ts';
 
 export type YearOptions = {
   days: number;
@@ -36,7 +37,7 @@ export async function liveYear({ days, livedEvery, print }: YearOptions): Promis
   const environment = { MARKET_API_URL: bench.model.url, MARKET_API_KEY: 'soak', MIRROR_KEEP_HISTORY: '90d' };
   const { keep, schedules } = readConfig(environment, ownSchedules(bench.jobs));
   const afterADay = { dir: join(bench.dir, 'after-a-day'), now: 0 };
-  print('| day | walks | calls | versions | snapshots | refused | MB |\n|--:|--:|--:|--:|--:|--:|--:|');
+  print(markdownTable(['day', 'walks', 'calls', 'versions', 'snapshots', 'refused', 'MB'], []));
   try {
     for (let day = 0; day < days; day += 1) {
       if (day % livedEvery === 0) await liveDay(bench);
@@ -125,7 +126,7 @@ function figuresOf(bench: Bench, day: number): string {
     history ? `${name.replaceAll('-', '_')}_history` : [],
   );
   const rows = [count('walks'), count('requests'), count(...histories), count('usage'), count('quarantine')];
-  return `| ${[day, ...rows, megabytesOf(bench).toFixed(1)].join(' | ')} |`;
+  return markdownRow([day, ...rows, megabytesOf(bench).toFixed(1)]);
 }
 
 const megabytesOf = ({ store }: Bench) => mirrorBytes(store.file) / 1e6;
@@ -139,7 +140,7 @@ function timesOf(...work: (() => unknown)[]): number[] {
       does();
       times[at]?.push(performance.now() - began);
     });
-  return times.map((all) => all.sort((one, other) => one - other)[Math.floor(all.length / 2)] ?? 0);
+  return times.map(median);
 }
 
 function judge(bench: Bench, [first = 0, last = 0]: number[], print: YearOptions['print']): void {

@@ -1,7 +1,7 @@
 /** The bare rule of the specification, and ours, over the same dataset. */
 
-import { PAGE_ROWS } from '../../src/walk/bounds.ts';
-import { walkOnPaper } from '../../test/helpers/paper.ts';
+import { PAGE_ROWS } from '../../../src/walk/bounds.ts';
+import { walkOnPaper } from '../../../test/helpers/paper.ts';
 
 export type Upstream = {
   /** The rows at the next call. */

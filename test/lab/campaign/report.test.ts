@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { attacks } from '../../../lab/campaign/attacks.ts';
+import { linesOf, markdownOf } from '../../../lab/campaign/report.ts';
 import type { Round } from '../../../lab/campaign/rounds.ts';
-import { linesOf, markdownOf } from '../../../lab/campaign/table.ts';
 
 const round = (attack: string, more: Partial<Round> = {}): Round => ({
   attack,

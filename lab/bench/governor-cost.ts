@@ -1,4 +1,4 @@
-/** What asking the governor for leave costs a call, apart from all waiting: `npx tsx lab/bench/governor.ts`. */
+/** What a permit of the governor costs a call, apart from all waiting: `npm run bench -- --only governor-cost`. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { type Answer, createGate, type Gate, type GateParts } from '../../src/go
 import { initialState, type State } from '../../src/governor/state.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openStore } from '../../src/store/index.ts';
+import { median } from '../figures.ts';
 import { virtualClock } from '../simulate/clock.ts';
 
 const CALLS = 5_000;
@@ -65,7 +66,7 @@ async function cost(transact: GateParts['transact'], isPaced: boolean): Promise<
     runs.push(((performance.now() - begun) * 1_000) / CALLS);
   }
   gate.close();
-  return (runs.sort((a, b) => a - b)[2] as number).toFixed(0);
+  return median(runs).toFixed(0);
 }
 
 function open(transact: GateParts['transact'], clock: Clock): Gate {

@@ -1,6 +1,6 @@
 /**
  * The least that any mirror must do, as bare as it can be: fetch, JSON.parse, a prepared upsert of every row, one
- * transaction a page. No validation, no place, no record of calls.
+ * transaction a page. No validation, no checkpoint, no record of calls.
  */
 
 import { getTableColumns } from 'drizzle-orm';

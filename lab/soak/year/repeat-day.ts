@@ -1,6 +1,6 @@
 /** A day of a mirror once more: all that the day before has left, with later times, numbers and walks. */
 
-import type { Bench } from '../../test/helpers/mirror-bench.ts';
+import type { Bench } from '../../../test/helpers/mirror-bench.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

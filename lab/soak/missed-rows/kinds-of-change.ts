@@ -1,7 +1,7 @@
 /** Kinds of change, each keeping the number of rows about what it was. */
 
-import type { Random } from '../../model-api/index.ts';
-import { anywhere, type PaperDataset } from './dataset.ts';
+import type { Random } from '../../../model-api/index.ts';
+import { anywhere, type PaperDataset } from './paper-dataset.ts';
 
 export type Kind = {
   name: string;

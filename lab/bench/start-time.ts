@@ -1,6 +1,6 @@
 /**
  * How long commands take from start to end, beside a bare script that opens the same file and selects one row:
- * `npx tsx lab/bench/start.ts`, on what `npm run build` made.
+ * `npm run bench -- --only start-time`, on what `npm run build` made.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { inColumns } from '../../src/output/text.ts';
 import { openStore } from '../../src/store/index.ts';
+import { median } from '../figures.ts';
 
 const RUNS = 20;
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -77,7 +78,5 @@ function time(args: string[]): Took {
 }
 
 function medianOf(runs: readonly Took[]): Took {
-  const median = (of: (took: Took) => number) =>
-    runs.map(of).toSorted((a, b) => a - b)[runs.length >> 1] ?? 0;
-  return { wallMs: median(({ wallMs }) => wallMs), cpuMs: median(({ cpuMs }) => cpuMs) };
+  return { wallMs: median(runs.map(({ wallMs }) => wallMs)), cpuMs: median(runs.map(({ cpuMs }) => cpuMs)) };
 }

@@ -1,6 +1,6 @@
 /** A dataset on paper: rows are names, and it knows which of them were there throughout. */
 
-import { integer, type Random, shuffled } from '../../model-api/index.ts';
+import { integer, type Random, shuffled } from '../../../model-api/index.ts';
 
 export type PaperDataset = {
   readonly rows: readonly string[];

@@ -1,0 +1,80 @@
+/**
+ * `npm run soak`: more random lives of datasets than CI has time for, then the figures of `docs/reliability.md`.
+ * `--cost` and `--year` measure one other thing each, and nothing else.
+ */
+
+import type { Wildness } from '../test/helpers/scenario.ts';
+import { freshSeed, listOf, oneOf, tool, whole } from './options.ts';
+import { tryLives } from './soak/lives.ts';
+import { missedRowsTable } from './soak/missed-rows.ts';
+import { costTable } from './soak/pass-cost.ts';
+import { liveYear } from './soak/year.ts';
+
+type Options = {
+  lives: number;
+  rowPasses: number;
+  seed: number;
+  wildness: Wildness[];
+  path?: string;
+  cost?: number[];
+  jobs: string[];
+  year?: true;
+  days: number;
+  livedEvery: number;
+};
+
+const wildnesses: readonly Wildness[] = ['interrupted', 'orderly', 'any'];
+const usual = { seed: freshSeed(), wildness: ['orderly', 'any'], jobs: ['ai-signals', 'news'] };
+const command = tool('soak', 'Tries the promises of docs/reliability.md, and prints its figures.')
+  .option('--lives <number>', 'random lives of each wildness; 0 leaves them out', whole(), 300)
+  .option(
+    '--row-passes <number>',
+    'for each row of the table of missed rows; 0 leaves it out',
+    whole(),
+    1_000_000,
+  )
+  .option('--seed <number>', 'tries the same again', whole())
+  .option(
+    '--wildness <kinds>',
+    `of lives: ${wildnesses.join(', ')} (default: ${usual.wildness})`,
+    listOf(oneOf(wildnesses)),
+  )
+  .option('--path <path>', 'replays a life that broke a promise, as printed then')
+  .option(
+    '--cost <rows>',
+    'what passes over so many rows add to the log and take of memory: 10000,100000',
+    listOf(whole(1)),
+  )
+  .option('--jobs <jobs>', `for --cost (default: ${usual.jobs})`, listOf(oneOf(usual.jobs)))
+  .option('--year', 'a year of the default schedules; fails if the mirror outgrows its bound')
+  .option('--days <number>', 'for --year', whole(1), 365)
+  .option(
+    '--lived-every <number>',
+    'for --year: one day in so many is lived, the others repeat it',
+    whole(1),
+    30,
+  )
+  .parse();
+const given = { ...usual, ...command.opts<Partial<Options>>() } as Options;
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+if (given.year) await liveYear({ days: given.days, livedEvery: given.livedEvery, print });
+else if (given.cost) print(await costTable(given.jobs, given.cost));
+else await soak(given);
+
+async function soak({ lives, rowPasses, seed, wildness, path }: Options): Promise<void> {
+  print(`seed ${seed}`);
+  if (lives > 0)
+    for (const kind of wildness) {
+      const began = performance.now();
+      const tally = await tryLives(kind, { count: lives, seed, ...(path ? { path } : {}) });
+      const seconds = Math.round((performance.now() - began) / 1_000);
+      const happened = Object.entries(tally).map(([what, times]) => `${times} ${what}`);
+      print(`${kind}: ${happened.join(', ')} in ${seconds} s; every promise held`);
+    }
+  if (rowPasses > 0 && !path)
+    print(
+      `\nper million row-passes, ${rowPasses} of them each:\n\n${await missedRowsTable(rowPasses, seed)}`,
+    );
+}

@@ -1,0 +1,133 @@
+/** The rows that a pass misses, and those that it removes falsely: the bare rule of the specification beside ours. */
+
+import { type Random, seededRandom } from '../../model-api/index.ts';
+import { PAGE_ROWS } from '../../src/walk/bounds.ts';
+import { markdownTable } from '../figures.ts';
+import { type Kind, kinds } from './missed-rows/kinds-of-change.ts';
+import { createDataset } from './missed-rows/paper-dataset.ts';
+import { bareRule, ourRule, type Rule } from './missed-rows/rules.ts';
+
+type Figures = {
+  /** A row-pass is one row, there throughout one pass. */
+  rowPasses: number;
+  passes: number;
+  /** Rows there throughout a pass that did not come, in any pass and in those that claim a proof. */
+  missed: number;
+  missedInProofs: number;
+  /** Rows absent from two proofs in a row though they were there throughout both. */
+  falselyRemoved: number;
+  proofs: number;
+  calls: number;
+  leastCalls: number;
+};
+
+const ROWS = 1_000;
+
+const heads = [
+  'what changes',
+  'changes a call',
+  'missed: bare rule',
+  'missed: ours',
+  'missed in proofs',
+  'falsely removed: bare rule',
+  'falsely removed: ours',
+  'proofs',
+  'calls ÷ least: bare rule',
+  'calls ÷ least: ours',
+];
+
+/**
+ * Markdown, a row a kind of change and rate; `rowPasses` for each rule.
+ * @throws Error where a proof of ours missed a row under changes that keep the order: none ever may.
+ */
+export async function missedRowsTable(rowPasses: number, seed: number): Promise<string> {
+  const lines: (string | number)[][] = [];
+  for (const kind of kinds)
+    for (const rate of kind.rates) {
+      const bare = await measure(kind, rate, bareRule, rowPasses, seed);
+      const ours = await measure(kind, rate, ourRule, rowPasses, seed);
+      checkProofs(kind, ours);
+      lines.push([
+        kind.name,
+        rate,
+        perMillion(bare, 'missed'),
+        perMillion(ours, 'missed'),
+        perMillion(ours, 'missedInProofs'),
+        perMillion(bare, 'falselyRemoved'),
+        perMillion(ours, 'falselyRemoved'),
+        `${Math.round((100 * ours.proofs) / ours.passes)} %`,
+        ratio(bare),
+        ratio(ours),
+      ]);
+    }
+  return markdownTable(heads, lines);
+}
+
+function checkProofs({ name, orderly }: Kind, { missedInProofs, falselyRemoved }: Figures): void {
+  if (orderly && missedInProofs + falselyRemoved > 0)
+    throw new Error(`${name}: ${missedInProofs} rows missed in proofs, ${falselyRemoved} falsely removed`);
+}
+
+function perMillion(figures: Figures, what: 'missed' | 'missedInProofs' | 'falselyRemoved'): string {
+  const rate = (figures[what] * 1_000_000) / figures.rowPasses;
+  return rate === 0 || rate >= 10 ? Math.round(rate).toLocaleString('en') : rate.toPrecision(2);
+}
+
+const ratio = ({ calls, leastCalls }: Figures) => (calls / leastCalls).toFixed(2);
+
+/** What a rule loses, removes falsely and costs while a dataset changes in one way. */
+async function measure(
+  kind: Kind,
+  rate: number,
+  rule: Rule,
+  rowPasses: number,
+  seed: number,
+): Promise<Figures> {
+  const random = seededRandom(seed);
+  const dataset = createDataset(ROWS, random);
+  const total: Figures = {
+    rowPasses: 0,
+    passes: 0,
+    missed: 0,
+    missedInProofs: 0,
+    falselyRemoved: 0,
+    proofs: 0,
+    calls: 0,
+    leastCalls: 0,
+  };
+  const upstream = {
+    rows() {
+      for (let left = changes(rate, random); left > 0; left -= 1) kind.edit(dataset, random);
+      return dataset.rows;
+    },
+    generatedAt: () => (kind.dated ? dataset.generatedAt : undefined),
+  };
+  let absentBefore = new Set<string>();
+
+  while (total.rowPasses < rowPasses) {
+    dataset.throughout();
+    const { calls, received, met, isProof } = await rule(upstream);
+    const throughout = dataset.throughout();
+    const missed = throughout.filter((row) => !received.has(row)).length;
+    total.rowPasses += throughout.length;
+    total.passes += 1;
+    total.missed += missed;
+    total.calls += calls;
+    total.leastCalls += Math.max(1, Math.ceil(dataset.rows.length / PAGE_ROWS));
+    if (!isProof) continue;
+    total.proofs += 1;
+    const absent = throughout.filter((row) => !met.has(row));
+    total.missedInProofs += absent.length;
+    total.falselyRemoved += absent.filter((row) => absentBefore.has(row)).length;
+    absentBefore = new Set(absent);
+  }
+  return total;
+}
+
+/** How many changes fall between two calls: Poisson with this mean. */
+function changes(mean: number, random: Random): number {
+  const limit = Math.exp(-mean);
+  let count = 0;
+  for (let product = random(); product > limit; product *= random()) count += 1;
+  return count;
+}

@@ -1,0 +1,53 @@
+/** The command lines of what measures. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { median } from '../../lab/figures.ts';
+
+async function run(script: string, ...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', script, ...args]);
+  const ended = once(child, 'exit');
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { code: (await ended)[0], stdout, stderr };
+}
+
+const tools: [name: string, script: string][] = [
+  ['bench', 'lab/bench.ts'],
+  ['soak', 'lab/soak.ts'],
+  ['campaign', 'lab/campaign.ts'],
+  ['simulate', 'lab/simulate/simulate.ts'],
+];
+
+test.each(tools)('npm run %s -- --help prints its options', async (name, script) => {
+  const { code, stdout } = await run(script, '--help');
+  expect(stdout).toMatch(new RegExp(`^Usage: npm run ${name} -- \\[options\\]`));
+  expect(code).toBe(0);
+});
+
+test.each([
+  ['bench', '--only=speed'],
+  ['bench', '--runs=0'],
+  ['soak', '--lives=many'],
+  ['soak', '--cost=10000,-1'],
+  ['campaign', '--attacks=kill,flood'],
+])('npm run %s -- %s is refused in one line, with 64', async (name, option) => {
+  await expectRefused(`lab/${name}.ts`, option);
+});
+
+test.each(tools)('npm run %s refuses an unknown option in one line, with 64', async (_, script) => {
+  await expectRefused(script, '--nonsense');
+});
+
+async function expectRefused(script: string, option: string) {
+  const { code, stdout, stderr } = await run(script, option);
+  expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+  expect(stderr).toMatch(/^error: .*\n$/);
+}
+
+test('a median is the value in the middle, whatever the order', () => {
+  expect(median([9, 1, 5])).toBe(5);
+  expect(median([10, 9, 1, 2])).toBe(9);
+  expect(median([])).toBeNaN();
+});
