@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { describeSettings, readConfig, readLocalConfig } from '../src/config.ts';
+import { allSettings } from '../src/config/settings.ts';
+import { readConfig, readLocalConfig } from '../src/config.ts';
 import { runCli } from './helpers/cli.ts';
 import { runMain } from './helpers/main.ts';
 
@@ -89,7 +90,7 @@ describe('settings', () => {
   });
 
   test('are all described', () => {
-    for (const { name, meaning } of describeSettings()) expect(meaning, name).not.toBe('');
+    for (const { name, meaning } of allSettings) expect(meaning, name).not.toBe('');
   });
 });
 

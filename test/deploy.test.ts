@@ -4,11 +4,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { describeSettings } from '../src/config.ts';
+import { allSettings, scheduleSetting } from '../src/config/settings.ts';
 import { exitCodes } from '../src/errors.ts';
 
 const read = (name: string) => readFileSync(join('deploy', name), 'utf8');
-const settings = describeSettings().map(({ name }) => name);
+const settings = [...allSettings, scheduleSetting].map(({ name }) => name);
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
   bin: Record<string, string>;
   files: string[];

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { renderCommands } from '../scripts/commands.ts';
 import { renderTables } from '../scripts/tables.ts';
-import { describeSettings } from '../src/config.ts';
+import { allSettings, scheduleSetting } from '../src/config/settings.ts';
 import { exitCodes } from '../src/errors.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openReadOnly } from '../src/store/db/connection.ts';
@@ -83,7 +83,7 @@ describe('the README', () => {
     ]);
   });
 
-  test.each(describeSettings())('describes $name as the code does', ({ name, meaning }) => {
+  test.each([...allSettings, scheduleSetting])('describes $name as the code does', ({ name, meaning }) => {
     expect(readme).toContain(`| \`${name}\` | ${meaning} |`);
   });
 

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { settingNames } from '../src/config.ts';
+import { allSettings } from '../src/config/settings.ts';
 import { readDotEnv } from '../src/dot-env.ts';
 import { runCli } from './helpers/cli.ts';
 
@@ -27,10 +27,9 @@ const thrownBy = (read: () => unknown): unknown => {
 };
 
 test('every setting is taken from it', () => {
-  const text = [...settingNames, 'MIRROR_SCHEDULE_NEWS'].map((name) => `${name}=x`).join('\n');
-  expect(Object.keys(readDotEnv(fileWith(text))).sort()).toEqual(
-    [...settingNames, 'MIRROR_SCHEDULE_NEWS'].sort(),
-  );
+  const names = [...allSettings.map(({ name }) => name), 'MIRROR_SCHEDULE_NEWS'];
+  const text = names.map((name) => `${name}=x`).join('\n');
+  expect(Object.keys(readDotEnv(fileWith(text))).sort()).toEqual(names.sort());
 });
 
 test('without it nothing is set', () => {

@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import { openAtomicFile, writing } from '../atomic-file.ts';
 import { examineSettings } from '../config/examine.ts';
 import { renderEnvFile } from '../config/template.ts';
-import { type Environment, isSetting, withoutEmpty } from '../config.ts';
+import { type Environment, isOurs, isSetting, withoutEmpty } from '../config.ts';
 import type { Failure } from '../errors.ts';
 import { listJobs, ownSchedules } from '../job-list.ts';
 import type { Input } from './asking.ts';
@@ -56,8 +56,6 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
     await atomic.discard();
   }
 }
-
-const isOurs = (name: string) => isSetting(name) || /^(MARKET_API|MIRROR)_/.test(name);
 
 /** What a file that is to be replaced sets for other programs. */
 function foreignIn(file: string): Environment {

@@ -1,16 +1,9 @@
 /** The settings as a `.env` file that explains itself. */
 
 import { parseEnv } from 'node:util';
-import {
-  describeSettings,
-  type Environment,
-  isSetting,
-  settingNames,
-  settingOf,
-  settings,
-} from '../config.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
+import { allSettings, type Environment, scheduleSetting, settingOf } from './settings.ts';
 
 const opening = `# Settings of market-mirror. They are read from this file in the working folder; the environment goes before it.
 # Keep the file out of version control, and to yourself: chmod 600.`;
@@ -24,25 +17,17 @@ export function renderEnvFile(
   jobs: readonly Pick<Job, 'name' | 'schedule'>[],
   foreign: Environment = {},
 ): string {
-  const [schedule, ...described] = describeSettings().sort((a, b) => place(a.name) - place(b.name));
-  const own = described.map(({ name, meaning, fallback }) => [
-    `# ${meaning}${isRequired(name) ? ' (required)' : ''}`,
+  const own = allSettings.map(({ name, meaning, fallback, isRequired }) => [
+    `# ${meaning}${isRequired ? ' (required)' : ''}`,
     line(name, given[name], fallback),
   ]);
   const schedules = [
-    `# ${schedule?.meaning}`,
+    `# ${scheduleSetting.meaning}`,
     ...jobs.map((job) => line(settingOf(job.name), given[settingOf(job.name)], job.schedule)),
   ];
   const others = Object.entries(foreign).map(([name, value = '']) => `${name}=${quoted(name, value)}`);
   const last = others.length > 0 ? [['# of other programs', ...others]] : [];
   return `${[[opening], ...own, schedules, ...last].map((lines) => lines.join('\n')).join('\n\n')}\n`;
-}
-
-/** What is no setting by itself comes first, to be taken off. */
-const place = (name: string) => (settingNames as string[]).indexOf(name);
-
-function isRequired(name: string): boolean {
-  return isSetting(name) && settings[name].isRequired;
 }
 
 function line(name: string, value: string | undefined, fallback = ''): string {

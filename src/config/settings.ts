@@ -1,0 +1,177 @@
+/** Every setting: its name, what it means, what holds without it, and what its text comes to. A new one is one entry here. */
+
+import { resolve } from 'node:path';
+import { Failure } from '../errors.ts';
+import { millisecondsOf } from '../schedule.ts';
+import { readApiUrl, readRedisUrl, showApiUrl, showRedisUrl } from './addresses.ts';
+
+export type Environment = Record<string, string | undefined>;
+
+/** Plain data: a library of schemas would take every command as long to load as to run. */
+export type Setting<Value = unknown> = {
+  name: string;
+  meaning: string;
+  /** What holds where it is not set; undefined where nothing does. */
+  fallback: string | undefined;
+  isRequired: boolean;
+  /** @throws Failure `config` whose message goes on from the name of the setting. */
+  read(text: string | undefined): Value;
+  /** What of a given text may be shown: nothing secret. */
+  show(text: string): string;
+};
+
+/** By the names that the program has for their values. */
+export const settings = {
+  /** Base address without a slash at its end. */
+  apiUrl: required(
+    'MARKET_API_URL',
+    'base address; https, or http on loopback only',
+    'is missing: set it to the base address of the API, such as https://api.example.com; market-mirror init asks for it',
+    readApiUrl,
+    showApiUrl,
+  ),
+  keyText: optional('MARKET_API_KEY', 'the Bearer key', asItIs, hide),
+  keyFile: optional(
+    'MARKET_API_KEY_FILE',
+    'instead of the key, a file that holds it; re-read when it changes',
+    asItIs,
+  ),
+  /** Folder of `mirror.db` and of the private Redis. */
+  dir: preset(
+    'MIRROR_DIR',
+    'folder of `mirror.db` and of the private Redis, created for this user alone',
+    './data',
+    (text) => resolve(text),
+  ),
+  /** May hold a password. */
+  redisUrl: optional(
+    'REDIS_URL',
+    'a Redis or Valkey of yours; unset: the daemon runs one of its own',
+    readRedisUrl,
+    showRedisUrl,
+  ),
+  /** What users write into a command may be anything, so it is not shown. */
+  onChange: optional(
+    'MIRROR_ON_CHANGE',
+    'a command for the shell, run after each proven walk that changed something',
+    asItIs,
+    hide,
+  ),
+  /** In milliseconds; infinite for ever. */
+  keep: {
+    requestsMs: preset(
+      'MIRROR_KEEP_REQUESTS',
+      'how long calls stay in `requests`: a day or longer, or `forever`',
+      '90d',
+      readKeeping,
+    ),
+    historyMs: preset(
+      'MIRROR_KEEP_HISTORY',
+      'how long superseded and removed rows stay in `<table>_history`: such as `365d`, or `forever`',
+      'forever',
+      readKeeping,
+    ),
+    walksMs: preset(
+      'MIRROR_KEEP_WALKS',
+      'how long walks to which nothing refers any longer stay in `walks`',
+      '400d',
+      readKeeping,
+    ),
+    usageMs: preset('MIRROR_KEEP_USAGE', 'how long snapshots stay in `usage`', 'forever', readKeeping),
+    quarantineMs: preset(
+      'MIRROR_KEEP_QUARANTINE',
+      'how long refused rows stay in `quarantine` once they are resolved',
+      '90d',
+      readKeeping,
+    ),
+    driftMs: preset(
+      'MIRROR_KEEP_DRIFT',
+      'how long differences stay in `drift` once they are no longer seen',
+      '90d',
+      readKeeping,
+    ),
+  },
+  logLevel: preset(
+    'LOG_LEVEL',
+    'how much is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+    'info',
+    readLogLevel,
+  ),
+};
+
+/** In the order in which they are listed. */
+export const allSettings: readonly Setting[] = Object.values(settings).flatMap((entry): Setting[] =>
+  'name' in entry ? [entry] : Object.values(entry),
+);
+
+const SCHEDULE = 'MIRROR_SCHEDULE_';
+
+/** One for each job. */
+export const scheduleSetting = {
+  name: `${SCHEDULE}<JOB>`,
+  meaning: 'when a job runs: `every 2m`, a cron pattern (UTC), or `off`',
+};
+
+/** Whether it says when a job runs, be there such a job or not. */
+export const isSchedule = (name: string) => name.startsWith(SCHEDULE);
+
+/** The name of the setting that says when the job runs. */
+export function settingOf(job: string): string {
+  return `${SCHEDULE}${job.replaceAll('-', '_').toUpperCase()}`;
+}
+
+function required<Value>(
+  name: string,
+  meaning: string,
+  missing: string,
+  read: (text: string) => Value,
+  show = asItIs,
+): Setting<Value> {
+  const readGiven = (text: string | undefined) => {
+    if (text === undefined) throw new Failure('config', missing);
+    return read(text);
+  };
+  return { name, meaning, fallback: undefined, isRequired: true, read: readGiven, show };
+}
+
+function optional<Value>(
+  name: string,
+  meaning: string,
+  read: (text: string) => Value,
+  show = asItIs,
+): Setting<Value | undefined> {
+  const readGiven = (text: string | undefined) => (text === undefined ? undefined : read(text));
+  return { name, meaning, fallback: undefined, isRequired: false, read: readGiven, show };
+}
+
+function preset<Value>(
+  name: string,
+  meaning: string,
+  fallback: string,
+  read: (text: string) => Value,
+): Setting<Value> {
+  return { name, meaning, fallback, isRequired: false, read: (text = fallback) => read(text), show: asItIs };
+}
+
+function asItIs(text: string): string {
+  return text;
+}
+
+function hide(): string {
+  return 'is set (not shown)';
+}
+
+function readLogLevel(text: string): string {
+  const known = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+  if (known.includes(text)) return text;
+  throw new Failure('config', `is not one of ${known.join(', ')}`);
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+function readKeeping(text: string): number {
+  if (text.trim() === 'forever') return Number.POSITIVE_INFINITY;
+  const kept = millisecondsOf(text.trim());
+  if (kept !== undefined && kept >= DAY_MS && kept <= 1_000 * 365 * DAY_MS) return kept;
+  throw new Failure('config', 'is no time to keep: set it to 1d or longer, such as 90d, or to forever');
+}
