@@ -39,8 +39,8 @@ export type App = {
   /** @throws Failure `usage` for an unknown name, which names those that are known. */
   job(name: string): Job;
   mirror(job: Job, signal: AbortSignal, progress?: (at: Progress) => void): Promise<WalkRow>;
-  /** Whether a call of the job waits for leave. */
-  waitsForLeave(job: string): boolean;
+  /** Whether a call of the job waits for a permit. */
+  waitsForPermit(job: string): boolean;
   /** The clock was set, or the machine slept. */
   clockJumped(): void;
   /** Asks the job's endpoint once, for one row at most, to see what comes of it. */
@@ -59,7 +59,7 @@ export type AppParts = Surroundings & {
 };
 
 /** A wait no longer than this is sat out within a walk; a longer one snoozes it. */
-const PATIENCE_MS = 3_000;
+const LONGEST_WAIT_MS = 3_000;
 
 // Left to itself V8 lets garbage pile up to twice what lives before it looks; a daemon has no use for that memory.
 setFlagsFromString('--heap-growing-percent=50');
@@ -90,7 +90,7 @@ function build(
     clock,
     random,
     owner: `${hostname()}:${process.pid}`,
-    patienceMs: PATIENCE_MS,
+    patienceMs: LONGEST_WAIT_MS,
     isGone: isEndedProcess,
     keyDigest: (salt) => config.key.current().digest(salt),
     again,
@@ -137,7 +137,7 @@ function build(
       // Where the clock was set back meanwhile, nobody could tell of when its proof is.
       return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await once() : walk;
     },
-    waitsForLeave: gate.waits,
+    waitsForPermit: gate.waits,
     clockJumped: gate.clockJumped,
     probe: ({ name, path, reading }, signal) =>
       api.probe({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),

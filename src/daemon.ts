@@ -4,11 +4,9 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
 import { followClock } from './daemon/clock-jumps.ts';
-import { openFace } from './daemon/health-socket.ts';
-import { createLogKeeper } from './daemon/log-keeper.ts';
-import { createPresence } from './daemon/presence.ts';
-import { createPulse, type Pulse } from './daemon/pulse.ts';
-import { serviceManager } from './daemon/systemd.ts';
+import { openHealthSocket } from './daemon/health-socket.ts';
+import { watchMirrorFile } from './daemon/mirror-file.ts';
+import { createPulse, type Pulse, serviceManager } from './daemon/systemd.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import { type Job, listed } from './job.ts';
@@ -55,16 +53,14 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const lock = holdFolder(dir);
   releases.add(lock.release);
   lock.note(null);
-  const pulse = createPulse(app.waitsForLeave);
+  const pulse = createPulse(app.waitsForPermit);
   const turns = createTurns(app, clock.now);
-  const presence = createPresence(app.store, clock.now);
-  const logKeeper = createLogKeeper(app.store, log);
+  const file = watchMirrorFile({ store: app.store, log, clock });
   const queue = await startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
     schedules,
     lastRun: app.store.lastRun,
-    run: (name, within) =>
-      presence.during(() => logKeeper.during(() => run(app, app.job(name), parts, { pulse, turns }, within))),
+    run: (name, within) => file.during(() => run(app, app.job(name), parts, { pulse, turns }, within)),
     changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
     onOutage: (outage) => noteOutage(lock, outage, log),
     log,
@@ -75,18 +71,18 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   });
   releases.add(queue.close, app.endCommands);
   guarded(dir, () => tellWhere(dir, queue.changesAt));
-  const face = await openFace({ dir, status: () => presence.ifHere(() => statusOf(app, clock.now())) });
-  releases.add(() => face?.close());
+  const health = await openHealthSocket({ dir, status: () => file.ifHere(() => statusOf(app, clock.now())) });
+  releases.add(() => health?.close());
   const systemd = serviceManager(parts);
   releases.add(systemd.stopping);
   log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
-  const ending = AbortSignal.any([signal, presence.gone]);
+  const ending = AbortSignal.any([signal, file.gone]);
   void followClock({ app, queue, clock, log }, ending);
   // Not waited for: whoever is told to stop meanwhile stops.
-  void systemd.ready(`mirroring ${apiUrl}`, () => presence.isHere() && isWell(queue, pulse, log));
+  void systemd.ready(`mirroring ${apiUrl}`, () => file.isHere() && isWell(queue, pulse, log));
   await aborted(ending);
   log.info({}, 'stopping at the next page boundary');
-  presence.gone.throwIfAborted();
+  file.gone.throwIfAborted();
 }
 
 async function run(

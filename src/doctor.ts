@@ -19,7 +19,7 @@ export type { Check } from './doctor/check.ts';
  * One check after the other, as they are made. Only the last ones call the API: each endpoint once at most.
  * @param offline makes no call.
  */
-export async function* examine(
+export async function* diagnose(
   surroundings: Surroundings,
   jobs: readonly Job[],
   offline: boolean,

@@ -6,24 +6,22 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { faults, type ModelApi, sampleKey, startModelApi, when } from '../../model-api/index.ts';
 import { exitCodes } from '../errors.ts';
+import { type ListedJob, listJobs } from '../job-list.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import { describeWalk, progressLines } from './progress-lines.ts';
 import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
 
-const rows = { aiSignals: 560, news: 480, smartWallets: 390, memeSignals: 290 };
-const jobs = ['ai-signals', 'meme-signals', 'news', 'smart-wallets', 'usage'];
+/** Of each list. */
+const ROWS = 430;
 /** Small enough to be felt: the datasets take more calls than one period allows. */
 const quota = { limit: 12, periodMs: 10_000 };
 
 const queries = [
-  `SELECT asset_class, count(*) AS signals, round(avg(confidence), 2) AS confidence,
-  sum(quality_grade = 'A') AS grade_a
-FROM ai_signals GROUP BY asset_class ORDER BY signals DESC`,
-  `SELECT asset, action, entry_price, tp_price, sl_price, confidence
-FROM ai_signals WHERE quality_publishable AND risk_reward >= 2
-ORDER BY confidence DESC LIMIT 5`,
+  'SELECT job, rows, complete_as_of, verdict FROM freshness',
+  `SELECT job, "column", types, example FROM fields
+WHERE example IS NOT NULL GROUP BY job, types ORDER BY job, types`,
 ];
 
 export function demoCommand(context: Context): Command {
@@ -39,8 +37,9 @@ async function demo(context: Context): Promise<void> {
   say(
     `The model allows ${quota.limit} calls every ${quota.periodMs / 1_000} s; watch the mirror live with that.\n`,
   );
+  const jobs = await listJobs();
   try {
-    await mirrorAll(context, model, dir);
+    await mirrorAll(context, model, dir, jobs);
   } finally {
     await model.close();
   }
@@ -49,27 +48,33 @@ async function demo(context: Context): Promise<void> {
   const refused = model.calls.filter(({ status }) => status === 429).length;
   say(`${model.calls.length} calls were made, ${refused} of them answered with 429.`);
   say(`The database is ${join(dir, 'mirror.db')}: open it with any SQLite tool, such as\n`);
-  say(`  MIRROR_DIR=${dir} npx market-mirror query "SELECT * FROM news LIMIT 3"`);
+  say(`  MIRROR_DIR=${dir} npx market-mirror query "SELECT * FROM ${jobs[0]?.table} LIMIT 3"`);
   say(`  sqlite3 ${join(dir, 'mirror.db')}\n`);
   say('All of it is sample data. The README tells how to mirror the real API.');
 }
 
 async function startModel({ clock }: Context): Promise<ModelApi> {
   return await startModelApi({
-    rows,
+    rows: ROWS,
     quota,
     latencyMs: 40,
     epoch: clock.now(),
-    faults: [when({ endpoint: 'aiSignals' }, faults.ageing())],
+    faults: [when({}, faults.ageing())],
   });
 }
 
 /** Runs the daemon, with a Redis of its own, until it has mirrored every dataset once. */
-async function mirrorAll(context: Context, model: ModelApi, dir: string): Promise<void> {
+async function mirrorAll(
+  context: Context,
+  model: ModelApi,
+  dir: string,
+  jobs: readonly ListedJob[],
+): Promise<void> {
   const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
   const { clock, random, stderr, signal } = context;
-  const lines = await progressLines(stderr, jobs, clock);
-  const left = new Set(jobs);
+  const names = jobs.map(({ name }) => name);
+  const lines = await progressLines(stderr, names, clock);
+  const left = new Set(names);
   const finished = new AbortController();
   await runDaemon(
     {
@@ -77,7 +82,6 @@ async function mirrorAll(context: Context, model: ModelApi, dir: string): Promis
         MARKET_API_URL: model.url,
         MARKET_API_KEY: sampleKey.key,
         MIRROR_DIR: dir,
-        MIRROR_SCHEDULE_AI_SIGNALS: 'every 5s',
       },
       clock,
       random,

@@ -42,11 +42,11 @@ async function doctor({ offline = false, json = false }: Options, context: Conte
   if (!offline)
     stderr.write(`every endpoint is asked once, at most ${jobs.length} calls; --offline makes none\n`);
   // Loaded only here: it brings the client of Redis.
-  const { examine } = await import('../doctor.ts');
+  const { diagnose } = await import('../doctor.ts');
   const show = painter(stdout);
   const checks: Check[] = [];
   try {
-    for await (const check of examine(context, jobs, offline, signal)) {
+    for await (const check of diagnose(context, jobs, offline, signal)) {
       checks.push(check);
       if (!json) stdout.write(show(check));
     }

@@ -20,6 +20,7 @@ import {
   startModelApi,
   when,
 } from '../../model-api/index.ts';
+import { isoTime } from '../clock.ts';
 import { Failure, toError } from '../errors.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -57,7 +58,7 @@ without a chance or a call they strike every time; calls are counted per entry, 
 each with its argument where none is given:
 ${describeFaults()}`;
 
-export function modelApiCommand(surroundings?: Surroundings): Command {
+export function modelApiCommand(context: Surroundings): Command {
   const command = new Command('model-api')
     .option(
       '--port <number>',
@@ -82,7 +83,7 @@ export function modelApiCommand(surroundings?: Surroundings): Command {
     .option('--changes <edits/period>', 'edits of every list, such as 10/1m', readPace('--changes'))
     .option('--faults <list>', 'scripted faults: see below', readFaults)
     .addHelpText('after', help)
-    .action((options: Options) => serve(options, surroundings ?? ownSurroundings()));
+    .action((options: Options) => serve(options, context));
   return withExamples(
     command,
     ['a small account: twenty calls a minute', 'model-api --rows 300 --quota 20/1m'],
@@ -109,7 +110,7 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
     ...(options.changes && { beforeAnswer: changing(options.changes, seed) }),
     // The newest rows are new, and signals age as they would.
     epoch: Date.now(),
-    faults: [when({ endpoint: 'aiSignals' }, faults.ageing()), ...(options.faults ?? [])],
+    faults: [when({}, faults.ageing()), ...(options.faults ?? [])],
     keepCalls: KEPT_CALLS,
   });
   try {
@@ -135,7 +136,8 @@ function changing({ count, periodMs }: Pace, seed: number): BeforeAnswer {
   let made = 0;
   return ({ at }, { data }) => {
     const due = Math.floor(((at - started) * count) / periodMs);
-    if (due > made) data.aiSignals.generatedAt = new Date(at).toISOString();
+    if (due > made)
+      for (const dataset of Object.values(data)) if (dataset.generatedAt) dataset.generatedAt = isoTime(at);
     for (; made < due; made++) for (const dataset of Object.values(data)) liveEdit(dataset, random, at);
   };
 }
@@ -200,10 +202,4 @@ function duration(text: string | undefined): number | undefined {
 
 function wrong(option: string, text: string, expected: string): Failure {
   return new Failure('usage', `${option} is ${expected}, not "${text}"`);
-}
-
-function ownSurroundings(): Surroundings {
-  const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
-  return { environment: process.env, stdout: process.stdout, stderr: process.stderr, signal: stop.signal };
 }

@@ -1,5 +1,5 @@
 /**
- * The local HTTP face of a running daemon: its health and its status, on a unix socket in the mirror's folder.
+ * The health and the status of a running daemon over HTTP, on a unix socket in the mirror's folder.
  * Who may open the socket is decided by the folder's mode; no port is opened, so no other host, and no page in a
  * browser, can reach it.
  */
@@ -10,19 +10,19 @@ import { join } from 'node:path';
 import { Failure, toError } from '../errors.ts';
 import { fitsSocket } from '../socket-path.ts';
 
-export type FaceParts = {
+type Parts = {
   dir: string;
   /** The status as `market-mirror status --json` prints it; an exit code of 0 is healthy. */
   status: () => { exitCode: number };
 };
 
-export type Face = { socket: string; close(): Promise<void> };
+export type HealthSocket = { socket: string; close(): Promise<void> };
 
 /**
- * @returns undefined where the folder's path is too long for a socket: the daemon runs on without a face.
+ * @returns undefined where the folder's path is too long for a socket: the daemon runs on without one.
  * @throws Failure `disk` where the socket cannot be made.
  */
-export async function openFace({ dir, status }: FaceParts): Promise<Face | undefined> {
+export async function openHealthSocket({ dir, status }: Parts): Promise<HealthSocket | undefined> {
   const socket = join(dir, 'http.sock');
   if (!fitsSocket(socket)) return undefined;
   const server = createServer({ requestTimeout: 5_000 }, answer(status));
@@ -41,7 +41,7 @@ export async function openFace({ dir, status }: FaceParts): Promise<Face | undef
   return { socket, close: () => closeServer(server) };
 }
 
-function answer(status: FaceParts['status']): RequestListener {
+function answer(status: Parts['status']): RequestListener {
   const routes = new Map<string, () => { code: number; body: unknown }>(
     Object.entries({
       '/health': () => {

@@ -1,5 +1,5 @@
 /**
- * What systemd is told of the daemon: that it is ready, that it is alive, that it is stopping. Node has no sockets of
+ * What systemd is told of the daemon: that it is ready, that it is alive (see `Pulse`), that it is stopping. Node has no sockets of
  * the kind that systemd listens on, so systemd's own `systemd-notify` speaks for us (the unit needs NotifyAccess=all).
  */
 
@@ -75,4 +75,36 @@ function watchdogMs({
   const isMeant = NOTIFY_SOCKET && (!WATCHDOG_PID || Number(WATCHDOG_PID) === process.pid);
   const period = Number(WATCHDOG_USEC) / 1_000;
   return isMeant && period > 0 ? period : undefined;
+}
+
+/** Signs of life of the runs under way: one that shows none for long hangs, and only a restart can free it. */
+export type Pulse = {
+  /** A run began, or saved a page. */
+  beat(job: string): void;
+  /** It ended, however it did. */
+  end(job: string): void;
+  /** The runs that have been silent for too long. */
+  silent(): string[];
+};
+
+/** With a permit, calls are repeated for some minutes at most, and a wait that is longer ends the run. */
+const TOO_LONG_MS = 15 * 60_000;
+
+/**
+ * @param waits whether a run waits for a permit: those further behind may go first for hours, so that alone is no silence
+ * @param now milliseconds, of a clock that nobody sets
+ */
+export function createPulse(waits: (job: string) => boolean, now = () => performance.now()): Pulse {
+  const heard = new Map<string, number>();
+  let last = now();
+  const isLongAgo = (at: number) => now() - at > TOO_LONG_MS;
+  return {
+    beat(job) {
+      last = now();
+      heard.set(job, last);
+    },
+    end: (job) => void heard.delete(job),
+    silent: () =>
+      [...heard].filter(([job, at]) => isLongAgo(at) && (isLongAgo(last) || !waits(job))).map(([job]) => job),
+  };
 }

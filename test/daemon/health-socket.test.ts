@@ -3,16 +3,16 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openFace } from '../../src/daemon/health-socket.ts';
+import { openHealthSocket } from '../../src/daemon/health-socket.ts';
 
 async function setup(status: () => { exitCode: number }) {
-  const dir = mkdtempSync(join(tmpdir(), 'mm-face-'));
+  const dir = mkdtempSync(join(tmpdir(), 'mm-health-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   writeFileSync(join(dir, 'http.sock'), 'left by a daemon that was killed');
-  const face = await openFace({ dir, status });
-  if (!face) throw new Error('no face');
-  onTestFinished(() => face.close());
-  return face.socket;
+  const opened = await openHealthSocket({ dir, status });
+  if (!opened) throw new Error('no socket');
+  onTestFinished(() => opened.close());
+  return opened.socket;
 }
 
 async function ask(socketPath: string, path: string, method = 'GET') {
@@ -37,7 +37,7 @@ test('a stale mirror is unhealthy', async () => {
   expect(await ask(socket, '/health')).toEqual({ code: 503, body: { healthy: false } });
 });
 
-test('a status that cannot be read is told, and the face stays', async () => {
+test('a status that cannot be read is told, and the socket stays', async () => {
   const socket = await setup(() => {
     throw new Error('the database is busy');
   });
@@ -57,6 +57,8 @@ test('only the owner may open the socket', async () => {
   expect(statSync(socket).mode & 0o777).toBe(0o600);
 });
 
-test('a folder too deep for a socket has no face', async () => {
-  expect(await openFace({ dir: `/${'deep'.repeat(30)}`, status: () => ({ exitCode: 0 }) })).toBeUndefined();
+test('a folder too deep for a socket has none', async () => {
+  expect(
+    await openHealthSocket({ dir: `/${'deep'.repeat(30)}`, status: () => ({ exitCode: 0 }) }),
+  ).toBeUndefined();
 });

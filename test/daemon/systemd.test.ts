@@ -3,8 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createPulse } from '../../src/daemon/pulse.ts';
-import { serviceManager } from '../../src/daemon/systemd.ts';
+import { createPulse, serviceManager } from '../../src/daemon/systemd.ts';
 import { createLog } from '../../src/log.ts';
 import { needs } from '../helpers/tools.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
@@ -147,7 +146,7 @@ describe('a run that shows no sign of life for a quarter of an hour', () => {
     expect(pulse.silent()).toEqual(['stuck']);
   });
 
-  it('is not silent while it waits for leave and others go first', () => {
+  it('is not silent while it waits for a permit and others go first', () => {
     const clock = virtualClock();
     const pulse = createPulse((job) => job === 'last', clock.now);
     for (const job of ['first', 'last']) pulse.beat(job);

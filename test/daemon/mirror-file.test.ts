@@ -2,8 +2,9 @@ import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createPresence } from '../../src/daemon/presence.ts';
+import { watchMirrorFile } from '../../src/daemon/mirror-file.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
+import type { Log } from '../../src/log.ts';
 import { startCli } from '../helpers/cli.ts';
 import { idsOf, setupSync, truth } from '../helpers/sync-bench.ts';
 
@@ -69,18 +70,72 @@ describe('a daemon whose mirror is gone', () => {
   });
 });
 
+const MB = 1_000_000;
+
+function setup() {
+  const lines: string[] = [];
+  const say = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
+  const log = { info: say('info'), warn: say('warn'), error: say('error') } as unknown as Log;
+  const store = {
+    loss: undefined as Failure | undefined,
+    lost: () => store.loss,
+    bytes: 0,
+    emptied: 0,
+    logBytes: () => store.bytes,
+    emptyLog: () => {
+      store.emptied += 1;
+    },
+  };
+  const file = watchMirrorFile({ store, log, clock: { now: () => 5 } });
+  const walk = (bytes: number) =>
+    file.during(async () => {
+      store.bytes = bytes;
+    });
+  return { store, lines, walk, file };
+}
+
 test('a run that ends in a file that is gone is put back, whatever it came to', async () => {
   const gone = new Failure('disk', 'mirror.db is gone');
-  let loss: Failure | undefined;
-  const presence = createPresence({ lost: () => loss }, () => 5);
-  await presence.during(async () => undefined);
-  expect(presence.ifHere(() => 'status')).toBe('status');
-  const failing = presence.during(async () => {
-    loss = gone;
+  const { store, file } = setup();
+  await file.during(async () => undefined);
+  expect(file.ifHere(() => 'status')).toBe('status');
+  const failing = file.during(async () => {
+    store.loss = gone;
     throw new Error('the walk failed');
   });
   await expect(failing).rejects.toEqual(new Snooze(5, 'shutdown'));
-  await expect(presence.during(async () => undefined)).rejects.toBeInstanceOf(Snooze);
-  expect(() => presence.ifHere(() => 'status')).toThrow(gone);
-  expect(presence.gone.reason).toBe(gone);
+  await expect(file.during(async () => undefined)).rejects.toBeInstanceOf(Snooze);
+  expect(() => file.ifHere(() => 'status')).toThrow(gone);
+  expect(file.gone.reason).toBe(gone);
+});
+
+test('the log is emptied when no run is under way, however a run ended', async () => {
+  const { store, file } = setup();
+  let end = () => {};
+  const first = file.during(() => new Promise((resolve) => (end = resolve)));
+  await expect(file.during(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+  expect(store.emptied).toBe(0);
+  end();
+  await first;
+  expect(store.emptied).toBe(1);
+});
+
+test('a reader that keeps it growing is told of once, and so is its end', async () => {
+  const { lines, walk } = setup();
+  for (const bytes of [1, 63, 70, 80, 90]) await walk(bytes * MB);
+  expect(lines).toEqual([expect.stringMatching(/^warn: the write-ahead log has grown long: a reader/)]);
+  for (const bytes of [2, 3, 70]) await walk(bytes * MB);
+  expect(lines.slice(1)).toEqual([
+    'info: the write-ahead log is short again',
+    expect.stringMatching(/^warn: the write-ahead log has grown long/),
+  ]);
+});
+
+test('what keeps the log from being emptied fails no run', async () => {
+  const { store, lines, walk } = setup();
+  store.emptyLog = () => {
+    throw new Error('the disk is full');
+  };
+  await walk(1);
+  expect(lines).toEqual(['warn: the write-ahead log could not be emptied: the disk is full']);
 });
