@@ -20,7 +20,7 @@ const quota = { limit: 12, periodMs: 10_000 };
 
 const queries = [
   'SELECT job, rows, complete_as_of, verdict FROM freshness',
-  `SELECT job, "column", types, example FROM fields
+  `SELECT job, path, types, example FROM fields
 WHERE example IS NOT NULL GROUP BY job, types ORDER BY job, types`,
 ];
 
