@@ -58,13 +58,17 @@ export function handsOf(worker: Worker): Hands {
 
 /**
  * We are alone with this prefix: what is active and not under way here was taken up by a process that is dead, or
- * while Redis took no writes.
+ * while Redis took no writes. Redis may learn only now that one of them has ended: that one needs no taking back.
  */
 export async function takeBack(
   queue: Queue,
   isUnderWay: (id: string) => boolean = () => false,
 ): Promise<void> {
-  for (const orphan of await queue.getActive()) if (!isUnderWay(orphan.id ?? '')) await orphan.moveToWait();
+  for (const orphan of await queue.getActive())
+    if (!isUnderWay(orphan.id ?? ''))
+      await orphan.moveToWait().catch((error: Error) => {
+        if (!isOfLostRun(error)) throw error;
+      });
 }
 
 /**

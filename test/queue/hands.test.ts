@@ -1,6 +1,6 @@
-import { Worker } from 'bullmq';
+import { Queue, Worker } from 'bullmq';
 import { expect, onTestFinished, test } from 'vitest';
-import { handsOf } from '../../src/queue/bullmq.ts';
+import { handsOf, takeBack } from '../../src/queue/bullmq.ts';
 import { redisServer, until } from './setup.ts';
 
 test('a worker that rests is alive, one whose loop has ended is not', async () => {
@@ -18,4 +18,20 @@ test('a worker that rests is alive, one whose loop has ended is not', async () =
   expect(worker.isPaused()).toBe(false);
   await worker.close();
   expect(hands.isAlive()).toBe(false);
+});
+
+test('a run that ends while it is taken back is no error, and the others are taken back', async () => {
+  const { client, url } = await redisServer();
+  const worker = new Worker('mirror', null, { connection: { url } });
+  const queue = new Queue('mirror', { connection: client });
+  onTestFinished(() => Promise.all([worker.close(), queue.close()]).then(() => undefined));
+  await queue.addBulk(['news', 'usage'].map((name) => ({ name, data: {}, opts: { jobId: name } })));
+  for (const name of ['news', 'usage']) expect((await worker.getNextJob('token'))?.name).toBe(name);
+
+  await takeBack(queue, (id) => {
+    // Arrives at Redis before the command that takes it back.
+    if (id === 'news') void client.del(queue.toKey('news'));
+    return false;
+  });
+  expect((await queue.getWaiting()).map(({ name }) => name)).toEqual(['usage']);
 });
