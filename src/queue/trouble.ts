@@ -166,9 +166,9 @@ export function isConnectionError(error: Error): boolean {
   return 'syscall' in error || /^(Connection is closed|Socket timeout|connect E)/.test(error.message);
 }
 
-/** True for what follows from a run that Redis has lost, which is said by itself. */
+/** True for what follows from a run that Redis has lost or handed back: no trouble, for who needs to know is told. */
 export function isOfLostRun(error: Error): boolean {
-  return /could not renew lock|^Missing (lock|key) for job/.test(error.message);
+  return /could not renew lock|^Missing (lock|key) for job|is not in the active state/.test(error.message);
 }
 
 /** The failure of a start that no waiting can mend. */

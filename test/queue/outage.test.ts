@@ -159,6 +159,33 @@ test('a run that ends while Redis takes no word of it is not repeated, and the n
   await until('the next', () => runs === 2);
 });
 
+test('a run that ends after Redis handed its job back is no trouble, and is not repeated', async () => {
+  const server = await redisServer();
+  const [begun, page] = [gate(), gate()];
+  let runs = 0;
+  const queue = await start({
+    redis: { url: server.url },
+    schedules: { news: 'off' },
+    async run() {
+      runs += 1;
+      begun.open();
+      await page.passed;
+    },
+  });
+  await queue.runNow('news');
+  await begun.passed;
+  // As it is after a silence: what had been sent comes late, to a job that is waiting again.
+  const [active, wait] = ['market-mirror:mirror:active', 'market-mirror:mirror:wait'];
+  expect(await server.client.call('LMOVE', active, wait, 'RIGHT', 'LEFT')).not.toBeNull();
+  page.open();
+  await until('the job to be over', async () => {
+    const left = [await server.client.llen(active), await server.client.llen(wait)];
+    return left.every((length) => length === 0);
+  });
+  expect(runs).toBe(1);
+  expect(queue.lines).toEqual([]);
+});
+
 describe('TLS', () => {
   test('where Redis speaks none stops the start at once, and says what to write', async () => {
     const server = await redisServer();

@@ -187,7 +187,7 @@ describe('close', () => {
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
         said += text;
       });
-      await until('close', () => said.includes('closed'), 15_000);
+      await until('close', () => said.includes('closed'));
       const [code] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode];
       expect([code, said]).toEqual([0, 'closed\n']);
     },
