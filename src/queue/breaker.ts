@@ -5,8 +5,7 @@
 
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { toError } from '../errors.ts';
-import type { Log } from './log.ts';
-import { diagnose, saysMore, type Trouble } from './trouble.ts';
+import { diagnose, type Log, saysMore, type Trouble } from './trouble.ts';
 
 /** Why runs wait, for as long as they do. */
 export type Outage = Trouble & {
@@ -46,17 +45,7 @@ const defaults: BreakerTiming = {
   remind: 600_000,
 };
 
-export function createBreaker({
-  redis,
-  trial,
-  pause,
-  resume,
-  changed,
-  log,
-  clock,
-  random,
-  timing,
-}: {
+export type BreakerParts = {
   /** Where it is, without credentials. */
   redis: string;
   /** @throws what keeps Redis from taking writes. */
@@ -69,7 +58,10 @@ export function createBreaker({
   clock: Clock;
   random: Random;
   timing: Partial<BreakerTiming>;
-}): Breaker {
+};
+
+export function createBreaker(parts: BreakerParts): Breaker {
+  const { redis, trial, pause, resume, changed, log, clock, random, timing } = parts;
   const { firstTrial, longestTrial, steady, quiet, remind } = { ...defaults, ...timing };
   const closing = new AbortController();
   const say = lineEvery(quiet, clock, closing.signal);
@@ -152,20 +144,18 @@ export function createBreaker({
 function lineEvery(quietMs: number, clock: Clock, signal: AbortSignal): (write: () => void) => void {
   let latest: (() => void) | undefined;
   let resting = false;
-  const rest = async () => {
+  const writeAll = async () => {
     resting = true;
-    await clock.sleep(quietMs, signal).catch(() => undefined);
+    while (latest && !signal.aborted) {
+      const write = latest;
+      latest = undefined;
+      write();
+      await clock.sleep(quietMs, signal).catch(() => undefined);
+    }
     resting = false;
-    const write = latest;
-    latest = undefined;
-    if (write && !signal.aborted) line(write);
-  };
-  const line = (write: () => void) => {
-    write();
-    void rest();
   };
   return (write) => {
-    if (resting) latest = write;
-    else line(write);
+    latest = write;
+    if (!resting) void writeAll();
   };
 }

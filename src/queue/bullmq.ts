@@ -2,9 +2,8 @@
 
 import type { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Breaker } from './breaker.ts';
-import type { Log } from './log.ts';
-import { isConnectionError, isOfLostRun } from './trouble.ts';
+import type { Clock } from '../clock.ts';
+import { isConnectionError, isOfLostRun, type Log } from './trouble.ts';
 
 export type Base = {
   connection: Redis;
@@ -12,6 +11,9 @@ export type Base = {
   skipVersionCheck: boolean;
   streams: { events: { maxLen: number } };
 };
+
+/** What each of our queues and workers is given. */
+export type Context = { base: Base; report: (error: Error) => void; log: Log; clock: Clock };
 
 /** Nobody reads the event streams but a dashboard: keep them short. */
 const EVENTS_KEPT = 1_000;
@@ -32,7 +34,7 @@ export async function openBase(connection: Redis, prefix: string, log: Log): Pro
 }
 
 /** An `error` listener: without one, an error of a queue would end the process. */
-export function reportTo({ report }: Pick<Breaker, 'report'>): (error: Error) => void {
+export function listenerOf(report: (error: Error) => void): (error: Error) => void {
   return (error) => {
     if (!isConnectionError(error) && !isOfLostRun(error)) report(error);
   };
@@ -69,17 +71,4 @@ export async function takeBack(
       await orphan.moveToWait().catch((error: Error) => {
         if (!isOfLostRun(error)) throw error;
       });
-}
-
-/**
- * Writes as the queue does: by a script that is called by its digest. The key is gone after a minute.
- * @returns what rejects where Redis does not take it.
- */
-export function writesTo(client: Redis, prefix: string): () => Promise<unknown> {
-  client.defineCommand('marketMirrorTrial', {
-    numberOfKeys: 1,
-    lua: "return redis.call('SET', KEYS[1], '1', 'PX', 60000)",
-  });
-  const { marketMirrorTrial } = client as Redis & { marketMirrorTrial(key: string): Promise<unknown> };
-  return () => marketMirrorTrial.call(client, `${prefix}:trial`);
 }

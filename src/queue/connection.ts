@@ -1,10 +1,8 @@
 /** The connection to Redis: its settings, and the one place that says when it is lost and when it is back. */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import { once } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
-import { writesTo } from './bullmq.ts';
-import { addressOf, type Target } from './redis-url.ts';
-import { tlsMismatch } from './tls.ts';
+import { addressOf, type Target, tlsMismatch } from './address.ts';
 import { isRefusal, settingFailure, WayError } from './trouble.ts';
 
 export type Link = {
@@ -22,6 +20,15 @@ export type Link = {
   look(): Promise<void>;
   /** Ends every connection at once; commands under way fail. */
   disconnect(): void;
+};
+
+export type LinkParts = {
+  /** Of what it writes on trial. */
+  prefix: string;
+  report: (error: Error) => void;
+  onUp: () => void;
+  greetingMs?: number;
+  answerMs?: number;
 };
 
 const CONNECT_MS = 5_000;
@@ -46,23 +53,8 @@ const settings = {
 } satisfies RedisOptions;
 
 /** Connects, and keeps connecting; `onUp` is called whenever Redis is there (again). */
-export function connect(
-  target: Target,
-  {
-    prefix,
-    report,
-    onUp,
-    greetingMs = GREETING_MS,
-    answerMs = ANSWER_MS,
-  }: {
-    /** Of what it writes on trial. */
-    prefix: string;
-    report: (error: Error) => void;
-    onUp: () => void;
-    greetingMs?: number;
-    answerMs?: number;
-  },
-): Link {
+export function connect(target: Target, parts: LinkParts): Link {
+  const { prefix, report, onUp, greetingMs = GREETING_MS, answerMs = ANSWER_MS } = parts;
   const address = addressOf(target);
   const clients: Redis[] = [];
   const client = track(new Redis({ ...target, ...settings }));
@@ -132,11 +124,7 @@ export function connect(
   });
 
   async function answer(work: Promise<unknown>): Promise<void> {
-    const late = new AbortController();
-    const silent = delay(answerMs, 'silent', { signal: late.signal });
-    silent.catch(() => undefined);
-    const first = await Promise.race([work, silent]).finally(() => late.abort());
-    if (first === 'silent') throw new WayError('silent', `no answer in ${answerMs} ms`);
+    if (!(await within(answerMs, work))) throw new WayError('silent', `no answer in ${answerMs} ms`);
   }
 
   return {
@@ -174,4 +162,44 @@ function end(client: Redis): void {
     client.connect().catch(() => {});
   }
   if (client.status !== 'end') client.disconnect();
+}
+
+/**
+ * Writes as the queue does: by a script that is called by its digest. The key is gone after a minute.
+ * @returns what rejects where Redis does not take it.
+ */
+export function writesTo(client: Redis, prefix: string): () => Promise<unknown> {
+  client.defineCommand('marketMirrorTrial', {
+    numberOfKeys: 1,
+    lua: "return redis.call('SET', KEYS[1], '1', 'PX', 60000)",
+  });
+  const { marketMirrorTrial } = client as Redis & { marketMirrorTrial(key: string): Promise<unknown> };
+  return () => marketMirrorTrial.call(client, `${prefix}:trial`);
+}
+
+/** Whether `work` ended within `ms`. Its failure is thrown. */
+export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What `work` comes to, unless `signal` is aborted first: then its reason is thrown. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return await work;
+  signal.throwIfAborted();
+  const over = new AbortController();
+  const stopped = once(signal, 'abort', { signal: over.signal });
+  stopped.catch(() => undefined);
+  try {
+    return await Promise.race([work, stopped.then(() => Promise.reject(signal.reason))]);
+  } finally {
+    over.abort();
+  }
 }

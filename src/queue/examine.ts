@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Failure, toError } from '../errors.ts';
 import { socketPath } from '../socket-path.ts';
-import { writesTo } from './bullmq.ts';
+import { parseRedisUrl, type Target, tlsMismatch } from './address.ts';
+import { writesTo } from './connection.ts';
 import { findRedisServer } from './redis-process.ts';
-import { parseRedisUrl, type Target } from './redis-url.ts';
-import { tlsMismatch } from './tls.ts';
 import { diagnose, isRefusal, type Trouble, WayError } from './trouble.ts';
 
 type Version = {

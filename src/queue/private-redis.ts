@@ -1,14 +1,13 @@
 /** The daemon's own Redis: started, kept alive, and ended with the daemon. */
 
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { socketPath } from '../socket-path.ts';
-import type { Log } from './log.ts';
 import { findRedisServer, serverPid, spawnRedis } from './redis-process.ts';
-import { ping, privateFolder } from './redis-socket.ts';
-import { WayError } from './trouble.ts';
+import { type Log, WayError } from './trouble.ts';
 
 export type PrivateRedis = {
   connection: { path: string };
@@ -21,6 +20,7 @@ const HANDOVER_MS = 5_000;
 const START_MS = 30_000;
 const START_ATTEMPTS = 3;
 const STOP_MS = 1_500;
+const PING_MS = 1_000;
 const POLL_MS = 10;
 /** A server that ran this long was well: its death is the first again. */
 const STEADY_MS = 60_000;
@@ -33,14 +33,7 @@ const LONGEST_PAUSE_MS = 10_000;
  * @throws Failure `config` without a server to run, `incomplete` while another one serves the socket, `disk`
  * when it does not start.
  */
-export async function startPrivateRedis({
-  dir,
-  log,
-  report = () => undefined,
-  clock = systemClock,
-  binary = findRedisServer(),
-  signal,
-}: {
+export async function startPrivateRedis(parts: {
   dir: string;
   log: Log;
   /** Told of every death of the server. */
@@ -48,8 +41,10 @@ export async function startPrivateRedis({
   clock?: Clock;
   binary?: string;
   /** Ends the start. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }): Promise<PrivateRedis> {
+  const { dir, log, report = () => undefined, clock = systemClock, signal } = parts;
+  const binary = parts.binary ?? findRedisServer();
   const { path } = privateTarget(dir);
   const home = homeIn(dir);
   const closing = new AbortController();
@@ -143,4 +138,38 @@ function setAside(home: string, log: Log): void {
       renameSync(file, `${file}.damaged`);
       log.warn({ redis: file }, 'the private Redis could not read its file: set aside as .damaged');
     }
+}
+
+/** Creates the folder for us alone, or makes it so. */
+function privateFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chmodSync(folder, 0o700);
+  } catch (cause) {
+    throw new Failure('disk', `${folder}: cannot be made a private folder of this user`, { cause });
+  }
+}
+
+/** `ready`: a Redis that takes commands. `busy`: somebody listens, but does not. `nobody`: nobody listens. */
+type Answer = 'ready' | 'busy' | 'nobody';
+
+export function ping(socket: string): Promise<Answer> {
+  return new Promise((resolve) => {
+    const connection = connect({ path: socket });
+    const answer = (found: Answer) => {
+      connection.destroy();
+      resolve(found);
+    };
+    let text = '';
+    connection.setTimeout(PING_MS, () => answer('busy'));
+    connection.once('connect', () => connection.write('PING\r\n'));
+    connection.on('data', (data) => {
+      text += data;
+      if (text.includes('\n')) answer(text.startsWith('+PONG') ? 'ready' : 'busy');
+    });
+    connection.once('end', () => answer('busy'));
+    connection.once('error', (error: NodeJS.ErrnoException) =>
+      answer(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? 'nobody' : 'busy'),
+    );
+  });
 }

@@ -1,10 +1,8 @@
 /** When datasets run: job schedulers in Redis that emit ticks, and a worker that turns a tick into a job. */
 
 import { Queue, type QueueOptions, type RepeatOptions, Worker } from 'bullmq';
-import type { Clock } from '../clock.ts';
 import { nextDue, type Schedule } from '../schedule.ts';
-import { type Base, type Hands, handsOf, takeBack } from './bullmq.ts';
-import type { Log } from './log.ts';
+import { type Context, type Hands, handsOf, takeBack } from './bullmq.ts';
 
 export type Schedules = Hands & {
   /**
@@ -32,25 +30,16 @@ const settings: NonNullable<QueueOptions['settings']> = {
  * Ticks live in a queue of their own because BullMQ ignores deduplication in schedulers, and emits the next tick
  * when the last one starts, not when its work is done.
  */
-export function startSchedules({
-  base,
-  schedules,
-  lastRun,
-  enqueue,
-  report,
-  log,
-  clock,
-}: {
-  base: Base;
-  schedules: Record<string, Schedule>;
-  /** When the last finished run of a job began (epoch milliseconds); null: it is due. */
-  lastRun: (job: string) => number | null;
-  /** Queues a run unless one is queued or under way. */
-  enqueue: (job: string) => Promise<void>;
-  report: (error: Error) => void;
-  log: Log;
-  clock: Clock;
-}): Schedules {
+export function startSchedules(
+  parts: Context & {
+    schedules: Record<string, Schedule>;
+    /** When the last finished run of a job began (epoch milliseconds); null: it is due. */
+    lastRun: (job: string) => number | null;
+    /** Queues a run unless one is queued or under way. */
+    enqueue: (job: string) => Promise<void>;
+  },
+): Schedules {
+  const { base, schedules, lastRun, enqueue, report, log, clock } = parts;
   const declared = new Map<string, Declared>();
   for (const [job, schedule] of Object.entries(schedules))
     if (schedule !== 'off') declared.set(job, schedule);

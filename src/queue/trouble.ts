@@ -1,4 +1,4 @@
-/** What an error of Redis, or of the way to it, means: which trouble it is, and what an operator does about it. */
+/** What an error of Redis, or of the way to it, means, what an operator does about it, and how the log tells it. */
 
 import { Failure } from '../errors.ts';
 
@@ -9,86 +9,85 @@ export type Trouble = {
   advice: string;
 };
 
-type Kind = { pattern: RegExp } & Trouble;
+/** All fields that this room writes to the log. Errors go in as text: those of Redis carry the password in a property. */
+export type Fields = {
+  job?: string;
+  /** ISO 8601. */
+  until?: string;
+  reason?: string;
+  err?: string;
+  stack?: string | undefined;
+  /** Where Redis is, without credentials. */
+  redis?: string;
+  /** How long an outage of Redis took, and the errors of it. */
+  seconds?: number;
+  errors?: number;
+};
+
+type Write = (fields: Fields, message: string) => void;
+
+/** pino's `Logger` is one. */
+export type Log = { info: Write; warn: Write; error: Write };
 
 /** A reply of Redis begins with its word, but within a reply of a script of Redis 6 it comes after a dash. */
 const reply = (code: string) => new RegExp(`(?:^|[\\s-])${code}\\b`);
 
-const kinds: Kind[] = [
-  {
-    code: 'MISCONF',
-    pattern: reply('MISCONF'),
+/** By code, in the order in which they are looked for: what Redis replies where that is not the code itself. */
+const replies: Record<string, Omit<Trouble, 'code'> & { pattern?: RegExp }> = {
+  MISCONF: {
     message: 'Redis cannot write to its disk, and therefore takes no writes',
     advice: 'free space on the disk of Redis, or see its log',
   },
-  {
-    code: 'OOM',
-    pattern: reply('OOM'),
+  OOM: {
     message: 'Redis is at its memory limit',
     advice: 'raise maxmemory, or remove what else is kept there',
   },
-  {
-    code: 'READONLY',
+  READONLY: {
     // Whoever waits in a blocking read as Redis becomes a replica hears the other word.
     pattern: reply('(READONLY|UNBLOCKED)'),
     message: 'Redis is a read-only replica',
     advice: 'set REDIS_URL to the primary, or promote this one (REPLICAOF NO ONE)',
   },
-  {
-    code: 'NOAUTH',
+  NOAUTH: {
     pattern: /(?:^|[\s-])(WRONGPASS|NOAUTH)\b|ERR invalid password/,
     message: 'Redis refuses the user name or password of REDIS_URL',
     advice: 'mend REDIS_URL and start again, or let Redis accept them',
   },
-  {
-    code: 'NOPERM',
-    pattern: reply('NOPERM'),
+  NOPERM: {
     message: 'Redis forbids its user a command or a key',
     advice: "allow that user all commands on this mirror's keys, EVAL and EVALSHA among them (ACL SETUSER)",
   },
-  {
-    code: 'NOSCRIPT',
-    pattern: reply('NOSCRIPT'),
+  NOSCRIPT: {
     message: 'Redis does not keep the scripts of the queue',
     advice: 'see what removes them, such as a proxy before Redis, and let EVAL pass',
   },
-  {
-    code: 'LOADING',
-    pattern: reply('LOADING'),
+  LOADING: {
     message: 'Redis still loads its data',
     advice: 'wait until it has',
   },
-  {
-    code: 'BUSY',
-    pattern: reply('BUSY'),
+  BUSY: {
     message: 'Redis is kept busy by a script of somebody else',
     advice: 'wait, or end it by SCRIPT KILL',
   },
-  {
-    code: 'MASTERDOWN',
-    pattern: reply('MASTERDOWN'),
+  MASTERDOWN: {
     message: 'Redis is a replica that has lost its primary',
     advice: 'set REDIS_URL to the primary, or mend the link between them',
   },
-  {
-    code: 'NOREPLICAS',
-    pattern: reply('NOREPLICAS'),
+  NOREPLICAS: {
     message: 'Redis has too few replicas to take writes',
     advice: 'mend its replicas, or lower min-replicas-to-write',
   },
-  {
-    code: 'CLUSTER',
+  CLUSTER: {
     pattern: /(?:^|[\s-])(CLUSTERDOWN|MOVED|ASK|CROSSSLOT)\b/,
     message: 'Redis is a cluster, which the queue cannot use',
     advice: 'set REDIS_URL to a Redis that is no cluster',
   },
-  {
-    code: 'unsupported',
+  unsupported: {
     pattern: /ERR unknown command/,
     message: 'Redis lacks a command that the queue needs',
     advice: 'use Redis 6.2 or newer, or Valkey, with no command renamed',
   },
-];
+};
 
 /** Trouble of the way to Redis, not of Redis. */
 const ways = {
@@ -136,8 +135,8 @@ export class WayError extends Error {
 
 export function diagnose(error: Error): Trouble {
   if (error instanceof WayError) return error.trouble;
-  const known = kinds.find(({ pattern }) => pattern.test(error.message));
-  if (known) return { code: known.code, message: known.message, advice: known.advice };
+  for (const [code, { pattern = reply(code), message, advice }] of Object.entries(replies))
+    if (pattern.test(error.message)) return { code, message, advice };
   if (isConnectionError(error)) return ways.lost;
   return {
     code: 'other',

@@ -1,10 +1,9 @@
 /** The worker: runs queued jobs, and turns how a run ends into what becomes of its job. */
 
 import { type Job as BullJob, DelayedError, UnrecoverableError, WaitingError, Worker } from 'bullmq';
-import { type Clock, isoTime } from '../clock.ts';
+import { isoTime } from '../clock.ts';
 import { Failure, Snooze, toError } from '../errors.ts';
-import { type Base, type Hands, handsOf } from './bullmq.ts';
-import type { Log } from './log.ts';
+import { type Context, type Hands, handsOf } from './bullmq.ts';
 
 /**
  * Mirrors one job once. Throws `Snooze` to go on later at its committed place, `Failure` to leave it to the next
@@ -29,26 +28,16 @@ const MOST_STALLS = 10;
 /** After an error of the connection; other errors make the worker rest. */
 const RETRY_MS = 1_000;
 
-export function startWorker({
-  base,
-  queue,
-  jobs,
-  run,
-  report,
-  log,
-  clock,
-  lockMs,
-}: {
-  base: Base;
-  queue: string;
-  /** All that may run: what Redis says is not to be trusted. */
-  jobs: ReadonlySet<string>;
-  run: Run;
-  report: (error: Error) => void;
-  log: Log;
-  clock: Clock;
-  lockMs: number;
-}): MirrorWorker {
+export function startWorker(
+  parts: Context & {
+    queue: string;
+    /** All that may run: what Redis says is not to be trusted. */
+    jobs: ReadonlySet<string>;
+    run: Run;
+    lockMs: number;
+  },
+): MirrorWorker {
+  const { base, queue, jobs, run, report, log, clock, lockMs } = parts;
   const running = new Map<string, Running>();
   /** Jobs whose run has ended, of which Redis may not know: it would hand them out again. */
   const ended = new Set<string | undefined>();

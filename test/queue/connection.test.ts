@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { parseRedisUrl } from '../../src/queue/address.ts';
 import { connect } from '../../src/queue/connection.ts';
-import { parseRedisUrl } from '../../src/queue/redis-url.ts';
 import { diagnose } from '../../src/queue/trouble.ts';
 import { freePort, recordingLog, redisServer, start, until } from './setup.ts';
 

@@ -15,9 +15,8 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type PrivateRedis, startPrivateRedis } from '../../src/queue/private-redis.ts';
+import { type PrivateRedis, ping, startPrivateRedis } from '../../src/queue/private-redis.ts';
 import { findRedisServer } from '../../src/queue/redis-process.ts';
-import { ping } from '../../src/queue/redis-socket.ts';
 import { isAlive, recordingLog, temporaryFolder } from './setup.ts';
 
 const recording = recordingLog();

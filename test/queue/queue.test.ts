@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Snooze } from '../../src/errors.ts';
 import { freePort, gate, redisServer, start, temporaryFolder, until, untilAborted } from './setup.ts';
 
 const schedules = { news: 'off' } as const;
+const prefix = 'market-mirror';
 
 /** Within which a queue is closed, unless told otherwise. */
 const IN_TIME_MS = 8_000;
@@ -32,7 +32,6 @@ describe('a Redis that goes away', () => {
     await until('a run', () => runs > 0);
     await server.kill();
     await until('the loss', () => queue.said(/lost/).length === 1);
-    await expect(queue.runNow('news')).rejects.toMatchObject({ kind: 'incomplete' });
     await server.start();
     await until('the return', () => queue.said(/is back/).length === 1);
     const before = runs;
@@ -59,7 +58,7 @@ describe('a Redis that goes away', () => {
     page.open();
     await server.start();
     await until('the return', () => queue.said(/is back/).length === 1);
-    const mirror = new Queue('mirror', { connection: { url: server.url }, prefix: 'market-mirror' });
+    const mirror = new Queue('mirror', { connection: { url: server.url }, prefix });
     onTestFinished(() => mirror.close());
     await until('the end to be known', async () => (await mirror.getCompletedCount()) === 1);
     expect(aborted).toBe(false);
@@ -85,22 +84,18 @@ describe('a Redis that goes away', () => {
 
   test('is waited for where it is not there at the start', async () => {
     const port = await freePort();
+    let runs = 0;
     const queue = await start({
       redis: { url: `redis://127.0.0.1:${port}` },
-      schedules,
-      run: async () => {},
+      schedules: { news: { every: 3_600_000 } },
+      async run() {
+        runs += 1;
+      },
     });
     expect(queue.said(/not reachable/)).toHaveLength(1);
-    await expect(queue.runNow('news')).rejects.toMatchObject({ kind: 'incomplete' });
-
     const server = await redisServer({ port });
     await until('a first connection', () => queue.said(/is back/).length === 1);
-    await until('the queue to work', () =>
-      queue.runNow('news').then(
-        () => true,
-        () => false,
-      ),
-    );
+    await until('a run', () => runs === 1);
     expect(server.port).toBe(port);
   });
 });
@@ -194,52 +189,27 @@ describe('close', () => {
   );
 });
 
-describe('what others ask of the queue', () => {
-  test('is refused for a job that there is not', async () => {
-    const queue = await start({ redis: { dir: temporaryFolder() }, schedules, run: async () => {} });
-    await expect(queue.runNow('constructor')).rejects.toMatchObject({ kind: 'usage' });
+test('a dataset that is due again while it runs is not run twice', async () => {
+  const server = await redisServer();
+  const connection = { url: server.url };
+  const [mirror, ticks] = ['mirror', 'control'].map((name) => new Queue(name, { connection, prefix }));
+  onTestFinished(async () => void (await Promise.all([mirror?.close(), ticks?.close()])));
+  const [begun, page] = [gate(), gate()];
+  let runs = 0;
+  await start({
+    redis: { url: server.url },
+    schedules: { news: { every: 50 } },
+    async run() {
+      runs += 1;
+      begun.open();
+      await page.passed;
+    },
   });
-
-  test('is one run, however often it is asked for', async () => {
-    const server = await redisServer();
-    const mirror = new Queue('mirror', { connection: { url: server.url }, prefix: 'market-mirror' });
-    onTestFinished(() => mirror.close());
-    const [begun, page] = [gate(), gate()];
-    let runs = 0;
-    const queue = await start({
-      redis: { url: server.url },
-      schedules,
-      async run() {
-        runs += 1;
-        begun.open();
-        await page.passed;
-      },
-    });
-    await queue.runNow('news');
-    await begun.passed;
-    await queue.runNow('news');
-    await queue.runNow('news');
-    page.open();
-    await until('its end', async () => (await mirror.getCompletedCount()) === 1);
-    expect(await mirror.getJobCountByTypes('wait', 'active', 'delayed')).toBe(0);
-    expect(runs).toBe(1);
-  });
-
-  test('wakes a run that is snoozed', async () => {
-    let runs = 0;
-    const queue = await start({
-      redis: { dir: temporaryFolder() },
-      schedules,
-      async run() {
-        runs += 1;
-        if (runs === 1) throw new Snooze(Date.now() + 3_600_000, 'key_refused');
-      },
-    });
-    await queue.runNow('news');
-    await until('the run to wait', () => queue.said(/^waiting$/).length === 1);
-    await until('a second run', async () => {
-      await queue.runNow('news');
-      return runs >= 2;
-    });
-  });
+  await begun.passed;
+  const next = async () => (await ticks?.getJobScheduler('news'))?.next ?? 0;
+  const first = await next();
+  await until('five ticks', async () => (await next()) >= first + 5 * 50);
+  expect(runs).toBe(1);
+  expect(await mirror?.getJobCountByTypes('wait', 'delayed')).toBe(0);
+  page.open();
 });

@@ -3,11 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
-import { type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue/index.ts';
-import type { Fields, Log } from '../../src/queue/log.ts';
+import { type ChangesAt, type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue/index.ts';
+import type { Fields, Log } from '../../src/queue/trouble.ts';
 
 export type Line = Fields & { level: number; msg: string };
 
@@ -130,7 +131,11 @@ function certificateIn(dir: string): string[] {
   return [...files, '--tls-auth-clients', 'no'];
 }
 
-export type Started = MirrorQueue & ReturnType<typeof recordingLog>;
+export type Started = MirrorQueue &
+  ReturnType<typeof recordingLog> & {
+    /** Queues a run as a tick does. */
+    runNow(job: string): Promise<void>;
+  };
 
 /** An outage is over soon after its end, and each line is written at once. */
 const hurried = { firstTrial: 20, longestTrial: 100, steady: 50, quiet: 0 };
@@ -148,7 +153,14 @@ export async function start(
     timing: { ...hurried, ...options.timing },
   });
   onTestFinished(() => queue.close());
-  return { ...queue, ...recording };
+  return { ...queue, ...recording, runNow: (job) => runNow(job, options.redis, queue.changesAt) };
+}
+
+async function runNow(job: string, redis: QueueOptions['redis'], { prefix, socket }: ChangesAt) {
+  const connection = 'url' in redis ? { url: redis.url } : { path: socket ?? '' };
+  const mirror = new Queue('mirror', { connection, prefix });
+  await mirror.add(job, {}, { deduplication: { id: job } });
+  await mirror.close();
 }
 
 /** Resolves when the signal is aborted, as a walk does at its next page boundary: by throwing the reason. */
