@@ -1,5 +1,6 @@
 /** Faults of the Redis that the daemon runs, made in the server itself. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Attack } from '../attack.ts';
 
@@ -11,6 +12,7 @@ type Fault = {
 };
 
 const PASSWORD = 'not-the-one-that-the-daemon-knows';
+const MOST_TRIES = 50;
 
 const faults: readonly Fault[] = [
   {
@@ -41,14 +43,12 @@ const faults: readonly Fault[] = [
   {
     name: 'password',
     about: 'Redis asks for a password that nobody knows: NOAUTH',
-    async make(redis) {
-      await redis.config('SET', 'requirepass', PASSWORD);
-      await redis.call('CLIENT', 'KILL', 'SKIPME', 'yes');
-    },
-    async mend(redis) {
-      await redis.auth(PASSWORD).catch(() => undefined);
-      await redis.config('SET', 'requirepass', '');
-    },
+    make: (redis) =>
+      withPassword(redis, async () => {
+        await redis.config('SET', 'requirepass', PASSWORD);
+        await redis.call('CLIENT', 'KILL', 'SKIPME', 'yes');
+      }),
+    mend: (redis) => withPassword(redis, () => redis.config('SET', 'requirepass', '')),
   },
   {
     name: 'no-eval',
@@ -57,6 +57,18 @@ const faults: readonly Fault[] = [
     mend: (redis) => redis.call('ACL', 'SETUSER', 'default', '+eval', '+evalsha'),
   },
 ];
+
+/** A server that is killed meanwhile may be another one at every try, with the password or without. */
+async function withPassword<T>(redis: Redis, work: () => Promise<T>): Promise<T> {
+  for (let left = MOST_TRIES; ; left -= 1)
+    try {
+      await redis.auth(PASSWORD).catch(() => undefined);
+      return await work();
+    } catch (thrown) {
+      if (left === 0 || !String(thrown).includes('NOAUTH')) throw thrown;
+      await delay(100);
+    }
+}
 
 export const redisAttacks: readonly Attack[] = faults.map(({ name, about, make, mend }) => ({
   name,
