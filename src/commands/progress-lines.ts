@@ -2,7 +2,7 @@
 
 import type { Clock } from '../clock.ts';
 import type { Progress } from '../mirror.ts';
-import type { Output } from '../output/stream.ts';
+import type { Output } from '../output/print.ts';
 import { number, plural } from '../output/text.ts';
 import { printable } from '../printable.ts';
 import type { WalkRow } from '../store/index.ts';

@@ -1,6 +1,4 @@
-/** An answer as columns and rows, and the rows in the form of a file, some at a time: a large result needs no more memory than a small one. */
-
-import type { Holding } from './holding.ts';
+/** An answer: its columns, what they hold, and its rows, some at a time: a large result needs no more memory than a small one. */
 
 /** A value of SQLite: an integer beyond the safe ones of JavaScript is a bigint, a blob bytes. */
 export type Cell = string | number | bigint | Uint8Array | null;
@@ -34,6 +32,63 @@ export function distinctNames(columns: readonly Column[]): string[] {
 
 export function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
+}
+
+/**
+ * `timestamp`: RFC 3339 times, none finer than a microsecond. `mixed`: values that only text can hold together.
+ * `nothing`: no value at all.
+ */
+export type Holding = 'integer' | 'real' | 'timestamp' | 'text' | 'bytes' | 'mixed' | 'nothing';
+
+/** Integers that no double holds exactly are told from those that one does. */
+type Kind = Holding | 'long';
+
+/** One look at every row, as SQLite gives it: integers are bigint. */
+export function surveyRows(rows: Iterable<unknown[]>, columns: number): Holding[] {
+  const kinds = Array<Kind>(columns).fill('nothing');
+  for (const row of rows)
+    row.forEach((value, at) => {
+      kinds[at] = joined(kinds[at] ?? 'nothing', value);
+    });
+  return kinds.map((kind) => (kind === 'long' ? 'integer' : kind));
+}
+
+/** What a column holds that held `before` and now `value` too. */
+function joined(before: Kind, value: unknown): Kind {
+  if (value === null || before === 'mixed') return before;
+  const kind = kindOf(value, before);
+  if (before === 'nothing' || before === kind) return kind;
+  const both = [before, kind].sort().join();
+  const common: Record<string, Kind> = {
+    'text,timestamp': 'text',
+    'integer,real': 'real',
+    'integer,long': 'long',
+  };
+  return common[both] ?? 'mixed';
+}
+
+function kindOf(value: unknown, before: Kind): Kind {
+  if (typeof value === 'bigint') return BigInt(Number(value)) === value ? 'integer' : 'long';
+  if (typeof value === 'number') return 'real';
+  if (typeof value !== 'string') return 'bytes';
+  return before !== 'text' && microsOf(value) !== undefined ? 'timestamp' : 'text';
+}
+
+const rfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:Z|([+-])(\d\d):(\d\d))$/i;
+
+/**
+ * Microseconds since 1970 in UTC, or undefined for a text that is no RFC 3339 time, for one finer than a
+ * microsecond and for a leap second, which no count of seconds can tell from its neighbour.
+ */
+export function microsOf(text: string): bigint | undefined {
+  const [, clock, fraction = '', sign, hours = '0', minutes = '0'] = rfc3339.exec(text) ?? [];
+  if (clock === undefined) return undefined;
+  const second = `${clock.toUpperCase()}Z`;
+  const local = Date.parse(second);
+  // Date.parse carries 30 February and 24:00 over into what follows.
+  if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(second.slice(0, -1))) return undefined;
+  const offset = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
+  return BigInt(local - offset * 60_000) * 1_000n + BigInt(fraction.padEnd(6, '0'));
 }
 
 /** The forms in which rows are printed. */

@@ -1,8 +1,7 @@
 /** Rows as CSV (RFC 4180, lines end in LF): null is empty, an empty text is `""`. */
 
 import { stringify } from 'csv-stringify/sync';
-import type { Cell, Column } from './answer.ts';
-import { type Formatter, hex } from './answer.ts';
+import { type Cell, type Column, type Formatter, hex } from './answer.ts';
 
 export type CsvFormatter = Formatter & {
   /** How many cells got an apostrophe so far. */

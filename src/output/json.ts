@@ -1,8 +1,7 @@
 /** Rows as JSON objects: one array, or one object a line. */
 
 import { printableJson } from '../printable.ts';
-import type { Cell, Column } from './answer.ts';
-import { distinctNames, type Formatter } from './answer.ts';
+import { type Cell, type Column, distinctNames, type Formatter } from './answer.ts';
 
 export function jsonFormatter(columns: readonly Column[]): Formatter {
   const toJson = rowToJson(columns);

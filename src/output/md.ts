@@ -1,8 +1,7 @@
 /** Rows as a Markdown table. */
 
 import { printable } from '../printable.ts';
-import type { Cell, Column } from './answer.ts';
-import { type Formatter, hex } from './answer.ts';
+import { type Cell, type Column, type Formatter, hex } from './answer.ts';
 
 export function mdFormatter(columns: readonly Column[]): Formatter {
   const line = (texts: string[]) => `| ${texts.join(' | ')} |\n`;

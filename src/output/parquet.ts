@@ -1,8 +1,7 @@
 /** Rows as Parquet: typed columns, times as timestamps in UTC, Snappy, a row group at a time. */
 
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
-import { type Cell, type Column, distinctNames, type Formatter } from './answer.ts';
-import { type Holding, microsOf } from './holding.ts';
+import { type Cell, type Column, distinctNames, type Formatter, type Holding, microsOf } from './answer.ts';
 
 /** A row group is closed at the first of these; it is what a writer, and a reader, keeps in memory. */
 const GROUP = { rows: 25_000, characters: 16_000_000 };

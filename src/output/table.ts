@@ -1,9 +1,8 @@
 /** Rows as a table cut to the terminal, or one value a line where so many columns do not fit. */
 
 import { printable } from '../printable.ts';
-import type { Cell, Column, Formatter } from './answer.ts';
-import { hex } from './answer.ts';
-import type { Paint } from './stream.ts';
+import { type Cell, type Column, type Formatter, hex } from './answer.ts';
+import type { Paint } from './print.ts';
 import { column, GAP, inColumns, type Measure, measureFor, widest } from './text.ts';
 
 /** Narrower than this, a column tells nothing. */

@@ -4,60 +4,35 @@ import { isoTime } from '../clock.ts';
 import type { DayPlan } from '../plan.ts';
 import type { Limits } from './limits.ts';
 
-export type LimitsJson = {
-  quota: QuotaJson;
-  /** Null until the governor has begun to learn them. */
-  rate: Limits['rate'];
-  concurrency: Limits['concurrency'];
-  waits: WaitJson[] | null;
-  /** Empty: no meaning is read into error codes. */
-  codes: Readonly<Record<string, string>> | null;
-};
-
-export type QuotaJson = Omit<Limits['quota'], 'asOf' | 'refill'> & {
-  /** When `remaining` was told or counted. */
-  asOf: string | null;
-  refill: {
-    kind: Limits['quota']['refill']['kind'];
-    /** Of a window: when it resets at the latest, and how long it is. */
-    nextBy: string | null;
-    periodSeconds: number | null;
-    /** Of a trickle: calls that come back in an hour. */
-    perHour: number | null;
-    confidence: string;
-    evidence: string;
-  };
-};
-
-/** A wait that the governor orders; `job` is null where all jobs wait. */
-export type WaitJson = { job: string | null; reason: string; why: string; until: string };
-
-export function limitsJson({ quota, rate, concurrency, waits }: Limits): LimitsJson {
-  return { quota: quotaJson(quota), rate, concurrency, waits: waits && waitsJson(waits), codes: waits && {} };
-}
+export type LimitsJson = ReturnType<typeof limitsJson>;
+export type QuotaJson = LimitsJson['quota'];
 
 /** What `plan --json` prints. Within one `version` members are added, never removed or changed in meaning. */
-export type PlanJson = Omit<DayPlan, 'at' | 'quota' | 'waits'> & {
-  version: 1;
-  at: string;
-  quota: QuotaJson;
-  waits: WaitJson[];
-};
+export type PlanJson = ReturnType<typeof planJson>;
 
-export function planJson(plan: DayPlan): PlanJson {
+export function planJson(plan: DayPlan) {
   const { at, quota, waits } = plan;
-  return { version: 1, ...plan, at: isoTime(at), quota: quotaJson(quota), waits: waitsJson(waits) };
+  return {
+    version: 1 as const,
+    ...plan,
+    at: isoTime(at),
+    quota: quotaJson(quota),
+    waits: waits.map(waitJson),
+  };
 }
 
-function quotaJson({
-  limit,
-  remaining,
-  asOf,
-  reserve,
-  refill,
-  othersPerHour,
-  apart,
-}: Limits['quota']): QuotaJson {
+export function limitsJson({ quota, rate, concurrency, waits }: Limits) {
+  return {
+    quota: quotaJson(quota),
+    rate,
+    concurrency,
+    waits: waits === null ? null : waits.map(waitJson),
+    /** Empty: no meaning is read into error codes. */
+    codes: waits === null ? null : {},
+  };
+}
+
+function quotaJson({ limit, remaining, asOf, reserve, refill, othersPerHour, apart }: Limits['quota']) {
   return {
     limit,
     remaining,
@@ -76,6 +51,6 @@ function quotaJson({
   };
 }
 
-function waitsJson(waits: NonNullable<Limits['waits']>): WaitJson[] {
-  return waits.map(({ until, ...wait }) => ({ ...wait, until: isoTime(until) }));
+function waitJson({ until, ...wait }: NonNullable<Limits['waits']>[number]) {
+  return { ...wait, until: isoTime(until) };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Cell, Column } from '../../src/output/answer.ts';
-import { microsOf, surveyRows } from '../../src/output/holding.ts';
+import { microsOf, surveyRows } from '../../src/output/answer.ts';
 import { parquetFormatter, parquetTypes } from '../../src/output/parquet.ts';
 import { prepareReading } from '../../src/reading/query/statement.ts';
 import { Database } from '../../src/store/db/sqlite.ts';

@@ -4,8 +4,7 @@
  */
 
 import { Failure, toError } from '../../errors.ts';
-import type { Cell } from '../../output/answer.ts';
-import { surveyRows } from '../../output/holding.ts';
+import { type Cell, surveyRows } from '../../output/answer.ts';
 import { openMirror, statementError, storeFailure } from '../../store/read.ts';
 import type { Answered, Asked, Opened, Question } from '../query.ts';
 import { lookBack, refusePresent } from './as-of.ts';

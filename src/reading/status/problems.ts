@@ -33,8 +33,6 @@ export type Problem = {
   exitCode: number;
 };
 
-type Found = Omit<Problem, 'level'>;
-
 /**
  * @param waits what the governor makes wait, or null where it has not begun to.
  * @param logBytes of the write-ahead log.
@@ -54,7 +52,7 @@ export function findProblems(
       ? waits.some((wait) => wait.job === job && wait.reason === 'forbidden')
       : lastCalls.get(job)?.status === 403;
   const found = [
-    ...(refused ? [keyRefused] : []),
+    ...(refused ? [keyRefused()] : []),
     ...(daemon?.queue ? [queueStuck(daemon.queue)] : []),
     ...datasets.flatMap((dataset) => [
       ...(isForbidden(dataset.job) ? [scopeMissing(dataset.job, lastCalls.get(dataset.job))] : []),
@@ -64,81 +62,69 @@ export function findProblems(
     ]),
     ...(logBytes > LONG_LOG_BYTES ? [longLog(logBytes)] : []),
   ];
-  const isError = ({ exitCode }: Found) => exitCode !== exitCodes.done;
-  return [...found.filter(isError), ...found.filter((problem) => !isError(problem))].map((problem) => ({
-    level: isError(problem) ? 'error' : 'warning',
-    ...problem,
-  }));
+  const ofLevel = (level: Problem['level']) => found.filter((problem) => problem.level === level);
+  return [...ofLevel('error'), ...ofLevel('warning')];
 }
 
-const keyRefused: Found = {
-  code: 'key-refused',
-  job: null,
-  message: 'the API refuses the key (401)',
-  advice: 'set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE',
-  exitCode: exitCodes.key,
-};
+type About = Pick<Problem, 'code' | 'job'>;
 
-function queueStuck({ message, advice, since, errors }: Outage): Found {
-  return {
-    code: 'queue-stuck',
-    job: null,
-    message: `no run of the daemon begins since ${since}: ${message} (${errors} ${plural(errors, 'error')})`,
-    advice: `${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
-    exitCode: exitCodes.incomplete,
-  };
+function error(kind: 'key' | 'incomplete', about: About, message: string, advice: string): Problem {
+  return { level: 'error', ...about, message, advice, exitCode: exitCodes[kind] };
 }
 
-function longLog(bytes: number): Found {
-  return {
-    code: 'long-log',
-    job: null,
-    message: `the write-ahead log is ${Math.round(bytes / 1e6)} MB long: a reader at work for long keeps it from being emptied`,
-    advice:
-      'end its query or transaction (fuser -v mirror.db names who has it open); the next walk empties the log',
-    exitCode: exitCodes.done,
-  };
+function warning(about: About, message: string, advice: string): Problem {
+  return { level: 'warning', ...about, message, advice, exitCode: exitCodes.done };
 }
 
-function scopeMissing(job: string, call: LastCall | undefined): Found {
-  const code = call?.status === 403 && call.errorCode ? ` (${call.errorCode})` : ' (403)';
-  const named =
-    call?.status === 403 && call.requestId ? `; ask the provider about X-Request-ID ${call.requestId}` : '';
-  return {
-    code: 'scope-missing',
-    job,
-    message: `the API refuses this dataset to the key${code}`,
-    advice: `give the key the scope it lacks, allow this address, or switch the dataset off${named}`,
-    exitCode: exitCodes.key,
-  };
+function keyRefused(): Problem {
+  return error(
+    'key',
+    { code: 'key-refused', job: null },
+    'the API refuses the key (401)',
+    'set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE',
+  );
 }
 
-function notFresh(dataset: DatasetStatus, daemonLives: boolean): Found[] {
+function queueStuck({ message, advice, since, errors }: Outage): Problem {
+  return error(
+    'incomplete',
+    { code: 'queue-stuck', job: null },
+    `no run of the daemon begins since ${since}: ${message} (${errors} ${plural(errors, 'error')})`,
+    `${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
+  );
+}
+
+function longLog(bytes: number): Problem {
+  return warning(
+    { code: 'long-log', job: null },
+    `the write-ahead log is ${Math.round(bytes / 1e6)} MB long: a reader at work for long keeps it from being emptied`,
+    'end its query or transaction (fuser -v mirror.db names who has it open); the next walk empties the log',
+  );
+}
+
+function scopeMissing(job: string, call: LastCall | undefined): Problem {
+  const refusal = call?.status === 403 ? call : undefined;
+  const named = refusal?.requestId ? `; ask the provider about X-Request-ID ${refusal.requestId}` : '';
+  return error(
+    'key',
+    { code: 'scope-missing', job },
+    `the API refuses this dataset to the key (${refusal?.errorCode || '403'})`,
+    `give the key the scope it lacks, allow this address, or switch the dataset off${named}`,
+  );
+}
+
+function notFresh(dataset: DatasetStatus, daemonLives: boolean): Problem[] {
   const { job, fresh, completeAsOf, ageSeconds, doing } = dataset;
   if (fresh) return [];
-  const exitCode = exitCodes.incomplete;
-  const advice = nextStep(doing, daemonLives, job);
+  const next = nextStep(doing, daemonLives, job);
   if (completeAsOf === null)
-    return [{ code: 'never-complete', job, message: 'has never been complete', advice, exitCode }];
-  if (ageSeconds === null)
-    return [
-      {
-        code: 'clock-ahead',
-        job,
-        message: describeAhead(completeAsOf),
-        advice: `${CLOCK_ADVICE}; ${advice}`,
-        exitCode,
-      },
-    ];
-  return [
-    {
-      code: 'stale',
-      job,
-      message: `is older than it is meant to be: last complete as of ${completeAsOf}`,
-      advice,
-      exitCode,
-    },
-  ];
+    return [error('incomplete', { code: 'never-complete', job }, 'has never been complete', next)];
+  if (ageSeconds === null) {
+    const advice = `${CLOCK_ADVICE}; ${next}`;
+    return [error('incomplete', { code: 'clock-ahead', job }, describeAhead(completeAsOf), advice)];
+  }
+  const message = `is older than it is meant to be: last complete as of ${completeAsOf}`;
+  return [error('incomplete', { code: 'stale', job }, message, next)];
 }
 
 function nextStep(
@@ -154,54 +140,52 @@ function nextStep(
     : `no daemon is running: market-mirror start, or market-mirror sync ${job}`;
 }
 
-function lastWalk({ job, doing, held }: DatasetStatus): Found[] {
-  const exitCode = exitCodes.done;
-  const found: Found[] = [];
+function lastWalk({ job, doing, held }: DatasetStatus): Problem[] {
+  const found: Problem[] = [];
   if (doing.state === 'failed')
-    found.push({
-      code: 'failed',
-      job,
-      message: `its last run failed: ${doing.message ?? 'no reason was noted'}`,
-      advice: 'the next run goes on at the committed place; market-mirror doctor says what is wrong here',
-      exitCode,
-    });
+    found.push(
+      warning(
+        { code: 'failed', job },
+        `its last run failed: ${doing.message ?? 'no reason was noted'}`,
+        'the next run goes on at the committed place; market-mirror doctor says what is wrong here',
+      ),
+    );
   if (doing.state === 'idle' && doing.message !== null)
-    found.push({
-      code: 'unproven',
-      job,
-      message: `its last walk proved nothing: ${doing.message}`,
-      advice: 'everything received is kept; the next walk tries again',
-      exitCode,
-    });
+    found.push(
+      warning(
+        { code: 'unproven', job },
+        `its last walk proved nothing: ${doing.message}`,
+        'everything received is kept; the next walk tries again',
+      ),
+    );
   if (held > 0)
-    found.push({
-      code: 'removal-held',
-      job,
-      message: `${held} ${plural(held, 'row')} gone upstream, too many or too doubtful to remove at once`,
-      advice: 'they leave the table when the next proven walks agree',
-      exitCode,
-    });
+    found.push(
+      warning(
+        { code: 'removal-held', job },
+        `${held} ${plural(held, 'row')} gone upstream, too many or too doubtful to remove at once`,
+        'they leave the table when the next proven walks agree',
+      ),
+    );
   return found;
 }
 
-function refusedRows({ job, quarantined, drifts }: DatasetStatus): Found[] {
-  const exitCode = exitCodes.done;
-  const found: Found[] = [];
+function refusedRows({ job, quarantined, drifts }: DatasetStatus): Problem[] {
+  const found: Problem[] = [];
   if (quarantined > 0)
-    found.push({
-      code: 'quarantine',
-      job,
-      message: `${quarantined} ${plural(quarantined, 'row')} broke the contract and wait in quarantine`,
-      advice: 'market-mirror quarantine list shows them with the reason',
-      exitCode,
-    });
+    found.push(
+      warning(
+        { code: 'quarantine', job },
+        `${quarantined} ${plural(quarantined, 'row')} broke the contract and wait in quarantine`,
+        'market-mirror quarantine list shows them with the reason',
+      ),
+    );
   if (drifts > 0)
-    found.push({
-      code: 'drift',
-      job,
-      message: `${drifts} ${plural(drifts, 'difference')} from what was expected of its fields`,
-      advice: `market-mirror query "SELECT * FROM drift WHERE job = '${job}'" shows them`,
-      exitCode,
-    });
+    found.push(
+      warning(
+        { code: 'drift', job },
+        `${drifts} ${plural(drifts, 'difference')} from what was expected of its fields`,
+        `market-mirror query "SELECT * FROM drift WHERE job = '${job}'" shows them`,
+      ),
+    );
   return found;
 }
