@@ -25,7 +25,8 @@ test('a sixth endpoint is one file and what is generated from it', async () => {
   writeFileSync(join(project.folder, file), source);
 
   const [npm = '', ...args] = generate.split(' ');
-  expect(await project.run(npm, ...args)).toMatchObject({ code: 0 });
+  const generated = await project.run(npm, ...args);
+  expect(generated.code, generated.stderr).toBe(0);
   expect(project.changes().map((changed) => changed.replace(/\/\d{4}_/, '/NNNN_'))).toEqual([
     'docs/tables.md',
     'drizzle/NNNN_funding_rates.sql',

@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 import type { Ended } from './cli.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const copied = ['drizzle', 'drizzle.config.ts', 'jobs', 'package.json', 'src', 'tsconfig.json'];
+const copied = ['drizzle', 'drizzle.config.ts', 'jobs', 'model-api', 'package.json', 'src', 'tsconfig.json'];
 
 export type ProjectCopy = {
   folder: string;
