@@ -100,7 +100,7 @@ function build(
   const api = createApi({
     baseUrl: config.apiUrl,
     key: config.key,
-    leave: gate,
+    permits: gate,
     record: store.recordCall,
     clock,
     random,

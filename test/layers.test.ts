@@ -50,7 +50,7 @@ const rooms: Record<string, Room> = {
   'job-list': { imports: ['job', 'load-jobs'] },
 
   governor: { doors: ['src/governor/gate.ts', 'src/governor/describe.ts'] },
-  api: { types: ['key'], doors: ['src/api/client.ts'] },
+  api: { types: ['governor', 'key'], doors: ['src/api/client.ts'] },
   validate: { imports: ['job'], doors: ['src/validate.ts'] },
   walk: {},
 

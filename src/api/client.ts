@@ -1,13 +1,13 @@
-/** The one way to the API: asks leave for every call, sends it, records it, and repeats it within bounds. */
+/** The one way to the API: waits for a permit for every call, sends it, records it, and repeats it within bounds. */
 
 import { Pool } from 'undici';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { Failure } from '../errors.ts';
+import type { Gate } from '../governor/gate.ts';
 import type { KeySource } from '../key.ts';
 import type { Call } from '../page.ts';
-import { backoffMs } from './backoff.ts';
+import { judge, type Verdict } from './answer.ts';
 import { type Exchange, exchange } from './exchange.ts';
-import { type Judgement, judge } from './judge.ts';
 
 export type ApiRequest = {
   job: string;
@@ -22,27 +22,13 @@ export type ApiAnswer = { text: string; json: unknown; call: Call };
 export type Probed = { call: Call; failure: Failure | null; aheadMs: number | null };
 
 /** What the client needs of the governor. */
-export type Leave = {
-  pass(job: string, signal: AbortSignal): Promise<void>;
-  settle(
-    job: string,
-    answer: {
-      status: number | null;
-      limit: number | null;
-      remaining: number | null;
-      retryAfterMs: number | null;
-      latencyMs: number;
-      stopped: boolean;
-    },
-  ): void;
-  keyChanged(): void;
-};
+export type Permits = Pick<Gate, 'pass' | 'settle' | 'keyChanged'>;
 
 export type ApiParts = {
   /** Base address without a slash at its end. */
   baseUrl: string;
   key: KeySource;
-  leave: Leave;
+  permits: Permits;
   /** Keeps the record of a call that brought no page; the record of one that did travels with its answer. */
   record(call: Call): void;
   clock: Clock;
@@ -53,21 +39,25 @@ export type ApiParts = {
 
 export type Api = {
   /**
-   * @throws Failure by the answer's line in the catalogue; Snooze where leave is a long wait away;
+   * @throws Failure by the answer's line in the catalogue; Snooze where a permit is a long wait away;
    * the signal's reason when it is aborted.
    */
   get(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer>;
-  /** One call, never repeated, and recorded whatever comes of it. @throws as `get` where there is no leave for it. */
+  /** One call, never repeated, and recorded whatever comes of it. @throws as `get` where there is no permit for it. */
   probe(request: ApiRequest, signal: AbortSignal): Promise<Probed>;
   close(): Promise<void>;
 };
 
 const defaultLimits = { connectMs: 10_000, headersMs: 30_000, deadlineMs: 60_000, bodyBytes: 16 * 1024 ** 2 };
 
-const MOST_ATTEMPTS = 3;
+/** Calls that are made of one request, the first included. */
+const attempts = { never: 1, once: 2, 'after-pause': 3, 'when-allowed': 3 } as const;
+/** Before a call that got no answer is repeated. */
+const FIRST_BACKOFF_MS = 500;
+const LONGEST_BACKOFF_MS = 10_000;
 
 export function createApi(parts: ApiParts): Api {
-  const { key, leave, clock, random, record, userAgent } = parts;
+  const { key, permits, clock, random, record, userAgent } = parts;
   const limits = { ...defaultLimits, ...parts.limits };
   const base = new URL(parts.baseUrl);
   const pool = new Pool(base.origin, {
@@ -80,8 +70,8 @@ export function createApi(parts: ApiParts): Api {
 
   async function attempt(request: ApiRequest, signal: AbortSignal) {
     const url = `${request.path}${queryString(request.query)}`;
-    if (key.reload()) leave.keyChanged();
-    await leave.pass(request.job, signal);
+    if (key.reload()) permits.keyChanged();
+    await permits.pass(request.job, signal);
     const began = clock.now();
     const answer = await exchange(
       pool,
@@ -92,38 +82,37 @@ export function createApi(parts: ApiParts): Api {
       signal,
     );
     const ms = clock.now() - began;
-    const judgement = judge(answer, request.job, limits.bodyBytes, clock.now());
-    const call = describe(request, url, isoTime(began), ms, answer, judgement);
-    leave.settle(request.job, {
+    const verdict = judge(answer, request.job, limits.bodyBytes, clock.now());
+    const call = describe(request, url, isoTime(began), ms, answer, verdict);
+    permits.settle(request.job, {
       status: call.status,
       limit: call.rateLimit,
       remaining: call.rateRemaining,
-      retryAfterMs: judgement.facts.retryAfterMs,
+      retryAfterMs: verdict.facts.retryAfterMs,
       latencyMs: ms,
       stopped: signal.aborted,
     });
-    return { judgement, call };
+    return { verdict, call };
   }
 
   return {
     async get(request, signal) {
       for (let made = 1; ; made += 1) {
-        const { judgement, call } = await attempt(request, signal);
-        if (judgement.fine) return { text: judgement.text, json: judgement.json, call };
+        const { verdict, call } = await attempt(request, signal);
+        if (verdict.fine) return { text: verdict.text, json: verdict.json, call };
         record(call);
         signal.throwIfAborted();
-        const most = { never: 1, once: 2, 'after-pause': MOST_ATTEMPTS, 'when-allowed': MOST_ATTEMPTS };
-        if (made >= most[judgement.again]) throw told(judgement.failure);
+        if (made >= attempts[verdict.again]) throw told(verdict.failure);
         // After a 429 or 503 it is the governor that knows how long to wait.
-        if (judgement.again !== 'when-allowed') await clock.sleep(backoffMs(made, random()), signal);
+        if (verdict.again !== 'when-allowed') await clock.sleep(backoffMs(made, random()), signal);
       }
     },
     async probe(request, signal) {
-      const { judgement, call } = await attempt(request, signal);
+      const { verdict, call } = await attempt(request, signal);
       record(call);
       signal.throwIfAborted();
-      const failure = judgement.fine ? null : told(judgement.failure);
-      return { call, failure, aheadMs: aheadOf(judgement.facts.answeredAt, Date.parse(call.at), call.ms) };
+      const failure = verdict.fine ? null : told(verdict.failure);
+      return { call, failure, aheadMs: aheadOf(verdict.facts.answeredAt, Date.parse(call.at), call.ms) };
     },
     close: () => pool.destroy(),
   };
@@ -143,7 +132,7 @@ export function createApi(parts: ApiParts): Api {
     at: string,
     ms: number,
     answer: Exchange,
-    { facts, ...judged }: Judgement,
+    { facts, ...judged }: Verdict,
   ): Call {
     return {
       at,
@@ -174,4 +163,10 @@ function queryString(query: Record<string, number>): string {
     .map(([name, value]) => `${name}=${value}`)
     .join('&');
   return text && `?${text}`;
+}
+
+/** Exponential with full jitter: between a quarter and all of the step. `roll` is a random number in [0, 1). */
+export function backoffMs(attempt: number, roll: number): number {
+  const step = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
+  return step * (0.25 + 0.75 * roll);
 }

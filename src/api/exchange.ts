@@ -2,7 +2,8 @@
 
 import type { Pool } from 'undici';
 import type { Secret } from '../secret.ts';
-import type { Headers } from './headers.ts';
+
+export type Headers = Record<string, string | string[] | undefined>;
 
 export type Exchange =
   | { came: 'response'; status: number; headers: Headers; body: Buffer }

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   createLimits,
@@ -10,7 +11,7 @@ import {
   startModelApi,
   when,
 } from '../../model-api/index.ts';
-import { type ApiParts, createApi } from '../../src/api/client.ts';
+import { type ApiParts, backoffMs, createApi } from '../../src/api/client.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Failure } from '../../src/errors.ts';
 import { keyFromValue } from '../../src/key.ts';
@@ -38,7 +39,7 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
   const api = createApi({
     baseUrl: model.url,
     key: keyFromValue(CANARY),
-    leave: {
+    permits: {
       pass: async (job) => void asked.push(job),
       settle: (_job, answer) => void settled.push(answer.status),
       keyChanged: () => undefined,
@@ -217,7 +218,7 @@ test('an API that is not there fails as unreachable after bounded, growing pause
   expect(sleeps[1]).toBeGreaterThan(sleeps[0] as number);
 });
 
-test('stopping ends a call under way at once, and its leave is given back', async () => {
+test('stopping ends a call under way at once, and its permit is given back', async () => {
   const { get, model, settled } = await setup(always(faults.hang()));
   const stop = new AbortController();
   const call = get(stop.signal);
@@ -227,15 +228,15 @@ test('stopping ends a call under way at once, and its leave is given back', asyn
   expect(settled).toEqual([null]);
 });
 
-test('stopping between leave and call takes no leave along', async () => {
+test('stopping between permit and call takes no permit along', async () => {
   const stop = new AbortController();
   const settled: unknown[] = [];
-  const leave = {
+  const permits = {
     pass: async () => stop.abort(new Error('stopped')),
     settle: (...told: unknown[]) => void settled.push(told),
     keyChanged: () => undefined,
   };
-  const { get, model } = await setup([], { leave });
+  const { get, model } = await setup([], { permits });
   await expect(get(stop.signal)).rejects.toThrow('stopped');
   expect(settled).toHaveLength(1);
   expect(model.calls).toHaveLength(0);
@@ -247,7 +248,7 @@ test('a changed key is taken up with the next call', async () => {
   const told = vi.fn();
   const { api, model } = await setup([], {
     key: { current: () => keyFromValue(current).current(), reload: () => changed },
-    leave: { pass: async () => undefined, settle: () => undefined, keyChanged: told },
+    permits: { pass: async () => undefined, settle: () => undefined, keyChanged: told },
   });
   const request = { job: 'ai-signals', walkId: null, path, query: {} };
   const { signal } = new AbortController();
@@ -257,4 +258,19 @@ test('a changed key is taken up with the next call', async () => {
   await api.get(request, signal);
   expect(told).toHaveBeenCalledTimes(1);
   expect(model.calls.map(({ status }) => status)).toEqual([401, 200]);
+});
+
+test('pauses grow, are jittered, and never pass ten seconds', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 60 }),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      (attempt, roll) => {
+        const step = Math.min(10_000, 500 * 2 ** (attempt - 1));
+        expect(backoffMs(attempt, roll)).toBeGreaterThanOrEqual(step / 4);
+        expect(backoffMs(attempt, roll)).toBeLessThanOrEqual(step);
+      },
+    ),
+  );
+  expect(backoffMs(1, 0.1)).not.toBe(backoffMs(1, 0.9));
 });

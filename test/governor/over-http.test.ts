@@ -127,7 +127,7 @@ function openProcess(
   const api = createApi({
     baseUrl: model.url,
     key: keyFromValue(sampleKey.key),
-    leave: {
+    permits: {
       ...gate,
       pass: (job, signal) => gate.pass(job, signal).then(() => count(1)),
       settle(job, answer) {

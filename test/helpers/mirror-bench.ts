@@ -11,7 +11,7 @@ import {
   sampleKey,
   startModelApi,
 } from '../../model-api/index.ts';
-import { type Api, createApi, type Leave } from '../../src/api/client.ts';
+import { type Api, createApi, type Permits } from '../../src/api/client.ts';
 import type { Job } from '../../src/job.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
@@ -53,7 +53,7 @@ export type Bench = {
 };
 
 /** Lets every call pass at once. */
-export const openLeave: Leave = { pass: async () => {}, settle: () => {}, keyChanged: () => {} };
+export const openPermits: Permits = { pass: async () => {}, settle: () => {}, keyChanged: () => {} };
 
 /** Starts a model, on the bench's clock, and opens an empty mirror of it. Close it when done. */
 export async function openBench({ jobs: given, ...options }: BenchOptions = {}): Promise<Bench> {
@@ -65,7 +65,7 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
   const api = createApi({
     baseUrl: model.url,
     key: keyFromValue(sampleKey.key),
-    leave: openLeave,
+    permits: openPermits,
     record: (call) => store.recordCall(call),
     clock,
     random: () => 0.5,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Headers, readHeaders } from '../../src/api/headers.ts';
+import { readHeaders } from '../../src/api/answer.ts';
+import type { Headers } from '../../src/api/exchange.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const read = (headers: Headers) => readHeaders(headers, now);
