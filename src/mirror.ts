@@ -1,22 +1,31 @@
 /** One pass over one dataset: the whole story on one screen. */
 
-import { Failure, Snooze, toError } from './errors.ts';
+import type { Api } from './api/client.ts';
+import { Failure, type FailureKind, toError } from './errors.ts';
 import type { Job } from './job.ts';
-import { giveUp } from './mirror/give-up.ts';
-import type { MirrorParts } from './mirror/parts.ts';
-import { placeOf, recordOf } from './mirror/place-record.ts';
-import { previousOf, renewalOf } from './mirror/previous.ts';
 import { pageReader } from './mirror/read-page.ts';
-import { takeSnapshot } from './mirror/take-snapshot.ts';
-import type { WalkRow, WalkSession } from './store/index.ts';
-import { describeBreach } from './validate.ts';
-import { type WalkEnd, walk } from './walk.ts';
+import type { Counts, Ending, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store/index.ts';
+import { checkAgain, checkSnapshot, describeBreach } from './validate.ts';
+import { PAGE_ROWS } from './walk/bounds.ts';
+import { beginning } from './walk/checkpoint.ts';
+import { type Previous, type WalkEnd, walk } from './walk.ts';
 
-export type { MirrorParts, Progress } from './mirror/parts.ts';
-export { retryRefused } from './mirror/retry.ts';
+/** What mirroring needs, and what it tells while it goes on. */
+export type MirrorParts = {
+  api: Api;
+  store: Store;
+  /** Told of every page that has been saved. */
+  progress?: (at: Progress) => void;
+};
+
+/** `callsLeft` as the API last said, where it said so. */
+export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft: number | null };
+
+/** A full walk runs once a day; a little less, so that a run that comes late still falls within it. */
+const FULL_WALK_EVERY_MS = 23 * 3_600_000;
 
 /**
- * Mirrors one dataset from where its last unfinished walk stands, or from the beginning, to its end.
+ * Mirrors one dataset from the checkpoint of its last unfinished walk, or from the beginning, to its end.
  * @returns the finished walk; one with an `error` saw the dataset change too much to prove anything.
  * @throws Failure by kind, Snooze where it has to wait, the signal's reason when aborted at a page boundary.
  * Whatever was saved stays, and the next call goes on from there.
@@ -28,7 +37,7 @@ export async function mirror(job: Job, parts: MirrorParts, signal: AbortSignal):
       ? await takeSnapshot(job, session, parts, signal)
       : await walkThrough(job, session, parts, signal);
   } catch (thrown) {
-    leaveAtPlace(session, thrown, signal);
+    pause(session, toError(thrown), signal.aborted);
     throw thrown;
   } finally {
     session.release();
@@ -42,35 +51,77 @@ async function walkThrough(
   signal: AbortSignal,
 ): Promise<WalkRow> {
   const read = pageReader(job, session, parts, signal);
-  const previous = previousOf(session.before);
-  for await (const { page, place, met, end } of walk(read, placeOf(session), previous)) {
-    const saved = session.savePage({ page, place: recordOf(place), met });
+  for await (const walked of walk(read, session.checkpoint, previousOf(session))) {
+    const { page, end } = walked;
+    const saved = session.savePage(walked);
     parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: page.call.rateRemaining });
     const breach = describeBreach(page);
     if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
-    if (end) return await conclude(job, session, end);
+    if (end) return await session.finish(endingOf(job, session, end));
     signal.throwIfAborted();
   }
   throw new Failure('bug', `${job.name}: the walk ended without an end`);
 }
 
-async function conclude(job: Job, session: WalkSession, end: WalkEnd): Promise<WalkRow> {
-  if (end.renewed) return await session.finish(renewalOf(session));
-  const { verdict, unproven, stuck } = end;
-  if (!stuck)
-    return await session.finish(
-      unproven ? { verdict, error: `the dataset changed: ${unproven}` } : { verdict },
-    );
+/** A dataset that is kept as snapshots: one call, one row, whatever the response looks like. */
+async function takeSnapshot(
+  job: Job,
+  session: WalkSession,
+  { api, progress }: MirrorParts,
+  signal: AbortSignal,
+): Promise<WalkRow> {
+  const request = { job: job.name, walkId: session.row.id, path: job.path, query: {} };
+  const { text, json, call } = await api.get(request, signal);
+  const page = { ...checkSnapshot(text, json, `${call.at} ${session.row.id}`, call.at), call };
+  const saved = session.savePage({ page, checkpoint: { ...beginning, pages: 1, rows: 1 }, met: 'add' });
+  progress?.({ job: job.name, walk: session.row, saved, callsLeft: call.rateRemaining });
+  const breach = describeBreach({ ...page, received: 1, offset: 0 });
+  if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
+  return await session.finish({ verdict: 'snapshot' });
+}
+
+/** What a walk may make of the one before it. Rows that wait for their second proof of absence need a full walk. */
+function previousOf({ before }: WalkSession): Previous | undefined {
+  if (!before) return undefined;
+  const { row, checkpoint, ageMs, hasAbsences } = before;
+  const isProven = row.status === 'complete' && row.verdict === 'snapshot';
+  const isRecent = ageMs !== null && ageMs < FULL_WALK_EVERY_MS;
+  // A full walk of a single page costs no more.
+  return { checkpoint, renewable: isProven && isRecent && !hasAbsences && row.pages > 1 };
+}
+
+/** @throws Failure `incomplete` for a walk that no answer ended. */
+function endingOf(job: Job, session: WalkSession, { renewed, verdict, unproven, stuck }: WalkEnd): Ending {
+  if (renewed) return { verdict, callsSaved: Math.ceil((session.row.total ?? 0) / PAGE_ROWS) - 1 };
+  if (!stuck) return { verdict, error: unproven && `the dataset changed: ${unproven}` };
   const message = `${job.name}: the API's pages lead nowhere (${stuck}); what came is kept, the next run begins anew`;
   throw giveUp(session, 'incomplete', message);
 }
 
-/** A walk that cannot go on keeps its place; where even that cannot be noted, its last page's commit stands. */
-function leaveAtPlace(session: WalkSession, thrown: unknown, signal: AbortSignal): void {
-  const waits = thrown instanceof Snooze || signal.aborted;
+/** Ends a walk whose checkpoint is worth nothing; what it has brought is kept. Returns the failure to throw. */
+function giveUp(session: WalkSession, kind: FailureKind, message: string): Failure {
+  session.giveUp(message);
+  return new Failure(kind, message);
+}
+
+/** A walk that cannot go on keeps its checkpoint; where even that cannot be noted, its last page's commit stands. */
+function pause(session: WalkSession, thrown: Error, stopped: boolean): void {
   try {
-    session.pause(waits ? 'snoozed' : 'failed', toError(thrown).message);
+    session.pause(thrown, stopped);
   } catch {
     // The first error tells more than this one, which mostly has the same cause.
   }
+}
+
+/**
+ * Refused rows, checked again as the contract stands now; without a call.
+ * @throws Failure `incomplete` where a process is mirroring the job.
+ */
+export function retryRefused(job: Job, store: Store): Retried {
+  const choice = store.choice(job.name);
+  return store.retryQuarantine(job, ({ body, lastSeenAt, walkId }: QuarantinedRow) =>
+    job.reading === 'snapshot'
+      ? checkSnapshot(body, JSON.parse(body), `${lastSeenAt} ${walkId}`, lastSeenAt)
+      : checkAgain(job, body, choice),
+  );
 }

@@ -1,42 +1,54 @@
 /** Reading a dataset page by page to its end, and saying what the pages prove of it. */
 
 import { advanceAnchored } from './walk/anchored.ts';
-import { isEndless, MOST_RESTARTS, PAGE_ROWS } from './walk/bounds.ts';
+import { isEndless, PAGE_ROWS } from './walk/bounds.ts';
 import {
-  beginAnew,
-  isOfSnapshot,
-  isReplaced,
+  anchored,
+  type Checkpoint,
   type Met,
   type PageFacts,
-  type Place,
   type Step,
-  turnPage,
+  withAnomalies,
 } from './walk/checkpoint.ts';
-import { describeAnomalies, pageAnomalies, type Verdict, verdictOf, withAnomalies } from './walk/evidence.ts';
-import { isOlder, isUnchanged, type Previous } from './walk/previous.ts';
-import { advanceSnapshot } from './walk/snapshot.ts';
+import { pageAnomalies } from './walk/pages.ts';
+import { advanceSnapshot, isOfSnapshot } from './walk/snapshot.ts';
 
 export type WalkedPage<Page> = {
   page: Page;
   /** Where the walk stands behind this page, and what the page does to the rows met: to be saved with it. */
-  place: Place;
+  checkpoint: Checkpoint;
   met: Met;
   /** Set on the last page. */
   end: WalkEnd | undefined;
 };
 
+/**
+ * `snapshot`: all pages of one published snapshot, every key once, as many as `total`.
+ * `verified`: every page joined to the one before by a row that both show; no row present throughout was missed.
+ * `union`: everything received is kept, nothing is proved.
+ */
+export type Verdict = 'snapshot' | 'verified' | 'union';
+
 export type WalkEnd = {
   verdict: Verdict;
   /** What kept a union from being a proof, for people; undefined where nothing went wrong. */
   unproven: string | undefined;
-  /** Set where no answer of the API ended the walk: its place is worth nothing. */
+  /** Set where no answer of the API ended the walk: its checkpoint is worth nothing. */
   stuck: 'stuck' | 'bound' | undefined;
   /** True where one call showed that what the previous walk proved still stands. */
   renewed: boolean;
 };
 
+/** What the walk before this one left behind. */
+export type Previous = {
+  /** Where it ended. */
+  checkpoint: Checkpoint;
+  /** True where its proof may be renewed by one call; else only all pages prove anything. */
+  renewable: boolean;
+};
+
 /**
- * Yields each page with the walk's place behind it, from `place` to the end of the dataset. The next page is
+ * Yields each page with the checkpoint behind it, from `checkpoint` to the end of the dataset. The next page is
  * asked for only when the consumer, who has saved the last one, comes back: `seen` then knows its rows.
  * Bounded in calls (see `bounds.ts`), whatever the API answers.
  * @param read asks the API for rows from an offset; its errors pass through.
@@ -44,54 +56,75 @@ export type WalkEnd = {
  */
 export async function* walk<Page extends PageFacts>(
   read: (offset: number, limit: number) => Promise<Page>,
-  place: Place,
+  checkpoint: Checkpoint,
   previous?: Previous,
 ): AsyncGenerator<WalkedPage<Page>, void> {
-  for (let at = beginWith(place, previous); ; ) {
+  for (let at = beginWith(checkpoint, previous); ; ) {
     const page = await read(requestOffset(at), PAGE_ROWS);
     const step = advance(at, page, previous);
     const end = at.pages === 0 && isUnchanged(previous, page) ? renewal : endOf(step);
-    yield { page, place: step.place, met: step.met, end };
+    yield { page, checkpoint: step.checkpoint, met: step.met, end };
     if (end) return;
-    at = step.place;
+    at = step.checkpoint;
   }
-}
-
-/** Where there is an anchor, the page is asked for from its place, to see that row again. */
-function requestOffset({ offset, anchor }: Place): number {
-  return offset - (anchor?.back ?? 0);
 }
 
 const renewal: WalkEnd = { verdict: 'snapshot', unproven: undefined, stuck: undefined, renewed: true };
 
-function beginWith(place: Place, previous: Previous | undefined): Place {
-  return place.pages === 0 && previous?.restless ? { ...place, ignoresSnapshot: true } : place;
+/** Only anchors can prove anything of a list whose snapshot was replaced from one page to the next. */
+function beginWith(checkpoint: Checkpoint, previous: Previous | undefined): Checkpoint {
+  const last = previous?.checkpoint;
+  const isRestless = last?.mode === 'anchored' && last.replaced;
+  return checkpoint.pages === 0 && isRestless ? anchored(checkpoint) : checkpoint;
 }
 
-function advance(before: Place, page: PageFacts, previous: Previous | undefined): Step {
-  const turned = turnPage(before, page);
-  if (isReplaced(before, page) && !before.ignoresSnapshot)
-    return beginAnew(before.restarts < MOST_RESTARTS ? turned : withoutSnapshot(turned));
-  const place = withAnomalies(
-    turned,
-    before.pagesOfPass === 0 && isOlder(previous, page) && 'backwards',
-    ...pageAnomalies(page),
+/** Where there is an anchor, the page is asked for from its place, to see that row again. */
+function requestOffset(at: Checkpoint): number {
+  const anchor = at.mode === 'anchored' ? at.anchor : null;
+  return at.offset - (anchor?.back ?? 0);
+}
+
+function advance(before: Checkpoint, page: PageFacts, previous: Previous | undefined): Step {
+  const isFirst = before.pagesOfPass === 0;
+  const at = isFirst && !isOfSnapshot(page) ? anchored(before) : before;
+  const step = at.mode === 'snapshot' ? advanceSnapshot(at, page) : advanceAnchored(at, page);
+  if (step.met === 'clear') return step;
+  const isBackwards = isFirst && isOlder(page, previous);
+  const anomalies = [isBackwards && ('backwards' as const), ...pageAnomalies(page)];
+  return { ...step, checkpoint: withAnomalies(step.checkpoint, ...anomalies) };
+}
+
+/** Whether the first page shows that the snapshot proven before still stands: then nothing else is asked for. */
+function isUnchanged(previous: Previous | undefined, page: PageFacts): boolean {
+  if (!previous?.renewable || previous.checkpoint.mode !== 'snapshot') return false;
+  const { generatedAt, total, firstPage } = previous.checkpoint;
+  return (
+    typeof page.generatedAt === 'string' &&
+    page.generatedAt === generatedAt &&
+    page.pagination.total === total &&
+    page.digest === firstPage
   );
-  return isOfSnapshot(place) ? advanceSnapshot(place, page) : advanceAnchored(place, page);
 }
 
-/** Some publish anew for every answer, and some while we read: such a list is read like one without `generatedAt`. */
-function withoutSnapshot(place: Place): Place {
-  return { ...place, ignoresSnapshot: true, pagesOfSnapshots: place.pages };
+/** Whether the snapshot was generated before the one that the last walk saw: it says nothing of today. */
+function isOlder(page: PageFacts, previous: Previous | undefined): boolean {
+  return Date.parse(page.generatedAt ?? '') < Date.parse(previous?.checkpoint.generatedAt ?? '');
 }
 
-function endOf({ place, next }: Step): WalkEnd | undefined {
-  const stuck = next === 'stuck' ? 'stuck' : next === 'go on' && isEndless(place) ? 'bound' : undefined;
+function endOf({ checkpoint, next }: Step): WalkEnd | undefined {
+  const stuck = next === 'stuck' ? 'stuck' : next === 'go on' && isEndless(checkpoint) ? 'bound' : undefined;
   if (next === 'go on' && !stuck) return undefined;
-  return {
-    verdict: stuck ? 'union' : verdictOf(place),
-    unproven: describeAnomalies(place),
-    stuck,
-    renewed: false,
-  };
+  const verdict = stuck ? 'union' : verdictOf(checkpoint);
+  return { verdict, unproven: describeAnomalies(checkpoint), stuck, renewed: false };
+}
+
+function verdictOf({ anomalies, mode }: Checkpoint): Verdict {
+  if (Object.keys(anomalies).length > 0) return 'union';
+  return mode === 'snapshot' ? 'snapshot' : 'verified';
+}
+
+/** The anomalies in words; an envelope that does not say where the dataset ends is not one that went wrong. */
+function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
+  const wrong = Object.entries(anomalies).filter(([kind]) => kind !== 'inferred-end');
+  return wrong.map(([kind, times]) => `${kind} ×${times}`).join(', ') || undefined;
 }

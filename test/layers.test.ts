@@ -60,7 +60,7 @@ const rooms: Record<string, Room> = {
   'store/records': { imports: ['job', 'store/sql', 'store/schema', 'store/db'], types: ['config'] },
   'store/fields': { imports: ['store/schema', 'store/db'], types: ['job', 'store/records'] },
   'store/walk': {
-    imports: ['store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields'],
+    imports: ['walk', 'store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields'],
     types: ['job'],
   },
   store: {

@@ -1,16 +1,16 @@
 /** A page as the walk and the store need it: asked for, checked, and held against what the mirror knows. */
 
 import { createHash } from 'node:crypto';
+import type { Api } from '../api/client.ts';
 import type { Job } from '../job.ts';
 import type { CheckedPage, Page } from '../page.ts';
-import type { WalkSession } from '../store/index.ts';
+import type { Store, WalkSession } from '../store/index.ts';
 import { checkPage } from '../validate.ts';
-import type { MirrorParts } from './parts.ts';
 
 export function pageReader(
   job: Job,
   session: WalkSession,
-  { api, store }: MirrorParts,
+  { api, store }: { api: Api; store: Store },
   signal: AbortSignal,
 ): (offset: number, limit: number) => Promise<Page> {
   let choice = store.choice(job.name);

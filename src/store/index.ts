@@ -34,7 +34,6 @@ export type { QuarantinedRow, Retried } from './retry-quarantine.ts';
 export type { WalkRow } from './schema.ts';
 export type { Counts } from './walk/checkpoint.ts';
 export type { Before, Ending, WalkSession } from './walk/session.ts';
-export type { Verdict, WalkPlace } from './walk/walks.ts';
 
 export type Store = {
   file: string;

@@ -68,8 +68,12 @@ export const walks = sqliteTable(
     lastSeq: integer('last_seq'),
     /** JSON: how often each kind of anomaly was found. */
     anomalies: text().notNull().default('{}'),
-    /** JSON: what the walk needs in order to continue. */
+    /** JSON, for the program alone: the walk's checkpoint, with all that it needs to continue. */
     memory: text().notNull().default('{}'),
+    /** Until when it waits, where its `status` is `snoozed` and the time is known. */
+    waitsUntil: text('waits_until'),
+    /** What it then waits for, in one word: `quota`, `rate`, `retry_after` and so on. */
+    waitsFor: text('waits_for'),
   },
   (table) => [
     index('walks_by_job').on(table.job, table.id),

@@ -1,29 +1,56 @@
 /**
  * A dataset that may change between two pages. Each page is asked for from a row that was read before: where that row, the
  * anchor, is still the first one, as many rows precede it as before, so nothing slipped past the boundary. Where it is not,
- * the walk steps back until it meets a row it knows. At the end the beginning is read again.
+ * the walk steps back until it meets a row it knows. At the end the beginning is read again: rows that came in or moved up
+ * meanwhile moved all others down, which the anchors have counted; there they must be found.
  */
 
-import { isWithinBound, MOST_STEPS_BACK, PAGE_ROWS, stepBackRows, widerOverlap } from './bounds.ts';
-import { beginAnew, type PageFacts, type Place, type Step } from './checkpoint.ts';
-import { advanceOf, freshRows, unkeyedRows, withAnomalies } from './evidence.ts';
-import { endsTooEarly, goOn, lookBeyond } from './go-on.ts';
-import { lookAtHead, turnToHead } from './head.ts';
+import {
+  isWithinBound,
+  MOST_HEAD_PAGES,
+  MOST_STEPS_BACK,
+  PAGE_ROWS,
+  stepBackRows,
+  widerOverlap,
+} from './bounds.ts';
+import {
+  type AnchoredCheckpoint,
+  anchored,
+  type PageFacts,
+  reset,
+  type Step,
+  withAnomalies,
+} from './checkpoint.ts';
 import { anchorOf, isJoined, knownRows, knownUntil, overlapOf, shiftOf } from './join.ts';
+import {
+  advanceOf,
+  endsTooEarly,
+  freshRows,
+  goOn,
+  isReplaced,
+  lookBeyond,
+  turnPage,
+  unkeyedRows,
+} from './pages.ts';
 
-export function advanceAnchored(before: Place, page: PageFacts): Step {
+export function advanceAnchored(at: AnchoredCheckpoint, page: PageFacts): Step {
+  const before = {
+    ...turnPage(at, page),
+    replaced: at.replaced || isReplaced(at, page),
+    longestPage: Math.max(at.longestPage, page.received),
+  };
   if (page.received === 0 && page.pagination.hasMore) return goOn(before, page);
   if (before.phase === 'head') return lookAtHead(before, page);
   return isJoined(before, page) ? readOn(before, page) : stepBack(before, page);
 }
 
-function readOn(before: Place, page: PageFacts): Step {
+function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
   const { keys, seen, pagination } = page;
   const known = knownRows(before, page);
   const fresh = freshRows(page);
   const overlap = overlapOf(before, page);
   const anchor = anchorOf(page, overlap);
-  const place = withAnomalies(
+  const checkpoint = withAnomalies<AnchoredCheckpoint>(
     {
       ...before,
       phase: 'rows',
@@ -40,21 +67,26 @@ function readOn(before: Place, page: PageFacts): Step {
     keys.slice(0, known).some((key, at) => key !== null && !seen[at]) && 'disorder',
     !anchor && pagination.hasMore && 'unanchored',
   );
-  return isLast(before, place, page) ? end(place, page) : goOn(place, page);
+  if (isLast(before, checkpoint, page)) return end(checkpoint, page);
+  return goOn(checkpoint, page, checkpoint.knownUntil !== null);
 }
 
 /** An envelope without `hasMore` ends where nothing new comes, unless rows are read again. */
-function isLast({ anchor }: Place, { knownUntil }: Place, page: PageFacts): boolean {
+function isLast(
+  { anchor }: AnchoredCheckpoint,
+  { knownUntil }: AnchoredCheckpoint,
+  page: PageFacts,
+): boolean {
   const { hasMore } = page.pagination;
   if (hasMore !== undefined) return !hasMore;
   return freshRows(page) === 0 && (knownUntil === null || page.received <= (anchor?.back ?? 0));
 }
 
-/** Further up, until a row is met that was read before; where that leads to the very beginning, begin anew. */
-function stepBack(before: Place, page: PageFacts): Step {
+/** Further up, until a row is met that was read before; where that leads to the very beginning, the walk is reset. */
+function stepBack(before: AnchoredCheckpoint, page: PageFacts): Step {
   const { tries, stepsBack, total } = before;
   const from = Math.min(page.offset, total ?? page.offset);
-  const place: Place = {
+  const checkpoint: AnchoredCheckpoint = {
     ...before,
     phase: 'back',
     offset: Math.max(0, from - stepBackRows(before)),
@@ -64,14 +96,61 @@ function stepBack(before: Place, page: PageFacts): Step {
     stepsBack: stepsBack + 1,
     knownUntil: before.knownUntil ?? page.offset + PAGE_ROWS,
   };
-  if (tries >= MOST_STEPS_BACK || !isWithinBound(place)) return readOn(withAnomalies(before, 'lost'), page);
-  return place.offset === 0 ? beginAnew(place) : { place, next: 'go on', met: 'skip' };
+  if (tries >= MOST_STEPS_BACK || !isWithinBound(checkpoint))
+    return readOn(withAnomalies(before, 'lost'), page);
+  return checkpoint.offset === 0 ? reset(anchored(checkpoint)) : { checkpoint, next: 'go on', met: 'skip' };
 }
 
-function end(place: Place, { pagination }: PageFacts): Step {
+function end(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts): Step {
   if (pagination.hasMore === undefined)
-    return { place: withAnomalies(place, 'inferred-end'), next: 'end', met: 'add' };
-  const tooEarly = endsTooEarly(place);
-  if (tooEarly && !place.lookedBeyond) return lookBeyond(place);
-  return turnToHead(withAnomalies(place, tooEarly && 'total'));
+    return { checkpoint: withAnomalies(checkpoint, 'inferred-end'), next: 'end', met: 'add' };
+  const tooEarly = endsTooEarly(checkpoint);
+  if (tooEarly && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
+  return turnToHead(withAnomalies(checkpoint, tooEarly && 'total'));
+}
+
+function turnToHead(at: AnchoredCheckpoint): Step {
+  if (at.pagesOfPass === 1) return finish(at);
+  const checkpoint: AnchoredCheckpoint = { ...at, phase: 'head', offset: 0, anchor: null, tries: 0 };
+  return { checkpoint, next: 'go on', met: 'add' };
+}
+
+/** Looks until a page ends in rows that are known, and no row is known to be lacking. */
+function lookAtHead(before: AnchoredCheckpoint, page: PageFacts): Step {
+  const fresh = freshRows(page);
+  const checkpoint: AnchoredCheckpoint = {
+    ...before,
+    offset: page.offset + advanceOf(page),
+    anchor: anchorOf(page),
+    rows: before.rows + fresh,
+    found: before.found + fresh,
+    tries: before.tries + 1,
+  };
+  if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'));
+  if (!page.pagination.hasMore) return finish(checkpoint);
+  const isCalm = endsInKnownRows(page);
+  if (isCalm && lackingRows(checkpoint) <= 0) return finish(checkpoint);
+  if (checkpoint.tries < MOST_HEAD_PAGES) return { checkpoint, next: 'go on', met: 'add' };
+  return finish(withAnomalies(checkpoint, !isCalm && 'restless-head'));
+}
+
+/** Whether the second half of the page shows nothing new. */
+function endsInKnownRows({ keys, seen }: PageFacts): boolean {
+  const half = Math.floor(keys.length / 2);
+  return keys.every((key, at) => at < half || key === null || seen[at]);
+}
+
+/**
+ * How many rows must be there that no page has shown. Rows come and go during a walk; yet where fewer came than
+ * there were at its beginning and than there are at its end, some were missed. Without a total, more rows came in
+ * above than were found there.
+ */
+function lackingRows({ rows, unkeyed, totalFirst, total, shifted, found }: AnchoredCheckpoint): number {
+  if (totalFirst === null || total === null) return shifted - found;
+  return Math.min(totalFirst, total) - rows - unkeyed;
+}
+
+function finish(at: AnchoredCheckpoint): Step {
+  const lacking = at.total === null ? 'unfound' : 'total';
+  return { checkpoint: withAnomalies(at, lackingRows(at) > 0 && lacking), next: 'end', met: 'add' };
 }

@@ -1,6 +1,6 @@
 /** How far a walk may go: no answer of the API can keep it running for ever. */
 
-import type { Place } from './checkpoint.ts';
+import type { AnchoredCheckpoint, Checkpoint } from './checkpoint.ts';
 
 /** The most rows that a page may have (specification, Limits). */
 export const PAGE_ROWS = 100;
@@ -32,19 +32,19 @@ export function mostCallsOfSnapshot(rows: number, pageRows: number = PAGE_ROWS):
 }
 
 /** How many rows the next step goes back. */
-export function stepBackRows({ tries, longestPage }: Place): number {
+export function stepBackRows({ tries, longestPage }: AnchoredCheckpoint): number {
   return Math.ceil(Math.min(longestPage, PAGE_ROWS) / 5) * 3 ** tries;
 }
 
 /** The overlap of pages after a step back: never more than a part of a page. */
-export function widerOverlap({ overlap, longestPage }: Place): number {
+export function widerOverlap({ overlap, longestPage }: AnchoredCheckpoint): number {
   const most = Math.floor(Math.min(longestPage, PAGE_ROWS) / 6);
   return Math.max(1, Math.min(most, Math.max(4, 2 * overlap)));
 }
 
 /** Whether a walk that stands here can still be read to its end within its bound. */
-export function isWithinBound(place: Place): boolean {
-  const { pages, pagesOfSnapshots, offset, knownUntil, total, totalFirst, longestPage, overlap } = place;
+export function isWithinBound(at: AnchoredCheckpoint): boolean {
+  const { pages, pagesOfSnapshots, offset, knownUntil, total, totalFirst, longestPage, overlap } = at;
   const rows = Math.max(offset, knownUntil ?? 0, total ?? 0, totalFirst ?? 0);
   const pageRows = Math.min(Math.max(2, longestPage), PAGE_ROWS);
   const left = Math.ceil((rows - offset) / Math.max(1, pageRows - overlap));
@@ -52,6 +52,6 @@ export function isWithinBound(place: Place): boolean {
 }
 
 /** The last resort, against an API that makes up new rows for ever. */
-export function isEndless({ pages }: Place): boolean {
+export function isEndless({ pages }: Checkpoint): boolean {
   return pages >= MOST_PAGES;
 }

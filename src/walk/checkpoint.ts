@@ -1,7 +1,63 @@
 /** Where a walk stands: plain data, so that it survives with the page that brought it there. */
 
 import type { Page } from '../page.ts';
-import type { Anomaly } from './anomaly.ts';
+
+/** What every walk keeps in mind, whichever way it reads. */
+type Common = {
+  /** How many rows lie before those to be read next. */
+  offset: number;
+  /** All pages of the walk, and those since it was last reset. */
+  pages: number;
+  pagesOfPass: number;
+  /** How often it was reset to the beginning. */
+  restarts: number;
+  /** Keys that no earlier page of this pass had brought, and rows that show no key. */
+  rows: number;
+  unkeyed: number;
+  /** As the API last said, and as it said at the beginning of this pass. */
+  total: number | null;
+  totalFirst: number | null;
+  /** As the last page said; undefined before the first one, and where the envelope has none. */
+  generatedAt: string | null | undefined;
+  /** Pages in a row that brought no new row. */
+  fruitless: number;
+  /** True once rows were asked for behind what the API called the end, because its `total` said otherwise. */
+  lookedBeyond: boolean;
+  anomalies: Partial<Record<Anomaly, number>>;
+};
+
+/** A pass over one published snapshot, which does not change while it is read. So does every walk begin. */
+export type SnapshotCheckpoint = Common & {
+  mode: 'snapshot';
+  /** Digest of the first page, by which a later walk can tell that nothing changed. */
+  firstPage: string | null;
+};
+
+/** A pass over a dataset that may change between two pages, which are joined by rows that both show. */
+export type AnchoredCheckpoint = Common & {
+  mode: 'anchored';
+  phase: Phase;
+  /** Null to read on without one. */
+  anchor: Anchor | null;
+  /** How many rows before `offset` the anchor is taken; more than one after steps back. */
+  overlap: number;
+  /** Steps back, or looks at the head, in this attempt. */
+  tries: number;
+  stepsBack: number;
+  /** While rows are read again, the offset by which new ones must come; else null. */
+  knownUntil: number | null;
+  /** Rows that came in above what was read, as the anchors showed, and new rows found at the head. */
+  shifted: number;
+  found: number;
+  /** Rows of the longest page so far. */
+  longestPage: number;
+  /** Whether `generatedAt` changed between two pages of this pass. */
+  replaced: boolean;
+  /** Pages of the passes before that held to a snapshot. */
+  pagesOfSnapshots: number;
+};
+
+export type Checkpoint = SnapshotCheckpoint | AnchoredCheckpoint;
 
 export type Phase =
   /** Reading forward. */
@@ -14,78 +70,92 @@ export type Phase =
 /** The last row read that shows a key, to be met again; `back` is how many rows before `offset` it stood. */
 export type Anchor = { key: string; back: number };
 
-export type Place = {
-  phase: Phase;
-  /** How many rows lie before those to be read next. */
-  offset: number;
-  /** Null to read on without one. */
-  anchor: Anchor | null;
-  /** The snapshot that the walk reads; undefined before the first page, and where the envelope has none. */
-  generatedAt: string | null | undefined;
-  /** True once the snapshot was replaced too often to be read whole: its pages are joined by anchors, whatever it says. */
-  ignoresSnapshot: boolean;
-  /** Pages of the passes before that. */
-  pagesOfSnapshots: number;
-  /** Whether the snapshot was replaced between two pages of this pass. */
-  replaced: boolean;
-  /** All pages of the walk, and those since it last began anew. */
-  pages: number;
-  pagesOfPass: number;
-  /** Keys that no earlier page of this pass had brought, and rows that show no key. */
-  rows: number;
-  unkeyed: number;
-  /** Rows that came in above what was read, as the anchors showed, and new rows found at the head. */
-  shifted: number;
-  found: number;
-  /** As the API last said, and as it said at the beginning of this pass. */
-  total: number | null;
-  totalFirst: number | null;
-  /** Rows of the longest page so far. */
-  longestPage: number;
-  restarts: number;
-  stepsBack: number;
-  anomalies: Partial<Record<Anomaly, number>>;
-  /** How many rows before `offset` the anchor is taken; more than one after steps back. */
-  overlap: number;
-  /** Steps back, or looks at the head, in this attempt. */
-  tries: number;
-  /** While rows are read again, the offset by which new ones must come; else null. */
-  knownUntil: number | null;
-  /** Pages in a row that brought no new row. */
-  fruitless: number;
-  /** True once rows were asked for behind what the API called the end, because its `total` said otherwise. */
-  lookedBeyond: boolean;
-  /** Digest of the first page, by which a later walk can tell that nothing changed. */
-  firstPage: string | null;
-};
+/** Everything that can speak against the completeness of a walk. */
+export type Anomaly =
+  /** The snapshot is older than that of the walk before. */
+  | 'backwards'
+  /** The answer says another offset than was asked for. */
+  | 'offset'
+  /** `returned` is not the number of rows. */
+  | 'returned'
+  /** A row came again where only new ones can be. */
+  | 'repeat'
+  /** A new row came before one read earlier: the order changed. */
+  | 'disorder'
+  /** No row read before was found again. */
+  | 'lost'
+  /** A page too short to be joined to the next: it leaves no row to meet again. */
+  | 'unanchored'
+  /** Fewer rows came than `total` says there are. */
+  | 'total'
+  /** More rows came in above what was read than were found there; of a dataset that gives no total. */
+  | 'unfound'
+  /** New rows kept coming in at the beginning. */
+  | 'restless-head'
+  /** The envelope does not say where the dataset ends; it was read until nothing new came. */
+  | 'inferred-end'
+  /** Which rows the walk had met before it was interrupted is no longer known. */
+  | 'forgotten'
+  | 'stuck'
+  | 'bound';
 
-export const beginning: Place = {
-  phase: 'rows',
+const common: Common = {
   offset: 0,
-  anchor: null,
-  generatedAt: undefined,
-  ignoresSnapshot: false,
-  pagesOfSnapshots: 0,
-  replaced: false,
   pages: 0,
   pagesOfPass: 0,
+  restarts: 0,
   rows: 0,
   unkeyed: 0,
-  shifted: 0,
-  found: 0,
   total: null,
   totalFirst: null,
-  longestPage: 0,
-  restarts: 0,
-  stepsBack: 0,
-  anomalies: {},
-  overlap: 1,
-  tries: 0,
-  knownUntil: null,
+  generatedAt: undefined,
   fruitless: 0,
   lookedBeyond: false,
-  firstPage: null,
+  anomalies: {},
 };
+
+export const beginning: SnapshotCheckpoint = { ...common, mode: 'snapshot', firstPage: null };
+
+const anchoredBeginning: AnchoredCheckpoint = {
+  ...common,
+  mode: 'anchored',
+  phase: 'rows',
+  anchor: null,
+  overlap: 1,
+  tries: 0,
+  stepsBack: 0,
+  knownUntil: null,
+  shifted: 0,
+  found: 0,
+  longestPage: 0,
+  replaced: false,
+  pagesOfSnapshots: 0,
+};
+
+/** The beginning again, by anchors. */
+export function anchored(before: Checkpoint): AnchoredCheckpoint {
+  const { pages, restarts } = before;
+  const { stepsBack, pagesOfSnapshots } =
+    before.mode === 'anchored' ? before : { stepsBack: 0, pagesOfSnapshots: pages };
+  return { ...anchoredBeginning, pages, restarts, stepsBack, pagesOfSnapshots };
+}
+
+/** A checkpoint as it was kept, where one of an earlier release may lack what has come since. */
+export function restored(kept: Partial<Checkpoint>): Checkpoint {
+  return kept.mode === 'anchored'
+    ? { ...anchoredBeginning, ...kept }
+    : { ...beginning, ...kept, mode: 'snapshot' };
+}
+
+/** The checkpoint, with one more of each anomaly. */
+export function withAnomalies<Of extends Checkpoint>(
+  checkpoint: Of,
+  ...found: (Anomaly | false | undefined)[]
+): Of {
+  const anomalies = { ...checkpoint.anomalies };
+  for (const anomaly of found) if (anomaly) anomalies[anomaly] = (anomalies[anomaly] ?? 0) + 1;
+  return { ...checkpoint, anomalies };
+}
 
 /** What the walk needs to know of a page. */
 export type PageFacts = Pick<
@@ -95,45 +165,14 @@ export type PageFacts = Pick<
 
 /**
  * What a page does to the set of rows met: its rows join it, or do not since nothing joins them to those read
- * before, or the set is emptied because the walk begins anew.
+ * before, or the set is emptied because the walk is reset.
  */
 export type Met = 'add' | 'skip' | 'clear';
 
-/** `stuck`: nothing the API can be asked leads on. */
-export type Step = { place: Place; next: 'go on' | 'end' | 'stuck'; met: Met };
+/** The checkpoint behind a page. `stuck`: nothing the API can be asked leads on. */
+export type Step = { checkpoint: Checkpoint; next: 'go on' | 'end' | 'stuck'; met: Met };
 
-/** The place behind a page, as far as any page moves it. */
-export function turnPage(before: Place, page: PageFacts): Place {
-  const { total = before.total } = page.pagination;
-  return {
-    ...before,
-    pages: before.pages + 1,
-    pagesOfPass: before.pagesOfPass + 1,
-    generatedAt: page.generatedAt,
-    replaced: before.replaced || isReplaced(before, page),
-    total,
-    totalFirst: before.totalFirst ?? total,
-    longestPage: Math.max(before.longestPage, page.received),
-    firstPage: before.firstPage ?? page.digest ?? null,
-  };
-}
-
-/** Whether the page is of another snapshot than the one before it in this pass. */
-export function isReplaced({ pagesOfPass, generatedAt }: Place, page: PageFacts): boolean {
-  return pagesOfPass > 0 && page.generatedAt !== generatedAt;
-}
-
-/** Whether the pages are taken for those of one snapshot, which does not change; without a total nothing would add up. */
-export function isOfSnapshot({ ignoresSnapshot, generatedAt, total }: Place): boolean {
-  return !ignoresSnapshot && typeof generatedAt === 'string' && total !== null;
-}
-
-/** The place at the beginning again, behind a page that does not continue what was read. */
-export function beginAnew(before: Place): Step {
-  const { ignoresSnapshot, pagesOfSnapshots, pages, restarts, stepsBack } = before;
-  return {
-    place: { ...beginning, ignoresSnapshot, pagesOfSnapshots, pages, restarts: restarts + 1, stepsBack },
-    next: 'go on',
-    met: 'clear',
-  };
+/** To the beginning, behind a page that does not continue what was read. */
+export function reset(to: Checkpoint): Step {
+  return { checkpoint: { ...to, restarts: to.restarts + 1 }, next: 'go on', met: 'clear' };
 }

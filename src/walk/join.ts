@@ -1,18 +1,18 @@
 /** How one page is joined to those before it, by rows that both show. */
 
 import { FAR } from './bounds.ts';
-import type { Anchor, PageFacts, Place } from './checkpoint.ts';
-import { advanceOf, freshRows } from './evidence.ts';
+import type { Anchor, AnchoredCheckpoint, PageFacts } from './checkpoint.ts';
+import { advanceOf, freshRows } from './pages.ts';
 
 /** Whether the page continues what was read: it shows the anchor, or begins with a row read before. */
-export function isJoined({ phase, anchor }: Place, { offset, keys, seen }: PageFacts): boolean {
+export function isJoined({ phase, anchor }: AnchoredCheckpoint, { offset, keys, seen }: PageFacts): boolean {
   if (offset === 0 || (anchor === null && phase !== 'back')) return true;
   const firstKeyed = keys.findIndex((key) => key !== null);
   return seen[firstKeyed] === true || (anchor !== null && keys.includes(anchor.key));
 }
 
 /** How many rows at the beginning of the page were read before; everything behind them must be new. */
-export function knownRows({ anchor, knownUntil }: Place, { keys, seen }: PageFacts): number {
+export function knownRows({ anchor, knownUntil }: AnchoredCheckpoint, { keys, seen }: PageFacts): number {
   const anchorAt = anchor && knownUntil === null ? keys.indexOf(anchor.key) : -1;
   if (anchor && anchorAt >= 0) return anchorAt + anchor.back;
   const firstNew = keys.findIndex((key, at) => key !== null && !seen[at]);
@@ -23,7 +23,7 @@ export function knownRows({ anchor, knownUntil }: Place, { keys, seen }: PageFac
  * The offset before which the next page, too, may show nothing but known rows: after steps back, where so much came
  * in above that the anchor moved off the page, or where the page is too short to show more than the overlap.
  */
-export function knownUntil(before: Place, page: PageFacts): number | null {
+export function knownUntil(before: AnchoredCheckpoint, page: PageFacts): number | null {
   const offset = page.offset + advanceOf(page);
   const hasMovedOff = before.anchor !== null && !page.keys.includes(before.anchor.key);
   const until = before.knownUntil ?? (hasMovedOff ? (before.total ?? offset + FAR) : before.offset);
@@ -34,12 +34,12 @@ export function knownUntil(before: Place, page: PageFacts): number | null {
  * Where rows keep going above what was read, looking for the anchor a little further up is cheaper than stepping
  * back: the overlap is doubled by each step back, and shrinks with each page that shows the anchor in its place.
  */
-export function overlapOf({ overlap, anchor }: Place, { keys }: PageFacts): number {
+export function overlapOf({ overlap, anchor }: AnchoredCheckpoint, { keys }: PageFacts): number {
   return anchor && keys[0] === anchor.key ? Math.max(1, overlap - 1) : overlap;
 }
 
 /** How many rows came in above the anchor since it was read, less those that went. */
-export function shiftOf({ anchor }: Place, { keys }: PageFacts): number {
+export function shiftOf({ anchor }: AnchoredCheckpoint, { keys }: PageFacts): number {
   return anchor ? Math.max(0, keys.indexOf(anchor.key)) : 0;
 }
 

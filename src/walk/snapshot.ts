@@ -3,27 +3,57 @@
  * the offset. Its rows are all there when every key came once and they are as many as `total`.
  */
 
-import type { PageFacts, Place, Step } from './checkpoint.ts';
-import { advanceOf, freshRows, unkeyedRows, withAnomalies } from './evidence.ts';
-import { endsTooEarly, goOn, lookBeyond } from './go-on.ts';
+import { MOST_RESTARTS } from './bounds.ts';
+import {
+  anchored,
+  beginning,
+  type PageFacts,
+  reset,
+  type SnapshotCheckpoint,
+  type Step,
+  withAnomalies,
+} from './checkpoint.ts';
+import {
+  advanceOf,
+  endsTooEarly,
+  freshRows,
+  goOn,
+  isReplaced,
+  lookBeyond,
+  turnPage,
+  unkeyedRows,
+} from './pages.ts';
 
-export function advanceSnapshot(before: Place, page: PageFacts): Step {
-  const place = withAnomalies(
+/** Whether a pass that begins with this page can hold to a snapshot; without a total nothing would add up. */
+export function isOfSnapshot({ generatedAt, pagination }: PageFacts): boolean {
+  return typeof generatedAt === 'string' && pagination.total !== undefined;
+}
+
+export function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {
+  const turned = turnPage(before, page);
+  if (isReplaced(before, page)) return beginAgain(turned);
+  const checkpoint = withAnomalies(
     {
-      ...before,
+      ...turned,
       offset: page.offset + advanceOf(page),
-      anchor: null,
       rows: before.rows + freshRows(page),
       unkeyed: before.unkeyed + unkeyedRows(page),
+      firstPage: before.firstPage ?? page.digest ?? null,
     },
     page.seen.includes(true) && 'repeat',
   );
-  if (page.pagination.hasMore) return goOn(place, page);
-  if (endsTooEarly(place) && !place.lookedBeyond) return lookBeyond(place);
-  return { place: withAnomalies(place, !addsUp(place) && 'total'), next: 'end', met: 'add' };
+  if (page.pagination.hasMore) return goOn(checkpoint, page);
+  if (endsTooEarly(checkpoint) && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
+  return { checkpoint: withAnomalies(checkpoint, !addsUp(checkpoint) && 'total'), next: 'end', met: 'add' };
+}
+
+/** Some publish anew for every answer, and some while we read: such a list is read like one without `generatedAt`. */
+function beginAgain(turned: SnapshotCheckpoint): Step {
+  const { pages, restarts } = turned;
+  return reset(restarts < MOST_RESTARTS ? { ...beginning, pages, restarts } : anchored(turned));
 }
 
 /** As many rows as the snapshot says it has, and it said the same throughout. */
-function addsUp({ rows, unkeyed, total, totalFirst }: Place): boolean {
+function addsUp({ rows, unkeyed, total, totalFirst }: SnapshotCheckpoint): boolean {
   return rows + unkeyed === total && total === totalFirst;
 }

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Snooze } from '../../src/errors.ts';
 import { tableOf } from '../../src/job.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
 import { Database } from '../../src/store/db/sqlite.ts';
@@ -124,8 +123,8 @@ describe('a dataset that is behind', () => {
     const bench = await setup({ rows: 250 });
     const stop = new AbortController();
     await bench.mirror('ai-signals', () => stop.abort(), stop.signal).catch(() => undefined);
-    const until = Date.parse('2026-11-21T12:30:00Z');
-    edit(bench, `UPDATE walks SET status = 'snoozed', error = '${new Snooze(until, 'quota').message}'`);
+    const until = '2026-11-21T12:30:00.000Z';
+    edit(bench, `UPDATE walks SET status = 'snoozed', waits_until = '${until}', waits_for = 'quota'`);
     const status = await statusOf(bench);
     expect(status.dataset('ai-signals')?.doing).toMatchObject({
       state: 'waiting',

@@ -1,12 +1,12 @@
 /** The walk on paper: its own code over rows in memory, without HTTP or a database. */
 
-import { beginning, type PageFacts, type Place } from '../../src/walk/checkpoint.ts';
+import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
 import type { WalkEnd } from '../../src/walk.ts';
 import { walk } from '../../src/walk.ts';
 
 export type PaperWalk = {
   end: WalkEnd;
-  place: Place;
+  checkpoint: Checkpoint;
   calls: number;
   /** Every key that came, and those that count as met. */
   received: Set<string>;
@@ -15,7 +15,7 @@ export type PaperWalk = {
 
 export type PaperOptions = {
   /** Where the walk begins. */
-  from?: Place;
+  from?: Checkpoint;
   generatedAt?: () => string | null | undefined;
   /** How many rows a page has at most, whatever is asked for. */
   pageRows?: (call: number) => number;
@@ -50,10 +50,10 @@ export async function walkOnPaper(
       },
     };
   };
-  for await (const { page, place, met: change, end } of walk(read, from)) {
+  for await (const { page, checkpoint, met: change, end } of walk(read, from)) {
     if (change === 'clear') met.clear();
     if (change === 'add') for (const key of page.keys) met.add(key as string);
-    if (end) return { end, place, calls, received, met };
+    if (end) return { end, checkpoint, calls, received, met };
   }
   throw new Error('the walk ended without an end');
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import type { Phase } from '../../src/walk/checkpoint.ts';
+import { Snooze } from '../../src/errors.ts';
+import { mirror } from '../../src/mirror.ts';
 import { type Edit, editBefore, insert, publish, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
@@ -14,9 +15,10 @@ const crashAt =
   () =>
     bench.reopen();
 
-const placeOfWalk = (bench: Bench) =>
-  bench.sql<{ phase: Phase; pages: number; calls: number }>(
-    `SELECT memory ->> 'phase' AS phase, pages, api_calls AS calls FROM walks ORDER BY id DESC LIMIT 1`,
+const checkpointOfWalk = (bench: Bench) =>
+  bench.sql<{ reads: string; pages: number; calls: number }>(
+    `SELECT coalesce(memory ->> 'phase', memory ->> 'mode') AS reads, pages, api_calls AS calls
+     FROM walks ORDER BY id DESC LIMIT 1`,
   )[0];
 
 describe('a walk that crashes', () => {
@@ -28,21 +30,21 @@ describe('a walk that crashes', () => {
       job: 'news',
       before: 3,
       edits: {},
-      at: { phase: 'rows', pages: 2 },
+      at: { reads: 'rows', pages: 2 },
       calls: 5,
     },
     'while it steps back': {
       job: 'news',
       before: 4,
       edits: { 3: remove(0) },
-      at: { phase: 'back', pages: 3 },
+      at: { reads: 'back', pages: 3 },
       calls: 6,
     },
     'while it looks at the head': {
       job: 'news',
       before: 7,
       edits: { 3: insert(0, 60) },
-      at: { phase: 'head', pages: 6 },
+      at: { reads: 'head', pages: 6 },
       calls: 7,
     },
     'before its first page': { job: 'news', before: 1, edits: {}, at: { pages: 0 }, calls: 5 },
@@ -50,14 +52,14 @@ describe('a walk that crashes', () => {
       job: 'ai-signals',
       before: 4,
       edits: {},
-      at: { phase: 'rows', pages: 3 },
+      at: { reads: 'snapshot', pages: 3 },
       calls: 4,
     },
     'just after it began anew': {
       job: 'ai-signals',
       before: 4,
       edits: { 3: publish('2026-01-02T03:04:05Z') },
-      at: { phase: 'rows', pages: 3 },
+      at: { reads: 'snapshot', pages: 3 },
       calls: 7,
     },
   };
@@ -67,7 +69,7 @@ describe('a walk that crashes', () => {
     const bench = await setup({ rows: ROWS });
     editBefore(bench, job, { ...edits, [before]: crashAt(bench) });
     await expect(bench.mirror(job)).rejects.toThrow('not open');
-    expect(placeOfWalk(bench)).toMatchObject(at);
+    expect(checkpointOfWalk(bench)).toMatchObject(at);
 
     const walk = await bench.mirror(job);
     expect(walk).toMatchObject({ id: 1, anomalies: '{}', apiCalls: calls });
@@ -100,7 +102,7 @@ describe('a walk that crashes', () => {
     await bench.mirror('news');
     editBefore(bench, 'news', { 25: crashAt(bench) });
     await expect(bench.mirror('news')).rejects.toThrow('not open');
-    expect(placeOfWalk(bench)).toMatchObject({ calls: 20 });
+    expect(checkpointOfWalk(bench)).toMatchObject({ calls: 20 });
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', apiCalls: 32 });
     expect(bench.sql('SELECT * FROM absences')).toEqual([]);
   });
@@ -136,6 +138,27 @@ describe('a walk that fails', () => {
       error: null,
     });
     expect(bench.model.calls).toHaveLength(6);
+  });
+});
+
+describe('a walk that has to wait', () => {
+  it('notes until when and for what, in columns and in words, until it goes on', async () => {
+    const bench = await setup({ rows: ROWS });
+    const snooze = new Snooze(Date.parse('2026-11-21T12:30:00Z'), 'quota');
+    const api = { ...bench.api, get: () => Promise.reject(snooze) };
+    const { signal } = new AbortController();
+    await expect(mirror(bench.job('news'), { ...bench, api }, signal)).rejects.toBe(snooze);
+    const noted = () => bench.sql('SELECT status, error, waits_until, waits_for FROM walks');
+    expect(noted()).toEqual([
+      {
+        status: 'snoozed',
+        error: 'waiting until 2026-11-21T12:30:00.000Z (quota)',
+        waits_until: '2026-11-21T12:30:00.000Z',
+        waits_for: 'quota',
+      },
+    ]);
+    expect(await bench.mirror('news')).toMatchObject({ id: 1, verdict: 'verified' });
+    expect(noted()).toEqual([{ status: 'complete', error: null, waits_until: null, waits_for: null }]);
   });
 });
 

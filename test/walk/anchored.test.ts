@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Anomaly } from '../../src/walk/anomaly.ts';
 import { mostCalls } from '../../src/walk/bounds.ts';
+import type { Anomaly } from '../../src/walk/checkpoint.ts';
 import {
   both,
   change,

@@ -56,6 +56,8 @@ type Walk = {
   total: number | null;
   held: number;
   error: string | null;
+  waitsUntil: string | null;
+  waitsFor: string | null;
 };
 
 const PATIENCE = { intervals: 2, ms: 5 * 60_000 };
@@ -98,7 +100,8 @@ export function readDataset(
 function readWalk(connection: Connection, job: string, condition: string): Walk | undefined {
   return connection
     .prepare<[string], Walk>(
-      `SELECT status, verdict, started_at AS startedAt, pages, rows, total, held, error
+      `SELECT status, verdict, started_at AS startedAt, pages, rows, total, held, error,
+         waits_until AS waitsUntil, waits_for AS waitsFor
        FROM walks WHERE job = ? AND ${condition} ORDER BY id DESC LIMIT 1`,
     )
     .get(job);
@@ -116,10 +119,9 @@ function readPlans(connection: Connection, job: string): { lastSeq: number | nul
 function describe(walk: Walk | undefined, walking: boolean, now: number): Doing {
   if (!walk)
     return { state: 'never', pages: 0, rows: 0, total: null, until: null, reason: null, message: null };
-  const { pages, rows, total, error: message } = walk;
+  const { pages, rows, total, error: message, waitsUntil: until, waitsFor: reason } = walk;
   const at = { pages, rows, total, until: null, reason: null, message };
-  const [, until, reason] = /^waiting until (\S+) \((\w+)\)$/.exec(message ?? '') ?? [];
-  if (walk.status === 'snoozed' && until && reason && until >= isoTime(now))
+  if (walk.status === 'snoozed' && until !== null && until >= isoTime(now))
     return { ...at, state: 'waiting', until, reason };
   if (walk.status === 'running' && walking) return { ...at, state: 'running' };
   const states = { running: 'stopped', snoozed: 'stopped', failed: 'failed', complete: 'idle' } as const;

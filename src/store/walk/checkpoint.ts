@@ -1,42 +1,78 @@
-/** Where a walk stands and which rows it has met, committed with the pages that brought it there. */
+/** A walk's checkpoint and the rows that it has met, committed with the pages that brought it there. */
 
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Call } from '../../page.ts';
+import { beginning, type Checkpoint, restored } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
-import { prepare } from '../db/prepare.ts';
+import { placeholders, prepare } from '../db/prepare.ts';
 import { createLedger } from '../records/requests.ts';
-import { walkSeen, walks } from '../schema.ts';
+import { type WalkRow, walkSeen, walks } from '../schema.ts';
 import { packMet } from './seen.ts';
-import type { OpenWalk, WalkPlace } from './walks.ts';
+import type { OpenWalk } from './walks.ts';
 
 /**
- * Pages that changed no row wait for company before their places are committed: each commit costs whole pages
+ * Pages that changed no row wait for company before their checkpoints are committed: each commit costs whole pages
  * of the write-ahead log. A crash repeats at most this many calls, or as many as fit into this time.
  */
 const PATIENCE = { pages: 20, ms: 1_000 };
 
+/** A checkpoint in a row of `walks`: `memory` holds the whole of it, the other columns show it to people. */
+function columnsOf(checkpoint: Checkpoint) {
+  const { offset, pages, rows, unkeyed, total, totalFirst, restarts, generatedAt = null } = checkpoint;
+  return {
+    nextOffset: offset,
+    pages,
+    rows,
+    unkeyed,
+    total,
+    totalFirst,
+    restarts,
+    stepsBack: checkpoint.mode === 'anchored' ? checkpoint.stepsBack : 0,
+    generatedAt,
+    anomalies: JSON.stringify(checkpoint.anomalies),
+    memory: JSON.stringify(checkpoint),
+  };
+}
+
+export function checkpointOf({ memory }: WalkRow): Checkpoint {
+  return restored(JSON.parse(memory));
+}
+
+/** What a page did. */
 export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
-export type PlaceKeeper = {
+export type CheckpointKeeper = {
   meetRow(rowid: number): void;
   /** `number` is the row's in quarantine. */
   meetRefused(number: number): void;
-  /** The walk begins anew: rows met so far no longer count as met. */
+  /** The walk is reset: rows met so far no longer count as met. */
   forget(): void;
-  arrive(place: WalkPlace, call: Call, counts: Counts): void;
+  arrive(checkpoint: Checkpoint, call: Call, counts: Counts): void;
   commit(): void;
   /** The transaction failed: nothing of this walk may be committed any more from memory. */
   abandon(): void;
 };
 
-export function createPlaceKeeper(connection: Connection, walk: OpenWalk, now: () => number): PlaceKeeper {
-  const { row, met } = walk;
+const counted = ['inserted', 'updated', 'quarantined', 'drifted', 'apiCalls', 'distinctKeys'] as const;
+
+export function createCheckpointKeeper(
+  connection: Connection,
+  { row, met }: OpenWalk,
+  now: () => number,
+): CheckpointKeeper {
+  const db = drizzle(connection);
   const ledger = createLedger(connection);
-  const update = prepareUpdate(connection);
-  const updateSeq = prepareSeqUpdate(connection);
-  const insertSeen = prepareSeen(connection);
-  const deleteSeen = prepareForgetting(connection);
+  const updateOf = (names: readonly (keyof WalkRow)[]) =>
+    prepare(connection, db.update(walks).set(placeholders(walks, names)).where(eq(walks.id, row.id)));
+  const update = updateOf([...counted, ...(Object.keys(columnsOf(beginning)) as (keyof WalkRow)[])]);
+  // Apart, so that a walk that changes nothing does not write the index over it.
+  const updateSeq = updateOf(['firstSeq', 'lastSeq']);
+  const insertSeen = prepare(
+    connection,
+    db.insert(walkSeen).values({ walkId: row.id, ...placeholders(walkSeen, ['rowids']) }),
+  );
+  const deleteSeen = prepare(connection, db.delete(walkSeen).where(eq(walkSeen.walkId, row.id)));
   let calls: Call[] = [];
   let unsaved: { rows: number[]; refused: number[] } = { rows: [], refused: [] };
   let hasForgotten = false;
@@ -48,8 +84,8 @@ export function createPlaceKeeper(connection: Connection, walk: OpenWalk, now: (
     if (calls.length === 0 || abandoned) return;
     for (const call of calls) ledger.record(call);
     const rowids = packMet(unsaved.rows, unsaved.refused);
-    if (hasForgotten) deleteSeen.run({ walkId: row.id });
-    if (rowids.length > 0) insertSeen.run({ walkId: row.id, rowids });
+    if (hasForgotten) deleteSeen.run({});
+    if (rowids.length > 0) insertSeen.run({ rowids });
     update.run(row);
     if (row.lastSeq !== savedSeq) updateSeq.run(row);
     savedSeq = row.lastSeq;
@@ -75,8 +111,8 @@ export function createPlaceKeeper(connection: Connection, walk: OpenWalk, now: (
       hasForgotten = true;
       row.distinctKeys = 0;
     },
-    arrive(place, call, counts) {
-      Object.assign(row, place);
+    arrive(checkpoint, call, counts) {
+      Object.assign(row, columnsOf(checkpoint));
       row.inserted += counts.inserted;
       row.updated += counts.updated;
       row.quarantined += counts.quarantined;
@@ -91,60 +127,4 @@ export function createPlaceKeeper(connection: Connection, walk: OpenWalk, now: (
       abandoned = true;
     },
   };
-}
-
-function prepareUpdate(connection: Connection) {
-  const at = (name: string) => sql`${sql.placeholder(name)}`;
-  return prepare(
-    connection,
-    drizzle(connection)
-      .update(walks)
-      .set({
-        nextOffset: at('nextOffset'),
-        pages: at('pages'),
-        rows: at('rows'),
-        inserted: at('inserted'),
-        updated: at('updated'),
-        quarantined: at('quarantined'),
-        drifted: at('drifted'),
-        apiCalls: at('apiCalls'),
-        total: at('total'),
-        totalFirst: at('totalFirst'),
-        unkeyed: at('unkeyed'),
-        generatedAt: at('generatedAt'),
-        distinctKeys: at('distinctKeys'),
-        restarts: at('restarts'),
-        stepsBack: at('stepsBack'),
-        anomalies: at('anomalies'),
-        memory: at('memory'),
-      })
-      .where(eq(walks.id, sql.placeholder('id'))),
-  );
-}
-
-/** Apart, so that a walk that changes nothing does not write the index over it. */
-function prepareSeqUpdate(connection: Connection) {
-  const at = (name: string) => sql`${sql.placeholder(name)}`;
-  return prepare(
-    connection,
-    drizzle(connection)
-      .update(walks)
-      .set({ firstSeq: at('firstSeq'), lastSeq: at('lastSeq') })
-      .where(eq(walks.id, sql.placeholder('id'))),
-  );
-}
-
-function prepareSeen(connection: Connection) {
-  const at = (name: string) => sql`${sql.placeholder(name)}`;
-  return prepare(
-    connection,
-    drizzle(connection)
-      .insert(walkSeen)
-      .values({ walkId: at('walkId'), rowids: at('rowids') }),
-  );
-}
-
-function prepareForgetting(connection: Connection) {
-  const ofWalk = eq(walkSeen.walkId, sql.placeholder('walkId'));
-  return prepare(connection, drizzle(connection).delete(walkSeen).where(ofWalk));
 }

@@ -1,23 +1,19 @@
-/** One transaction a page: rows, refused rows, drift, the call and the walk's place, all or nothing. */
+/** One transaction a page: rows, refused rows, drift, the call and the walk's checkpoint, all or nothing. */
 
 import { isoTime } from '../../clock.ts';
 import type { Call, CheckedRows } from '../../page.ts';
+import type { Checkpoint, Met } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { watchFields } from '../fields.ts';
 import { createDriftLog } from '../records/drift.ts';
 import { type Origin, openQuarantine } from '../records/quarantine.ts';
-import { type Counts, createPlaceKeeper } from './checkpoint.ts';
+import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
 import { createTableWriter, type ExaminedRow } from './rows.ts';
 import { openSequence } from './sequence.ts';
-import type { OpenWalk, WalkPlace } from './walks.ts';
+import type { OpenWalk } from './walks.ts';
 
-/** A page with the walk's place behind it. */
-export type PageToSave = {
-  page: CheckedRows & { call: Call };
-  place: WalkPlace;
-  /** Whether its rows count as met, or none that were met before do any longer: the walk begins anew. */
-  met: 'add' | 'skip' | 'clear';
-};
+/** A page with the checkpoint behind it, and whether its rows count as met. */
+export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Checkpoint; met: Met };
 
 export type PageWriter = {
   /**
@@ -26,7 +22,7 @@ export type PageWriter = {
    */
   lookUp(page: CheckedRows): boolean[];
   savePage(page: PageToSave): Counts;
-  /** Commits the places of pages that changed nothing, which wait a little for company. */
+  /** Commits the checkpoints of pages that changed nothing, which wait a little for company. */
   flush(): void;
   /** Notes what a walk that has read the whole dataset did not find; call in the transaction that ends it. */
   conclude(): void;
@@ -38,7 +34,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   const quarantine = openQuarantine(connection, job.name);
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
-  const places = createPlaceKeeper(connection, walk, now);
+  const progress = createCheckpointKeeper(connection, walk, now);
   const sequence = openSequence(connection);
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
   const atOnce = connection.transaction((read: () => boolean[]) => read());
@@ -70,7 +66,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   function writeRows(rows: readonly ExaminedRow[], met: PageToSave['met'], at: string, counts: Counts): void {
     for (const examined of rows) {
       const rowid = table.write(examined, row.id, at);
-      if (met === 'add') places.meetRow(rowid);
+      if (met === 'add') progress.meetRow(rowid);
       if (examined.change === 'new') counts.inserted += 1;
       if (examined.change === 'changed') counts.updated += 1;
       quarantine.resolve(examined.key, at);
@@ -84,8 +80,8 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
       if (refusedRow.key === null || met !== 'add') continue;
       // A refused row is still there upstream: what the mirror holds under its key must not look gone.
       const rowid = table.rowidOf(refusedRow.key);
-      if (rowid === undefined) places.meetRefused(number);
-      else places.meetRow(rowid);
+      if (rowid === undefined) progress.meetRefused(number);
+      else progress.meetRow(rowid);
     }
     for (const found of page.drifts) {
       driftLog.note(found, origin);
@@ -103,7 +99,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   return {
     lookUp: (page) => atOnce(() => lookUp(page)),
     savePage(saved) {
-      const { page, met, place } = saved;
+      const { page, met, checkpoint } = saved;
       const counts = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
       try {
         const rows = examinedRows(page);
@@ -113,11 +109,11 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
           counts.drifted += fields?.note(page.fields, origin) ?? 0;
           writeRows(rows, met, origin.now, counts);
           writeProblems(saved, origin, counts);
-          if (met === 'clear') places.forget();
-          places.arrive(place, page.call, counts);
+          if (met === 'clear') progress.forget();
+          progress.arrive(checkpoint, page.call, counts);
         });
       } catch (thrown) {
-        places.abandon();
+        progress.abandon();
         throw thrown;
       }
       return counts;
@@ -125,7 +121,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     flush: () =>
       atomically(() => {
         driftLog.flush();
-        places.commit();
+        progress.commit();
       }),
     conclude() {
       row.drifted += fields?.conclude() ?? 0;

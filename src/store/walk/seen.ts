@@ -45,7 +45,7 @@ function locate(rowid: number) {
 }
 
 /** What a walk met: rows of the dataset's table, and refused ones by their numbers in quarantine. */
-export type Met = { rows: SeenRows; refused: SeenRows };
+export type MetRows = { rows: SeenRows; refused: SeenRows };
 
 /**
  * Row numbers in the form in which `walk_seen` keeps them: runs of neighbours, each as its distance from the one
@@ -66,7 +66,7 @@ export function packMet(rows: readonly number[], refused: readonly number[]): Bu
   return Buffer.from(bytes);
 }
 
-export function unpackMet(packed: Buffer, { rows, refused }: Met): void {
+export function unpackMet(packed: Buffer, { rows, refused }: MetRows): void {
   let at = 0;
   const next = () => {
     const { value, after } = numberAt(packed, at);

@@ -1,45 +1,47 @@
-/** A walk as the engine holds it: it saves pages, ends with a verdict or stays at its place, and lets go. */
+/** A walk as the mirror holds it: it saves pages, ends with a verdict or stays at its checkpoint, and lets go. */
 
 import { ageOf, isoTime } from '../../clock.ts';
 import type { Job } from '../../job.ts';
+import { type Checkpoint, withAnomalies } from '../../walk/checkpoint.ts';
+import type { Verdict } from '../../walk.ts';
 import type { Connection } from '../db/connection.ts';
 import { guarded, storeFailure } from '../db/failure.ts';
 import { resolveGone } from '../records/quarantine.ts';
 import type { WalkRow } from '../schema.ts';
+import { checkpointOf } from './checkpoint.ts';
 import { findAbsent, forgetMet, hasAbsences, retireRows } from './retire.ts';
 import { createPageWriter, type PageWriter } from './save-page.ts';
-import { closeWalk, type OpenWalk, openWalk, pauseWalk, readPrevious, type Verdict } from './walks.ts';
+import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './walks.ts';
 
 /** What the walk proves, and what kept it from proving more. */
 export type Ending = {
   verdict: Verdict;
-  error?: string;
-  /** Set where one call renewed the proof of that walk, and saved so many others. */
-  probe?: { of: number; callsSaved: number };
+  error?: string | undefined;
+  /** Set where one call renewed the proof of the walk before, and saved so many others. */
+  callsSaved?: number;
 };
 
-/** What the walks before have left. */
+/** The last full walk: the one that ended last, or whose proof that one renewed. */
 export type Before = {
-  /** The walk that ended last, and the full walk on whose proof it rests. */
-  last: WalkRow;
-  full: WalkRow;
-  /** Since the full walk began; null where the clock was ahead then. */
-  fullAgeMs: number | null;
+  row: WalkRow;
+  checkpoint: Checkpoint;
+  /** Since it began; null where the clock was ahead then. */
+  ageMs: number | null;
   /** True where rows look gone and wait for another proof of it. */
   hasAbsences: boolean;
 };
 
-export type WalkSession = PageWriter & {
+export type WalkSession = Pick<PageWriter, 'lookUp' | 'savePage'> & {
   /** The walk's row as it stands; changes with every saved page. */
   row: Readonly<WalkRow>;
-  /** False where a resumed walk no longer knows which rows it has met: it proves nothing. */
-  remembers: boolean;
+  /** Where it was taken up. A walk that no longer knows which rows it has met proves nothing, as this says. */
+  checkpoint: Checkpoint;
   before: Before | undefined;
   /** Ends the walk: with a proof, rows absent from it and from the one before leave the table. */
   finish(ending: Ending): Promise<WalkRow>;
-  /** Leaves the walk at its committed place; the next run goes on from there. */
-  pause(status: 'snoozed' | 'failed', error: string): void;
-  /** Gives the walk up: its place is worth nothing, and the next run begins anew. */
+  /** Leaves the walk at its committed checkpoint, since this was thrown; the next run goes on from there. */
+  pause(thrown: Error, stopped: boolean): void;
+  /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
   giveUp(error: string): void;
   release(): void;
 };
@@ -72,47 +74,48 @@ function createSession(
   now: () => number,
   check: () => void,
 ): WalkSession {
-  const { job } = walk;
+  const { job, row, met } = walk;
+  const forgot = row.distinctKeys !== met.rows.size + met.refused.size;
+  const before = readBefore(connection, job, now());
   const writer = createPageWriter(connection, walk, now);
   const file = connection.name;
   const atomically = connection.transaction((work: () => void) => work()).immediate;
 
   return {
-    row: walk.row,
-    remembers: walk.row.distinctKeys === walk.met.rows.size + walk.met.refused.size,
-    before: readBefore(connection, job, now()),
+    row,
+    checkpoint: withAnomalies(checkpointOf(row), forgot && 'forgotten'),
+    before,
     lookUp: (page) => guarded(file, () => writer.lookUp(page)),
     savePage: (page) => guarded(file, () => writer.savePage(page)),
-    flush: () => guarded(file, () => writer.flush()),
-    conclude: () => guarded(file, () => writer.conclude()),
-    async finish({ verdict, error = null, probe }) {
+    async finish({ verdict, error = null, callsSaved }) {
+      const renewed = callsSaved !== undefined && before && { probeOf: before.row.id, callsSaved };
       try {
         writer.flush();
-        const isProof = verdict !== 'union' && !probe;
+        const isProof = verdict !== 'union' && !renewed;
         const retires = isProof && job.reading === 'walk';
         const absent = retires ? await findAbsent(connection, walk) : [];
         check();
         atomically(() => {
-          if (isProof) resolveGone(connection, job.name, walk.row.id, isoTime(now()));
-          if (retires) Object.assign(walk.row, retireRows(connection, walk, absent, now()));
+          if (isProof) resolveGone(connection, job.name, row.id, isoTime(now()));
+          if (retires) Object.assign(row, retireRows(connection, walk, absent, now()));
           else forgetMet(connection, walk);
-          if (!probe) writer.conclude();
-          const { deleted, held, drifted, firstSeq, lastSeq } = walk.row;
+          if (!renewed) writer.conclude();
+          const { deleted, held, drifted, firstSeq, lastSeq } = row;
           // A walk ends with its last change, whose time is ahead of a clock that stands still or goes back.
           const finishedAt = isoTime(Math.max(now(), lastSeq ?? 0));
-          const ending = { status: 'complete', verdict, finishedAt, error, ...probed(probe) } as const;
-          Object.assign(walk.row, ending);
+          const ending = { status: 'complete', verdict, finishedAt, error, ...renewed } as const;
+          Object.assign(row, ending);
           closeWalk(connection, walk, { ...ending, deleted, held, drifted, firstSeq, lastSeq });
         });
-        return walk.row;
+        return row;
       } catch (thrown) {
         throw storeFailure(thrown, file);
       }
     },
-    pause(status, error) {
+    pause(thrown, stopped) {
       guarded(file, () => {
         writer.flush();
-        pauseWalk(connection, walk, status, error);
+        pauseWalk(connection, walk, thrown, stopped);
       });
     },
     giveUp(error) {
@@ -130,10 +133,8 @@ function createSession(
 }
 
 function readBefore(connection: Connection, job: Job, now: number): Before | undefined {
-  const previous = readPrevious(connection, job.name);
-  if (!previous) return undefined;
-  const fullAgeMs = ageOf(Date.parse(previous.full.startedAt), now);
-  return { ...previous, fullAgeMs, hasAbsences: hasAbsences(connection, job.name) };
+  const row = lastFullWalk(connection, job.name);
+  if (!row) return undefined;
+  const ageMs = ageOf(Date.parse(row.startedAt), now);
+  return { row, checkpoint: checkpointOf(row), ageMs, hasAbsences: hasAbsences(connection, job.name) };
 }
-
-const probed = (probe: Ending['probe']) => probe && { probeOf: probe.of, callsSaved: probe.callsSaved };

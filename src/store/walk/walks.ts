@@ -3,36 +3,18 @@
 import { and, desc, eq, isNotNull, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
-import { Failure } from '../../errors.ts';
+import { Failure, Snooze } from '../../errors.ts';
 import type { Job } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
 import { isLock, type Lock, tryLock } from '../db/lock.ts';
 import { datasets, type WalkRow, walkSeen, walks } from '../schema.ts';
-import { createSeenRows, type Met, unpackMet } from './seen.ts';
-
-export type Verdict = NonNullable<WalkRow['verdict']>;
-
-/** What a walk has come to, saved with the page that brought it there. */
-export type WalkPlace = Pick<
-  WalkRow,
-  | 'nextOffset'
-  | 'pages'
-  | 'rows'
-  | 'total'
-  | 'totalFirst'
-  | 'unkeyed'
-  | 'generatedAt'
-  | 'restarts'
-  | 'stepsBack'
-  | 'anomalies'
-  | 'memory'
->;
+import { createSeenRows, type MetRows, unpackMet } from './seen.ts';
 
 /** A walk that this process alone is taking. */
 export type OpenWalk = {
   job: Job;
   row: WalkRow;
-  met: Met;
+  met: MetRows;
   lock: Lock;
 };
 
@@ -60,8 +42,9 @@ function resume(connection: Connection, job: Job): WalkRow | undefined {
   const db = drizzle(connection);
   const last = db.select().from(walks).where(eq(walks.job, job.name)).orderBy(desc(walks.id)).limit(1).get();
   if (!last || last.status === 'complete' || last.finishedAt) return undefined;
-  db.update(walks).set({ status: 'running', error: null }).where(eq(walks.id, last.id)).run();
-  return { ...last, status: 'running', error: null };
+  const running = { status: 'running', error: null, waitsUntil: null, waitsFor: null } as const;
+  db.update(walks).set(running).where(eq(walks.id, last.id)).run();
+  return { ...last, ...running };
 }
 
 function begin(connection: Connection, job: Job, now: number): WalkRow {
@@ -72,7 +55,7 @@ function begin(connection: Connection, job: Job, now: number): WalkRow {
     .get();
 }
 
-function recallMet(connection: Connection, walkId: number): Met {
+function recallMet(connection: Connection, walkId: number): MetRows {
   const met = { rows: createSeenRows(), refused: createSeenRows() };
   const pages = drizzle(connection)
     .select({ rowids: walkSeen.rowids })
@@ -82,17 +65,13 @@ function recallMet(connection: Connection, walkId: number): Met {
   return met;
 }
 
-/** The walk that ended last before this one, and the full walk on whose proof it rests. */
-export function readPrevious(
-  connection: Connection,
-  job: string,
-): { last: WalkRow; full: WalkRow } | undefined {
+/** The walk that ended last, or, where that renewed a proof by one call, the full walk whose proof it was. */
+export function lastFullWalk(connection: Connection, job: string): WalkRow | undefined {
   const db = drizzle(connection);
   const ended = and(eq(walks.job, job), isNotNull(walks.finishedAt));
   const last = db.select().from(walks).where(ended).orderBy(desc(walks.id)).limit(1).get();
-  if (!last) return undefined;
-  const full = last.probeOf === null ? last : db.select().from(walks).where(eq(walks.id, last.probeOf)).get();
-  return { last, full: full ?? last };
+  if (!last || last.probeOf === null) return last;
+  return db.select().from(walks).where(eq(walks.id, last.probeOf)).get() ?? last;
 }
 
 /** Ends a walk for good; only its row in `walks` stays. */
@@ -115,16 +94,17 @@ function addCallsSaved(connection: Connection, job: string, callsSaved: number):
     .run();
 }
 
-/** Leaves a walk at its committed place, to be gone on with. */
-export function pauseWalk(
-  connection: Connection,
-  walk: OpenWalk,
-  status: 'snoozed' | 'failed',
-  error: string,
-): void {
+/** Leaves a walk at its committed checkpoint, to be gone on with. */
+export function pauseWalk(connection: Connection, walk: OpenWalk, thrown: Error, stopped: boolean): void {
+  const wait = thrown instanceof Snooze ? thrown : undefined;
   drizzle(connection)
     .update(walks)
-    .set({ status, error })
+    .set({
+      status: wait || stopped ? 'snoozed' : 'failed',
+      error: thrown.message,
+      waitsUntil: wait ? isoTime(wait.until) : null,
+      waitsFor: wait?.reason ?? null,
+    })
     .where(and(eq(walks.id, walk.row.id), ne(walks.status, 'complete')))
     .run();
 }
