@@ -44,7 +44,7 @@ export type App = {
   /** The clock was set, or the machine slept. */
   clockJumped(): void;
   /** Asks the job's endpoint once, for one row at most, to see what comes of it. */
-  probe(job: Job, signal: AbortSignal): Promise<Probed>;
+  askOnce(job: Job, signal: AbortSignal): Promise<Probed>;
   /** Resolves when every command of `MIRROR_ON_CHANGE` has ended; `endCommands` ends them. */
   commandsEnded(): Promise<void>;
   endCommands(): Promise<void>;
@@ -139,7 +139,7 @@ function build(
     },
     waitsForPermit: gate.waits,
     clockJumped: gate.clockJumped,
-    probe: ({ name, path, reading }, signal) =>
+    askOnce: ({ name, path, reading }, signal) =>
       api.probe({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
     commandsEnded: async () => await hook?.idle(),
     endCommands: async () => await hook?.close(),

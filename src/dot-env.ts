@@ -5,10 +5,11 @@
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { isOurs } from './config.ts';
 import { Failure } from './errors.ts';
 
 /** Names that are read by us, or by what we bring; those of other programs are left to them. */
-const ours = /^(?:(?:MARKET_API|MIRROR|AWS)_.*|REDIS_URL|LOG_LEVEL)$/;
+const isRead = (name: string) => isOurs(name) || name.startsWith('AWS_');
 
 /** Names by which Node.js and the system's loader run code. */
 const dangerous = /^(?:NODE|LD)_/;
@@ -31,7 +32,7 @@ export function readDotEnv(file: string, user = process.getuid?.()): Record<stri
       'config',
       `${file}: ${bad} changes how programs run: take it out, or set it in the environment`,
     );
-  return Object.fromEntries(given.filter(([name]) => ours.test(name)));
+  return Object.fromEntries(given.filter(([name]) => isRead(name)));
 }
 
 /** Looked at and read by one descriptor, so that it is the same file. */

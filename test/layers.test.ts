@@ -112,7 +112,7 @@ const rooms: Record<string, Room> = {
   },
   main: { imports: ['commands'] },
   outputs: {},
-  'dot-env': {},
+  'dot-env': { imports: ['config'] },
   cli: { imports: ['dot-env', 'main', 'outputs'] },
 };
 

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { isoTime } from '../clock.ts';
+import { allSettings } from '../config/settings.ts';
 import type { Check } from '../doctor.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
 import { loadJobs } from '../load-jobs.ts';
@@ -60,7 +61,7 @@ async function doctor({ offline = false, json = false }: Options, context: Conte
 }
 
 const colours = { ok: 'green', warning: 'yellow', problem: 'red', skipped: 'dim' } as const;
-const WIDTHS = { level: 'problem'.length, name: 'MIRROR_KEEP_QUARANTINE'.length };
+const WIDTHS = { level: 'problem'.length, name: Math.max(...allSettings.map(({ name }) => name.length)) };
 
 function painter(stdout: Output): (check: Check) => string {
   const paint = paintFor(stdout);

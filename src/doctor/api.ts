@@ -45,7 +45,7 @@ type Answer = { check: Check; aheadMs: number | null; stop?: string | undefined 
 
 async function ask(app: App, job: Job, signal: AbortSignal): Promise<Answer> {
   try {
-    const { call, failure, aheadMs } = await app.probe(job, signal);
+    const { call, failure, aheadMs } = await app.askOnce(job, signal);
     const check = failure ? judge(job, failure, call) : fine(job, call);
     return { check, aheadMs, stop: whyStop(call) };
   } catch (thrown) {

@@ -1,7 +1,15 @@
 /** Rows as Parquet: typed columns, times as timestamps in UTC, Snappy, a row group at a time. */
 
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
-import { type Cell, type Column, distinctNames, type Formatter, type Holding, microsOf } from './answer.ts';
+import {
+  type Cell,
+  type Column,
+  distinctNames,
+  type Formatter,
+  type Holding,
+  hex,
+  microsOf,
+} from './answer.ts';
 
 /** A row group is closed at the first of these; it is what a writer, and a reader, keeps in memory. */
 const GROUP = { rows: 25_000, characters: 16_000_000 };
@@ -15,13 +23,17 @@ const ownTimes = ['_first_seen_at', '_changed_at', '_valid_from', '_valid_to', '
  */
 export function parquetFormatter(columns: readonly Column[], about: unknown): Formatter<Uint8Array> {
   const names = distinctNames(columns);
-  const kinds = columns.map(kindOf);
+  const formed = columns.map((column) => forms[kindOf(column)]);
   const bytes = new ByteWriter();
   const writer = new ParquetWriter({
     writer: bytes,
     schema: [
       { name: 'root', num_children: columns.length },
-      ...names.map((name, at) => element(name, kinds[at])),
+      ...formed.map(({ element }, at) => ({
+        name: names[at] ?? '',
+        repetition_type: 'OPTIONAL' as const,
+        ...element,
+      })),
     ],
     kvMetadata: [{ key: 'market-mirror', value: JSON.stringify(about) }],
     createdBy: 'market-mirror',
@@ -46,7 +58,7 @@ export function parquetFormatter(columns: readonly Column[], about: unknown): Fo
     rows(batch) {
       for (const row of batch)
         row.forEach((cell, at) => {
-          group.columns[at]?.push(toValue(cell, kinds[at]));
+          group.columns[at]?.push(cell === null ? null : formed[at]?.value(cell));
           if (typeof cell === 'string') group.characters += cell.length;
         });
       group.rows += batch.length;
@@ -63,17 +75,38 @@ export function parquetFormatter(columns: readonly Column[], about: unknown): Fo
 
 /** The types of the columns, for people and receipts. */
 export function parquetTypes(columns: readonly Column[]): string[] {
-  return columns.map((column) => typeNames[kindOf(column)]);
+  return columns.map((column) => forms[kindOf(column)].shown);
 }
 
 type Kind = Exclude<Holding, 'mixed' | 'nothing'>;
 
-const typeNames: Record<Kind, string> = {
-  integer: 'INT64',
-  real: 'DOUBLE',
-  timestamp: 'TIMESTAMP(MICROS, UTC)',
-  text: 'STRING',
-  bytes: 'BYTE_ARRAY',
+type Element = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
+
+type Form = {
+  /** The type for people. */
+  shown: string;
+  element: Omit<Element, 'name' | 'repetition_type'>;
+  value(cell: NonNullable<Cell>): unknown;
+};
+
+const forms: Record<Kind, Form> = {
+  integer: { shown: 'INT64', element: { type: 'INT64' }, value: (cell) => BigInt(cell as number | bigint) },
+  real: { shown: 'DOUBLE', element: { type: 'DOUBLE' }, value: Number },
+  timestamp: {
+    shown: 'TIMESTAMP(MICROS, UTC)',
+    element: {
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MICROS',
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+    },
+    value: (cell) => microsOf(cell as string),
+  },
+  text: {
+    shown: 'STRING',
+    element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+    value: (cell) => (cell instanceof Uint8Array ? hex(cell) : String(cell)),
+  },
+  bytes: { shown: 'BYTE_ARRAY', element: { type: 'BYTE_ARRAY' }, value: (cell) => cell },
 };
 
 function kindOf({ name, type, holds }: Column): Kind {
@@ -81,45 +114,4 @@ function kindOf({ name, type, holds }: Column): Kind {
   if (holds !== 'nothing') return holds;
   if (ownTimes.includes(name)) return 'timestamp';
   return type === 'INTEGER' ? 'integer' : type === 'REAL' ? 'real' : 'text';
-}
-
-function element(name: string, kind: Kind = 'text') {
-  const optional = { name, repetition_type: 'OPTIONAL' } as const;
-  switch (kind) {
-    case 'integer':
-      return { ...optional, type: 'INT64' } as const;
-    case 'real':
-      return { ...optional, type: 'DOUBLE' } as const;
-    case 'timestamp':
-      return {
-        ...optional,
-        type: 'INT64',
-        converted_type: 'TIMESTAMP_MICROS',
-        logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-      } as const;
-    case 'text':
-      return { ...optional, type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const;
-    case 'bytes':
-      return { ...optional, type: 'BYTE_ARRAY' } as const;
-  }
-}
-
-function toValue(cell: Cell, kind: Kind = 'text'): unknown {
-  if (cell === null) return null;
-  switch (kind) {
-    case 'integer':
-      return BigInt(cell as number | bigint);
-    case 'real':
-      return Number(cell);
-    case 'timestamp':
-      return microsOf(cell as string);
-    case 'text':
-      return typeof cell === 'string'
-        ? cell
-        : cell instanceof Uint8Array
-          ? Buffer.from(cell).toString('hex')
-          : String(cell);
-    case 'bytes':
-      return cell;
-  }
 }

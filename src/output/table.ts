@@ -40,9 +40,8 @@ export function tableFormatter(columns: readonly Column[], width: number, paint:
         cut ||= clipped !== text;
         return clipped;
       };
-      return widths === undefined
-        ? asRecords(heads, rows, width, clip, measure, paint)
-        : asTable(heads, rows, widths, numeric, clip, measure, paint);
+      const drawing = { heads, rows, measure, clip, paint };
+      return widths === undefined ? asRecords(drawing, width) : asTable(drawing, widths, numeric);
     },
     cut: () => cut,
   };
@@ -66,16 +65,18 @@ function fit(natural: readonly number[], width: number): number[] | undefined {
   return capped(cap);
 }
 
-type Clip = (text: string, width: number) => string;
+type Drawing = {
+  heads: string[];
+  rows: string[][];
+  measure: Measure;
+  clip(text: string, width: number): string;
+  paint: Paint;
+};
 
 function asTable(
-  heads: string[],
-  rows: string[][],
+  { heads, rows, measure, clip, paint }: Drawing,
   widths: number[],
   numeric: boolean[],
-  clip: Clip,
-  measure: Measure,
-  paint: Paint,
 ): string {
   const clipped = (row: readonly string[]) => row.map((text, at) => clip(text, widths[at] ?? 0));
   const lines = [clipped(heads).map((head) => paint('bold', head)), ...rows.map(clipped)];
@@ -84,14 +85,7 @@ function asTable(
 }
 
 /** One value a line, a block a row. */
-function asRecords(
-  heads: string[],
-  rows: string[][],
-  width: number,
-  clip: Clip,
-  measure: Measure,
-  paint: Paint,
-): string {
+function asRecords({ heads, rows, measure, clip, paint }: Drawing, width: number): string {
   const label = widest(measure, heads);
   return rows
     .map((row, number) => {

@@ -60,7 +60,8 @@ type Walk = {
   waitsFor: string | null;
 };
 
-const PATIENCE = { intervals: 2, ms: 5 * 60_000 };
+/** A copy older than this is stale. */
+const STALE_AFTER = { intervals: 2, ms: 5 * 60_000 };
 
 export function readDataset(
   connection: Connection,
@@ -76,7 +77,7 @@ export function readDataset(
       .pluck()
       .get(...values) ?? 0;
   const age = proof ? ageOf(Date.parse(proof.startedAt), now) : null;
-  const patience = Math.max(intervalOf(schedule, now) * PATIENCE.intervals, PATIENCE.ms);
+  const staleAfterMs = Math.max(intervalOf(schedule, now) * STALE_AFTER.intervals, STALE_AFTER.ms);
   const doing = describe(latest, walking, now);
   const { lastSeq, nextRun } = readPlans(connection, job);
   return {
@@ -86,8 +87,8 @@ export function readDataset(
     completeAsOf: proof?.startedAt ?? null,
     ageSeconds: age === null ? null : Math.round(age / 100) / 10,
     verdict: (proof?.verdict as DatasetStatus['verdict']) ?? null,
-    staleAfterSeconds: Number.isFinite(patience) ? patience / 1_000 : null,
-    fresh: schedule === 'off' || (age !== null && age <= patience),
+    staleAfterSeconds: Number.isFinite(staleAfterMs) ? staleAfterMs / 1_000 : null,
+    fresh: schedule === 'off' || (age !== null && age <= staleAfterMs),
     doing,
     lastChange: lastSeq === null ? null : isoTime(lastSeq),
     nextRun: doing.until ?? nextRun,
