@@ -1,4 +1,4 @@
-/** docs/governor.md draws the governor. The drawings are read as data here, and held to what the governor does. */
+/** docs/governor.md draws the governor. The drawings are read as data here, and each gate and arrow is driven. */
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -6,35 +6,11 @@ import type { WaitReason } from '../../src/errors.ts';
 import type { Decision, Event } from '../../src/governor/events.ts';
 import { drive } from './drive.ts';
 
+const DAY = 86_400_000;
 const page = readFileSync('docs/governor.md', 'utf8');
-const drawings = [...page.matchAll(/```mermaid\n(.*?)```/gs)].map(([, drawn = '']) => drawn);
-const [chart = '', ...machines] = drawings;
 
-/** What closes a gate, in the order of the drawing. */
-const reasonsByGate = [...chart.matchAll(/^ +\w+Gate -\. "(.*)" \.-> wait$/gm)].map(([, drawn = '']) =>
-  drawn.split(', '),
-);
-/** The gates on the way from `ask` to `go`, and those that lead to `wait`. */
-const way = [...new Set([...chart.matchAll(/(\w+Gate)(?= --)/g)].map(([, gate]) => gate))];
-const closing = [...chart.matchAll(/(\w+Gate)(?= -\.)/g)].map(([, gate]) => gate);
-/** The events that the arrows of the state machines begin with: `trigger, trigger / effect`. */
-const triggers = machines
-  .flatMap((drawn) => [...drawn.matchAll(/ --> \w+: (.*)$/gm)].map(([, label = '']) => label))
-  .flatMap((label) => (label.split(' / ')[0] ?? '').split(', '))
-  .map((trigger) => trigger.split(' ')[0]);
-
-type Refusal = Extract<Decision, { refused: unknown }>['refused'];
 // The compiler sees to it that none is left out.
-const events: Record<Event['type'], true> = {
-  start: true,
-  gone: true,
-  ask: true,
-  answer: true,
-  lost: true,
-  release: true,
-  key: true,
-  clock: true,
-};
+type Refusal = Extract<Decision, { refused: unknown }>['refused'];
 const reasons: Record<Exclude<WaitReason, 'shutdown'> | Refusal, true> = {
   rate: true,
   quota: true,
@@ -45,23 +21,30 @@ const reasons: Record<Exclude<WaitReason, 'shutdown'> | Refusal, true> = {
   unavailable: true,
   forbidden: true,
 };
+const events: Record<Event['type'], true> = {
+  start: true,
+  gone: true,
+  ask: true,
+  answer: true,
+  lost: true,
+  release: true,
+  key: true,
+  clock: true,
+};
 
-describe('the drawing of the governor', () => {
-  test('shows every reason to wait, and no other', () => {
-    expect(new Set(reasonsByGate.flat())).toEqual(new Set(Object.keys(reasons)));
+describe('the six gates', () => {
+  /** The reasons of each gate, in the order of the table. */
+  const drawn = [...page.matchAll(/^\| \w+ \| is open.*\n\|[-|]+\n(?<rows>(\|.*\n)+)/gm)]
+    .flatMap(({ groups }) => groups?.['rows']?.trim().split('\n') ?? [])
+    .map((row) => [...(row.split('|').at(-2) ?? '').matchAll(/`(\w+)`/g)].map(([, reason]) => reason));
+
+  test('give every reason to wait, and no other', () => {
+    expect(new Set(drawn.flat())).toEqual(new Set(Object.keys(reasons)));
   });
 
-  test('shows every event, and no other', () => {
-    expect(new Set(triggers)).toEqual(new Set(Object.keys(events)));
-  });
-
-  test('shows the gates in the order in which they refuse', () => {
+  test('are met in the order of the table', () => {
     const machine = drive();
-    const given = () => {
-      const decision = machine.ask();
-      return 'wait' in decision ? decision.wait.reason : 'refused' in decision ? decision.refused : 'go';
-    };
-    // Each step closes one gate more, from the last to the first.
+    // Each closes one gate more, from the last to the first.
     const closings = [
       () => machine.call(),
       () => {
@@ -75,13 +58,117 @@ describe('the drawing of the governor', () => {
       () => machine.answer({ status: 503 }),
       () => machine.answer({ status: 401 }),
     ];
-    const refusals = closings.map((close) => {
+    for (const [index, close] of closings.entries()) {
       close();
-      return given();
-    });
-    expect(refusals.map((reason) => reasonsByGate.findLastIndex((drawn) => drawn.includes(reason)))).toEqual([
-      5, 4, 3, 2, 1, 0,
-    ]);
-    expect(closing).toEqual(way);
+      const decision = machine.ask();
+      const reason =
+        'wait' in decision ? decision.wait.reason : 'refused' in decision ? decision.refused : '';
+      expect(drawn.at(-1 - index)).toContain(reason);
+    }
   });
+});
+
+type Machine = ReturnType<typeof drive>;
+
+/** How a state is reached; `open`, `probing` and `well` with a call of `news` under way. */
+const reach: Record<string, (machine: Machine) => void> = {
+  open(machine) {
+    for (let call = 0; call < 40; call += 1) machine.call({ inflight: 4 });
+    machine.pass(1_000);
+    machine.ask();
+  },
+  paused(machine) {
+    reach['open']?.(machine);
+    machine.answer({ status: 429 });
+  },
+  probing(machine) {
+    reach['paused']?.(machine);
+    untilGo(machine);
+  },
+  refused(machine) {
+    reach['open']?.(machine);
+    machine.answer({ status: 401 });
+  },
+  well(machine) {
+    reach['open']?.(machine);
+  },
+  outage(machine) {
+    reach['open']?.(machine);
+    machine.answer({ status: 503 });
+  },
+  forbidden(machine) {
+    reach['open']?.(machine);
+    machine.answer({ status: 403 });
+  },
+};
+
+/** What the arrows bear. */
+const triggers: Record<string, (machine: Machine, from: string) => void> = {
+  ask: untilGo,
+  'answer 2xx'(machine, from) {
+    if (from === 'outage' || from === 'forbidden') untilGo(machine);
+    machine.answer();
+  },
+  ...Object.fromEntries(
+    [401, 403, 429, 503].map((status) => [
+      `answer ${status}`,
+      (machine: Machine) => machine.answer({ status }),
+    ]),
+  ),
+  release: ({ on }) => on({ type: 'release', owner: 'me', unused: 1 }),
+  lost: ({ on }) => on({ type: 'lost', owner: 'me', job: 'news', roll: 0.5 }),
+  gone: ({ on }) => on({ type: 'gone', owner: 'me' }),
+  clock: ({ on }) => on({ type: 'clock' }),
+  key: ({ on }) => on({ type: 'key' }),
+  start: ({ on }) => on({ type: 'start', owner: 'another', again: true }),
+};
+
+/** Asks for `news` until a call goes, however long that takes. */
+function untilGo(machine: Machine): void {
+  for (let decision = machine.ask(); !('go' in decision); decision = machine.ask())
+    machine.pass('wait' in decision ? Math.max(1, decision.wait.until - machine.now) : DAY);
+}
+
+/** In which state all calls are, as two processes find that ask now: it changes nothing. */
+function account({ state, now }: Machine): string {
+  const { ask, pass, shown } = drive(state, now);
+  if (shown.waits.some(({ job, reason }) => job === null && reason !== 'key_refused')) return 'paused';
+  pass(1_000);
+  const first = ask('usage', 'one');
+  if ('refused' in first) return 'refused';
+  if ('wait' in first) return 'probing';
+  pass(1_000);
+  return 'go' in ask('meme-signals', 'two') ? 'open' : 'paused';
+}
+
+/** In which state the endpoint of `news` is. */
+function endpoint({ state, now }: Machine): string {
+  const decision = drive(state, now).ask();
+  if ('refused' in decision) return 'forbidden';
+  return 'wait' in decision && decision.wait.reason === 'unavailable' ? 'outage' : 'well';
+}
+
+describe.each([
+  ['of all calls', account],
+  ['of one endpoint', endpoint],
+])('the states %s', (name, stateOf) => {
+  const drawing = [...page.matchAll(/```mermaid\nstateDiagram-v2\n(.*?)```/gs)][
+    name === 'of all calls' ? 0 : 1
+  ];
+  const arrows = [...(drawing?.[1] ?? '').matchAll(/^ +(\w+) --> (\w+): (.*)$/gm)].flatMap(
+    ([, from = '', to = '', labels = '']) => labels.split(', ').map((label) => [from, label, to] as const),
+  );
+
+  test.each(arrows)('%s: %s → %s', (from, label, to) => {
+    const machine = drive();
+    reach[from]?.(machine);
+    expect(stateOf(machine)).toBe(from);
+    triggers[label]?.(machine, from);
+    expect(stateOf(machine)).toBe(to);
+  });
+});
+
+test('every event is on an arrow', () => {
+  const drawn = [...page.matchAll(/ --> \w+: (.*)$/gm)].flatMap(([, labels = '']) => labels.split(', '));
+  expect(new Set(drawn.map((label) => label.split(' ')[0]))).toEqual(new Set(Object.keys(events)));
 });
