@@ -146,6 +146,24 @@ describe('the quota', () => {
     expect(hour.refused).toBe(0);
   });
 
+  it('of which two resets were seen has no longer period than from one to the other, however many passed unseen', () => {
+    const machine = drive();
+    const report = (minute: number, remaining: number) => {
+      machine.pass(minute * MINUTE - (machine.now % (60 * MINUTE)));
+      machine.call({ limit: 100, remaining });
+    };
+    for (const [minute, remaining] of [
+      [1, 50],
+      [10, 99],
+      [11, 60],
+      [20, 99],
+    ] as const)
+      report(minute, remaining);
+    const { refill } = machine.shown.quota;
+    expect(refill).toMatchObject({ kind: 'window', confidence: 'likely' });
+    expect(refill.kind === 'window' && refill.periodMs).toBeLessThanOrEqual(20 * MINUTE);
+  });
+
   it('whose period changes is followed', () => {
     const machine = drive();
     const minute = pool(machine, 50, MINUTE);
