@@ -34,7 +34,8 @@ export function bareMachine(): BareMachine {
   onTestFinished(() => rmSync(root, { recursive: true }));
   const bin = join(root, 'bin');
   const folder = join(root, 'a checkout');
-  for (const made of [bin, join(folder, 'src'), join(folder, 'jobs')]) mkdirSync(made, { recursive: true });
+  for (const made of [bin, ...['src', 'jobs', 'model-api'].map((name) => join(folder, name))])
+    mkdirSync(made, { recursive: true });
   for (const file of ['setup.sh', 'package.json', 'package-lock.json', 'tsconfig.json'])
     copyFileSync(file, join(folder, file));
 
