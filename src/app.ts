@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
+import { isAlive } from './alive.ts';
 import { createApi, type Probed } from './api/client.ts';
 import { ageOf, type Clock, type Random } from './clock.ts';
 import { type Config, readConfig, readLocalConfig } from './config.ts';
@@ -23,7 +24,7 @@ import {
   upgradeStore,
   type WalkRow,
 } from './store/index.ts';
-import { hasMirror, isAlive, mirrorFile } from './store/read.ts';
+import { hasMirror, mirrorFile } from './store/read.ts';
 import { version } from './version.ts';
 
 export type Surroundings = {

@@ -33,11 +33,6 @@ export class Failure extends Error {
   get exitCode(): number {
     return exitCodes[this.kind];
   }
-
-  /** True where the same call may succeed later without anybody changing anything. */
-  get retryable(): boolean {
-    return this.kind === 'unreachable' || this.kind === 'incomplete';
-  }
 }
 
 /** Why a call has to wait. */

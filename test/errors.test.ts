@@ -34,18 +34,6 @@ describe('a failure', () => {
   test('has the exit code of its kind', () => {
     expect(new Failure('disk', 'the disk is full').exitCode).toBe(74);
   });
-
-  test.each([
-    ['unreachable', true],
-    ['incomplete', true],
-    ['contract', false],
-    ['key', false],
-    ['config', false],
-    ['disk', false],
-    ['bug', false],
-  ] as const)('of kind %s may pass by itself: %s', (kind, may) => {
-    expect(new Failure(kind, '').retryable).toBe(may);
-  });
 });
 
 test('a snooze says until when and why', () => {

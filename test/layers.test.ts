@@ -20,6 +20,7 @@ type Room = {
 const leaves = [
   'errors',
   'page',
+  'alive',
   'disk',
   'clock',
   'schedule',

@@ -31,7 +31,7 @@ export type Align = 'left' | 'right';
 export type Measure = (text: string) => number;
 
 /** For letters that take one column each, which is all that our own words are made of. */
-export const plainWidth: Measure = (text) => stripVTControlCharacters(text).length;
+const plainWidth: Measure = (text) => stripVTControlCharacters(text).length;
 
 /** For letters of any language, and emoji. What knows of them takes longer to load than most answers, and few need it. */
 export async function measureFor(texts: Iterable<string>): Promise<Measure> {

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isAlive } from '../alive.ts';
 import { Failure } from '../errors.ts';
 
 export type RedisProcess = {
@@ -77,7 +78,7 @@ export function spawnRedis(binary: string, home: string, socket: string): RedisP
 export function serverPid(home: string): number | null {
   try {
     const pid = Number.parseInt(readFileSync(pidFile(home), 'utf8'), 10);
-    return pid > 0 && process.kill(pid, 0) ? pid : null;
+    return pid > 0 && isAlive(pid) ? pid : null;
   } catch {
     return null;
   }

@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from '../alive.ts';
 import { Failure } from '../errors.ts';
 import type { Connection } from './db/connection.ts';
 import { guarded } from './db/failure.ts';
@@ -79,13 +80,4 @@ function readIfThere(file: string): string {
       throw thrown;
     }
   });
-}
-
-/** A process of another user lives, though it takes no signals from here. */
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
 }
