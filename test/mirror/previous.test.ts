@@ -29,6 +29,16 @@ describe('a snapshot that was proven', () => {
     ]);
   });
 
+  it('alone keeps a checkpoint, for the walks that are compared with it', async () => {
+    const bench = await setupProven();
+    const kept = () => bench.sql("SELECT id FROM walks WHERE memory <> '{}'").map(({ id }) => id);
+    for (let renewal = 0; renewal < 2; renewal += 1) await bench.mirror(job);
+    expect(kept()).toEqual([1]);
+    publish('2026-01-02T03:04:05Z')(bench.upstream(job));
+    expect(await bench.mirror(job)).toMatchObject({ id: 4, apiCalls: FULL });
+    expect(kept()).toEqual([4]);
+  });
+
   it('is proven again by one call though volatile columns changed, which are kept current', async () => {
     const bench = await setupProven({ faults: [when({}, faults.ageing())] });
     const { id } = bench.upstream(job).rows[0] ?? {};

@@ -105,7 +105,8 @@ function createSession(
           const finishedAt = isoTime(Math.max(now(), lastSeq ?? 0));
           const ending = { status: 'complete', verdict, finishedAt, error, ...renewed } as const;
           Object.assign(row, ending);
-          closeWalk(connection, walk, { ...ending, deleted, held, drifted, firstSeq, lastSeq });
+          const changes = { deleted, held, drifted, firstSeq, lastSeq };
+          closeWalk(connection, walk, { ...ending, ...changes }, before?.row);
         });
         return row;
       } catch (thrown) {
@@ -124,7 +125,8 @@ function createSession(
         check();
         atomically(() => {
           forgetMet(connection, walk);
-          closeWalk(connection, walk, { status: 'failed', error, finishedAt: isoTime(now()) });
+          const ending = { status: 'failed', error, finishedAt: isoTime(now()) } as const;
+          closeWalk(connection, walk, ending, before?.row);
         });
       });
     },

@@ -74,10 +74,24 @@ export function lastFullWalk(connection: Connection, job: string): WalkRow | und
   return db.select().from(walks).where(eq(walks.id, last.probeOf)).get() ?? last;
 }
 
-/** Ends a walk for good; only its row in `walks` stays. */
-export function closeWalk(connection: Connection, walk: OpenWalk, ending: Partial<WalkRow>): void {
+/** A checkpoint that no walk needs any more: kept with every walk, they would make up a third of the mirror. */
+const needless = { memory: '{}' };
+
+/**
+ * Ends a walk for good; only its row in `walks` stays, with the checkpoint that the next walk is compared with.
+ * @param before the full walk that this one was compared with; the next one is, too, where this renewed its proof.
+ */
+export function closeWalk(
+  connection: Connection,
+  walk: OpenWalk,
+  ending: Partial<WalkRow>,
+  before: WalkRow | undefined,
+): void {
   const db = drizzle(connection);
-  db.update(walks).set(ending).where(eq(walks.id, walk.row.id)).run();
+  const isRenewal = ending.probeOf !== undefined;
+  const ended = { ...ending, ...(isRenewal && needless) };
+  db.update(walks).set(ended).where(eq(walks.id, walk.row.id)).run();
+  if (before && !isRenewal) db.update(walks).set(needless).where(eq(walks.id, before.id)).run();
   db.delete(walkSeen).where(eq(walkSeen.walkId, walk.row.id)).run();
   if (ending.callsSaved) addCallsSaved(connection, walk.job.name, ending.callsSaved);
 }
