@@ -1,3 +1,5 @@
+/** Chance that can be repeated. */
+
 import type { Random } from '../../src/clock.ts';
 
 /** Mulberry32: small, seeded, good enough to vary a simulation. */

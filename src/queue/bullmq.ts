@@ -40,8 +40,8 @@ export function listenerOf(report: (error: Error) => void): (error: Error) => vo
   };
 }
 
-/** A worker, as far as it can rest while Redis takes no writes. */
-export type Hands = {
+/** The loop in which a worker takes jobs. It rests while Redis takes no writes. */
+export type Loop = {
   /** Takes no more; what is under way goes on. */
   pause(): void;
   /** Goes on, also where its loop has ended. */
@@ -50,7 +50,7 @@ export type Hands = {
   isAlive(): boolean;
 };
 
-export function handsOf(worker: Worker): Hands {
+export function loopOf(worker: Worker): Loop {
   return {
     pause: () => void worker.pause(true),
     resume: () => void worker.resume(),

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import type { Schedule } from '../schedule.ts';
-import { type Context, type Hands, takeBack } from './bullmq.ts';
+import { type Context, type Loop, takeBack } from './bullmq.ts';
 import { type Change, openChanges } from './changes.ts';
 import { within } from './connection.ts';
 import { startSchedules } from './schedules.ts';
@@ -25,7 +25,7 @@ export type RunsOptions = {
   changeSince?: (job: string, seq: number) => Change | null;
 };
 
-export type Runs = Hands & {
+export type Runs = Loop & {
   /** What is under way in Redis and not here goes back: a process or an outage left it so. */
   takeBack(): Promise<void>;
   /** `due`: the clock is another than before, so all that waits asks again, and these jobs run at once. */

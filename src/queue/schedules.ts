@@ -2,9 +2,9 @@
 
 import { Queue, type QueueOptions, type RepeatOptions, Worker } from 'bullmq';
 import { nextDue, type Schedule } from '../schedule.ts';
-import { type Context, type Hands, handsOf, takeBack } from './bullmq.ts';
+import { type Context, type Loop, loopOf, takeBack } from './bullmq.ts';
 
-export type Schedules = Hands & {
+export type Schedules = Loop & {
   /**
    * Makes the schedulers in Redis those that are declared, whatever happened to them there. Those of `due` begin anew,
    * with a run at once.
@@ -104,10 +104,10 @@ export function startSchedules(
   }
 
   let closing = false;
-  const hands = handsOf(ticks);
+  const loop = loopOf(ticks);
   return {
-    ...hands,
-    isAlive: () => closing || hands.isAlive(),
+    ...loop,
+    isAlive: () => closing || loop.isAlive(),
     restore,
     takeBack: () => takeBack(queue),
     async close() {

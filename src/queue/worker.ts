@@ -3,7 +3,7 @@
 import { type Job as BullJob, DelayedError, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import { isoTime } from '../clock.ts';
 import { Failure, Snooze, toError } from '../errors.ts';
-import { type Context, type Hands, handsOf } from './bullmq.ts';
+import { type Context, type Loop, loopOf } from './bullmq.ts';
 
 /**
  * Mirrors one job once. Throws `Snooze` to go on later at its committed place, `Failure` to leave it to the next
@@ -11,7 +11,7 @@ import { type Context, type Hands, handsOf } from './bullmq.ts';
  */
 export type Run = (job: string, signal: AbortSignal) => Promise<void>;
 
-export type MirrorWorker = Hands & {
+export type MirrorWorker = Loop & {
   /** Whether the job is under way here. */
   runs(id: string): boolean;
   /** Takes no more jobs and tells the running ones to stop. Resolves when the runs have ended. */
@@ -115,10 +115,10 @@ export function startWorker(
   }
 
   let closed: Promise<void> | undefined;
-  const hands = handsOf(worker);
+  const loop = loopOf(worker);
   return {
-    ...hands,
-    isAlive: () => stopping || hands.isAlive(),
+    ...loop,
+    isAlive: () => stopping || loop.isAlive(),
     runs: (id) => [...running.values()].some((run) => run.id === id),
     async stop() {
       stopping = true;

@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq';
 import { expect, onTestFinished, test } from 'vitest';
-import { handsOf, takeBack } from '../../src/queue/bullmq.ts';
+import { loopOf, takeBack } from '../../src/queue/bullmq.ts';
 import { redisServer, until } from './setup.ts';
 
 test('a worker that rests is alive, one whose loop has ended is not', async () => {
@@ -8,16 +8,16 @@ test('a worker that rests is alive, one whose loop has ended is not', async () =
   const worker = new Worker('control', async () => {}, { connection: { url: server.url } });
   worker.on('error', () => {});
   onTestFinished(() => worker.close());
-  const hands = handsOf(worker);
-  await until('the loop', () => hands.isAlive());
-  hands.pause();
+  const loop = loopOf(worker);
+  await until('the loop', () => loop.isAlive());
+  loop.pause();
   await until('the loop to end', () => !worker.isRunning(), 15_000);
-  expect(hands.isAlive()).toBe(true);
-  hands.resume();
+  expect(loop.isAlive()).toBe(true);
+  loop.resume();
   await until('the loop to begin again', () => worker.isRunning());
   expect(worker.isPaused()).toBe(false);
   await worker.close();
-  expect(hands.isAlive()).toBe(false);
+  expect(loop.isAlive()).toBe(false);
 });
 
 test('a run that ends while it is taken back is no error, and the others are taken back', async () => {
