@@ -3,6 +3,7 @@
  * endpoint as data; nothing else in the project names an endpoint.
  */
 
+import { getTableColumns } from 'drizzle-orm';
 import {
   getTableConfig,
   index,
@@ -17,7 +18,7 @@ import type { z } from 'zod';
 type Columns = Record<string, SQLiteColumnBuilderBase>;
 
 /** The columns that every mirrored table carries beside those of its dataset. */
-const bookkeeping = () => ({
+const bookkeepingColumns = () => ({
   _key: text().primaryKey(),
   _first_seen_at: text().notNull(),
   _changed_at: text().notNull(),
@@ -36,7 +37,7 @@ const validity = () => ({
 
 function withHistory<const Name extends string, const Own extends Columns>(name: Name, columns: Own) {
   return {
-    table: sqliteTable(name, { ...columns, ...bookkeeping() }),
+    table: sqliteTable(name, { ...columns, ...bookkeepingColumns() }),
     history: sqliteTable(`${name}_history`, { ...columns, ...validity() }, (history) => [
       index(`${name}_history_by_key`).on(history._key, history._valid_to),
     ]),
@@ -59,7 +60,11 @@ export function rawTable<const Name extends string>(name: Name) {
 /** The table of a dataset kept as append-only snapshots, one row a poll: `_body` is the response as received, with plain names. */
 export function snapshotTable<const Name extends string>(name: Name) {
   return {
-    table: sqliteTable(name, { _fetched_at: text().notNull(), _body: text().notNull(), ...bookkeeping() }),
+    table: sqliteTable(name, {
+      _fetched_at: text().notNull(),
+      _body: text().notNull(),
+      ...bookkeepingColumns(),
+    }),
   };
 }
 
@@ -144,6 +149,18 @@ export function defineJob<Row, Table extends SQLiteTable>(
 /** The name of the job's table in SQL. */
 export function tableOf(job: Pick<Job, 'table'>): string {
   return getTableConfig(job.table).name;
+}
+
+/** The name of its history, where it has one. */
+export function historyOf(job: Pick<Job, 'history'>): string | undefined {
+  return job.history && getTableConfig(job.history).name;
+}
+
+export const bookkeeping: readonly string[] = Object.keys(bookkeepingColumns());
+
+/** The columns that are the dataset's own. */
+export function columnsOf(job: Pick<Job, 'table'>): string[] {
+  return Object.keys(getTableColumns(job.table)).filter((name) => !bookkeeping.includes(name));
 }
 
 /** What those who read the mirror need to know of a job. */

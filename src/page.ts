@@ -41,7 +41,7 @@ export type Problem = { path: string; expected: string; received: string };
  * A row that is quarantined: its JSON as received, and its key where one could be read. `identity` is that key or what
  * stands for it, the same each time the row comes.
  */
-export type RefusedRow = { key: string | null; identity: string; body: string; problems: Problem[] };
+export type RefusedRow = { key: string | null; identity: string; body: string; problems: readonly Problem[] };
 
 /** See the column `drift.kind`. */
 export type DriftKind =

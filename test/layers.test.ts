@@ -59,10 +59,9 @@ const rooms: Record<string, Room> = {
   'store/schema': { imports: ['job', 'store/sql'] },
   'store/db': { imports: ['store/sql'] },
   'store/records': { imports: ['job', 'store/sql', 'store/schema', 'store/db'], types: ['config'] },
-  'store/fields': { imports: ['store/schema', 'store/db'], types: ['job', 'store/records'] },
+  'store/fields': { imports: ['job', 'store/schema', 'store/db'], types: ['store/records'] },
   'store/walk': {
-    imports: ['walk', 'store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields'],
-    types: ['job'],
+    imports: ['job', 'walk', 'store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields'],
   },
   store: {
     imports: ['job', 'store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields', 'store/walk'],

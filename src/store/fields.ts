@@ -5,12 +5,11 @@
 
 import { and, eq, isNull, lt, max } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import { getTableConfig } from 'drizzle-orm/sqlite-core';
-import type { Job } from '../job.ts';
+import { type Job, tableOf } from '../job.ts';
 import type { Drift, PageFields, SeenField } from '../page.ts';
 import type { Connection } from './db/connection.ts';
 import { admit } from './fields/admission.ts';
-import { jsonPath } from './fields/json-path.ts';
+import { jsonPath } from './fields/columns.ts';
 import { type Field, openKnownFields } from './fields/known-fields.ts';
 import type { DriftLog } from './records/drift.ts';
 import type { Origin } from './records/quarantine.ts';
@@ -36,7 +35,7 @@ const LONGEST_EXAMPLE = 100;
 export function watchFields(connection: Connection, job: Job, walkId: number, drift: DriftLog): FieldWatch {
   const known = openKnownFields(connection, job);
   const walkBefore = lastFullWalk(connection, job.name, walkId);
-  const anyRow = connection.prepare(`SELECT 1 FROM "${getTableConfig(job.table).name}" LIMIT 1`);
+  const anyRow = connection.prepare(`SELECT 1 FROM "${tableOf(job)}" LIMIT 1`);
   let latest: Origin | undefined;
   let drifted = 0;
 

@@ -1,8 +1,5 @@
 /** The store's door for those who only read: a connection that cannot write, and who is at work on the folder. */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { isAlive } from '../alive.ts';
 import { Failure } from '../errors.ts';
 import type { Connection } from './db/connection.ts';
 import { guarded } from './db/failure.ts';
@@ -10,12 +7,13 @@ import { hasMirror, mirrorFile } from './db/identity.ts';
 import { Database } from './db/sqlite.ts';
 import { isUpToDate, openFit, outdated } from './db/version.ts';
 
+export { LONG_LOG_BYTES, logBytes } from './db/commits.ts';
 export { type Connection, openReadOnly, refuseNetworkFilesystem } from './db/connection.ts';
 export { copyDatabase, sealCopy } from './db/copy.ts';
 export { storeFailure } from './db/failure.ts';
 export { hasMirror, mirrorFile } from './db/identity.ts';
-export { examineMirror, lastProofAt, mirrorBytes } from './db/integrity.ts';
-export { LONG_LOG_BYTES, logBytes } from './db/write-ahead-log.ts';
+export { holderNote, livingHolder } from './db/lock.ts';
+export { examineMirror, lastProofAt, mirrorBytes } from './db/version.ts';
 export { PROOF, quoted, seqOf } from './sql.ts';
 
 /**
@@ -52,32 +50,4 @@ export function readMirror<T>(dir: string, read: (connection: Connection) => T):
 /** What SQLite says of a statement that it cannot run; undefined for an error of another kind. */
 export function statementError(thrown: unknown): string | undefined {
   return thrown instanceof Database.SqliteError ? thrown.message : undefined;
-}
-
-/**
- * The process that last took the lock `name` and still lives, or null. Looks only at what that process wrote:
- * trying the lock itself could keep a writer from it.
- */
-export function livingHolder(dir: string, name: string): number | null {
-  const file = join(dir, 'locks', `${name}.pid`);
-  const pid = existsSync(file) ? Number.parseInt(readIfThere(file), 10) : 0;
-  return pid > 0 && isAlive(pid) ? pid : null;
-}
-
-/** What the living holder of the lock `name` has left for those who look, or null. */
-export function holderNote(dir: string, name: string): string | null {
-  if (livingHolder(dir, name) === null) return null;
-  return readIfThere(join(dir, 'locks', `${name}.note`)).trim() || null;
-}
-
-/** Empty where the holder has just let go. */
-function readIfThere(file: string): string {
-  return guarded(file, () => {
-    try {
-      return readFileSync(file, 'utf8');
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return '';
-      throw thrown;
-    }
-  });
 }

@@ -9,11 +9,11 @@ import type { CheckedRows, RefusedRow } from '../page.ts';
 import type { Connection } from './db/connection.ts';
 import { isLock, tryLock } from './db/lock.ts';
 import { watchFields } from './fields.ts';
+import { openSequence } from './records/changes.ts';
 import { createDriftLog } from './records/drift.ts';
 import { quarantine, walks } from './schema.ts';
 import { FULL_PROOF } from './sql.ts';
 import { createTableWriter, type ExaminedRow } from './walk/rows.ts';
-import { openSequence } from './walk/sequence.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
 
@@ -121,7 +121,7 @@ function createMarker(connection: Connection, now: string) {
     db.update(quarantine).set(values).where(eq(quarantine.id, id)).run();
   return {
     resolved: (id: number) => set(id, { resolvedAt: now }),
-    refused: (id: number, { problems }: RefusedRow) => set(id, { problems: JSON.stringify(problems) }),
+    refused: (id: number, { problems }: RefusedRow) => set(id, { problems }),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { FieldType } from '../page.ts';
+import type { FieldType, Problem } from '../page.ts';
 import { PROOF } from './sql.ts';
 
 /** One pass over a dataset: how far it got, its counts, and the evidence for its verdict. */
@@ -130,7 +130,7 @@ export const quarantine = sqliteTable(
     /** The row's JSON as received. */
     body: text().notNull(),
     /** JSON: `[{path, expected, received}]`. */
-    problems: text().notNull(),
+    problems: text({ mode: 'json' }).notNull().$type<readonly Problem[]>(),
     requestId: text('request_id'),
     /** The last walk that found it (`walks.id`). */
     walkId: integer('walk_id').notNull(),
@@ -194,7 +194,7 @@ export const fields = sqliteTable(
     /** JSON: every type seen, `big-integer` for whole numbers above 2^53. `[]` as long as all values were null. */
     types: text({ mode: 'json' }).notNull().$type<readonly FieldType[]>(),
     /** 1 if some row has null there, or no such field. */
-    nullable: integer().notNull(),
+    nullable: integer({ mode: 'boolean' }).notNull(),
     /** When a row first had the field. */
     firstSeenAt: text('first_seen_at').notNull(),
     /** When the last walk that found the field found it first. */

@@ -6,7 +6,7 @@ export const PROOF = `status = 'complete' AND verdict IN ('snapshot', 'verified'
 /** A proof that read the dataset whole, where others looked at its first page alone. */
 export const FULL_PROOF = `${PROOF} AND probe_of IS NULL`;
 
-/** SQL for the number of the commit (see `walk/sequence.ts`) that made a change at the time in `at`, a column. */
+/** SQL for the number of the commit (see `records/changes.ts`) that made a change at the time in `at`, a column. */
 export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) * 86400000) AS INTEGER)`;
 
 /** A name of a table or column, whatever it is made of. */

@@ -1,11 +1,13 @@
-/** The views that make the mirror pleasant to report on: those of the jobs, and those over all datasets. */
+/**
+ * Views and triggers. They follow the declarations of `jobs/`, so the code keeps them, not the migrations: the views that
+ * make the mirror pleasant to report on, and the triggers that keep superseded and removed versions of rows, so that no
+ * writer can forget them.
+ */
 
-import { getTableConfig } from 'drizzle-orm/sqlite-core';
-import type { Job, View } from '../job.ts';
+import { CLOCK_TOLERANCE_MS } from '../clock.ts';
+import { bookkeeping, columnsOf, type Job, tableOf, type View } from '../job.ts';
 import type { Connection } from './db/connection.ts';
-import { ensureObject } from './db/ensure-object.ts';
-import { freshness } from './freshness.ts';
-import { seqOf } from './sql.ts';
+import { PROOF, seqOf } from './sql.ts';
 
 /** Every view that the mirror of these jobs has. */
 export function viewsOf(jobs: readonly Job[]): View[] {
@@ -15,6 +17,78 @@ export function viewsOf(jobs: readonly Job[]): View[] {
 export function ensureViews(connection: Connection, jobs: readonly Job[]): void {
   for (const { name, sql } of viewsOf(jobs))
     ensureObject(connection, 'view', name, `CREATE VIEW "${name}" AS\n${sql}`);
+}
+
+/** Makes the triggers of a job's table those of its declaration. */
+export function ensureHistory(connection: Connection, job: Job): void {
+  if (!job.history) return;
+  const table = tableOf(job);
+  const own = columnsOf(job);
+  const columns = [...own, ...bookkeeping];
+  const stable = own.filter((name) => !job.contract?.volatile.includes(name));
+  const changed = `(${stable.map((name) => `OLD."${name}"`)}) IS NOT (${stable.map((name) => `NEW."${name}"`)})`;
+  const removedAt = `coalesce((SELECT removed_at FROM absences WHERE job = '${job.name}' AND key = OLD._key), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`;
+  const keepOld = (validTo: string, endedBy: 'update' | 'delete') =>
+    `BEGIN INSERT INTO "${table}_history" (${columns.map((name) => `"${name}"`)}, _valid_from, _valid_to, _ended_by) ` +
+    `VALUES (${columns.map((name) => `OLD."${name}"`)}, OLD._changed_at, ${validTo}, '${endedBy}'); END`;
+
+  ensureObject(
+    connection,
+    'trigger',
+    `${table}_superseded`,
+    `CREATE TRIGGER "${table}_superseded" AFTER UPDATE ON "${table}" WHEN ${changed} ${keepOld('NEW._changed_at', 'update')}`,
+  );
+  ensureObject(
+    connection,
+    'trigger',
+    `${table}_removed`,
+    `CREATE TRIGGER "${table}_removed" AFTER DELETE ON "${table}" ${keepOld(removedAt, 'delete')}`,
+  );
+}
+
+/** Creates the view or trigger, or replaces one of that name whose definition differs. */
+function ensureObject(
+  connection: Connection,
+  type: 'view' | 'trigger',
+  name: string,
+  definition: string,
+): void {
+  const present = connection
+    .prepare<[string, string], string>('SELECT sql FROM sqlite_master WHERE type = ? AND name = ?')
+    .pluck()
+    .get(type, name);
+  if (present === definition) return;
+  connection.exec(`DROP ${type} IF EXISTS "${name}"; ${definition}`);
+}
+
+/** A time ahead of the clock has no age: a negative one would pass for fresh. */
+const SINCE = `round((julianday('now') - julianday(proof.started_at)) * 86400, 1)`;
+const AGE_SECONDS = `CASE WHEN ${SINCE} >= ${-CLOCK_TOLERANCE_MS / 1_000} THEN max(0.0, ${SINCE}) END`;
+
+/** One row a dataset that tells a report whether to trust the rest. */
+function freshness(jobs: readonly Job[]): View {
+  const counts = jobs.map(
+    (job) => `SELECT '${job.name}' AS job, (SELECT count(*) FROM "${tableOf(job)}") AS rows`,
+  );
+  return {
+    name: 'freshness',
+    about:
+      'Whether to trust the rest: when the last walk that proved a dataset complete began, its age and verdict, how the latest walk stands and when the next is due.',
+    sql: `WITH counted AS (${counts.join(' UNION ALL ')})
+SELECT counted.job, counted.rows,
+  proof.started_at AS complete_as_of,
+  ${AGE_SECONDS} AS age_seconds,
+  proof.verdict,
+  coalesce(walk.status, 'never') AS status,
+  walk.error AS last_error,
+  datasets.next_due_at
+FROM counted
+LEFT JOIN walks AS proof
+  ON proof.id = (SELECT id FROM walks WHERE job = counted.job AND ${PROOF} ORDER BY id DESC LIMIT 1)
+LEFT JOIN walks AS walk ON walk.id = (SELECT max(id) FROM walks WHERE job = counted.job)
+LEFT JOIN datasets ON datasets.job = counted.job`,
+    example: 'SELECT job, rows, complete_as_of, verdict FROM freshness WHERE age_seconds < 600',
+  };
 }
 
 function changes(jobs: readonly Job[]): View {
@@ -29,7 +103,7 @@ FROM changes WHERE seq > 0 GROUP BY seq, job, change ORDER BY seq DESC LIMIT 20`
 }
 
 function changesOf(job: Job): string[] {
-  const table = getTableConfig(job.table).name;
+  const table = tableOf(job);
   const from = (change: string, at: string, walk: string, source: string, where = '') =>
     `SELECT ${seqOf(at)} AS seq, ${at} AS at, '${job.name}' AS job, '${table}' AS "table", _key AS key,
   ${change} AS change, ${walk} AS walk_id FROM ${source}${where}`;

@@ -9,7 +9,7 @@ import { Database } from './sqlite.ts';
 export type Connection = Database;
 
 /** SQLite's numbers: `full` keeps every commit through a power cut, `normal` through a crash of the process. */
-const synchronous = { full: 2, normal: 1 } as const;
+export const synchronous = { full: 2, normal: 1 } as const;
 
 /** A walk touches most pages once; what it reads again is in the system's cache. SQLite takes 2 MB, better-sqlite3 16. */
 const CACHE_KIB = 4_096;
@@ -44,20 +44,6 @@ export function openConnection(file: string, lockWaitMs = LOCK_WAIT_MS): Connect
     }
     return connection;
   });
-}
-
-/**
- * Runs `work`, whose commits are kept through a crash of the process but not through a power cut: a tenth of the
- * price. Not within a transaction, where SQLite refuses to change its mind.
- */
-export function relaxed<T>(connection: Connection, work: () => T): T {
-  // This pragma acts when it is compiled, so a prepared one would do nothing.
-  connection.exec(`PRAGMA synchronous = ${synchronous.normal}`);
-  try {
-    return work();
-  } finally {
-    connection.exec(`PRAGMA synchronous = ${synchronous.full}`);
-  }
 }
 
 /** Opens the mirror for reading only; the file must exist. */

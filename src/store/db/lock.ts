@@ -5,6 +5,7 @@
 
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from '../../alive.ts';
 import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
 import { Database } from './sqlite.ts';
@@ -31,7 +32,7 @@ export function tryLock(dir: string, name: string): Lock | Held {
     } catch (thrown) {
       connection.close();
       if (thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY'))
-        return { holder: readHolder(file) };
+        return { holder: readPid(file) };
       throw thrown;
     }
     try {
@@ -63,10 +64,33 @@ export function isLock(answer: Lock | Held): answer is Lock {
   return 'release' in answer;
 }
 
-function readHolder(file: string): number | null {
-  try {
-    return Number.parseInt(readFileSync(`${file}.pid`, 'utf8'), 10) || null;
-  } catch {
-    return null;
-  }
+/**
+ * The process that last took the lock `name` and still lives, or null. Looks only at what that process wrote:
+ * trying the lock itself could keep a writer from it.
+ */
+export function livingHolder(dir: string, name: string): number | null {
+  const pid = readPid(join(dir, 'locks', name));
+  return pid !== null && isAlive(pid) ? pid : null;
+}
+
+/** What the living holder of the lock `name` has left for those who look, or null. */
+export function holderNote(dir: string, name: string): string | null {
+  if (livingHolder(dir, name) === null) return null;
+  return readIfThere(join(dir, 'locks', `${name}.note`)).trim() || null;
+}
+
+function readPid(lock: string): number | null {
+  return Number.parseInt(readIfThere(`${lock}.pid`), 10) || null;
+}
+
+/** Empty where the holder has just let go. */
+function readIfThere(file: string): string {
+  return guarded(file, () => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw thrown;
+    }
+  });
 }

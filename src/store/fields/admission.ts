@@ -1,7 +1,7 @@
 /** Which of the fields that a page shows for the first time get a column of their own. */
 
 import type { SeenField } from '../../page.ts';
-import { jsonPath } from './json-path.ts';
+import { jsonPath } from './columns.ts';
 
 /** SQLite allows 2,000 columns; people read fewer. */
 export const MOST_COLUMNS = 300;

@@ -1,8 +1,64 @@
-/** The columns of discovered fields: virtual, so that rows already stored cost nothing and need no change. */
+/**
+ * The column of a discovered field: its path, as SQLite's JSON functions read it, its name, as an analyst would write it,
+ * and the column itself, which is virtual, so that rows already stored cost nothing and need no change.
+ */
 
-import { getTableConfig } from 'drizzle-orm/sqlite-core';
-import type { Job } from '../../job.ts';
+import { historyOf, type Job, tableOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
+
+const LONGEST_NAME = 60;
+const LONGEST_PART = 100;
+
+/** The path of a field, given the names that lead to it; those that are not plain words are quoted, as JSON. */
+export function jsonPath(names: readonly string[]): string {
+  return names.reduce(
+    (around, name) => around + (/^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `.${JSON.stringify(name)}`),
+    '$',
+  );
+}
+
+/** The path of the object around a field; `$` is the row. */
+export function pathAround(path: string): string {
+  return path.replace(/\.(?:\w+|"(?:[^"\\]|\\.)*")$/, '');
+}
+
+/**
+ * Snake case, with the names of nested objects joined by `_`. Never begins with `_`, as the bookkeeping columns
+ * do, nor with a digit; a word of SQL gets `_` at its end, a name that is taken a number.
+ * @param path the names that lead to the field, from the row down.
+ * @param taken names in lower case, since SQLite does not tell `Id` from `id`.
+ */
+export function columnName(path: readonly string[], taken: ReadonlySet<string>): string {
+  const parts = path.map(snakeCase).filter(Boolean);
+  const joined = [...parts.join('_')].slice(0, LONGEST_NAME).join('').replace(/_+$/, '') || 'field';
+  const plain = /^\p{N}/u.test(joined) ? `field_${joined}` : joined;
+  const name = reserved.has(plain) ? `${plain}_` : plain;
+  for (let count = 1; ; count += 1) {
+    const numbered = count === 1 ? name : `${name.replace(/_$/, '')}_${count}`;
+    if (!taken.has(numbered)) return numbered;
+  }
+}
+
+function snakeCase(name: string): string {
+  return name
+    .slice(0, LONGEST_PART)
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1_$2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, '_')
+    .replace(/^_+|_+$/g, '')
+    .toLowerCase();
+}
+
+/** Words that SQLite does not take as a bare name, and the names of the row number, which they would hide. */
+const reserved = new Set(
+  (
+    'add all alter and as autoincrement between case cast check collate commit constraint create current_date ' +
+    'current_time current_timestamp default deferrable delete distinct drop else escape except exists foreign ' +
+    'from group having in index insert intersect into is isnull join limit not nothing notnull null on or order ' +
+    'primary raise references returning select set table then to transaction union unique update using values ' +
+    'when where rowid oid'
+  ).split(' '),
+);
 
 /** Gives the job's table and its history a column that reads `path` from `_body`. Readers may be at work. */
 export function addColumn(connection: Connection, job: Job, column: string, path: string): void {
@@ -11,7 +67,7 @@ export function addColumn(connection: Connection, job: Job, column: string, path
 
 /** The names of the columns of a job's table, in lower case. */
 export function columnsOf(connection: Connection, job: Job): Set<string> {
-  return namesIn(connection, getTableConfig(job.table).name);
+  return namesIn(connection, tableOf(job));
 }
 
 /** Adds the columns that `fields` lists but a table lacks: a migration that rebuilds a table drops them. */
@@ -39,6 +95,7 @@ function namesIn(connection: Connection, table: string): Set<string> {
   return new Set(names.all(table));
 }
 
-function tablesOf({ table, history }: Job): string[] {
-  return [table, ...(history ? [history] : [])].map((declared) => getTableConfig(declared).name);
+function tablesOf(job: Job): string[] {
+  const history = historyOf(job);
+  return [tableOf(job), ...(history ? [history] : [])];
 }

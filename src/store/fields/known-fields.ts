@@ -1,29 +1,15 @@
 /** The fields of a dataset that have a column, as the table `fields` describes them. */
 
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Job } from '../../job.ts';
-import type { FieldType } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
-import { prepare } from '../db/prepare.ts';
+import { excluded, placeholders, prepare } from '../db/prepare.ts';
 import { fields } from '../schema.ts';
 import type { Present } from './admission.ts';
-import { columnName } from './column-name.ts';
-import { addColumn, columnsOf } from './columns.ts';
-import { pathAround } from './json-path.ts';
+import { addColumn, columnName, columnsOf, pathAround } from './columns.ts';
 
-export type Field = {
-  column: string;
-  /** JSON path within `_body`. */
-  path: string;
-  types: readonly FieldType[];
-  nullable: boolean;
-  firstSeenAt: string;
-  lastSeenAt: string;
-  example: string | null;
-  /** The last walk that met it. */
-  walkId: number;
-};
+export type Field = Omit<typeof fields.$inferSelect, 'job'>;
 
 export type KnownFields = Present & {
   get(path: string): Field | undefined;
@@ -43,12 +29,7 @@ export function openKnownFields(connection: Connection, job: Job): KnownFields {
   const none: ReadonlySet<string> = new Set();
 
   function keep(field: Field): void {
-    upsert.run({
-      ...field,
-      job: job.name,
-      types: JSON.stringify(field.types),
-      nullable: Number(field.nullable),
-    });
+    upsert.run({ ...field, job: job.name });
     known.set(field.path, field);
   }
 
@@ -79,40 +60,16 @@ function noteMember(members: Map<string, Set<string>>, path: string): void {
 }
 
 function readFields(connection: Connection, job: string): Field[] {
-  return drizzle(connection)
-    .select()
-    .from(fields)
-    .where(eq(fields.job, job))
-    .all()
-    .map(({ job: _, ...field }) => ({ ...field, nullable: field.nullable === 1 }));
+  return drizzle(connection).select().from(fields).where(eq(fields.job, job)).all();
 }
 
 function prepareUpsert(connection: Connection) {
-  const at = (name: keyof Field | 'job') => sql`${sql.placeholder(name)}`;
+  const changing = ['types', 'nullable', 'lastSeenAt', 'example', 'walkId'] as const;
   return prepare(
     connection,
     drizzle(connection)
       .insert(fields)
-      .values({
-        job: at('job'),
-        column: at('column'),
-        path: at('path'),
-        types: at('types'),
-        nullable: at('nullable'),
-        firstSeenAt: at('firstSeenAt'),
-        lastSeenAt: at('lastSeenAt'),
-        example: at('example'),
-        walkId: at('walkId'),
-      })
-      .onConflictDoUpdate({
-        target: [fields.job, fields.column],
-        set: {
-          types: sql`excluded.types`,
-          nullable: sql`excluded.nullable`,
-          lastSeenAt: sql`excluded.last_seen_at`,
-          example: sql`excluded.example`,
-          walkId: sql`excluded.walk_id`,
-        },
-      }),
+      .values(placeholders(fields, ['job', 'column', 'path', 'firstSeenAt', ...changing]))
+      .onConflictDoUpdate({ target: [fields.job, fields.column], set: excluded(fields, changing) }),
   );
 }

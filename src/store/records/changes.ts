@@ -1,4 +1,4 @@
-/** What a proven walk makes known: all that changed since the proof before it, or since some number. */
+/** The order of all changes, over every dataset and every process, and what a proven walk makes known of them. */
 
 import { type Job, tableOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
@@ -71,5 +71,31 @@ function describe(
     verdict: verdict as Change['verdict'],
     completeAsOf: startedAt,
     ...counts,
+  };
+}
+
+export type Sequence = {
+  /**
+   * The number of this commit, for one that changes rows of the job: the time in epoch milliseconds, or, where an
+   * earlier commit has that, one more than the latest. Call it inside the transaction, which must be immediate.
+   */
+  next(job: string, now: number): number;
+};
+
+/**
+ * A reader that has seen everything up to some number misses nothing by going on from there: no later commit has
+ * the same number or a smaller one, even where the clock stands still or goes back.
+ */
+export function openSequence(connection: Connection): Sequence {
+  const latest = connection.prepare<[], number | null>('SELECT max(last_seq) FROM datasets').pluck();
+  const keep = connection.prepare<[string, number]>(
+    'INSERT INTO datasets (job, last_seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq',
+  );
+  return {
+    next(job, now) {
+      const seq = Math.max(now, (latest.get() ?? 0) + 1);
+      keep.run(job, seq);
+      return seq;
+    },
   };
 }

@@ -4,7 +4,7 @@ import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Drift } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
-import { prepare } from '../db/prepare.ts';
+import { excluded, placeholders, prepare } from '../db/prepare.ts';
 import { drift } from '../schema.ts';
 import type { Origin } from './quarantine.ts';
 
@@ -60,25 +60,19 @@ function readKnown(connection: Connection, job: string): string[] {
 }
 
 function prepareUpsert(connection: Connection) {
-  const at = (name: string) => sql.placeholder(name);
+  const now = sql.placeholder('now');
   return prepare(
     connection,
     drizzle(connection)
       .insert(drift)
       .values({
-        job: at('job'),
-        kind: at('kind'),
-        path: at('path'),
-        detail: at('detail'),
-        firstSeenAt: at('now'),
-        lastSeenAt: at('now'),
-        times: at('times'),
-        requestId: at('requestId'),
-        walkId: at('walkId'),
+        ...placeholders(drift, ['job', 'kind', 'path', 'detail', 'times', 'requestId', 'walkId']),
+        firstSeenAt: now,
+        lastSeenAt: now,
       })
       .onConflictDoUpdate({
         target: [drift.job, drift.kind, drift.path, drift.detail],
-        set: { lastSeenAt: sql`excluded.last_seen_at`, times: sql`${drift.times} + excluded.times` },
+        set: { ...excluded(drift, ['lastSeenAt']), times: sql`${drift.times} + excluded.times` },
       }),
   );
 }

@@ -8,9 +8,9 @@
  * for by every change), so those wait for a sweep.
  */
 
-import { type Job, tableOf } from '../../job.ts';
+import { historyOf, type Job, tableOf } from '../../job.ts';
+import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
-import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/in-batches.ts';
 import { FULL_PROOF, seqOf } from '../sql.ts';
 
 type Walk = { id: number; finishedAt: string | null; isFull: 0 | 1; isUnchanged: 0 | 1 };
@@ -65,7 +65,7 @@ export async function sweepWalks(
   { from, to }: { from: number; to: number },
 ): Promise<void> {
   if (Math.floor(from / SWEPT_EVERY) === Math.floor(to / SWEPT_EVERY)) return;
-  const history = job.history && `${tableOf(job)}_history`;
+  const history = historyOf(job);
   const referred = new Set<number>();
   // A row that is superseded meanwhile leaves the table for the end of its history.
   for (const table of [tableOf(job), ...(history ? [history] : [])])

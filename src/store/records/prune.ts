@@ -3,8 +3,8 @@
 import { isoTime } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { type Job, tableOf } from '../../job.ts';
+import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
-import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/in-batches.ts';
 import { pruneWalks, sweepWalks } from './prune-walks.ts';
 
 /** For how long calls, versions, walks, snapshots, refused rows since they were resolved, and differences are kept. */

@@ -8,7 +8,7 @@ import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { RefusedRow } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
-import { prepare } from '../db/prepare.ts';
+import { excluded, placeholders, prepare } from '../db/prepare.ts';
 import { quarantine } from '../schema.ts';
 
 export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
@@ -40,13 +40,7 @@ export function openQuarantine(connection: Connection, job: string): Quarantine 
   return {
     keep(row, origin) {
       holdsAny = true;
-      const { problems } = row;
-      return upsert.pluck({
-        ...row,
-        ...origin,
-        identity: identify(row),
-        problems: JSON.stringify(problems),
-      }) as number;
+      return upsert.pluck({ ...row, ...origin, identity: identify(row) }) as number;
     },
     resolve(key, now) {
       if (holdsAny) resolve.run(now, job, key);
@@ -79,30 +73,20 @@ export function resolveGone(connection: Connection, job: string, walkId: number,
 }
 
 function prepareUpsert(connection: Connection) {
-  const at = (name: string) => sql.placeholder(name);
+  const now = sql.placeholder('now');
   return prepare(
     connection,
     drizzle(connection)
       .insert(quarantine)
       .values({
-        job: at('job'),
-        key: at('key'),
-        identity: at('identity'),
-        body: at('body'),
-        problems: at('problems'),
-        requestId: at('requestId'),
-        walkId: at('walkId'),
-        firstSeenAt: at('now'),
-        lastSeenAt: at('now'),
+        ...placeholders(quarantine, ['job', 'key', 'identity', 'body', 'problems', 'requestId', 'walkId']),
+        firstSeenAt: now,
+        lastSeenAt: now,
       })
       .onConflictDoUpdate({
         target: [quarantine.job, quarantine.identity],
         set: {
-          body: sql`excluded.body`,
-          problems: sql`excluded.problems`,
-          requestId: sql`excluded.request_id`,
-          walkId: sql`excluded.walk_id`,
-          lastSeenAt: sql`excluded.last_seen_at`,
+          ...excluded(quarantine, ['body', 'problems', 'requestId', 'walkId', 'lastSeenAt']),
           times: sql`${quarantine.times} + 1`,
           resolvedAt: null,
         },

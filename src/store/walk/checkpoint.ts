@@ -6,7 +6,7 @@ import type { Call } from '../../page.ts';
 import { beginning, type Checkpoint, restored } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { placeholders, prepare } from '../db/prepare.ts';
-import { createLedger } from '../records/requests.ts';
+import { createLedger } from '../records/calls.ts';
 import { type WalkRow, walkSeen, walks } from '../schema.ts';
 import { packMet } from './seen.ts';
 import type { OpenWalk } from './walks.ts';

@@ -5,11 +5,11 @@ import type { Call, CheckedRows } from '../../page.ts';
 import type { Checkpoint, Met } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { watchFields } from '../fields.ts';
+import { openSequence } from '../records/changes.ts';
 import { createDriftLog } from '../records/drift.ts';
 import { type Origin, openQuarantine } from '../records/quarantine.ts';
 import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
 import { createTableWriter, type ExaminedRow } from './rows.ts';
-import { openSequence } from './sequence.ts';
 import type { OpenWalk } from './walks.ts';
 
 /** A page with the checkpoint behind it, and whether its rows count as met. */

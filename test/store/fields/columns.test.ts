@@ -1,13 +1,120 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../src/job.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
 import type { SeenField } from '../../../src/page.ts';
 import { Database } from '../../../src/store/db/sqlite.ts';
+import { columnName, jsonPath, pathAround } from '../../../src/store/fields/columns.ts';
 import { watchFields } from '../../../src/store/fields.ts';
 import { createDriftLog } from '../../../src/store/records/drift.ts';
 import { createTableWriter } from '../../../src/store/walk/rows.ts';
 import { setup } from '../../helpers/setup.ts';
 import { bytesWritten, openTables, setupTold } from '../support.ts';
+
+const strange = [
+  'a"b',
+  "it's",
+  'a\\b',
+  'a\\"b',
+  'a.b',
+  'a[0]',
+  '[0]',
+  '$',
+  '#-1',
+  '',
+  ' ',
+  'a\0b',
+  '\n',
+  '"',
+  '."x"',
+  'é',
+  '😀',
+  '__proto__',
+];
+
+it('plain names are written plainly', () => {
+  expect(jsonPath(['pnl', 'realizedUsd'])).toBe('$.pnl.realizedUsd');
+});
+
+it.each(strange)('SQLite finds the value of a field named %j, and of one within it', (name) => {
+  const extract = new Database(':memory:').prepare('SELECT json_extract(?, ?)').pluck();
+  expect(extract.get(JSON.stringify({ x: 0, [name]: 7 }), jsonPath([name]))).toBe(7);
+  expect(extract.get(JSON.stringify({ a: { [name]: { b: 7 } } }), jsonPath(['a', name, 'b']))).toBe(7);
+});
+
+it('SQLite finds the value of a field of any name, on the way of any names', () => {
+  const extract = new Database(':memory:').prepare('SELECT json_extract(?, ?)').pluck();
+  const name = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom(...strange));
+  fc.assert(
+    fc.property(fc.array(name, { minLength: 1, maxLength: 4 }), (path) => {
+      const row = path.reduceRight<unknown>(
+        (value, name) =>
+          Object.fromEntries([
+            ['x', 0],
+            [name, value],
+          ]),
+        7,
+      );
+      expect(extract.get(JSON.stringify(row), jsonPath(path))).toBe(7);
+      expect(pathAround(jsonPath(path))).toBe(jsonPath(path.slice(0, -1)));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+it.each(strange)('the object around a field is found, whatever its name is: %j', (name) => {
+  expect(pathAround(jsonPath(['a', name]))).toBe('$.a');
+  expect(pathAround(jsonPath([name, 'a']))).toBe(jsonPath([name]));
+  expect(pathAround(jsonPath([name]))).toBe('$');
+});
+
+const name = (path: string[], ...taken: string[]) => columnName(path, new Set(taken));
+
+it.each([
+  [['priceUsd'], 'price_usd'],
+  [['price_usd'], 'price_usd'],
+  [['pnl', 'realizedUsd'], 'pnl_realized_usd'],
+  [['HTMLParser', 'userID'], 'html_parser_user_id'],
+  [['trades30d'], 'trades30d'],
+  [['change', 'h24'], 'change_h24'],
+  [['market cap (USD)'], 'market_cap_usd'],
+  [['a.b', 'c-d'], 'a_b_c_d'],
+  [['größeÄnderung'], 'größe_änderung'],
+  [['柴犬'], '柴犬'],
+])('%j is named %s', (path, expected) => {
+  expect(name(path)).toBe(expected);
+});
+
+it('never begins with an underscore, as the columns of the mirror itself do', () => {
+  expect(name(['_key'])).toBe('key');
+  expect(name(['_body'])).toBe('body');
+  expect(name(['__proto__', '_walk_id'])).toBe('proto_walk_id');
+});
+
+it('is a name where nothing of the field’s own can be one', () => {
+  expect(name([''])).toBe('field');
+  expect(name(['"; --'])).toBe('field');
+  expect(name(['😀'], 'field')).toBe('field_2');
+  expect(name(['24hVolume'])).toBe('field_24h_volume');
+});
+
+it('is no word of SQL, and does not hide the number of a row', () => {
+  expect(name(['order'])).toBe('order_');
+  expect(name(['Group'])).toBe('group_');
+  expect(name(['rowid'])).toBe('rowid_');
+  expect(name(['order', 'by'])).toBe('order_by');
+});
+
+it('is not taken twice', () => {
+  expect(name(['a', 'b'], 'a_b')).toBe('a_b_2');
+  expect(name(['aB'], 'a_b', 'a_b_2')).toBe('a_b_3');
+  expect(name(['order'], 'order_')).toBe('order_2');
+});
+
+it('is of a length that people read', () => {
+  expect(name(['x'.repeat(1_000_000)])).toHaveLength(60);
+  expect(name(['A'.repeat(500), 'b'])).toHaveLength(60);
+});
 
 const jobs = await loadJobs();
 const news = jobs.find(({ name }) => name === 'news') as Job;

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../src/job.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
 import type { RowValues } from '../../../src/page.ts';
-import { createTableWriter } from '../../../src/store/walk/rows.ts';
-import { saysTheSame } from '../../../src/store/walk/same-json.ts';
+import { createTableWriter, saysTheSame } from '../../../src/store/walk/rows.ts';
 import { signal } from '../../validate/support.ts';
 import { bytesWritten, openTables } from '../support.ts';
 

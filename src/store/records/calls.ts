@@ -1,13 +1,26 @@
-/** What the governor has learnt, shared by every process that opens this mirror. */
+/** What is kept of the calls to the API: each of them, and what the governor has learnt from them. */
 
-import { sql } from 'drizzle-orm';
+import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
-import { type Connection, relaxed } from '../db/connection.ts';
+import type { Call } from '../../page.ts';
+import { relaxed } from '../db/commits.ts';
+import type { Connection } from '../db/connection.ts';
 import { guarded } from '../db/failure.ts';
-import { prepare } from '../db/prepare.ts';
-import { governor } from '../schema.ts';
+import { placeholders, prepare } from '../db/prepare.ts';
+import { requests } from '../schema.ts';
 
+export function createLedger(connection: Connection): { record(call: Call): void } {
+  const { id: _, ...columns } = getTableColumns(requests);
+  const names = Object.keys(columns) as (keyof Call)[];
+  const insert = prepare(
+    connection,
+    drizzle(connection).insert(requests).values(placeholders(requests, names)),
+  );
+  return { record: (call) => insert.run(call) };
+}
+
+/** Shared by every process that opens this mirror. */
 export type GovernorState = {
   /** Reads the state (undefined at first), changes it and keeps it, in one short transaction. */
   transact<State, Result>(change: (state: unknown) => { state: State; result: Result }): Result;
@@ -16,7 +29,10 @@ export type GovernorState = {
 /** A reservation before each call needs to outlive a crash of this process, but not a power cut. */
 export function openGovernorState(connection: Connection, now: () => number): GovernorState {
   const read = connection.prepare<[], string>('SELECT state FROM governor WHERE id = 1').pluck();
-  const write = prepareWrite(connection);
+  const write = connection.prepare<[string, string]>(
+    `INSERT INTO governor (id, state, updated_at) VALUES (1, ?, ?)
+     ON CONFLICT DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at`,
+  );
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   return {
     transact: (change) =>
@@ -25,22 +41,10 @@ export function openGovernorState(connection: Connection, now: () => number): Go
           atomically(() => {
             const kept = read.get();
             const { state, result } = change(kept === undefined ? undefined : JSON.parse(kept));
-            write.run({ state: JSON.stringify(state), updatedAt: isoTime(now()) });
+            write.run(JSON.stringify(state), isoTime(now()));
             return result;
           }),
         ),
       ) as ReturnType<typeof change>['result'],
   };
-}
-
-function prepareWrite(connection: Connection) {
-  const values = { state: sql.placeholder('state'), updatedAt: sql.placeholder('updatedAt') };
-  const set = { state: sql`excluded.state`, updatedAt: sql`excluded.updated_at` };
-  return prepare(
-    connection,
-    drizzle(connection)
-      .insert(governor)
-      .values({ id: 1, ...values })
-      .onConflictDoUpdate({ target: governor.id, set }),
-  );
 }

@@ -1,0 +1,70 @@
+/**
+ * Commits that cost less, or that keep other writers waiting for less long, and the write-ahead log that all of them go
+ * through. SQLite copies the log into the database as it grows, and begins it again where no reader looks at an older state;
+ * a reader that looks for long keeps it growing.
+ */
+
+import { statSync } from 'node:fs';
+import { type Connection, synchronous } from './connection.ts';
+
+/**
+ * Runs `work`, whose commits are kept through a crash of the process but not through a power cut: a tenth of the
+ * price. Not within a transaction, where SQLite refuses to change its mind.
+ */
+export function relaxed<T>(connection: Connection, work: () => T): T {
+  // This pragma acts when it is compiled, so a prepared one would do nothing.
+  connection.exec(`PRAGMA synchronous = ${synchronous.normal}`);
+  try {
+    return work();
+  } finally {
+    connection.exec(`PRAGMA synchronous = ${synchronous.full}`);
+  }
+}
+
+export const ROWS_AT_ONCE = 100;
+
+/** Does a little, of `ROWS_AT_ONCE` rows at most; tells whether there may be more to do. */
+export type Batch = () => boolean;
+
+/**
+ * Work that would keep other writers waiting, done some rows a transaction: one for a batch of each, until nothing is left or `most` were made. For work that is done again where a
+ * power cut undoes it: no commit waits for the disk.
+ */
+export async function inBatches(
+  connection: Connection,
+  batches: readonly Batch[],
+  most = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  const all = connection.transaction((due: readonly Batch[]) => due.filter((batch) => batch()));
+  let due = batches;
+  for (let done = 0; done < most && due.length > 0; done += 1) {
+    const now = due;
+    due = relaxed(connection, () => all.immediate(now));
+    await new Promise(setImmediate);
+  }
+}
+
+/** More than this is left by no writer alone. */
+export const LONG_LOG_BYTES = 64_000_000;
+
+/** What is written again and again need not reach the database each time. */
+const WORTH_EMPTYING_BYTES = 1_000_000;
+
+/** Bytes of the log of the mirror `file`; 0 where there is none. */
+export function logBytes(file: string): number {
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Empties the log, unless it is short or somebody else is at work: waits for nobody, and keeps no writer waiting. */
+export function emptyLog(connection: Connection): void {
+  if (logBytes(connection.name) < WORTH_EMPTYING_BYTES) return;
+  const lockWaitMs = Number(connection.pragma('busy_timeout', { simple: true }));
+  // Others may write while this copies what there is; the second, which locks them out, finds little left.
+  connection.pragma('wal_checkpoint(PASSIVE)');
+  connection.pragma('busy_timeout = 0');
+  try {
+    connection.pragma('wal_checkpoint(TRUNCATE)');
+  } finally {
+    connection.pragma(`busy_timeout = ${lockWaitMs}`);
+  }
+}
