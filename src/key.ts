@@ -1,9 +1,21 @@
-/** Where the Bearer key comes from. */
+/** The Bearer key: where it comes from, and how it is kept from being shown. */
 
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { inspect } from 'node:util';
 import { Failure } from './errors.ts';
-import { type Secret, secret } from './secret.ts';
+
+/** A value that no log, error or dump can print. */
+export type Secret = {
+  /** The value itself; only the HTTP client, which sends it, may ask for it. */
+  reveal(): string;
+  /**
+   * Four hexadecimal digits that tell it from another one. They say next to nothing of it; one in 65,536 others
+   * looks the same.
+   */
+  digest(salt: string): string;
+};
 
 export type KeySource = {
   /** The key as it is now. */
@@ -69,4 +81,16 @@ function attempt<T>(file: string, read: () => T): T {
 function shown(file: string): string {
   const isPath = file.includes('/') && existsSync(dirname(file));
   return isPath ? file : 'what it names (a file that holds the key is meant, by its path)';
+}
+
+const HIDDEN = '[redacted]';
+
+export function secret(value: string): Secret {
+  return {
+    reveal: () => value,
+    digest: (salt) => createHash('sha256').update(salt).update(value).digest('hex').slice(0, 4),
+    toString: () => HIDDEN,
+    toJSON: () => HIDDEN,
+    [inspect.custom]: () => HIDDEN,
+  } as Secret;
 }

@@ -1,7 +1,8 @@
 /** What the next 24 hours will cost, from what the mirror knows: no call, no Redis, no key, no change. */
 
+import { DAY_MS } from './clock.ts';
 import type { Dataset } from './job-list.ts';
-import { DAY_MS, type Plan, type PlannedJob, planDay, stretchUntilMore } from './plan/arithmetic.ts';
+import { type Plan, type PlannedJob, planDay, stretchUntilMore } from './plan/arithmetic.ts';
 import { type Facts, type Observed, readFacts } from './plan/facts.ts';
 import { budgetOf, type Limits, readLimits } from './plan/limits.ts';
 import { runsWithin } from './schedule.ts';

@@ -1,9 +1,10 @@
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { format, inspect } from 'node:util';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../src/errors.ts';
-import { keyFromFile, keyFromValue } from '../src/key.ts';
+import { keyFromFile, keyFromValue, secret } from '../src/key.ts';
 
 let file: string;
 
@@ -104,4 +105,31 @@ test('a key given as a value stays what it is', () => {
   const key = keyFromValue('k-1234');
   expect(key.reload()).toBe(false);
   expect(key.current().reveal()).toBe('k-1234');
+});
+
+describe('a secret', () => {
+  const value = 'canary-7c1f';
+  const wrapped = secret(value);
+
+  test('only who asks for it gets it', () => {
+    expect(wrapped.reveal()).toBe(value);
+  });
+
+  test.each([
+    ['a string', () => `${wrapped}`],
+    ['JSON', () => JSON.stringify({ headers: { wrapped } })],
+    ['a look at it', () => inspect({ wrapped }, { depth: null, showHidden: true })],
+    ['a formatted line', () => format('%s %o %j', wrapped, wrapped, wrapped)],
+    ['its members', () => inspect({ ...wrapped }, { showHidden: true })],
+    ['an error', () => inspect(new Error('failed', { cause: wrapped }))],
+  ])('it does not show in %s', (_, show) => {
+    expect(show()).not.toContain(value);
+  });
+
+  test('its digest tells it from others, with the same salt alone, and is too short to confirm a guess', () => {
+    expect(wrapped.digest('salt')).toBe(secret(value).digest('salt'));
+    expect(wrapped.digest('salt')).not.toBe(secret(`${value}!`).digest('salt'));
+    expect(wrapped.digest('salt')).not.toBe(wrapped.digest('another'));
+    expect(wrapped.digest('salt')).toMatch(/^[0-9a-f]{4}$/);
+  });
 });

@@ -26,7 +26,6 @@ const leaves = [
   'disk',
   'clock',
   'schedule',
-  'secret',
   'near',
   'printable',
   'log',

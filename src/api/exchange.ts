@@ -1,7 +1,7 @@
 /** One request on the wire and what came back, whatever it was; nothing is retried or judged here. */
 
 import type { Pool } from 'undici';
-import type { Secret } from '../secret.ts';
+import type { Secret } from '../key.ts';
 
 export type Headers = Record<string, string | string[] | undefined>;
 

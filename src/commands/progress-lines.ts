@@ -38,7 +38,7 @@ async function liveLines(output: Output, jobs: readonly string[], clock: Clock):
   };
   return {
     page(at) {
-      lines.set(at.job, describe(at, pace(at)));
+      lines.set(at.job, progressText(at, pace(at)));
       if (clock.now() - drawn >= REDRAW_EVERY_MS) draw();
     },
     note(job, text) {
@@ -60,7 +60,7 @@ function plainLines(output: Output, clock: Clock): ProgressLines {
       const rate = pace(at);
       if (clock.now() - (said.get(at.job) ?? Number.NEGATIVE_INFINITY) < PLAIN_EVERY_MS) return;
       said.set(at.job, clock.now());
-      output.write(`${at.job}: ${describe(at, rate)}\n`);
+      output.write(`${at.job}: ${progressText(at, rate)}\n`);
     },
     note: (job, text) => output.write(`${job}: ${printable(text)}\n`),
     end: () => undefined,
@@ -78,7 +78,7 @@ function createPace(clock: Clock): (at: Progress) => number | undefined {
   };
 }
 
-function describe({ walk, callsLeft }: Progress, rate: number | undefined): string {
+function progressText({ walk, callsLeft }: Progress, rate: number | undefined): string {
   const parts = [count(walk.pages, 'page'), count(walk.rows, 'row')];
   if (rate !== undefined) parts.push(`${number(rate)} rows/s`);
   if (callsLeft !== null) parts.push(`${number(callsLeft)} calls left`);

@@ -37,23 +37,15 @@ async function list(names: string[], { json }: Options, { environment, stdout }:
   const jobs = chosen(names, await listJobs());
   let rows = 0;
   readQuarantine(dir, jobs, (row) => {
-    stdout.write(json ? `${rows === 0 ? '[' : ','}\n${printableJson(row)}` : describe(row));
+    stdout.write(json ? `${rows === 0 ? '[' : ','}\n${printableJson(row)}` : renderRow(row));
     rows += 1;
   });
   if (json) stdout.write(rows === 0 ? '[]\n' : '\n]\n');
   else stdout.write(summary(rows));
 }
 
-function describe({
-  job,
-  key,
-  problems,
-  body,
-  times,
-  firstSeenAt,
-  lastSeenAt,
-  requestId,
-}: QuarantinedRow): string {
+function renderRow(row: QuarantinedRow): string {
+  const { job, key, problems, body, times, firstSeenAt, lastSeenAt, requestId } = row;
   const reasons = problems.map(
     ({ path, expected, received }) =>
       `  ${printable(path) || 'the row'}: expected ${printable(expected)}, received ${printable(received)}\n`,
@@ -83,7 +75,7 @@ async function retry(names: string[], { json }: Options, context: Context): Prom
   try {
     const outcomes = chosen(names, app.jobs).map((name) => retryJob(app, name));
     if (json) context.stdout.write(`${printableJson(outcomes)}\n`);
-    else for (const outcome of outcomes) context.stdout.write(describeOutcome(outcome));
+    else for (const outcome of outcomes) context.stdout.write(renderOutcome(outcome));
     context.exit(worstExitCode(outcomes.map(({ exitCode }) => exitCode)));
   } finally {
     app.close();
@@ -106,7 +98,7 @@ function retryJob(app: LocalApp, name: string): Outcome {
   }
 }
 
-function describeOutcome({ job, tried = 0, mirrored = 0, gone = 0, refused = 0, message }: Outcome): string {
+function renderOutcome({ job, tried = 0, mirrored = 0, gone = 0, refused = 0, message }: Outcome): string {
   if (message !== null) return `${message}\n`;
   if (tried === 0) return `${job}: no row is in quarantine\n`;
   const parts = [`${number(mirrored)} mirrored`, `${number(refused)} still refused`];

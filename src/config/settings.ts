@@ -1,6 +1,7 @@
 /** Every setting: its name, what it means, what holds without it, and what its text comes to. A new one is one entry here. */
 
 import { resolve } from 'node:path';
+import { DAY_MS } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { millisecondsOf } from '../schedule.ts';
 import { readApiUrl, readRedisUrl, showApiUrl, showRedisUrl } from './addresses.ts';
@@ -166,8 +167,6 @@ function readLogLevel(text: string): string {
   if (known.includes(text)) return text;
   throw new Failure('config', `is not one of ${known.join(', ')}`);
 }
-
-const DAY_MS = 24 * 3_600_000;
 
 function readKeeping(text: string): number {
   if (text.trim() === 'forever') return Number.POSITIVE_INFINITY;

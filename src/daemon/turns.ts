@@ -1,6 +1,7 @@
 /** Where the schedules ask for more calls than there are, runs wait for their turn, spaced as `plan` has it. */
 
 import type { App } from '../app.ts';
+import { DAY_MS } from '../clock.ts';
 import { type Job, listed } from '../job.ts';
 import { datasetsOf } from '../job-list.ts';
 import { type DayPlan, readPlan } from '../plan.ts';
@@ -15,7 +16,7 @@ export type Turns = {
 const PLANNED_FOR = { mostMs: 60_000, leastMs: 1_000, partOfWait: 0.1 };
 
 /** However little is left: more may have been bought, which only a call can tell. */
-const LONGEST_MS = 24 * 3_600_000;
+const LONGEST_MS = DAY_MS;
 
 /**
  * Without this, whoever comes first takes the calls until none is left, and all datasets grow old until more come.

@@ -1,8 +1,7 @@
 /** What the last week tells of a dataset: what a walk of it costs, and how often it changes. */
 
-import { isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
 import type { Connection } from '../store/read.ts';
-import { DAY_MS } from './arithmetic.ts';
 
 export type Facts = {
   rows: number;

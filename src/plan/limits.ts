@@ -1,8 +1,9 @@
 /** What the account has: its limits as far as they are known, and the calls that may be spent. */
 
+import { DAY_MS, HOUR_MS } from '../clock.ts';
 import { type Description, describeKept } from '../governor/describe.ts';
 import type { Connection } from '../store/read.ts';
-import { type Budget, DAY_MS } from './arithmetic.ts';
+import type { Budget } from './arithmetic.ts';
 
 /** Times in epoch milliseconds, as the governor describes its state. */
 export type Limits = {
@@ -41,8 +42,6 @@ function readReportedQuota(connection: Connection): Limits['quota'] {
     apart: [],
   };
 }
-
-const HOUR_MS = 3_600_000;
 
 /** The calls that may be spent, or why nobody knows how many: nothing is made of a guess. */
 export function budgetOf(quota: Limits['quota'], now: number): Budget | { unknown: string } {

@@ -42,7 +42,7 @@ export async function backUp(
   try {
     await copyDatabase(file, atomic.partial, signal);
     sealCopy(file, atomic.partial);
-    const receipt = await describe(atomic.partial, resolve(output), now);
+    const receipt = await receiptOf(atomic.partial, resolve(output), now);
     await atomic.commit();
     return receipt;
   } catch (thrown) {
@@ -63,7 +63,7 @@ function refuseDatabaseInUse(output: string, mirror: string): void {
       throw new Failure('usage', `${journal} belongs to a database that is in use there: name another file`);
 }
 
-async function describe(copy: string, file: string, now: number): Promise<BackupReceipt> {
+async function receiptOf(copy: string, file: string, now: number): Promise<BackupReceipt> {
   const connection = openReadOnly(copy);
   try {
     const seq = latestSeq(connection, null);

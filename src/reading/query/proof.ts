@@ -46,33 +46,32 @@ function notesOn(sources: readonly Source[], asOf: string | null): string[] {
   });
 }
 
-function refuseForgotten(sources: readonly Source[], asOf: string): void {
-  for (const { table, past, firstWalkAt, historyFrom } of sources)
-    if (isForgotten(asOf, firstWalkAt, historyFrom))
-      throw new Failure(
-        'usage',
-        `--as-of: ${past} goes back to ${historyFrom} only, what is older was dropped (${settingOf(table, past)})`,
-      );
-}
-
 /** @throws Failure `usage` where changes after `since` have been dropped. */
 export function refuseGap(sources: readonly Source[], since: string): void {
-  for (const { table, past, firstWalkAt, historyFrom } of sources)
-    if (isForgotten(since, firstWalkAt, historyFrom))
-      throw new Failure(
-        'usage',
-        `--since: changes of ${table} up to ${historyFrom} were dropped (${settingOf(table, past)}): export all of it, and go on from the receipt's seq`,
-      );
+  const [gap] = sources.filter((source) => isForgotten(since, source));
+  if (gap)
+    throw new Failure(
+      'usage',
+      `--since: changes of ${gap.table} up to ${gap.historyFrom} were dropped (${keepingOf(gap)}): export all of it, and go on from the receipt's seq`,
+    );
 }
 
-/** What bounds the past of a dataset. */
-const settingOf = (table: string, past: string) =>
-  past === table ? 'MIRROR_KEEP_USAGE' : 'MIRROR_KEEP_HISTORY';
+function refuseForgotten(sources: readonly Source[], asOf: string): void {
+  const [gap] = sources.filter((source) => isForgotten(asOf, source));
+  if (gap)
+    throw new Failure(
+      'usage',
+      `--as-of: ${gap.past} goes back to ${gap.historyFrom} only, what is older was dropped (${keepingOf(gap)})`,
+    );
+}
 
 /** Before the first walk there was nothing that could have been dropped. */
-function isForgotten(time: string, firstWalkAt: string | null, historyFrom: string | null): boolean {
+function isForgotten(time: string, { firstWalkAt, historyFrom }: Source): boolean {
   return historyFrom !== null && time < historyFrom && firstWalkAt !== null && time >= firstWalkAt;
 }
+
+/** The setting that bounds the past of a dataset. */
+const keepingOf = ({ table, past }: Source) => (past === table ? 'MIRROR_KEEP_USAGE' : 'MIRROR_KEEP_HISTORY');
 
 /** A source without a proven walk that began within `maxAgeMs` before `now` is too old. */
 function refuseOlder(sources: readonly Source[], maxAgeMs: number, now: number): void {

@@ -1,6 +1,6 @@
 /** What was called lately, and how the latest calls were answered. */
 
-import { isoTime } from '../../clock.ts';
+import { DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
 import type { Connection } from '../../store/read.ts';
 
 export type CallStatus = {
@@ -23,9 +23,6 @@ export type CallStatus = {
 };
 
 export type LastCall = { status: number | null; errorCode: string | null; requestId: string | null };
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 type JobCalls = LastCall & { job: string; today: number; lastHour: number; lastDay: number; limited: number };
 
