@@ -1,4 +1,4 @@
-/** Who asks for permits meets six gates in turn; the first that is closed says when to ask again, and why. */
+/** Who asks for permits meets seven gates in turn; the first that is closed says when to ask again, and why. */
 
 import type { WaitReason } from '../errors.ts';
 import { allowedInFlight } from './concurrency.ts';
@@ -30,7 +30,7 @@ const BLIND_GRACE_MS = 2_000;
 /** No call takes longer than its deadline of a minute; a process silent for two is gone. */
 const OWNER_TTL_MS = 120_000;
 
-const gates = [keyGate, jobGate, pauseGate, quotaGate, concurrencyGate, rateGate];
+const gates = [keyGate, scopeGate, outageGate, pauseGate, quotaGate, concurrencyGate, rateGate];
 
 export function ask(state: State, event: Ask, now: number): Decision {
   jobOf(state, event.job, now).askedAt = now;
@@ -65,20 +65,20 @@ function keyGate({ keyRefused }: State, _: Ask, now: number): Passage {
   });
 }
 
-function jobGate(state: State, { job }: Ask, now: number): Passage {
-  const { forbidden, outage } = jobOf(state, job, now);
-  if (forbidden && now < forbidden.probeAt) return { refused: 'forbidden', until: forbidden.probeAt };
-  const passage = outage ? retryGate(state, outage.resumeAt, now) : open;
-  if (!forbidden || !('open' in passage)) return passage;
+function scopeGate(state: State, { job }: Ask, now: number): Passage {
+  const { forbidden } = jobOf(state, job, now);
+  if (!forbidden) return open;
+  if (now < forbidden.probeAt) return { refused: 'forbidden', until: forbidden.probeAt };
   return one(() => {
-    passage.note?.();
     forbidden.probeAt = now + DAY_MS;
   });
 }
 
 /** What failed is tried again by one call, where successes have paid for it, or where nobody tried for a minute. */
-function retryGate(state: State, resumeAt: number, now: number): Passage {
-  if (now < resumeAt) return wait(resumeAt, 'unavailable');
+function outageGate(state: State, { job }: Ask, now: number): Passage {
+  const { outage } = jobOf(state, job, now);
+  if (!outage) return open;
+  if (now < outage.resumeAt) return wait(outage.resumeAt, 'unavailable');
   if (state.retryCredit >= 1) return { open: 1 };
   if (now < state.unpaidAt) return wait(state.unpaidAt, 'unavailable');
   return one(() => {

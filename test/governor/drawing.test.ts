@@ -32,7 +32,7 @@ const events: Record<Event['type'], true> = {
   clock: true,
 };
 
-describe('the six gates', () => {
+describe('the seven gates', () => {
   /** The reasons of each gate, in the order of the table. */
   const drawn = [...page.matchAll(/^\| \w+ \| is open.*\n\|[-|]+\n(?<rows>(\|.*\n)+)/gm)]
     .flatMap(({ groups }) => groups?.['rows']?.trim().split('\n') ?? [])
@@ -56,6 +56,7 @@ describe('the six gates', () => {
       () => machine.answer({ limit: 30, remaining: 1 }),
       () => machine.answer({ status: 429, retryAfterMs: 5_000 }),
       () => machine.answer({ status: 503 }),
+      () => machine.answer({ status: 403 }),
       () => machine.answer({ status: 401 }),
     ];
     for (const [index, close] of closings.entries()) {
