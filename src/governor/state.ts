@@ -146,11 +146,13 @@ export function probeNow({ pause, quota }: State, now: number): void {
   if (pause?.cause === 'quota' && pause.toldAt === null) pause.resumeAt = Math.min(pause.resumeAt, now);
 }
 
-/** A deep copy with all its times moved by `ms`. */
-function copyOf<T>(value: T, ms: number): T {
-  if (value === null || typeof value !== 'object') return value;
-  const copy: Record<string, unknown> = {};
-  for (const [name, inner] of Object.entries(value))
-    copy[name] = typeof inner === 'number' && name.endsWith('At') ? inner + ms : copyOf(inner, ms);
+/** A deep copy with all its times moved by `ms`. Every event makes one, so it spreads, which is fast. */
+function copyOf<T extends object>(value: T, ms: number): T {
+  const copy = { ...value } as Record<string, unknown>;
+  for (const name in copy) {
+    const inner = copy[name];
+    if (typeof inner === 'object' && inner !== null) copy[name] = copyOf(inner, ms);
+    else if (ms !== 0 && typeof inner === 'number' && name.endsWith('At')) copy[name] = inner + ms;
+  }
   return copy as T;
 }
