@@ -35,6 +35,8 @@ export type Proof = {
   probeOf: number | null;
 };
 
+type Others = Pick<Source, 'firstWalkAt' | 'historyFrom' | 'quarantined'> & { history: string | null };
+
 /** @param tables the mirrored tables with their jobs. */
 export function sourcesOf(
   connection: Connection,
@@ -49,34 +51,31 @@ export function sourcesOf(
        generated_at AS generatedAt, probe_of AS probeOf
      FROM walks WHERE job = ? AND ${PROOF} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
   );
-  const firstWalk = connection
-    .prepare<[string], string>('SELECT started_at FROM walks WHERE job = ? ORDER BY id LIMIT 1')
-    .pluck();
-  const refused = connection
-    .prepare<[string, string, string], number>(
-      'SELECT count(*) FROM quarantine WHERE job = ? AND first_seen_at <= ? AND coalesce(resolved_at > ?, true)',
-    )
-    .pluck();
-  const historyFrom = connection
-    .prepare<[string], string | null>('SELECT history_from FROM datasets WHERE job = ?')
-    .pluck();
-  const hasTable = connection.prepare<[string]>(`SELECT 1 FROM main.sqlite_master WHERE name = ?`);
+  const others = connection.prepare<[Record<string, string>], Others>(
+    `SELECT
+       (SELECT started_at FROM walks WHERE job = :job ORDER BY id LIMIT 1) AS firstWalkAt,
+       (SELECT name FROM main.sqlite_master WHERE name = :table || '_history') AS history,
+       (SELECT history_from FROM datasets WHERE job = :job) AS historyFrom,
+       (SELECT count(*) FROM quarantine
+        WHERE job = :job AND first_seen_at <= :until AND coalesce(resolved_at > :until, true)) AS quarantined`,
+  );
   const opened = tablesRead(connection, sql, params);
   const read = new Set(opened.map((table) => table.replace(/_history$/, '')));
   return Object.entries(tables)
     .filter(([table]) => read.has(table))
     .map(([table, job]) => {
       const proof = lastProof.get(job, until) ?? null;
-      const past = hasTable.get(`${table}_history`) ? `${table}_history` : table;
+      const { firstWalkAt, history, historyFrom, quarantined } = others.get({ job, table, until }) as Others;
+      const past = history ?? table;
       return {
         job,
         table,
         completeAsOf: proof?.startedAt ?? null,
         proof,
-        firstWalkAt: firstWalk.get(job) ?? null,
+        firstWalkAt,
         past,
-        historyFrom: opened.includes(past) ? (historyFrom.get(job) ?? null) : null,
-        quarantined: refused.get(job, until, until) ?? 0,
+        historyFrom: opened.includes(past) ? historyFrom : null,
+        quarantined,
       };
     });
 }

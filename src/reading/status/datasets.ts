@@ -3,7 +3,7 @@
 import { ageOf, isoTime } from '../../clock.ts';
 import type { Dataset } from '../../job-list.ts';
 import { intervalOf } from '../../schedule.ts';
-import { type Connection, PROOF } from '../../store/read.ts';
+import { type Connection, PROOF, quoted } from '../../store/read.ts';
 
 export type Doing = {
   /**
@@ -71,19 +71,14 @@ export function readDataset(
 ): DatasetStatus {
   const latest = readWalk(connection, job, 'true');
   const proof = readWalk(connection, job, PROOF);
-  const count = (sql: string, ...values: string[]) =>
-    connection
-      .prepare<string[], number>(sql)
-      .pluck()
-      .get(...values) ?? 0;
   const age = proof ? ageOf(Date.parse(proof.startedAt), now) : null;
   const staleAfterMs = Math.max(intervalOf(schedule, now) * STALE_AFTER.intervals, STALE_AFTER.ms);
-  const doing = describe(latest, walking, now);
-  const { lastSeq, nextRun } = readPlans(connection, job);
+  const doing = doingOf(latest, walking, now);
+  const { rows, lastSeq, nextRun, quarantined, drifts } = readCounts(connection, job, table);
   return {
     job,
     table,
-    rows: count(`SELECT count(*) FROM "${table}"`),
+    rows,
     completeAsOf: proof?.startedAt ?? null,
     ageSeconds: age === null ? null : Math.round(age / 100) / 10,
     verdict: (proof?.verdict as DatasetStatus['verdict']) ?? null,
@@ -93,8 +88,8 @@ export function readDataset(
     lastChange: lastSeq === null ? null : isoTime(lastSeq),
     nextRun: doing.until ?? nextRun,
     held: latest?.status === 'complete' ? latest.held : 0,
-    quarantined: count('SELECT count(*) FROM quarantine WHERE job = ? AND resolved_at IS NULL', job),
-    drifts: count('SELECT count(*) FROM drift WHERE job = ?', job),
+    quarantined,
+    drifts,
   };
 }
 
@@ -108,16 +103,22 @@ function readWalk(connection: Connection, job: string, condition: string): Walk 
     .get(job);
 }
 
-function readPlans(connection: Connection, job: string): { lastSeq: number | null; nextRun: string | null } {
-  const found = connection
-    .prepare<[string], { lastSeq: number | null; nextRun: string | null }>(
-      'SELECT last_seq AS lastSeq, next_due_at AS nextRun FROM datasets WHERE job = ?',
+type Counts = Pick<DatasetStatus, 'rows' | 'nextRun' | 'quarantined' | 'drifts'> & { lastSeq: number | null };
+
+function readCounts(connection: Connection, job: string, table: string): Counts {
+  return connection
+    .prepare<[{ job: string }], Counts>(
+      `SELECT
+         (SELECT count(*) FROM ${quoted(table)}) AS rows,
+         (SELECT last_seq FROM datasets WHERE job = :job) AS lastSeq,
+         (SELECT next_due_at FROM datasets WHERE job = :job) AS nextRun,
+         (SELECT count(*) FROM quarantine WHERE job = :job AND resolved_at IS NULL) AS quarantined,
+         (SELECT count(*) FROM drift WHERE job = :job) AS drifts`,
     )
-    .get(job);
-  return found ?? { lastSeq: null, nextRun: null };
+    .get({ job }) as Counts;
 }
 
-function describe(walk: Walk | undefined, walking: boolean, now: number): Doing {
+function doingOf(walk: Walk | undefined, walking: boolean, now: number): Doing {
   if (!walk)
     return { state: 'never', pages: 0, rows: 0, total: null, until: null, reason: null, message: null };
   const { pages, rows, total, error: message, waitsUntil: until, waitsFor: reason } = walk;
