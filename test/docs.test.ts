@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { renderCommands } from '../scripts/commands.ts';
-import { renderTables } from '../scripts/tables.ts';
+import { renderCommands } from '../scripts/docs/commands.ts';
+import { renderTables } from '../scripts/docs/tables.ts';
 import { allSettings, scheduleSetting } from '../src/config/settings.ts';
 import { exitCodes } from '../src/errors.ts';
 import { loadJobs } from '../src/load-jobs.ts';

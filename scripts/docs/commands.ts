@@ -1,8 +1,8 @@
-/** `docs/cli.md`: what the program says of itself. */
+/** `docs/cli.md`: the help of every command. */
 
 import type { Command } from 'commander';
-import { systemClock } from '../src/clock.ts';
-import { program } from '../src/commands.ts';
+import { systemClock } from '../../src/clock.ts';
+import { program } from '../../src/commands.ts';
 
 const WIDTH = 100;
 

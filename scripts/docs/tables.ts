@@ -4,13 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
-import type { Job, View } from '../src/job.ts';
-import { loadJobs } from '../src/load-jobs.ts';
-import { openReadOnly } from '../src/store/db/connection.ts';
-import { openStore } from '../src/store/index.ts';
-import { viewsOf } from '../src/store/views.ts';
-import { readComments } from './tables/comments.ts';
-import { meaningsOf } from './tables/contract.ts';
+import type { Job, View } from '../../src/job.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { openReadOnly } from '../../src/store/db/connection.ts';
+import { openStore } from '../../src/store/index.ts';
+import { viewsOf } from '../../src/store/views.ts';
+import { meaningsOf, readComments } from './meanings.ts';
 import {
   examples,
   historyOf,
@@ -18,7 +17,7 @@ import {
   sharedMeanings,
   sharedViewMeanings,
   viewMeanings,
-} from './tables/words.ts';
+} from './words.ts';
 
 type Column = { name: string; type: string; notnull: number; pk: number };
 type Meaning = (column: string) => string | undefined;

@@ -1,10 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { namedFaults } from '../../model-api/faults/named.ts';
-import { type endpointNames, parseFaults, sampleKey, seededRandom } from '../../model-api/index.ts';
+import { sampleKey } from '../../model-api/index.ts';
 import { modelApiCommand } from '../../src/commands/model-api.ts';
 import { Failure } from '../../src/errors.ts';
-import { get, openModel } from './support.ts';
+import { get, openModel } from '../model-api/support.ts';
 
 /** Runs the command until the test ends; `url` is where it serves. */
 async function run(args: readonly string[], environment: Record<string, string> = {}) {
@@ -121,61 +119,5 @@ describe('market-mirror model-api', () => {
     const { port } = await openModel();
     await expect(run(['--port', String(port)])).rejects.toThrow(`--port ${port} is in use`);
     await expect(run(['--key', 'secret'])).rejects.toMatchObject({ code: 'commander.unknownOption' });
-  });
-});
-
-describe('a list of faults', () => {
-  const request = (nth: number, endpoint: (typeof endpointNames)[number] = 'news') => ({
-    endpoint,
-    nth,
-    number: nth,
-    offset: 0,
-    limit: 50,
-    at: 0,
-    method: 'GET',
-    path: '/',
-    query: new URLSearchParams(),
-  });
-  const struck = (text: string, calls: number) => {
-    const [script] = parseFaults(text);
-    const random = seededRandom(1);
-    return Array.from({ length: calls }, (_, n) => n + 1).filter((nth) => script?.(request(nth), random));
-  };
-
-  it('says when each strikes', () => {
-    expect(struck('html', 3)).toEqual([1, 2, 3]);
-    expect(struck('html@2', 5)).toEqual([2]);
-    expect(struck('html@2-4', 5)).toEqual([2, 3, 4]);
-    expect(struck('html@4-', 6)).toEqual([4, 5, 6]);
-    expect(struck('news=html', 2)).toEqual([1, 2]);
-    expect(struck('ai-signals=html', 2)).toEqual([]);
-    expect(struck('html:0', 50)).toEqual([]);
-    expect(struck('html:0.5', 1_000).length).toBeGreaterThan(400);
-    expect(struck('html:0.5', 1_000).length).toBeLessThan(600);
-  });
-
-  it('may name several, and addresses with commas in their arguments', () => {
-    expect(parseFaults('503:0.05, news=html@3,redirect(http://127.0.0.1:9/a,b)')).toHaveLength(3);
-    expect(parseFaults('')).toEqual([]);
-  });
-
-  it('knows faults that each change what is sent', async () => {
-    const model = await openModel({ rows: 60, delay: async () => {}, quotaEndpoints: [] });
-    const look = async (text: string) => {
-      model.faults = parseFaults(text);
-      const response = await fetch(`${model.url}/api/v1/ai-signals?offset=20&limit=40`, {
-        headers: { authorization: `Bearer ${sampleKey.key}` },
-        redirect: 'manual',
-        signal: AbortSignal.timeout(text === 'hang' ? 100 : 60_000),
-      });
-      const { date: _, 'x-request-id': __, ...headers } = Object.fromEntries(response.headers);
-      return { status: response.status, headers, text: await response.text() };
-    };
-    const plain = await look('');
-    for (const name of Object.keys(namedFaults)) {
-      const sent = await look(name).catch((error: unknown) => ({ error }));
-      const onlyLater = name === 'slow' || name === 'drip';
-      expect([name, isDeepStrictEqual(sent, plain)]).toEqual([name, onlyLater]);
-    }
   });
 });

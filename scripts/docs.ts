@@ -1,8 +1,8 @@
-/** `npm run docs`: writes what of the documentation follows from the code. */
+/** `npm run docs`: writes the pages that follow from the code. */
 
 import { writeFileSync } from 'node:fs';
-import { renderCommands } from './commands.ts';
-import { renderTables } from './tables.ts';
+import { renderCommands } from './docs/commands.ts';
+import { renderTables } from './docs/tables.ts';
 
 writeFileSync(new URL('../docs/tables.md', import.meta.url), await renderTables());
 writeFileSync(new URL('../docs/cli.md', import.meta.url), await renderCommands());
