@@ -59,7 +59,7 @@ export const scenarios: readonly Scenario[] = [
   scenario('10,000/30 days window', pool(10_000, 30 * DAY), 25_000, 14_000),
 
   scenario('1,000/h window, 1 endpoint of 5 tells', { ...hourly, headers: 'one' }, 2_500, 5_000),
-  // Where every look at an empty pool is a refusal, the period takes more windows to learn than the first sync has.
+  // Where every quota probe is refused, the period takes more windows to learn than the first sync has.
   scenario('1,000/h window, no header', { ...hourly, headers: 'none' }, 2_500, 10_000),
   scenario(
     '1,000/h, no header, Retry-After',

@@ -10,7 +10,7 @@ export type Event =
   | { type: 'start'; owner: string; again: boolean }
   /** A process is known to have ended: what it did not account for counts as spent. */
   | { type: 'gone'; owner: string }
-  /** A job asks leave for up to `want` calls. */
+  /** A job asks for permits for up to `want` calls. */
   | { type: 'ask'; owner: string; job: string; want: number }
   /** An answer came. `inflight`: calls of this process under way when it was sent, itself included. */
   | ({ type: 'answer'; status: number; inflight: number; key: KeyMark | null } & Ended & Report)
@@ -22,6 +22,8 @@ export type Event =
   | { type: 'clock' }
   /** The key changed. */
   | { type: 'key' };
+
+export type EventOf<Type extends Event['type']> = Extract<Event, { type: Type }>;
 
 /** Tells a key from another one, and nothing more of it: a few digits of its digest with `salt`. */
 export type KeyMark = { salt: string; digest: string };

@@ -55,7 +55,7 @@ export function createGate(parts: GateParts): Gate {
     pass(job, signal) {
       return new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
-        const leave = () => {
+        const stop = () => {
           waiters.splice(waiters.indexOf(waiter), 1);
           signal.removeEventListener('abort', drop);
         };
@@ -63,11 +63,11 @@ export function createGate(parts: GateParts): Gate {
           job,
           notBefore: 0,
           go() {
-            leave();
+            stop();
             resolve();
           },
           refuse(reason) {
-            leave();
+            stop();
             reject(reason);
           },
         };

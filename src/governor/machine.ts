@@ -4,15 +4,14 @@
  */
 
 import * as concurrency from './concurrency.ts';
-import type { Decision, Event } from './events.ts';
+import type { Decision, Event, EventOf } from './events.ts';
 import * as paces from './pace.ts';
 import { isProbe, runDry, suspect, throttled, usableRetryAfter, withJitter } from './pause.ts';
 import * as permits from './permits.ts';
 import * as quotas from './quota.ts';
 import { DAY_MS, forgetMoments, HOUR_MS, MOST_CREDIT, onTime, probeNow, type State } from './state.ts';
 
-type Answer = Extract<Event, { type: 'answer' }>;
-type Call = { owner: string; job: string };
+type Told = Exclude<Event['type'], 'ask'>;
 
 /** From a hiccup to an outage of hours, which is noticed to be over within a quarter of an hour, or twice that. */
 const FIRST_BACKOFF_MS = 1_000;
@@ -29,47 +28,28 @@ export function govern(before: State, event: Event, now: number): [State, Decisi
   const state = onTime(before, now);
   for (const owner of permits.silentOwners(state, now)) permits.writeOffOwner(state, owner);
   if (event.type === 'ask') return [state, permits.ask(state, event, now)];
-  hear(state, event, now);
+  const rule = rules[event.type] as (state: State, event: Event, now: number) => void;
+  rule(state, event, now);
   return [state, { noted: true }];
 }
 
-function hear(state: State, event: Exclude<Event, { type: 'ask' }>, now: number): void {
-  switch (event.type) {
-    case 'start':
-      permits.writeOffOwner(state, event.owner);
-      start(state, event.again, now);
-      break;
-    case 'gone':
-      permits.writeOffOwner(state, event.owner);
-      break;
-    case 'key':
-      tryRefusedAgain(state);
-      break;
-    case 'clock':
-      forgetMoments(state, now);
-      break;
-    case 'release':
-      permits.release(state, event.owner, event.unused, now);
-      break;
-    case 'lost':
-      permits.settle(state, event.owner, 1, now);
-      spent(state, event);
-      // Where we stopped, the endpoint is not to blame.
-      if (!event.stopped) unavailable(state, event, null, now);
-      break;
-    case 'answer':
-      permits.settle(state, event.owner, 1, now);
-      state.latencyMs ??= event.latencyMs;
-      state.latencyMs += LATENCY_WEIGHT * (event.latencyMs - state.latencyMs);
-      answered(state, event, now);
-  }
-}
+/** What each event that asks for nothing changes. */
+const rules: { [Type in Told]: (state: State, event: EventOf<Type>, now: number) => void } = {
+  start,
+  gone: (state, { owner }) => permits.writeOffOwner(state, owner),
+  key: tryRefusedAgain,
+  clock: (state, _, now) => forgetMoments(state, now),
+  release: permits.release,
+  lost,
+  answer,
+};
 
 /**
  * Whoever starts a command may know that more calls were bought, or others have stopped; but a command may be
  * started every minute.
  */
-function start(state: State, again: boolean, now: number): void {
+function start(state: State, { owner, again }: EventOf<'start'>, now: number): void {
+  permits.writeOffOwner(state, owner);
   if (again) tryRefusedAgain(state);
   if (now - state.quota.probedAt < HOUR_MS) return;
   probeNow(state, now);
@@ -83,9 +63,19 @@ function tryRefusedAgain(state: State): void {
   for (const job of Object.values(state.jobs)) job.forbidden = null;
 }
 
+/** The call may or may not have been made. Where we stopped, the endpoint is not to blame. */
+function lost(state: State, event: EventOf<'lost'>, now: number): void {
+  permits.settle(state, event.owner, 1, now);
+  spent(state, event);
+  if (!event.stopped) unavailable(state, event, null, now);
+}
+
 /** An accepted call teaches pace, number and quota; a refused one what was met. */
-function answered(state: State, event: Answer, now: number): void {
-  const { status, owner, key } = event;
+function answer(state: State, event: EventOf<'answer'>, now: number): void {
+  const { status, owner, key, latencyMs } = event;
+  permits.settle(state, owner, 1, now);
+  state.latencyMs ??= latencyMs;
+  state.latencyMs += LATENCY_WEIGHT * (latencyMs - state.latencyMs);
   const inflight = event.inflight + permits.parallelOfOthers(state, owner);
   if (status >= 200 && status < 300) accepted(state, event, inflight, now);
   else if (status === 429) throttled(state, event, inflight, now);
@@ -99,7 +89,7 @@ function answered(state: State, event: Answer, now: number): void {
   }
 }
 
-function accepted(state: State, event: Answer, inflight: number, now: number): void {
+function accepted(state: State, event: EventOf<'answer'>, inflight: number, now: number): void {
   if (state.pause && isProbe(state.pause, event)) resume(state, state.pause, now);
   const { limit, remaining } = event;
   const job = state.jobs[event.job];
@@ -132,13 +122,13 @@ function resume(state: State, pause: NonNullable<State['pause']>, now: number): 
 }
 
 /** The call counts as made, and tells nothing of the limits; if it was a probe, another may go. */
-function spent(state: State, call: Call): void {
+function spent(state: State, call: { owner: string; job: string }): void {
   if (state.pause && isProbe(state.pause, call)) state.pause.probe = null;
   quotas.writeOff(state.quota, 1);
 }
 
 /**
- * The endpoint alone is left alone, twice as long after each failure; not before `toldMs` in any case. `roll` in [0, 1)
+ * The endpoint alone waits, twice as long after each failure; not before `toldMs` in any case. `roll` in [0, 1)
  * spreads those who come back.
  */
 function unavailable(

@@ -4,13 +4,11 @@
  */
 
 import type { WaitReason } from '../errors.ts';
-import type { Event } from './events.ts';
+import type { EventOf } from './events.ts';
 import { forgivesWithin, hasSettled, recoveries } from './pace.ts';
 import { atCountedLimit, exhausted, levelAt } from './quota.ts';
 import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
 import { type Cause, DAY_MS, type Pause, type State } from './state.ts';
-
-type Answer = Extract<Event, { type: 'answer' }>;
 
 /** Retry-After counts in seconds; a longer one than a day is nonsense, or a ban that a person has to look at. */
 const SHORTEST_MS = 1_000;
@@ -23,7 +21,7 @@ const tries = [1_000, 10_000, LONGEST_RATE_MS] as const;
 const PROMPT_MS = 2_000;
 
 /** The first 429 begins a pause; one that answers the probe lengthens it; others were already under way. */
-export function throttled(state: State, event: Answer, inflight: number, now: number): void {
+export function throttled(state: State, event: EventOf<'answer'>, inflight: number, now: number): void {
   const before = state.pause;
   if (before && !isProbe(before, event)) return;
   const again = before?.cause === 'quota';

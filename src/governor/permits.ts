@@ -2,14 +2,14 @@
 
 import type { WaitReason } from '../errors.ts';
 import { allowedInFlight } from './concurrency.ts';
-import type { Decision, Event } from './events.ts';
+import type { Decision, EventOf } from './events.ts';
 import * as paces from './pace.ts';
 import { reasonOf, startProbe } from './pause.ts';
 import { isApart, levelAt, writeOff } from './quota.ts';
 import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
 import { DAY_MS, HOUR_MS, type JobState, type State } from './state.ts';
 
-type Ask = Extract<Event, { type: 'ask' }>;
+type Ask = EventOf<'ask'>;
 
 /** Open for at most so many calls, with what is noted where all gates are; or closed, with the decision. */
 type Passage = { open: number; note?: () => void } | Decision;
@@ -162,7 +162,7 @@ export function settle({ leases }: State, owner: string, calls: number, now: num
 }
 
 /** Permits for `unused` calls are given back. */
-export function release(state: State, owner: string, unused: number, now: number): void {
+export function release(state: State, { owner, unused }: EventOf<'release'>, now: number): void {
   const held = Math.min(unused, state.leases[owner]?.calls ?? 0);
   settle(state, owner, held, now);
   paces.giveBackSlots(state.rate, held, now);

@@ -43,7 +43,7 @@ const replies: Record<string, Omit<Trouble, 'code'> & { pattern?: RegExp }> = {
     advice: 'raise maxmemory, or remove what else is kept there',
   },
   READONLY: {
-    // Whoever waits in a blocking read as Redis becomes a replica hears the other word.
+    // Whoever waits in a blocking read as Redis becomes a replica gets the other word.
     pattern: reply('(READONLY|UNBLOCKED)'),
     message: 'Redis is a read-only replica',
     advice: 'set REDIS_URL to the primary, or promote this one (REPLICAOF NO ONE)',

@@ -96,7 +96,7 @@ describe('what others seem to take', () => {
 });
 
 describe('a start', () => {
-  it('looks at an empty quota at once, and another one within the hour does not', () => {
+  it('probes an empty quota at once, and another one within the hour does not', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 0 });
     machine.pass(SECOND);
@@ -110,7 +110,7 @@ describe('a start', () => {
     expect(machine.ask()).toMatchObject({ go: 1 });
   });
 
-  it('does not look before the end of what the API told to wait', () => {
+  it('does not probe before the end of what the API told to wait', () => {
     const machine = drive();
     machine.call({ status: 429, retryAfterMs: HOUR });
     machine.on({ type: 'start', owner: 'me', again: false });
@@ -139,7 +139,7 @@ describe('the gate, when the clock was set', () => {
     expect(time.now() - begin).toBeLessThan(3_000);
   });
 
-  it('leave that was given by a clock that was ahead is given back', async () => {
+  it('a permit that was given by a clock that was ahead is given back', async () => {
     const time = virtualClock();
     let ahead = 0;
     const clock = { ...time, now: () => time.now() + ahead };

@@ -113,14 +113,14 @@ describe('the gate', () => {
     expect(gate.waits('usage')).toBe(false);
   });
 
-  it('gives unused leave back when it falls idle, so that others are not held up', async () => {
+  it('gives unused permits back when it falls idle, so that others are not held up', async () => {
     const { gate, shared, clock } = setup();
     for (let call = 0; call < 30; call += 1) await callFine(gate);
     await clock.sleep(1_000);
     expect(shared.state?.leases).toEqual({});
   });
 
-  it('does not let leave that one job no longer uses hold up another at the reserve', async () => {
+  it('does not let permits that one job no longer uses hold up another at the reserve', async () => {
     const { gate, clock } = setup();
     for (let remaining = 99; remaining > 10; remaining -= 1) {
       await gate.pass('news', never);

@@ -42,7 +42,7 @@ describe('when the key is refused', () => {
 });
 
 describe('when an endpoint is unavailable', () => {
-  it('it alone is left in peace, and twice as long after each failure', () => {
+  it('it alone waits, and twice as long after each failure', () => {
     const machine = drive();
     machine.call({ status: 503 }, 'news');
     expect(machine.ask('news')).toMatchObject({ wait: { reason: 'unavailable' } });
@@ -89,7 +89,7 @@ describe('when an endpoint is unavailable', () => {
     expect(machine.now - began).toBeLessThanOrEqual(jobs.length * 61_000);
   });
 
-  it('a call without an answer counts as made and leaves the endpoint in peace', () => {
+  it('a call without an answer counts as made, and the endpoint is left alone', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 50 });
     machine.pass(5_000);
@@ -135,7 +135,7 @@ describe('with several processes', () => {
     expect(machine.ask('usage')).toMatchObject({ go: 1 });
   });
 
-  it('leave given back is nobody’s loss', () => {
+  it('permits given back cost nothing', () => {
     const machine = drive();
     for (let call = 0; call < 60; call += 1) machine.call();
     machine.pass(1_000);

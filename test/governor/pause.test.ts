@@ -59,7 +59,7 @@ describe('after an answer 429', () => {
     }
   });
 
-  it('an account that was dry from the first call on is looked at more and more seldom, not just after days', () => {
+  it('an account that was dry from the first call on is probed more and more seldom, not just after days', () => {
     const machine = drive();
     machine.call({ status: 429 });
     for (let failed = 0; failed < 3; failed += 1) machine.call({ status: 429 });

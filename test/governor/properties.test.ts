@@ -67,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 );
-/** Calls in the pool of an API that tells truly what is left, and how many of them are kept for looks at least. */
+/** Calls in the pool of an API that tells truly what is left, and how many of them are kept for quota probes at least. */
 const POOL = 30;
 const LEAST_RESERVE = 2;
 
@@ -132,13 +132,13 @@ describe('whatever happens', () => {
     );
   });
 
-  it('of a pool that is told truly, the last calls go only as looks: one alone, with nothing under way', () => {
+  it('of a pool that is told truly, the last calls go only as quota probes: one alone, with nothing under way', () => {
     fc.assert(
       fc.property(fc.array(honest, { minLength: 1, maxLength: 150 }), (steps) => {
         live({ begin: nearlyOut(), steps }, ({ decision, left, underWay }) => {
           if (!('go' in decision)) return;
-          const isLook = decision.go === 1 && underWay === 0;
-          if (!isLook) expect(left - decision.go).toBeGreaterThanOrEqual(LEAST_RESERVE);
+          const isProbe = decision.go === 1 && underWay === 0;
+          if (!isProbe) expect(left - decision.go).toBeGreaterThanOrEqual(LEAST_RESERVE);
         });
       }),
       { numRuns: 1_500 },
@@ -267,5 +267,5 @@ function untilGo(begin: State, job: string, from: number): [number, number] {
       'wait' in decision ? decision.wait.until : 'refused' in decision ? decision.until : now,
     );
   }
-  throw new Error('asked 5,000 times without leave');
+  throw new Error('asked 5,000 times without a permit');
 }

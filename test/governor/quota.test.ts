@@ -21,7 +21,7 @@ describe('the quota', () => {
     expect(machine.ask('usage', 'two')).toMatchObject({ wait: { reason: 'reserve' } });
   });
 
-  it('at zero nothing is called until a look is worth a refusal', () => {
+  it('at zero nothing is called until a quota probe is worth a refusal', () => {
     const machine = drive();
     machine.call({ limit: 100, remaining: 1 });
     machine.call({ limit: 100, remaining: 0 });
@@ -30,7 +30,7 @@ describe('the quota', () => {
     expect('wait' in decision && decision.wait.until).toBeGreaterThan(machine.now);
   });
 
-  it('one look serves all who wait: they hear at once what it found', () => {
+  it('one quota probe serves all who wait: they go at once when it found more', () => {
     const machine = drive();
     for (let left = 99; left >= 8; left -= 1) machine.call({ limit: 100, remaining: left });
     for (let decision = machine.ask('news'); !('go' in decision); decision = machine.ask('news'))
@@ -45,7 +45,7 @@ describe('the quota', () => {
     expect(machine.ask('usage')).toMatchObject({ go: expect.any(Number) });
   });
 
-  it('is looked at by a job whose answers tell, rather than by one whose answers do not', () => {
+  it('is probed by a job whose answers tell, rather than by one whose answers do not', () => {
     const machine = drive();
     for (let left = 99; left >= 8; left -= 1) machine.call({ limit: 100, remaining: left }, 'ai-signals');
     machine.pass(500);
@@ -177,7 +177,7 @@ describe('the quota', () => {
     expect(refill.kind === 'window' && refill.periodMs / 20_000).toBeCloseTo(1, 1);
   });
 
-  it('of which a few calls come back did not reset: in a sliding window those are our own looks', () => {
+  it('of which a few calls come back did not reset: in a sliding window those are our own quota probes', () => {
     const machine = drive();
     for (let left = 199; left > 12; left -= 1) machine.call({ limit: 200, remaining: left });
     machine.pass(HOUR);
@@ -192,7 +192,7 @@ describe('the quota', () => {
     ['told', true],
     ['not told', false],
   ])(
-    'that was little used for a week and then runs dry is looked at within its hour, where it is %s',
+    'that was little used for a week and then runs dry is probed within its hour, where it is %s',
     (_, told) => {
       const machine = drive();
       const hour = pool(machine, 1_000, HOUR, { tells: told ? 'headers' : 'nothing' });
