@@ -6,10 +6,10 @@
 
 import { once } from 'node:events';
 import { seededRandom, shuffled } from '../model-api/index.ts';
-import type { Attack } from './campaign/attack.ts';
+import type { Attack } from './campaign/attacks/attack.ts';
 import { attacks } from './campaign/attacks.ts';
+import { checkLeftovers } from './campaign/checks/leftovers.ts';
 import { follow } from './campaign/consumer.ts';
-import { checkLeftovers } from './campaign/leftovers.ts';
 import { keep, print, report, tell } from './campaign/report.ts';
 import { playRound, type Round, type Stage } from './campaign/rounds.ts';
 import { watch } from './campaign/watch.ts';

@@ -1,7 +1,7 @@
 /** Every attack of the campaign. */
 
-import type { Attack } from './attack.ts';
 import { apiAttacks } from './attacks/api.ts';
+import type { Attack } from './attacks/attack.ts';
 import { clockAttacks } from './attacks/clock.ts';
 import { externalRedisAttacks } from './attacks/external-redis.ts';
 import { fileAttacks } from './attacks/files.ts';

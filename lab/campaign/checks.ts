@@ -3,7 +3,7 @@
 import type { Job } from '../../src/job.ts';
 import { differences } from '../../test/helpers/truth.ts';
 import type { Consumer } from './consumer.ts';
-import { type Forms, formOf, type Journal } from './upstream.ts';
+import { type Forms, formOf, type Journal } from './world/upstream.ts';
 import { tableOf, type World } from './world.ts';
 
 /** `lost`: upstream and not mirrored so. `false`: mirrored or told, and not so. `orphan`: what nothing refers to. */

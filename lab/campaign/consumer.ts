@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job } from '../../src/job.ts';
-import { count } from './daemon.ts';
-import { type Form, type Forms, formOf } from './upstream.ts';
+import { count } from './world/daemon.ts';
+import { type Form, type Forms, formOf } from './world/upstream.ts';
 import type { World } from './world.ts';
 
 export type Consumer = {

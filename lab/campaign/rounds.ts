@@ -2,7 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../model-api/index.ts';
-import type { Attack } from './attack.ts';
+import type { Attack } from './attacks/attack.ts';
+import { killAtRandom } from './attacks/random-kills.ts';
 import {
   checkConsumer,
   checkHistory,
@@ -14,7 +15,6 @@ import {
   type Finding,
 } from './checks.ts';
 import type { Consumer } from './consumer.ts';
-import { killAtRandom } from './kills.ts';
 import type { Watch } from './watch.ts';
 import type { World } from './world.ts';
 

@@ -1,7 +1,7 @@
 /** An operator who asks `status` again and again. Green must never stand for a mirror that is older than it says. */
 
 import type { Status } from '../../src/reading/status.ts';
-import { count } from './daemon.ts';
+import { count } from './world/daemon.ts';
 import type { World } from './world.ts';
 
 export type Watch = {

@@ -7,10 +7,10 @@ import { Redis } from 'ioredis';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openReadOnly } from '../../src/store/db/connection.ts';
 import { type Ended, startCli } from '../../test/helpers/cli.ts';
-import { type Daemon, keepDaemon } from './daemon.ts';
-import { type Disk, openDisk } from './disk.ts';
-import { processesIn, signal } from './processes.ts';
-import { type Forms, formOf, startUpstream, type Upstream } from './upstream.ts';
+import { type Daemon, keepDaemon } from './world/daemon.ts';
+import { type Disk, openDisk } from './world/disk.ts';
+import { processesIn, signal } from './world/processes.ts';
+import { type Forms, formOf, startUpstream, type Upstream } from './world/upstream.ts';
 
 export type World = {
   folder: string;

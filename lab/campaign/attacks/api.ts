@@ -1,7 +1,7 @@
 /** Attacks from upstream: answers that fail, do not come, or never end. */
 
-import type { Attack } from '../attack.ts';
-import { signal } from '../processes.ts';
+import { signal } from '../world/processes.ts';
+import type { Attack } from './attack.ts';
 
 const answers = (
   name: string,

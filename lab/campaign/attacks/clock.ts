@@ -4,8 +4,8 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { libfaketime } from '../../../test/helpers/tools.ts';
-import type { Attack, End } from '../attack.ts';
 import type { World } from '../world.ts';
+import type { Attack, End } from './attack.ts';
 
 /** libfaketime looks at its file once a second. */
 const UNTIL_SEEN_MS = 1_500;

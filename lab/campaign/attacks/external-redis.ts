@@ -8,8 +8,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { findRedisServer } from '../../../src/queue/redis-process.ts';
 import { needs } from '../../../test/helpers/tools.ts';
-import { type Attack, type End, expectThat } from '../attack.ts';
 import type { World } from '../world.ts';
+import { type Attack, type End, expectThat } from './attack.ts';
 
 export const externalRedisAttacks: readonly Attack[] = [
   {

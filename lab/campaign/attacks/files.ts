@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes } from '../../../src/errors.ts';
 import { Database } from '../../../src/store/db/sqlite.ts';
-import { type Attack, type End, expectThat } from '../attack.ts';
 import type { World } from '../world.ts';
+import { type Attack, type End, expectThat } from './attack.ts';
 
 const lock = (name: string, about: string, lasts: Attack['lasts']): Attack => ({
   name,

@@ -2,8 +2,8 @@
 
 import { readdirSync } from 'node:fs';
 import { exitCodes } from '../../../src/errors.ts';
-import { type Attack, expectThat } from '../attack.ts';
-import { signal } from '../processes.ts';
+import { signal } from '../world/processes.ts';
+import { type Attack, expectThat } from './attack.ts';
 
 export const processAttacks: readonly Attack[] = [
   {

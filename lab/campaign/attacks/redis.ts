@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { Attack } from '../attack.ts';
+import type { Attack } from './attack.ts';
 
 type Fault = {
   name: string;

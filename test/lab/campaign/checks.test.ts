@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as checks from '../../../lab/campaign/checks.ts';
 import type { Consumer } from '../../../lab/campaign/consumer.ts';
-import { createJournal, type Forms, formOf, type Journal } from '../../../lab/campaign/upstream.ts';
+import { createJournal, type Forms, formOf, type Journal } from '../../../lab/campaign/world/upstream.ts';
 import type { Job } from '../../../src/job.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import { setup } from '../../helpers/setup.ts';

@@ -1,9 +1,9 @@
 /** Random kills of the daemon and of its Redis, one after the other, at any moment of their work. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Random } from '../../model-api/index.ts';
-import { signal } from './processes.ts';
-import type { World } from './world.ts';
+import type { Random } from '../../../model-api/index.ts';
+import { signal } from '../world/processes.ts';
+import type { World } from '../world.ts';
 
 /** How long the daemon may take to end a walk; a kill then falls all the same. */
 const PATIENCE_MS = 6_000;

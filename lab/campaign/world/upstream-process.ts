@@ -9,8 +9,8 @@ import {
   sampleKey,
   seededRandom,
   startModelApi,
-} from '../../model-api/index.ts';
-import { datasetOf } from '../../test/helpers/mirror-bench.ts';
+} from '../../../model-api/index.ts';
+import { datasetOf } from '../../../test/helpers/mirror-bench.ts';
 import type { Edit, Order, Word } from './upstream.ts';
 
 const [key = sampleKey.key, mark = '', seed = '1'] = process.argv.slice(2);

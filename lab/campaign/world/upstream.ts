@@ -4,10 +4,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Row } from '../../model-api/index.ts';
-import type { Job } from '../../src/job.ts';
-import { datasetOf } from '../../test/helpers/mirror-bench.ts';
-import { mirroredForm, upstreamForm } from '../../test/helpers/truth.ts';
+import type { Row } from '../../../model-api/index.ts';
+import type { Job } from '../../../src/job.ts';
+import { datasetOf } from '../../../test/helpers/mirror-bench.ts';
+import { mirroredForm, upstreamForm } from '../../../test/helpers/truth.ts';
 
 /** `row` is null where it goes; `at` in epoch milliseconds. */
 export type Edit = { word: 'edit'; job: string; at: number; key: string; row: Row | null };

@@ -2,9 +2,9 @@
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Finding } from './checks.ts';
-import { processesIn } from './processes.ts';
-import type { World } from './world.ts';
+import type { Finding } from '../checks.ts';
+import { processesIn } from '../world/processes.ts';
+import type { World } from '../world.ts';
 
 /** What lies in the mirror's folder of a daemon that has ended. */
 const belongs = /^(mirror\.(db|id)|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cliFile } from '../../test/helpers/cli.ts';
+import { cliFile } from '../../../test/helpers/cli.ts';
 import { processesIn, signal } from './processes.ts';
 
 export type DaemonParts = {

@@ -1,8 +1,8 @@
 /** What an attack is. All of them are listed in `attacks.ts`. */
 
-import type { Random } from '../../model-api/index.ts';
-import type { Consumer } from './consumer.ts';
-import type { World } from './world.ts';
+import type { Random } from '../../../model-api/index.ts';
+import type { Consumer } from '../consumer.ts';
+import type { World } from '../world.ts';
 
 export type Attack = {
   name: string;
