@@ -65,7 +65,7 @@ const rooms: Record<string, Room> = {
   'store/schema': { imports: ['job', 'store/sql'] },
   'store/db': { imports: ['store/sql'] },
   'store/records': { imports: ['job', 'store/sql', 'store/schema', 'store/db'], types: ['config'] },
-  'store/fields': { imports: ['job', 'store/schema', 'store/db'], types: ['store/records'] },
+  'store/fields': { imports: ['job', 'store/schema', 'store/db', 'store/records'] },
   'store/walk': {
     imports: ['job', 'walk', 'store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields'],
   },

@@ -3,8 +3,6 @@
  * described in `fields`, and is watched for drift.
  */
 
-import { and, eq, isNull, lt, max } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { type Job, tableOf } from '../job.ts';
 import type { Drift, PageFields, SeenField } from '../page.ts';
 import type { Connection } from './db/connection.ts';
@@ -13,7 +11,7 @@ import { jsonPath } from './fields/columns.ts';
 import { type Field, openKnownFields } from './fields/known-fields.ts';
 import type { DriftLog } from './records/drift.ts';
 import type { Origin } from './records/quarantine.ts';
-import { walks } from './schema.ts';
+import { lastWalk } from './records/walks.ts';
 
 export { ensureColumns } from './fields/columns.ts';
 
@@ -34,7 +32,8 @@ const LONGEST_EXAMPLE = 100;
 
 export function watchFields(connection: Connection, job: Job, walkId: number, drift: DriftLog): FieldWatch {
   const known = openKnownFields(connection, job);
-  const walkBefore = lastFullWalk(connection, job.name, walkId);
+  const isFull = `status = 'complete' AND probe_of IS NULL AND id < ${walkId}`;
+  const walkBefore = lastWalk(connection, job.name, isFull)?.id;
   const anyRow = connection.prepare(`SELECT 1 FROM "${tableOf(job)}" LIMIT 1`);
   let latest: Origin | undefined;
   let drifted = 0;
@@ -142,13 +141,4 @@ function exampleOf(value: unknown): string | null {
   if (value === undefined) return null;
   const text = JSON.stringify(typeof value === 'string' ? value.slice(0, LONGEST_EXAMPLE) : value);
   return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE).toWellFormed()}…` : text;
-}
-
-function lastFullWalk(connection: Connection, job: string, before: number): number | undefined {
-  const last = drizzle(connection)
-    .select({ id: max(walks.id) })
-    .from(walks)
-    .where(and(eq(walks.job, job), eq(walks.status, 'complete'), isNull(walks.probeOf), lt(walks.id, before)))
-    .get();
-  return last?.id ?? undefined;
 }

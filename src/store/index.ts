@@ -1,7 +1,7 @@
 /** The door of the store, the only folder that speaks SQL to the mirror. */
 
 import { chmodSync, mkdirSync } from 'node:fs';
-import { desc, eq } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { ageOf, isoTime } from '../clock.ts';
 import type { Failure } from '../errors.ts';
@@ -14,11 +14,12 @@ import { hasMirror, mirrorFile, nameOf, watchFiles } from './db/identity.ts';
 import { createTables } from './db/migrate.ts';
 import { refuseUnfit } from './db/version.ts';
 import { ensureColumns } from './fields.ts';
-import { createLedger, type GovernorState, openGovernorState } from './records/calls.ts';
+import { callRecorder, type GovernorState, openGovernorState } from './records/calls.ts';
 import { type Changes, openChanges } from './records/changes.ts';
 import { type Keep, prune } from './records/prune.ts';
+import { lastWalk } from './records/walks.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './retry-quarantine.ts';
-import { datasets, walks } from './schema.ts';
+import { datasets } from './schema.ts';
 import { PROOF } from './sql.ts';
 import { ensureHistory, ensureViews } from './views.ts';
 import { openSession, type WalkSession } from './walk/session.ts';
@@ -117,15 +118,12 @@ function refuseLost(lost: Store['lost']): void {
 function createStore(connection: Connection, dir: string, now: () => number, lost: Store['lost']): Store {
   const db = drizzle(connection);
   const file = connection.name;
-  const ledger = createLedger(connection);
   const governor = openGovernorState(connection, now);
   const lastProof = connection
     .prepare<[string], string>(
       `SELECT started_at FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
     )
     .pluck();
-  const lastWalk = (job: string) =>
-    db.select().from(walks).where(eq(walks.job, job)).orderBy(desc(walks.id)).limit(1).get();
   const past = (time: string | undefined) => {
     const at = time === undefined ? null : Date.parse(time);
     return at === null || ageOf(at, now()) === null ? null : at;
@@ -152,7 +150,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       check();
       return retried;
     },
-    recordCall: (call: Call) => ledger.record(call),
+    recordCall: callRecorder(connection),
     emptyLog: () => emptyLog(connection),
     logBytes: () => logBytes(file),
     choice(job: string) {
@@ -166,11 +164,11 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       return past(lastProof.get(job));
     },
     lastRun(job: string) {
-      const last = lastWalk(job);
+      const last = lastWalk(connection, job);
       return past(last?.finishedAt ? last.startedAt : undefined);
     },
     wasAhead(job: string) {
-      const last = lastWalk(job);
+      const last = lastWalk(connection, job);
       return last !== undefined && past(last.startedAt) === null;
     },
   });

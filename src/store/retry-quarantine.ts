@@ -1,6 +1,6 @@
 /** Looking at refused rows again, after a fix of the contract: those that fit now are mirrored. */
 
-import { and, asc, eq, gt, isNull, max, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, isNull } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
@@ -9,9 +9,10 @@ import type { CheckedRows, RefusedRow } from '../page.ts';
 import type { Connection } from './db/connection.ts';
 import { isLock, tryLock } from './db/lock.ts';
 import { watchFields } from './fields.ts';
-import { openSequence } from './records/changes.ts';
+import { createSequence } from './records/changes.ts';
 import { createDriftLog } from './records/drift.ts';
-import { quarantine, walks } from './schema.ts';
+import { lastWalk } from './records/walks.ts';
+import { quarantine } from './schema.ts';
 import { FULL_PROOF } from './sql.ts';
 import { createTableWriter, type ExaminedRow } from './walk/rows.ts';
 
@@ -61,7 +62,7 @@ function retryAll(
 ): Retried {
   const save = createSaver(connection, job, now);
   const mark = createMarker(connection, now);
-  const lastProof = lastWalk(connection, job.name, FULL_PROOF);
+  const lastProof = lastWalk(connection, job.name, FULL_PROOF)?.id ?? 0;
   const retried: Retried = { job: job.name, tried: 0, mirrored: 0, gone: 0, refused: 0 };
   for (const row of unresolved(connection, job.name)) {
     const checked = check(row);
@@ -84,7 +85,7 @@ function retryAll(
 function createSaver(connection: Connection, job: Job, now: string) {
   const table = createTableWriter(connection, job);
   const drift = createDriftLog(connection, job.name);
-  const latest = lastWalk(connection, job.name, 'true');
+  const latest = lastWalk(connection, job.name)?.id ?? 0;
   const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);
   const note = noteChanges(connection);
   let seq: number | undefined;
@@ -93,7 +94,7 @@ function createSaver(connection: Connection, job: Job, now: string) {
     fields?.note(checked.fields, origin);
     for (const found of checked.drifts) drift.note(found, origin);
     drift.flush();
-    seq ??= openSequence(connection).next(job.name, Date.parse(now));
+    seq ??= createSequence(connection)(job.name, Date.parse(now));
     for (const accepted of checked.accepted) {
       const row = table.examine(accepted);
       table.write(row, walkId, isoTime(seq));
@@ -141,14 +142,4 @@ function* unresolved(connection: Connection, job: string): Generator<Quarantined
     if (!last) return;
     after = last.id;
   }
-}
-
-/** The number of the job's last walk of that kind; 0 where there is none. */
-function lastWalk(connection: Connection, job: string, kind: string): number {
-  const last = drizzle(connection)
-    .select({ id: max(walks.id) })
-    .from(walks)
-    .where(and(eq(walks.job, job), sql.raw(kind)))
-    .get();
-  return last?.id ?? 0;
 }

@@ -10,14 +10,15 @@ import { guarded } from '../db/failure.ts';
 import { placeholders, prepare } from '../db/prepare.ts';
 import { requests } from '../schema.ts';
 
-export function createLedger(connection: Connection): { record(call: Call): void } {
+/** Returns what keeps the record of a call. */
+export function callRecorder(connection: Connection): (call: Call) => void {
   const { id: _, ...columns } = getTableColumns(requests);
   const names = Object.keys(columns) as (keyof Call)[];
   const insert = prepare(
     connection,
     drizzle(connection).insert(requests).values(placeholders(requests, names)),
   );
-  return { record: (call) => insert.run(call) };
+  return (call) => insert.run(call);
 }
 
 /** Shared by every process that opens this mirror. */

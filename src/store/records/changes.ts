@@ -74,28 +74,19 @@ function describe(
   };
 }
 
-export type Sequence = {
-  /**
-   * The number of this commit, for one that changes rows of the job: the time in epoch milliseconds, or, where an
-   * earlier commit has that, one more than the latest. Call it inside the transaction, which must be immediate.
-   */
-  next(job: string, now: number): number;
-};
-
 /**
- * A reader that has seen everything up to some number misses nothing by going on from there: no later commit has
+ * Returns what gives a commit its number, for one that changes rows of the job: the time in epoch milliseconds, or, where
+ * an earlier commit has that, one more than the latest. Call it inside the transaction, which must be immediate. A reader that has seen everything up to some number misses nothing by going on from there: no later commit has
  * the same number or a smaller one, even where the clock stands still or goes back.
  */
-export function openSequence(connection: Connection): Sequence {
+export function createSequence(connection: Connection): (job: string, now: number) => number {
   const latest = connection.prepare<[], number | null>('SELECT max(last_seq) FROM datasets').pluck();
   const keep = connection.prepare<[string, number]>(
     'INSERT INTO datasets (job, last_seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq',
   );
-  return {
-    next(job, now) {
-      const seq = Math.max(now, (latest.get() ?? 0) + 1);
-      keep.run(job, seq);
-      return seq;
-    },
+  return (job, now) => {
+    const seq = Math.max(now, (latest.get() ?? 0) + 1);
+    keep.run(job, seq);
+    return seq;
   };
 }

@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import { type Job, tableOf } from '../../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
-import { pruneWalks, sweepWalks } from './prune-walks.ts';
+import { pruneWalks, sweepWalks } from './walks.ts';
 
 /** For how long calls, versions, walks, snapshots, refused rows since they were resolved, and differences are kept. */
 export type Keep = Config['keep'];

@@ -6,10 +6,10 @@ import type { Call } from '../../page.ts';
 import { beginning, type Checkpoint, restored } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { placeholders, prepare } from '../db/prepare.ts';
-import { createLedger } from '../records/calls.ts';
+import { callRecorder } from '../records/calls.ts';
 import { type WalkRow, walkSeen, walks } from '../schema.ts';
+import type { OpenWalk } from './open-walk.ts';
 import { packMet } from './seen.ts';
-import type { OpenWalk } from './walks.ts';
 
 /**
  * Pages that changed no row wait for company before their checkpoints are committed: each commit costs whole pages
@@ -62,7 +62,7 @@ export function createCheckpointKeeper(
   now: () => number,
 ): CheckpointKeeper {
   const db = drizzle(connection);
-  const ledger = createLedger(connection);
+  const record = callRecorder(connection);
   const updateOf = (names: readonly (keyof WalkRow)[]) =>
     prepare(connection, db.update(walks).set(placeholders(walks, names)).where(eq(walks.id, row.id)));
   const update = updateOf([...counted, ...(Object.keys(columnsOf(beginning)) as (keyof WalkRow)[])]);
@@ -82,7 +82,7 @@ export function createCheckpointKeeper(
 
   function commit(): void {
     if (calls.length === 0 || abandoned) return;
-    for (const call of calls) ledger.record(call);
+    for (const call of calls) record(call);
     const rowids = packMet(unsaved.rows, unsaved.refused);
     if (hasForgotten) deleteSeen.run({});
     if (rowids.length > 0) insertSeen.run({ rowids });

@@ -9,11 +9,12 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
 import { type Job, tableOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
-import { openSequence } from '../records/changes.ts';
+import { createSequence } from '../records/changes.ts';
+import { lastWalk } from '../records/walks.ts';
 import type { WalkRow } from '../schema.ts';
 import { absences } from '../schema.ts';
 import { FULL_PROOF } from '../sql.ts';
-import type { OpenWalk } from './walks.ts';
+import type { OpenWalk } from './open-walk.ts';
 
 /** What becomes of the walk's row. */
 export type Retired = Pick<WalkRow, 'deleted' | 'held' | 'firstSeq' | 'lastSeq'>;
@@ -67,7 +68,7 @@ export function retireRows(
   const { firstSeq, lastSeq } = row;
   if (countOf(removable) === 0) return { deleted: 0, held: countOf(gone(PROOFS)), firstSeq, lastSeq };
 
-  const seq = openSequence(connection).next(job.name, now);
+  const seq = createSequence(connection)(job.name, now);
   db.update(absences)
     .set({ removedAt: isoTime(seq) })
     .where(removable)
@@ -113,18 +114,10 @@ function noteAbsences(connection: Connection, walk: OpenWalk, absent: readonly n
      SELECT ?, _key, ?, ?, 1, ? FROM "${tableOf(walk.job)}" WHERE rowid = ?
      ON CONFLICT DO UPDATE SET proofs = proofs + 1, walk_id = excluded.walk_id`,
   );
+  const before = lastWalk(connection, walk.job.name, `${FULL_PROOF} AND id < ${walk.row.id}`);
   // More rows without a readable key than before: those that vanish now may be among them.
-  const doubtful = Number(walk.row.unkeyed > unkeyedBefore(connection, walk));
+  const doubtful = Number(walk.row.unkeyed > (before?.unkeyed ?? 0));
   for (const rowid of absent) note.run(walk.job.name, walk.row.id, isoTime(now), doubtful, rowid);
-}
-
-function unkeyedBefore(connection: Connection, { job, row }: OpenWalk): number {
-  const before = connection
-    .prepare<[string, number], number>(
-      `SELECT unkeyed FROM walks WHERE job = ? AND id < ? AND ${FULL_PROOF} ORDER BY id DESC LIMIT 1`,
-    )
-    .pluck();
-  return before.get(job.name, row.id) ?? 0;
 }
 
 function forgetFound(connection: Connection, { job, row }: OpenWalk): void {

@@ -5,12 +5,12 @@ import type { Call, CheckedRows } from '../../page.ts';
 import type { Checkpoint, Met } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { watchFields } from '../fields.ts';
-import { openSequence } from '../records/changes.ts';
+import { createSequence } from '../records/changes.ts';
 import { createDriftLog } from '../records/drift.ts';
 import { type Origin, openQuarantine } from '../records/quarantine.ts';
 import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
+import type { OpenWalk } from './open-walk.ts';
 import { createTableWriter, type ExaminedRow } from './rows.ts';
-import type { OpenWalk } from './walks.ts';
 
 /** A page with the checkpoint behind it, and whether its rows count as met. */
 export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Checkpoint; met: Met };
@@ -35,7 +35,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
   const progress = createCheckpointKeeper(connection, walk, now);
-  const sequence = openSequence(connection);
+  const nextSeq = createSequence(connection);
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
   const atOnce = connection.transaction((read: () => boolean[]) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
@@ -57,7 +57,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   /** The time of this page's commit; one that changes rows gets its number in the order of all changes. */
   function timeOf(rows: readonly ExaminedRow[]): number {
     if (!rows.some(({ change }) => change === 'new' || change === 'changed')) return now();
-    const seq = sequence.next(job.name, now());
+    const seq = nextSeq(job.name, now());
     row.firstSeq ??= seq;
     row.lastSeq = seq;
     return seq;

@@ -9,9 +9,9 @@ import { guarded, storeFailure } from '../db/failure.ts';
 import { resolveGone } from '../records/quarantine.ts';
 import type { WalkRow } from '../schema.ts';
 import { checkpointOf } from './checkpoint.ts';
+import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './open-walk.ts';
 import { findAbsent, forgetMet, hasAbsences, retireRows } from './retire.ts';
 import { createPageWriter, type PageWriter } from './save-page.ts';
-import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './walks.ts';
 
 /** What the walk proves, and what kept it from proving more. */
 export type Ending = {

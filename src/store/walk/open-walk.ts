@@ -1,12 +1,13 @@
-/** The life of a walk: begun or resumed, saved page by page, and ended with what it proves. */
+/** The row of a walk: begun or taken up again, left at its checkpoint, or closed. */
 
-import { and, desc, eq, isNotNull, ne, sql } from 'drizzle-orm';
+import { and, eq, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
 import { Failure, Snooze } from '../../errors.ts';
 import type { Job } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
 import { isLock, type Lock, tryLock } from '../db/lock.ts';
+import { lastWalk } from '../records/walks.ts';
 import { datasets, type WalkRow, walkSeen, walks } from '../schema.ts';
 import { createSeenRows, type MetRows, unpackMet } from './seen.ts';
 
@@ -39,11 +40,10 @@ export function openWalk(connection: Connection, dir: string, job: Job, now: num
 }
 
 function resume(connection: Connection, job: Job): WalkRow | undefined {
-  const db = drizzle(connection);
-  const last = db.select().from(walks).where(eq(walks.job, job.name)).orderBy(desc(walks.id)).limit(1).get();
+  const last = lastWalk(connection, job.name);
   if (!last || last.status === 'complete' || last.finishedAt) return undefined;
   const running = { status: 'running', error: null, waitsUntil: null, waitsFor: null } as const;
-  db.update(walks).set(running).where(eq(walks.id, last.id)).run();
+  drizzle(connection).update(walks).set(running).where(eq(walks.id, last.id)).run();
   return { ...last, ...running };
 }
 
@@ -67,11 +67,9 @@ function recallMet(connection: Connection, walkId: number): MetRows {
 
 /** The walk that ended last, or, where that renewed a proof by one call, the full walk whose proof it was. */
 export function lastFullWalk(connection: Connection, job: string): WalkRow | undefined {
-  const db = drizzle(connection);
-  const ended = and(eq(walks.job, job), isNotNull(walks.finishedAt));
-  const last = db.select().from(walks).where(ended).orderBy(desc(walks.id)).limit(1).get();
+  const last = lastWalk(connection, job, 'finished_at IS NOT NULL');
   if (!last || last.probeOf === null) return last;
-  return db.select().from(walks).where(eq(walks.id, last.probeOf)).get() ?? last;
+  return lastWalk(connection, job, `id = ${last.probeOf}`) ?? last;
 }
 
 /** A checkpoint that no walk needs any more: kept with every walk, they would make up a third of the mirror. */

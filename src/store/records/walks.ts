@@ -1,17 +1,32 @@
 /**
- * Forgetting walks that ended long ago. One to which something refers stays: a row or a version of one (`_walk_id`), a
- * removal (`changes` finds its walk by `last_seq`), a proof that rests on it (`probe_of`), a refused row, a field, a
- * difference. So do the first walk of a dataset, which tells since when it is mirrored, and its last proof.
+ * The walks that are kept, and forgetting those that ended long ago. A walk stays as long as something refers to it: a row or
+ * a version of one (`_walk_id`), a removal (`changes` finds its walk by `last_seq`), a proof that rests on it (`probe_of`), a
+ * refused row, a field, a difference. The first walk of a dataset stays, which tells since when it is mirrored, and so does
+ * its last proof.
  *
  * Most walks changed nothing, so no row refers to them: they go one after the other, and `datasets.walks_from` is how
  * far that has come. Whether rows refer to one of the others, only a look at all rows can tell (an index would be paid
  * for by every change), so those wait for a sweep.
  */
 
+import { and, desc, eq, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { historyOf, type Job, tableOf } from '../../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
+import { type WalkRow, walks } from '../schema.ts';
 import { FULL_PROOF, seqOf } from '../sql.ts';
+
+/** The job's last walk for which this SQL over `walks` is true. */
+export function lastWalk(connection: Connection, job: string, condition = 'true'): WalkRow | undefined {
+  return drizzle(connection)
+    .select()
+    .from(walks)
+    .where(and(eq(walks.job, job), sql.raw(condition)))
+    .orderBy(desc(walks.id))
+    .limit(1)
+    .get();
+}
 
 type Walk = { id: number; finishedAt: string | null; isFull: 0 | 1; isUnchanged: 0 | 1 };
 
