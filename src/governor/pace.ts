@@ -16,7 +16,7 @@ export type Pace = {
   /** Accepted since a pace above `least` is being tried; null where none is. */
   trial: Span | null;
   /** Accepted before the first throttle; and the longest recovery, in seconds, from any. */
-  opening: { calls: number; seconds: number; recovery: number } | null;
+  opening: Measured | null;
   /** Accepted at the settled pace, and how many of them warrant the trial of a faster one. */
   calm: number;
   patience: number;
@@ -25,6 +25,9 @@ export type Pace = {
 };
 
 type Span = { sinceAt: number; calls: number };
+
+/** What was accepted before a throttle, and how long that took to be over. */
+type Measured = { calls: number; seconds: number; recovery: number };
 
 /** A throttle that is over: when it began, probes refused meanwhile, and milliseconds in which nobody asked. */
 export type Throttle = { sinceAt: number; failures: number; idleMs: number };
@@ -40,6 +43,10 @@ const GROWTH = 1.15;
 const CLOSE = 1.08;
 /** The least step of a trial: refused, it leaves the bounds close; accepted, it soon shows. */
 const NEAREST = 1.07;
+/** Without an upper bound the pace grows by a quarter a trial: three trials double it. */
+const STEP = 1.25;
+/** Above what was refused once: a limit that rose by less is not worth another refusal. */
+const HIGHER = 1.2;
 /** Below what was measured, for the noise of latencies. */
 const MARGIN = 0.985;
 /** Seconds. The usual windows last one, ten or sixty: beyond this, allowance comes in rare large portions. */
@@ -109,20 +116,22 @@ export function accepted(pace: Pace, now: number): void {
   pace.calm += 1;
   if (!opening) pace.perSecond = Math.min(FASTEST_PACE, perSecond * GROWTH);
   else if (!trial) {
-    // A limit that rose did so by some tenths at least, so a smaller step is not worth a refusal.
     if (pace.calm >= Math.max(patience, LEAST_PATIENCE_S * perSecond))
-      tryPace(pace, 1.2 * (most ?? least), now);
+      tryPace(pace, HIGHER * (most ?? least), now);
   } else if (least === 0 && most === null) {
-    if (pace.calm >= firstGuessLasts(pace, opening)) tryPace(pace, 1.25 * perSecond, now);
+    if (pace.calm >= firstGuessLasts(pace, opening)) tryPace(pace, STEP * perSecond, now);
   } else if (lasts(pace, trial, now)) enclose(pace, perSecond, most, now);
 }
 
-/** Calls after which a first guess is left behind: one second's, or, of rare portions, twice the first portion. */
-function firstGuessLasts(pace: Pace, opening: { calls: number }): number {
+/** Calls after which a first guess is left behind: a second's, twenty at least; of rare portions twice the first one. */
+function firstGuessLasts(pace: Pace, opening: Measured): number {
   return comesRarely(pace) ? 2 * opening.calls : Math.max(20, pace.perSecond);
 }
 
-/** Whether a trial brought more than the least pace and all that comes at once on top of it can explain. */
+/**
+ * Whether a trial brought more than the least pace explains with all that comes at once on top of it: two seconds'
+ * worth, or what came before the first throttle.
+ */
 function lasts({ least, opening }: Pace, trial: Span, now: number): boolean {
   const atOnce = Math.max(2 * least, opening ? opening.calls - least * opening.seconds : 0);
   // Five more, since answers come in any order.
@@ -132,43 +141,42 @@ function lasts({ least, opening }: Pace, trial: Span, now: number): boolean {
 /** The pace was throttled, and a call is accepted again now. */
 export function throttled(pace: Pace, { sinceAt, failures, idleMs }: Throttle, now: number): void {
   const { span, trial, opening } = pace;
-  const calls = Math.max(1, span.calls);
-  const seconds = Math.max(0.1, (sinceAt - span.sinceAt) / 1_000);
   const recovery = (now - sinceAt - idleMs) / 1_000;
+  const seconds = Math.max(0.1, (sinceAt - span.sinceAt) / 1_000);
+  const measured = { calls: Math.max(1, span.calls), seconds, recovery };
   pace.freeAt = now;
   pace.span = { sinceAt: sinceAt + idleMs, calls: 0, recovery };
-  pace.opening = opening ?? { calls, seconds, recovery };
+  pace.opening = opening ?? { ...measured };
   // Without a refused probe the wait was of our own choice.
   pace.opening.recovery = Math.max(pace.opening.recovery, failures > 0 ? recovery : 0);
   pace.calm = 0;
   pace.pressing = 0;
-  if (!opening) tryPace(pace, firstGuess(calls, seconds, recovery), now);
+  if (!opening) tryPace(pace, firstGuess(measured), now);
   else if (isEnclosed(pace) && trial) {
     pace.patience = afterRefusal(pace.patience);
     settle(pace);
-  } else if (isEnclosed(pace) && (span.recovery === null || calls > 20)) {
-    // The settled pace was a little too fast; a throttle sooner than after twenty calls is of a limit that fell.
+  } else if (isEnclosed(pace) && (span.recovery === null || measured.calls > 20)) {
+    // The settled pace was too fast by a twentieth; a throttle within twenty calls tells of a limit that fell.
     pace.most = pace.perSecond;
     pace.least *= 0.95;
     settle(pace);
-  } else enclose(pace, lasted(pace, span.recovery, calls, seconds, recovery), pace.perSecond, now);
+  } else enclose(pace, lasted(pace, span.recovery, measured), pace.perSecond, now);
 }
 
-/** Part of what was accepted came at once; a long recovery belongs to what it recovers from. */
-function firstGuess(calls: number, seconds: number, recovery: number): number {
+/**
+ * Part of what was accepted came at once, so a fifth is taken off. A long recovery is part of the period in which the
+ * calls came, and more of them may have been left, so a half is added.
+ */
+function firstGuess({ calls, seconds, recovery }: Measured): number {
   return recovery > LONG_RECOVERY_S ? (1.5 * calls) / (seconds + recovery) : (0.8 * calls) / seconds;
 }
 
 /** The pace that the API gave between two throttles, of which the first took `before` seconds (null: a rest). */
-function lasted(
-  { least, perSecond }: Pace,
-  before: number | null,
-  calls: number,
-  seconds: number,
-  recovery: number,
-): number {
+function lasted({ least, perSecond }: Pace, before: number | null, measured: Measured): number {
+  const { calls, seconds, recovery } = measured;
+  // What came after a rest was saved up in it, and measures nothing: the pace was too fast, by a tenth at least.
   if (before === null) return Math.min(least, 0.9 * perSecond);
-  // So few measure nothing, and the next trial should still not take for ever to come up again.
+  // So few measure nothing: two trials on, a good pace that was refused by chance is found again.
   if (calls < 10) return Math.max(0.6 * perSecond, (calls - 1) / seconds);
   // What comes in rare large portions may have come twice in the span.
   const given = (calls - 1) / (recovery > LONG_RECOVERY_S ? seconds + recovery : seconds);
@@ -179,7 +187,7 @@ function lasted(
 function enclose(pace: Pace, least: number, most: number | null, now: number): void {
   pace.least = least;
   pace.most = most === null || most <= least ? null : most;
-  if (pace.most === null) tryPace(pace, 1.25 * least, now);
+  if (pace.most === null) tryPace(pace, STEP * least, now);
   else if (isEnclosed(pace)) settle(pace);
   else tryPace(pace, between(pace, pace.most), now);
 }
@@ -188,7 +196,7 @@ function between(pace: Pace, most: number): number {
   const { least, span } = pace;
   const middle = Math.sqrt(least * most);
   if (comesRarely(pace)) return middle;
-  // The lower bound is then far too low, since the upper one was reached.
+  // So far apart the lower bound is a poor guess: the pace that lasts is mostly near the one that was reached.
   if (least < 0.2 * most) return 0.7 * most;
   // Just after a throttle the lower bound was measured well, where both are near; the upper one was not.
   const isMeasured = span.calls === 0 && most < 1.5 * least;
@@ -233,8 +241,10 @@ export function forgivesWithin(pace: Pace): number | null {
 export function recoveries(pace: Pace, now: number): { soon: number; longest: number } {
   const { span, opening, least, perSecond } = pace;
   const longest = 1_000 * (opening?.recovery ?? 0);
+  // A quarter of the longest: most take less, and a probe that is refused costs one call.
   if (!comesRarely(pace)) return { soon: longest / 4, longest };
   const again = span.sinceAt + 1_000 * (span.recovery ?? 0) + longest;
   if (again > now) return { soon: again - now, longest };
+  // At most a quarter of a minute, the longest of the usual windows.
   return { soon: Math.min(15_000, longest * (1 - least / perSecond)), longest };
 }

@@ -86,6 +86,7 @@ export function runDry({ quota, rate }: State, { sinceAt }: Pause, again: boolea
 function ownWait({ rate, quota }: State, { failures, refusedMs }: Pause, now: number): number {
   const { soon, longest } = recoveries(rate, now);
   if (failures > 0) {
+    // A wait that was long enough before may be again; a try too near the last one (half as long again) is left out.
     const known = Math.max(2 * refusedMs, tries[1]);
     const next = longest > known ? known : tries.find((after) => after > 1.5 * refusedMs);
     return Math.min(LONGEST_MS, next === undefined ? refusedMs : next - refusedMs);

@@ -35,7 +35,7 @@ type Manner = {
   step: number;
 };
 
-/** From the reserve: a probe costs nothing. */
+/** From the reserve: a probe costs nothing, so three or more go while the time without more doubles. */
 const freely: Manner = { periods: usual, soonest: 0.05, latest: 0.35, step: 0.25 };
 /** Each probe is refused until more comes: few, for the periods that are mostly chosen. */
 const sparingly: Manner = { periods: common, soonest: 0.1, latest: 5, step: 0.4 };
@@ -113,7 +113,7 @@ function within({ afterAt, beforeAt }: Bracket, quota: Quota, probed: number): n
   const width = beforeAt - afterAt;
   // A hundredth of the period, or half a second, is as near as is worth a probe.
   if (width <= Math.max(SHORTEST_GAP_MS / 2, 0.01 * periodOf(window).least)) return beforeAt;
-  // A refusal for each period that may be is enough.
+  // A refusal for each period that may be is enough, where the search is short beside the period (a quarter).
   const away = afterAt - (window.last?.afterAt ?? 0);
   if (!isFree(quota) && !isSure(window) && width <= 0.25 * away) return beforeAt;
   return Math.min(beforeAt, Math.max(afterAt, probed) + width * mannerOf(quota).step);

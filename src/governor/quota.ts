@@ -26,7 +26,7 @@ export type Quota = {
   dueAt: number | null;
   /** Calls answered since the pool reset, or was first used. */
   spent: number;
-  /** How often the calls of an endpoint without the header were seen in the next header, and how often they were not. */
+  /** How often the calls of an endpoint without the header showed in the next header, and how often they did not. */
   members: Record<string, { shared: number; apart: number }>;
   window: Window;
 };
@@ -86,13 +86,16 @@ export function isApart({ members }: Quota, job: string): boolean {
   return seen !== undefined && seen.apart >= APART && seen.apart > APART * seen.shared;
 }
 
-/** So many calls may go at most to see whether more came, while the period is not known. */
+/**
+ * So many calls are kept to see whether more came, while the period is not known. The usual periods of a day take about
+ * twenty probes: a small pool spares a tenth of it and 8 at most, a larger one 3 % and 24, a huge one 0.5 % and 60.
+ */
 export function mostProbes(limit: number): number {
   const few = Math.max(Math.min(8, Math.ceil(0.1 * limit)), Math.ceil(0.03 * limit));
   return Math.min(few, Math.max(24, Math.min(60, Math.ceil(0.005 * limit))));
 }
 
-/** Whether a refusal now would come about where the last ones did, as far as was counted. */
+/** Whether a refusal now comes where the last ones did, within a tenth: calls of others count there, and not here. */
 export function atCountedLimit({ source, limit, spent }: Quota): boolean {
   return source === 'count' && limit !== null && spent >= 0.9 * limit;
 }

@@ -111,7 +111,7 @@ export function periodOf({ least, most }: Window): Period {
   return { least, most, sure: most - least < 0.05 * most };
 }
 
-/** Whether the period is known well enough to wait for it. */
+/** Whether the period is known well enough to wait for it: a usual one to a half of it, any other to a twentieth. */
 export function isSure(window: Window): boolean {
   return window.periods > 0 && periodOf(window).sure;
 }
@@ -120,6 +120,7 @@ export function isSure(window: Window): boolean {
 export function expectedResets(window: Window, periods: readonly number[] = usual): Bracket[] {
   const { last, least, most } = window;
   if (!last) return [];
+  // Moments of resets are known to some per mille of the period downwards, and to the delay of a probe upwards.
   const longest = 1.02 * (most ?? Number.POSITIVE_INFINITY);
   const fitting = periods.filter((period) => period >= 0.997 * least && period <= longest);
   const isOneKnown = isSure(window) || fitting.length === 0;
