@@ -28,7 +28,7 @@ export async function askMirror<T>(
   const { dir } = readLocalConfig(environment);
   const bounds = {
     signal,
-    now: clock.now(),
+    now: clock.now,
     timeoutMs: timeout === undefined ? undefined : parseDuration(timeout, '--timeout'),
     maxAgeMs: maxAge === undefined ? undefined : parseDuration(maxAge, '--max-age'),
   };

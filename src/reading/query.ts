@@ -45,7 +45,8 @@ export type Answer = Rows & Opened & { notes: string[] };
 
 export type Bounds = {
   signal: AbortSignal;
-  now: number;
+  /** Asked once the answer is there: a walk may have begun meanwhile. */
+  now(): number;
   /** How long the query may take, reading its rows included. */
   timeoutMs?: number | undefined;
   /** How old its data may be. */
@@ -87,7 +88,7 @@ async function askOnce<T>(
     const answered = await exchange(question);
     if (!('opened' in answered)) throw new Failure('bug', 'the query was not opened');
     const { opened } = answered;
-    const judged = judge(opened.sources, question.asOf, maxAgeMs, now);
+    const judged = judge(opened.sources, question.asOf, maxAgeMs, now());
     return await read({ ...opened, ...judged, batches: batchesOf(exchange) });
   } catch (thrown) {
     if (signal.aborted) throw new Failure('incomplete', 'stopped');

@@ -143,7 +143,7 @@ describe('no way of writing a name reads the present under a past date:', () => 
       asking((ask) =>
         ask(
           { dir: bench.dir, sql, params: {}, tables, asOf: past },
-          { signal: new AbortController().signal, now: bench.clock.now() },
+          { signal: new AbortController().signal, now: bench.clock.now },
           async ({ batches }) => (await batches.next()).value?.[0]?.[0],
         ),
       );

@@ -10,7 +10,7 @@ const ask: Ask = (...asked) => asking((ask) => ask(...asked));
 
 let bench: Bench;
 let question: (sql: string, more?: Partial<Question>) => Question;
-const bounds = { signal: new AbortController().signal, now: Date.now() };
+const bounds = { signal: new AbortController().signal, now: Date.now };
 
 beforeAll(async () => {
   bench = await openBench({ rows: 120 });
