@@ -18,7 +18,7 @@ export const walks = sqliteTable(
      * was there from its beginning to its end), `union` (nothing is proven). Null until it ends.
      */
     verdict: text({ enum: ['snapshot', 'verified', 'union'] }),
-    /** When it began. No row is older than that. */
+    /** When it began. What it read is as of then, or later. */
     startedAt: text('started_at').notNull(),
     /** When it ended, complete or given up. Null while it can still continue. */
     finishedAt: text('finished_at'),
@@ -70,7 +70,7 @@ export const walks = sqliteTable(
     anomalies: text().notNull().default('{}'),
     /** JSON, for the program alone: the walk's checkpoint, with all that it needs to continue. */
     memory: text().notNull().default('{}'),
-    /** Until when it waits, where its `status` is `snoozed` and the time is known. */
+    /** Until when it waits, if its `status` is `snoozed` and the time is known. */
     waitsUntil: text('waits_until'),
     /** What it then waits for, in one word: `quota`, `rate`, `retry_after` and so on. */
     waitsFor: text('waits_for'),
