@@ -6,7 +6,7 @@
 import * as concurrency from './concurrency.ts';
 import type { Decision, Event, EventOf } from './events.ts';
 import * as paces from './pace.ts';
-import { isProbe, runDry, suspect, throttled, usableRetryAfter, withJitter } from './pause.ts';
+import { isProbe, resume, throttled, usableRetryAfter, withJitter } from './pause.ts';
 import * as permits from './permits.ts';
 import * as quotas from './quota.ts';
 import { DAY_MS, forgetMoments, HOUR_MS, MOST_CREDIT, onTime, probeNow, type State } from './state.ts';
@@ -20,8 +20,6 @@ const LONGEST_BACKOFF_MS = 15 * 60_000;
 const CREDIT_PER_SUCCESS = 0.1;
 /** The part of each answer's latency in what is held for usual: the last ten or so count. */
 const LATENCY_WEIGHT = 0.1;
-/** Retry-After counts in whole seconds. */
-const RETRY_AFTER_UNIT_MS = 1_000;
 
 /** `now` in epoch milliseconds; a clock that goes back is told by the state. `before` stays as it is. */
 export function govern(before: State, event: Event, now: number): [State, Decision] {
@@ -105,20 +103,6 @@ function accepted(state: State, event: EventOf<'answer'>, inflight: number, now:
   if (limit !== null && remaining !== null && remaining >= 0 && remaining <= limit)
     quotas.observe(state.quota, limit, remaining, permits.outstanding(state), now);
   else quotas.spend(state.quota, event.job, now);
-}
-
-/** The probe was accepted: the pause is over, and how it ended tells what it was about. */
-function resume(state: State, pause: NonNullable<State['pause']>, now: number): void {
-  const cause = suspect(state, pause, now);
-  state.pause = null;
-  if (cause === 'rate') paces.throttled(state.rate, pause, now);
-  if (cause === 'concurrency') concurrency.refusedAt(state.concurrency, pause.inflight);
-  if (cause !== 'quota') return;
-  // Calls waited for quota: a faster pace would have been of no use.
-  state.rate.calm = 0;
-  // Where the API said how long to wait, more came at the end of that.
-  const emptyAt = pause.toldAt === null ? pause.sinceAt : pause.toldAt - RETRY_AFTER_UNIT_MS;
-  runDry(state, pause, pause.cause === 'quota', Math.max(state.quota.asOfAt, emptyAt));
 }
 
 /** The call counts as made, and tells nothing of the limits; if it was a probe, another may go. */

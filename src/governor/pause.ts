@@ -4,8 +4,9 @@
  */
 
 import type { WaitReason } from '../errors.ts';
+import { refusedAt } from './concurrency.ts';
 import type { EventOf } from './events.ts';
-import { forgivesWithin, hasSettled, recoveries } from './pace.ts';
+import * as paces from './pace.ts';
 import { atCountedLimit, exhausted, levelAt } from './quota.ts';
 import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
 import { type Cause, DAY_MS, type Pause, type State } from './state.ts';
@@ -61,13 +62,27 @@ export function reasonOf(pause: Pause): WaitReason {
   return pause.toldAt === null ? pause.cause : 'retry_after';
 }
 
+/** The probe was accepted: the pause is over, and how it ended tells what it was about. */
+export function resume(state: State, pause: Pause, now: number): void {
+  const cause = suspect(state, pause, now);
+  state.pause = null;
+  if (cause === 'rate') paces.throttled(state.rate, pause, now);
+  if (cause === 'concurrency') refusedAt(state.concurrency, pause.inflight);
+  if (cause !== 'quota') return;
+  // Calls waited for quota: a faster pace would have been of no use.
+  state.rate.calm = 0;
+  // Where the API said how long to wait, in whole seconds, more came at the end of that.
+  const emptyAt = pause.toldAt === null ? pause.sinceAt : pause.toldAt - SHORTEST_MS;
+  runDry(state, pause, pause.cause === 'quota', Math.max(state.quota.asOfAt, emptyAt));
+}
+
 /** What a pause is most likely about, by all the evidence there is now. */
-export function suspect(state: State, pause: Pause, now: number): Cause {
+function suspect(state: State, pause: Pause, now: number): Cause {
   const { quota, rate, concurrency } = state;
   // What was reported and what is reckoned since: the more pessimistic of the two.
   const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
-  const tooLong = forgivesWithin(rate) ?? Number.POSITIVE_INFINITY;
+  const tooLong = paces.forgivesWithin(rate) ?? Number.POSITIVE_INFINITY;
   const isLong = pause.refusedMs + pause.toldMs > LONGEST_RATE_MS || pause.refusedMs > tooLong;
   if (quota.source !== 'header' && (isLong || (atCountedLimit(quota) && !rate.trial))) return 'quota';
   // One that is refused alone is not refused for their number.
@@ -75,7 +90,7 @@ export function suspect(state: State, pause: Pause, now: number): Cause {
 }
 
 /** The quota is used up. Where calls were made as fast as may be, it had not been in use for longer than that takes. */
-export function runDry({ quota, rate }: State, { sinceAt }: Pause, again: boolean, now: number): void {
+function runDry({ quota, rate }: State, { sinceAt }: Pause, again: boolean, now: number): void {
   exhausted(quota, { again, sinceAt, usedAt: sinceAt - (1_000 * quota.spent) / rate.perSecond }, now);
 }
 
@@ -84,7 +99,7 @@ export function runDry({ quota, rate }: State, { sinceAt }: Pause, again: boolea
  * is over, and beyond those twice as long each time.
  */
 function ownWait({ rate, quota }: State, { failures, refusedMs }: Pause, now: number): number {
-  const { soon, longest } = recoveries(rate, now);
+  const { soon, longest } = paces.recoveries(rate, now);
   if (failures > 0) {
     // A wait that was long enough before may be again; a try too near the last one (half as long again) is left out.
     const known = Math.max(2 * refusedMs, tries[1]);
@@ -92,8 +107,9 @@ function ownWait({ rate, quota }: State, { failures, refusedMs }: Pause, now: nu
     return Math.min(LONGEST_MS, next === undefined ? refusedMs : next - refusedMs);
   }
   // Where a pace is refused that lasted so far, it fell, or a quota ran dry that is not reported: that takes longer.
-  const usual = forgivesWithin(rate);
-  const isUnexpected = usual !== null && quota.source !== 'header' && hasSettled(rate) && rate.calm > 20;
+  const usual = paces.forgivesWithin(rate);
+  const isUnexpected =
+    usual !== null && quota.source !== 'header' && paces.hasSettled(rate) && rate.calm > 20;
   return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, isUnexpected ? 2 * usual : soon));
 }
 
