@@ -93,6 +93,14 @@ describe('the README', () => {
   });
 });
 
+test('docs/decisions.md lists all of its headings at its head, in their order', () => {
+  const [contents = ''] = read('docs/decisions.md').split('\n## ');
+  const listed = [...contents.matchAll(/\]\(#([^)]+)\)$/gm)].map(([, anchor]) => anchor);
+  expect(listed, 'add a new decision to the list at the head').toEqual(
+    anchorsOf('docs/decisions.md').slice(1),
+  );
+});
+
 describe('docs/decisions.md names the test that holds', () => {
   const [, table = ''] = read('docs/decisions.md').split('## Rules that protect data');
   const rules = [...table.matchAll(/^\| (.+?) \| (`.+) \|$/gm)].map(([, rule, tests = '']) => ({
