@@ -14,13 +14,13 @@ import { keep, print, report, tell } from './campaign/report.ts';
 import { playRound, type Round, type Stage } from './campaign/rounds.ts';
 import { watch } from './campaign/watch.ts';
 import { openWorld, type World } from './campaign/world.ts';
-import { freshSeed, listOf, oneOf, tool, whole } from './options.ts';
+import { freshSeed, listOf, oneOf, positive, tool, whole } from './options.ts';
 
 type Options = { minutes: number; kills?: number; attacks: string[]; seed: number; list?: true };
 
 const names = attacks.map(({ name }) => name);
 const command = tool('campaign', 'Attacks the built program; docs/reliability.md has its figures.')
-  .option('--minutes <number>', 'how long', whole(1), 5)
+  .option('--minutes <number>', 'how long', positive, 5)
   .option('--kills <number>', 'goes on until so many kills, however long', whole(1))
   .option('--attacks <names>', 'some of them, such as kill,flush; all if not given', listOf(oneOf(names)))
   .option('--seed <number>', 'draws the same attacks, pauses and edits again', whole())

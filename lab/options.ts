@@ -20,6 +20,13 @@ export function whole(least = 0): (text: string) => number {
   };
 }
 
+/** Reads a number above zero, such as 0.5. */
+export function positive(text: string): number {
+  const number = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
+  if (!(number > 0)) throw new InvalidArgumentError('It is a number above 0.');
+  return number;
+}
+
 /** Reads several, separated by commas. */
 export function listOf<T>(readOne: (text: string) => T): (text: string) => T[] {
   return (text) => text.split(',').map(readOne);

@@ -32,6 +32,7 @@ test.each([
   ['soak', '--lives=many'],
   ['soak', '--cost=10000,-1'],
   ['campaign', '--attacks=kill,flood'],
+  ['campaign', '--minutes=0'],
 ])('npm run %s -- %s is refused in one line, with 64', async (name, option) => {
   await expectRefused(`lab/${name}.ts`, option);
 });
