@@ -149,7 +149,7 @@ function build(
 }
 
 /** The part of the app that makes no call and therefore needs no key. */
-export type LocalApp = Pick<App, 'jobs' | 'job'> & {
+export type LocalApp = Pick<App, 'jobs'> & {
   /** Validates the job's refused rows again; those that fit now are mirrored. */
   retryRefused(job: Job): Retried;
   close(): void;
@@ -168,7 +168,6 @@ export async function openLocalApp({
   const store = openStore(dir, jobs, clock.now);
   return {
     jobs,
-    job: (name) => findJob(jobs, name),
     retryRefused: (job) => retryRefused(job, store),
     close: () => store.close(),
   };

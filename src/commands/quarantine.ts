@@ -4,6 +4,7 @@ import { Argument, Command } from 'commander';
 import type { LocalApp } from '../app.ts';
 import { readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
+import type { Job } from '../job.ts';
 import { findJob, listJobs } from '../job-list.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
@@ -34,7 +35,7 @@ export function quarantineCommand(context: Context): Command {
 
 async function list(names: string[], { json }: Options, { environment, stdout }: Context): Promise<void> {
   const { dir } = readLocalConfig(environment);
-  const jobs = chosen(names, await listJobs());
+  const jobs = chosen(names, await listJobs()).map(({ name }) => name);
   let rows = 0;
   readQuarantine(dir, jobs, (row) => {
     stdout.write(json ? `${rows === 0 ? '[' : ','}\n${printableJson(row)}` : renderRow(row));
@@ -73,7 +74,7 @@ async function retry(names: string[], { json }: Options, context: Context): Prom
   const { openLocalApp } = await import('../app.ts');
   const app = await openLocalApp(context);
   try {
-    const outcomes = chosen(names, app.jobs).map((name) => retryJob(app, name));
+    const outcomes = chosen(names, app.jobs).map((job) => retryJob(app, job));
     if (json) context.stdout.write(`${printableJson(outcomes)}\n`);
     else for (const outcome of outcomes) context.stdout.write(renderOutcome(outcome));
     context.exit(worstExitCode(outcomes.map(({ exitCode }) => exitCode)));
@@ -89,12 +90,12 @@ type Outcome = Partial<Omit<ReturnType<LocalApp['retryRefused']>, 'job'>> & {
 };
 
 /** A job that is being mirrored keeps no other from its retry. */
-function retryJob(app: LocalApp, name: string): Outcome {
+function retryJob(app: LocalApp, job: Job): Outcome {
   try {
-    return { ...app.retryRefused(app.job(name)), exitCode: exitCodes.done, message: null };
+    return { ...app.retryRefused(job), exitCode: exitCodes.done, message: null };
   } catch (thrown) {
     if (!(thrown instanceof Failure) || thrown.kind !== 'incomplete') throw thrown;
-    return { job: name, exitCode: thrown.exitCode, message: thrown.message };
+    return { job: job.name, exitCode: thrown.exitCode, message: thrown.message };
   }
 }
 
@@ -106,7 +107,9 @@ function renderOutcome({ job, tried = 0, mirrored = 0, gone = 0, refused = 0, me
   return `${job}: ${number(tried)} tried, ${parts.join(', ')}\n`;
 }
 
-function chosen(names: readonly string[], jobs: readonly { name: string }[]): readonly string[] {
-  const meant = names.length > 0 ? [...new Set(names)].map((name) => findJob(jobs, name)) : jobs;
-  return meant.map((job) => job.name);
+function chosen<Named extends { name: string }>(
+  names: readonly string[],
+  jobs: readonly Named[],
+): readonly Named[] {
+  return names.length > 0 ? [...new Set(names)].map((name) => findJob(jobs, name)) : jobs;
 }
