@@ -8,7 +8,7 @@ import { type ListedJob, tablesOf } from '../job-list.ts';
 import { printable, printableLines } from '../printable.ts';
 import type { Answer, Ask, Question } from '../reading/query.ts';
 import { millisecondsOf } from '../schedule.ts';
-import type { AskingOptions } from './asking-options.ts';
+import type { AskingOptions } from './asking/options.ts';
 import type { Context } from './context.ts';
 
 export type Input = NodeJS.ReadableStream & { isTTY?: boolean };

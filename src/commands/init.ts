@@ -11,8 +11,8 @@ import type { Failure } from '../errors.ts';
 import { listJobs, ownSchedules } from '../job-list.ts';
 import type { Input } from './asking.ts';
 import type { Context } from './context.ts';
-import { openDialogue } from './dialogue.ts';
 import { withExamples } from './help.ts';
+import { openDialogue } from './init/dialogue.ts';
 
 type Options = { url?: string; keyFile?: string; force?: true };
 

@@ -3,8 +3,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Format, formats } from '../output/answer.ts';
 import { type Ask, asking } from '../reading/query.ts';
+import { type AskingOptions, withAskingOptions } from './asking/options.ts';
 import type { Input } from './asking.ts';
-import { type AskingOptions, withAskingOptions } from './asking-options.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 

@@ -8,8 +8,8 @@ import type { ListedJob } from '../../job-list.ts';
 import { nearest } from '../../near.ts';
 import { changedSince, type ExportFormat, exportFormats, type Order } from '../../reading/export.ts';
 import { version } from '../../version.ts';
+import type { AskingOptions } from '../asking/options.ts';
 import { type Input, parseTime, readAsOf, readSql } from '../asking.ts';
-import type { AskingOptions } from '../asking-options.ts';
 import type { Context } from '../context.ts';
 
 export type OrderOptions = AskingOptions & {

@@ -1,7 +1,7 @@
 /** What `query` and `export` have in common on the command line. */
 
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Params } from '../reading/query.ts';
+import type { Params } from '../../reading/query.ts';
 
 export type AskingOptions = { param?: Params; timeout?: string; maxAge?: string; asOf?: string };
 

@@ -3,9 +3,9 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { Failure } from '../errors.ts';
-import type { Input } from './asking.ts';
-import type { Context } from './context.ts';
+import { Failure } from '../../errors.ts';
+import type { Input } from '../asking.ts';
+import type { Context } from '../context.ts';
 
 export type Dialogue = {
   ask(question: string): Promise<string>;
