@@ -28,11 +28,11 @@ const command = tool('campaign', 'Attacks the built program; docs/reliability.md
   .parse();
 const given = { attacks: names, seed: freshSeed(), ...command.opts<Partial<Options>>() } as Options;
 
-/** How long a round strikes at least and at most; where kills are counted, rest and checks are to take less of the time. */
+/** How long the attack of a round lasts. If kills are counted, rounds are longer, so that rest and checks take less of the time. */
 const ROUND_MS = given.kills ? { least: 15_000, most: 60_000 } : { least: 8_000, most: 25_000 };
 /** An attack that lasts so long comes once. */
 const LONG_MS = 45_000;
-/** What a round takes beside its strikes: rest, two proofs, checks. */
+/** What a round takes after its attack: rest, two proofs, checks. */
 const SETTLING_MS = 8_000;
 
 if (given.list) for (const { name, about } of attacks) print(`${name.padEnd(18)}${about}`);
@@ -86,7 +86,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** Every attack in turn, in an order drawn anew each time, until the time or the kills are reached. */
+/** Every attack in turn, each time in another order, until the time or the number of kills is reached. */
 async function play(stage: Stage, chosen: readonly Attack[], seed: number, rounds: Round[]): Promise<void> {
   const wantedKills = given.kills ?? 0;
   const minutes = given.kills ? Number.POSITIVE_INFINITY : given.minutes;

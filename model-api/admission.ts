@@ -1,4 +1,4 @@
-/** Who may come in: path, method, key, address, scope, then the limits; and what those who may not are told. */
+/** Which calls are let in (path, method, key, address, scope, then the limits), and how the others are refused. */
 
 import { BlockList, isIPv6 } from 'node:net';
 import type { Endpoint } from './endpoints.ts';
@@ -9,7 +9,7 @@ export type Scope = (typeof scopes)[number];
 
 /** A key that the model accepts. Those in `model.keys` may be changed between two calls. */
 export type ApiKey = {
-  /** Names the key in records, where the key itself never stands. */
+  /** Names the key in records, which never contain the key itself. */
   readonly id: string;
   readonly key: string;
   scopes: readonly Scope[];
@@ -20,7 +20,7 @@ export type ApiKey = {
   ips?: readonly string[];
 };
 
-/** The key that a model accepts unless told otherwise. It opens nothing but a model. */
+/** The key that a model accepts by default. It is of no use anywhere else. */
 export const sampleKey = {
   id: 'sample',
   key: 'sample-key-of-the-model-api',

@@ -95,7 +95,7 @@ export async function send(
   response.writeHead(answer.status, { ...(answer.headers as Record<string, string | string[]>), ...length });
   const last = await answer.deliver(response, bytes, wait);
   if (last === null || response.destroyed) return;
-  // Whoever has read them may call again at once: by then the call must have ended here.
+  // A client that has read them may call again at once: by then the call must have ended here.
   beforeLastBytes();
   response.end(last);
 }

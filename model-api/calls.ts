@@ -1,4 +1,4 @@
-/** What the model was asked, and what it answered: the witness of every test. */
+/** Every call to the model and what it answered, for tests to look at. */
 
 import type { Refusal } from './admission.ts';
 import type { EndpointName } from './endpoints.ts';
@@ -17,7 +17,7 @@ export type Call = {
   readonly headers: Readonly<Record<string, string>>;
   readonly remoteAddress: string;
   readonly requestId: string;
-  /** `ApiKey.id`; `unknown` for a key nobody issued; null without a key. */
+  /** `ApiKey.id`; `unknown` for a key that was not issued; null without a key. */
   keyId: string | null;
   /** Calls in flight when this one was let in, itself included; or when it was refused. */
   inFlight: number;

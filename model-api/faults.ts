@@ -1,4 +1,4 @@
-/** When scripted faults strike: said in code by `when`, as text by `parseFaults`. What they do is in `faults/`. */
+/** When a call gets a scripted fault: in code by `when`, as text by `parseFaults`. What faults do is in `faults/`. */
 
 import type { Answer, AnswerContext, ApiRequest, Fault } from './answer.ts';
 import { type EndpointName, endpoints } from './endpoints.ts';
@@ -18,10 +18,10 @@ export type Match = {
   offset?: number;
   /** Of the calls that match so far, the first is 1. */
   nth?: number | readonly number[];
-  /** The first of them that is struck, and the last. */
+  /** The first of them that gets the fault, and the last. */
   from?: number;
   to?: number;
-  /** Strikes with this probability, from 0 to 1. */
+  /** The probability of the fault, from 0 to 1. */
   chance?: number;
 };
 

@@ -1,4 +1,4 @@
-/** The model on a loopback port: what it is told at its start, and what it offers to those who hold it. */
+/** The model on a loopback port: its options, and what a test can see and change while it runs. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +14,7 @@ export type ModelOptions = DatasetOptions &
   LimitOptions & {
     /** Port on 127.0.0.1; a free one if not given. */
     port?: number;
-    /** What stands before `/api/v1` in every path, such as `/market`. */
+    /** Comes before `/api/v1` in every path, such as `/market`. */
     basePath?: string;
     /** Epoch milliseconds: the clock of limits, keys and records. */
     now?: () => number;

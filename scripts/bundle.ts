@@ -77,7 +77,7 @@ function addressFrom(program: string, file: string): string {
   return `./${relative(dirname(program), file)}`;
 }
 
-/** What the packages within ask of whoever passes them on. */
+/** The licences of the bundled packages, which must go with them. */
 function licencesOf(inputs: readonly string[]): string {
   const found = inputs.flatMap((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []);
   const notices = [...new Set(found)].map((name) => {

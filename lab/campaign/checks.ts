@@ -6,7 +6,7 @@ import type { Consumer } from './consumer.ts';
 import { type Forms, formOf, type Journal } from './world/upstream.ts';
 import { tableOf, type World } from './world.ts';
 
-/** `lost`: upstream and not mirrored so. `false`: mirrored or told, and not so. `orphan`: what nothing refers to. */
+/** `lost`: upstream, but not in the mirror. `false`: in the mirror or reported, but wrong. `orphan`: left, but nothing refers to it. */
 export type Finding = { kind: 'lost' | 'false' | 'orphan'; what: string };
 
 /** A database as the checks read it. */

@@ -1,4 +1,4 @@
-/** A report worker that follows the mirror by `export --since`, and keeps a copy of every list from what it is told. */
+/** A report worker that follows the mirror by `export --since`, and keeps a copy of every list. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import { type Form, type Forms, formOf } from './world/upstream.ts';
 import type { World } from './world.ts';
 
 export type Consumer = {
-  /** What it made of what it was told, by key. */
+  /** Its copy of a list, by key. */
   copy(job: string): Forms;
   /** Asks once more for every list, at once; keeps trying for 30 s. */
   catchUp(): Promise<void>;
-  /** Begins anew, as after a restored backup. What is asked for meanwhile counts for nothing. */
+  /** Starts again from nothing, as after a restored backup. Polls that are under way do not count. */
   startOver(): void;
-  /** What it was told that cannot be: a row that came twice, or changed or went without having come. */
+  /** Changes that cannot be: a row that came twice, or that changed or went although it was not there. */
   contradictions: string[];
   counts: { polls: number; rows: number };
   /** Polls that brought nothing, by exit code. */

@@ -25,7 +25,7 @@ export type Round = {
   strikes: number;
   kills: number;
   seconds: number;
-  /** Until everything was proven again, after the last strike. */
+  /** From the end of the attack until everything was proven again. */
   secondsToProof: number;
   findings: Finding[];
   lies: string[];
@@ -34,13 +34,13 @@ export type Round = {
 };
 
 const PAUSE_MS = 1_500;
-/** Lost ticks are set anew within a minute, and a run whose process died is taken up again within half of one. */
+/** Lost ticks are set again within a minute, and a run whose process died is taken up again within half a minute. */
 const UNTIL_PROVEN_MS = 150_000;
 
 /** How many kills fall depends on the machine, so they draw from a chance of their own. */
 export type Chances = { strikes: Random; kills: Random };
 
-/** @param ms the round ends with the first strike that ends after so long. */
+/** @param ms the attack is repeated until so much time has passed. */
 export async function playRound(stage: Stage, attack: Attack, ms: number, chances: Chances): Promise<Round> {
   const { world, watch } = stage;
   const began = performance.now();

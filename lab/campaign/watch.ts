@@ -1,4 +1,4 @@
-/** An operator who asks `status` again and again. Green must never stand for a mirror that is older than it says. */
+/** An operator who asks `status` again and again. It must never be green while rows are older than it says. */
 
 import type { Status } from '../../src/reading/status.ts';
 import { count } from './world/daemon.ts';
@@ -31,7 +31,7 @@ export function watch(world: World): Watch {
     if (code !== 0) return count(others, `exit ${code}`);
     counts.green += 1;
     const { datasets } = JSON.parse(stdout) as Status;
-    // Read after the answer: the mirror can only have become newer, so nothing is held against it that was not so.
+    // Read after the answer: by then the mirror can only be newer, so a row that is too old now was too old then.
     const shown = new Map(lists.map(({ name }) => [name, world.shown(name)]));
     await world.upstream.heard();
     for (const { name } of lists) {

@@ -1,6 +1,6 @@
 /**
  * An API of any size, in a process of its own: `large-api.ts <rows>` serves so many AI signals and news items, made of
- * a hundred samples of each and told apart by their id. A GET of `/publish` publishes the signals anew, unchanged.
+ * a hundred samples of each and told apart by their id. A GET of `/publish` publishes the signals again, unchanged.
  */
 
 import { createServer } from 'node:http';

@@ -5,7 +5,7 @@ import { errorBody, refusals } from '../admission.ts';
 import { bodyBytes, type Fault, jsonAnswer } from '../answer.ts';
 
 export type RefusalOptions = {
-  /** The header as it stands: seconds, an HTTP date, or garbage. */
+  /** The header's text: seconds, an HTTP date, or garbage. */
   retryAfter?: string;
   code?: string;
 };
@@ -68,7 +68,7 @@ export function editText(change: (text: string) => string): Fault {
   return editBytes((bytes) => Buffer.from(change(bytes.toString())));
 }
 
-/** Compressed, though nobody may have asked for it. */
+/** Compressed, even if the client did not ask for it. */
 export function gzipped(): Fault {
   return (answer, context) =>
     headers({ 'content-encoding': 'gzip' })(editBytes(gzipSync)(answer, context), context);
@@ -93,7 +93,7 @@ export function withoutRateLimitHeaders(): Fault {
   return headers({ 'x-ratelimit-limit': undefined, 'x-ratelimit-remaining': undefined });
 }
 
-/** Keeps the request id, which stands on every answer. */
+/** Keeps the request id, which every answer has. */
 function instead(code: number, body: unknown, headers: Readonly<Record<string, string>>): Fault {
   return (answer) => {
     const id = answer.headers['x-request-id'];

@@ -11,7 +11,7 @@ const PATIENCE_MS = 6_000;
 const AFTER_A_WALK = 0.6;
 const LONGEST_PAUSE_MS = 900;
 
-/** @param killed told of each. Resolves once `over` is aborted. */
+/** @param killed is called for each. Resolves once `over` is aborted. */
 export async function killAtRandom(
   { daemon }: World,
   random: Random,

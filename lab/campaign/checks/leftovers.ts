@@ -6,7 +6,7 @@ import type { Finding } from '../checks.ts';
 import { processesIn } from '../world/processes.ts';
 import type { World } from '../world.ts';
 
-/** What lies in the mirror's folder of a daemon that has ended. */
+/** The files in the mirror's folder after the daemon has ended. */
 const belongs = /^(mirror\.(db|id)|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;
 /** Made by the attacks and by the consumer. */
 const ours = /^(since-.*|clock|external-redis.*)$/;

@@ -17,7 +17,7 @@ export type Disk = {
 const SIZE = '256m';
 const PIECE = 2 ** 20;
 
-/** Mounts a tmpfs where that is allowed; elsewhere the mirror lies in a plain folder. */
+/** Mounts a tmpfs where that is allowed; elsewhere the mirror is in a plain folder. */
 export function openDisk(folder: string): Disk {
   mkdirSync(folder);
   const ballast = join(folder, 'ballast');

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 export type Process = { pid: number; name: string; folder: string };
 
-/** Those whose working folder is this one or below it; a dead one that nobody has buried yet does not count. */
+/** Those whose working folder is this one or below it; a zombie does not count. */
 export function processesIn(folder: string): Process[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

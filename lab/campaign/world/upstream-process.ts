@@ -1,4 +1,4 @@
-/** The model API in a process of its own, edited all the time. Its parent hears of every edit, see `upstream.ts`. */
+/** The model API in a process of its own, edited all the time. Its parent gets a message of every edit, see `upstream.ts`. */
 
 import {
   type Dataset,
@@ -17,7 +17,7 @@ const [key = sampleKey.key, mark = '', seed = '1'] = process.argv.slice(2);
 
 const EDITS_EVERY_MS = 40;
 const ROWS = { aiSignals: 230, news: 130, smartWallets: 60, memeSignals: 30 };
-/** What a shell would obey, if a value ever reached one. */
+/** Commands that a shell would run, if a value ever reached one. */
 const spikes = [
   `$(touch '${mark}')`,
   `\`touch '${mark}'\``,
