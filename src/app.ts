@@ -95,7 +95,7 @@ function build(
     isGone: isEndedProcess,
     keyDigest: (salt) => config.key.current().digest(salt),
     again,
-    standing: (name) => standingOf(store, jobs, config, name, clock.now()),
+    lag: (name) => lagOf(store, jobs, config, name, clock.now()),
   });
   releases.add(() => gate.close());
   const api = createApi({
@@ -194,9 +194,9 @@ function isEndedProcess(owner: string): boolean {
   return host === hostname() && !isAlive(Number(pid));
 }
 
-/** How far behind its target a dataset is, for sharing scarce calls; all in milliseconds. */
-function standingOf(store: Store, jobs: readonly Job[], config: Config, name: string, now: number) {
-  const schedule = config.schedules[name] ?? 'off';
-  const age = now - (store.completeAsOf(name) ?? 0);
-  return { age, target: intervalOf(schedule, now), weight: findJob(jobs, name).weight };
+/** How many times its target age a dataset has, times its weight: scarce calls go to the greatest. 0 without a schedule. */
+function lagOf(store: Store, jobs: readonly Job[], config: Config, name: string, now: number): number {
+  const target = intervalOf(config.schedules[name] ?? 'off', now);
+  const age = Math.max(0, now - (store.completeAsOf(name) ?? 0));
+  return Number.isFinite(target) && target > 0 ? (age / target) * findJob(jobs, name).weight : 0;
 }

@@ -11,7 +11,7 @@ export type Gate = {
   /**
    * Resolves when one call of `job` may be made; `settle` must follow.
    * @throws Snooze where the wait is longer than the patience; Failure `key` where the API refuses the key;
-   * the signal's reason when it is aborted; what reading the job's standing or the state throws.
+   * the signal's reason when it is aborted; what reading the job's lag or the state throws.
    */
   pass(job: string, signal: AbortSignal): Promise<void>;
   settle(job: string, answer: Answer): void;
@@ -26,16 +26,13 @@ export type Gate = {
 
 export type GateParts = OwnerParts & {
   patienceMs: number;
-  standing?: (job: string) => Standing;
+  /** How far behind a job's data is: of those that wait, the one furthest behind goes first. */
+  lag?: (job: string) => number;
 };
-
-/** How old a job's data is and how old it is meant to be at most, in milliseconds, and what its freshness is worth. */
-export type Standing = { age: number; target: number; weight: number };
 
 /** A call that waits in `pass`: it is not worth asking for it again before `notBefore`. */
 type Waiter = { job: string; notBefore: number; go(): void; refuse(reason: unknown): void };
 
-const evenStanding: Standing = { age: 0, target: 0, weight: 1 };
 /** Waits that are the same for every job. */
 const accountWide: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency', 'retry_after']);
 /** Answers without news are kept back for so long at most, to be told together. */
@@ -44,7 +41,7 @@ const IDLE_MS = 250;
 const over = new Error('over');
 
 export function createGate(parts: GateParts): Gate {
-  const { clock, patienceMs, standing = () => evenStanding } = parts;
+  const { clock, patienceMs, lag = () => 0 } = parts;
   const owner = createOwner(parts);
   const waiters: Waiter[] = [];
   let nap: { until: number; end: AbortController } | undefined;
@@ -131,11 +128,11 @@ export function createGate(parts: GateParts): Gate {
     const ready = waiters.filter(({ job, notBefore }) => owner.holds(job) || notBefore <= now);
     // The usual case, which needs no look at the database.
     if (ready.length === 1) return ready[0];
-    let first: { waiter: Waiter; lag: number } | undefined;
+    let first: { waiter: Waiter; behind: number } | undefined;
     for (const waiter of ready)
       try {
-        const lag = lagOf(standing(waiter.job));
-        if (!first || lag > first.lag) first = { waiter, lag };
+        const behind = lag(waiter.job);
+        if (!first || behind > first.behind) first = { waiter, behind };
       } catch (reason) {
         waiter.refuse(reason);
       }
@@ -187,12 +184,6 @@ export function createGate(parts: GateParts): Gate {
       // What could not be told is kept, and told with the next call, which then fails for the same reason.
       .catch(() => undefined);
   }
-}
-
-/** How many times its target age a job's data has, times its weight. */
-function lagOf({ age, target, weight }: Standing): number {
-  if (!Number.isFinite(target) || target <= 0) return 0;
-  return (Math.max(0, age) / target) * weight;
 }
 
 function denial(job: string, decision: Exclude<Decision, { go: number }>): Error {

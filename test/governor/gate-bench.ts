@@ -18,7 +18,7 @@ export async function callFine(gate: Gate): Promise<void> {
   gate.settle('news', fine);
 }
 
-type Given = Partial<Pick<GateParts, 'standing' | 'isGone' | 'keyDigest' | 'again'>>;
+type Given = Partial<Pick<GateParts, 'lag' | 'isGone' | 'keyDigest' | 'again'>>;
 
 export function setup(parts: Given = {}, clock = virtualClock()) {
   const shared: { state: State | undefined; transactions: number; broken: boolean } = {

@@ -72,8 +72,7 @@ describe('the gate', () => {
   });
 
   it('lets the job go first whose data is furthest behind', async () => {
-    const standing = (job: string) => ({ age: job === 'late' ? 600_000 : 0, target: 60_000, weight: 1 });
-    const { gate } = setup({ standing });
+    const { gate } = setup({ lag: (job) => (job === 'late' ? 10 : 0) });
     await gate.pass('news', never);
     const order: string[] = [];
     const both = ['fresh', 'late'].map(async (job) => {
@@ -167,11 +166,11 @@ describe('the gate', () => {
   });
 });
 
-describe("where a job's standing cannot be read", () => {
+describe("where a job's lag cannot be read", () => {
   const broken = (shared: { fails: boolean }) => ({
-    standing: () => {
+    lag: () => {
       if (shared.fails) throw new Failure('disk', 'the database cannot be read');
-      return { age: 0, target: 60_000, weight: 1 };
+      return 0;
     },
   });
 
