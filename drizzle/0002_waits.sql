@@ -8,8 +8,9 @@ UPDATE `walks` SET `memory` = json_remove(
 		'$.offset', `next_offset`, '$.pages', `pages`, '$.restarts', `restarts`, '$.stepsBack', `steps_back`, '$.rows', `rows`, '$.unkeyed', `unkeyed`,
 		'$.total', `total`, '$.totalFirst', `total_first`, '$.generatedAt', `generated_at`, '$.anomalies', json(`anomalies`)
 	),
-	iif(`memory` ->> 'dated', '$.dated', '$.generatedAt'),
-	'$.ignoresSnapshot'
+	'$.dated',
+	'$.ignoresSnapshot',
+	iif(`memory` ->> 'dated', '$.dated', '$.generatedAt')
 ) WHERE `pages` > 0 AND (
 	`finished_at` IS NULL
 	OR `id` IN (SELECT max(`id`) FROM `walks` WHERE `finished_at` IS NOT NULL GROUP BY `job`)

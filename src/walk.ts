@@ -78,7 +78,7 @@ function beginWith(checkpoint: Checkpoint, previous: Previous | undefined): Chec
   return checkpoint.pages === 0 && isRestless ? anchored(checkpoint) : checkpoint;
 }
 
-/** Where there is an anchor, the page is asked for from its place, to see that row again. */
+/** Where there is an anchor, the page is asked for from that row on, to see it again. */
 function requestOffset(at: Checkpoint): number {
   const anchor = at.mode === 'anchored' ? at.anchor : null;
   return at.offset - (anchor?.back ?? 0);

@@ -63,9 +63,9 @@ function readDiscovered(job: Job, json: unknown, known: readonly string[] | unde
   if (!found) throw broken(job, known ?? [], 'an array of rows');
   const root = asRecord(json) ?? {};
   const holder = asRecord(found.path.slice(0, -1).reduce<unknown>((at, name) => asRecord(at)?.[name], json));
-  const places = [holder?.['pagination'], root['pagination'], holder, root].map(asRecord);
-  const given: Record<string, unknown> = places.find(saysIfMore) ?? places.find((place) => place) ?? {};
-  const dated = [holder, root].find((place) => place && Object.hasOwn(place, 'generatedAt'));
+  const candidates = [holder?.['pagination'], root['pagination'], holder, root].map(asRecord);
+  const given: Record<string, unknown> = candidates.find(saysIfMore) ?? candidates.find((one) => one) ?? {};
+  const dated = [holder, root].find((one) => one && Object.hasOwn(one, 'generatedAt'));
   const generatedAt = dated?.['generatedAt'];
   return {
     ...found,
@@ -82,9 +82,9 @@ function readDiscovered(job: Job, json: unknown, known: readonly string[] | unde
 }
 
 function saysIfMore(
-  place: Record<string, unknown> | undefined,
-): place is Record<string, unknown> & { hasMore: boolean } {
-  return typeof place?.['hasMore'] === 'boolean';
+  record: Record<string, unknown> | undefined,
+): record is Record<string, unknown> & { hasMore: boolean } {
+  return typeof record?.['hasMore'] === 'boolean';
 }
 
 type Found = { rows: unknown[]; path: readonly string[] };

@@ -63,7 +63,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     return seq;
   }
 
-  function writeRows(rows: readonly ExaminedRow[], met: PageToSave['met'], at: string, counts: Counts): void {
+  function writeRows(rows: readonly ExaminedRow[], met: Met, at: string, counts: Counts): void {
     for (const examined of rows) {
       const rowid = table.write(examined, row.id, at);
       if (met === 'add') progress.meetRow(rowid);
