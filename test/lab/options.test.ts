@@ -6,22 +6,17 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { median } from '../../lab/figures.ts';
 
-async function run(script: string, ...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', script, ...args]);
+async function run(name: string, ...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', `lab/${name}.ts`, ...args]);
   const ended = once(child, 'exit');
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return { code: (await ended)[0], stdout, stderr };
 }
 
-const tools: [name: string, script: string][] = [
-  ['bench', 'lab/bench.ts'],
-  ['soak', 'lab/soak.ts'],
-  ['campaign', 'lab/campaign.ts'],
-  ['simulate', 'lab/simulate/simulate.ts'],
-];
+const tools = ['bench', 'soak', 'campaign', 'simulate'];
 
-test.each(tools)('npm run %s -- --help prints its options', async (name, script) => {
-  const { code, stdout } = await run(script, '--help');
+test.each(tools)('npm run %s -- --help prints its options', async (name) => {
+  const { code, stdout } = await run(name, '--help');
   expect(stdout).toMatch(new RegExp(`^Usage: npm run ${name} -- \\[options\\]`));
   expect(code).toBe(0);
 });
@@ -34,15 +29,15 @@ test.each([
   ['campaign', '--attacks=kill,flood'],
   ['campaign', '--minutes=0'],
 ])('npm run %s -- %s is refused in one line, with 64', async (name, option) => {
-  await expectRefused(`lab/${name}.ts`, option);
+  await expectRefused(name, option);
 });
 
-test.each(tools)('npm run %s refuses an unknown option in one line, with 64', async (_, script) => {
-  await expectRefused(script, '--nonsense');
+test.each(tools)('npm run %s refuses an unknown option in one line, with 64', async (name) => {
+  await expectRefused(name, '--nonsense');
 });
 
-async function expectRefused(script: string, option: string) {
-  const { code, stdout, stderr } = await run(script, option);
+async function expectRefused(name: string, option: string) {
+  const { code, stdout, stderr } = await run(name, option);
   expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
   expect(stderr).toMatch(/^error: .*\n$/);
 }

@@ -3,10 +3,10 @@
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { oneOf, tool, whole } from '../options.ts';
-import { type PolicyName, policies } from './policies.ts';
-import { type Result, run, runOptimum, type Scenario } from './run.ts';
-import { scenarios, worlds } from './scenarios.ts';
+import { oneOf, tool, whole } from './options.ts';
+import { type PolicyName, policies } from './simulate/policies.ts';
+import { type Result, run, runOptimum, type Scenario } from './simulate/run.ts';
+import { scenarios, worlds } from './simulate/scenarios.ts';
 
 type Task = { world: number; seeds: number; policy: PolicyName };
 
