@@ -2,7 +2,8 @@
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EndpointName, Paging } from './endpoints.ts';
+import type { EndpointName } from './datasets.ts';
+import type { Paging } from './endpoints.ts';
 import type { Random } from './random.ts';
 
 export type Answer = {

@@ -1,7 +1,7 @@
 /** Every call to the model and what it answered, for tests to look at. */
 
-import type { Refusal } from './admission.ts';
-import type { EndpointName } from './endpoints.ts';
+import type { EndpointName } from './datasets.ts';
+import type { Refusal } from './keys.ts';
 
 export type Call = {
   /** 1 for the first call to the model. */

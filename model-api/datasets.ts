@@ -11,6 +11,9 @@ export type { Row } from './datasets/kind.ts';
 
 export const datasetNames = ['aiSignals', 'news', 'smartWallets', 'memeSignals'] as const;
 export type DatasetName = (typeof datasetNames)[number];
+
+export type EndpointName = DatasetName | 'usage';
+
 export type Datasets = Record<DatasetName, Dataset>;
 
 export type Dataset = Pick<DatasetKind, 'idField' | 'moving'> & {

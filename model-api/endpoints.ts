@@ -1,11 +1,9 @@
 /** The five endpoints (specification, "Endpoints"): path, scope, and the body of a successful answer. */
 
-import type { Scope } from './admission.ts';
 import type { CallLog } from './calls.ts';
-import type { Dataset, DatasetName, Row } from './datasets.ts';
+import type { Dataset, DatasetName, EndpointName, Row } from './datasets.ts';
+import type { Scope } from './keys.ts';
 import type { Limits } from './limits.ts';
-
-export type EndpointName = DatasetName | 'usage';
 
 export type Endpoint = {
   readonly name: EndpointName;

@@ -1,7 +1,8 @@
 /** When a call gets a scripted fault: in code by `when`, as text by `parseFaults`. What faults do is in `faults/`. */
 
 import type { Answer, AnswerContext, ApiRequest, Fault } from './answer.ts';
-import { type EndpointName, endpoints } from './endpoints.ts';
+import type { EndpointName } from './datasets.ts';
+import { endpoints } from './endpoints.ts';
 import { namedFaults } from './faults/named.ts';
 import type { Random } from './random.ts';
 

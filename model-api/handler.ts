@@ -1,7 +1,7 @@
 /** One call from its arrival to its answer. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Admission, type Admitted, admit, errorBody, type Refused, refusals } from './admission.ts';
+import { type Admission, type Admitted, admit, type Refused } from './admission.ts';
 import { type Answer, type ApiRequest, jsonAnswer, realDelay, rowsIn, send } from './answer.ts';
 import type { Call, CallLog } from './calls.ts';
 import {
@@ -14,8 +14,9 @@ import {
   usageBody,
 } from './endpoints.ts';
 import { applyFaults } from './faults.ts';
+import { errorBody, refusals } from './keys.ts';
+import type { ModelApi, ModelOptions } from './model.ts';
 import { seededRandom, uuid } from './random.ts';
-import type { ModelApi, ModelOptions } from './server.ts';
 
 /** Statuses of which a client may hope that they cost nothing; the specification does not say. */
 const FREE_STATUSES: readonly number[] = [401, 403, 429, 503];

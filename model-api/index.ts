@@ -16,7 +16,6 @@
  * await model.close();
  */
 
-export { type ApiKey, type Refusal, type Scope, sampleKey, scopes } from './admission.ts';
 export type { Answer, AnswerContext, ApiRequest, Deliver, Fault } from './answer.ts';
 export type { Call } from './calls.ts';
 export {
@@ -24,18 +23,14 @@ export {
   type DatasetName,
   type Datasets,
   datasetNames,
+  type EndpointName,
   liveEdit,
   type Row,
 } from './datasets.ts';
-export {
-  type EndpointName,
-  endpointNames,
-  endpoints,
-  type ListBody,
-  type Pagination,
-} from './endpoints.ts';
+export { endpointNames, endpoints, type ListBody, type Pagination } from './endpoints.ts';
 export * as faults from './faults.ts';
 export { describeFaults, type FaultScript, type Match, parseFaults, when } from './faults.ts';
+export { type ApiKey, type Refusal, type Scope, sampleKey, scopes } from './keys.ts';
 export {
   createLimits,
   type LimitName,
@@ -46,13 +41,6 @@ export {
   type QuotaOptions,
   type RateOptions,
 } from './limits.ts';
+export type { BeforeAnswer, ModelApi, ModelOptions, RetryAfter } from './model.ts';
 export { integer, type Random, seededRandom, shuffled } from './random.ts';
-export {
-  type BeforeAnswer,
-  type ModelApi,
-  type ModelOptions,
-  type RetryAfter,
-  retryAfterDate,
-  retryAfterSeconds,
-  startModelApi,
-} from './server.ts';
+export { retryAfterDate, retryAfterSeconds, startModelApi } from './server.ts';

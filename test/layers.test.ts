@@ -181,6 +181,20 @@ test('every import follows the plan', () => {
   expect(imports.flatMap(violation)).toEqual([]);
 });
 
+test('no files import each other in a circle, not even for their types', () => {
+  const reached = new Map<string, Set<string>>();
+  const reach = (file: string): Set<string> => {
+    const known = reached.get(file);
+    if (known) return known;
+    const all = new Set<string>();
+    reached.set(file, all);
+    for (const { from, to } of imports)
+      if (from === file) for (const further of [to, ...reach(to)]) all.add(further);
+    return all;
+  };
+  expect(files.filter((file) => reach(file).has(file))).toEqual([]);
+});
+
 test.each(Object.entries(packages))('%s is used only in %s, and is used there', (name, room) => {
   const users = imports
     .filter(({ to }) => to === name || to.startsWith(`${name}/`))

@@ -1,8 +1,8 @@
 /** Faults of an answer as HTTP: another status, other headers, other bytes. */
 
 import { gzipSync } from 'node:zlib';
-import { errorBody, refusals } from '../admission.ts';
 import { bodyBytes, type Fault, jsonAnswer } from '../answer.ts';
+import { errorBody, refusals } from '../keys.ts';
 
 export type RefusalOptions = {
   /** The header's text: seconds, an HTTP date, or garbage. */

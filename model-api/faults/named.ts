@@ -1,8 +1,8 @@
 /** Faults by name, for command lines: what each is called, what it takes, what it does. */
 
 import ms from 'ms';
-import { errorBody } from '../admission.ts';
 import type { Fault } from '../answer.ts';
+import { errorBody } from '../keys.ts';
 import * as answers from './answers.ts';
 import * as connections from './connections.ts';
 import * as pages from './pages.ts';

@@ -1,8 +1,8 @@
 /** `market-mirror plan`: what the next 24 hours will cost, and what the account has for it; makes no call. */
 
 import { Command } from 'commander';
-import { type Output, type Paint, paintFor } from '../output/print.ts';
-import { type Align, duration, inColumns, number } from '../output/text.ts';
+import type { Output } from '../output/print.ts';
+import { type Align, duration, inColumns, number, type Paint, paintFor } from '../output/text.ts';
 import { type PlanJson, planJson } from '../plan/json.ts';
 import { type DatasetPlan, readPlan } from '../plan.ts';
 import { printable, printableJson } from '../printable.ts';

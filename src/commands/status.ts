@@ -1,8 +1,8 @@
 /** `market-mirror status`: the first screen of an operator; its exit code is a health check. */
 
 import { Command } from 'commander';
-import { type Output, type Paint, paintFor } from '../output/print.ts';
-import { type Align, duration, inColumns, number, relative } from '../output/text.ts';
+import type { Output } from '../output/print.ts';
+import { type Align, duration, inColumns, number, type Paint, paintFor, relative } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type DatasetStatus, type Problem, readStatus, type Status } from '../reading/status.ts';
 import { type Context, localMirror } from './context.ts';

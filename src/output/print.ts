@@ -1,11 +1,11 @@
-/** Printing: at the pace of the reader, in colours where the output has them, rows in the form that is asked for. */
+/** Printing: at the pace of the reader, rows in the form that is asked for. */
 
 import { type EventEmitter, once } from 'node:events';
-import { styleText } from 'node:util';
 import { printableLines } from '../printable.ts';
 import type { Column, Format, Formatter, Rows } from './answer.ts';
 import type { CsvFormatter } from './csv.ts';
 import type { TableFormatter } from './table.ts';
+import { paintFor } from './text.ts';
 
 export type Output = { write(text: string): void; isTTY?: boolean; columns?: number };
 
@@ -30,15 +30,6 @@ export function writerTo(output: Output): Write {
 
 function isStream(output: Output): output is Output & EventEmitter {
   return 'on' in output;
-}
-
-type Style = Parameters<typeof styleText>[0];
-export type Paint = (style: Style, text: string) => string;
-
-/** A terminal says itself what it can show, and honours NO_COLOR and TERM. */
-export function paintFor(output: Output & { hasColors?(): boolean }): Paint {
-  const coloured = output.isTTY && (output.hasColors?.() ?? true);
-  return coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text;
 }
 
 export type Printing = { format: Format; limit: number; exact: boolean };

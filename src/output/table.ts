@@ -2,7 +2,7 @@
 
 import { printable } from '../printable.ts';
 import { type Cell, type Column, type Formatter, hex } from './answer.ts';
-import type { Paint } from './print.ts';
+import type { Paint } from './text.ts';
 import { column, GAP, inColumns, type Measure, measureFor, widest } from './text.ts';
 
 /** Narrower than this, a column tells nothing. */

@@ -1,6 +1,6 @@
-/** Numbers and times as people read them, and texts in columns. */
+/** Numbers and times as people read them, texts in columns and in colours. */
 
-import { stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 import ms from 'ms';
 
 /** `1,234`. Not by `toLocaleString`, whose first call takes as long as reading the whole status. */
@@ -59,4 +59,13 @@ export function column(rows: readonly (readonly string[])[], at: number): string
 
 export function widest(measure: Measure, texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, measure(text)), 0);
+}
+
+type Style = Parameters<typeof styleText>[0];
+export type Paint = (style: Style, text: string) => string;
+
+/** A terminal says itself what it can show, and honours NO_COLOR and TERM. */
+export function paintFor(output: { isTTY?: boolean; hasColors?(): boolean }): Paint {
+  const coloured = output.isTTY && (output.hasColors?.() ?? true);
+  return coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text;
 }

@@ -3,6 +3,7 @@
 import type { Column, Formatter } from '../output/answer.ts';
 import { type CsvFormatter, csvFormatter } from '../output/csv.ts';
 import { jsonFormatter, ndjsonFormatter } from '../output/json.ts';
+import type { Delivered } from './export/files.ts';
 import { refuseGap } from './query/proof.ts';
 import type { Answer, Params, Source } from './query.ts';
 
@@ -30,11 +31,10 @@ export type Order = {
 };
 
 /** What a file was made of. Within one `version` members are added, never removed or changed in meaning. */
-export type Receipt = Omit<Order, 'exact'> & {
+export type Receipt = Exported & Delivered;
+
+export type Exported = Omit<Order, 'exact'> & {
   version: 1;
-  file: string;
-  bytes: number;
-  sha256: string;
   rows: number;
   columns: { name: string; type: string | null }[];
   /** Every dataset that it was made from, with the walk that proves it and how many rows are in quarantine. */
@@ -44,8 +44,6 @@ export type Receipt = Omit<Order, 'exact'> & {
   /** CSV: whether cells got an apostrophe against formulas, and how many. */
   csv: { exact: boolean; defused: number } | null;
 };
-
-export type Exported = Omit<Receipt, 'file' | 'bytes' | 'sha256'>;
 
 /**
  * Hands the file to `write`, piece by piece, until that returns false: nobody takes more.

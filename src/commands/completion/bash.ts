@@ -1,6 +1,6 @@
 /** Completion for bash, 3.2 and newer. */
 
-import type { Described, Values } from '../completion.ts';
+import type { Described, Values } from './described.ts';
 
 export function bash(commands: readonly Described[]): string {
   const values = commands.flatMap(({ name, options }) =>

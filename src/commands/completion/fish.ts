@@ -1,6 +1,6 @@
 /** Completion for fish. */
 
-import type { Described, DescribedOption, Values } from '../completion.ts';
+import type { Described, DescribedOption, Values } from './described.ts';
 
 export function fish(commands: readonly Described[]): string {
   return [

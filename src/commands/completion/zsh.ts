@@ -1,6 +1,6 @@
 /** Completion for zsh, by its own `_arguments`. */
 
-import type { Described, DescribedOption, Values } from '../completion.ts';
+import type { Described, DescribedOption, Values } from './described.ts';
 
 export function zsh(commands: readonly Described[]): string {
   return `#compdef market-mirror

@@ -4,13 +4,15 @@ import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { openAtomicFile, writing } from '../../atomic-file.ts';
-import type { Exported, Receipt } from '../export.ts';
+
+/** A file as it was delivered: its name, its length, its digest. */
+export type Delivered = { file: string; bytes: number; sha256: string };
 
 export type Files = {
   /** Resolves to true: a file takes everything. */
   write(piece: string | Uint8Array): Promise<boolean>;
-  /** Puts both files where they belong. */
-  commit(exported: Exported): Promise<Receipt>;
+  /** Puts both files where they belong; the receipt adds to `exported` what it says of the file. */
+  commit<Exported extends object>(exported: Exported): Promise<Exported & Delivered>;
   /** Leaves nothing behind, unless the files were committed. */
   close(): Promise<void>;
 };
