@@ -156,10 +156,11 @@ export function historyOf(job: Pick<Job, 'history'>): string | undefined {
   return job.history && getTableConfig(job.history).name;
 }
 
+/** Their names, in the order of the table. */
 export const bookkeeping: readonly string[] = Object.keys(bookkeepingColumns());
 
 /** The columns that are the dataset's own. */
-export function columnsOf(job: Pick<Job, 'table'>): string[] {
+export function ownColumnsOf(job: Pick<Job, 'table'>): string[] {
   return Object.keys(getTableColumns(job.table)).filter((name) => !bookkeeping.includes(name));
 }
 

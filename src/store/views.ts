@@ -5,7 +5,7 @@
  */
 
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
-import { bookkeeping, columnsOf, type Job, tableOf, type View } from '../job.ts';
+import { bookkeeping, type Job, ownColumnsOf, tableOf, type View } from '../job.ts';
 import type { Connection } from './db/connection.ts';
 import { PROOF, seqOf } from './sql.ts';
 
@@ -23,7 +23,7 @@ export function ensureViews(connection: Connection, jobs: readonly Job[]): void 
 export function ensureHistory(connection: Connection, job: Job): void {
   if (!job.history) return;
   const table = tableOf(job);
-  const own = columnsOf(job);
+  const own = ownColumnsOf(job);
   const columns = [...own, ...bookkeeping];
   const stable = own.filter((name) => !job.contract?.volatile.includes(name));
   const changed = `(${stable.map((name) => `OLD."${name}"`)}) IS NOT (${stable.map((name) => `NEW."${name}"`)})`;

@@ -27,8 +27,8 @@ export const ROWS_AT_ONCE = 100;
 export type Batch = () => boolean;
 
 /**
- * Work that would keep other writers waiting, done some rows a transaction: one for a batch of each, until nothing is left or `most` were made. For work that is done again where a
- * power cut undoes it: no commit waits for the disk.
+ * Does work that would keep other writers waiting, some rows at a time: one transaction for a batch of each, until nothing
+ * is left or `most` were made. For work that is done again where a power cut undoes it: no commit waits for the disk.
  */
 export async function inBatches(
   connection: Connection,

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { bookkeeping, columnsOf, historyOf, type Job, tableOf } from '../../job.ts';
+import { bookkeeping, historyOf, type Job, ownColumnsOf, tableOf } from '../../job.ts';
 import type { Row, RowValues, SqlValue } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
@@ -30,7 +30,7 @@ export type TableWriter = {
 };
 
 export function createTableWriter(connection: Connection, job: Job): TableWriter {
-  const names = columnsOf(job);
+  const names = ownColumnsOf(job);
   const volatile = job.contract?.volatile ?? [];
   const stable = names.filter((name) => !volatile.includes(name));
   const compare = prepareComparison(connection, job, stable, volatile);
