@@ -91,7 +91,7 @@ function build(
     clock,
     random,
     owner: `${hostname()}:${process.pid}`,
-    patienceMs: LONGEST_WAIT_MS,
+    longestWaitMs: LONGEST_WAIT_MS,
     isGone: isEndedProcess,
     keyDigest: (salt) => config.key.current().digest(salt),
     again,

@@ -70,7 +70,7 @@ async function cost(transact: GateParts['transact'], isPaced: boolean): Promise<
 }
 
 function open(transact: GateParts['transact'], clock: Clock): Gate {
-  return createGate({ transact, clock, random: () => 0.5, owner: 'bench', patienceMs: 10_000 });
+  return createGate({ transact, clock, random: () => 0.5, owner: 'bench', longestWaitMs: 10_000 });
 }
 
 async function call(gate: Gate, answer: Answer): Promise<void> {

@@ -36,7 +36,7 @@ export function ourGovernor(
     clock,
     random,
     owner: 'simulated',
-    patienceMs: Number.POSITIVE_INFINITY,
+    longestWaitMs: Number.POSITIVE_INFINITY,
   });
 }
 

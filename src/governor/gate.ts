@@ -10,7 +10,7 @@ export type { Answer } from './owner.ts';
 export type Gate = {
   /**
    * Resolves when one call of `job` may be made; `settle` must follow.
-   * @throws Snooze where the wait is longer than the patience; Failure `key` where the API refuses the key;
+   * @throws Snooze where the wait is longer than `longestWaitMs`; Failure `key` where the API refuses the key;
    * the signal's reason when it is aborted; what reading the job's lag or the state throws.
    */
   pass(job: string, signal: AbortSignal): Promise<void>;
@@ -25,7 +25,7 @@ export type Gate = {
 };
 
 export type GateParts = OwnerParts & {
-  patienceMs: number;
+  longestWaitMs: number;
   /** How far behind a job's data is: of those that wait, the one furthest behind goes first. */
   lag?: (job: string) => number;
 };
@@ -41,7 +41,7 @@ const IDLE_MS = 250;
 const over = new Error('over');
 
 export function createGate(parts: GateParts): Gate {
-  const { clock, patienceMs, lag = () => 0 } = parts;
+  const { clock, longestWaitMs, lag = () => 0 } = parts;
   const owner = createOwner(parts);
   const waiters: Waiter[] = [];
   let nap: { until: number; end: AbortController } | undefined;
@@ -124,7 +124,7 @@ export function createGate(parts: GateParts): Gate {
     if (owner.isFull()) return undefined;
     const now = clock.now();
     // A clock that was set back would make a wait longer than any that is sat out.
-    for (const waiter of waiters) if (waiter.notBefore > now + patienceMs) waiter.notBefore = 0;
+    for (const waiter of waiters) if (waiter.notBefore > now + longestWaitMs) waiter.notBefore = 0;
     const ready = waiters.filter(({ job, notBefore }) => owner.holds(job) || notBefore <= now);
     // The usual case, which needs no look at the database.
     if (ready.length === 1) return ready[0];
@@ -146,7 +146,7 @@ export function createGate(parts: GateParts): Gate {
       const decision = owner.ask(job);
       if ('go' in decision) return owner.take(job);
       const now = clock.now();
-      if (!('wait' in decision) || decision.wait.until - now > patienceMs) throw denial(job, decision);
+      if (!('wait' in decision) || decision.wait.until - now > longestWaitMs) throw denial(job, decision);
       const { until, reason } = decision.wait;
       for (const held of accountWide.has(reason) ? waiters : [waiter])
         held.notBefore = Math.max(held.notBefore, until, now + 1);

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import type { Schedule } from '../schedule.ts';
+import { type Announcement, openAnnouncements } from './announcements.ts';
 import { type Context, type Loop, takeBack } from './bullmq.ts';
-import { type Change, openChanges } from './changes.ts';
 import { within } from './connection.ts';
 import { startSchedules } from './schedules.ts';
 import { type Run, startWorker } from './worker.ts';
@@ -22,7 +22,7 @@ export type RunsOptions = {
    * What proven walks have changed after this `seq`, or null. Asked after every run, and now and then: what Redis
    * missed is told when it is back.
    */
-  changeSince?: (job: string, seq: number) => Change | null;
+  changeSince?: (job: string, seq: number) => Announcement | null;
 };
 
 export type Runs = Loop & {
@@ -69,7 +69,7 @@ export async function openRuns(parts: RunsParts): Promise<Runs> {
     throw thrown;
   }
   ticking.resume();
-  const changes = openChanges(base, report);
+  const changes = openAnnouncements(base, report);
   const worker = startWorker({
     ...parts,
     queue: mirror.name,

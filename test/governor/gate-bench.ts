@@ -39,7 +39,7 @@ export function setup(parts: Given = {}, clock = virtualClock()) {
       clock,
       random: () => 0.5,
       owner,
-      patienceMs: 3_000,
+      longestWaitMs: 3_000,
       ...parts,
       ...others,
     }),

@@ -121,7 +121,7 @@ function openProcess(
     clock,
     random: () => 0.5,
     owner,
-    patienceMs: Number.POSITIVE_INFINITY,
+    longestWaitMs: Number.POSITIVE_INFINITY,
   });
   onTestFinished(() => gate.close());
   const api = createApi({

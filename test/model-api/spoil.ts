@@ -12,14 +12,14 @@ export type Outcome = {
 };
 
 /** What arrives on the wire, good or bad. */
-export function fetchRaw(model: ModelApi, path: string, patienceMs = 10_000): Promise<Outcome> {
+export function fetchRaw(model: ModelApi, path: string, longestWaitMs = 10_000): Promise<Outcome> {
   return new Promise((resolve) => {
     const outcome: Outcome = { headers: {}, bytes: Buffer.alloc(0) };
     const end = (error?: string) => resolve(error === undefined ? outcome : { ...outcome, error });
     const call = request(model.url + path, {
       headers: { authorization: `Bearer ${sampleKey.key}` },
       agent: false,
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(longestWaitMs),
     });
     call.on('error', (error: NodeJS.ErrnoException) =>
       end(error.name === 'AbortError' ? 'timeout' : error.code),

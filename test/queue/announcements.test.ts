@@ -3,7 +3,7 @@
 import { connect } from 'node:net';
 import { Queue, Worker } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Change } from '../../src/queue/index.ts';
+import type { Announcement } from '../../src/queue/index.ts';
 import { redisServer, type Server, type Started, start, until } from './setup.ts';
 
 const prefix = 'market-mirror-test';
@@ -18,9 +18,9 @@ function mirrored() {
     schedules: { news: 'off' as const },
     run: async () => {},
     prefix,
-    changeSince(job: string, seq: number): Change | null {
+    changeSince(job: string, seq: number): Announcement | null {
       asked.push(seq);
-      return at.seq > seq ? ({ job, firstSeq: seq + 1, lastSeq: at.seq } as Change) : null;
+      return at.seq > seq ? ({ job, firstSeq: seq + 1, lastSeq: at.seq } as Announcement) : null;
     },
   };
 }

@@ -6,11 +6,11 @@ import type { Base } from './bullmq.ts';
 export const CHANGES = 'mirror-changes';
 
 /** What a proven walk changed; `lastSeq` numbers the latest of it. */
-export type Change = { job: string; lastSeq: number };
+export type Announcement = { job: string; lastSeq: number };
 
-export type Changes = {
+export type Announcements = {
   /** Adds what has changed since the last time, if anything. */
-  announce(job: string, changeSince: (seq: number) => Change | null): Promise<void>;
+  announce(job: string, changeSince: (seq: number) => Announcement | null): Promise<void>;
   /** Drops what nobody came for in a week. */
   forget(): Promise<void>;
   close(): Promise<void>;
@@ -28,7 +28,7 @@ const NONE = '0';
 /** A Redis that was flushed since it was asked has lost what it was told meanwhile, and is told all of it next time. */
 const NOTE = `if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end`;
 
-export function openChanges(base: Base, report: (error: Error) => void): Changes {
+export function openAnnouncements(base: Base, report: (error: Error) => void): Announcements {
   const queue = new Queue(CHANGES, base).on('error', report);
   const { connection, prefix } = base;
   /** By job: up to which `seq` this Redis was told. It goes where the queue goes when Redis is flushed. */
