@@ -14,7 +14,7 @@ import { createDriftLog } from './records/drift.ts';
 import { lastWalk } from './records/walks.ts';
 import { quarantine } from './schema.ts';
 import { FULL_PROOF } from './sql.ts';
-import { createTableWriter, type ExaminedRow } from './walk/rows.ts';
+import { type ComparedRow, createTableWriter } from './walk/rows.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
 
@@ -96,7 +96,7 @@ function createSaver(connection: Connection, job: Job, now: string) {
     drift.flush();
     seq ??= createSequence(connection)(job.name, Date.parse(now));
     for (const accepted of checked.accepted) {
-      const row = table.examine(accepted);
+      const row = table.compare(accepted);
       table.write(row, walkId, isoTime(seq));
       note(row, walkId, seq);
     }
@@ -110,7 +110,7 @@ function noteChanges(connection: Connection) {
        first_seq = coalesce(first_seq, ?), last_seq = coalesce(last_seq, ?)
      WHERE id = ?`,
   );
-  return ({ change }: ExaminedRow, walkId: number, seq: number) => {
+  return ({ change }: ComparedRow, walkId: number, seq: number) => {
     if (change === 'new' || change === 'changed')
       update.run(Number(change === 'new'), Number(change === 'changed'), seq, seq, walkId);
   };

@@ -13,19 +13,19 @@ import type { Row, RowValues, SqlValue } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 
-type Change = 'new' | 'changed' | 'volatile' | 'none';
+type RowChange = 'new' | 'changed' | 'volatile' | 'none';
 
 /** A row beside what the table holds under its key. */
-export type ExaminedRow = Row & {
+export type ComparedRow = Row & {
   /** Its number in the table; undefined for a key that the table does not hold. */
   rowid: number | undefined;
-  change: Change;
+  change: RowChange;
 };
 
 export type TableWriter = {
-  examine(row: Row): ExaminedRow;
+  compare(row: Row): ComparedRow;
   /** Writes the row if it changed, and returns its number in the table. */
-  write(row: ExaminedRow, walkId: number, now: string): number;
+  write(row: ComparedRow, walkId: number, now: string): number;
   rowidOf(key: string): number | undefined;
 };
 
@@ -33,14 +33,14 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
   const names = ownColumnsOf(job);
   const volatile = job.contract?.volatile ?? [];
   const stable = names.filter((name) => !volatile.includes(name));
-  const compare = prepareComparison(connection, job, stable, volatile);
+  const comparison = prepareComparison(connection, job, stable, volatile);
   const upsert = prepareUpsert(connection, job, names);
   const refresh = volatile.length > 0 ? prepareRefresh(connection, job, volatile) : undefined;
   const history = historyOf(job);
   const firstSeen = history === undefined ? undefined : prepareFirstSeen(connection, history);
   const stored = job.contract ? undefined : prepareBody(connection, job);
   const rowidOf = rowidReader(connection, job);
-  const compared = binder([...stable, ...volatile]);
+  const toCompare = binder([...stable, ...volatile]);
   const written = binder(names);
   const refreshed = binder(volatile);
   let lastWasNew = false;
@@ -48,10 +48,10 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
   const isRewritten = (rowid: number, { _body: body }: RowValues) =>
     stored !== undefined && saysTheSame(String(stored.get(rowid)), String(body));
 
-  function examine({ key, values }: Row): ExaminedRow {
+  function compare({ key, values }: Row): ComparedRow {
     // New rows mostly come one after the other, and to miss a key costs a tenth of a comparison.
     const isKnown = !lastWasNew || rowidOf(key) !== undefined;
-    const found = isKnown ? compare.get(compared(values, key)) : undefined;
+    const found = isKnown ? comparison.get(toCompare(values, key)) : undefined;
     lastWasNew = !found;
     if (!found) return { key, values, rowid: undefined, change: 'new' };
     const [rowid, changed, volatileChanged] = found;
@@ -61,7 +61,7 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
 
   return {
     rowidOf,
-    examine,
+    compare,
     write({ key, values, rowid, change }, walkId, now) {
       if (change === 'none') return rowid as number;
       if (change === 'volatile') {

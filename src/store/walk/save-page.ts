@@ -10,7 +10,7 @@ import { createDriftLog } from '../records/drift.ts';
 import { type Origin, openQuarantine } from '../records/quarantine.ts';
 import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
 import type { OpenWalk } from './open-walk.ts';
-import { createTableWriter, type ExaminedRow } from './rows.ts';
+import { type ComparedRow, createTableWriter } from './rows.ts';
 
 /** A page with the checkpoint behind it, and whether its rows count as met. */
 export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Checkpoint; met: Met };
@@ -39,23 +39,23 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
   const atOnce = connection.transaction((read: () => boolean[]) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
-  let lookedUp: { page: CheckedRows['accepted']; rows: ExaminedRow[] } | undefined;
+  let lookedUp: { page: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
 
   function lookUp({ accepted, keys }: CheckedRows): boolean[] {
-    const rows = accepted.map((row) => table.examine(row));
+    const rows = accepted.map((row) => table.compare(row));
     const seen = new Map(rows.map(({ key, rowid }) => [key, hasMetRow(rowid)]));
     lookedUp = { page: accepted, rows };
     return keys.map((key) => key !== null && (seen.get(key) ?? hasMetRefused(key)));
   }
 
   /** The rows of a page beside what the table holds, as they were looked up. */
-  function examinedRows(page: CheckedRows): ExaminedRow[] {
+  function comparedRows(page: CheckedRows): ComparedRow[] {
     if (lookedUp?.page !== page.accepted) lookUp(page);
     return lookedUp?.rows ?? [];
   }
 
   /** The time of this page's commit; one that changes rows gets its number in the order of all changes. */
-  function timeOf(rows: readonly ExaminedRow[]): number {
+  function timeOf(rows: readonly ComparedRow[]): number {
     if (!rows.some(({ change }) => change === 'new' || change === 'changed')) return now();
     const seq = nextSeq(job.name, now());
     row.firstSeq ??= seq;
@@ -63,13 +63,13 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     return seq;
   }
 
-  function writeRows(rows: readonly ExaminedRow[], met: Met, at: string, counts: Counts): void {
-    for (const examined of rows) {
-      const rowid = table.write(examined, row.id, at);
+  function writeRows(rows: readonly ComparedRow[], met: Met, at: string, counts: Counts): void {
+    for (const compared of rows) {
+      const rowid = table.write(compared, row.id, at);
       if (met === 'add') progress.meetRow(rowid);
-      if (examined.change === 'new') counts.inserted += 1;
-      if (examined.change === 'changed') counts.updated += 1;
-      quarantine.resolve(examined.key, at);
+      if (compared.change === 'new') counts.inserted += 1;
+      if (compared.change === 'changed') counts.updated += 1;
+      quarantine.resolve(compared.key, at);
     }
   }
 
@@ -102,7 +102,7 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
       const { page, met, checkpoint } = saved;
       const counts = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
       try {
-        const rows = examinedRows(page);
+        const rows = comparedRows(page);
         atomically(() => {
           const { requestId } = page.call;
           const origin = { job: job.name, walkId: row.id, requestId, now: isoTime(timeOf(rows)) };

@@ -129,7 +129,7 @@ describe('a new column', () => {
     connection.transaction(() => {
       for (let at = 0; at < 2_000; at += 1) {
         const body = JSON.stringify({ id: at, text: 'x'.repeat(1_000), later: at });
-        writer.write(writer.examine({ key: String(at), values: { _body: body } }), 1, 'now');
+        writer.write(writer.compare({ key: String(at), values: { _body: body } }), 1, 'now');
       }
     })();
     const seen: SeenField = { path: ['later'], types: ['integer'], values: 1, example: 1 };

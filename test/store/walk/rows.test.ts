@@ -16,8 +16,8 @@ function open(name: string) {
   return {
     connection,
     put(key: string, values: RowValues, now = 'now', walkId = 1) {
-      const examined = writer.examine({ key, values });
-      return { change: examined.change, rowid: writer.write(examined, walkId, now) };
+      const compared = writer.compare({ key, values });
+      return { change: compared.change, rowid: writer.write(compared, walkId, now) };
     },
     row: (key: string) =>
       connection.prepare<[string], RowValues>(`SELECT * FROM ${table} WHERE _key = ?`).get(key),
