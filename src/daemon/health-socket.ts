@@ -10,6 +10,9 @@ import { join } from 'node:path';
 import { Failure, toError } from '../errors.ts';
 import { fitsSocket } from '../socket-path.ts';
 
+/** What an answer that is under way has to arrive in when the daemon ends. */
+const LAST_ANSWER_MS = 500;
+
 type Parts = {
   dir: string;
   /** The status as `market-mirror status --json` prints it; an exit code of 0 is healthy. */
@@ -59,7 +62,11 @@ function answer(status: Parts['status']): RequestListener {
         : route
           ? attempt(route)
           : { code: 404, body: { error: `known are ${[...routes.keys()].join(' and ')}` } };
-    response.writeHead(code, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    response.writeHead(code, {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      connection: 'close',
+    });
     response.end(`${JSON.stringify(body)}\n`);
   };
 }
@@ -72,7 +79,9 @@ function attempt(route: () => { code: number; body: unknown }) {
   }
 }
 
+/** Answers are written at once; a connection that has asked for nothing by then is cut. */
 async function closeServer(server: Server): Promise<void> {
-  server.closeAllConnections();
+  const cut = setTimeout(() => server.closeAllConnections(), LAST_ANSWER_MS);
   await new Promise((resolve) => server.close(resolve));
+  clearTimeout(cut);
 }

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -43,6 +45,23 @@ test('a status that cannot be read is told, and the socket stays', async () => {
   });
   expect(await ask(socket, '/status')).toEqual({ code: 500, body: { error: 'the database is busy' } });
   expect((await ask(socket, '/health')).code).toBe(500);
+});
+
+test('who asks as the daemon ends has an answer, and who never asks does not keep it', async () => {
+  let closed: Promise<void> | undefined;
+  const dir = mkdtempSync(join(tmpdir(), 'mm-health-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const health = await openHealthSocket({
+    dir,
+    status: () => {
+      closed = health?.close();
+      return { exitCode: 0 };
+    },
+  });
+  const silent = connect(join(dir, 'http.sock')).on('error', () => undefined);
+  await once(silent, 'connect');
+  expect((await ask(join(dir, 'http.sock'), '/health')).code).toBe(200);
+  await closed;
 });
 
 test('nothing else is answered, and nothing can be changed', async () => {
