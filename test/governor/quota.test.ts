@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drive } from './drive.ts';
+import { drive, T0 } from './drive.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -58,6 +58,23 @@ describe('the quota', () => {
     machine.pass(until('ai-signals') - machine.now);
     expect(machine.ask('news')).toMatchObject({ wait: { reason: 'reserve' } });
     expect(machine.ask('ai-signals')).toMatchObject({ go: 1 });
+  });
+
+  it('of a known period, a reset that was seen late makes nobody expect the next one later', () => {
+    const machine = drive();
+    const at = (second: number, remaining: number) => {
+      machine.pass(T0 + second * 1_000 - machine.now);
+      machine.call({ limit: 100, remaining });
+    };
+    for (const minute of [1, 2, 3]) {
+      at(minute * 60 - 1, 50);
+      at(minute * 60, 99);
+    }
+    at(3 * 60 + 5, 50);
+    at(5 * 60 - 25, 99);
+    const { refill } = machine.shown.quota;
+    expect(refill).toMatchObject({ periodMs: MINUTE, confidence: 'sure' });
+    expect(refill.kind === 'window' && refill.nextBy).toBeLessThanOrEqual(T0 + 5 * MINUTE + 1_000);
   });
 
   it('learns the period from resets, and then waits for the next one', () => {
