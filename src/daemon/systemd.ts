@@ -1,6 +1,7 @@
 /**
- * What systemd is told of the daemon: that it is ready, that it is alive (see `Pulse`), that it is stopping. Node has no sockets of
- * the kind that systemd listens on, so systemd's own `systemd-notify` speaks for us (the unit needs NotifyAccess=all).
+ * What systemd is told of the daemon: that it is ready, that it is alive (see `Pulse`), that it is stopping. Node has no
+ * sockets of the kind that systemd listens on, so systemd's own `systemd-notify` speaks for us (the unit needs
+ * NotifyAccess=all).
  */
 
 import { execFile } from 'node:child_process';

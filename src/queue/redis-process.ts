@@ -78,7 +78,7 @@ export function spawnRedis(binary: string, home: string, socket: string): RedisP
 export function serverPid(home: string): number | null {
   try {
     const pid = Number.parseInt(readFileSync(pidFile(home), 'utf8'), 10);
-    return pid > 0 && isAlive(pid) ? pid : null;
+    return isAlive(pid) ? pid : null;
   } catch {
     return null;
   }

@@ -73,8 +73,9 @@ type Member = [path: string, value: unknown];
 const DEEPEST = 16;
 
 /**
- * How a refused row that shows no key is known again: by a digest of what is stable in it. Stable are, where there is a contract, all members but its volatile ones; elsewhere the texts that are neither a time
- * nor a number, since the rest may have moved on when the row is read again. A row without any is known by its text.
+ * How a refused row that shows no key is known again: by a digest of what is stable in it. Stable are, where there is a
+ * contract, all members but its volatile ones; elsewhere the texts that are neither a time nor a number, since the rest
+ * may have moved on when the row is read again. A row without any is known by its text.
  * @param body the row's JSON as received.
  */
 export function identityOf(body: string, contract: Job['contract']): string {

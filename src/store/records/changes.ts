@@ -75,9 +75,10 @@ function describe(
 }
 
 /**
- * Returns what gives a commit its number, for one that changes rows of the job: the time in epoch milliseconds, or, where
- * an earlier commit has that, one more than the latest. Call it inside the transaction, which must be immediate. A reader that has seen everything up to some number misses nothing by going on from there: no later commit has
- * the same number or a smaller one, even where the clock stands still or goes back.
+ * Returns what gives a commit its number, for one that changes rows of the job: the time in epoch milliseconds, or,
+ * where an earlier commit has that, one more than the latest. Call it inside the transaction, which must be immediate.
+ * A reader that has seen everything up to some number misses nothing by going on from there: no later commit has the
+ * same number or a smaller one, even where the clock stands still or goes back.
  */
 export function createSequence(connection: Connection): (job: string, now: number) => number {
   const latest = connection.prepare<[], number | null>('SELECT max(last_seq) FROM datasets').pluck();
