@@ -27,5 +27,10 @@ test('of runs that wait for a call, the dataset furthest behind its schedule goe
   // The first goes at once; the others wait for the pace.
   const asked = ['usage', 'news', 'meme-signals', 'smart-wallets'];
   await Promise.all(asked.map((name) => app.mirror(app.job(name), new AbortController().signal)));
-  expect(model.calls.map(({ endpoint }) => endpoint)).toEqual(['usage', 'smartWallets', 'memeSignals', 'news']);
+  expect(model.calls.map(({ endpoint }) => endpoint)).toEqual([
+    'usage',
+    'smartWallets',
+    'memeSignals',
+    'news',
+  ]);
 });

@@ -135,6 +135,16 @@ describe('a walk over one snapshot, while', () => {
     },
   );
 
+  it('the first page has no generatedAt, the others have: one pass by anchors proves it, and none is begun again', async () => {
+    const rows = Array.from({ length: ROWS }, (_, at) => `row ${at}`);
+    let call = 0;
+    const { end, calls, checkpoint } = await walkOnPaper(() => rows, {
+      generatedAt: () => (call++ === 0 ? null : later(0)),
+    });
+    expect(end.verdict).toBe('verified');
+    expect([calls, checkpoint.restarts]).toEqual([QUIET + 1, 0]);
+  });
+
   it('generatedAt is another in every answer, rows go before every call: the calls keep their bound', async () => {
     const rows = Array.from({ length: 3_000 }, (_, at) => `row ${at}`);
     let second = 0;
