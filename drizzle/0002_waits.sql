@@ -1,5 +1,8 @@
 ALTER TABLE `walks` ADD `waits_until` text;--> statement-breakpoint
 ALTER TABLE `walks` ADD `waits_for` text;--> statement-breakpoint
+-- Earlier releases kept both in words: `waiting until 2026-01-02T03:04:05.678Z (quota)`.
+UPDATE `walks` SET `waits_until` = substr(`error`, 15, 24), `waits_for` = rtrim(substr(`error`, 41), ')')
+WHERE `status` = 'snoozed' AND `error` GLOB 'waiting until ????-??-??T??:??:??.???Z (*)';--> statement-breakpoint
 -- From now on `memory` holds the whole checkpoint. Unfinished walks continue from it, and the next walk of a dataset is compared with the last one that ended, or with the one whose proof that renewed.
 UPDATE `walks` SET `memory` = json_remove(
 	json_set(

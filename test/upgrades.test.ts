@@ -6,6 +6,8 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type DatasetName, type Row, sampleKey, startModelApi } from '../model-api/index.ts';
 import { loadJobs } from '../src/load-jobs.ts';
+import type { Status } from '../src/reading/status.ts';
+import { Database } from '../src/store/db/sqlite.ts';
 import { runMain } from './helpers/main.ts';
 import { datasetOf, roomOf } from './helpers/mirror-bench.ts';
 import { read } from './helpers/sync-bench.ts';
@@ -115,5 +117,26 @@ describe.each(kept)('%s', (name) => {
     expect(JSON.parse(asked.stdout)).toMatchObject([{ rows: first?.rows }]);
   });
 });
+
+test.each(['mirror-0', 'mirror-1'])(
+  '%s: a walk that waits is shown to wait, though only words told it then',
+  async (name) => {
+    const { file, run } = await continued(name);
+    const db = new Database(file);
+    db.exec(`UPDATE walks SET status = 'snoozed', error = 'waiting until 2026-11-22T18:00:00.000Z (retry_after)'
+    WHERE job = 'news' AND finished_at IS NULL`);
+    db.close();
+    // Brings the mirror up to date without a call.
+    expect(await run('quarantine', 'retry')).toMatchObject({ code: 0 });
+    const { datasets } = JSON.parse((await run('status', '--json')).stdout) as Status;
+    const doing = Object.fromEntries(datasets.map((dataset) => [dataset.job, dataset.doing]));
+    expect(doing['news']).toMatchObject({
+      state: 'waiting',
+      until: '2026-11-22T18:00:00.000Z',
+      reason: 'retry_after',
+    });
+    expect(doing['ai-signals']).toMatchObject({ until: null, reason: null });
+  },
+);
 
 const keyOf = (row: Row) => String(row['id'] ?? row['address'] ?? row['alertId']);
