@@ -129,7 +129,7 @@ async function settle({ world }: Stage): Promise<Finding[]> {
 }
 
 async function check({ world, consumer }: Stage): Promise<Finding[]> {
-  const { upstream, shown } = world;
+  const { daemon, upstream, shown } = world;
   await consumer.catchUp();
   const { journal, lists } = upstream;
   return [
@@ -140,5 +140,8 @@ async function check({ world, consumer }: Stage): Promise<Finding[]> {
     ...checkSequence(lists, world),
     ...checkOrphans(lists, world),
     ...checkIntegrity(world),
+    ...daemon.bugs
+      .splice(0)
+      .map((line): Finding => ({ kind: 'false', what: `the daemon ended with 70: ${line}` })),
   ];
 }

@@ -35,7 +35,12 @@ export type Daemon = {
   counts: { starts: number; walks: number; lines: number };
   /** How often it ended by itself, by exit code. */
   ends: Map<string, number>;
+  /** Of each end that it called a bug of its own, the last line that it wrote; whoever reads them takes them out. */
+  bugs: string[];
 };
+
+/** The exit code of a bug. */
+const BUG = 70;
 
 const RESTART_MS = 100;
 const PATIENCE_MS = 20_000;
@@ -44,6 +49,8 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
   const file = createWriteStream(log, { flags: 'a' });
   const counts = { starts: 0, walks: 0, lines: 0 };
   const ends = new Map<string, number>();
+  const bugs: string[] = [];
+  let lastLine = '';
   const waiting = new Set<() => void>();
   let child: ChildProcess | undefined;
   let isWanted = false;
@@ -66,6 +73,10 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
     child = started;
     for (const stream of [started.stdout, started.stderr])
       createInterface({ input: stream }).on('line', hear);
+    // Its last line comes before its streams are closed.
+    started.once('close', (code) => {
+      if (code === BUG) bugs.push(lastLine);
+    });
     started.once('exit', (code, by) => {
       child = undefined;
       if (!isKilled && isWanted) count(ends, code === null ? String(by) : `exit ${code}`);
@@ -75,6 +86,7 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
 
   function hear(line: string): void {
     file.write(`${line}\n`);
+    lastLine = line;
     counts.lines += 1;
     if (!/"walk (complete|proves nothing)"/.test(line)) return;
     counts.walks += 1;
@@ -123,6 +135,7 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
     },
     counts,
     ends,
+    bugs,
   };
   return daemon;
 }
