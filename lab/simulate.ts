@@ -3,6 +3,7 @@
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { median } from './figures.ts';
 import { oneOf, tool, whole } from './options.ts';
 import { type PolicyName, policies } from './simulate/policies.ts';
 import { type Result, run, runOptimum, type Scenario } from './simulate/run.ts';
@@ -96,7 +97,6 @@ function row(scenario: Scenario, policy: string, results: Result[], optimum: Res
 
 /** Median and largest. */
 function spread(values: number[], digits: number): string[] {
-  const sorted = values.toSorted((a, b) => a - b);
-  const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  return [median, sorted.at(-1) ?? Number.NaN].map((value) => value.toFixed(digits));
+  const largest = values.length === 0 ? Number.NaN : Math.max(...values);
+  return [median(values), largest].map((value) => value.toFixed(digits));
 }

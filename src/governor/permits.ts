@@ -58,19 +58,24 @@ function jobOf({ jobs }: State, job: string, now: number): JobState {
 }
 
 function keyGate({ keyRefused }: State, _: Ask, now: number): Passage {
-  if (!keyRefused) return open;
-  if (now < keyRefused.probeAt) return { refused: 'key_refused', until: keyRefused.probeAt };
-  return one(() => {
-    keyRefused.probeAt = now + HOUR_MS;
-  });
+  return refusalGate(keyRefused, 'key_refused', HOUR_MS, now);
 }
 
 function scopeGate(state: State, { job }: Ask, now: number): Passage {
-  const { forbidden } = jobOf(state, job, now);
-  if (!forbidden) return open;
-  if (now < forbidden.probeAt) return { refused: 'forbidden', until: forbidden.probeAt };
+  return refusalGate(jobOf(state, job, now).forbidden, 'forbidden', DAY_MS, now);
+}
+
+/** What the API refuses is tried by one call each time that `everyMs` has passed. */
+function refusalGate(
+  denied: { probeAt: number } | null,
+  refused: 'key_refused' | 'forbidden',
+  everyMs: number,
+  now: number,
+): Passage {
+  if (!denied) return open;
+  if (now < denied.probeAt) return { refused, until: denied.probeAt };
   return one(() => {
-    forbidden.probeAt = now + DAY_MS;
+    denied.probeAt = now + everyMs;
   });
 }
 

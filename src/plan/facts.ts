@@ -1,7 +1,7 @@
 /** What the last week tells of a dataset: what a walk of it costs, and how often it changes. */
 
 import { DAY_MS, isoTime } from '../clock.ts';
-import type { Connection } from '../store/read.ts';
+import { type Connection, quoted } from '../store/read.ts';
 
 export type Facts = {
   rows: number;
@@ -51,7 +51,11 @@ export function readFacts(connection: Connection, job: string, table: string, no
     )
     .all(job, MOST_WALKS);
   return {
-    rows: connection.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get() ?? 0,
+    rows:
+      connection
+        .prepare<[], number>(`SELECT count(*) FROM ${quoted(table)}`)
+        .pluck()
+        .get() ?? 0,
     calls: callsOf(walks.filter(({ isWhole }) => isWhole)) ?? callsByTotal(connection, job),
     observed: observe(
       walks.filter(

@@ -8,13 +8,17 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openHealthSocket } from '../../src/daemon/health-socket.ts';
 
 async function setup(status: () => { exitCode: number }) {
+  return (await open(status)).socket;
+}
+
+async function open(status: () => { exitCode: number }) {
   const dir = mkdtempSync(join(tmpdir(), 'mm-health-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   writeFileSync(join(dir, 'http.sock'), 'left by a daemon that was killed');
   const opened = await openHealthSocket({ dir, status });
   if (!opened) throw new Error('no socket');
   onTestFinished(() => opened.close());
-  return opened.socket;
+  return opened;
 }
 
 async function ask(socketPath: string, path: string, method = 'GET') {
@@ -49,18 +53,13 @@ test('a status that cannot be read is told, and the socket stays', async () => {
 
 test('who asks as the daemon ends has an answer, and who never asks does not keep it', async () => {
   let closed: Promise<void> | undefined;
-  const dir = mkdtempSync(join(tmpdir(), 'mm-health-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  const health = await openHealthSocket({
-    dir,
-    status: () => {
-      closed = health?.close();
-      return { exitCode: 0 };
-    },
+  const health = await open(() => {
+    closed = health.close();
+    return { exitCode: 0 };
   });
-  const silent = connect(join(dir, 'http.sock')).on('error', () => undefined);
+  const silent = connect(health.socket).on('error', () => undefined);
   await once(silent, 'connect');
-  expect((await ask(join(dir, 'http.sock'), '/health')).code).toBe(200);
+  expect((await ask(health.socket, '/health')).code).toBe(200);
   await closed;
 });
 

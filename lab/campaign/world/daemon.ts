@@ -50,7 +50,6 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
   const counts = { starts: 0, walks: 0, lines: 0 };
   const ends = new Map<string, number>();
   const bugs: string[] = [];
-  let lastLine = '';
   const waiting = new Set<() => void>();
   let child: ChildProcess | undefined;
   let isWanted = false;
@@ -71,8 +70,12 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
       detached: true,
     });
     child = started;
+    let lastLine = '';
     for (const stream of [started.stdout, started.stderr])
-      createInterface({ input: stream }).on('line', hear);
+      createInterface({ input: stream }).on('line', (line) => {
+        lastLine = line;
+        hear(line);
+      });
     // Its last line comes before its streams are closed.
     started.once('close', (code) => {
       if (code === BUG) bugs.push(lastLine);
@@ -86,7 +89,6 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
 
   function hear(line: string): void {
     file.write(`${line}\n`);
-    lastLine = line;
     counts.lines += 1;
     if (!/"walk (complete|proves nothing)"/.test(line)) return;
     counts.walks += 1;

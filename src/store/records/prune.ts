@@ -2,9 +2,10 @@
 
 import { isoTime } from '../../clock.ts';
 import type { Config } from '../../config.ts';
-import { type Job, tableOf } from '../../job.ts';
+import { historyOf, type Job, tableOf } from '../../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
+import { quoted } from '../sql.ts';
 import { pruneWalks, sweepWalks } from './walks.ts';
 
 /** For how long calls, versions, walks, snapshots, refused rows since they were resolved, and differences are kept. */
@@ -51,15 +52,15 @@ function believedTime(connection: Connection, now: number): number | undefined {
 function batchesOf(connection: Connection, job: Job, keep: Keep, now: number): Batch[] {
   const from = (ms: number, batch: (horizon: string) => Batch) =>
     ms === Number.POSITIVE_INFINITY ? [] : [batch(isoTime(now - ms))];
-  const history = `"${tableOf(job)}_history"`;
+  const history = historyOf(job);
   return [
     ...from(keep.requestsMs, (horizon) => pruneCalls(connection, horizon)),
-    ...(job.history
-      ? from(keep.historyMs, (horizon) => pruneFront(connection, job, history, '_valid_to', horizon))
+    ...(history
+      ? from(keep.historyMs, (horizon) => pruneFront(connection, job, quoted(history), '_valid_to', horizon))
       : []),
     ...(job.reading === 'snapshot'
       ? from(keep.usageMs, (horizon) =>
-          pruneFront(connection, job, `"${tableOf(job)}"`, '_fetched_at', horizon),
+          pruneFront(connection, job, quoted(tableOf(job)), '_fetched_at', horizon),
         )
       : []),
     ...from(keep.quarantineMs, (horizon) => pruneQuarantine(connection, job, horizon)),

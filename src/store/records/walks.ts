@@ -15,7 +15,7 @@ import { historyOf, type Job, tableOf } from '../../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
 import { type WalkRow, walks } from '../schema.ts';
-import { FULL_PROOF, seqOf } from '../sql.ts';
+import { FULL_PROOF, quoted, seqOf } from '../sql.ts';
 
 /** The job's last walk for which this SQL over `walks` is true. */
 export function lastWalk(connection: Connection, job: string, condition = 'true'): WalkRow | undefined {
@@ -106,7 +106,7 @@ const LOOKED_AT_ONCE = 5_000;
 async function noteReferred(connection: Connection, table: string, referred: Set<number>): Promise<void> {
   const rows = connection
     .prepare<[number, number], [rowid: number, walkId: number]>(
-      `SELECT rowid, _walk_id FROM "${table}" WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+      `SELECT rowid, _walk_id FROM ${quoted(table)} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
     )
     .raw();
   for (let after = 0; ; ) {
@@ -123,7 +123,7 @@ async function noteReferred(connection: Connection, table: string, referred: Set
 function oldestIn(connection: Connection, history: string): number | null {
   return (
     connection
-      .prepare<[], number>(`SELECT ${seqOf('_valid_to')} FROM "${history}" ORDER BY rowid LIMIT 1`)
+      .prepare<[], number>(`SELECT ${seqOf('_valid_to')} FROM ${quoted(history)} ORDER BY rowid LIMIT 1`)
       .pluck()
       .get() ?? null
   );

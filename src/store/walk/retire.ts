@@ -13,7 +13,7 @@ import { createSequence } from '../records/changes.ts';
 import { lastWalk } from '../records/walks.ts';
 import type { WalkRow } from '../schema.ts';
 import { absences } from '../schema.ts';
-import { FULL_PROOF } from '../sql.ts';
+import { FULL_PROOF, quoted } from '../sql.ts';
 import type { OpenWalk } from './open-walk.ts';
 
 /** What becomes of the walk's row. */
@@ -29,7 +29,7 @@ const ROWS_AT_ONCE = 5_000;
 export async function findAbsent(connection: Connection, { job, met }: OpenWalk): Promise<number[]> {
   const batch = connection
     .prepare<[number, number], number>(
-      `SELECT rowid FROM "${tableOf(job)}" WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+      `SELECT rowid FROM ${quoted(tableOf(job))} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
     )
     .pluck();
   const absent: number[] = [];
@@ -75,7 +75,7 @@ export function retireRows(
     .run();
   const { changes: deleted } = connection
     .prepare(
-      `DELETE FROM "${tableOf(job)}"
+      `DELETE FROM ${quoted(tableOf(job))}
        WHERE _key IN (SELECT key FROM absences WHERE job = ? AND removed_at IS NOT NULL)`,
     )
     .run(job.name);
@@ -88,7 +88,7 @@ export function retireRows(
 /** Rows that a walk met are not absent, be it a proof or not. */
 export function forgetMet(connection: Connection, { job, met }: OpenWalk): void {
   const db = drizzle(connection);
-  const table = `"${tableOf(job)}"`;
+  const table = quoted(tableOf(job));
   const noted = connection
     .prepare<[string], { rowid: number; key: string }>(
       `SELECT ${table}.rowid AS rowid, key FROM absences JOIN ${table} ON _key = key WHERE job = ?`,
@@ -111,7 +111,7 @@ export function hasAbsences(connection: Connection, job: string): boolean {
 function noteAbsences(connection: Connection, walk: OpenWalk, absent: readonly number[], now: number): void {
   const note = connection.prepare<[string, number, string, number, number]>(
     `INSERT INTO absences (job, key, walk_id, since, proofs, doubtful)
-     SELECT ?, _key, ?, ?, 1, ? FROM "${tableOf(walk.job)}" WHERE rowid = ?
+     SELECT ?, _key, ?, ?, 1, ? FROM ${quoted(tableOf(walk.job))} WHERE rowid = ?
      ON CONFLICT DO UPDATE SET proofs = proofs + 1, walk_id = excluded.walk_id`,
   );
   const before = lastWalk(connection, walk.job.name, `${FULL_PROOF} AND id < ${walk.row.id}`);
@@ -132,7 +132,7 @@ const isMuch = (due: number, rows: number) => due === rows || (due >= MUCH.rows 
 function countRows(connection: Connection, job: Job): number {
   return (
     connection
-      .prepare<[], number>(`SELECT count(*) FROM "${tableOf(job)}"`)
+      .prepare<[], number>(`SELECT count(*) FROM ${quoted(tableOf(job))}`)
       .pluck()
       .get() ?? 0
   );

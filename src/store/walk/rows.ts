@@ -125,9 +125,9 @@ function prepareRefresh(connection: Connection, job: Job, volatile: readonly str
 /** When a row that is new was seen before, if it was. */
 function prepareFirstSeen(connection: Connection, history: string) {
   // Rows leave a table only at the end of a walk: where none had left by the beginning, none comes back.
-  if (!connection.prepare(`SELECT 1 FROM "${history}" LIMIT 1`).get()) return undefined;
+  if (!connection.prepare(`SELECT 1 FROM ${quoted(history)} LIMIT 1`).get()) return undefined;
   const find = connection
-    .prepare<[string], string>(`SELECT _first_seen_at FROM "${history}" WHERE _key = ? LIMIT 1`)
+    .prepare<[string], string>(`SELECT _first_seen_at FROM ${quoted(history)} WHERE _key = ? LIMIT 1`)
     .pluck();
   return (key: string) => find.get(key);
 }

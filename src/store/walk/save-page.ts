@@ -39,18 +39,18 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
   const atOnce = connection.transaction((read: () => boolean[]) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
-  let lookedUp: { page: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
+  let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
 
   function lookUp({ accepted, keys }: CheckedRows): boolean[] {
     const rows = accepted.map((row) => table.compare(row));
     const seen = new Map(rows.map(({ key, rowid }) => [key, hasMetRow(rowid)]));
-    lookedUp = { page: accepted, rows };
+    lookedUp = { accepted, rows };
     return keys.map((key) => key !== null && (seen.get(key) ?? hasMetRefused(key)));
   }
 
   /** The rows of a page beside what the table holds, as they were looked up. */
   function comparedRows(page: CheckedRows): ComparedRow[] {
-    if (lookedUp?.page !== page.accepted) lookUp(page);
+    if (lookedUp?.accepted !== page.accepted) lookUp(page);
     return lookedUp?.rows ?? [];
   }
 
