@@ -11,11 +11,15 @@ export const walks = sqliteTable(
   {
     id: integer().primaryKey({ autoIncrement: true }),
     job: text().notNull(),
+    /** `walk`: it reads the whole dataset. `glance`: it looked at the head alone, for new rows; it proves nothing. */
+    kind: text({ enum: ['walk', 'glance'] })
+      .notNull()
+      .default('walk'),
     /** `running`, `snoozed` (it waits), `complete` or `failed`. It stays `running` if its process dies. */
     status: text({ enum: ['running', 'snoozed', 'complete', 'failed'] }).notNull(),
     /**
      * What it proves: `snapshot` (the mirror has the whole published snapshot), `verified` (it missed no row that
-     * was there from its beginning to its end), `union` (nothing is proven). Null until it ends.
+     * was there from its beginning to its end), `union` (nothing is proven). Null until it ends, and for a glance.
      */
     verdict: text({ enum: ['snapshot', 'verified', 'union'] }),
     /** When it began. What it read is as of then, or later. */
@@ -30,6 +34,15 @@ export const walks = sqliteTable(
     rows: integer().notNull().default(0),
     /** Rows that are new in the table. */
     inserted: integer().notNull().default(0),
+    /**
+     * Where rows stood that were new to the mirror, which decides about glances: in the head, which are the pages that a
+     * glance would have read; behind all known rows; or elsewhere. Not counted in the first walk of a dataset.
+     */
+    newInHead: integer('new_in_head').notNull().default(0),
+    newAtTail: integer('new_at_tail').notNull().default(0),
+    newElsewhere: integer('new_elsewhere').notNull().default(0),
+    /** Rows that glances had brought since the walk before: with `inserted`, all that were new since then. */
+    glanced: integer().notNull().default(0),
     /** Rows that replaced an older version. */
     updated: integer().notNull().default(0),
     /** Rows removed from the table when it ended, because they are proven to be gone. */
