@@ -45,6 +45,8 @@ async function live(bench: Bench): Promise<void> {
   both(remove(60, 2), insert(0, 2), publish('2026-11-21T16:00:00Z'))(bench.upstream('ai-signals'));
   remove(50, 1)(bench.upstream('meme-signals'));
   await bench.mirror('meme-signals');
+  insert(0, 4)(bench.upstream('smart-wallets'));
+  await bench.glance('smart-wallets');
   await stopAfterAPage(bench, 'news');
   await stopAfterAPage(bench, 'ai-signals');
   // Leaves what the governor learns, too.

@@ -39,7 +39,13 @@ export type App = {
   store: Store;
   /** @throws Failure `usage` for an unknown name, which names those that are known. */
   job(name: string): Job;
-  mirror(job: Job, signal: AbortSignal, progress?: (at: Progress) => void): Promise<WalkRow>;
+  /** @param kind a walk, unless given. */
+  mirror(
+    job: Job,
+    signal: AbortSignal,
+    progress?: (at: Progress) => void,
+    kind?: WalkRow['kind'],
+  ): Promise<WalkRow>;
   /** Whether a call of the job waits for a permit. */
   waitsForPermit(job: string): boolean;
   /** The clock was set, or the machine slept. */
@@ -126,9 +132,9 @@ function build(
     jobs,
     store,
     job: (name) => findJob(jobs, name),
-    async mirror(job, signal, progress) {
+    async mirror(job, signal, progress, kind) {
       const once = async () => {
-        const walk = await mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal);
+        const walk = await mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal, kind);
         const change = hook && store.changes.of(job, walk);
         if (change) hook.tell(change);
         await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted);

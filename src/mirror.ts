@@ -9,7 +9,7 @@ import type { Counts, Ending, QuarantinedRow, Retried, Store, WalkRow, WalkSessi
 import { checkAgain, checkPage, checkSnapshot, describeBreach } from './validate.ts';
 import { PAGE_ROWS } from './walk/bounds.ts';
 import { beginning } from './walk/checkpoint.ts';
-import { type Previous, type WalkEnd, walk } from './walk.ts';
+import { type Previous, type WalkEnd, type WalkKind, walk } from './walk.ts';
 
 /** What mirroring needs, and what it tells while it goes on. */
 export type MirrorParts = {
@@ -26,13 +26,19 @@ export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; ca
 const FULL_WALK_EVERY_MS = 23 * 3_600_000;
 
 /**
- * Mirrors one dataset from the checkpoint of its last unfinished walk, or from the beginning, to its end.
+ * Mirrors one dataset from the checkpoint of its last unfinished walk, or from the beginning, to its end. A glance looks at
+ * its head alone; where it meets nothing that is known, it goes on as a walk.
  * @returns the finished walk; one with an `error` saw the dataset change too much to prove anything.
  * @throws Failure by kind, Snooze where it has to wait, the signal's reason when aborted at a page boundary.
  * Whatever was saved stays, and the next call goes on from there.
  */
-export async function mirror(job: Job, parts: MirrorParts, signal: AbortSignal): Promise<WalkRow> {
-  const session = parts.store.openWalk(job);
+export async function mirror(
+  job: Job,
+  parts: MirrorParts,
+  signal: AbortSignal,
+  kind: WalkKind = 'walk',
+): Promise<WalkRow> {
+  const session = parts.store.openWalk(job, job.reading === 'snapshot' ? 'walk' : kind);
   try {
     return job.reading === 'snapshot'
       ? await takeSnapshot(job, session, parts, signal)
@@ -52,7 +58,7 @@ async function walkThrough(
   signal: AbortSignal,
 ): Promise<WalkRow> {
   const read = pageReader(job, session, parts, signal);
-  for await (const walked of walk(read, session.checkpoint, previousOf(session))) {
+  for await (const walked of walk(read, session.checkpoint, previousOf(session), session.row.kind)) {
     const { page, end } = walked;
     const saved = session.savePage(walked);
     parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: page.call.rateRemaining });
@@ -79,7 +85,7 @@ function pageReader(
     if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
     choice = page.choice;
     const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
-    return { ...page, offset, seen: session.lookUp(page), digest, call };
+    return { ...page, offset, ...session.lookUp(page), digest, call };
   };
 }
 
@@ -115,15 +121,18 @@ async function takeSnapshot(
 function previousOf({ before }: WalkSession): Previous | undefined {
   if (!before) return undefined;
   const { row, checkpoint, ageMs, hasAbsences } = before;
-  const isProven = row.status === 'complete' && row.verdict === 'snapshot';
+  const isComplete = row.status === 'complete';
+  const isProven = isComplete && row.verdict === 'snapshot';
   const isRecent = ageMs !== null && ageMs < FULL_WALK_EVERY_MS;
   // A full walk of a single page costs no more.
-  return { checkpoint, renewable: isProven && isRecent && !hasAbsences && row.pages > 1 };
+  const renewable = isProven && isRecent && !hasAbsences && row.pages > 1;
+  return { checkpoint, renewable, isComplete };
 }
 
 /** @throws Failure `incomplete` for a walk that no answer ended. */
 function endingOf(job: Job, session: WalkSession, { renewed, verdict, unproven, stuck }: WalkEnd): Ending {
-  if (renewed) return { verdict, callsSaved: Math.ceil((session.row.total ?? 0) / PAGE_ROWS) - 1 };
+  if (renewed)
+    return { verdict: 'snapshot', callsSaved: Math.ceil((session.row.total ?? 0) / PAGE_ROWS) - 1 };
   if (!stuck) return { verdict, error: unproven && `the dataset changed: ${unproven}` };
   const message = `${job.name}: the API's pages lead nowhere (${stuck}); what came is kept, the next run begins anew`;
   throw giveUp(session, 'incomplete', message);

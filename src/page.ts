@@ -113,6 +113,8 @@ export type Page = CheckedPage & {
   offset: number;
   /** Of each of its keys, whether this pass has met it before. */
   seen: readonly boolean[];
+  /** Whether the mirror held it by a walk that has ended well: rows of one that broke off may have a gap behind them. */
+  known: readonly boolean[];
   /** Digest of all that does not change by itself; only of a first page. */
   digest: string | undefined;
   call: Call;

@@ -1,4 +1,7 @@
-/** Reading a dataset page by page to its end, and saying what the pages prove of it. */
+/**
+ * Reading a dataset page by page, and saying what the pages prove of it: to its end, or, for a glance, until a page ends in
+ * rows that the mirror knew.
+ */
 
 import { advanceAnchored } from './walk/anchored.ts';
 import { isEndless, PAGE_ROWS } from './walk/bounds.ts';
@@ -10,6 +13,7 @@ import {
   type Step,
   withAnomalies,
 } from './walk/checkpoint.ts';
+import { isHeadRead, withNewRows } from './walk/head.ts';
 import { pageAnomalies } from './walk/pages.ts';
 import { advanceSnapshot, isOfSnapshot } from './walk/snapshot.ts';
 
@@ -29,8 +33,12 @@ export type WalkedPage<Page> = {
  */
 export type Verdict = 'snapshot' | 'verified' | 'union';
 
+/** A glance reads the head of a dataset alone, and proves nothing; where it finds no end of new rows, it is a walk. */
+export type WalkKind = 'walk' | 'glance';
+
 export type WalkEnd = {
-  verdict: Verdict;
+  /** Null where a glance ended at the end of the head. */
+  verdict: Verdict | null;
   /** What kept a union from being a proof, for people; undefined where nothing went wrong. */
   unproven: string | undefined;
   /** Set where no answer of the API ended the walk: its checkpoint is worth nothing. */
@@ -45,10 +53,12 @@ export type Previous = {
   checkpoint: Checkpoint;
   /** True where its proof may be renewed by one call; else only all pages prove anything. */
   renewable: boolean;
+  /** True where it was complete, so that rows which the mirror does not know came since. */
+  isComplete: boolean;
 };
 
 /**
- * Yields each page with the checkpoint behind it, from `checkpoint` to the end of the dataset. The next page is
+ * Yields each page with the checkpoint behind it, from `checkpoint` to the end of what is to be read. The next page is
  * asked for only when the consumer, who has saved the last one, comes back: `seen` then knows its rows.
  * Bounded in calls (see `bounds.ts`), whatever the API answers.
  * @param read asks the API for rows from an offset; its errors pass through.
@@ -58,11 +68,13 @@ export async function* walk<Page extends PageFacts>(
   read: (offset: number, limit: number) => Promise<Page>,
   checkpoint: Checkpoint,
   previous?: Previous,
+  kind: WalkKind = 'walk',
 ): AsyncGenerator<WalkedPage<Page>, void> {
   for (let at = beginWith(checkpoint, previous); ; ) {
     const page = await read(requestOffset(at), PAGE_ROWS);
     const step = advance(at, page, previous);
-    const end = at.pages === 0 && isUnchanged(previous, page) ? renewal : endOf(step);
+    const isRenewed = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
+    const end = isRenewed ? renewal : endOf(step, kind === 'glance' && isHeadRead(step, page));
     yield { page, checkpoint: step.checkpoint, met: step.met, end };
     if (end) return;
     at = step.checkpoint;
@@ -91,7 +103,10 @@ function advance(before: Checkpoint, page: PageFacts, previous: Previous | undef
   if (step.met === 'clear') return step;
   const isBackwards = isFirst && isOlder(page, previous);
   const anomalies = [isBackwards && ('backwards' as const), ...pageAnomalies(page)];
-  return { ...step, checkpoint: withAnomalies(step.checkpoint, ...anomalies) };
+  const checkpoint = withAnomalies(step.checkpoint, ...anomalies);
+  if (!previous?.isComplete || step.met === 'skip') return { ...step, checkpoint };
+  const inHead = !at.isPastHead || (at.mode === 'anchored' && at.phase === 'head');
+  return { ...step, checkpoint: withNewRows(checkpoint, page, inHead) };
 }
 
 /** Whether the first page shows that the snapshot proven before still stands: then nothing else is asked for. */
@@ -111,11 +126,12 @@ function isOlder(page: PageFacts, previous: Previous | undefined): boolean {
   return Date.parse(page.generatedAt ?? '') < Date.parse(previous?.checkpoint.generatedAt ?? '');
 }
 
-function endOf({ checkpoint, next }: Step): WalkEnd | undefined {
+function endOf({ checkpoint, next }: Step, isGlanced: boolean): WalkEnd | undefined {
   const stuck = next === 'stuck' ? 'stuck' : next === 'go on' && isEndless(checkpoint) ? 'bound' : undefined;
-  if (next === 'go on' && !stuck) return undefined;
-  const verdict = stuck ? 'union' : verdictOf(checkpoint);
-  return { verdict, unproven: describeAnomalies(checkpoint), stuck, renewed: false };
+  const unproven = describeAnomalies(checkpoint);
+  if (stuck) return { verdict: 'union', unproven, stuck, renewed: false };
+  if (next === 'go on' && !isGlanced) return undefined;
+  return { verdict: isGlanced ? null : verdictOf(checkpoint), unproven, stuck, renewed: false };
 }
 
 function verdictOf({ anomalies, mode }: Checkpoint): Verdict {

@@ -19,7 +19,7 @@ import { type Changes, openChanges } from './records/changes.ts';
 import { type Keep, prune } from './records/prune.ts';
 import { lastWalk } from './records/walks.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './retry-quarantine.ts';
-import { datasets } from './schema.ts';
+import { datasets, type WalkRow } from './schema.ts';
 import { PROOF } from './sql.ts';
 import { ensureHistory, ensureViews } from './views.ts';
 import { openSession, type WalkSession } from './walk/session.ts';
@@ -41,8 +41,8 @@ export type Store = {
   /** What became of the file that was opened, where the mirror's path no longer leads to it. */
   lost(): Failure | undefined;
   governor: GovernorState;
-  /** Goes on with the job's unfinished walk or begins one; this process alone takes it until it is released. */
-  openWalk(job: Job): WalkSession;
+  /** Goes on with the job's unfinished walk or glance or begins one; this process alone takes it until it is released. */
+  openWalk(job: Job, kind?: WalkRow['kind']): WalkSession;
   /** Looks at the job's refused rows again: those that `check` finds to fit now are mirrored. */
   retryQuarantine(job: Job, check: (row: QuarantinedRow) => CheckedRows): Retried;
   /**
@@ -63,6 +63,8 @@ export type Store = {
   completeAsOf(job: string): number | null;
   /** The same of the last walk that has finished, proof or not; null also where the last is unfinished. */
   lastRun(job: string): number | null;
+  /** When the last look at its head began, walk or glance, complete or not; null also where a glance is unfinished. */
+  lastLook(job: string): number | null;
   /** Whether the clock was ahead when the job's last walk began: nobody can tell how old its data is. */
   wasAhead(job: string): boolean;
   /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`; not while another process is writing. */
@@ -124,6 +126,10 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       `SELECT started_at FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
     )
     .pluck();
+  const lastLook = connection.prepare<[string], Pick<WalkRow, 'startedAt' | 'finishedAt'>>(
+    `SELECT started_at AS startedAt, finished_at AS finishedAt FROM walks
+     WHERE job = ? AND (kind = 'glance' OR finished_at IS NOT NULL) ORDER BY id DESC LIMIT 1`,
+  );
   const past = (time: string | undefined) => {
     const at = time === undefined ? null : Date.parse(time);
     return at === null || ageOf(at, now()) === null ? null : at;
@@ -140,9 +146,9 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     if (!isBusy(thrown)) throw storeFailure(thrown, file);
   };
   const guardedParts = guardedAll(file, {
-    openWalk(job: Job) {
+    openWalk(job: Job, kind: WalkRow['kind'] = 'walk') {
       check();
-      return openSession(connection, dir, job, now, check);
+      return openSession(connection, dir, job, kind, now, check);
     },
     retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => CheckedRows) {
       check();
@@ -166,6 +172,10 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     lastRun(job: string) {
       const last = lastWalk(connection, job);
       return past(last?.finishedAt ? last.startedAt : undefined);
+    },
+    lastLook(job: string) {
+      const { startedAt, finishedAt } = lastLook.get(job) ?? {};
+      return past(finishedAt ? startedAt : undefined);
     },
     wasAhead(job: string) {
       const last = lastWalk(connection, job);

@@ -35,11 +35,13 @@ export const walks = sqliteTable(
     /** Rows that are new in the table. */
     inserted: integer().notNull().default(0),
     /**
-     * Where rows stood that were new to the mirror, which decides about glances: in the head, which are the pages that a
-     * glance would have read; behind all known rows; or elsewhere. Not counted in the first walk of a dataset.
+     * Rows new to the mirror that stood in the head: on the pages that a glance would have read. Such counts decide about
+     * glances; the first walk of a dataset has none.
      */
     newInHead: integer('new_in_head').notNull().default(0),
+    /** Rows new to the mirror that stood behind all known ones. */
     newAtTail: integer('new_at_tail').notNull().default(0),
+    /** Rows new to the mirror that stood anywhere else. */
     newElsewhere: integer('new_elsewhere').notNull().default(0),
     /** Rows that glances had brought since the walk before: with `inserted`, all that were new since then. */
     glanced: integer().notNull().default(0),

@@ -24,6 +24,7 @@ import {
 import { anchorOf, isJoined, knownRows, knownUntil, overlapOf, shiftOf } from './join.ts';
 import {
   advanceOf,
+  endsIn,
   endsTooEarly,
   freshRows,
   goOn,
@@ -128,16 +129,10 @@ function lookAtHead(before: AnchoredCheckpoint, page: PageFacts): Step {
   };
   if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'));
   if (!page.pagination.hasMore) return finish(checkpoint);
-  const isCalm = endsInKnownRows(page);
+  const isCalm = endsIn(page.seen, page);
   if (isCalm && lackingRows(checkpoint) <= 0) return finish(checkpoint);
   if (checkpoint.tries < MOST_HEAD_PAGES) return { checkpoint, next: 'go on', met: 'add' };
   return finish(withAnomalies(checkpoint, !isCalm && 'restless-head'));
-}
-
-/** Whether the second half of the page shows nothing new. */
-function endsInKnownRows({ keys, seen }: PageFacts): boolean {
-  const half = Math.floor(keys.length / 2);
-  return keys.every((key, at) => at < half || key === null || seen[at]);
 }
 
 /**

@@ -23,6 +23,12 @@ type Common = {
   fruitless: number;
   /** True once rows were asked for behind what the API called the end, because its `total` said otherwise. */
   lookedBeyond: boolean;
+  /** Rows new to the mirror, by where this pass found them (see `head.ts`); those at the tail may yet prove to be elsewhere. */
+  newInHead: number;
+  newAtTail: number;
+  newElsewhere: number;
+  /** True once a page ended in rows that the mirror knew: the head lies behind. */
+  isPastHead: boolean;
   anomalies: Partial<Record<Anomaly, number>>;
 };
 
@@ -111,6 +117,10 @@ const common: Common = {
   generatedAt: undefined,
   fruitless: 0,
   lookedBeyond: false,
+  newInHead: 0,
+  newAtTail: 0,
+  newElsewhere: 0,
+  isPastHead: false,
   anomalies: {},
 };
 
@@ -160,7 +170,7 @@ export function withAnomalies<Of extends Checkpoint>(
 /** What the walk needs to know of a page. */
 export type PageFacts = Pick<
   Page,
-  'offset' | 'pagination' | 'generatedAt' | 'received' | 'keys' | 'seen' | 'digest'
+  'offset' | 'pagination' | 'generatedAt' | 'received' | 'keys' | 'seen' | 'known' | 'digest'
 >;
 
 /**

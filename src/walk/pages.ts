@@ -18,6 +18,12 @@ export function unkeyedRows({ keys }: PageFacts, from = 0): number {
   return keys.slice(from).filter((key) => key === null).length;
 }
 
+/** Whether all rows in the second half of the page are among `marked`; a row without a key may be any. */
+export function endsIn(marked: readonly boolean[], { keys }: PageFacts): boolean {
+  const half = Math.floor(keys.length / 2);
+  return keys.every((key, at) => at < half || key === null || marked[at]);
+}
+
 /** The anomalies that any page can show, whatever the walk was looking for. */
 export function pageAnomalies({ offset, pagination, received, keys }: PageFacts): (Anomaly | false)[] {
   const keyed = keys.filter((key) => key !== null);

@@ -18,6 +18,7 @@ import { loadJobs } from '../../src/load-jobs.ts';
 import { mirror, type Progress } from '../../src/mirror.ts';
 import { openConnection, openReadOnly } from '../../src/store/db/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store/index.ts';
+import type { WalkKind } from '../../src/walk.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
 export type BenchOptions = ModelOptions & {
@@ -38,7 +39,14 @@ export type Bench = {
   /** The model's dataset that a job mirrors. */
   upstream(job: string): Dataset;
   /** One pass over one dataset; `progress` is told of every page saved. */
-  mirror(job: string, progress?: (at: Progress) => void, signal?: AbortSignal): Promise<WalkRow>;
+  mirror(
+    job: string,
+    progress?: (at: Progress) => void,
+    signal?: AbortSignal,
+    kind?: WalkKind,
+  ): Promise<WalkRow>;
+  /** One look at the head of one dataset. */
+  glance(job: string, progress?: (at: Progress) => void, signal?: AbortSignal): Promise<WalkRow>;
   /** Rows of a query, read as any SQL tool would: over a read-only connection of its own. */
   sql<Row = Record<string, unknown>>(query: string, ...values: (string | number | null)[]): Row[];
   /** Rows of a table by key. */
@@ -91,8 +99,9 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
         name,
       ),
     upstream: (name) => found(model.data[datasetOf[name] as DatasetName], name),
-    mirror: (name, progress, signal = new AbortController().signal) =>
-      mirror(bench.job(name), { api, store, ...(progress ? { progress } : {}) }, signal),
+    mirror: (name, progress, signal = new AbortController().signal, kind = 'walk') =>
+      mirror(bench.job(name), { api, store, ...(progress ? { progress } : {}) }, signal, kind),
+    glance: (name, progress, signal) => bench.mirror(name, progress, signal, 'glance'),
     sql<Row>(query: string, ...values: (string | number | null)[]) {
       const connection = openReadOnly(store.file);
       try {

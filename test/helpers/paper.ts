@@ -40,6 +40,7 @@ export async function walkOnPaper(
       received: keys.length,
       keys,
       seen: keys.map((key) => met.has(key)),
+      known: keys.map(() => false),
       digest: undefined,
       pagination: {
         offset,

@@ -49,7 +49,8 @@ export function openChanges(connection: Connection): Changes {
   return {
     of(job, walk) {
       const { id } = walk;
-      return walk.verdict === 'union' ? null : describe(job, walk, ofProof.get(job.name, id, job.name, id));
+      const isProof = walk.verdict === 'snapshot' || walk.verdict === 'verified';
+      return isProof ? describe(job, walk, ofProof.get(job.name, id, job.name, id)) : null;
     },
     since(job, seq) {
       const proof = lastProof.get(job.name);

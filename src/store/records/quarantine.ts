@@ -18,8 +18,8 @@ export type Quarantine = {
   keep(row: RefusedRow, origin: Origin): number;
   /** Marks the row that was refused under this key before, if there is one, as resolved. */
   resolve(key: string, now: string): void;
-  /** The number of the unresolved row that was refused under this key; undefined where there is none. */
-  numberOf(key: string): number | undefined;
+  /** The unresolved row that was refused under this key: its number, and the walk that found it last. */
+  find(key: string): { number: number; walkId: number } | undefined;
 };
 
 /** The quarantine as one walk of the job uses it. */
@@ -29,9 +29,9 @@ export function openQuarantine(connection: Connection, job: string): Quarantine 
   const resolve = connection.prepare<[string, string, string]>(
     `UPDATE quarantine SET resolved_at = ? WHERE ${unresolved}`,
   );
-  const find = connection
-    .prepare<[string, string], number>(`SELECT id FROM quarantine WHERE ${unresolved}`)
-    .pluck();
+  const find = connection.prepare<[string, string], { number: number; walkId: number }>(
+    `SELECT id AS number, walk_id AS walkId FROM quarantine WHERE ${unresolved}`,
+  );
   const identify = createIdentifier();
   // Mostly there is none, and no row has to be looked for.
   let holdsAny = connection
@@ -45,7 +45,7 @@ export function openQuarantine(connection: Connection, job: string): Quarantine 
     resolve(key, now) {
       if (holdsAny) resolve.run(now, job, key);
     },
-    numberOf: (key) => (holdsAny ? find.get(job, key) : undefined),
+    find: (key) => (holdsAny ? find.get(job, key) : undefined),
   };
 }
 

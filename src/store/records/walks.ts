@@ -17,12 +17,12 @@ import type { Connection } from '../db/connection.ts';
 import { type WalkRow, walks } from '../schema.ts';
 import { FULL_PROOF, quoted, seqOf } from '../sql.ts';
 
-/** The job's last walk for which this SQL over `walks` is true. */
+/** The job's last walk for which this SQL over `walks` is true; glances are none. */
 export function lastWalk(connection: Connection, job: string, condition = 'true'): WalkRow | undefined {
   return drizzle(connection)
     .select()
     .from(walks)
-    .where(and(eq(walks.job, job), sql.raw(condition)))
+    .where(and(eq(walks.job, job), eq(walks.kind, 'walk'), sql.raw(condition)))
     .orderBy(desc(walks.id))
     .limit(1)
     .get();

@@ -20,6 +20,7 @@ const PATIENCE = { pages: 20, ms: 1_000 };
 /** A checkpoint in a row of `walks`: `memory` holds the whole of it, the other columns show it to people. */
 function columnsOf(checkpoint: Checkpoint) {
   const { offset, pages, rows, unkeyed, total, totalFirst, restarts, generatedAt = null } = checkpoint;
+  const { newInHead, newAtTail, newElsewhere } = checkpoint;
   return {
     nextOffset: offset,
     pages,
@@ -30,6 +31,9 @@ function columnsOf(checkpoint: Checkpoint) {
     restarts,
     stepsBack: checkpoint.mode === 'anchored' ? checkpoint.stepsBack : 0,
     generatedAt,
+    newInHead,
+    newAtTail,
+    newElsewhere,
     anomalies: JSON.stringify(checkpoint.anomalies),
     memory: JSON.stringify(checkpoint),
   };

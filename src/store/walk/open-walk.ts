@@ -1,10 +1,11 @@
-/** The row of a walk: begun or taken up again, left at its checkpoint, or closed. */
+/** The row of a walk or a glance: begun or taken up again, left at its checkpoint, or closed. */
 
-import { and, eq, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, ne, or, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
 import { Failure, Snooze } from '../../errors.ts';
 import type { Job } from '../../job.ts';
+import type { WalkKind } from '../../walk.ts';
 import type { Connection } from '../db/connection.ts';
 import { isLock, type Lock, tryLock } from '../db/lock.ts';
 import { lastWalk } from '../records/walks.ts';
@@ -16,14 +17,27 @@ export type OpenWalk = {
   job: Job;
   row: WalkRow;
   met: MetRows;
+  /** Walks that broke off since the last one that was complete, and this one: what they brought may have a gap behind it. */
+  unsettled: ReadonlySet<number>;
+  /** For a glance: whether there is an unfinished walk, which it leaves alone. */
+  isBesideWalk: boolean;
+  /** For a walk: what glances have met since it began. */
+  glanced: MetRows;
   lock: Lock;
 };
 
 /**
- * Goes on with the job's unfinished walk, or begins a new one. Two walks of one job never run at once.
+ * Goes on with what is unfinished of the job and of this kind, or begins anew. A walk reads whatever an unfinished glance
+ * has yet to read, and gives it up. Two walks of one job never run at once.
  * @throws Failure `incomplete` where another process is walking this job.
  */
-export function openWalk(connection: Connection, dir: string, job: Job, now: number): OpenWalk {
+export function openWalk(
+  connection: Connection,
+  dir: string,
+  job: Job,
+  kind: WalkKind,
+  now: number,
+): OpenWalk {
   const lock = tryLock(dir, job.name);
   if (!isLock(lock))
     throw new Failure(
@@ -31,36 +45,85 @@ export function openWalk(connection: Connection, dir: string, job: Job, now: num
       `${job.name}: process ${lock.holder} is mirroring it already; try again later`,
     );
   try {
-    const row = resume(connection, job) ?? begin(connection, job, now);
-    return { job, row, met: recallMet(connection, row.id), lock };
+    const unfinished = {
+      walk: unfinishedOf(connection, job, 'walk'),
+      glance: unfinishedOf(connection, job, 'glance'),
+    };
+    if (kind === 'walk' && unfinished.glance) giveUpGlance(connection, unfinished.glance, now);
+    const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
+    return {
+      job,
+      row,
+      met: recallMet(connection, eq(walkSeen.walkId, row.id)),
+      unsettled: unsettledWalks(connection, job).add(row.id),
+      isBesideWalk: kind === 'glance' && unfinished.walk !== undefined,
+      glanced: recallMet(connection, inArray(walkSeen.walkId, begunAfter(connection, row))),
+      lock,
+    };
   } catch (thrown) {
     lock.release();
     throw thrown;
   }
 }
 
-function resume(connection: Connection, job: Job): WalkRow | undefined {
-  const last = lastWalk(connection, job.name);
-  if (!last || last.status === 'complete' || last.finishedAt) return undefined;
-  const running = { status: 'running', error: null, waitsUntil: null, waitsFor: null } as const;
-  drizzle(connection).update(walks).set(running).where(eq(walks.id, last.id)).run();
-  return { ...last, ...running };
+/** The last of its kind, where it has not finished. */
+function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind): WalkRow | undefined {
+  const last = drizzle(connection)
+    .select()
+    .from(walks)
+    .where(and(eq(walks.job, job), eq(walks.kind, kind)))
+    .orderBy(desc(walks.id))
+    .limit(1)
+    .get();
+  return last?.finishedAt === null ? last : undefined;
 }
 
-function begin(connection: Connection, job: Job, now: number): WalkRow {
+function giveUpGlance(connection: Connection, { id }: WalkRow, now: number): void {
+  const ending = { status: 'failed', error: 'a walk has taken its place', finishedAt: isoTime(now) } as const;
+  const db = drizzle(connection);
+  db.update(walks)
+    .set({ ...ending, ...needless })
+    .where(eq(walks.id, id))
+    .run();
+  db.delete(walkSeen).where(eq(walkSeen.walkId, id)).run();
+}
+
+function resume(connection: Connection, unfinished: WalkRow | undefined): WalkRow | undefined {
+  if (!unfinished) return undefined;
+  const running = { status: 'running', error: null, waitsUntil: null, waitsFor: null } as const;
+  drizzle(connection).update(walks).set(running).where(eq(walks.id, unfinished.id)).run();
+  return { ...unfinished, ...running };
+}
+
+function begin(connection: Connection, job: Job, kind: WalkKind, now: number): WalkRow {
   return drizzle(connection)
     .insert(walks)
-    .values({ job: job.name, status: 'running', startedAt: isoTime(now) })
+    .values({ job: job.name, kind, status: 'running', startedAt: isoTime(now) })
     .returning()
     .get();
 }
 
-function recallMet(connection: Connection, walkId: number): MetRows {
+function unsettledWalks(connection: Connection, { name: job }: Job): Set<number> {
+  const complete = lastWalk(connection, job, `status = 'complete'`)?.id ?? 0;
+  const broken = drizzle(connection)
+    .select({ id: walks.id })
+    .from(walks)
+    .where(and(eq(walks.job, job), gt(walks.id, complete), ne(walks.status, 'complete')));
+  return new Set(broken.all().map(({ id }) => id));
+}
+
+/** The glances that were made while this walk was unfinished. */
+function begunAfter(connection: Connection, { job, id }: WalkRow) {
+  const db = drizzle(connection);
+  return db
+    .select({ id: walks.id })
+    .from(walks)
+    .where(and(eq(walks.job, job), gt(walks.id, id)));
+}
+
+function recallMet(connection: Connection, ofWalk: SQL): MetRows {
   const met = { rows: createSeenRows(), refused: createSeenRows() };
-  const pages = drizzle(connection)
-    .select({ rowids: walkSeen.rowids })
-    .from(walkSeen)
-    .where(eq(walkSeen.walkId, walkId));
+  const pages = drizzle(connection).select({ rowids: walkSeen.rowids }).from(walkSeen).where(ofWalk);
   for (const page of pages.all()) unpackMet(page.rowids, met);
   return met;
 }
@@ -76,7 +139,8 @@ export function lastFullWalk(connection: Connection, job: string): WalkRow | und
 const needless = { memory: '{}' };
 
 /**
- * Ends a walk for good; only its row in `walks` stays, with the checkpoint that the next walk is compared with.
+ * Ends a walk for good; only its row in `walks` stays, with the checkpoint that the next walk is compared with. What a
+ * glance has met stays as long as the walk is unfinished beside which it was made.
  * @param before the full walk that this one was compared with; the next one is, too, where this renewed its proof.
  */
 export function closeWalk(
@@ -86,11 +150,15 @@ export function closeWalk(
   before: WalkRow | undefined,
 ): void {
   const db = drizzle(connection);
-  const isRenewal = ending.probeOf !== undefined;
-  const ended = { ...ending, ...(isRenewal && needless) };
-  db.update(walks).set(ended).where(eq(walks.id, walk.row.id)).run();
-  if (before && !isRenewal) db.update(walks).set(needless).where(eq(walks.id, before.id)).run();
-  db.delete(walkSeen).where(eq(walkSeen.walkId, walk.row.id)).run();
+  const { row, isBesideWalk } = walk;
+  const isCompared = ending.probeOf === undefined && (ending.kind ?? row.kind) === 'walk';
+  const ended = { ...ending, ...(!isCompared && needless) };
+  db.update(walks).set(ended).where(eq(walks.id, row.id)).run();
+  if (before && isCompared) db.update(walks).set(needless).where(eq(walks.id, before.id)).run();
+  if (!isBesideWalk)
+    db.delete(walkSeen)
+      .where(or(eq(walkSeen.walkId, row.id), inArray(walkSeen.walkId, begunAfter(connection, row))))
+      .run();
   if (ending.callsSaved) addCallsSaved(connection, walk.job.name, ending.callsSaved);
 }
 

@@ -25,8 +25,8 @@ const PROOFS_FOR_MUCH = 3;
 const MUCH = { part: 0.2, rows: 10 };
 const ROWS_AT_ONCE = 5_000;
 
-/** The numbers of the rows that the walk did not meet; looks at some at a time, with a breath between. */
-export async function findAbsent(connection: Connection, { job, met }: OpenWalk): Promise<number[]> {
+/** The numbers of the rows that neither the walk nor a glance since its beginning has met; looks at some at a time, with a breath between. */
+export async function findAbsent(connection: Connection, { job, met, glanced }: OpenWalk): Promise<number[]> {
   const batch = connection
     .prepare<[number, number], number>(
       `SELECT rowid FROM ${quoted(tableOf(job))} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
@@ -37,7 +37,7 @@ export async function findAbsent(connection: Connection, { job, met }: OpenWalk)
     const rowids = batch.all(after, ROWS_AT_ONCE);
     const last = rowids.at(-1);
     if (last === undefined) return absent;
-    absent.push(...rowids.filter((rowid) => !met.rows.has(rowid)));
+    absent.push(...rowids.filter((rowid) => !met.rows.has(rowid) && !glanced.rows.has(rowid)));
     after = last;
     await new Promise(setImmediate);
   }

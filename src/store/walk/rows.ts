@@ -15,18 +15,17 @@ import { quoted } from '../sql.ts';
 
 type RowChange = 'new' | 'changed' | 'volatile' | 'none';
 
-/** A row beside what the table holds under its key. */
-export type ComparedRow = Row & {
-  /** Its number in the table; undefined for a key that the table does not hold. */
-  rowid: number | undefined;
-  change: RowChange;
-};
+/** A row in the table: its number there, and the walk that changed it last. */
+export type Held = { rowid: number; walkId: number };
+
+/** A row beside what the table holds under its key, if it does. */
+export type ComparedRow = Row & { held: Held | undefined; change: RowChange };
 
 export type TableWriter = {
   compare(row: Row): ComparedRow;
   /** Writes the row if it changed, and returns its number in the table. */
   write(row: ComparedRow, walkId: number, now: string): number;
-  rowidOf(key: string): number | undefined;
+  find(key: string): Held | undefined;
 };
 
 export function createTableWriter(connection: Connection, job: Job): TableWriter {
@@ -39,7 +38,7 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
   const history = historyOf(job);
   const firstSeen = history === undefined ? undefined : prepareFirstSeen(connection, history);
   const stored = job.contract ? undefined : prepareBody(connection, job);
-  const rowidOf = rowidReader(connection, job);
+  const find = prepareFind(connection, job);
   const toCompare = binder([...stable, ...volatile]);
   const written = binder(names);
   const refreshed = binder(volatile);
@@ -50,28 +49,29 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
 
   function compare({ key, values }: Row): ComparedRow {
     // New rows mostly come one after the other, and to miss a key costs a tenth of a comparison.
-    const isKnown = !lastWasNew || rowidOf(key) !== undefined;
+    const isKnown = !lastWasNew || find(key) !== undefined;
     const found = isKnown ? comparison.get(toCompare(values, key)) : undefined;
     lastWasNew = !found;
-    if (!found) return { key, values, rowid: undefined, change: 'new' };
-    const [rowid, changed, volatileChanged] = found;
-    if (changed && !isRewritten(rowid, values)) return { key, values, rowid, change: 'changed' };
-    return { key, values, rowid, change: volatileChanged ? 'volatile' : 'none' };
+    if (!found) return { key, values, held: undefined, change: 'new' };
+    const [rowid, walkId, changed, volatileChanged] = found;
+    const held = { rowid, walkId };
+    if (changed && !isRewritten(rowid, values)) return { key, values, held, change: 'changed' };
+    return { key, values, held, change: volatileChanged ? 'volatile' : 'none' };
   }
 
   return {
-    rowidOf,
+    find,
     compare,
-    write({ key, values, rowid, change }, walkId, now) {
-      if (change === 'none') return rowid as number;
-      if (change === 'volatile') {
-        refresh?.run(refreshed(values, rowid as number));
-        return rowid as number;
+    write({ key, values, held, change }, walkId, now) {
+      if (held && change === 'none') return held.rowid;
+      if (held && change === 'volatile') {
+        refresh?.run(refreshed(values, held.rowid));
+        return held.rowid;
       }
       // A row that was gone and is back keeps the time when it was first seen.
       const born = (change === 'new' && firstSeen?.(key)) || now;
       const { lastInsertRowid } = upsert.run(written(values, key, born, now, walkId));
-      return rowid ?? Number(lastInsertRowid);
+      return held?.rowid ?? Number(lastInsertRowid);
     },
   };
 }
@@ -86,7 +86,7 @@ function binder(names: readonly string[]) {
   };
 }
 
-type Comparison = [rowid: number, changed: number, volatileChanged: number];
+type Comparison = [rowid: number, walkId: number, changed: number, volatileChanged: number];
 
 function prepareComparison(connection: Connection, job: Job, stable: string[], volatile: readonly string[]) {
   const differs = (columns: readonly string[]) =>
@@ -95,7 +95,7 @@ function prepareComparison(connection: Connection, job: Job, stable: string[], v
       : '0';
   return connection
     .prepare<[SqlValue[]], Comparison>(
-      `SELECT rowid, ${differs(stable)}, ${differs(volatile)} FROM ${quoted(tableOf(job))} WHERE _key = ?`,
+      `SELECT rowid, _walk_id, ${differs(stable)}, ${differs(volatile)} FROM ${quoted(tableOf(job))} WHERE _key = ?`,
     )
     .raw();
 }
@@ -138,10 +138,10 @@ function prepareBody(connection: Connection, job: Job) {
     .pluck();
 }
 
-function rowidReader(connection: Connection, job: Job) {
-  const statement = connection
-    .prepare<[string], number>(`SELECT rowid FROM ${quoted(tableOf(job))} WHERE _key = ?`)
-    .pluck();
+function prepareFind(connection: Connection, job: Job) {
+  const statement = connection.prepare<[string], Held>(
+    `SELECT rowid, _walk_id AS walkId FROM ${quoted(tableOf(job))} WHERE _key = ?`,
+  );
   return (key: string) => statement.get(key);
 }
 

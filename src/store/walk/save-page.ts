@@ -1,7 +1,7 @@
 /** One transaction a page: rows, refused rows, drift, the call and the walk's checkpoint, all or nothing. */
 
 import { isoTime } from '../../clock.ts';
-import type { Call, CheckedRows } from '../../page.ts';
+import type { Call, CheckedRows, Page } from '../../page.ts';
 import type { Checkpoint, Met } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { watchFields } from '../fields.ts';
@@ -10,17 +10,17 @@ import { createDriftLog } from '../records/drift.ts';
 import { type Origin, openQuarantine } from '../records/quarantine.ts';
 import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
 import type { OpenWalk } from './open-walk.ts';
-import { type ComparedRow, createTableWriter } from './rows.ts';
+import { type ComparedRow, createTableWriter, type Held } from './rows.ts';
 
 /** A page with the checkpoint behind it, and whether its rows count as met. */
 export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Checkpoint; met: Met };
 
 export type PageWriter = {
   /**
-   * Holds a page against the mirror, ahead of the transaction that saves it. Returns for each of its keys whether this
-   * pass of the walk has met it.
+   * Holds a page against the mirror, ahead of the transaction that saves it. Returns of each of its keys whether this
+   * pass of the walk has met it, and whether the mirror held it by a walk that has ended well.
    */
-  lookUp(page: CheckedRows): boolean[];
+  lookUp(page: CheckedRows): Pick<Page, 'seen' | 'known'>;
   savePage(page: PageToSave): Counts;
   /** Commits the checkpoints of pages that changed nothing, which wait a little for company. */
   flush(): void;
@@ -37,15 +37,20 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   const progress = createCheckpointKeeper(connection, walk, now);
   const nextSeq = createSequence(connection);
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
-  const atOnce = connection.transaction((read: () => boolean[]) => read());
+  const atOnce = connection.transaction((read: () => Pick<Page, 'seen' | 'known'>) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
 
-  function lookUp({ accepted, keys }: CheckedRows): boolean[] {
+  function lookUp({ accepted, keys }: CheckedRows): Pick<Page, 'seen' | 'known'> {
     const rows = accepted.map((row) => table.compare(row));
-    const seen = new Map(rows.map(({ key, rowid }) => [key, hasMetRow(rowid)]));
+    const found = new Map(rows.map(({ key, held }) => [key, held]));
     lookedUp = { accepted, rows };
-    return keys.map((key) => key !== null && (seen.get(key) ?? hasMetRefused(key)));
+    const isSeen = (key: string) => (found.has(key) ? hasMetRow(found.get(key)) : hasMetRefused(key));
+    const isKnown = (key: string) => (found.has(key) ? isSettled(found.get(key)) : isKnownRefused(key));
+    return {
+      seen: keys.map((key) => key !== null && isSeen(key)),
+      known: keys.map((key) => key !== null && isKnown(key)),
+    };
   }
 
   /** The rows of a page beside what the table holds, as they were looked up. */
@@ -79,9 +84,9 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
       counts.quarantined += 1;
       if (refusedRow.key === null || met !== 'add') continue;
       // A refused row is still there upstream: what the mirror holds under its key must not look gone.
-      const rowid = table.rowidOf(refusedRow.key);
-      if (rowid === undefined) progress.meetRefused(number);
-      else progress.meetRow(rowid);
+      const held = table.find(refusedRow.key);
+      if (held) progress.meetRow(held.rowid);
+      else progress.meetRefused(number);
     }
     for (const found of page.drifts) {
       driftLog.note(found, origin);
@@ -89,12 +94,15 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     }
   }
 
-  const hasMetRow = (rowid: number | undefined) => rowid !== undefined && walk.met.rows.has(rowid);
+  const hasMetRow = (held: Held | undefined) => held !== undefined && walk.met.rows.has(held.rowid);
+  const isSettled = (found: { walkId: number } | undefined) =>
+    found !== undefined && !walk.unsettled.has(found.walkId);
   /** Whether this pass has met a row of that key, which is refused now. */
   const hasMetRefused = (key: string) => {
-    const number = quarantine.numberOf(key);
-    return (number !== undefined && walk.met.refused.has(number)) || hasMetRow(table.rowidOf(key));
+    const refused = quarantine.find(key);
+    return (refused !== undefined && walk.met.refused.has(refused.number)) || hasMetRow(table.find(key));
   };
+  const isKnownRefused = (key: string) => isSettled(quarantine.find(key)) || isSettled(table.find(key));
 
   return {
     lookUp: (page) => atOnce(() => lookUp(page)),

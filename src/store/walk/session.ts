@@ -3,10 +3,11 @@
 import { ageOf, isoTime } from '../../clock.ts';
 import type { Job } from '../../job.ts';
 import { type Checkpoint, withAnomalies } from '../../walk/checkpoint.ts';
-import type { Verdict } from '../../walk.ts';
+import type { Verdict, WalkKind } from '../../walk.ts';
 import type { Connection } from '../db/connection.ts';
 import { guarded, storeFailure } from '../db/failure.ts';
 import { resolveGone } from '../records/quarantine.ts';
+import { lastWalk } from '../records/walks.ts';
 import type { WalkRow } from '../schema.ts';
 import { checkpointOf } from './checkpoint.ts';
 import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './open-walk.ts';
@@ -15,7 +16,8 @@ import { createPageWriter, type PageWriter } from './save-page.ts';
 
 /** What the walk proves, and what kept it from proving more. */
 export type Ending = {
-  verdict: Verdict;
+  /** Null for a glance, which proves nothing. */
+  verdict: Verdict | null;
   error?: string | undefined;
   /** Set where one call renewed the proof of the walk before, and saved so many others. */
   callsSaved?: number;
@@ -51,10 +53,11 @@ export function openSession(
   connection: Connection,
   dir: string,
   job: Job,
+  kind: WalkKind,
   now: () => number,
   check: () => void,
 ): WalkSession {
-  const walk = openWalk(connection, dir, job, now());
+  const walk = openWalk(connection, dir, job, kind, now());
   try {
     const session = createSession(connection, walk, now, check);
     if (ageOf(Date.parse(walk.row.startedAt), now()) !== null) return session;
@@ -65,7 +68,7 @@ export function openSession(
     throw thrown;
   }
   walk.lock.release();
-  return openSession(connection, dir, job, now, check);
+  return openSession(connection, dir, job, kind, now, check);
 }
 
 function createSession(
@@ -87,11 +90,14 @@ function createSession(
     before,
     lookUp: (page) => guarded(file, () => writer.lookUp(page)),
     savePage: (page) => guarded(file, () => writer.savePage(page)),
-    async finish({ verdict, error = null, callsSaved }) {
+    async finish({ verdict: found, error = null, callsSaved }) {
+      // Beside an unfinished walk even a glance that read everything stays one: two walks would count absences twice.
+      const verdict = walk.isBesideWalk ? null : found;
+      const kind = verdict === null ? 'glance' : 'walk';
       const renewed = callsSaved !== undefined && before && { probeOf: before.row.id, callsSaved };
       try {
         writer.flush();
-        const isProof = verdict !== 'union' && !renewed;
+        const isProof = (verdict === 'snapshot' || verdict === 'verified') && !renewed;
         const retires = isProof && job.reading === 'walk';
         const absent = retires ? await findAbsent(connection, walk) : [];
         check();
@@ -99,11 +105,20 @@ function createSession(
           if (isProof) resolveGone(connection, job.name, row.id, isoTime(now()));
           if (retires) Object.assign(row, retireRows(connection, walk, absent, now()));
           else forgetMet(connection, walk);
-          if (!renewed) writer.conclude();
+          if (kind === 'walk' && !renewed) writer.conclude();
+          const glanced = kind === 'walk' ? rowsGlanced(connection, row) : 0;
           const { deleted, held, drifted, firstSeq, lastSeq } = row;
           // A walk ends with its last change, whose time is ahead of a clock that stands still or goes back.
           const finishedAt = isoTime(Math.max(now(), lastSeq ?? 0));
-          const ending = { status: 'complete', verdict, finishedAt, error, ...renewed } as const;
+          const ending = {
+            kind,
+            status: 'complete',
+            verdict,
+            finishedAt,
+            glanced,
+            error,
+            ...renewed,
+          } as const;
           Object.assign(row, ending);
           const changes = { deleted, held, drifted, firstSeq, lastSeq };
           closeWalk(connection, walk, { ...ending, ...changes }, before?.row);
@@ -132,6 +147,17 @@ function createSession(
     },
     release: () => walk.lock.release(),
   };
+}
+
+/** How many rows glances have brought since the complete walk before this one. */
+function rowsGlanced(connection: Connection, { job, id }: WalkRow): number {
+  const before = lastWalk(connection, job, `status = 'complete' AND id < ${id}`);
+  return connection
+    .prepare<[string, number, number], number>(
+      `SELECT coalesce(sum(inserted), 0) FROM walks WHERE job = ? AND kind = 'glance' AND id > ? AND id < ?`,
+    )
+    .pluck()
+    .get(job, before?.id ?? 0, id) as number;
 }
 
 function readBefore(connection: Connection, job: Job, now: number): Before | undefined {
