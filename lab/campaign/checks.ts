@@ -83,11 +83,11 @@ export function checkIntervals(jobs: readonly Job[], { sql }: Readable): Finding
   });
 }
 
-/** The changes of a job's walks are numbered one walk after the other, and no two jobs share a number. */
+/** The changes of a job's walks are numbered one walk after the other, so are those of its glances, and no two jobs share a number. */
 export function checkSequence(jobs: readonly Job[], { sql }: Readable): Finding[] {
   const overlaps = sql<{ id: number }>(
     `SELECT id FROM (
-       SELECT id, first_seq, max(last_seq) OVER (PARTITION BY job ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+       SELECT id, first_seq, max(last_seq) OVER (PARTITION BY job, kind ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
        FROM walks WHERE first_seq IS NOT NULL
      ) WHERE first_seq <= before`,
   ).map(({ id }) => `the changes of walk ${id} are numbered below those of an earlier one`);
@@ -128,9 +128,11 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
       'SELECT count(*) AS rows FROM walk_seen JOIN walks ON walks.id = walk_id WHERE finished_at IS NOT NULL',
     ],
     [
-      'walks that no run will end, since a later one has begun',
-      `SELECT count(*) AS rows FROM walks WHERE finished_at IS NULL
-       AND id < (SELECT max(id) FROM walks AS later WHERE later.job = walks.job)`,
+      'walks and glances that no run will end, since a later one has begun',
+      // A glance leaves an unfinished walk alone; a walk ends whatever is unfinished.
+      `SELECT count(*) AS rows FROM walks WHERE finished_at IS NULL AND EXISTS (
+         SELECT 1 FROM walks AS later
+         WHERE later.job = walks.job AND later.id > walks.id AND (later.kind = 'walk' OR walks.kind = 'glance'))`,
     ],
   ];
   return queries.flatMap(([what, query]) => {

@@ -97,13 +97,16 @@ function figures(world: World, consumer: Consumer, watch: Watch): string {
   const [{ count = 0 } = {}] = world.sql<{ count: number }>(
     `SELECT count(*) AS count FROM (${versions.join(' UNION ALL ')})`,
   );
-  const [{ walks = 0, proofs = 0 } = {}] = world.sql<{ walks: number; proofs: number }>(
-    `SELECT count(*) AS walks, sum(verdict IN ('snapshot', 'verified')) AS proofs FROM walks`,
+  const [{ walks = 0, glances = 0, proofs = 0 } = {}] = world.sql<
+    Record<'walks' | 'glances' | 'proofs', number>
+  >(
+    `SELECT sum(kind = 'walk') AS walks, sum(kind = 'glance') AS glances,
+       sum(verdict IN ('snapshot', 'verified')) AS proofs FROM walks`,
   );
   const list = (tally: ReadonlyMap<string, number>) =>
     [...tally].map(([name, times]) => `${times} × ${name}`).join(', ') || 'none';
   return [
-    `${world.upstream.edits()} edits upstream, ${walks} walks, ${proofs} of them proofs, ${count} earlier versions kept`,
+    `${world.upstream.edits()} edits upstream, ${walks} walks, ${proofs} of them proofs, ${glances} glances, ${count} earlier versions kept`,
     `daemon: ${world.daemon.counts.starts} starts; ended by itself: ${list(world.daemon.ends)}`,
     `consumer: ${consumer.counts.polls} polls, ${consumer.counts.rows} rows; not answered: ${list(consumer.failed)}`,
     `status: asked ${watch.counts.asked} times, green ${watch.counts.green} times; else: ${list(watch.others)}`,

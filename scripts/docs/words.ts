@@ -39,7 +39,7 @@ export const viewMeanings: Record<string, Words> = {
     table: 'The table of the dataset.',
     key: "The row's `_key`.",
     change: '`insert`, `update` or `delete`.',
-    walk_id: 'The walk that found it (`walks.id`).',
+    walk_id: 'The walk or glance that found it (`walks.id`).',
   },
   freshness: {
     rows: 'Rows in the table of the dataset now.',
@@ -48,9 +48,12 @@ export const viewMeanings: Record<string, Words> = {
       'How long ago that was, by the clock of this machine. Null if that time is in the future: the clock was set back since then, and nobody knows how old the rows are.',
     verdict: 'What that walk proves: `snapshot` or `verified`, see `walks`.',
     status:
-      'Status of the latest walk, whatever it proves: `running`, `snoozed`, `complete`, `failed`, or `never`.',
+      'Status of the latest walk, whatever it proves: `running`, `snoozed`, `complete`, `failed`, or `never`. Glances do not count.',
     last_error: 'Why the latest walk waits, failed or proves nothing. Null if all is well.',
     next_due_at: 'When the daemon will mirror the dataset next.',
+    seen_as_of:
+      'When the latest walk or glance that ended well began: what stood at the head of the dataset by then is here. It proves nothing: rows may be missing elsewhere, and rows that are gone may still be here. Null if there was none, or if that time is in the future.',
+    seen_age_seconds: 'How long ago that was, by the clock of this machine. Null where `seen_as_of` is.',
   },
 };
 

@@ -116,8 +116,9 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       drifted = 0;
       // A walk that brought no row says nothing of the fields that rows have.
       if (!latest) return 0;
+      // A glance beside this walk has a greater number, and what it met has not vanished.
       for (const field of known.all())
-        if (field.walkId !== walkId && field.walkId >= (walkBefore ?? 0))
+        if (field.walkId < walkId && field.walkId >= (walkBefore ?? 0))
           found('vanished-field', field.path, '', latest);
       return drifted;
     },

@@ -14,7 +14,7 @@ export { storeFailure } from './db/failure.ts';
 export { hasMirror, mirrorFile } from './db/identity.ts';
 export { holderNote, livingHolder } from './db/lock.ts';
 export { examineMirror, lastProofAt, mirrorBytes } from './db/version.ts';
-export { PROOF, quoted, seqOf } from './sql.ts';
+export { PROOF, quoted, SEEN, seqOf } from './sql.ts';
 
 /**
  * Opens the mirror in `dir` for reading.

@@ -3,6 +3,12 @@
 /** SQL over `walks`: what counts as complete is a walk that proved it, or a snapshot, which is whole by nature. */
 export const PROOF = `status = 'complete' AND verdict IN ('snapshot', 'verified')`;
 
+/**
+ * What counts as seen is the latest walk or glance that looked at the head and ended well: what came by then is here. It
+ * says nothing of what is gone.
+ */
+export const SEEN = `status = 'complete'`;
+
 /** A proof that read the dataset whole, where others looked at its first page alone. */
 export const FULL_PROOF = `${PROOF} AND probe_of IS NULL`;
 

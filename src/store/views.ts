@@ -7,7 +7,7 @@
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
 import { bookkeeping, type Job, ownColumnsOf, tableOf, type View } from '../job.ts';
 import type { Connection } from './db/connection.ts';
-import { PROOF, seqOf } from './sql.ts';
+import { PROOF, SEEN, seqOf } from './sql.ts';
 
 /** Every view that the mirror of these jobs has. */
 export function viewsOf(jobs: readonly Job[]): View[] {
@@ -62,8 +62,10 @@ function ensureObject(
 }
 
 /** A time ahead of the clock has no age: a negative one would pass for fresh. */
-const SINCE = `round((julianday('now') - julianday(proof.started_at)) * 86400, 1)`;
-const AGE_SECONDS = `CASE WHEN ${SINCE} >= ${-CLOCK_TOLERANCE_MS / 1_000} THEN max(0.0, ${SINCE}) END`;
+const ageOf = (at: string) => {
+  const since = `round((julianday('now') - julianday(${at})) * 86400, 1)`;
+  return `CASE WHEN ${since} >= ${-CLOCK_TOLERANCE_MS / 1_000} THEN max(0.0, ${since}) END`;
+};
 
 /** One row a dataset that tells a report whether to trust the rest. */
 function freshness(jobs: readonly Job[]): View {
@@ -73,19 +75,24 @@ function freshness(jobs: readonly Job[]): View {
   return {
     name: 'freshness',
     about:
-      'Whether to trust the rest: when the last walk that proved a dataset complete began, its age and verdict, how the latest walk stands and when the next is due.',
+      'Whether to trust the rest: when the last walk that proved a dataset complete began, its age and verdict, how the latest walk stands and when the next is due; and when anybody last looked for new rows.',
     sql: `WITH counted AS (${counts.join(' UNION ALL ')})
 SELECT counted.job, counted.rows,
   proof.started_at AS complete_as_of,
-  ${AGE_SECONDS} AS age_seconds,
+  ${ageOf('proof.started_at')} AS age_seconds,
   proof.verdict,
   coalesce(walk.status, 'never') AS status,
   walk.error AS last_error,
-  datasets.next_due_at
+  datasets.next_due_at,
+  CASE WHEN ${ageOf('seen.started_at')} IS NOT NULL THEN seen.started_at END AS seen_as_of,
+  ${ageOf('seen.started_at')} AS seen_age_seconds
 FROM counted
 LEFT JOIN walks AS proof
   ON proof.id = (SELECT id FROM walks WHERE job = counted.job AND ${PROOF} ORDER BY id DESC LIMIT 1)
-LEFT JOIN walks AS walk ON walk.id = (SELECT max(id) FROM walks WHERE job = counted.job)
+LEFT JOIN walks AS walk
+  ON walk.id = (SELECT id FROM walks WHERE job = counted.job AND kind = 'walk' ORDER BY id DESC LIMIT 1)
+LEFT JOIN walks AS seen
+  ON seen.id = (SELECT id FROM walks WHERE job = counted.job AND ${SEEN} ORDER BY id DESC LIMIT 1)
 LEFT JOIN datasets ON datasets.job = counted.job`,
     example: 'SELECT job, rows, complete_as_of, verdict FROM freshness WHERE age_seconds < 600',
   };

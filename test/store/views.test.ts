@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
+import { isoTime } from '../../src/clock.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { change, remove } from '../helpers/edits.ts';
+import { change, insert, remove } from '../helpers/edits.ts';
+import { noteGlance } from '../helpers/glance-row.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { setupTold } from './support.ts';
@@ -16,6 +18,7 @@ describe('the view freshness', () => {
         job,
         ...{ rows: 0, complete_as_of: null, age_seconds: null, verdict: null },
         ...{ status: 'never', last_error: null, next_due_at: null },
+        ...{ seen_as_of: null, seen_age_seconds: null },
       })),
     );
   });
@@ -55,6 +58,71 @@ describe('the view freshness', () => {
       `SELECT age_seconds AS age, age_seconds < 599 AS passes FROM freshness WHERE job = 'usage'`,
     );
     if (expected === null) expect(row).toEqual({ age: null, passes: null });
+    else expect(Math.abs((row?.age ?? Number.NaN) - expected)).toBeLessThan(1);
+  });
+});
+
+describe('what freshness says was seen', () => {
+  const seenOf = (bench: Bench, job = 'news') =>
+    bench.sql(
+      'SELECT complete_as_of, verdict, status, last_error, seen_as_of FROM freshness WHERE job = ?',
+      job,
+    )[0];
+
+  it('is as of when the latest look at the head began, whether walk or glance, proof or not', async () => {
+    const bench = await setup({ rows: 250 });
+    const time = () => isoTime(bench.clock.now());
+    const proven = time();
+    await bench.mirror('news');
+    expect(seenOf(bench)).toMatchObject({ complete_as_of: proven, seen_as_of: proven });
+    bench.clock.advance(MINUTE);
+    insert(0)(bench.upstream('news'));
+    expect(await bench.glance('news')).toMatchObject({ kind: 'glance', inserted: 1 });
+    expect(seenOf(bench)).toMatchObject({ complete_as_of: proven, verdict: 'verified', seen_as_of: time() });
+    expect(seenOf(bench, 'ai-signals')).toMatchObject({ seen_as_of: null });
+    bench.clock.advance(MINUTE);
+    bench.model.faults = [when({ nth: 1 }, faults.duplicateRow())];
+    expect((await bench.mirror('news')).verdict).toBe('union');
+    expect(seenOf(bench)).toMatchObject({ complete_as_of: proven, seen_as_of: time() });
+  });
+
+  it('is no later than what was seen: a look that has not ended well does not count', async () => {
+    const bench = await setup({ rows: 3 });
+    const seen = isoTime(bench.clock.now());
+    await bench.mirror('news');
+    for (const status of ['running', 'snoozed', 'failed'] as const) {
+      bench.clock.advance(MINUTE);
+      noteGlance(bench, { job: 'news', status });
+      expect(seenOf(bench)).toMatchObject({ seen_as_of: seen });
+    }
+  });
+
+  it('leaves status and error to the latest walk', async () => {
+    const bench = await setup({ rows: 3 });
+    await bench.mirror('news');
+    bench.model.faults = [when({}, faults.members({ rows: 5 }))];
+    await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'contract' });
+    const walk = { status: 'failed', last_error: expect.stringContaining('broke its contract') };
+    for (const status of ['complete', 'snoozed'] as const) {
+      noteGlance(bench, { job: 'news', status, error: 'of the glance' });
+      expect(seenOf(bench)).toMatchObject(walk);
+    }
+  });
+
+  it.each([
+    [600, 600],
+    [-1, 0],
+    [-3, null],
+  ])('of a look %s s ago has an age of %s s, and none where the clock was ahead', async (ago, expected) => {
+    const bench = await setup({ rows: 3 });
+    await bench.mirror('news');
+    const startedAt = Date.now() - ago * 1_000;
+    noteGlance(bench, { job: 'news', startedAt });
+    const [row] = bench.sql<{ at: string | null; age: number | null }>(
+      `SELECT seen_as_of AS at, seen_age_seconds AS age FROM freshness WHERE job = 'news'`,
+    );
+    expect(row?.at).toBe(expected === null ? null : isoTime(startedAt));
+    if (expected === null) expect(row?.age).toBeNull();
     else expect(Math.abs((row?.age ?? Number.NaN) - expected)).toBeLessThan(1);
   });
 });

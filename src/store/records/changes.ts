@@ -24,8 +24,8 @@ type Counts = Pick<Change, 'inserted' | 'updated' | 'deleted' | 'firstSeq' | 'la
 
 export type Changes = {
   /**
-   * What the walk makes known: all that changed since the proof before it, also by walks that proved nothing. Null
-   * where it is no proof, or nothing changed.
+   * What the walk makes known: all that changed since the proof before it, also by walks that proved nothing and by
+   * glances. Null where it is no proof, or nothing changed.
    */
   of(job: Job, walk: WalkRow): Change | null;
   /** The same up to the last proof, of all that changed after `seq`. */
@@ -33,31 +33,36 @@ export type Changes = {
 };
 
 export function openChanges(connection: Connection): Changes {
-  const counts = `SELECT sum(inserted) AS inserted, sum(updated) AS updated, sum(deleted) AS deleted,
-    min(first_seq) AS firstSeq, max(last_seq) AS lastSeq FROM walks`;
-  const ofProof = connection.prepare<[string, number, string, number], Counts>(
-    `${counts} WHERE job = ? AND id <= ?
-       AND id > coalesce((SELECT id FROM walks WHERE job = ? AND id < ? AND ${PROOF} ORDER BY id DESC LIMIT 1), 0)`,
+  const counts = `SELECT sum(walks.inserted) AS inserted, sum(walks.updated) AS updated, sum(walks.deleted) AS deleted,
+    min(walks.first_seq) AS firstSeq, max(walks.last_seq) AS lastSeq FROM walks JOIN walks AS proof ON proof.id = :proof`;
+  const ofProof = connection.prepare<[{ job: string; proof: number }], Counts>(
+    `${counts} LEFT JOIN walks AS before
+       ON before.id = (SELECT id FROM walks WHERE job = :job AND id < :proof AND ${PROOF} ORDER BY id DESC LIMIT 1)
+     WHERE walks.job = :job AND walks.id > coalesce(before.id, 0)
+       AND ${isToldWith('proof')} AND NOT coalesce(${isToldWith('before')}, false)`,
   );
   // The plus keeps SQLite to the index by `last_seq`, behind which there are few.
-  const sinceSeq = connection.prepare<[number, string, number], Counts>(
-    `${counts} WHERE last_seq > ? AND +job = ? AND +id <= ?`,
+  const sinceSeq = connection.prepare<[{ job: string; proof: number; seq: number }], Counts>(
+    `${counts} WHERE walks.last_seq > :seq AND +walks.job = :job AND ${isToldWith('proof')}`,
   );
   const lastProof = connection.prepare<[string], Pick<WalkRow, 'id' | 'verdict' | 'startedAt'>>(
     `SELECT id, verdict, started_at AS startedAt FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
   );
   return {
     of(job, walk) {
-      const { id } = walk;
       const isProof = walk.verdict === 'snapshot' || walk.verdict === 'verified';
-      return isProof ? describe(job, walk, ofProof.get(job.name, id, job.name, id)) : null;
+      return isProof ? describe(job, walk, ofProof.get({ job: job.name, proof: walk.id })) : null;
     },
     since(job, seq) {
       const proof = lastProof.get(job.name);
-      return proof ? describe(job, proof, sinceSeq.get(seq, job.name, proof.id)) : null;
+      return proof ? describe(job, proof, sinceSeq.get({ job: job.name, proof: proof.id, seq })) : null;
     },
   };
 }
+
+/** SQL over `walks`: the proof itself, what came before it, and glances that began and ended while it was under way. */
+const isToldWith = (proof: string) =>
+  `(walks.id <= ${proof}.id OR walks.last_seq <= ${proof}.last_seq AND walks.finished_at <= ${proof}.finished_at)`;
 
 function describe(
   job: Job,

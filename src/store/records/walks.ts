@@ -30,15 +30,19 @@ export function lastWalk(connection: Connection, job: string, condition = 'true'
 
 type Walk = { id: number; finishedAt: string | null; isFull: 0 | 1; isUnchanged: 0 | 1 };
 
-/** Forgets walks of the job that ended before `horizon` (ISO 8601 UTC) and changed nothing. */
+/** SQL for a walk that read the dataset from end to end. */
+const FULL = `(kind = 'walk' AND probe_of IS NULL)`;
+
+/** Forgets walks and glances of the job that ended before `horizon` (ISO 8601 UTC) and changed nothing. */
 export function pruneWalks(connection: Connection, { name: job }: Job, horizon: string): Batch {
   const number = (sql: string) => connection.prepare<[string], number | null>(sql).pluck();
   const lastProof = number(`SELECT id FROM walks WHERE job = ? AND ${FULL_PROOF} ORDER BY id DESC LIMIT 1`);
   const latest = number('SELECT max(id) FROM walks WHERE job = ?');
   const walksFrom = number('SELECT walks_from FROM datasets WHERE job = ?');
+  // Glances that changed something stay, and there may be any number of them between two full walks.
   const next = connection.prepare<[string, number, number, number], Walk>(
-    `SELECT id, finished_at AS finishedAt, probe_of IS NULL AS isFull, last_seq IS NULL AS isUnchanged
-     FROM walks WHERE job = ? AND id > ? AND id < ? ORDER BY id LIMIT ?`,
+    `SELECT id, finished_at AS finishedAt, ${FULL} AS isFull, last_seq IS NULL AS isUnchanged
+     FROM walks WHERE job = ? AND id > ? AND id < ? AND (last_seq IS NULL OR ${FULL}) ORDER BY id LIMIT ?`,
   );
   const note = connection.prepare<[string, number]>(
     `INSERT INTO datasets (job, walks_from) VALUES (?, ?)

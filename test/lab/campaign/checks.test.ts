@@ -5,6 +5,7 @@ import * as checks from '../../../lab/campaign/checks.ts';
 import type { Consumer } from '../../../lab/campaign/consumer.ts';
 import { createJournal, type Forms, formOf, type Journal } from '../../../lab/campaign/world/upstream.ts';
 import type { Job } from '../../../src/job.ts';
+import { noteGlance } from '../../helpers/glance-row.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import { setup } from '../../helpers/setup.ts';
 
@@ -69,6 +70,14 @@ test('a good mirror passes every check', () => {
   expect(all()).toEqual([]);
 });
 
+test('a glance beside a walk that is not over is well', async () => {
+  const { id } = await bench.mirror(LIST);
+  noteGlance(bench, { job: LIST });
+  bench.tamper(`UPDATE walks SET finished_at = NULL, status = 'snoozed', last_seq = 1e15, first_seq = 1e15 WHERE id = ${id};
+    UPDATE walks SET first_seq = 1e15 - 1, last_seq = 1e15 - 1 WHERE kind = 'glance'`);
+  expect(all()).toEqual([]);
+});
+
 describe('it is found', () => {
   test.each([
     ['that a row is lacking', 'DELETE FROM news WHERE rowid = 4', ['lost', 'false']],
@@ -111,6 +120,11 @@ describe('it is found', () => {
     ],
     ['that rows met by an ended walk are kept', "INSERT INTO walk_seen VALUES (1, 1, x'00')", ['orphan']],
     ['that a walk was left behind', 'UPDATE walks SET finished_at = NULL WHERE id = 1', ['orphan']],
+    [
+      'that a glance was left behind by a walk',
+      "UPDATE walks SET finished_at = NULL, kind = 'glance' WHERE id = 1",
+      ['orphan'],
+    ],
   ])('%s', (_, tampering, found) => {
     // Not by the triggers, which would keep the old value in the history.
     bench.tamper(`DROP TRIGGER ai_signals_superseded; ${tampering};`);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../../model-api/index.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
+import type { Progress } from '../../../src/mirror.ts';
 import { createDriftLog, MOST_DRIFTS } from '../../../src/store/records/drift.ts';
 import { change } from '../../helpers/edits.ts';
+import { noteGlance } from '../../helpers/glance-row.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import { setup } from '../../helpers/setup.ts';
 import { bytesWritten, openTables, setupTold } from '../support.ts';
@@ -102,6 +104,19 @@ describe('a field of a dataset whose shape is not specified', () => {
       }
     };
     await expect(bench.mirror('news', crash)).rejects.toThrow();
+    expect(await bench.mirror('news')).toMatchObject({ id: 2, status: 'complete' });
+    expect(driftsOf(bench)).toEqual([]);
+  });
+
+  it('has not vanished because a glance beside the walk met it last', async () => {
+    const bench = await setup({ rows: 350 });
+    change(150, { rare: 1 })(bench.upstream('news'));
+    await bench.mirror('news');
+    const stop = new AbortController();
+    const halfway = ({ walk }: Progress) => void (walk.pages === 2 && stop.abort());
+    await bench.mirror('news', halfway, stop.signal).catch(() => undefined);
+    const glance = noteGlance(bench, { job: 'news' });
+    bench.tamper(`UPDATE fields SET walk_id = ${glance} WHERE path = '$.rare'`);
     expect(await bench.mirror('news')).toMatchObject({ id: 2, status: 'complete' });
     expect(driftsOf(bench)).toEqual([]);
   });

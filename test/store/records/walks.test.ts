@@ -4,6 +4,7 @@ import { isoTime } from '../../../src/clock.ts';
 import { retryRefused } from '../../../src/mirror.ts';
 import type { Keep } from '../../../src/store/index.ts';
 import { remove } from '../../helpers/edits.ts';
+import { noteGlance } from '../../helpers/glance-row.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import { setup } from '../../helpers/setup.ts';
 import { keepFor, passDays } from '../support.ts';
@@ -163,6 +164,24 @@ test('walks whose changes no row shows any longer go too, once a history is boun
   const left = [...walksOf(bench, 'ai-signals'), ...walksOf(bench, 'usage')];
   expect(left.length).toBeLessThan(before / 2);
   expect(walksOf(bench, 'usage').length).toBeLessThan(8);
+});
+
+test('glances go like walks that changed nothing; those that changed something stay, and stop nobody', async () => {
+  const bench = await setup({ rows: 10 });
+  const walk = () => bench.mirror('news');
+  const glances = (count: number, lastSeq?: number) =>
+    Array.from({ length: count }, () => noteGlance(bench, { job: 'news', ...(lastSeq && { lastSeq }) }));
+  const [first, , idle] = [await walk(), glances(3), await walk()];
+  const changed = glances(120, 7);
+  glances(120);
+  const rest = [await walk()];
+  passDays(bench, 10);
+  rest.push(await walk());
+  const after = glances(2);
+  await bench.store.prune(bench.job('news'), keepFor({ walks: 1 }));
+  const left = walksOf(bench, 'news').map(({ id }) => id);
+  expect(left).toEqual([first.id, ...changed, ...rest.map(({ id }) => id), ...after]);
+  expect(left).not.toContain(idle.id);
 });
 
 test('a row that a retry let in finds its walk', async () => {
