@@ -2,19 +2,29 @@
 
 import { mostCalls, mostCallsOfSnapshot, PAGE_ROWS } from '../../src/walk/bounds.ts';
 import type { Bench } from './mirror-bench.ts';
-import { type Life, mirroredVersions, type Passage, type Scenario, upstreamVersions } from './scenario.ts';
+import {
+  type Life,
+  mirroredVersions,
+  type Passage,
+  type Scenario,
+  upstreamVersions,
+  type Wildness,
+} from './scenario.ts';
 import { differences } from './truth.ts';
 
 /** Calls that a crash may repeat: the one under way, and pages whose places were not yet committed. */
 const REPEATED = 21;
 
 /** @throws an Error that says which promise was broken. */
-export function checkLife({ passages, sent }: Life, scenario: Scenario, orderly: boolean): void {
+export function checkLife({ passages, sent }: Life, scenario: Scenario, wildness: Wildness): void {
+  const feed = wildness === 'feed';
+  const orderly = feed || wildness === 'orderly';
   let proof: Passage | undefined;
   for (const passage of passages) {
     checkNothingInvented(passage, sent);
     checkCalls(passage, scenario);
     if (orderly) checkNothingMissed(passage);
+    if (feed) checkNoGap(passage);
     checkRemovals(passage, orderly ? proof : undefined);
     if (isProof(passage)) proof = passage;
   }
@@ -33,7 +43,8 @@ export async function checkConvergence(bench: Bench, job: string): Promise<void>
   expectThat(found.false.length === 0, `${found.false} is not mirrored, since it is gone upstream`);
 }
 
-const isProof = ({ walk }: Passage) => walk.verdict !== 'union';
+export const isProof = ({ walk }: Pick<Passage, 'walk'>) =>
+  walk.verdict === 'snapshot' || walk.verdict === 'verified';
 
 /** The rows that were upstream at every call of the walk. */
 function throughout({ upstream }: Passage): string[] {
@@ -54,6 +65,13 @@ function checkNothingMissed(passage: Passage): void {
     const isSeen = passage.upstream.some((rows) => rows.get(key) === version);
     expectThat(isSeen, `${key} is mirrored as it stood during ${name(passage)}`);
   }
+}
+
+/** Of a feed a glance brings all that was there while it looked, whatever broke off before it. */
+function checkNoGap(passage: Passage): void {
+  if (passage.walk.kind !== 'glance') return;
+  for (const key of throughout(passage))
+    expectThat(passage.after.has(key), `${key}, which was there throughout ${name(passage)}, is mirrored`);
 }
 
 function checkRemovals(passage: Passage, proof: Passage | undefined): void {
@@ -79,7 +97,7 @@ function checkCalls(passage: Passage, { pageRows, dated }: Scenario): void {
 }
 
 const name = ({ walk }: Passage) =>
-  `walk ${walk.id} (${walk.verdict}, ${walk.apiCalls} calls, ${walk.rows} rows, anomalies ${walk.anomalies})`;
+  `${walk.kind} ${walk.id} (${walk.verdict}, ${walk.apiCalls} calls, ${walk.rows} rows, anomalies ${walk.anomalies})`;
 
 function expectThat(holds: boolean, promise: string): void {
   if (!holds) throw new Error(`broken: ${promise}`);

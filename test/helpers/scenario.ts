@@ -24,11 +24,13 @@ export type Scenario = {
   rows: number;
   /** What the API makes of every limit. */
   pageRows: number;
+  /** Which runs are glances, over and over; the others are walks. */
+  looks: readonly boolean[];
   /** What happens before each call, from the first on; nothing more after the last. */
   events: readonly (readonly Event[])[];
 };
 
-/** One walk from its beginning to its end, over every interruption. */
+/** One walk or glance from its beginning to its end, over every interruption. */
 export type Passage = {
   walk: WalkRow;
   /** Rows upstream at each of its calls, by key, each as it would be mirrored. */
@@ -53,6 +55,13 @@ const orderly: fc.Arbitrary<Event>[] = [
   fc.record({ do: fc.constant('change'), at: place }),
 ];
 
+/** Edits of a feed: what is new stands before all that is older. */
+const ofFeed: fc.Arbitrary<Event>[] = [
+  fc.record({ do: fc.constant('insert'), at: fc.constant(0), count: fc.integer({ min: 1, max: 12 }) }),
+  fc.record({ do: fc.constant('remove'), at: place, count: some }),
+  fc.record({ do: fc.constant('change'), at: place }),
+];
+
 const anyEdit = [...orderly, fc.record({ do: fc.constant('move' as const), at: place, to: place })];
 
 const interruptions: fc.Arbitrary<Event>[] = [fc.constant({ do: 'crash' }), fc.constant({ do: 'stop' })];
@@ -64,11 +73,11 @@ const mishaps: fc.Arbitrary<Event>[] = [
   fc.record({ do: fc.constant('wait'), hours: fc.integer({ min: 1, max: 30 }) }),
 ];
 
-export type Wildness = 'interrupted' | 'orderly' | 'any';
+export type Wildness = 'interrupted' | 'feed' | 'orderly' | 'any';
 
-/** @param wildness what happens: interruptions alone, edits that keep the order, or any. */
+/** @param wildness what happens: interruptions alone, edits of a feed, edits that keep the order, or any. */
 export function scenarios(wildness: Wildness, longest: number): fc.Arbitrary<Scenario> {
-  const edits = { interrupted: [], orderly, any: anyEdit }[wildness];
+  const edits = { interrupted: [], feed: ofFeed, orderly, any: anyEdit }[wildness];
   const event = fc.oneof(
     ...edits.map((arbitrary) => ({ weight: 4, arbitrary })),
     ...(wildness === 'interrupted' ? interruptions : mishaps),
@@ -84,6 +93,10 @@ export function scenarios(wildness: Wildness, longest: number): fc.Arbitrary<Sce
       dataset,
       rows: fc.noBias(fc.integer({ min: 0, max: 60 })),
       pageRows: fc.noBias(fc.integer({ min: 3, max: 9 })),
+      looks:
+        wildness === 'interrupted'
+          ? fc.constant([false])
+          : fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
       events: fc.constantFrom(0, 2, 8).chain((calm) => lives(event, calm, longest)),
     })
     .map(({ dataset, ...rest }) => ({ ...dataset, ...rest }));
@@ -99,7 +112,8 @@ function lives(event: fc.Arbitrary<Event>, calm: number, longest: number): fc.Ar
 }
 
 /** Mirrors the dataset again and again until every event has happened, and the last walk has ended. */
-export async function live(bench: Bench, { job, dated, rows, pageRows, events }: Scenario): Promise<Life> {
+export async function live(bench: Bench, scenario: Scenario): Promise<Life> {
+  const { job, dated, rows, pageRows, looks, events } = scenario;
   const dataset = bench.upstream(job);
   dataset.rows = dataset.make(rows);
   dataset.generatedAt = job !== 'ai-signals' ? undefined : dated ? publication(bench) : null;
@@ -107,7 +121,9 @@ export async function live(bench: Bench, { job, dated, rows, pageRows, events }:
   let calls = 0;
   let fault: Fault | undefined;
   let stop = new AbortController();
-  let now = beginPassage(mirroredVersions(bench, job));
+  const begin = () => beginPassage(mirroredVersions(bench, job));
+  const under = { walk: begin(), glance: begin() };
+  let now = under.walk;
 
   bench.model.faults = [
     () => [faults.limitIgnored(pageRows), ...(fault ? [fault] : []), noteSent(bench, job, life.sent)],
@@ -133,16 +149,20 @@ export async function live(bench: Bench, { job, dated, rows, pageRows, events }:
     if (fault) now.shortened += 1;
   }
 
-  while (calls < events.length || now.interruptions > 0) {
+  for (let run = 0; calls < events.length || isInterrupted(under); run += 1) {
+    const kind = looks[run % looks.length] ? 'glance' : 'walk';
+    // A walk gives up the glance before it.
+    under.glance = kind === 'walk' ? begin() : under.glance;
+    if (under[kind].interruptions === 0) under[kind] = begin();
+    now = under[kind];
     stop = new AbortController();
     try {
-      const walk = await bench.mirror(job, undefined, stop.signal);
-      const after = mirroredVersions(bench, job);
-      life.passages.push({ ...now, walk, after });
-      now = beginPassage(after);
+      const walk = await bench.mirror(job, undefined, stop.signal, kind);
+      life.passages.push({ ...now, walk, after: mirroredVersions(bench, job) });
+      under[kind] = begin();
     } catch (thrown) {
       const givenUp = thrown instanceof Failure && thrown.kind === 'incomplete';
-      if (givenUp) now = beginPassage(mirroredVersions(bench, job));
+      if (givenUp) under[kind] = begin();
       else if (/not open|stopped/.test(toError(thrown).message)) now.interruptions += 1;
       else throw thrown;
     }
@@ -151,6 +171,11 @@ export async function live(bench: Bench, { job, dated, rows, pageRows, events }:
   bench.model.faults = [() => noteSent(bench, job, life.sent)];
   return life;
 }
+
+type Begun = ReturnType<typeof beginPassage>;
+
+const isInterrupted = (under: Record<WalkRow['kind'], Begun>) =>
+  under.walk.interruptions + under.glance.interruptions > 0;
 
 function beginPassage(before: Map<string, string>) {
   return { upstream: [] as Map<string, string>[], before, interruptions: 0, shortened: 0 };

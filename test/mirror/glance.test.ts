@@ -1,0 +1,252 @@
+import { describe, expect, it } from 'vitest';
+import { faults, when } from '../../model-api/index.ts';
+import { bump, change, type Edit, editBefore, insert, publish, remove, turnRound } from '../helpers/edits.ts';
+import type { Bench, BenchOptions } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
+
+const job = 'news';
+const ROWS = 450;
+const WHOLE = 5;
+
+/** A mirror whose first walk is complete. */
+async function setupKnown(options: BenchOptions = {}): Promise<Bench> {
+  const bench = await setup({ rows: ROWS, ...options });
+  await bench.mirror(job);
+  bench.clock.advance(60_000);
+  return bench;
+}
+
+const edit = (bench: Bench, ...edits: Edit[]) => edits.forEach((made) => made(bench.upstream(job)));
+const walksOf = (bench: Bench) => bench.sql('SELECT * FROM walks WHERE job = ? ORDER BY id', job);
+const freshness = (bench: Bench) =>
+  bench.sql('SELECT complete_as_of, verdict, status, last_error FROM freshness WHERE job = ?', job);
+
+/** Stops behind so many pages. */
+async function broken(bench: Bench, kind: 'mirror' | 'glance', pages: number): Promise<void> {
+  const stop = new AbortController();
+  let saved = 0;
+  const stopAfter = () => void (++saved === pages && stop.abort(new Error('stopped')));
+  await expect(bench[kind](job, stopAfter, stop.signal)).rejects.toThrow('stopped');
+}
+
+describe('a glance', () => {
+  it('brings new rows and new versions of the head by one call, and proves nothing', async () => {
+    const bench = await setupKnown();
+    const before = freshness(bench);
+    edit(
+      bench,
+      insert(0, 7),
+      change(20, { headline: 'changed' }),
+      remove(30, 2),
+      change(300, { headline: 'far' }),
+    );
+    const glance = await bench.glance(job);
+    expect(glance).toMatchObject({ kind: 'glance', status: 'complete', verdict: null, apiCalls: 1 });
+    expect(glance).toMatchObject({ inserted: 7, updated: 1, deleted: 0, held: 0, error: null });
+    expect(missingKeys(bench, job)).toEqual([]);
+    expect(mirroredRows(bench, job).size).toBe(ROWS + 7);
+    expect(freshness(bench)).toEqual(before);
+    expect(bench.store.completeAsOf(job)).toBe(Date.parse(String(before[0]?.['complete_as_of'])));
+    expect(bench.store.changes.of(bench.job(job), glance)).toBeNull();
+  });
+
+  it('reads on through pages of new rows until one ends in known rows', async () => {
+    const bench = await setupKnown();
+    edit(bench, insert(0, 240));
+    expect(await bench.glance(job)).toMatchObject({ verdict: null, apiCalls: 3, inserted: 240 });
+  });
+
+  it('does not stop at rows that are pinned to the top', async () => {
+    const bench = await setupKnown();
+    edit(bench, insert(10, 120));
+    expect(await bench.glance(job)).toMatchObject({ verdict: null, apiCalls: 2, inserted: 120 });
+  });
+
+  it('finds the head unchanged though volatile columns moved', async () => {
+    const bench = await setup({ rows: ROWS, faults: [when({}, faults.ageing())] });
+    publish(null)(bench.upstream('ai-signals'));
+    await bench.mirror('ai-signals');
+    bench.clock.advance(60_000);
+    expect(await bench.glance('ai-signals')).toMatchObject({ verdict: null, apiCalls: 1, updated: 0 });
+  });
+
+  it('takes a row that was removed and is back for a new one', async () => {
+    const bench = await setupKnown();
+    const [gone] = bench.upstream(job).rows.slice(40, 41);
+    edit(bench, remove(40));
+    for (const verdict of ['verified', 'verified'])
+      expect(await bench.mirror(job)).toMatchObject({ verdict });
+    bench.upstream(job).rows.unshift(gone as (typeof bench.model.data.news.rows)[number]);
+    expect(await bench.glance(job)).toMatchObject({ verdict: null, inserted: 1 });
+    expect(bench.sql('SELECT * FROM news_history WHERE _valid_to <= _valid_from')).toEqual([]);
+  });
+
+  it('goes on as a walk, with its verdict, where nothing is known', async () => {
+    const bench = await setup({ rows: ROWS });
+    expect(await bench.glance(job)).toMatchObject({ kind: 'walk', verdict: 'verified', apiCalls: WHOLE + 1 });
+    expect(freshness(bench)).toMatchObject([{ verdict: 'verified', status: 'complete' }]);
+  });
+
+  it('of a dataset of one page is a walk, which costs no more', async () => {
+    const bench = await setup({ rows: 60 });
+    await bench.mirror(job);
+    expect(await bench.glance(job)).toMatchObject({ kind: 'walk', verdict: 'verified', apiCalls: 1 });
+  });
+
+  it('of a published snapshot is a walk: where it changed, one page tells nothing of the others', async () => {
+    const bench = await setup({ rows: ROWS });
+    await bench.mirror('ai-signals');
+    const read = { kind: 'walk', verdict: 'snapshot', probeOf: null, apiCalls: WHOLE };
+    expect(await bench.glance('ai-signals')).toMatchObject(read);
+  });
+
+  it('of a dataset that is kept as snapshots takes one', async () => {
+    const bench = await setup();
+    expect(await bench.glance('usage')).toMatchObject({ kind: 'walk', verdict: 'snapshot' });
+  });
+
+  it('takes back that a row seemed gone, and lets no other seem so', async () => {
+    const bench = await setupKnown();
+    const [hidden] = bench.upstream(job).rows.splice(200, 1);
+    edit(bench, remove(100));
+    await bench.mirror(job);
+    expect(bench.sql('SELECT key FROM absences')).toHaveLength(2);
+    bench.upstream(job).rows.unshift(hidden as (typeof bench.model.data.news.rows)[number]);
+    expect(await bench.glance(job)).toMatchObject({ inserted: 0 });
+    expect(bench.sql('SELECT proofs FROM absences')).toEqual([{ proofs: 1 }]);
+  });
+
+  it('does not say that a field has vanished which the head never had', async () => {
+    const bench = await setup({ rows: ROWS });
+    edit(bench, change(300, { rare: 'a field of one row' }));
+    await bench.mirror(job);
+    await bench.glance(job);
+    expect(bench.sql("SELECT * FROM drift WHERE kind = 'vanished-field'")).toEqual([]);
+  });
+
+  it('leaves the checkpoint that the next walk is compared with', async () => {
+    const bench = await setupKnown();
+    await bench.glance(job);
+    expect(bench.sql("SELECT kind FROM walks WHERE memory <> '{}'")).toEqual([{ kind: 'walk' }]);
+  });
+});
+
+describe('a glance that is interrupted', () => {
+  it('is gone on with: it never stops in front of rows that it has yet to read', async () => {
+    const bench = await setupKnown();
+    edit(bench, insert(0, 290));
+    await broken(bench, 'glance', 1);
+    expect(bench.store.lastLook(job)).toBeNull();
+    edit(bench, insert(0, 2));
+    expect(await bench.glance(job)).toMatchObject({ id: 2, kind: 'glance', verdict: null });
+    await bench.glance(job);
+    expect(missingKeys(bench, job)).toEqual([]);
+  });
+
+  it('is given up by a walk, which reads what it had yet to read', async () => {
+    const bench = await setupKnown();
+    edit(bench, insert(0, 290));
+    await broken(bench, 'glance', 1);
+    await broken(bench, 'mirror', 1);
+    expect(walksOf(bench)).toMatchObject([{}, { kind: 'glance', status: 'failed' }, { status: 'snoozed' }]);
+    // Neither has come to the rows that were known before, so this one goes on to them.
+    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', inserted: 290 - 100 });
+    expect(await bench.mirror(job)).toMatchObject({ id: 3, verdict: 'verified', inserted: 100 - 100 });
+    expect(missingKeys(bench, job)).toEqual([]);
+  });
+
+  it.each([
+    ['an error', faults.status(500), { kind: 'unreachable' }],
+    ['a page that breaks the contract', faults.members({ rows: 'none' }), { kind: 'contract' }],
+  ])('by %s says so, and no look is told of', async (_, fault, thrown) => {
+    const bench = await setupKnown();
+    const looked = bench.sql('SELECT max(started_at) FROM walks');
+    bench.model.faults = [when({}, fault)];
+    await expect(bench.glance(job)).rejects.toMatchObject(thrown);
+    expect(bench.sql("SELECT max(started_at) FROM walks WHERE status = 'complete'")).toEqual(looked);
+    expect(freshness(bench)).toMatchObject([{ verdict: 'verified', status: 'complete', last_error: null }]);
+  });
+
+  it('by an empty page goes on, as a walk does', async () => {
+    const bench = await setupKnown();
+    bench.model.faults = [when({ nth: 1 }, faults.emptyPageWithMore())];
+    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, apiCalls: 2 });
+  });
+});
+
+describe('beside an unfinished walk', () => {
+  it('a glance leaves it where it is, and stays a glance even where it reads everything', async () => {
+    const bench = await setup({ rows: ROWS });
+    await broken(bench, 'mirror', 2);
+    const [unfinished] = walksOf(bench);
+    expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, inserted: ROWS - 199 });
+    expect(walksOf(bench)[0]).toEqual(unfinished);
+    expect(await bench.mirror(job)).toMatchObject({ id: 1, verdict: 'verified', apiCalls: WHOLE + 1 });
+    expect(bench.sql('SELECT * FROM walk_seen')).toEqual([]);
+  });
+
+  it('what a glance met is not absent for it', async () => {
+    const bench = await setupKnown();
+    const [flapping] = bench.upstream(job).rows.splice(300, 1);
+    await broken(bench, 'mirror', 3);
+    bench.upstream(job).rows.unshift(flapping as (typeof bench.model.data.news.rows)[number]);
+    await bench.glance(job);
+    edit(bench, remove(0));
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified' });
+    expect(bench.sql('SELECT * FROM absences')).toEqual([]);
+  });
+});
+
+describe('a walk counts the rows that were new to the mirror', () => {
+  const counted = (newInHead: number, newAtTail: number, newElsewhere: number) => ({
+    newInHead,
+    newAtTail,
+    newElsewhere,
+  });
+
+  it.each([
+    ['in the head', insert(0, 130), counted(130, 0, 0)],
+    ['behind pinned rows', insert(10, 130), counted(130, 0, 0)],
+    ['at the tail', insert(-1, 12), counted(0, 12, 0)],
+    ['in the middle', insert(200, 12), counted(0, 0, 12)],
+  ])('%s', async (_, came, counts) => {
+    const bench = await setupKnown();
+    edit(bench, came);
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified', ...counts });
+    expect(await bench.mirror(job)).toMatchObject({ inserted: 0, ...counted(0, 0, 0) });
+  });
+
+  it('but not in the first walk, to which all are new', async () => {
+    const bench = await setup({ rows: ROWS });
+    expect(await bench.mirror(job)).toMatchObject({ inserted: ROWS, ...counted(0, 0, 0) });
+  });
+
+  it('once each, also where it is interrupted, steps back, or finds them at the head behind its beginning', async () => {
+    const bench = await setupKnown();
+    edit(bench, insert(0, 5), insert(300, 6), insert(-1, 7));
+    editBefore(bench, job, { 2: remove(50, 3), 4: insert(0, 4) });
+    await broken(bench, 'mirror', 3);
+    expect(await bench.mirror(job)).toMatchObject({ inserted: 22, ...counted(9, 7, 6) });
+  });
+
+  it('where the order turned round, at the tail', async () => {
+    const bench = await setupKnown();
+    edit(bench, turnRound);
+    await bench.mirror(job);
+    edit(bench, insert(-1, 9));
+    expect(await bench.mirror(job)).toMatchObject(counted(0, 9, 0));
+  });
+
+  it('and says how many of those since the last walk the glances had brought', async () => {
+    const bench = await setupKnown();
+    edit(bench, insert(0, 9));
+    await bench.glance(job);
+    edit(bench, insert(0, 2), insert(200, 3));
+    await bench.glance(job);
+    expect(await bench.mirror(job)).toMatchObject({ inserted: 3, glanced: 11 });
+    edit(bench, bump(300));
+    expect(await bench.mirror(job)).toMatchObject({ inserted: 0, glanced: 0 });
+    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
+  });
+});
