@@ -26,7 +26,7 @@ export type Config = Omit<Values<typeof settings>, 'keyText' | 'keyFile'> & {
 };
 
 /** What a reading command needs: no address, no key. */
-export type LocalConfig = Pick<Config, 'dir' | 'logLevel'>;
+export type LocalConfig = Pick<Config, 'dir' | 'logLevel' | 'spending'>;
 
 /**
  * Reads every setting. An empty value counts as unset.
@@ -56,7 +56,8 @@ function readAll<Entries extends object>(entries: Entries, given: Environment): 
 export function readLocalConfig(environment: Environment): LocalConfig {
   const given = withoutEmpty(environment);
   refuseUnknown(given);
-  return { dir: readSetting(settings.dir, given), logLevel: readSetting(settings.logLevel, given) };
+  const { dir, logLevel, spending } = settings;
+  return readAll({ dir, logLevel, spending }, given);
 }
 
 /** The folder of the mirror, whatever is wrong with other settings. */

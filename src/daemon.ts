@@ -93,9 +93,9 @@ async function run(
   signal: AbortSignal,
 ): Promise<void> {
   const turn = turns.of(job);
-  if (turn > clock.now()) {
-    app.store.keepNextDue(job.name, turn);
-    const wait = new Snooze(turn, 'quota');
+  if (turn.at > clock.now()) {
+    app.store.keepNextDue(job.name, turn.at);
+    const wait = new Snooze(turn.at, 'quota');
     waits?.(job.name, wait);
     throw wait;
   }
@@ -105,19 +105,27 @@ async function run(
   };
   pulse.beat(job.name);
   const walk = await app
-    .mirror(job, signal, heard)
+    .mirror(job, signal, heard, turn.kind)
     .catch((thrown: unknown) => {
       if (thrown instanceof Snooze && !signal.aborted) waits?.(job.name, thrown);
       throw thrown;
     })
     .finally(() => pulse.end(job.name));
-  const schedule = app.config.schedules[job.name] ?? 'off';
-  app.store.keepNextDue(job.name, nextDue(schedule, Date.parse(walk.startedAt), clock.now()));
+  const scheduled = nextDue(app.config.schedules[job.name] ?? 'off', Date.parse(walk.startedAt), clock.now());
+  app.store.keepNextDue(job.name, scheduled && Math.max(scheduled, turns.of(job).at));
+  tell(job, walk, log);
+  ended?.(job.name, walk);
+}
+
+function tell({ name: job }: Job, walk: WalkRow, log: Log): void {
   const { verdict, rows, inserted, updated, deleted, quarantined, apiCalls, error } = walk;
-  const counts = { job: job.name, verdict, rows, inserted, updated, deleted, quarantined, apiCalls };
+  if (walk.kind === 'glance') {
+    log.info({ job, rows, inserted, updated, quarantined, apiCalls }, 'glance complete');
+    return;
+  }
+  const counts = { job, verdict, rows, inserted, updated, deleted, quarantined, apiCalls };
   if (error) log.warn({ ...counts, reason: error }, 'walk proves nothing');
   else log.info(counts, 'walk complete');
-  ended?.(job.name, walk);
 }
 
 /** Whether datasets are being mirrored, as far as that lies with this process. */

@@ -2,11 +2,23 @@
 
 import { DAY_MS } from './clock.ts';
 import type { Dataset } from './job-list.ts';
-import { type Plan, type PlannedJob, planDay, stretchUntilMore } from './plan/arithmetic.ts';
-import { type Facts, type Observed, readFacts } from './plan/facts.ts';
+import {
+  type Plan,
+  type PlannedJob,
+  type PlanUntilMore,
+  planDay,
+  planUntilMore,
+  type Spending,
+} from './plan/arithmetic.ts';
+import { type Facts, type Grade, type Observed, readFacts } from './plan/facts.ts';
+import type { Head } from './plan/head.ts';
 import { budgetOf, type Limits, readLimits } from './plan/limits.ts';
+import type { Pace } from './plan/turn.ts';
 import { runsWithin } from './schedule.ts';
-import { mirrorFile, readMirror } from './store/read.ts';
+import { type Connection, readMirror } from './store/read.ts';
+
+export type { Spending } from './plan/arithmetic.ts';
+export type { Head } from './plan/head.ts';
 
 export type DayPlan = {
   /** When it was made, in epoch milliseconds, like the times of `quota` and `waits`. */
@@ -18,9 +30,9 @@ export type DayPlan = {
   /** Null where it is not known what may be spent: see `unknown`. */
   available: number | null;
   left: number | null;
-  /** 1 where every schedule is kept; 2 where intervals (over the datasets' weights) become twice as long. */
+  /** 1 where every schedule is kept, else the most that an interval, times the weight, becomes longer than its schedule. */
   stretch: number;
-  /** The same until more calls come, for what is left until then: what the daemon holds itself to. */
+  /** The same until more calls come, for what is left until then. */
   stretchNow: number;
   chanceOfRunningDry: number | null;
   quota: Limits['quota'];
@@ -43,43 +55,73 @@ export type DatasetPlan = {
   /** Calls of a walk that finds changes, and of one that finds none. */
   callsIfChanged: number | null;
   callsIfUnchanged: number | null;
+  /** Calls of a glance; null where the head is not worth one. */
+  callsIfGlanced: number | null;
+  /** Where new rows stood. Of those new at the last walk behind glances, how many had they brought; null without glances. */
+  head: Head;
+  graded: Grade | null;
   /** What its walks of the last week found; null where none could be compared. */
   observed: Observed | null;
   /** False where its calls do not count against the quota. */
   drawsOnQuota: boolean;
-  /** Expected in 24 hours; null where unknown. */
+  /** Expected in 24 hours, and the calls of both; null where unknown. */
   walks: number | null;
+  glances: number | null;
   calls: number | null;
   /** The longest time between walks, and the age that the data can be held to. */
   everySeconds: number | null;
   heldToSeconds: number | null;
+  /** The time from a walk or glance to the next glance; null where there are none. */
+  glanceEverySeconds: number | null;
+  /** The same until more calls come, for what is left until then: what the daemon holds itself to; null where unknown. */
+  now: Pace | null;
 };
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
-export function readPlan(dir: string, datasets: readonly Dataset[], now: number): DayPlan {
-  return readMirror(dir, (connection) => {
-    const limits = readLimits(connection, now);
-    const known = datasets.map((dataset) => {
-      const facts = readFacts(connection, dataset.name, dataset.table, now);
-      const asked = runsWithin(dataset.schedule, now, DAY_MS);
-      const drawsOnQuota = !limits.quota.apart.includes(dataset.name);
-      return { ...dataset, facts, ...asked, drawsOnQuota, state: stateOf(dataset, facts, limits.waits) };
-    });
-    return makePlan(mirrorFile(dir), known, limits, now);
+export function readPlan(
+  dir: string,
+  datasets: readonly Dataset[],
+  spending: Spending,
+  now: number,
+): DayPlan {
+  return readMirror(dir, (connection) => planOf(connection, datasets, spending, now));
+}
+
+/** The same of a mirror that is open, for who reads more of it at that moment. */
+export function planOf(
+  connection: Connection,
+  datasets: readonly Dataset[],
+  spending: Spending,
+  now: number,
+): DayPlan {
+  const limits = readLimits(connection, now);
+  const known = datasets.map((dataset) => {
+    const facts = readFacts(connection, dataset.name, dataset.table, now);
+    const asked = runsWithin(dataset.schedule, now, DAY_MS);
+    const drawsOnQuota = !limits.quota.apart.includes(dataset.name);
+    return { ...dataset, facts, ...asked, drawsOnQuota, state: stateOf(dataset, facts, limits.waits) };
   });
+  return makePlan(connection.name, known, limits, spending, now);
 }
 
 type Known = Dataset &
   Pick<PlannedJob, 'runs' | 'longestMs' | 'drawsOnQuota'> & { facts: Facts; state: DatasetPlan['state'] };
 
-function makePlan(file: string, datasets: readonly Known[], limits: Limits, now: number): DayPlan {
+function makePlan(
+  file: string,
+  datasets: readonly Known[],
+  limits: Limits,
+  spending: Spending,
+  now: number,
+): DayPlan {
   const { quota, waits } = limits;
   const perSecond = limits.rate?.perSecond ?? null;
   const budget = budgetOf(quota, now);
-  const spendable = 'unknown' in budget ? null : budget;
+  const means = { budget: 'unknown' in budget ? null : budget, perSecond, spending };
   const jobs = datasets.flatMap((dataset) => plannedJob(dataset) ?? []);
-  const plan = planDay(jobs, spendable, perSecond);
-  const planned = datasets.map((dataset) => describeDataset(dataset, plan));
+  const plan = planDay(jobs, means);
+  const untilMore = planUntilMore(jobs, means);
+  const planned = datasets.map((dataset) => describeDataset(dataset, plan, untilMore));
   return {
     at: now,
     file,
@@ -88,7 +130,7 @@ function makePlan(file: string, datasets: readonly Known[], limits: Limits, now:
     available: plan.available && tenth(plan.available),
     left: plan.left && tenth(plan.left),
     stretch: hundredth(plan.stretch),
-    stretchNow: hundredth(stretchUntilMore(jobs, spendable, perSecond)),
+    stretchNow: hundredth(untilMore.stretch),
     chanceOfRunningDry: plan.chanceOfRunningDry && Math.round(plan.chanceOfRunningDry * 1_000) / 1_000,
     quota,
     perSecond,
@@ -117,6 +159,7 @@ function plannedJob(dataset: Known): PlannedJob | undefined {
     changedCalls: facts.calls.changed,
     unchangedCalls: facts.calls.unchanged,
     changesPerDay: facts.observed?.perDay ?? Number.POSITIVE_INFINITY,
+    glanceCalls: facts.head.useful ? facts.glanceCalls : null,
     callMs: facts.callMs ?? 0,
     drawsOnQuota,
   };
@@ -126,24 +169,37 @@ function plannedJob(dataset: Known): PlannedJob | undefined {
 const callsWithout = { off: 0, forbidden: 1, unknown: null, planned: null };
 const walksWithout = { ...callsWithout, forbidden: 0 };
 
-function describeDataset(dataset: Known, plan: Plan): DatasetPlan {
+function describeDataset(dataset: Known, plan: Plan, untilMore: PlanUntilMore): DatasetPlan {
   const { name, runs, longestMs, weight, drawsOnQuota, state, facts } = dataset;
-  const walks = plan.jobs.find((job) => job.name === name);
+  const looks = plan.jobs.find((job) => job.name === name);
+  const now = untilMore.jobs.find((job) => job.name === name);
   return {
     job: name,
     rows: facts.rows,
     weight,
     state,
-    targetSeconds: Number.isFinite(longestMs) ? longestMs / 1_000 : null,
+    targetSeconds: secondsOf(longestMs),
     runs: tenth(runs),
     callsIfChanged: facts.calls?.changed ?? null,
     callsIfUnchanged: facts.calls?.unchanged ?? null,
+    callsIfGlanced: facts.head.useful ? tenth(facts.glanceCalls) : null,
+    head: { ...facts.head, new: tenth(facts.head.new), inHead: tenth(facts.head.inHead) },
+    graded: facts.graded,
     observed: facts.observed && { ...facts.observed, perDay: tenth(facts.observed.perDay) },
     drawsOnQuota,
-    walks: walks ? tenth(walks.walks) : walksWithout[state],
-    calls: walks ? tenth(walks.calls) : callsWithout[state],
-    everySeconds: walks ? tenth(walks.everyMs / 1_000) : null,
-    heldToSeconds: walks ? tenth(walks.heldToMs / 1_000) : null,
+    walks: looks ? tenth(looks.walks) : walksWithout[state],
+    glances: looks ? tenth(looks.glances) : walksWithout[state],
+    calls: looks ? tenth(looks.calls) : callsWithout[state],
+    everySeconds: looks ? secondsOf(looks.everyMs) : null,
+    heldToSeconds: looks ? secondsOf(looks.heldToMs) : null,
+    glanceEverySeconds: looks ? secondsOf(looks.glanceEveryMs) : null,
+    now: now
+      ? {
+          everySeconds: secondsOf(now.everyMs),
+          glanceEverySeconds: secondsOf(now.glanceEveryMs),
+          waitsForMore: now.waitsForMore,
+        }
+      : null,
   };
 }
 
@@ -154,5 +210,7 @@ function whatIsUnknown({ job, state, observed, callsIfChanged, callsIfUnchanged 
   return [];
 }
 
+/** Null for ever. */
+const secondsOf = (ms: number | null) => (ms === null || !Number.isFinite(ms) ? null : tenth(ms / 1_000));
 const hundredth = (value: number) => Math.round(value * 100) / 100;
 const tenth = (value: number) => Math.round(value * 10) / 10;

@@ -37,6 +37,7 @@ describe('settings', () => {
         driftMs: 90 * DAY,
       },
       logLevel: 'info',
+      spending: 'full',
     });
   });
 
@@ -55,6 +56,7 @@ describe('settings', () => {
         MIRROR_KEEP_HISTORY: '1y',
         MIRROR_KEEP_WALKS: '24h',
         MIRROR_KEEP_USAGE: '1w',
+        MIRROR_CALLS: 'thrifty',
         LOG_LEVEL: 'debug',
       },
       jobs,
@@ -66,6 +68,7 @@ describe('settings', () => {
       redisUrl: 'rediss://user:password@redis.example.com:6380/2',
       schedules: { 'ai-signals': { every: 30_000 }, news: 'off' },
       keep: { requestsMs: Number.POSITIVE_INFINITY, historyMs: 365.25 * DAY, walksMs: DAY, usageMs: 7 * DAY },
+      spending: 'thrifty',
       logLevel: 'debug',
     });
   });
@@ -86,7 +89,9 @@ describe('settings', () => {
     expect(readLocalConfig({ MIRROR_DIR: '/var/lib/mirror' })).toEqual({
       dir: '/var/lib/mirror',
       logLevel: 'info',
+      spending: 'full',
     });
+    expect(readLocalConfig({ MIRROR_CALLS: 'thrifty' }).spending).toBe('thrifty');
   });
 
   test('are all described', () => {
@@ -163,6 +168,11 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
       'a Redis without its kind',
       { REDIS_URL: `user:${canary}@redis:6379` },
       /^REDIS_URL is not of the form redis:/,
+    ],
+    [
+      'calls spent in a way that nobody knows',
+      { MIRROR_CALLS: 'frugal' },
+      /^MIRROR_CALLS is neither full nor thrifty/,
     ],
     ['an unknown level', { LOG_LEVEL: 'loud' }, /^LOG_LEVEL is not one of fatal, error, warn, info/],
     [

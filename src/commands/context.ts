@@ -1,7 +1,7 @@
 /** What every command is given, and what those read first that ask the mirror alone. */
 
 import type { Surroundings } from '../app.ts';
-import { readLocalConfig, readSchedules } from '../config.ts';
+import { type LocalConfig, readLocalConfig, readSchedules } from '../config.ts';
 import { type Dataset, datasetsOf, listJobs, ownSchedules } from '../job-list.ts';
 import type { Output } from '../output/print.ts';
 
@@ -16,11 +16,11 @@ export type Context = Surroundings & {
   exit(code: number): void;
 };
 
-/** The folder of the mirror and its datasets, by the settings. @throws Failure `config`. */
-export async function localMirror({
-  environment,
-}: Context): Promise<{ dir: string; datasets: readonly Dataset[] }> {
-  const { dir } = readLocalConfig(environment);
+export type LocalMirror = Pick<LocalConfig, 'dir' | 'spending'> & { datasets: readonly Dataset[] };
+
+/** The folder of the mirror, its datasets and how calls are spent, by the settings. @throws Failure `config`. */
+export async function localMirror({ environment }: Context): Promise<LocalMirror> {
+  const { dir, spending } = readLocalConfig(environment);
   const jobs = await listJobs();
-  return { dir, datasets: datasetsOf(jobs, readSchedules(environment, ownSchedules(jobs))) };
+  return { dir, spending, datasets: datasetsOf(jobs, readSchedules(environment, ownSchedules(jobs))) };
 }

@@ -21,8 +21,8 @@ export function planCommand(context: Context): Command {
 
 async function plan({ json }: Options, context: Context): Promise<void> {
   const { clock, stdout } = context;
-  const { dir, datasets } = await localMirror(context);
-  const made = planJson(readPlan(dir, datasets, clock.now()));
+  const { dir, datasets, spending } = await localMirror(context);
+  const made = planJson(readPlan(dir, datasets, spending, clock.now()));
   stdout.write(`${json ? printableJson(made) : renderPlan(made, stdout)}\n`);
 }
 

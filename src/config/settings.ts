@@ -51,6 +51,13 @@ export const settings = {
     readRedisUrl,
     showRedisUrl,
   ),
+  /** What calls are spent on where there are enough. */
+  spending: preset(
+    'MIRROR_CALLS',
+    '`full`: schedules are kept by walks; `thrifty`: by glances where those bring most new rows, and by a walk once an hour',
+    'full',
+    readSpending,
+  ),
   /** What users write into a command may be anything, so it is not shown. */
   onChange: optional(
     'MIRROR_ON_CHANGE',
@@ -160,6 +167,11 @@ function asItIs(text: string): string {
 
 function hide(): string {
   return 'is set (not shown)';
+}
+
+function readSpending(text: string): 'full' | 'thrifty' {
+  if (text === 'full' || text === 'thrifty') return text;
+  throw new Failure('config', 'is neither full nor thrifty');
 }
 
 function readLogLevel(text: string): string {

@@ -1,17 +1,26 @@
-/** What the last week tells of a dataset: what a walk of it costs, and how often it changes. */
+/** What the mirror tells of a dataset: what a walk and a glance cost, how often it changes, and where new rows stand. */
 
 import { DAY_MS, isoTime } from '../clock.ts';
 import { type Connection, quoted } from '../store/read.ts';
+import { type FullWalk, type Head, learnHead, WALKS_LEARNT_FROM } from './head.ts';
 
 export type Facts = {
   rows: number;
   /** Calls of a walk that reads the dataset whole, and of one that finds it unchanged; null where none has ended. */
   calls: { changed: number; unchanged: number } | null;
+  /** Calls of a glance; those of the shortest where there was none yet. */
+  glanceCalls: number;
+  /** What was learnt of its head, and how well glances did. */
+  head: Head;
+  graded: Grade | null;
   /** Walks that were compared with the one before them; null where there is none yet. */
   observed: Observed | null;
   /** Milliseconds of one call; null where none was made lately. */
   callMs: number | null;
 };
+
+/** Of the rows that were new between two walks, those that glances had brought. */
+export type Grade = { brought: number; of: number };
 
 export type Observed = {
   walks: number;
@@ -24,14 +33,18 @@ export type Observed = {
   perDay: number;
 };
 
-type Walk = {
+type Walk = FullWalk & {
+  id: number;
   startedAt: string;
   pages: number;
   calls: number;
   rows: number;
   total: number | null;
   verdict: string;
+  inserted: number;
   isWhole: 0 | 1;
+  /** Of a published snapshot: it names one, and proves it or nothing. */
+  isPublished: 0 | 1;
   hasChanged: 0 | 1;
 };
 
@@ -39,24 +52,40 @@ const LOOKED_BACK_MS = 7 * DAY_MS;
 const MOST_WALKS = 1_000;
 /** The calls of a walk are the middle of so many of the latest: one that met trouble does not count. */
 const LATEST = 5;
+/** A glance costs the mean of so many of the latest. */
+const MOST_GLANCES = 20;
+const SHORTEST_GLANCE = 1;
 /** Once a day a dataset is read whole, whatever one call says. */
 const LEAST_WHOLE_PER_DAY = 1;
 
 export function readFacts(connection: Connection, job: string, table: string, now: number): Facts {
   const walks = connection
     .prepare<[string, number], Walk>(
-      `SELECT started_at AS startedAt, pages, api_calls AS calls, rows, total, verdict,
-         probe_of IS NULL AS isWhole, inserted + updated + deleted > 0 AS hasChanged
-       FROM walks WHERE job = ? AND status = 'complete' ORDER BY id DESC LIMIT ?`,
+      `SELECT id, started_at AS startedAt, pages, api_calls AS calls, rows, total, verdict, inserted, glanced,
+         new_in_head AS newInHead, new_at_tail AS newAtTail, new_elsewhere AS newElsewhere, probe_of IS NULL AS isWhole,
+         verdict = 'snapshot' OR verdict = 'union' AND generated_at IS NOT NULL AS isPublished, inserted + updated + deleted > 0 AS hasChanged
+       FROM walks WHERE job = ? AND kind = 'walk' AND status = 'complete' ORDER BY id DESC LIMIT ?`,
     )
     .all(job, MOST_WALKS);
+  const whole = walks.filter(({ isWhole }) => isWhole);
+  const glances = readGlances(connection, job, {
+    since: walks.at(-1)?.id ?? 0,
+    lastWalk: whole[0]?.id ?? 0,
+  });
   return {
     rows:
       connection
         .prepare<[], number>(`SELECT count(*) FROM ${quoted(table)}`)
         .pluck()
         .get() ?? 0,
-    calls: callsOf(walks.filter(({ isWhole }) => isWhole)) ?? callsByTotal(connection, job),
+    calls: callsOf(whole) ?? callsByTotal(connection, job),
+    glanceCalls: glances.calls ?? SHORTEST_GLANCE,
+    head: learnHead(
+      whole.slice(0, WALKS_LEARNT_FROM).reverse(),
+      glances.brought,
+      whole[0]?.isPublished === 1,
+    ),
+    graded: gradeGlances(whole, glances),
     observed: observe(
       walks.filter(
         ({ startedAt }) => startedAt >= isoTime(now - LOOKED_BACK_MS) && startedAt <= isoTime(now),
@@ -76,12 +105,47 @@ function callsOf(whole: Walk[]): Facts['calls'] {
   return { changed, unchanged: oneWillDo ? 1 : changed };
 }
 
+type Glances = {
+  /** Calls of one, in the mean; null where there was none. */
+  calls: number | null;
+  /** Rows that they have brought since the last walk. */
+  brought: number;
+  /** The number of the last one before that walk; 0 where there was none. */
+  lastBefore: number;
+};
+
+type GlancesOf = {
+  /** The number of the walk to look back to. */
+  since: number;
+  /** That of the last full walk. */
+  lastWalk: number;
+};
+
+function readGlances(connection: Connection, job: string, of: GlancesOf): Glances {
+  const glances = `FROM walks WHERE job = :job AND id > :since AND kind = 'glance' AND status = 'complete'`;
+  return connection
+    .prepare<[GlancesOf & { job: string; most: number }], Glances>(
+      `SELECT
+         (SELECT avg(api_calls) FROM (SELECT api_calls ${glances} ORDER BY id DESC LIMIT :most)) AS calls,
+         (SELECT ifnull(sum(inserted), 0) ${glances} AND id > :lastWalk) AS brought,
+         (SELECT ifnull(max(id), 0) ${glances} AND id < :lastWalk) AS lastBefore`,
+    )
+    .get({ job, ...of, most: MOST_GLANCES }) as Glances;
+}
+
+/** Of the last walk that glances came before: how many of the rows new since the walk before they had brought. */
+function gradeGlances(whole: readonly Walk[], { lastBefore }: Glances): Grade | null {
+  if (lastBefore === 0) return null;
+  const graded = whole.findLast(({ id }) => id > lastBefore);
+  return graded ? { brought: graded.glanced, of: graded.inserted + graded.glanced } : null;
+}
+
 /** Where no walk has ended yet, one under way may know how much there is. */
 function callsByTotal(connection: Connection, job: string): Facts['calls'] {
   const calls = connection
     .prepare<[string, number], number | null>(
       `SELECT ceil(1.0 * total * pages / rows)
-       FROM (SELECT id, total, pages, rows FROM walks WHERE job = ? ORDER BY id DESC LIMIT ?)
+       FROM (SELECT id, total, pages, rows FROM walks WHERE job = ? AND kind = 'walk' ORDER BY id DESC LIMIT ?)
        WHERE total > 0 AND rows > 0 ORDER BY id DESC LIMIT 1`,
     )
     .pluck()

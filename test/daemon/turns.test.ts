@@ -51,7 +51,7 @@ it('of a quota that is nearly gone for weeks, every dataset still gets a look a 
   onTestFinished(() => app.close());
   const waitWith = (level: number) => {
     app.store.governor.transact((kept) => ({ state: nearlyGone(kept as State, level), result: undefined }));
-    return createTurns(app, clock.now).of(app.job('news')) - (app.store.lastRun('news') ?? 0);
+    return createTurns(app, clock.now).of(app.job('news')).at - (app.store.lastRun('news') ?? 0);
   };
   expect(waitWith(30)).toBe(DAY);
   // With nothing left to share, it is the governor that knows when to look.
@@ -90,7 +90,7 @@ describe('where calls come back one by one', () => {
     const app = await openApp({ environment: { ...environment, ...schedules }, clock, random: () => 0.5 });
     onTestFinished(() => app.close());
     app.store.governor.transact((kept) => ({ state: trickling(kept as State, clock.now()), result: 0 }));
-    return createTurns(app, clock.now).of(app.job('news')) - clock.now();
+    return createTurns(app, clock.now).of(app.job('news')).at - clock.now();
   };
 
   it('a turn comes in time, and at once after the clock was a year ahead', async () => {

@@ -43,9 +43,9 @@ export async function live(
   /** @returns when to run again. */
   async function run(job: (typeof scheduled)[number]): Promise<number> {
     const turn = turns.of(job);
-    if (turn > clock.now()) return turn;
+    if (turn.at > clock.now()) return turn.at;
     try {
-      const walk = await app.mirror(job, new AbortController().signal);
+      const walk = await app.mirror(job, new AbortController().signal, undefined, turn.kind);
       const every = intervalOf(app.config.schedules[job.name] ?? 'off', clock.now());
       return Math.max(clock.now(), Date.parse(walk.startedAt) + every);
     } catch (thrown) {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type PlannedJob, planDay, stretchUntilMore } from '../../src/plan/arithmetic.ts';
+import {
+  type Budget,
+  type PlannedJob,
+  planDay,
+  planUntilMore,
+  type Spending,
+} from '../../src/plan/arithmetic.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -13,6 +19,7 @@ const signals: PlannedJob = {
   changedCalls: 5,
   unchangedCalls: 1,
   changesPerDay: 96,
+  glanceCalls: null,
   callMs: 0,
   drawsOnQuota: true,
 };
@@ -24,23 +31,29 @@ const news: PlannedJob = {
   weight: 1,
   changedCalls: 12,
 };
-const hourly = { remaining: 1_000, nextInMs: HOUR, perPeriod: 1_000, periodMs: HOUR };
+const hourly: Budget = { remaining: 1_000, nextInMs: HOUR, perPeriod: 1_000, periodMs: HOUR };
+
+const means = (budget: Budget | null, perSecond: number | null = null, spending: Spending = 'full') => ({
+  budget,
+  perSecond,
+  spending,
+});
 
 describe('the plan of a day', () => {
   it('counts one call for each walk that finds nothing new, and all pages for one that does', () => {
-    const still = planDay([{ ...signals, changesPerDay: 0 }], null, null);
+    const still = planDay([{ ...signals, changesPerDay: 0 }], means(null));
     expect(still.calls).toBeCloseTo(720);
-    const moving = planDay([{ ...signals, changesPerDay: Number.POSITIVE_INFINITY }], null, null);
+    const moving = planDay([{ ...signals, changesPerDay: Number.POSITIVE_INFINITY }], means(null));
     expect(moving.calls).toBeCloseTo(720 * 5);
   });
 
   it('counts nothing of a job that is off or not due', () => {
     const off = { ...signals, runs: 0, longestMs: Number.POSITIVE_INFINITY };
-    expect(planDay([off], hourly, 5)).toMatchObject({ calls: 0, left: 24_000, chanceOfRunningDry: 0 });
+    expect(planDay([off], means(hourly, 5))).toMatchObject({ calls: 0, left: 24_000, chanceOfRunningDry: 0 });
   });
 
   it('promises nothing of the quota where nothing is known of it', () => {
-    expect(planDay([signals], null, null)).toMatchObject({
+    expect(planDay([signals], means(null))).toMatchObject({
       available: null,
       left: null,
       stretch: 1,
@@ -49,67 +62,98 @@ describe('the plan of a day', () => {
   });
 
   it('meets every target where the calls will do, and says what is left', () => {
-    const made = planDay([signals, news], hourly, 5);
+    const made = planDay([signals, news], means(hourly, 5));
     expect(made.stretch).toBe(1);
     expect(made.jobs.map((job) => job.everyMs)).toEqual([2 * MINUTE, 5 * MINUTE]);
     expect(made.left).toBeCloseTo(24_000 - made.calls);
     expect(made.chanceOfRunningDry).toBeLessThan(0.001);
   });
 
-  it('stretches the targets until the calls fit, those of greater weight less', () => {
-    const made = planDay([signals, news], { ...hourly, remaining: 500, nextInMs: DAY }, 5);
+  it('spaces walks by the root of calls × target ÷ weight until the calls fit', () => {
+    const made = planDay([signals, news], means({ ...hourly, remaining: 500, nextInMs: DAY }, 5));
     expect(made.calls).toBeCloseTo(500, 0);
-    const [first, second] = made.jobs;
-    const stretched = [(first?.everyMs ?? 0) / (2 * MINUTE), (second?.everyMs ?? 0) / (5 * MINUTE)];
-    expect(stretched[1]).toBeGreaterThan(1);
-    expect((stretched[1] ?? 0) / (stretched[0] ?? 0)).toBeCloseTo(3);
+    const [first, second] = made.jobs.map(({ everyMs }) => everyMs);
+    expect((second ?? 0) / (first ?? 1)).toBeCloseTo(Math.sqrt((12 * 5) / 1 / ((5 * 2) / 3)));
+    expect(made.stretch).toBeCloseTo(
+      Math.max((3 * (first ?? 0)) / (2 * MINUTE), (second ?? 0) / (5 * MINUTE)),
+    );
     expect(made.chanceOfRunningDry).toBeGreaterThan(0.999);
   });
 
   it('leaves those days their share for which nothing else comes', () => {
     const month = { remaining: 6_000, nextInMs: 20 * DAY, perPeriod: 10_000, periodMs: 30 * DAY };
-    expect(planDay([signals], month, null).available).toBeCloseTo(300);
+    expect(planDay([signals], means(month)).available).toBeCloseTo(300);
   });
 
-  it('makes what is left last until more come, and spends it where much is left', () => {
-    const half = { remaining: 10, nextInMs: HOUR, perPeriod: 1_000, periodMs: DAY };
-    const stretch = stretchUntilMore([{ ...signals, weight: 1, changesPerDay: 0 }], half, null);
-    expect(stretch).toBeCloseTo(3);
-    expect(stretchUntilMore([signals], { ...half, remaining: 500 }, null)).toBe(1);
-    expect(stretchUntilMore([signals], null, null)).toBe(1);
-    expect(stretchUntilMore([signals], { ...half, remaining: 0 }, null)).toBe(1);
-  });
-
-  it('stretches no job whose calls do not count against the quota', () => {
+  it('keeps the schedule of a job whose calls do not count against the quota', () => {
     const apart = { ...news, drawsOnQuota: false };
-    const made = planDay([signals, apart], { ...hourly, remaining: 500, nextInMs: DAY }, null);
+    const made = planDay([signals, apart], means({ ...hourly, remaining: 500, nextInMs: DAY }));
     expect(made.jobs[1]).toMatchObject({ walks: 288, everyMs: 5 * MINUTE });
     expect(made.jobs[0]?.calls).toBeCloseTo(500, 0);
     expect(made.left).toBeCloseTo(0, 0);
   });
 
   it('asks for no more calls than the pace allows', () => {
-    expect(planDay([signals, news], null, 0.005).calls).toBeCloseTo(432, 0);
+    expect(planDay([signals, news], means(null, 0.005)).calls).toBeCloseTo(432, 0);
   });
 
   it('holds the data to one interval and the time of the walk itself', () => {
-    expect(planDay([news], null, 2).jobs[0]?.heldToMs).toBe(5 * MINUTE + 6_000);
-    expect(planDay([{ ...news, callMs: 1_000 }], null, 2).jobs[0]?.heldToMs).toBe(5 * MINUTE + 12_000);
+    expect(planDay([news], means(null, 2)).jobs[0]?.heldToMs).toBe(5 * MINUTE + 6_000);
+    expect(planDay([{ ...news, callMs: 1_000 }], means(null, 2)).jobs[0]?.heldToMs).toBe(5 * MINUTE + 12_000);
   });
 
   it('gives an even chance where the calls are just those expected', () => {
-    const { calls } = planDay([signals, news], null, null);
-    const made = planDay(
-      [signals, news],
-      { remaining: calls, nextInMs: 30 * DAY, perPeriod: 0, periodMs: 30 * DAY },
-      null,
-    );
+    const { calls } = planDay([signals, news], means(null));
+    const all = { remaining: calls, nextInMs: 30 * DAY, perPeriod: 0, periodMs: 30 * DAY };
+    const made = planDay([signals, news], means(all));
     expect(made.chanceOfRunningDry).toBeCloseTo(0.5, 1);
   });
 
   it('sees the calls run dry in the last minutes before more come', () => {
     const late = { remaining: 0, nextInMs: 20 * MINUTE, perPeriod: 10_000, periodMs: HOUR };
-    expect(planDay([signals], late, null).chanceOfRunningDry).toBeGreaterThan(0.999);
-    expect(planDay([signals], { ...late, remaining: 60 }, null).chanceOfRunningDry).toBeLessThan(0.001);
+    expect(planDay([signals], means(late)).chanceOfRunningDry).toBeGreaterThan(0.999);
+    expect(planDay([signals], means({ ...late, remaining: 60 })).chanceOfRunningDry).toBeLessThan(0.001);
+  });
+});
+
+describe('the plan until more calls come', () => {
+  const half = { remaining: 10, nextInMs: HOUR, perPeriod: 1_000, periodMs: DAY };
+  const still = { ...signals, weight: 1, changesPerDay: 0 };
+
+  it('makes what is left last until then, and spends it where much is left', () => {
+    const made = planUntilMore([still], means(half));
+    expect(made.stretch).toBeCloseTo(3);
+    expect(made.jobs[0]?.everyMs).toBeCloseTo(6 * MINUTE, -2);
+    expect(planUntilMore([still], means({ ...half, remaining: 500 })).jobs[0]?.everyMs).toBe(2 * MINUTE);
+  });
+
+  it('goes on at the pace of a whole period where nothing is left, and where it is over', () => {
+    const whole = planDay([news], means({ remaining: 1_000, nextInMs: DAY, perPeriod: 0, periodMs: DAY }));
+    for (const budget of [
+      { ...half, remaining: 0 },
+      { ...half, nextInMs: 0 },
+    ]) {
+      const made = planUntilMore([news], means(budget));
+      expect(made.jobs[0]?.everyMs).toBeCloseTo(whole.jobs[0]?.everyMs ?? 0);
+      expect(made.stretch).toBe(1);
+    }
+  });
+
+  it('keeps the schedules where nothing is known, or not one call comes', () => {
+    for (const budget of [null, { remaining: 0, nextInMs: HOUR, perPeriod: 0, periodMs: DAY }])
+      expect(planUntilMore([news], means(budget)).jobs[0]?.everyMs).toBe(5 * MINUTE);
+  });
+
+  it('lets a published snapshot wait where its walk costs more than is left, unless that is so of every period', () => {
+    const waits = (job: PlannedJob, budget: Budget | null) =>
+      planUntilMore([job], means(budget)).jobs[0]?.waitsForMore;
+    const nearlyGone = { ...half, remaining: 4 };
+    expect(waits(signals, nearlyGone)).toBe(true);
+    expect(waits(signals, { ...half, remaining: 5 })).toBe(false);
+    expect(waits(signals, { ...nearlyGone, perPeriod: 4 })).toBe(false);
+    // A walk by anchors goes on when more calls come.
+    expect(waits({ ...news, unchangedCalls: 12 }, nearlyGone)).toBe(false);
+    expect(waits({ ...signals, drawsOnQuota: false }, nearlyGone)).toBe(false);
+    expect(waits(signals, null)).toBe(false);
   });
 });

@@ -1,0 +1,58 @@
+/** What walks teach of the head of a dataset: whether a glance at it would bring most of what is new. */
+
+/** A walk that read the dataset whole: where rows stood that were new to the mirror. See the table `walks`. */
+export type FullWalk = {
+  newInHead: number;
+  newAtTail: number;
+  newElsewhere: number;
+  /** Rows that glances had brought since the walk before. */
+  glanced: number;
+};
+
+export type Head = {
+  /** Full walks that were learnt from. */
+  walks: number;
+  /** Rows that were new, and of them those that stood in the head; walks of long ago count for less. */
+  new: number;
+  inHead: number;
+  /** Whether glances are worth their calls. */
+  useful: boolean;
+  /**
+   * `in-head`: most new rows stood there. `elsewhere`: they did not. `few-rows`, `few-walks`: too little was seen yet.
+   * `published`: it is published as a whole, and one call shows whether it changed.
+   */
+  why: 'in-head' | 'elsewhere' | 'few-rows' | 'few-walks' | 'published';
+};
+
+/** What a walk counts for once another has come. */
+const FADE = 0.7;
+const LEAST_WALKS = 3;
+const LEAST_NEW = 5;
+const LEAST_IN_HEAD = 1 / 2;
+
+/** Walks before these are all but forgotten. */
+export const WALKS_LEARNT_FROM = 20;
+
+/**
+ * @param walks in their order; rows that glances brought stood in front.
+ * @param glanced rows that glances have brought since the last of them.
+ * @param isPublished whether the last was of a published snapshot.
+ */
+export function learnHead(walks: readonly FullWalk[], glanced: number, isPublished: boolean): Head {
+  let [all, inHead] = [0, 0];
+  for (const walk of walks) {
+    all = FADE * (all + walk.glanced) + walk.newInHead + walk.newAtTail + walk.newElsewhere;
+    inHead = FADE * (inHead + walk.glanced) + walk.newInHead;
+  }
+  all += glanced;
+  inHead += glanced;
+  const why = judge(walks.length, all, inHead, isPublished);
+  return { walks: walks.length, new: all, inHead, useful: why === 'in-head', why };
+}
+
+function judge(walks: number, all: number, inHead: number, isPublished: boolean): Head['why'] {
+  if (isPublished) return 'published';
+  if (walks < LEAST_WALKS) return 'few-walks';
+  if (all < LEAST_NEW) return 'few-rows';
+  return inHead / all >= LEAST_IN_HEAD ? 'in-head' : 'elsewhere';
+}

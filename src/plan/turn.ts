@@ -1,0 +1,70 @@
+/** What a dataset runs next, and when: a walk where one is due, else a glance; spaced as the plan has it. */
+
+import { DAY_MS } from '../clock.ts';
+import { intervalOf, type Schedule } from '../schedule.ts';
+
+export type Turn = {
+  /** When it may run, in epoch milliseconds; not after now where nothing keeps it waiting. */
+  at: number;
+  kind: 'walk' | 'glance';
+};
+
+/** What the plan holds a dataset to until more calls come. */
+export type Pace = {
+  everySeconds: number | null;
+  glanceEverySeconds: number | null;
+  /** Whether a walk costs more than is left, and would have to begin anew when more come. */
+  waitsForMore: boolean;
+};
+
+export type Standing = {
+  schedule: Schedule;
+  /** What the schedule asks for in the plan's day: the longest time between runs. */
+  targetSeconds: number | null;
+  /** Null where there is none: it is switched off, or what a walk costs is not known. */
+  pace: Pace | null;
+  /** When the last finished walk began; null where there was none, where one is unfinished, or the clock was ahead. */
+  walkedAt: number | null;
+  /** The same of the last look, walk or glance; null also where a glance is unfinished. */
+  lookedAt: number | null;
+  /** When more calls come; infinite where that is not known. */
+  moreAt: number;
+};
+
+/** However little is left: more may have been bought, which only a call can tell. */
+const LONGEST_MS = DAY_MS;
+
+/** A walk looks at the head, too: a glance that came before it by less than this part of its interval would be lost. */
+const LOST_GLANCE = 1 / 10;
+
+/** Nothing waits beyond the time when more calls come: then it asks again. What is unfinished is not kept from going on. */
+export function nextTurn(standing: Standing, now: number): Turn {
+  const { pace, walkedAt, moreAt } = standing;
+  if (walkedAt === null || !pace) return { at: now, kind: 'walk' };
+  const until = Math.max(moreAt, now);
+  const waitsForMore = pace.waitsForMore && Number.isFinite(until);
+  const walkAt = waitsForMore ? until : walkDue(standing, pace, walkedAt, now);
+  const glanceAt = glanceDue(standing, pace, now);
+  const lostMs = (pace.glanceEverySeconds ?? 0) * 1_000 * LOST_GLANCE;
+  if (glanceAt + lostMs < walkAt) return { at: Math.min(glanceAt, until), kind: 'glance' };
+  return { at: Math.min(walkAt, until), kind: 'walk' };
+}
+
+function walkDue({ schedule, targetSeconds }: Standing, pace: Pace, walkedAt: number, now: number): number {
+  const times = (pace.everySeconds ?? 0) / (targetSeconds ?? Number.POSITIVE_INFINITY);
+  const interval = intervalOf(schedule, walkedAt);
+  // The schedule says when. Switched off since it was queued, it has no turn.
+  if (times <= 1 || interval === Number.POSITIVE_INFINITY) return now;
+  return due(walkedAt, Math.min(interval * times, Math.max(interval, LONGEST_MS)), now);
+}
+
+function glanceDue({ targetSeconds, lookedAt }: Standing, { glanceEverySeconds }: Pace, now: number): number {
+  if (glanceEverySeconds === null) return Number.POSITIVE_INFINITY;
+  if (lookedAt === null || glanceEverySeconds <= (targetSeconds ?? 0)) return now;
+  return due(lookedAt, glanceEverySeconds * 1_000, now);
+}
+
+/** The clock may have been ahead at `last`. */
+function due(last: number, everyMs: number, now: number): number {
+  return Math.max(now, Math.min(last, now) + everyMs);
+}
