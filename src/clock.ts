@@ -44,9 +44,12 @@ export function ageOf(at: number, now: number): number | null {
 }
 
 /** What is said of a proof that began at such a time, ISO 8601 UTC. */
-export function describeAhead(startedAt: string): string {
-  return `the clock was ahead at the last walk (complete as of ${startedAt}), or is behind now: the age is not known`;
-}
+export const describeAhead = (startedAt: string) => ahead(`walk (complete as of ${startedAt})`);
+
+/** And of a look at the head, by a walk or a glance. */
+export const describeSeenAhead = (startedAt: string) => ahead(`look (seen as of ${startedAt})`);
+
+const ahead = (at: string) => `the clock was ahead at the last ${at}, or is behind now: the age is not known`;
 
 export const CLOCK_ADVICE = 'keep the clock by NTP, such as timedatectl set-ntp true';
 

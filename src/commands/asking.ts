@@ -21,16 +21,19 @@ export async function askMirror<T>(
   ask: Ask,
   asked: Asked,
   jobs: readonly ListedJob[],
-  { timeout, maxAge }: AskingOptions,
+  { timeout, maxAge, maxSeenAge }: AskingOptions,
   { environment, clock, signal, stderr }: Context,
   read: (answer: Answer) => Promise<T>,
 ): Promise<T> {
   const { dir } = readLocalConfig(environment);
+  const parse = (text: string | undefined, what: string) =>
+    text === undefined ? undefined : parseDuration(text, what);
   const bounds = {
     signal,
     now: clock.now,
-    timeoutMs: timeout === undefined ? undefined : parseDuration(timeout, '--timeout'),
-    maxAgeMs: maxAge === undefined ? undefined : parseDuration(maxAge, '--max-age'),
+    timeoutMs: parse(timeout, '--timeout'),
+    maxAgeMs: parse(maxAge, '--max-age'),
+    maxSeenAgeMs: parse(maxSeenAge, '--max-seen-age'),
   };
   try {
     return await ask({ dir, ...asked, tables: tablesOf(jobs) }, bounds, async (answer) => {

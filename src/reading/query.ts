@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import ms from 'ms';
 import { Failure, type FailureKind } from '../errors.ts';
 import type { Cell, Column, Rows } from '../output/answer.ts';
-import { judge } from './query/proof.ts';
+import { judge, type MostAges } from './query/proof.ts';
 import type { Source } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
 
@@ -43,14 +43,12 @@ export type Answered =
 /** `notes`: what whoever reads the answer should know of it, one line each. */
 export type Answer = Rows & Opened & { notes: string[] };
 
-export type Bounds = {
+export type Bounds = MostAges & {
   signal: AbortSignal;
   /** Asked once the answer is there: a walk may have begun meanwhile. */
   now(): number;
   /** How long the query may take, reading its rows included. */
   timeoutMs?: number | undefined;
-  /** How old its data may be. */
-  maxAgeMs?: number | undefined;
 };
 
 /**
@@ -77,7 +75,7 @@ export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
 async function askOnce<T>(
   { exchange, hangUp }: Line,
   question: Question,
-  { signal, now, timeoutMs, maxAgeMs }: Bounds,
+  { signal, now, timeoutMs, ...mostAges }: Bounds,
   read: (answer: Answer) => Promise<T>,
 ): Promise<T> {
   const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
@@ -88,7 +86,7 @@ async function askOnce<T>(
     const answered = await exchange(question);
     if (!('opened' in answered)) throw new Failure('bug', 'the query was not opened');
     const { opened } = answered;
-    const judged = judge(opened.sources, question.asOf, maxAgeMs, now());
+    const judged = judge(opened.sources, question.asOf, mostAges, now());
     return await read({ ...opened, ...judged, batches: batchesOf(exchange) });
   } catch (thrown) {
     if (signal.aborted) throw new Failure('incomplete', 'stopped');

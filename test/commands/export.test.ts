@@ -116,6 +116,13 @@ describe('the receipt', () => {
             total: 30,
             probeOf: null,
           }),
+          seenAsOf: '2026-11-21T12:01:00.000Z',
+          lastLook: {
+            walkId: 2,
+            kind: 'walk',
+            startedAt: '2026-11-21T12:01:00.000Z',
+            finishedAt: '2026-11-21T12:01:00.000Z',
+          },
         },
       ],
       seq: Date.parse('2026-11-21T12:00:00Z'),

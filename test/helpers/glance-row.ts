@@ -14,12 +14,14 @@ type Glance = Partial<Pick<WalkRow, 'status' | 'inserted' | 'firstSeq' | 'lastSe
 /** @returns the number of its row. */
 export function noteGlance(bench: Bench, { job, status = 'complete', ...given }: Glance): number {
   const startedAt = isoTime(given.startedAt ?? bench.clock.now());
+  // A walk gives up the glance before it, which is over then.
+  const isOver = status === 'complete' || status === 'failed';
   const values = {
     job,
     kind: 'glance',
     status,
     started_at: startedAt,
-    finished_at: status === 'complete' ? startedAt : null,
+    finished_at: isOver ? startedAt : null,
     pages: 1,
     rows: 100,
     inserted: given.inserted ?? 0,

@@ -3,7 +3,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Params } from '../../reading/query.ts';
 
-export type AskingOptions = { param?: Params; timeout?: string; maxAge?: string; asOf?: string };
+export type AskingOptions = {
+  param?: Params;
+  timeout?: string;
+  maxAge?: string;
+  maxSeenAge?: string;
+  asOf?: string;
+};
 
 export function withAskingOptions(command: Command): Command {
   return command
@@ -15,7 +21,11 @@ export function withAskingOptions(command: Command): Command {
     .option('--timeout <duration>', 'end the query after this time, such as 30s')
     .option(
       '--max-age <duration>',
-      'refuse with exit code 75 where a dataset is older than this, such as 10m',
+      'refuse with exit code 75 where a dataset was proven complete longer ago than this, such as 10m',
+    )
+    .option(
+      '--max-seen-age <duration>',
+      'refuse with exit code 75 where new rows of a dataset were looked for longer ago than this',
     )
     .option(
       '--as-of <time>',

@@ -1,35 +1,45 @@
-/** What an answer's sources prove of it, in words, and whether that is enough. */
+/** What is proven of an answer's sources, and what was merely seen, in words, and whether that is enough. */
 
 import ms from 'ms';
-import { ageOf, describeAhead } from '../../clock.ts';
+import { ageOf, describeAhead, describeSeenAhead } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { Source } from './sources.ts';
 
+/** How old the data may be, in milliseconds: since it was proven complete, and since new rows were looked for. */
+export type MostAges = { maxAgeMs?: number | undefined; maxSeenAgeMs?: number | undefined };
+
 /**
  * The sources of an answer for `asOf`, dated, and what to say of them.
- * @throws Failure `usage` where what stood at `asOf` has been dropped, `incomplete` where a source is older than `maxAgeMs`.
+ * @throws Failure `usage` where what stood at `asOf` has been dropped, `incomplete` where a source is too old.
  */
 export function judge(
   sources: readonly Source[],
   asOf: string | null,
-  maxAgeMs: number | undefined,
+  { maxAgeMs, maxSeenAgeMs }: MostAges,
   now: number,
 ): { sources: Source[]; notes: string[] } {
   const moment = asOf === null ? now : Date.parse(asOf);
   const dated = datedBy(sources, moment);
   if (asOf !== null) refuseForgotten(dated, asOf);
-  if (maxAgeMs !== undefined) refuseOlder(dated, maxAgeMs, moment);
+  refuseOlder(dated, proven, maxAgeMs, moment);
+  refuseOlder(dated, seen, maxSeenAgeMs, moment);
   return { sources: dated, notes: notesOn(dated, asOf) };
 }
 
-/** The sources as of `now`: a walk that began ahead of it proves what it read, but not of when. */
+/** The sources as of `now`: what began ahead of it proves and shows what it read, but not of when. */
 function datedBy(sources: readonly Source[], now: number): Source[] {
-  const isAhead = ({ proof }: Source) => proof !== null && ageOf(Date.parse(proof.startedAt), now) === null;
-  return sources.map((source) => (isAhead(source) ? { ...source, completeAsOf: null } : source));
+  const past = (time: string | null) =>
+    time === null || ageOf(Date.parse(time), now) === null ? null : time;
+  return sources.map((source) => ({
+    ...source,
+    completeAsOf: past(source.completeAsOf),
+    seenAsOf: past(source.seenAsOf),
+  }));
 }
 
 function notesOn(sources: readonly Source[], asOf: string | null): string[] {
-  return sources.flatMap(({ job, table, past, completeAsOf, proof, firstWalkAt, historyFrom }) => {
+  return sources.flatMap((source) => {
+    const { job, table, past, completeAsOf, seenAsOf, proof, firstWalkAt, historyFrom } = source;
     if (firstWalkAt === null) return [`${table} was never mirrored: run market-mirror sync ${job}`];
     if (asOf !== null && asOf < firstWalkAt)
       return [
@@ -40,9 +50,16 @@ function notesOn(sources: readonly Source[], asOf: string | null): string[] {
       return [
         `${table} ${asOf === null ? 'has never been' : 'had never been'} complete: rows may be missing`,
       ];
-    if (asOf === null && historyFrom !== null)
-      return [`${past} goes back to ${historyFrom} only: what is older was dropped`];
-    return [];
+    return [
+      ...(seenAsOf !== null && seenAsOf > completeAsOf
+        ? [
+            `${table} is proven complete as of ${completeAsOf}; what was seen since then, as of ${seenAsOf}, is in it unproven`,
+          ]
+        : []),
+      ...(asOf === null && historyFrom !== null
+        ? [`${past} goes back to ${historyFrom} only: what is older was dropped`]
+        : []),
+    ];
   });
 }
 
@@ -73,16 +90,38 @@ function isForgotten(time: string, { firstWalkAt, historyFrom }: Source): boolea
 /** The setting that bounds the past of a dataset. */
 const keepingOf = ({ table, past }: Source) => (past === table ? 'MIRROR_KEEP_USAGE' : 'MIRROR_KEEP_HISTORY');
 
-/** A source without a proven walk that began within `maxAgeMs` before `now` is too old. */
-function refuseOlder(sources: readonly Source[], maxAgeMs: number, now: number): void {
-  const tooOld = sources.filter(
-    ({ completeAsOf }) => completeAsOf === null || now - Date.parse(completeAsOf) > maxAgeMs,
-  );
-  if (tooOld.length === 0) return;
-  const ages = tooOld.map(({ job, completeAsOf, proof }) => {
-    if (completeAsOf !== null)
-      return `${job} is complete as of ${completeAsOf}, ${ms(now - Date.parse(completeAsOf))} ago`;
-    return proof === null ? `${job} has never been complete` : `${job}: ${describeAhead(proof.startedAt)}`;
+/** One of the two ages of a source, and how it is told. */
+type Age = {
+  since(source: Source): string | null;
+  tooOld: string;
+  last: string;
+  /** Where `since` is null. */
+  unknown(source: Source): string;
+};
+
+const proven: Age = {
+  since: ({ completeAsOf }) => completeAsOf,
+  tooOld: 'older than',
+  last: 'is complete as of',
+  unknown: ({ job, proof }) =>
+    proof === null ? `${job} has never been complete` : `${job}: ${describeAhead(proof.startedAt)}`,
+};
+
+const seen: Age = {
+  since: ({ seenAsOf }) => seenAsOf,
+  tooOld: 'not looked at within',
+  last: 'was last looked at',
+  unknown: ({ job, lastLook }) =>
+    lastLook === null ? `${job} was never looked at` : `${job}: ${describeSeenAhead(lastLook.startedAt)}`,
+};
+
+function refuseOlder(sources: readonly Source[], age: Age, mostMs: number | undefined, now: number): void {
+  if (mostMs === undefined) return;
+  const told = sources.flatMap((source) => {
+    const since = age.since(source);
+    if (since === null) return [age.unknown(source)];
+    const ageMs = now - Date.parse(since);
+    return ageMs > mostMs ? [`${source.job} ${age.last} ${since}, ${ms(ageMs)} ago`] : [];
   });
-  throw new Failure('incomplete', `older than ${ms(maxAgeMs)}: ${ages.join('; ')}`);
+  if (told.length > 0) throw new Failure('incomplete', `${age.tooOld} ${ms(mostMs)}: ${told.join('; ')}`);
 }

@@ -1,9 +1,9 @@
 /** Which datasets a statement reads, and what is proven of them. */
 
-import { type Connection, PROOF } from '../../store/read.ts';
+import { type Connection, PROOF, SEEN } from '../../store/read.ts';
 import type { Params } from './statement.ts';
 
-/** Times are ISO 8601 UTC. For a question about the past, what was proven by then. */
+/** Times are ISO 8601 UTC. For a question about the past, what was proven and seen by then. */
 export type Source = {
   job: string;
   table: string;
@@ -11,6 +11,13 @@ export type Source = {
   completeAsOf: string | null;
   /** That walk. */
   proof: Proof | null;
+  /**
+   * When the latest walk or glance that ended well began: new rows had been looked for by then, and nothing is proven by
+   * it. Null where there was none, or the clock was ahead then.
+   */
+  seenAsOf: string | null;
+  /** That walk or glance. */
+  lastLook: Look | null;
   /** When its first walk ever began, or null. */
   firstWalkAt: string | null;
   /** The table that holds its past: its history, or itself where it is kept as snapshots. */
@@ -35,6 +42,8 @@ export type Proof = {
   probeOf: number | null;
 };
 
+export type Look = { walkId: number; kind: 'walk' | 'glance'; startedAt: string; finishedAt: string };
+
 type Others = Pick<Source, 'firstWalkAt' | 'historyFrom' | 'quarantined'> & { history: string | null };
 
 /** @param tables the mirrored tables with their jobs. */
@@ -51,6 +60,10 @@ export function sourcesOf(
        generated_at AS generatedAt, probe_of AS probeOf
      FROM walks WHERE job = ? AND ${PROOF} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
   );
+  const latestLook = connection.prepare<[string, string], Look>(
+    `SELECT id AS walkId, kind, started_at AS startedAt, finished_at AS finishedAt
+     FROM walks WHERE job = ? AND ${SEEN} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
+  );
   const others = connection.prepare<[Record<string, string>], Others>(
     `SELECT
        (SELECT started_at FROM walks WHERE job = :job ORDER BY id LIMIT 1) AS firstWalkAt,
@@ -65,6 +78,7 @@ export function sourcesOf(
     .filter(([table]) => read.has(table))
     .map(([table, job]) => {
       const proof = lastProof.get(job, until) ?? null;
+      const lastLook = latestLook.get(job, until) ?? null;
       const { firstWalkAt, history, historyFrom, quarantined } = others.get({ job, table, until }) as Others;
       const past = history ?? table;
       return {
@@ -72,6 +86,8 @@ export function sourcesOf(
         table,
         completeAsOf: proof?.startedAt ?? null,
         proof,
+        seenAsOf: lastLook?.startedAt ?? null,
+        lastLook,
         firstWalkAt,
         past,
         historyFrom: opened.includes(past) ? historyFrom : null,
