@@ -1,31 +1,57 @@
-/** `npm run simulate`: the governor and other policies in worlds of virtual time: the tables of docs/governor-figures.md. */
+/**
+ * `npm run simulate`: the governor and other policies in worlds of virtual time: the tables of docs/governor-figures.md;
+ * with `freshness`, how late and how wrong the mirror is: docs/freshness-figures.md.
+ */
 
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { median } from './figures.ts';
+import { type Part, partNames, printFreshness } from './freshness.ts';
 import { oneOf, tool, whole } from './options.ts';
 import { type PolicyName, policies } from './simulate/policies.ts';
 import { type Result, run, runOptimum, type Scenario } from './simulate/run.ts';
 import { scenarios, worlds } from './simulate/scenarios.ts';
 
+const policyNames = Object.keys(policies) as PolicyName[];
+
 type Task = { world: number; seeds: number; policy: PolicyName };
 
 if (process.send) process.once('message', async (task) => process.send?.(await rowOf(task as Task)));
-else await printTable();
+else await readCommandLine();
 
-async function printTable(): Promise<void> {
-  const known = Object.keys(policies) as PolicyName[];
-  const policy = oneOf(known);
-  const more = (text: string, before: PolicyName[] = []) => [...before, policy(text)];
-  const [wanted = '', seeds, chosen = known] = tool(
-    'simulate',
-    'Prints the table of docs/governor-figures.md.',
-  )
+async function readCommandLine(): Promise<void> {
+  const governors = some(policyNames);
+  const parts = some(partNames);
+  const program = tool('simulate', 'Prints the table of docs/governor-figures.md.')
     .argument('[text]', 'only worlds whose name has this text; those of the table if not given')
     .argument('[seeds]', 'of each world', whole(1), 30)
-    .argument('[policies...]', `some of ${known.join(', ')}; all if not given`, more)
-    .parse().processedArgs as [string | undefined, number, PolicyName[] | undefined];
+    .argument('[policies...]', governors.description, governors.read)
+    .action(printTable);
+  program
+    .command('freshness')
+    .description(
+      'prints the tables of docs/freshness-figures.md, and which targets hold; fails where one does not',
+    )
+    .argument('[parts...]', parts.description, parts.read)
+    .option('--seeds <number>', 'of each world that is not drawn at random', whole(1), 3)
+    .action(async (chosen: Part[] = partNames, { seeds }: { seeds: number }) => {
+      const hold = await printFreshness(chosen, seeds, (text) => process.stdout.write(text));
+      if (!hold) process.exitCode = 1;
+    });
+  await program.parseAsync();
+}
+
+/** An argument that takes any number of these names. */
+function some<Name extends string>(names: readonly Name[]) {
+  const name = oneOf(names);
+  return {
+    description: `some of ${names.join(', ')}; all if not given`,
+    read: (text: string, before: Name[] = []) => [...before, name(text)],
+  };
+}
+
+async function printTable(wanted = '', seeds: number, chosen: PolicyName[] = policyNames): Promise<void> {
   const tasks = worlds.flatMap(({ name }, world) =>
     (wanted === '' ? world < scenarios.length : name.includes(wanted))
       ? chosen.map((policy) => ({ world, seeds, policy }))

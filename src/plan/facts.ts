@@ -33,7 +33,8 @@ export type Observed = {
   perDay: number;
 };
 
-type Walk = FullWalk & {
+/** A complete walk, as `walks` has it. */
+export type Walk = FullWalk & {
   id: number;
   startedAt: string;
   pages: number;
@@ -67,18 +68,28 @@ export function readFacts(connection: Connection, job: string, table: string, no
        FROM walks WHERE job = ? AND kind = 'walk' AND status = 'complete' ORDER BY id DESC LIMIT ?`,
     )
     .all(job, MOST_WALKS);
-  const whole = walks.filter(({ isWhole }) => isWhole);
   const glances = readGlances(connection, job, {
     since: walks.at(-1)?.id ?? 0,
-    lastWalk: whole[0]?.id ?? 0,
+    lastWalk: walks.find(({ isWhole }) => isWhole)?.id ?? 0,
   });
+  const learnt = learn(walks, glances, now);
   return {
+    ...learnt,
     rows:
       connection
         .prepare<[], number>(`SELECT count(*) FROM ${quoted(table)}`)
         .pluck()
         .get() ?? 0,
-    calls: callsOf(whole) ?? callsByTotal(connection, job),
+    calls: learnt.calls ?? callsByTotal(connection, job),
+    callMs: readCallMs(connection, job, now),
+  };
+}
+
+/** @param walks the latest first. */
+export function learn(walks: readonly Walk[], glances: Glances, now: number): Omit<Facts, 'rows' | 'callMs'> {
+  const whole = walks.filter(({ isWhole }) => isWhole);
+  return {
+    calls: callsOf(whole),
     glanceCalls: glances.calls ?? SHORTEST_GLANCE,
     head: learnHead(
       whole.slice(0, WALKS_LEARNT_FROM).reverse(),
@@ -91,7 +102,6 @@ export function readFacts(connection: Connection, job: string, table: string, no
         ({ startedAt }) => startedAt >= isoTime(now - LOOKED_BACK_MS) && startedAt <= isoTime(now),
       ),
     ),
-    callMs: readCallMs(connection, job, now),
   };
 }
 
@@ -105,7 +115,7 @@ function callsOf(whole: Walk[]): Facts['calls'] {
   return { changed, unchanged: oneWillDo ? 1 : changed };
 }
 
-type Glances = {
+export type Glances = {
   /** Calls of one, in the mean; null where there was none. */
   calls: number | null;
   /** Rows that they have brought since the last walk. */

@@ -1,0 +1,201 @@
+/** The mirror in memory: the real walk over a dataset, and what it does to the copy, as `src/store/walk/` has it. */
+
+import { HOUR_MS, isoTime } from '../../src/clock.ts';
+import type { Walk } from '../../src/plan/facts.ts';
+import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
+import { type Previous, type WalkEnd, type WalkKind, walk } from '../../src/walk.ts';
+import type { Dataset, Row, Spec } from './dataset.ts';
+import type { Measures } from './measures.ts';
+
+/** A walk or a glance under way. */
+export type Look = {
+  /** Makes one call; resolves to true where it was the last one. */
+  call(now: number): Promise<boolean>;
+};
+
+export type Mirrored = { spec: Spec; measures: Measures; mirror: Mirror };
+
+export type Mirror = {
+  begin(kind: WalkKind, now: number): Look;
+  /** What has ended, the latest first. */
+  readonly records: readonly LookRecord[];
+  /** When the last walk and the last look of either kind began; null before the first. */
+  last(): { walkedAt: number | null; lookedAt: number | null };
+  /** The time is over: what is late by then counts with the delay that it has. */
+  close(now: number): void;
+};
+
+/** A walk or a glance that has ended, as a row of `walks` tells of it. */
+export type LookRecord = Walk & { kind: WalkKind; updated: number; deleted: number };
+
+/** A row is removed once so many proofs in a row lacked it; a removal of much waits for one more. */
+const PROOFS = 2;
+const PROOFS_FOR_MUCH = 3;
+const MUCH = { part: 0.2, rows: 10 };
+/** A proof is renewed by one call for so long. */
+const RENEWABLE_MS = 23 * HOUR_MS;
+const MOST_RECORDS = 1_000;
+
+export function createMirror(dataset: Dataset, measures: Measures): Mirror {
+  const held = new Set<Row>();
+  const absent = new Set<Row>();
+  const records: LookRecord[] = [];
+  let passes = 0;
+  let looks = 0;
+  /** What glances have brought since the last walk. */
+  let glanced = 0;
+  let last: ReturnType<Mirror['last']> = { walkedAt: null, lookedAt: null };
+  let before: { checkpoint: Checkpoint; record: LookRecord } | undefined;
+
+  function previous(now: number): Previous | undefined {
+    if (!before) return undefined;
+    const { checkpoint, record } = before;
+    const isRecent = now - Date.parse(record.startedAt) < RENEWABLE_MS;
+    const isProven = record.verdict === 'snapshot' && record.pages > 1;
+    return { checkpoint, renewable: isProven && isRecent && absent.size === 0, isComplete: true };
+  }
+
+  /** The rows that no page of this pass has shown, one proof more; those with enough leave the mirror. */
+  function retire(pass: number, now: number): number {
+    for (const row of absent) if (row.copy.metIn === pass) forget(row);
+    for (const row of held)
+      if (row.copy.metIn !== pass) {
+        row.copy.absences += 1;
+        absent.add(row);
+      }
+    const due = [...absent].filter(({ copy }) => copy.absences >= PROOFS);
+    const isMuch =
+      due.length === held.size || (due.length >= MUCH.rows && due.length > held.size * MUCH.part);
+    const removed = due.filter(({ copy }) => copy.absences >= (isMuch ? PROOFS_FOR_MUCH : PROOFS));
+    for (const row of removed) remove(row, now);
+    return removed.length;
+  }
+
+  function forget(row: Row): void {
+    row.copy.absences = 0;
+    absent.delete(row);
+  }
+
+  function remove(row: Row, now: number): void {
+    measures.removed(row, now);
+    forget(row);
+    held.delete(row);
+    row.copy.isHeld = false;
+    row.copy.wasRemoved = true;
+  }
+
+  function begin(kind: WalkKind, startedAt: number): Look {
+    const look = ++looks;
+    const counts = { inserted: 0, updated: 0 };
+    let calls = 0;
+    let pass = ++passes;
+    let now = startedAt;
+    let shown: Row[] = [];
+
+    const read = async (offset: number, limit: number): Promise<PageFacts> => {
+      dataset.advance(now);
+      shown = dataset.rows.slice(offset, offset + limit);
+      const total = dataset.rows.length;
+      const returned = shown.length;
+      return {
+        offset,
+        generatedAt: dataset.generatedAt,
+        received: returned,
+        keys: shown.map(({ key }) => key),
+        seen: shown.map(({ copy }) => copy.metIn === pass),
+        known: shown.map(({ copy }) => copy.isHeld && copy.changedIn !== look),
+        // Nothing changes but what is published.
+        digest: offset === 0 ? dataset.generatedAt : undefined,
+        pagination: { offset, limit, total, returned, hasMore: offset + returned < total },
+      };
+    };
+
+    function save(row: Row): void {
+      const { copy, unread } = row;
+      if (copy.isHeld && unread.length === 0) return;
+      measures.read(row, now);
+      if (copy.isHeld) counts.updated += 1;
+      else counts.inserted += 1;
+      held.add(row);
+      copy.isHeld = true;
+      copy.wasRemoved = false;
+      copy.changedIn = look;
+      row.unread = [];
+    }
+
+    function end(checkpoint: Checkpoint, ending: WalkEnd): void {
+      const { verdict, renewed, stuck } = ending;
+      if (stuck) throw new Error(`${dataset.spec.name}: a walk that leads nowhere`);
+      const isProof = verdict !== null && verdict !== 'union';
+      if (isProof) measures.proved(startedAt, now);
+      if (isProof && !renewed) noteMissed();
+      const deleted = isProof && !renewed ? retire(pass, now) : 0;
+      if (!isProof) for (const row of absent) if (row.copy.metIn === pass) forget(row);
+      const record = recordOf(checkpoint, ending, deleted);
+      records.unshift(record);
+      last = { walkedAt: record.kind === 'walk' ? startedAt : last.walkedAt, lookedAt: startedAt };
+      if (records.length > MOST_RECORDS) records.pop();
+      if (verdict !== null && !renewed) before = { checkpoint, record };
+    }
+
+    /** What was there from the beginning to the end must have been met. */
+    function noteMissed(): void {
+      for (const { cameAt, copy } of dataset.rows)
+        if (cameAt <= startedAt && copy.metIn !== pass) measures.missedInProofs += 1;
+    }
+
+    function recordOf(at: Checkpoint, { verdict, renewed }: WalkEnd, deleted: number): LookRecord {
+      const { pages, rows, total, newInHead, newAtTail, newElsewhere, generatedAt } = at;
+      const isGlance = verdict === null;
+      const record: LookRecord = {
+        kind: isGlance ? 'glance' : 'walk',
+        id: look,
+        startedAt: isoTime(startedAt),
+        pages,
+        calls,
+        rows,
+        total,
+        verdict: verdict ?? '',
+        isWhole: renewed ? 0 : 1,
+        isPublished: verdict === 'snapshot' || (verdict === 'union' && generatedAt !== undefined) ? 1 : 0,
+        hasChanged: counts.inserted + counts.updated + deleted > 0 ? 1 : 0,
+        ...counts,
+        deleted,
+        newInHead,
+        newAtTail,
+        newElsewhere,
+        glanced: isGlance ? 0 : glanced,
+      };
+      glanced = isGlance ? glanced + counts.inserted : 0;
+      return record;
+    }
+
+    const pages = walk(read, beginning, previous(startedAt), kind);
+    return {
+      async call(at) {
+        now = at;
+        calls += 1;
+        measures.call(kind, at);
+        const { value } = await pages.next();
+        if (!value) throw new Error(`${dataset.spec.name}: a walk without an end`);
+        if (value.met === 'clear') pass = ++passes;
+        for (const row of shown) {
+          save(row);
+          if (value.met === 'add') row.copy.metIn = pass;
+        }
+        if (value.end) end(value.checkpoint, value.end);
+        return value.end !== undefined;
+      },
+    };
+  }
+
+  return {
+    begin,
+    records,
+    last: () => last,
+    close(now) {
+      dataset.advance(now);
+      measures.close(dataset.rows, held);
+    },
+  };
+}
