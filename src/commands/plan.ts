@@ -7,6 +7,7 @@ import { type PlanJson, planJson } from '../plan/json.ts';
 import { type DatasetPlan, readPlan } from '../plan.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type Context, localMirror } from './context.ts';
+import { renderHead } from './head-text.ts';
 import { withExamples } from './help.ts';
 import { renderQuota, renderWaits } from './limits-text.ts';
 
@@ -37,35 +38,42 @@ function renderPlan(plan: PlanJson, output: Output): string {
     renderQuota(plan),
     ...renderWaits(plan),
     ...renderBalance(plan, paint),
+    ...plan.datasets.filter(isGlanced).map((dataset) => `Head of ${dataset.job}: ${renderHead(dataset)}`),
     ...plan.unknown.map(({ job, why }) => `${paint('yellow', '?')} ${job ?? 'quota'}: ${printable(why)}`),
   ].join('\n');
 }
 
-const columns: Record<string, Align> = {
-  dataset: 'left',
-  rows: 'right',
-  'calls a walk': 'left',
-  changed: 'left',
-  every: 'left',
-  walks: 'right',
-  calls: 'right',
-  'held to': 'left',
-};
+/** Glances are in use, or were until walks showed that new rows stand elsewhere. */
+function isGlanced({ glanceEverySeconds, graded, head }: DatasetPlan): boolean {
+  return glanceEverySeconds !== null || (graded !== null && head.why === 'elsewhere');
+}
+
+type Column = { name: string; align: Align; cell(dataset: DatasetPlan): string; all?: string };
 
 function renderDatasets(plan: PlanJson, paint: Paint): string {
-  const heads = Object.keys(columns).map((head) => paint('dim', head));
-  const rows = plan.datasets.map((dataset) => [
-    dataset.job,
-    number(dataset.rows),
-    renderCallsPerWalk(dataset),
-    renderChanges(dataset),
-    renderEvery(dataset, paint),
-    count(dataset.walks),
-    count(dataset.calls),
-    dataset.heldToSeconds === null ? '–' : time(dataset.heldToSeconds),
-  ]);
-  const all = ['all', '', '', '', '', '', count(plan.calls), ''];
-  return inColumns([heads, ...rows, all], Object.values(columns));
+  const glances: Column[] = [
+    { name: 'glances', align: 'right', cell: (dataset) => count(dataset.glances) },
+    { name: 'every', align: 'left', cell: (dataset) => span(dataset.glanceEverySeconds) },
+  ];
+  const columns: Column[] = [
+    { name: 'dataset', align: 'left', cell: ({ job }) => job, all: 'all' },
+    { name: 'rows', align: 'right', cell: ({ rows }) => number(rows) },
+    { name: 'calls a walk', align: 'left', cell: renderCallsPerWalk },
+    { name: 'changed', align: 'left', cell: renderChanges },
+    { name: 'every', align: 'left', cell: (dataset) => renderEvery(dataset, plan.stretch > 1, paint) },
+    { name: 'walks', align: 'right', cell: (dataset) => count(dataset.walks) },
+    ...(plan.datasets.some(({ glanceEverySeconds }) => glanceEverySeconds !== null) ? glances : []),
+    { name: 'calls', align: 'right', cell: (dataset) => count(dataset.calls), all: count(plan.calls) },
+    { name: 'held to', align: 'left', cell: (dataset) => span(dataset.heldToSeconds) },
+  ];
+  return inColumns(
+    [
+      columns.map(({ name }) => paint('dim', name)),
+      ...plan.datasets.map((dataset) => columns.map(({ cell }) => cell(dataset))),
+      columns.map(({ all = '' }) => all),
+    ],
+    columns.map(({ align }) => align),
+  );
 }
 
 function renderCallsPerWalk({ callsIfChanged, callsIfUnchanged }: DatasetPlan): string {
@@ -78,11 +86,13 @@ function renderChanges({ observed }: DatasetPlan): string {
   return observed ? `in ${number(observed.changed)} of ${number(observed.walks)} walks` : 'unknown';
 }
 
-function renderEvery({ state, targetSeconds, everySeconds }: DatasetPlan, paint: Paint): string {
+function renderEvery(dataset: DatasetPlan, isScarce: boolean, paint: Paint): string {
+  const { state, targetSeconds, everySeconds } = dataset;
   if (state === 'off' || state === 'forbidden') return state;
   if (targetSeconds === null) return '–';
-  const longer = everySeconds !== null && everySeconds > targetSeconds;
-  return longer ? paint('yellow', `${time(everySeconds)}, not ${time(targetSeconds)}`) : time(targetSeconds);
+  if (everySeconds === null || everySeconds <= targetSeconds) return time(targetSeconds);
+  // Where calls are enough, glances keep the schedule.
+  return isScarce ? paint('yellow', `${time(everySeconds)}, not ${time(targetSeconds)}`) : time(everySeconds);
 }
 
 function renderBalance({ calls, available, left, stretch, ...plan }: PlanJson, paint: Paint): string[] {
@@ -111,6 +121,7 @@ function renderLast({ remaining, reserve }: PlanJson['quota'], calls: number): s
 
 const count = (value: number | null) => (value === null ? 'unknown' : number(value));
 const time = (seconds: number) => duration(seconds * 1_000);
+const span = (seconds: number | null) => (seconds === null ? '–' : time(seconds));
 
 function percent(chance: number): string {
   if (chance > 0 && chance < 0.01) return 'below 1 %';

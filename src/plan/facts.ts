@@ -2,7 +2,7 @@
 
 import { DAY_MS, isoTime } from '../clock.ts';
 import { type Connection, quoted } from '../store/read.ts';
-import { type FullWalk, type Head, learnHead, WALKS_LEARNT_FROM } from './head.ts';
+import { type FullWalk, type Head, learnHead } from './head.ts';
 
 export type Facts = {
   rows: number;
@@ -36,7 +36,6 @@ export type Observed = {
 /** A complete walk, as `walks` has it. */
 export type Walk = FullWalk & {
   id: number;
-  startedAt: string;
   pages: number;
   calls: number;
   rows: number;
@@ -91,11 +90,7 @@ export function learn(walks: readonly Walk[], glances: Glances, now: number): Om
   return {
     calls: callsOf(whole),
     glanceCalls: glances.calls ?? SHORTEST_GLANCE,
-    head: learnHead(
-      whole.slice(0, WALKS_LEARNT_FROM).reverse(),
-      glances.brought,
-      whole[0]?.isPublished === 1,
-    ),
+    head: learnHead(whole.toReversed(), glances.brought, whole[0]?.isPublished === 1),
     graded: gradeGlances(whole, glances),
     observed: observe(
       walks.filter(

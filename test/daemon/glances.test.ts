@@ -1,0 +1,104 @@
+import { expect, it } from 'vitest';
+import type { PlanJson } from '../../src/plan/json.ts';
+import { insert } from '../helpers/edits.ts';
+import { read, setupSync } from '../helpers/sync-bench.ts';
+import { live, othersOff } from '../helpers/virtual-life.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** News, whose walk takes eleven calls; the quota is told with the signals alone. */
+const settings = { ...othersOff, MIRROR_SCHEDULE_AI_SIGNALS: 'every 1h', MIRROR_SCHEDULE_NEWS: 'every 5m' };
+
+type Look = { kind: 'walk' | 'glance'; inserted: number; startedAt: string };
+
+/** A mirror of news, of which a new one comes every six minutes. */
+async function setup(limit: number, others: Record<string, string> = {}) {
+  const bench = await setupSync({ rows: 900, quota: { limit, periodMs: HOUR } });
+  const changes = { ...settings, ...others };
+  const { news } = bench.model.data;
+  let [published, place] = [bench.clock.now(), 0];
+  const publish = (now: number) => {
+    for (; published + 6 * MINUTE < now; published += 6 * MINUTE) insert(place)(news);
+  };
+  return {
+    liveFor: async (ms: number) => {
+      const [since, before] = [bench.clock.now(), bench.model.calls.length];
+      await live(bench, changes, ms, publish);
+      const looks = read<Look>(
+        bench.file,
+        `SELECT kind, inserted, started_at AS startedAt FROM walks WHERE job = 'news' AND status = 'complete'
+         AND started_at >= '${new Date(since).toISOString()}' ORDER BY id`,
+      );
+      const times = looks.map(({ startedAt }) => Date.parse(startedAt));
+      return {
+        calls: bench.model.calls.length - before,
+        walks: looks.filter(({ kind }) => kind === 'walk'),
+        glances: looks.filter(({ kind }) => kind === 'glance'),
+        /** Between a look and the next. */
+        longestMs: Math.max(...times.slice(1).map((at, before) => at - (times[before] ?? 0))),
+      };
+    },
+    turnOrder: () => {
+      place = -1;
+    },
+    planned: async () => {
+      const { stdout } = await bench.run(['plan', '--json'], changes);
+      return (JSON.parse(stdout) as PlanJson).datasets.find(({ job }) => job === 'news');
+    },
+    told: async () => (await bench.run(['plan'], changes)).stdout,
+  };
+}
+
+const rowsOf = (looks: readonly Look[]) => looks.reduce((sum, { inserted }) => sum + inserted, 0);
+
+it('scarce calls bring new rows by glances between walks, until those show that they stand elsewhere', async () => {
+  const bench = await setup(40);
+  await bench.liveFor(6 * HOUR);
+  const plan = await bench.planned();
+  expect(plan).toMatchObject({
+    callsIfChanged: 11,
+    callsIfGlanced: 1,
+    head: { useful: true, why: 'in-head' },
+    graded: { brought: expect.any(Number), of: expect.any(Number) },
+  });
+  expect(plan?.glanceEverySeconds).toBeGreaterThan(5 * 60);
+  expect(plan?.glanceEverySeconds).toBeLessThan(10 * 60);
+  const text = await bench.told();
+  expect(text).toMatch(/^dataset .* every +walks +glances +every +calls +held to$/m);
+  expect(text).toMatch(/^news .* 2\dm, not 5m +\d\d +1\d\d +\dm +\d{3} +2\dm$/m);
+  expect(text).toMatch(
+    /^Head of news: worth glances, (\d+) of \1 new rows stood in the head; \d of \d rows new at/m,
+  );
+
+  const life = await bench.liveFor(6 * HOUR);
+  expect(life.calls).toBeGreaterThan(0.8 * 6 * 36);
+  expect(life.glances.length).toBeGreaterThan(1.5 * life.walks.length);
+  expect(rowsOf(life.glances)).toBeGreaterThan(rowsOf(life.walks));
+  expect(life.longestMs).toBeLessThan((plan?.everySeconds ?? 0) * 1_000);
+
+  bench.turnOrder();
+  await bench.liveFor(6 * HOUR);
+  expect(await bench.planned()).toMatchObject({
+    glances: 0,
+    glanceEverySeconds: null,
+    callsIfGlanced: null,
+    head: { useful: false, why: 'elsewhere' },
+    graded: { brought: 0 },
+  });
+  expect(await bench.told()).toMatch(
+    /^Head of news: not worth glances, \d of \d+ new rows stood in the head; 0 of/m,
+  );
+});
+
+it('a thrifty mirror with calls enough glances by schedule, and walks once an hour', async () => {
+  const bench = await setup(1_000, { MIRROR_CALLS: 'thrifty' });
+  await bench.liveFor(2 * HOUR);
+  expect(await bench.planned()).toMatchObject({ everySeconds: 3_600, glanceEverySeconds: 300, walks: 24 });
+  expect(await bench.told()).toMatch(/^news .* {2}1h +24 +276 +5m +540 +1h$/m);
+  const life = await bench.liveFor(6 * HOUR);
+  expect(life.walks.length).toBe(6);
+  expect(life.glances.length).toBe(6 * 11);
+  expect(life.longestMs).toBeLessThan(5 * MINUTE + 5_000);
+  expect(rowsOf(life.glances)).toBeGreaterThan(5 * rowsOf(life.walks));
+});

@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest';
+import { type Facts, readFacts } from '../../src/plan/facts.ts';
+import { openReadOnly } from '../../src/store/db/connection.ts';
+import { change, type Edit, insert, publish } from '../helpers/edits.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+
+const HOUR = 3_600_000;
+const job = 'news';
+
+function factsOf(bench: Bench, name = job): Facts {
+  const connection = openReadOnly(bench.store.file);
+  try {
+    return readFacts(connection, name, name.replaceAll('-', '_'), bench.clock.now());
+  } finally {
+    connection.close();
+  }
+}
+
+/** An hour passes, rows are edited, and the mirror looks. */
+async function look(bench: Bench, kind: 'mirror' | 'glance', ...edits: Edit[]): Promise<void> {
+  bench.clock.advance(HOUR);
+  for (const edit of edits) edit(bench.upstream(job));
+  await bench[kind](job);
+}
+
+it('three walks that found their new rows in the head make it worth glances', async () => {
+  const bench = await setup({ rows: 450 });
+  expect(factsOf(bench).head).toMatchObject({ walks: 0, why: 'few-walks' });
+  await look(bench, 'mirror');
+  await look(bench, 'mirror', insert(0, 4));
+  expect(factsOf(bench).head).toMatchObject({ walks: 2, new: 4, inHead: 4, why: 'few-walks' });
+  await look(bench, 'mirror', insert(0, 4));
+  const { head } = factsOf(bench);
+  expect(head).toMatchObject({ walks: 3, useful: true, why: 'in-head' });
+  expect(head.inHead).toBeCloseTo(4 + 0.7 * 4);
+  await look(bench, 'mirror', insert(-1, 9), insert(200, 3));
+  expect(factsOf(bench).head).toMatchObject({ walks: 4, useful: false, why: 'elsewhere' });
+});
+
+it('what glances brought counts as found in the head, and is graded by the next walk', async () => {
+  const bench = await setup({ rows: 450 });
+  await look(bench, 'mirror');
+  await look(bench, 'mirror');
+  await look(bench, 'mirror', insert(0, 2));
+  expect(factsOf(bench)).toMatchObject({ head: { new: 2, why: 'few-rows' }, graded: null, glanceCalls: 1 });
+  await look(bench, 'glance', insert(0, 3));
+  await look(bench, 'glance', insert(0, 120));
+  expect(factsOf(bench)).toMatchObject({
+    head: { walks: 3, new: 125, inHead: 125, useful: true },
+    graded: null,
+    glanceCalls: 1.5,
+  });
+  await look(bench, 'mirror', insert(0, 1), insert(300, 2));
+  expect(factsOf(bench)).toMatchObject({ head: { walks: 4 }, graded: { brought: 123, of: 126 } });
+  const { head } = factsOf(bench);
+  expect(head.new).toBeCloseTo(0.7 * (0.7 * 0 + 2 + 123) + 3);
+  expect(head.inHead).toBeCloseTo(0.7 * (2 + 123) + 1);
+  // A walk that no glance came before grades none.
+  await look(bench, 'mirror', insert(0, 1));
+  expect(factsOf(bench).graded).toEqual({ brought: 123, of: 126 });
+  await look(bench, 'glance');
+  await look(bench, 'mirror', insert(-1, 2));
+  expect(factsOf(bench).graded).toEqual({ brought: 0, of: 2 });
+});
+
+it('glances count neither as walks nor for what a walk costs', async () => {
+  const bench = await setup({ rows: 450 });
+  await look(bench, 'mirror');
+  await look(bench, 'mirror', change(3, { headline: 'changed' }));
+  const before = factsOf(bench);
+  expect(before).toMatchObject({ calls: { changed: 6, unchanged: 6 }, observed: { walks: 1, changed: 1 } });
+  for (let glances = 0; glances < 6; glances += 1) await look(bench, 'glance');
+  expect(factsOf(bench)).toMatchObject({ calls: before.calls, observed: before.observed });
+});
+
+it('a dataset that is published whole needs no glances, nor does one that is no list', async () => {
+  const bench = await setup({ rows: 250 });
+  const signals = bench.upstream('ai-signals');
+  for (const hour of [1, 2, 3]) {
+    insert(0, 9)(signals);
+    publish(`2026-01-01T0${hour}:00:00.000Z`)(signals);
+    await bench.mirror('ai-signals');
+    await bench.mirror('usage');
+    bench.clock.advance(HOUR);
+  }
+  expect(factsOf(bench, 'ai-signals').head).toMatchObject({ walks: 3, useful: false, why: 'published' });
+  expect(factsOf(bench, 'usage').head).toMatchObject({ walks: 3, useful: false, why: 'published' });
+});
