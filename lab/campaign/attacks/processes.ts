@@ -5,6 +5,8 @@ import { exitCodes } from '../../../src/errors.ts';
 import { signal } from '../world/processes.ts';
 import { type Attack, expectThat } from './attack.ts';
 
+const FULL_WALKS = "SELECT count(*) AS walks FROM walks WHERE job = 'news' AND verdict = 'verified'";
+
 export const processAttacks: readonly Attack[] = [
   {
     name: 'kill',
@@ -85,6 +87,23 @@ export const processAttacks: readonly Attack[] = [
       const { code } = await cli('start');
       expectThat(code === exitCodes.incomplete, `a second daemon ends with 75, not ${code}`);
       return () => undefined;
+    },
+  },
+  {
+    name: 'glances',
+    about:
+      'MIRROR_CALLS=thrifty: the daemon looks at heads alone, and is killed meanwhile; then it walks again',
+    lasts: [10_000, 20_000],
+    kills: true,
+    async begin({ daemon, extra, sql }) {
+      // Heads are learnt from three walks.
+      while ((sql<{ walks: number }>(FULL_WALKS)[0]?.walks ?? 0) < 4 && (await daemon.walked(30_000)));
+      extra['MIRROR_CALLS'] = 'thrifty';
+      await daemon.restart();
+      return async () => {
+        delete extra['MIRROR_CALLS'];
+        await daemon.restart();
+      };
     },
   },
   {
