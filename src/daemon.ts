@@ -137,7 +137,7 @@ function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
 }
 
 function statusOf({ config, jobs }: App, now: number) {
-  return readStatus(config.dir, datasetsOf(jobs.map(listed), config.schedules), now);
+  return readStatus(config.dir, datasetsOf(jobs.map(listed), config.schedules), config.spending, now);
 }
 
 /** For whoever asks for the status meanwhile, in this process or another. */

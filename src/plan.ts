@@ -93,8 +93,8 @@ export function planOf(
   datasets: readonly Dataset[],
   spending: Spending,
   now: number,
+  limits: Limits = readLimits(connection, now),
 ): DayPlan {
-  const limits = readLimits(connection, now);
   const known = datasets.map((dataset) => {
     const facts = readFacts(connection, dataset.name, dataset.table, now);
     const asked = runsWithin(dataset.schedule, now, DAY_MS);

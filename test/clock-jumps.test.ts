@@ -29,7 +29,7 @@ describe('after a clock that was ahead was corrected, nothing claims to be fresh
     expect(code).toBe(75);
     expect(stdout).toMatch(/✗ news: the clock was ahead at the last walk \(complete as of 2026-11-24T12:00/);
     expect(stdout).toMatch(/→ keep the clock by NTP.*market-mirror sync news\n/);
-    expect(stdout).toMatch(/news +5 +unknown +verified/);
+    expect(stdout).toMatch(/news +5 +unknown +– +verified/);
     const { problems, datasets } = await status();
     expect(new Set(problems.map(({ code }) => code))).toEqual(new Set(['clock-ahead']));
     expect(problems).toHaveLength(5);
@@ -72,7 +72,7 @@ it('what may be rounding is no clock that was ahead', async () => {
   clock.jump(-1_500);
   const { code, stdout } = await run(['status']);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/news +5 +0s +verified/);
+  expect(stdout).toMatch(/news +5 +0s ago +0s ago +verified/);
 });
 
 it('a clock that was days behind and is corrected makes everything stale, not fresh', async () => {

@@ -35,7 +35,7 @@ const MOST_STATUS_RATIO = 1.2;
 export async function liveYear({ days, livedEvery, print }: YearOptions): Promise<void> {
   const bench = await openBench({ rows: ROWS, keepCalls: 10 });
   const environment = { MARKET_API_URL: bench.model.url, MARKET_API_KEY: 'soak', MIRROR_KEEP_HISTORY: '90d' };
-  const { keep, schedules } = readConfig(environment, ownSchedules(bench.jobs));
+  const { keep, schedules, spending } = readConfig(environment, ownSchedules(bench.jobs));
   const afterADay = { dir: join(bench.dir, 'after-a-day'), now: 0 };
   print(markdownTable(['day', 'walks', 'calls', 'versions', 'snapshots', 'refused', 'MB'], []));
   try {
@@ -53,8 +53,8 @@ export async function liveYear({ days, livedEvery, print }: YearOptions): Promis
     }
     const datasets = datasetsOf(bench.jobs.map(listed), schedules);
     const status = timesOf(
-      () => readStatus(afterADay.dir, datasets, afterADay.now),
-      () => readStatus(bench.dir, datasets, bench.clock.now()),
+      () => readStatus(afterADay.dir, datasets, spending, afterADay.now),
+      () => readStatus(bench.dir, datasets, spending, bench.clock.now()),
     );
     judge(bench, status, print);
   } finally {

@@ -2,10 +2,20 @@
 
 import { Command } from 'commander';
 import type { Output } from '../output/print.ts';
-import { type Align, duration, inColumns, number, type Paint, paintFor, relative } from '../output/text.ts';
+import {
+  type Align,
+  duration,
+  inColumns,
+  number,
+  type Paint,
+  paintFor,
+  plural,
+  relative,
+} from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type DatasetStatus, type Problem, readStatus, type Status } from '../reading/status.ts';
 import { type Context, localMirror } from './context.ts';
+import { renderHead } from './head-text.ts';
 import { withExamples } from './help.ts';
 import { renderQuota, renderWaits } from './limits-text.ts';
 
@@ -28,10 +38,10 @@ export function statusCommand(context: Context): Command {
 
 async function status(options: Options, context: Context): Promise<void> {
   const { clock, stdout, signal, exit } = context;
-  const { dir, datasets } = await localMirror(context);
+  const { dir, datasets, spending } = await localMirror(context);
   const show = await shower(options, stdout);
   do {
-    const read = readStatus(dir, datasets, clock.now());
+    const read = readStatus(dir, datasets, spending, clock.now());
     show(read);
     exit(read.exitCode);
     if (options.watch) await clock.sleep(REDRAW_EVERY_MS, signal).catch(() => undefined);
@@ -53,6 +63,7 @@ function renderStatus(status: Status, output: Output): string {
     ...status.problems.map((problem) => renderProblem(problem, paint)),
     ...(status.problems.length > 0 ? [''] : []),
     renderDatasets(status, paint),
+    ...status.datasets.flatMap((dataset) => renderHints(dataset, paint)),
     '',
     renderQuota(status),
     ...renderPace(status),
@@ -71,7 +82,8 @@ function renderProblem({ level, job, message, advice }: Problem, paint: Paint): 
 const columns: Record<string, Align> = {
   dataset: 'left',
   rows: 'right',
-  age: 'right',
+  proven: 'right',
+  seen: 'right',
   verdict: 'left',
   now: 'left',
   'last change': 'left',
@@ -86,7 +98,8 @@ function renderDatasets({ datasets, at }: Status, paint: Paint): string {
   const rows = datasets.map((dataset) => [
     dataset.job,
     number(dataset.rows),
-    renderAge(dataset, paint),
+    renderProven(dataset, paint),
+    relative(dataset.seenAsOf, now),
     dataset.verdict ?? '–',
     renderDoing(dataset, now),
     relative(dataset.lastChange, now),
@@ -97,15 +110,18 @@ function renderDatasets({ datasets, at }: Status, paint: Paint): string {
   return inColumns([heads, ...rows], Object.values(columns));
 }
 
-function renderAge({ completeAsOf, ageSeconds, fresh }: DatasetStatus, paint: Paint): string {
+function renderProven({ completeAsOf, ageSeconds, fresh }: DatasetStatus, paint: Paint): string {
   const unknown = completeAsOf === null ? 'never' : 'unknown';
-  const age = ageSeconds === null ? unknown : duration(ageSeconds * 1_000);
-  return paint(fresh ? 'green' : 'red', age);
+  const ago = ageSeconds === null ? unknown : `${duration(ageSeconds * 1_000)} ago`;
+  return paint(fresh ? 'green' : 'red', ago);
 }
 
 function renderDoing({ doing }: DatasetStatus, now: number): string {
-  const { state, pages, rows, total, until, reason } = doing;
-  const progress = `page ${number(pages)}, ${number(rows)}${total === null ? '' : ` of ${number(total)}`} rows`;
+  const { kind, state, pages, rows, total, until, reason } = doing;
+  const progress =
+    kind === 'glance'
+      ? `glance, page ${number(pages)}`
+      : `page ${number(pages)}, ${number(rows)}${total === null ? '' : ` of ${number(total)}`} rows`;
   switch (state) {
     case 'running':
       return progress;
@@ -113,6 +129,8 @@ function renderDoing({ doing }: DatasetStatus, now: number): string {
       return `waits ${relative(until, now)} (${reason}), ${progress}`;
     case 'stopped':
       return `stopped, ${progress}`;
+    case 'failed':
+      return kind === 'glance' ? 'glance failed' : 'failed';
     default:
       return state;
   }
@@ -120,6 +138,18 @@ function renderDoing({ doing }: DatasetStatus, now: number): string {
 
 function renderNextRun({ nextRun }: DatasetStatus, now: number): string {
   return nextRun !== null && Date.parse(nextRun) <= now ? 'due' : relative(nextRun, now);
+}
+
+/** What was learnt of its head, if anything yet, and what it says of rows that are gone, on one line. */
+function renderHints({ job, head, graded, goneUpstream }: DatasetStatus, paint: Paint): string[] {
+  const gone = goneUpstream ?? 0;
+  const hints = [
+    ...(head.why === 'in-head' || head.why === 'elsewhere' ? [renderHead({ head, graded })] : []),
+    ...(gone > 0
+      ? [`at least ${number(gone)} ${plural(gone, 'row')} ${gone === 1 ? 'is' : 'are'} gone upstream`]
+      : []),
+  ];
+  return hints.length > 0 ? [paint('dim', `${job}: ${hints.join('; ')}`)] : [];
 }
 
 function renderPace({ rate, concurrency }: Status): string[] {

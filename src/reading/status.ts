@@ -5,6 +5,7 @@ import { exitCodes, worstExitCode } from '../errors.ts';
 import type { Dataset } from '../job-list.ts';
 import { type LimitsJson, limitsJson } from '../plan/json.ts';
 import { readLimits } from '../plan/limits.ts';
+import { type DatasetPlan, planOf, type Spending } from '../plan.ts';
 import type { Outage } from '../queue/index.ts';
 import { holderNote, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
 import { type CallStatus, readCalls } from './status/calls.ts';
@@ -33,14 +34,21 @@ export type Status = {
 export type DaemonStatus = { pid: number; queue: Outage | null };
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
-export function readStatus(dir: string, datasets: readonly Dataset[], now: number): Status {
+export function readStatus(
+  dir: string,
+  datasets: readonly Dataset[],
+  spending: Spending,
+  now: number,
+): Status {
   return readMirror(dir, (connection) => {
     const { calls, lastCalls } = readCalls(connection, now);
     const limits = readLimits(connection, now);
+    const plan = planOf(connection, datasets, spending, now, limits);
     const daemon = readDaemon(dir);
-    const read = datasets.map((dataset) =>
-      readDataset(connection, dataset, livingHolder(dir, dataset.name) !== null, now),
-    );
+    const read = datasets.map((dataset) => {
+      const planned = plan.datasets.find(({ job }) => job === dataset.name) as DatasetPlan;
+      return readDataset(connection, dataset, planned, livingHolder(dir, dataset.name) !== null, now);
+    });
     const problems = findProblems(read, limits.waits, lastCalls, daemon, logBytes(connection.name));
     return {
       version: 1 as const,

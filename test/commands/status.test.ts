@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tableOf } from '../../src/job.ts';
@@ -41,13 +41,15 @@ describe('a mirror that is well', () => {
     const { code, stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
     const lines = stdout.split('\n');
     expect(code).toBe(0);
-    expect(lines[0]).toMatch(/^dataset +rows +age +verdict +now +last change +next run +quarantine +drift$/);
-    expect(lines.slice(1, 6).map((line) => line.split(/ {2,}/).slice(0, 4))).toEqual([
-      ['ai-signals', '30', '0s', 'snapshot'],
-      ['meme-signals', '30', '0s', 'verified'],
-      ['news', '30', '0s', 'verified'],
-      ['smart-wallets', '30', '0s', 'verified'],
-      ['usage', '1', '0s', 'snapshot'],
+    expect(lines[0]).toMatch(
+      /^dataset +rows +proven +seen +verdict +now +last change +next run +quarantine +drift$/,
+    );
+    expect(lines.slice(1, 6).map((line) => line.split(/ {2,}/).slice(0, 5))).toEqual([
+      ['ai-signals', '30', '0s ago', '0s ago', 'snapshot'],
+      ['meme-signals', '30', '0s ago', '0s ago', 'verified'],
+      ['news', '30', '0s ago', '0s ago', 'verified'],
+      ['smart-wallets', '30', '0s ago', '0s ago', 'verified'],
+      ['usage', '1', '0s ago', '0s ago', 'snapshot'],
     ]);
     expect(stdout).toMatch(
       /Quota: [\d,]+ of [\d,]+ calls left, as of 0s ago; when more come is not known yet/,
@@ -75,14 +77,25 @@ describe('a mirror that is well', () => {
       completeAsOf: '2026-11-21T12:00:00.000Z',
       ageSeconds: 0,
       verdict: 'verified',
+      seenAsOf: '2026-11-21T12:00:00.000Z',
+      seenAgeSeconds: 0,
       staleAfterSeconds: 600,
       fresh: true,
-      doing: expect.objectContaining({ state: 'idle', until: null, reason: null, message: null }),
+      doing: expect.objectContaining({
+        kind: 'walk',
+        state: 'idle',
+        until: null,
+        reason: null,
+        message: null,
+      }),
       lastChange: '2026-11-21T12:00:00.001Z',
       nextRun: null,
       held: 0,
+      goneUpstream: 0,
       quarantined: 0,
       drifts: 0,
+      head: expect.objectContaining({ useful: false, why: 'few-walks' }),
+      graded: null,
     });
   });
 });
@@ -149,7 +162,7 @@ describe('a dataset that is behind', () => {
       weight: 1,
     }));
     await bench.mirror('ai-signals', () => {
-      during ??= readStatus(bench.dir, datasets, bench.clock.now());
+      during ??= readStatus(bench.dir, datasets, 'full', bench.clock.now());
     });
     expect(during?.datasets[0]?.doing).toMatchObject({ state: 'running', pages: 1 });
     edit(bench, `UPDATE walks SET status = 'running'`);
@@ -262,38 +275,5 @@ describe('warnings leave the exit code at 0', () => {
     expect(status.exitCode).toBe(0);
     const { stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
     expect(stdout).toContain('the API broke \\u{1b}[31mits contract');
-  });
-});
-
-describe('a mirror that cannot be read', () => {
-  it('does not exist yet: 75', async () => {
-    const bench = await setup({ rows: 1 });
-    const environment = { MIRROR_DIR: join(bench.dir, 'elsewhere') };
-    const { code, stderr } = await runMain(['status'], environment, bench.clock);
-    expect([code, stderr]).toEqual([75, expect.stringMatching(/does not exist yet: run market-mirror sync/)]);
-    expect(existsSync(environment.MIRROR_DIR)).toBe(false);
-  });
-
-  it('is newer than this code: 78', async () => {
-    const bench = await setup({ rows: 1 });
-    edit(bench, `INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`);
-    const { code, stderr } = await runMain(['status'], environmentOf(bench), bench.clock);
-    expect([code, stderr]).toEqual([78, expect.stringMatching(/newer market-mirror/)]);
-  });
-
-  it('is older than this code: 75', async () => {
-    const bench = await setup({ rows: 1 });
-    edit(bench, 'DELETE FROM __drizzle_migrations');
-    const { code, stderr } = await runMain(['status'], environmentOf(bench), bench.clock);
-    expect([code, stderr]).toEqual([75, expect.stringMatching(/older market-mirror/)]);
-  });
-
-  it('is no database: 74', async () => {
-    const bench = await setup({ rows: 1 });
-    const dir = join(bench.dir, 'other');
-    mkdirSync(dir);
-    writeFileSync(join(dir, 'mirror.db'), 'this is no database, whatever its name says'.repeat(100));
-    const { code, stderr } = await runMain(['status'], { MIRROR_DIR: dir }, bench.clock);
-    expect([code, stderr]).toEqual([74, expect.stringMatching(/not a database/)]);
   });
 });

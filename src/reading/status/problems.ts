@@ -114,7 +114,7 @@ function scopeMissing(job: string, call: LastCall | undefined): Problem {
 }
 
 function notFresh(dataset: DatasetStatus, daemonLives: boolean): Problem[] {
-  const { job, fresh, completeAsOf, ageSeconds, doing } = dataset;
+  const { job, fresh, completeAsOf, ageSeconds, seenAsOf, doing } = dataset;
   if (fresh) return [];
   const next = nextStep(doing, daemonLives, job);
   if (completeAsOf === null)
@@ -123,17 +123,18 @@ function notFresh(dataset: DatasetStatus, daemonLives: boolean): Problem[] {
     const advice = `${CLOCK_ADVICE}; ${next}`;
     return [error('incomplete', { code: 'clock-ahead', job }, describeAhead(completeAsOf), advice)];
   }
-  const message = `is older than it is meant to be: last complete as of ${completeAsOf}`;
+  const seen = seenAsOf !== null && seenAsOf > completeAsOf ? `, and looked at as of ${seenAsOf}` : '';
+  const message = `is older than it is meant to be: last proven complete as of ${completeAsOf}${seen}`;
   return [error('incomplete', { code: 'stale', job }, message, next)];
 }
 
 function nextStep(
-  { state, until, reason }: DatasetStatus['doing'],
+  { kind, state, until, reason }: DatasetStatus['doing'],
   daemonLives: boolean,
   job: string,
 ): string {
-  if (state === 'running') return 'a walk is under way: wait for it to end';
-  if (state === 'waiting') return `its walk goes on at ${until} (${reason}): wait, or raise the quota`;
+  if (state === 'running') return `a ${kind} is under way: wait for it to end`;
+  if (state === 'waiting') return `its ${kind} goes on at ${until} (${reason}): wait, or raise the quota`;
   if (state === 'failed') return 'see why its last run failed';
   return daemonLives
     ? 'the daemon runs it when it is due: market-mirror plan says whether the quota will do, its log what went wrong'
@@ -146,7 +147,7 @@ function lastWalk({ job, doing, held }: DatasetStatus): Problem[] {
     found.push(
       warning(
         { code: 'failed', job },
-        `its last run failed: ${doing.message ?? 'no reason was noted'}`,
+        `its last ${doing.kind === 'glance' ? 'glance' : 'run'} failed: ${doing.message ?? 'no reason was noted'}`,
         'the next run goes on at the committed place; market-mirror doctor says what is wrong here',
       ),
     );
