@@ -49,7 +49,10 @@ export type Walk = FullWalk & {
 };
 
 const LOOKED_BACK_MS = 7 * DAY_MS;
-const MOST_WALKS = 1_000;
+/** Looked back at: walks among so many walks and glances, and so many of them where glances are many. */
+const LOOKED_AT = { runs: 1_000, walks: 20 };
+/** The time of a call is that of the latest, so that a status costs no look at the calls of a day. */
+const LATEST_CALLS = 1_000;
 /** The calls of a walk are the middle of so many of the latest: one that met trouble does not count. */
 const LATEST = 5;
 /** A glance costs the mean of so many of the latest. */
@@ -59,16 +62,20 @@ const SHORTEST_GLANCE = 1;
 const LEAST_WHOLE_PER_DAY = 1;
 
 export function readFacts(connection: Connection, job: string, table: string, now: number): Facts {
+  const isWalk = `job = :job AND kind = 'walk' AND status = 'complete'`;
   const walks = connection
-    .prepare<[string, number], Walk>(
+    .prepare<[{ job: string; runs: number; walks: number }], Walk>(
       `SELECT id, started_at AS startedAt, pages, api_calls AS calls, rows, total, verdict, inserted, glanced,
          new_in_head AS newInHead, new_at_tail AS newAtTail, new_elsewhere AS newElsewhere, probe_of IS NULL AS isWhole,
          verdict = 'snapshot' OR verdict = 'union' AND generated_at IS NOT NULL AS isPublished, inserted + updated + deleted > 0 AS hasChanged
-       FROM walks WHERE job = ? AND kind = 'walk' AND status = 'complete' ORDER BY id DESC LIMIT ?`,
+       FROM walks WHERE ${isWalk} AND id >= min(
+         ifnull((SELECT id FROM walks WHERE job = :job ORDER BY id DESC LIMIT 1 OFFSET :runs - 1), 0),
+         ifnull((SELECT id FROM walks WHERE ${isWalk} ORDER BY id DESC LIMIT 1 OFFSET :walks - 1), 0))
+       ORDER BY id DESC`,
     )
-    .all(job, MOST_WALKS);
+    .all({ job, ...LOOKED_AT });
   const glances = readGlances(connection, job, {
-    since: walks.at(-1)?.id ?? 0,
+    since: walks[LOOKED_AT.walks - 1]?.id ?? 0,
     lastWalk: walks.find(({ isWhole }) => isWhole)?.id ?? 0,
   });
   const learnt = learn(walks, glances, now);
@@ -87,16 +94,13 @@ export function readFacts(connection: Connection, job: string, table: string, no
 /** @param walks the latest first. */
 export function learn(walks: readonly Walk[], glances: Glances, now: number): Omit<Facts, 'rows' | 'callMs'> {
   const whole = walks.filter(({ isWhole }) => isWhole);
+  const [since, until] = [isoTime(now - LOOKED_BACK_MS), isoTime(now)];
   return {
     calls: callsOf(whole),
     glanceCalls: glances.calls ?? SHORTEST_GLANCE,
     head: learnHead(whole.toReversed(), glances.brought, whole[0]?.isPublished === 1),
     graded: gradeGlances(whole, glances),
-    observed: observe(
-      walks.filter(
-        ({ startedAt }) => startedAt >= isoTime(now - LOOKED_BACK_MS) && startedAt <= isoTime(now),
-      ),
-    ),
+    observed: observe(walks.filter(({ startedAt }) => startedAt >= since && startedAt <= until)),
   };
 }
 
@@ -154,7 +158,7 @@ function callsByTotal(connection: Connection, job: string): Facts['calls'] {
        WHERE total > 0 AND rows > 0 ORDER BY id DESC LIMIT 1`,
     )
     .pluck()
-    .get(job, MOST_WALKS);
+    .get(job, LOOKED_AT.runs);
   return calls ? { changed: calls, unchanged: calls } : null;
 }
 
@@ -186,10 +190,11 @@ function changesBehind(looks: number, changed: number): number {
 function readCallMs(connection: Connection, job: string, now: number): number | null {
   return (
     connection
-      .prepare<[string, string], number | null>(
-        'SELECT avg(ms) FROM requests WHERE at >= ? AND job = ? AND status = 200',
+      .prepare<[number, string, string], number | null>(
+        `SELECT avg(ms) FROM (SELECT job, at, status, ms FROM requests ORDER BY id DESC LIMIT ?)
+         WHERE job = ? AND at >= ? AND status = 200`,
       )
       .pluck()
-      .get(isoTime(now - DAY_MS), job) ?? null
+      .get(LATEST_CALLS, job, isoTime(now - DAY_MS)) ?? null
   );
 }
