@@ -101,7 +101,7 @@ export function wishOf(job: PlannedJob, spending: Spending): Spacing {
   const targetMs = targetOf(job);
   const asScheduled = { everyMs: targetMs, glanceEveryMs: null };
   if (spending === 'full' || job.glanceCalls === null || !job.drawsOnQuota) return asScheduled;
-  const thrifty = { everyMs: Math.max(targetMs, THRIFTY_MS), glanceEveryMs: targetMs };
+  const thrifty = { everyMs: THRIFTY_MS, glanceEveryMs: targetMs };
   return callsPerDay(job, thrifty) < callsPerDay(job, asScheduled) ? thrifty : asScheduled;
 }
 

@@ -1,7 +1,11 @@
-import { expect, it } from 'vitest';
+import pino from 'pino';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { runDaemon } from '../../src/daemon.ts';
 import type { PlanJson } from '../../src/plan/json.ts';
 import { insert } from '../helpers/edits.ts';
 import { read, setupSync } from '../helpers/sync-bench.ts';
+import { sharedClock } from '../helpers/virtual-clock.ts';
 import { live, othersOff } from '../helpers/virtual-life.ts';
 
 const MINUTE = 60_000;
@@ -101,4 +105,41 @@ it('a thrifty mirror with calls enough glances by schedule, and walks once an ho
   expect(life.glances.length).toBe(6 * 11);
   expect(life.longestMs).toBeLessThan(5 * MINUTE + 5_000);
   expect(rowsOf(life.glances)).toBeGreaterThan(5 * rowsOf(life.walks));
+});
+
+it('the daemon passes the kind on, and its log tells glances from walks', async () => {
+  const { environment, model, sync, file } = await setupSync({ rows: 450 }, sharedClock());
+  for (let walks = 0; walks < 3; walks += 1) {
+    await sync('news');
+    insert(0, 5)(model.data.news);
+  }
+  const thrifty = {
+    ...othersOff,
+    MIRROR_SCHEDULE_AI_SIGNALS: 'off',
+    MIRROR_SCHEDULE_NEWS: 'every 1s',
+    MIRROR_CALLS: 'thrifty',
+  };
+  const lines: { msg: string }[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const stop = new AbortController();
+  const parts = { environment: { ...environment, ...thrifty }, clock: systemClock, random: Math.random, log };
+  const daemon = runDaemon(parts, stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await daemon;
+  });
+  await vi.waitFor(() => expect(lines.filter(({ msg }) => msg === 'glance complete')).toHaveLength(2), {
+    timeout: 60_000,
+  });
+  expect(lines.find(({ msg }) => msg === 'glance complete')).toMatchObject({
+    job: 'news',
+    inserted: 5,
+    updated: 0,
+    apiCalls: 1,
+  });
+  expect(lines.find(({ msg }) => msg === 'glance complete')).not.toHaveProperty('verdict');
+  expect(lines.filter(({ msg }) => msg === 'walk complete')).toEqual([]);
+  expect(read(file, "SELECT next_due_at IS NOT NULL AS isKnown FROM freshness WHERE job = 'news'")).toEqual([
+    { isKnown: 1 },
+  ]);
 });

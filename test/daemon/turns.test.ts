@@ -73,6 +73,37 @@ it('of a quota that is nearly gone for weeks, every dataset still gets a look a 
   }
 });
 
+it('a published snapshot of which too little is left waits until more calls come', async () => {
+  const { clock, environment, sync } = await setupSync({ rows: 450 });
+  await sync('ai-signals');
+  const app = await openApp({ environment: { ...environment, ...settings }, clock, random: () => 0.5 });
+  onTestFinished(() => app.close());
+  clock.advance(50 * MINUTE);
+  const waitWith = (level: number) => {
+    app.store.governor.transact((kept) => ({ state: known(kept as State, level), result: undefined }));
+    return createTurns(app, clock.now).of(app.job('ai-signals')).at - clock.now();
+  };
+  expect(waitWith(20)).toBe(0);
+  expect(waitWith(5)).toBe(10 * MINUTE);
+
+  /** Twenty calls an hour, for certain; more come in ten minutes. */
+  function known(state: State, level: number): State {
+    const at = (time: number) => ({ afterAt: time, beforeAt: time });
+    const window = {
+      ...state.quota.window,
+      last: at(clock.now() - 50 * MINUTE),
+      first: at(clock.now() - 170 * MINUTE),
+      periods: 2,
+      least: HOUR,
+      most: HOUR,
+    };
+    return {
+      ...state,
+      quota: { ...state.quota, limit: 20, level, asOfAt: clock.now(), source: 'header', window },
+    };
+  }
+});
+
 it('where there are enough, nothing waits for its turn', async () => {
   const bench = await setupSync({ rows: 30, quota: { limit: 200, periodMs: HOUR } });
   const ages = await live(bench, settings, 2.5 * HOUR);

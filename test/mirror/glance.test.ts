@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { bump, change, type Edit, editBefore, insert, publish, remove, turnRound } from '../helpers/edits.ts';
+import {
+  both,
+  bump,
+  change,
+  type Edit,
+  editBefore,
+  insert,
+  publish,
+  remove,
+  turnRound,
+} from '../helpers/edits.ts';
 import type { Bench, BenchOptions } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
@@ -17,7 +27,7 @@ async function setupKnown(options: BenchOptions = {}): Promise<Bench> {
   return bench;
 }
 
-const edit = (bench: Bench, ...edits: Edit[]) => edits.forEach((made) => made(bench.upstream(job)));
+const edit = (bench: Bench, ...edits: Edit[]) => both(...edits)(bench.upstream(job));
 const walksOf = (bench: Bench) => bench.sql('SELECT * FROM walks WHERE job = ? ORDER BY id', job);
 const freshness = (bench: Bench) =>
   bench.sql('SELECT complete_as_of, verdict, status, last_error FROM freshness WHERE job = ?', job);

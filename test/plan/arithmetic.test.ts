@@ -97,6 +97,24 @@ describe('the plan of a day', () => {
     expect(planDay([signals, news], means(null, 0.005)).calls).toBeCloseTo(432, 0);
   });
 
+  it('counts no more calls than there are, also where they do not make a walk a day of everything', () => {
+    const few: Budget = { remaining: 6, nextInMs: DAY, perPeriod: 6, periodMs: DAY };
+    const made = planDay([news], means(few));
+    expect(made).toMatchObject({ calls: 6, available: 6, left: 0 });
+    expect(made.jobs[0]).toMatchObject({ walks: 0.5, everyMs: DAY, heldToMs: 2 * DAY });
+    expect(planDay([news], means({ ...few, remaining: 0 })).jobs[0]).toMatchObject({ walks: 0, calls: 0 });
+  });
+
+  it('holds a dataset with a pattern to a day, unless the pattern itself leaves out more', () => {
+    const office = { ...news, runs: 9, longestMs: 16 * HOUR };
+    const everyOf = (job: PlannedJob, calls: number) =>
+      planDay([job], means({ ...hourly, remaining: calls, nextInMs: DAY })).jobs[0]?.everyMs;
+    expect(everyOf(office, 72)).toBeCloseTo(24 * HOUR, -4);
+    expect(everyOf(office, 12)).toBe(24 * HOUR);
+    expect(everyOf(office, 96)).toBeCloseTo(16 * HOUR * (108 / 96), -4);
+    expect(everyOf({ ...office, longestMs: 60 * HOUR }, 72)).toBe(60 * HOUR);
+  });
+
   it('holds the data to one interval and the time of the walk itself', () => {
     expect(planDay([news], means(null, 2)).jobs[0]?.heldToMs).toBe(5 * MINUTE + 6_000);
     expect(planDay([{ ...news, callMs: 1_000 }], means(null, 2)).jobs[0]?.heldToMs).toBe(5 * MINUTE + 12_000);
