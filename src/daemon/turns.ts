@@ -17,24 +17,27 @@ const PLANNED_FOR = { mostMs: 60_000, leastMs: 1_000, partOfWait: 0.1 };
 /** Without this, whoever comes first takes the calls until none is left, and all datasets grow old until more come. */
 export function createTurns({ config, jobs, store }: App, now: () => number): Turns {
   let plan: DayPlan | undefined;
+  /** The last walks that it knows of, by job: from each it may learn. */
+  let known = new Map<string, number | null>();
 
-  function planned(): DayPlan {
-    if (!plan || !isRecent(plan, now())) {
-      const datasets = datasetsOf(jobs.map(listed), config.schedules);
-      plan = readPlan(config.dir, datasets, config.spending, now());
-    }
+  function planned(name: string, walkedAt: number | null): DayPlan {
+    if (plan && isRecent(plan, now()) && known.get(name) === walkedAt) return plan;
+    const datasets = datasetsOf(jobs.map(listed), config.schedules);
+    known = new Map(jobs.map((job) => [job.name, store.lastRun(job.name)]));
+    plan = readPlan(config.dir, datasets, config.spending, now());
     return plan;
   }
 
   return {
     of({ name }) {
-      const { datasets, quota } = planned();
+      const walkedAt = store.lastRun(name);
+      const { datasets, quota } = planned(name, walkedAt);
       const dataset = datasets.find(({ job }) => job === name);
       const standing = {
         schedule: config.schedules[name] ?? 'off',
         targetSeconds: dataset?.targetSeconds ?? null,
         pace: dataset?.now ?? null,
-        walkedAt: store.lastRun(name),
+        walkedAt,
         lookedAt: store.lastLook(name),
         moreAt: nextReset(quota),
       };

@@ -57,6 +57,35 @@ test('mirrors every dataset, then goes on by schedule, and ends cleanly on SIGTE
   expect([...new Set(others)]).toEqual(['WATCHDOG=1 answering', 'STOPPING=1 answering']);
 });
 
+test('where calls are to be saved, new rows are brought by glances once walks have shown where they stand', async () => {
+  const others = ['AI_SIGNALS', 'SMART_WALLETS', 'MEME_SIGNALS', 'USAGE'].map((job) => [
+    `MIRROR_SCHEDULE_${job}`,
+    'off',
+  ]);
+  const settings = {
+    ...Object.fromEntries(others),
+    MIRROR_SCHEDULE_NEWS: 'every 1s',
+    MIRROR_CALLS: 'thrifty',
+  };
+  const { start, complete, model, file } = await setup({ rows: 250 }, settings);
+  const { news } = model.data;
+  const looks = (kind: string): { count: number; inserted: number } => {
+    const db = new Database(file, { readonly: true });
+    const counted = 'SELECT count(*) AS count, total(inserted) AS inserted FROM walks WHERE kind = ?';
+    const found = db.prepare(counted).get(kind) as { count: number; inserted: number };
+    db.close();
+    return found;
+  };
+  start();
+  await expect.poll(complete, within).toBe(1);
+  news.rows.unshift(...news.make(20));
+  await expect.poll(() => looks('glance').count, within).toBeGreaterThanOrEqual(1);
+  const { count: walks } = looks('walk');
+  news.rows.unshift(...news.make(7));
+  await expect.poll(() => looks('glance').inserted, within).toBe(7);
+  expect(looks('walk').count).toBe(walks);
+});
+
 test('a second start on the same folder ends with 75 and names the holder', async () => {
   const { start, complete, cwd, environment } = await setup();
   const daemon = start();
