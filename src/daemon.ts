@@ -23,7 +23,7 @@ export type DaemonParts = Surroundings & {
   log: Log;
   /** A person wants a key or endpoint that was refused tried once more. */
   again?: boolean;
-  /** Told of every page that has been saved, and of every walk that has ended. */
+  /** Told of every page that has been saved, and of every walk and glance that has ended. */
   progress?: (at: Progress) => void;
   ended?: (job: string, walk: WalkRow) => void;
   /** Told of every walk that has to wait. */
@@ -111,20 +111,19 @@ async function run(
       throw thrown;
     })
     .finally(() => pulse.end(job.name));
-  const scheduled = nextDue(app.config.schedules[job.name] ?? 'off', Date.parse(walk.startedAt), clock.now());
-  app.store.keepNextDue(job.name, scheduled && Math.max(scheduled, turns.of(job).at));
   tell(job, walk, log);
   ended?.(job.name, walk);
+  const scheduled = nextDue(app.config.schedules[job.name] ?? 'off', Date.parse(walk.startedAt), clock.now());
+  app.store.keepNextDue(job.name, scheduled && Math.max(scheduled, turns.of(job).at));
 }
 
+/** A glance removes nothing, and proves nothing. */
 function tell({ name: job }: Job, walk: WalkRow, log: Log): void {
   const { verdict, rows, inserted, updated, deleted, quarantined, apiCalls, error } = walk;
-  if (walk.kind === 'glance') {
-    log.info({ job, rows, inserted, updated, quarantined, apiCalls }, 'glance complete');
-    return;
-  }
   const counts = { job, verdict, rows, inserted, updated, deleted, quarantined, apiCalls };
-  if (error) log.warn({ ...counts, reason: error }, 'walk proves nothing');
+  if (walk.kind === 'glance')
+    log.info({ job, rows, inserted, updated, quarantined, apiCalls }, 'glance complete');
+  else if (error) log.warn({ ...counts, reason: error }, 'walk proves nothing');
   else log.info(counts, 'walk complete');
 }
 

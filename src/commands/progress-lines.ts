@@ -89,7 +89,7 @@ function progressText({ walk, callsLeft }: Progress, rate: number | undefined): 
 export function describeWalk(walk: WalkRow): string {
   const changes = `${number(walk.inserted)} new, ${number(walk.updated)} changed, ${number(walk.deleted)} gone`;
   const problems = walk.quarantined > 0 ? `, ${number(walk.quarantined)} quarantined` : '';
-  return `${walk.verdict}: ${count(walk.rows, 'row')} in ${count(walk.apiCalls, 'call')} (${changes}${problems})`;
+  return `${walk.verdict ?? walk.kind}: ${count(walk.rows, 'row')} in ${count(walk.apiCalls, 'call')} (${changes}${problems})`;
 }
 
 const count = (value: number, unit: string) => `${number(value)} ${plural(value, unit)}`;

@@ -21,7 +21,7 @@ export type PlannedJob = {
   drawsOnQuota: boolean;
 };
 
-/** What scarce calls are not needed for: `full` keeps the schedules by walks, `thrifty` by glances where they will do. */
+/** What is done with calls enough: `full` keeps the schedules by walks, `thrifty` by glances where they will do. */
 export type Spending = 'full' | 'thrifty';
 
 /** Time from one walk to the next, in the mean of a day, and from one look (either kind) to the next glance. */
@@ -41,9 +41,9 @@ const LONGEST_WITH_GLANCES_MS = 23 * HOUR_MS;
 const THRIFTY_MS = HOUR_MS;
 /** With fewer calls than so many walks a day of everything, glances make it worse. */
 const LEAST_WALKS_PER_DAY = 2;
-/** The parts of a dataset's calls that its head gets: mostly; and at least, where the rest hardly makes a walk a day. */
+/** The parts of a dataset's calls that its head gets: mostly, and at least where the rest hardly makes a walk a day. */
 const HEAD = { part: 1 / 4, least: 1 / 10 };
-/** Where a walk costs little more than a glance, it comes about as soon: glances come in this part of its time, or not at all. */
+/** Glances come in this part of the time between walks, or not at all: a walk that costs little more looks as soon. */
 const SOONER = 0.9;
 
 /**
