@@ -75,7 +75,7 @@ function freshness(jobs: readonly Job[]): View {
   return {
     name: 'freshness',
     about:
-      'Whether to trust the rest: when the last walk that proved a dataset complete began, its age and verdict, how the latest walk stands and when the next is due; and when anybody last looked for new rows.',
+      'Whether to trust the rest: when the last walk that proved a dataset complete began, its age and verdict, how the latest walk stands and when the next is due; and when new rows were last looked for, which proves nothing.',
     sql: `WITH counted AS (${counts.join(' UNION ALL ')})
 SELECT counted.job, counted.rows,
   proof.started_at AS complete_as_of,
