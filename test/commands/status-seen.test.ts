@@ -103,6 +103,9 @@ describe('a glance', () => {
     writeFileSync(join(bench.dir, 'locks', 'news.pid'), `${process.pid}\n`);
     expect((await status()).news?.doing).toMatchObject({ kind: 'glance', state: 'running', pages: 1 });
     expect(await lineOf('news')).toMatch(/ glance, page 1 /);
+    // Its end would prove nothing.
+    bench.clock.advance(11 * MINUTE);
+    expect((await status()).problems[0]?.advice).toMatch(/^no daemon is running/);
     const until = isoTime(bench.clock.now() + 30 * MINUTE);
     bench.tamper(
       `UPDATE walks SET status = 'snoozed', waits_until = '${until}', waits_for = 'quota' WHERE kind = 'glance'`,

@@ -38,6 +38,23 @@ it('three walks that found their new rows in the head make it worth glances', as
   expect(factsOf(bench).head).toMatchObject({ walks: 4, useful: false, why: 'elsewhere' });
 });
 
+it('is learnt from the latest walks, however many glances lie between them', async () => {
+  const bench = await setup({ rows: 450 });
+  for (let walk = 0; walk < 4; walk += 1) {
+    await look(bench, 'mirror', insert(0, 4));
+    bench.tamper(
+      `WITH RECURSIVE glances(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM glances WHERE n < 1500)
+       INSERT INTO walks (job, kind, status, started_at, finished_at, api_calls)
+       SELECT 'news', 'glance', 'complete', '2026-11-21T12:00:00.000Z', '2026-11-21T12:00:00.000Z', 1 FROM glances`,
+    );
+  }
+  expect(factsOf(bench)).toMatchObject({
+    calls: { changed: expect.any(Number) },
+    head: { walks: 4, useful: true },
+    observed: { walks: 3 },
+  });
+});
+
 it('what glances brought counts as found in the head, and is graded by the next walk', async () => {
   const bench = await setup({ rows: 450 });
   await look(bench, 'mirror');

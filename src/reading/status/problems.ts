@@ -133,7 +133,7 @@ function nextStep(
   daemonLives: boolean,
   job: string,
 ): string {
-  if (state === 'running') return `a ${kind} is under way: wait for it to end`;
+  if (state === 'running' && kind === 'walk') return 'a walk is under way: wait for it to end';
   if (state === 'waiting') return `its ${kind} goes on at ${until} (${reason}): wait, or raise the quota`;
   if (state === 'failed') return 'see why its last run failed';
   return daemonLives
