@@ -34,16 +34,18 @@ export type Changes = {
 
 export function openChanges(connection: Connection): Changes {
   const counts = `SELECT sum(walks.inserted) AS inserted, sum(walks.updated) AS updated, sum(walks.deleted) AS deleted,
-    min(walks.first_seq) AS firstSeq, max(walks.last_seq) AS lastSeq FROM walks JOIN walks AS proof ON proof.id = :proof`;
+    min(walks.first_seq) AS firstSeq, max(walks.last_seq) AS lastSeq FROM walks AS proof`;
+  // Joined in this order, and with a plus where another index would do, SQLite looks at few walks, however many there are.
   const ofProof = connection.prepare<[{ job: string; proof: number }], Counts>(
     `${counts} LEFT JOIN walks AS before
        ON before.id = (SELECT id FROM walks WHERE job = :job AND id < :proof AND ${PROOF} ORDER BY id DESC LIMIT 1)
-     WHERE walks.job = :job AND walks.id > coalesce(before.id, 0)
+     CROSS JOIN walks
+     WHERE proof.id = :proof AND walks.job = :job AND walks.id > coalesce(before.id, 0)
        AND ${isToldWith('proof')} AND NOT coalesce(${isToldWith('before')}, false)`,
   );
-  // The plus keeps SQLite to the index by `last_seq`, behind which there are few.
   const sinceSeq = connection.prepare<[{ job: string; proof: number; seq: number }], Counts>(
-    `${counts} WHERE walks.last_seq > :seq AND +walks.job = :job AND ${isToldWith('proof')}`,
+    `${counts} CROSS JOIN walks
+     WHERE proof.id = :proof AND walks.last_seq > :seq AND +walks.job = :job AND ${isToldWith('proof')}`,
   );
   const lastProof = connection.prepare<[string], Pick<WalkRow, 'id' | 'verdict' | 'startedAt'>>(
     `SELECT id, verdict, started_at AS startedAt FROM walks WHERE job = ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
@@ -62,7 +64,7 @@ export function openChanges(connection: Connection): Changes {
 
 /** SQL over `walks`: the proof itself, what came before it, and glances that began and ended while it was under way. */
 const isToldWith = (proof: string) =>
-  `(walks.id <= ${proof}.id OR walks.last_seq <= ${proof}.last_seq AND walks.finished_at <= ${proof}.finished_at)`;
+  `(+walks.id <= ${proof}.id OR +walks.last_seq <= ${proof}.last_seq AND walks.finished_at <= ${proof}.finished_at)`;
 
 function describe(
   job: Job,
