@@ -54,14 +54,18 @@ export async function ask(
     `${asked}: “Responses are JSON (content type application/json)”`,
   ).toMatch(/^application\/json *(;|$)/i);
   const body: unknown = JSON.parse(text);
-  if (answer.status !== 200)
-    expect(ErrorBody.safeParse(body), `${asked}: “two required string fields and no others”`).toMatchObject({
-      success: true,
-    });
+  if (answer.status !== 200) expectError(body, asked);
   // A shared cache may keep an answer to a request with Authorization only where one of these words allows it.
   expect(
     String(answer.headers['cache-control']),
     `${asked}: “Responses are private, non-shared content”`,
   ).not.toMatch(/^(?!.*\b(private|no-store)\b).*\b(public|s-maxage|must-revalidate)\b/i);
   return { ...answer, body };
+}
+
+function expectError(body: unknown, asked: string): void {
+  const { data, error } = ErrorBody.safeParse(body);
+  expect(error?.issues, `${asked}: “two required string fields and no others”`).toBeUndefined();
+  expect(data?.error, `${asked}: “Machine-readable error code”`).toMatch(/^\S+$/);
+  expect(data?.message, `${asked}: “Human-readable text”`).toMatch(/\S/);
 }
