@@ -63,7 +63,7 @@ describe('a dataset that was looked at since it was proven', () => {
   });
 
   it('is told with both times, in a note and in the receipt', async () => {
-    const note = `note: news is proven complete as of ${proven}; what was seen since then, as of ${seen}, is in it unproven\n`;
+    const note = `note: news is proven complete as of ${proven}; it also has what was seen as of ${seen}, which is not proven\n`;
     expect(await query()).toMatchObject({ code: 0, stderr: note });
     await run('export', 'news', '-o', join(bench.dir, 'news.csv'));
     const { sources } = JSON.parse(readFileSync(join(bench.dir, 'news.csv.meta.json'), 'utf8')) as Receipt;

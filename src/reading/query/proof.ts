@@ -53,7 +53,7 @@ function notesOn(sources: readonly Source[], asOf: string | null): string[] {
     return [
       ...(seenAsOf !== null && seenAsOf > completeAsOf
         ? [
-            `${table} is proven complete as of ${completeAsOf}; what was seen since then, as of ${seenAsOf}, is in it unproven`,
+            `${table} is proven complete as of ${completeAsOf}; it also has what was seen as of ${seenAsOf}, which is not proven`,
           ]
         : []),
       ...(asOf === null && historyFrom !== null
