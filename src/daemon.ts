@@ -95,7 +95,7 @@ async function run(
   const turn = turns.of(job);
   if (turn.at > clock.now()) {
     app.store.keepNextDue(job.name, turn.at);
-    const wait = new Snooze(turn.at, 'quota');
+    const wait = new Snooze(turn.askAt, 'quota');
     waits?.(job.name, wait);
     throw wait;
   }

@@ -43,9 +43,9 @@ export async function run(world: World, quota: Quota, rule: Rule, seed: number):
   for (let job = soonest(jobs); job.at < world.to; job = soonest(jobs)) {
     const now = job.at;
     if (!job.look) {
-      const { at, kind } = turnOf(job, now);
+      const { at, askAt, kind } = turnOf(job, now);
       if (at > now) {
-        job.at = at;
+        job.at = askAt;
         continue;
       }
       job.look = job.mirror.begin(kind, now);

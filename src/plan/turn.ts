@@ -6,6 +6,8 @@ import { intervalOf, type Schedule } from '../schedule.ts';
 export type Turn = {
   /** When it may run, in epoch milliseconds; not after now where nothing keeps it waiting. */
   at: number;
+  /** When to ask again, if it may not run yet: what is left may then be more than the plan of now gives it. */
+  askAt: number;
   kind: 'walk' | 'glance';
 };
 
@@ -13,7 +15,7 @@ export type Turn = {
 export type Pace = {
   everySeconds: number | null;
   glanceEverySeconds: number | null;
-  /** Whether a walk costs more than is left, and would have to begin anew when more come. */
+  /** Whether a walk costs more than is left, and would be cut in two. */
   waitsForMore: boolean;
 };
 
@@ -37,25 +39,41 @@ const LONGEST_MS = DAY_MS;
 /** A walk looks at the head, too: a glance that came before it by less than this part of its interval would be lost. */
 const LOST_GLANCE = 1 / 10;
 
+/** Who waits for more calls asks again after half of the time, but not all the time. */
+const ASKED_AGAIN = { part: 1 / 2, leastMs: 60_000 };
+
 /** Nothing waits beyond the time when more calls come: then it asks again. What is unfinished is not kept from going on. */
 export function nextTurn(standing: Standing, now: number): Turn {
   const { pace, walkedAt, moreAt } = standing;
-  if (walkedAt === null || !pace) return { at: now, kind: 'walk' };
+  if (walkedAt === null || !pace) return { at: now, askAt: now, kind: 'walk' };
   const until = Math.max(moreAt, now);
-  const waitsForMore = pace.waitsForMore && Number.isFinite(until);
-  const walkAt = waitsForMore ? until : walkDue(standing, pace, walkedAt, now);
-  const glanceAt = glanceDue(standing, pace, now);
+  const walkAt = Math.min(until, walkDue(standing, pace, walkedAt, now));
+  const glanceAt = Math.min(until, glanceDue(standing, pace, now));
   const lostMs = (pace.glanceEverySeconds ?? 0) * 1_000 * LOST_GLANCE;
-  if (glanceAt + lostMs < walkAt) return { at: Math.min(glanceAt, until), kind: 'glance' };
-  return { at: Math.min(walkAt, until), kind: 'walk' };
+  const isGlance = glanceAt + lostMs < walkAt;
+  const at = isGlance ? glanceAt : walkAt;
+  return { at, askAt: askAt(at, until, now), kind: isGlance ? 'glance' : 'walk' };
 }
 
-function walkDue({ schedule, targetSeconds }: Standing, pace: Pace, walkedAt: number, now: number): number {
+function askAt(at: number, until: number, now: number): number {
+  const { part, leastMs } = ASKED_AGAIN;
+  return at < until ? at : Math.min(at, now + Math.max(leastMs, (at - now) * part));
+}
+
+function walkDue(
+  { schedule, targetSeconds, moreAt }: Standing,
+  pace: Pace,
+  walkedAt: number,
+  now: number,
+): number {
   const times = (pace.everySeconds ?? 0) / (targetSeconds ?? Number.POSITIVE_INFINITY);
   const interval = intervalOf(schedule, walkedAt);
-  // The schedule says when. Switched off since it was queued, it has no turn.
-  if (times <= 1 || interval === Number.POSITIVE_INFINITY) return now;
-  return due(walkedAt, Math.min(interval * times, Math.max(interval, LONGEST_MS)), now);
+  // Switched off since it was queued: it has no turn.
+  if (interval === Number.POSITIVE_INFINITY) return now;
+  const longest = Math.max(interval, LONGEST_MS);
+  if (pace.waitsForMore) return moreAt - now <= LONGEST_MS ? moreAt : due(walkedAt, longest, now);
+  // The schedule says when.
+  return times <= 1 ? now : due(walkedAt, Math.min(interval * times, longest), now);
 }
 
 function glanceDue({ targetSeconds, lookedAt }: Standing, { glanceEverySeconds }: Pace, now: number): number {

@@ -58,7 +58,7 @@ const rowsOf = (looks: readonly Look[]) => looks.reduce((sum, { inserted }) => s
 
 it('scarce calls bring new rows by glances between walks, until those show that they stand elsewhere', async () => {
   const bench = await setup(40);
-  await bench.liveFor(6 * HOUR);
+  await bench.liveFor(4 * HOUR);
   const plan = await bench.planned();
   expect(plan).toMatchObject({
     callsIfChanged: 11,
@@ -75,14 +75,14 @@ it('scarce calls bring new rows by glances between walks, until those show that 
     /^Head of news: worth glances, (\d+) of \1 new rows stood in the head; \d of \d rows new at/m,
   );
 
-  const life = await bench.liveFor(6 * HOUR);
-  expect(life.calls).toBeGreaterThan(0.8 * 6 * 36);
+  const life = await bench.liveFor(4 * HOUR);
+  expect(life.calls).toBeGreaterThan(0.8 * 4 * 36);
   expect(life.glances.length).toBeGreaterThan(1.5 * life.walks.length);
   expect(rowsOf(life.glances)).toBeGreaterThan(rowsOf(life.walks));
   expect(life.longestMs).toBeLessThan((plan?.everySeconds ?? 0) * 1_000);
 
   bench.turnOrder();
-  await bench.liveFor(6 * HOUR);
+  await bench.liveFor(4 * HOUR);
   expect(await bench.planned()).toMatchObject({
     glances: 0,
     glanceEverySeconds: null,
@@ -100,9 +100,9 @@ it('a thrifty mirror with calls enough glances by schedule, and walks once an ho
   await bench.liveFor(2 * HOUR);
   expect(await bench.planned()).toMatchObject({ everySeconds: 3_600, glanceEverySeconds: 300, walks: 24 });
   expect(await bench.told()).toMatch(/^news .* {2}1h +24 +276 +5m +540 +1h$/m);
-  const life = await bench.liveFor(6 * HOUR);
-  expect(life.walks.length).toBe(6);
-  expect(life.glances.length).toBe(6 * 11);
+  const life = await bench.liveFor(4 * HOUR);
+  expect(life.walks.length).toBe(4);
+  expect(life.glances.length).toBe(4 * 11);
   expect(life.longestMs).toBeLessThan(5 * MINUTE + 5_000);
   expect(rowsOf(life.glances)).toBeGreaterThan(5 * rowsOf(life.walks));
 });

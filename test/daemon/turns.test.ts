@@ -73,7 +73,7 @@ it('of a quota that is nearly gone for weeks, every dataset still gets a look a 
   }
 });
 
-it('a published snapshot of which too little is left waits until more calls come', async () => {
+it('a walk that the calls left would cut in two waits until more come', async () => {
   const { clock, environment, sync } = await setupSync({ rows: 450 });
   await sync('ai-signals');
   const app = await openApp({ environment: { ...environment, ...settings }, clock, random: () => 0.5 });

@@ -43,7 +43,7 @@ export async function live(
   /** @returns when to run again. */
   async function run(job: (typeof scheduled)[number]): Promise<number> {
     const turn = turns.of(job);
-    if (turn.at > clock.now()) return turn.at;
+    if (turn.at > clock.now()) return turn.askAt;
     try {
       const walk = await app.mirror(job, new AbortController().signal, undefined, turn.kind);
       const every = intervalOf(app.config.schedules[job.name] ?? 'off', clock.now());

@@ -162,15 +162,15 @@ describe('the plan until more calls come', () => {
       expect(planUntilMore([news], means(budget)).jobs[0]?.everyMs).toBe(5 * MINUTE);
   });
 
-  it('lets a published snapshot wait where its walk costs more than is left, unless that is so of every period', () => {
+  it('lets a walk wait that costs more than is left, unless that is so of every period', () => {
     const waits = (job: PlannedJob, budget: Budget | null) =>
       planUntilMore([job], means(budget)).jobs[0]?.waitsForMore;
     const nearlyGone = { ...half, remaining: 4 };
     expect(waits(signals, nearlyGone)).toBe(true);
     expect(waits(signals, { ...half, remaining: 5 })).toBe(false);
     expect(waits(signals, { ...nearlyGone, perPeriod: 4 })).toBe(false);
-    // A walk by anchors goes on when more calls come.
-    expect(waits({ ...news, unchangedCalls: 12 }, nearlyGone)).toBe(false);
+    // Nothing would be read before more come.
+    expect(waits(signals, { ...half, remaining: 0 })).toBe(false);
     expect(waits({ ...signals, drawsOnQuota: false }, nearlyGone)).toBe(false);
     expect(waits(signals, null)).toBe(false);
   });

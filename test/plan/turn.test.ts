@@ -81,9 +81,31 @@ it('is not put off by a clock that was ahead', () => {
   expect(turn({ pace: glancing, lookedAt: NOW + 365 * DAY })).toEqual(['glance', 30 * MINUTE]);
 });
 
-it('begins no walk that the calls left do not pay, where it would have to begin anew', () => {
+it('begins no walk that the calls left would cut in two, for a day at most', () => {
   const dear = { ...pace, waitsForMore: true };
   expect(turn({ pace: dear, moreAt: NOW + 2 * HOUR })).toEqual(['walk', 2 * HOUR]);
   expect(turn({ pace: dear, moreAt: NOW + 2 * HOUR, walkedAt: null })).toEqual(['walk', 0]);
-  expect(turn({ pace: dear })).toEqual(['walk', 0]);
+  expect(turn({ pace: dear, moreAt: NOW + 20 * DAY, walkedAt: NOW - HOUR })).toEqual(['walk', 23 * HOUR]);
+  const glancing = { ...dear, glanceEverySeconds: 1_800 };
+  expect(turn({ pace: glancing, moreAt: NOW + 2 * HOUR, lookedAt: NOW })).toEqual(['glance', 30 * MINUTE]);
+});
+
+it('asks again at half of the time where it waits for more calls: others may have left some', () => {
+  const asks = (everySeconds: number, moreAt: number) =>
+    nextTurn(
+      {
+        schedule: { every: 5 * MINUTE },
+        targetSeconds: 300,
+        pace: { ...pace, everySeconds },
+        walkedAt: NOW,
+        lookedAt: NOW,
+        moreAt,
+      },
+      NOW,
+    ).askAt - NOW;
+  expect(asks(3_600, NOW + 10 * HOUR)).toBe(HOUR);
+  expect(asks(24 * 3_600, NOW + 10 * HOUR)).toBe(5 * HOUR);
+  expect(asks(3_600, NOW + 90_000)).toBe(60_000);
+  expect(asks(3_600, NOW + 20_000)).toBe(20_000);
+  expect(asks(3_600, Number.POSITIVE_INFINITY)).toBe(HOUR);
 });
