@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/helpers/seeds.ts'],
     // Deadlines are there for what hangs: no test may fail because the machine has other work.
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     // Two cores: more workers only make the real processes under test wait for one another.

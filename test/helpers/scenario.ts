@@ -161,8 +161,9 @@ export async function live(bench: Bench, scenario: Scenario): Promise<Life> {
       life.passages.push({ ...now, walk, after: mirroredVersions(bench, job) });
       under[kind] = begin();
     } catch (thrown) {
-      const givenUp = thrown instanceof Failure && thrown.kind === 'incomplete';
-      if (givenUp) under[kind] = begin();
+      // Only what made a call: whatever is refused before it would be refused for ever.
+      const isGivenUp = thrown instanceof Failure && /lead nowhere/.test(thrown.message);
+      if (isGivenUp) under[kind] = begin();
       else if (/not open|stopped/.test(toError(thrown).message)) now.interruptions += 1;
       else throw thrown;
     }
