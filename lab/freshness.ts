@@ -3,6 +3,7 @@
 import { failuresSection } from './freshness/failures.ts';
 import { randomSection, unseenSection } from './freshness/random-worlds.ts';
 import { type Section, type Target, targetTable } from './freshness/targets.ts';
+import { unchangedEndSection } from './freshness/unchanged-end.ts';
 import { usualSection } from './freshness/usual.ts';
 
 export type Part = keyof typeof parts;
@@ -12,6 +13,7 @@ const parts = {
   failures: { title: 'Where the head is worth nothing', section: failuresSection },
   random: { title: 'Random worlds', section: randomSection },
   unseen: { title: 'Every rule that was tried, in worlds unseen before', section: unseenSection },
+  end: { title: 'Leaving out the unchanged end of a published dataset', section: unchangedEndSection },
 } satisfies Record<string, { title: string; section: (seeds: number) => Promise<Section> }>;
 
 export const partNames = Object.keys(parts) as Part[];

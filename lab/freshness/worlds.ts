@@ -94,6 +94,9 @@ const aiSignals: Spec = {
   published: { everyMs: 10 * MINUTE_MS, newRows: 5, editedRows: 50 },
 };
 
+/** The same with one change at a time, as they come. */
+export const signalsAtHead: Spec = { ...aiSignals, published: undefined, newPerDay: 720 };
+
 /** One call, one row. */
 const usage: Spec = { ...still, name: 'usage', targetMs: 15 * MINUTE_MS, weight: 1, rows: 1 };
 
