@@ -27,7 +27,9 @@ async function readCommandLine(): Promise<void> {
     .argument('[text]', 'only worlds whose name has this text; those of the table if not given')
     .argument('[seeds]', 'of each world', whole(1), 30)
     .argument('[policies...]', governors.description, governors.read)
-    .action(printTable);
+    .action((text = '', seeds: number, chosen: PolicyName[]) =>
+      printTable(text, seeds, orAll(chosen, policyNames)),
+    );
   program
     .command('freshness')
     .description(
@@ -35,8 +37,10 @@ async function readCommandLine(): Promise<void> {
     )
     .argument('[parts...]', parts.description, parts.read)
     .option('--seeds <number>', 'of each world that is not drawn at random', whole(1), 3)
-    .action(async (chosen: Part[] = partNames, { seeds }: { seeds: number }) => {
-      const hold = await printFreshness(chosen, seeds, (text) => process.stdout.write(text));
+    .action(async (chosen: Part[], { seeds }: { seeds: number }) => {
+      const hold = await printFreshness(orAll(chosen, partNames), seeds, (text) =>
+        process.stdout.write(text),
+      );
       if (!hold) process.exitCode = 1;
     });
   await program.parseAsync();
@@ -51,7 +55,11 @@ function some<Name extends string>(names: readonly Name[]) {
   };
 }
 
-async function printTable(wanted = '', seeds: number, chosen: PolicyName[] = policyNames): Promise<void> {
+function orAll<Name>(chosen: Name[], all: Name[]): Name[] {
+  return chosen.length > 0 ? chosen : all;
+}
+
+async function printTable(wanted: string, seeds: number, chosen: PolicyName[]): Promise<void> {
   const tasks = worlds.flatMap(({ name }, world) =>
     (wanted === '' ? world < scenarios.length : name.includes(wanted))
       ? chosen.map((policy) => ({ world, seeds, policy }))

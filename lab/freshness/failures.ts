@@ -5,7 +5,7 @@ import { markdownTable } from '../figures.ts';
 import { callsPerDay, count, delays, duration, proofAge, spread, wrong } from './figures.ts';
 import { rules } from './rules.ts';
 import { type Outcome, run } from './run.ts';
-import { none, type Section, type Target, times, within } from './targets.ts';
+import { none, type Section, type Target, within } from './targets.ts';
 import { failures, quotas, type World } from './worlds.ts';
 
 const policies = ['walks alone', 'ours'] as const;
@@ -22,9 +22,6 @@ const heads = [
   'missed in proofs',
   'last glance',
 ];
-/** News that come elsewhere: the mirror does no worse than by walks alone, but for the calls that other datasets get. */
-const MOST_HARM = 1.15;
-
 export async function failuresSection(seeds: number): Promise<Section> {
   const lines: (string | number)[][] = [];
   const targets: Target[] = [];
@@ -34,7 +31,7 @@ export async function failuresSection(seeds: number): Promise<Section> {
       for (const policy of policies)
         outcomes[policy].push(await run(world, quotas.scarce, rules[policy], seed));
     lines.push(...policies.map((policy) => line(world, policy, outcomes[policy])));
-    targets.push(...targetsOf(world, outcomes.ours, outcomes['walks alone']));
+    targets.push(...targetsOf(world, outcomes.ours));
   }
   return { text: markdownTable(heads, lines), targets };
 }
@@ -69,17 +66,12 @@ function lastGlance(world: World, outcomes: readonly Outcome[]): string {
   return ms > world.to - world.from - 12 * HOUR_MS ? 'to the end' : `after ${duration(ms)}`;
 }
 
-function targetsOf(world: World, ours: Outcome[], alone: Outcome[]): Target[] {
+function targetsOf(world: World, ours: Outcome[]): Target[] {
   const turns = world.specs.some(({ turnsAt }) => Number.isFinite(turnsAt));
-  const isElsewhere = turns || world.specs.some(({ name, newAt }) => name === 'news' && newAt !== 'head');
-  const late = (outcomes: Outcome[]) => delays(outcomes, 'news', 'new').median;
   return [
     none(`${world.name}: rows falsely removed`, count(ours, 'falselyRemoved')),
     ...(turns
       ? [within(`${world.name}: glances switched off`, lastGlanceMs(world, ours), 12 * HOUR_MS)]
-      : []),
-    ...(isElsewhere
-      ? [times(`${world.name}: new rows ÷ walks alone, median`, late(ours) / late(alone), MOST_HARM)]
       : []),
   ];
 }

@@ -18,12 +18,12 @@ export type Rule = (jobs: readonly KnownJob[], means: Means) => readonly Planned
 export const rules = {
   'walks alone': stretched(0),
   ours: (jobs, means) => planUntilMore(jobs, means).jobs,
-  'stretched alike, a quarter for heads': stretched(1 / 4),
-  'by the root, nothing for heads': byRoot(0),
-  'by the root, a tenth for heads': byRoot(1 / 10),
-  'by the root, half for heads': byRoot(1 / 2),
-  'marginal value, removals count fully': byMarginalValue(1),
-  'marginal value, removals count a fifth': byMarginalValue(1 / 5),
+  'stretched alike, a quarter for heads': waiting(stretched(1 / 4)),
+  'by the root, nothing for heads': waiting(byRoot(0)),
+  'by the root, a tenth for heads': waiting(byRoot(1 / 10)),
+  'by the root, half for heads': waiting(byRoot(1 / 2)),
+  'marginal value, removals count fully': waiting(byMarginalValue(1)),
+  'marginal value, removals count a fifth': waiting(byMarginalValue(1 / 5)),
 } as const satisfies Record<string, Rule>;
 
 export type RuleName = keyof typeof rules;
@@ -33,6 +33,18 @@ const LONGEST_WITH_GLANCES_MS = 23 * HOUR_MS;
 
 /** The time between walks by a factor that is the same for all: the larger, the longer. */
 type Interval = (job: KnownJob, factor: number) => number;
+
+/** The same, and a walk that costs more than is left waits for more, as with ours. */
+function waiting(rule: Rule): Rule {
+  return (jobs, means) => {
+    const { remaining = 0, perPeriod = 0 } = means.budget ?? {};
+    const waits = ({ changedCalls }: KnownJob) => changedCalls > remaining && changedCalls <= perPeriod;
+    return rule(jobs, means).map((planned, at) => ({
+      ...planned,
+      waitsForMore: remaining >= 1 && waits(jobs[at] as KnownJob),
+    }));
+  };
+}
 
 /** Every interval is so many times its schedule, less for what weighs more. */
 function stretched(part: number): Rule {
@@ -100,7 +112,7 @@ function byMarginalValue(removal: number): Rule {
   });
 }
 
-/** Spacings by the least factor for which the calls that are left last until more come. */
+/** Spacings by the least factor for which the calls that are left last until more come; no walk waits. */
 function fitted(spacing: (job: KnownJob, factor: number) => Spacing): Rule {
   return (jobs, { budget }) => {
     const perDay = budget === null ? Number.POSITIVE_INFINITY : rateOf(budget);

@@ -98,7 +98,8 @@ function targetsOf(measured: Measured): Target[] {
     none(of('rows falsely removed'), count(ours, 'falselyRemoved')),
     none(of('calls beyond the quota'), callsBeyond(ours)),
   ];
-  if (quota === quotas.ample || quota === quotas.hardly) return [worstFigure(measured), ...always];
+  if (quota === quotas.hardly) return always;
+  if (quota === quotas.ample) return [worstFigure(measured), ...always];
   const soon = quota === quotas.few ? { median: 45, p95: 90 } : { median: 12, p95: 25 };
   const aim = { median: soon.median * MINUTE_MS, p95: soon.p95 * MINUTE_MS };
   const others = [

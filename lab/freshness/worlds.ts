@@ -165,7 +165,7 @@ export function randomWorld(seed: number): World {
     },
     usage,
   ];
-  return { ...usual, name: `random ${seed}`, specs };
+  return { ...usual, to: usual.from + 7 * DAY_MS, name: `random ${seed}`, specs };
 }
 
 /** Each dataset of a world gets its own chance, so that what is asked of one changes nothing in the others. */

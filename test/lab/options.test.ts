@@ -36,8 +36,15 @@ test.each(tools)('npm run %s refuses an unknown option in one line, with 64', as
   await expectRefused(name, '--nonsense');
 });
 
-async function expectRefused(name: string, option: string) {
-  const { code, stdout, stderr } = await run(name, option);
+test('npm run simulate freshness has a help of its own, and refuses a part that there is not', async () => {
+  const { code, stdout } = await run('simulate', 'freshness', '--help');
+  expect(stdout).toMatch(/^Usage: npm run simulate -- freshness \[options\] \[parts\.\.\.\]/);
+  expect(code).toBe(0);
+  await expectRefused('simulate', 'freshness', 'nonsense');
+});
+
+async function expectRefused(name: string, ...options: string[]) {
+  const { code, stdout, stderr } = await run(name, ...options);
   expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
   expect(stderr).toMatch(/^error: .*\n$/);
 }
