@@ -46,7 +46,6 @@ export type Row = {
 
 export type Copy = {
   isHeld: boolean;
-  wasRemoved: boolean;
   /** The look that changed it last. */
   changedIn: number;
   /** The pass that met it last. */
@@ -131,7 +130,7 @@ export function createDataset(spec: Spec, random: Random, begin: number, measure
 
   function make(at: number): Row {
     made += 1;
-    const copy = { isHeld: false, wasRemoved: false, changedIn: 0, metIn: 0, absences: 0 };
+    const copy = { isHeld: false, changedIn: 0, metIn: 0, absences: 0 };
     return { key: `${spec.name} ${made}`, cameAt: at, goneAt: Number.POSITIVE_INFINITY, unread: [], copy };
   }
 

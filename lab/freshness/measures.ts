@@ -72,7 +72,6 @@ export function createMeasures(from: number, to: number): Measures {
       if (!copy.isHeld) {
         note('new', cameAt, now);
         wrong.missing += overlap(cameAt, now);
-        if (copy.wasRemoved) measures.falselyRemoved += 1;
       } else if (unread.length > 0) {
         wrong.stale += overlap(unread[0] as number, now);
       }

@@ -81,7 +81,6 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
     forget(row);
     held.delete(row);
     row.copy.isHeld = false;
-    row.copy.wasRemoved = true;
   }
 
   function begin(kind: WalkKind, startedAt: number): Look {
@@ -118,7 +117,6 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
       else counts.inserted += 1;
       held.add(row);
       copy.isHeld = true;
-      copy.wasRemoved = false;
       copy.changedIn = look;
       row.unread = [];
     }

@@ -59,20 +59,15 @@ function byRoot(part: number): Rule {
 function byFactor(interval: Interval, part: number): Rule {
   return fitted((job, factor) => {
     const everyMs = clipped(interval(job, factor), targetOf(job), LONGEST_MS);
-    return part === 0 || isWhole(job, everyMs)
-      ? { everyMs, glanceEveryMs: null }
-      : divided(job, everyMs, part);
+    return divided(job, everyMs, part) ?? { everyMs, glanceEveryMs: null };
   });
 }
 
-const isWhole = ({ glanceCalls }: KnownJob, everyMs: number) => glanceCalls === null || everyMs === 0;
-
-/** The calls of a walk every `everyMs`, divided between head and all. */
-function divided(job: KnownJob, everyMs: number, part: number): Spacing {
-  const { changedCalls } = job;
-  const glanceCalls = job.glanceCalls as number;
+/** The calls of a walk every `everyMs`, divided between head and all; undefined where no glances are wanted. */
+function divided(job: KnownJob, everyMs: number, part: number): Spacing | undefined {
+  const { changedCalls, glanceCalls } = job;
   const targetMs = targetOf(job);
-  if (everyMs <= targetMs) return { everyMs, glanceEveryMs: null };
+  if (part === 0 || glanceCalls === null || everyMs <= targetMs) return undefined;
   const share = changedCalls / everyMs;
   const least = Math.min(0.1, part) * share;
   const head = Math.max(Math.min(part * share, share - changedCalls / LONGEST_WITH_GLANCES_MS), least);

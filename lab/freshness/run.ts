@@ -3,9 +3,9 @@
 import { createDataset } from './dataset.ts';
 import { createMeasures } from './measures.ts';
 import { createMirror, type Look, type Mirrored } from './mirror.ts';
-import { follow } from './policies.ts';
 import { createPool } from './quota.ts';
 import type { Rule } from './rules.ts';
+import { follow } from './turns.ts';
 import { chances, type Quota, type World } from './worlds.ts';
 
 export const CALL_MS = 250;

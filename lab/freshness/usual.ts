@@ -21,7 +21,7 @@ import { type Outcome, run } from './run.ts';
 import { none, type Section, type Target, times, within } from './targets.ts';
 import { type Quota, quotas, usualWorld, type World } from './worlds.ts';
 
-export type Measured = { quota: Quota; 'walks alone': Outcome[]; ours: Outcome[]; oracle: Outcome[] };
+type Measured = { quota: Quota; 'walks alone': Outcome[]; ours: Outcome[]; oracle: Outcome[] };
 
 const MINUTE_MS = 60_000;
 const [news, memes, wallets, signals] = ['news', 'meme-signals', 'smart-wallets', 'ai-signals'] as const;
@@ -44,7 +44,7 @@ const shorter = (world: World): World => ({
   to: world.begin + 3 * DAY_MS,
 });
 
-export async function measure(world: World, quota: Quota, seeds: number): Promise<Measured> {
+async function measure(world: World, quota: Quota, seeds: number): Promise<Measured> {
   const measured: Measured = { quota, 'walks alone': [], ours: [], oracle: [] };
   for (let seed = 1; seed <= seeds; seed += 1) {
     measured['walks alone'].push(await run(world, quota, rules['walks alone'], seed));
@@ -63,9 +63,9 @@ function tables(measured: readonly Measured[]): string[] {
         policies.map((policy) => [of.quota.name, policy, ...cells(of[policy], policy === 'oracle')]),
       ),
     );
-  const late = (outcomes: Outcome[], kind: Kind, names = datasets) =>
-    names.map((name) => spread(delays(outcomes, name, kind)));
-  const heads = (what: string, names = datasets) => names.map((name) => `${what} ${name}`);
+  const late = (outcomes: Outcome[], kind: Kind) =>
+    datasets.map((name) => spread(delays(outcomes, name, kind)));
+  const heads = (what: string) => datasets.map((name) => `${what} ${name}`);
   return [
     table([...heads('new'), ...heads('edited')], (of) => [...late(of, 'new'), ...late(of, 'edited')]),
     table([...heads('gone'), ...heads('age of proof:')], (of, isOracle) => [

@@ -4,19 +4,32 @@ import { nextTurn, type Turn } from '../../src/plan/turn.ts';
 import { createKnowledge } from './knowledge.ts';
 import type { Mirrored } from './mirror.ts';
 import type { Pool } from './quota.ts';
-import type { Planned, Rule } from './rules.ts';
+import { type Planned, type Rule, rules } from './rules.ts';
 
-export type Policy = (job: Mirrored, now: number) => Turn;
+/** What the dataset runs next. */
+export type TurnOf = (job: Mirrored, now: number) => Turn;
+
+type Plan = {
+  until: number;
+  /** When more calls come. */
+  moreAt: number;
+  paces: Map<string, Planned>;
+  /** The last walks that it knows of. */
+  walkedAt: Map<Mirrored, number | null>;
+};
 
 /** A plan is made anew after so long, or sooner where more calls come soon. */
 const PLANNED_FOR = { mostMs: 60_000, leastMs: 1_000, partOfWait: 0.1 };
 
-export function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): Policy {
+export function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): TurnOf {
   const knowledge = jobs.map(({ spec, mirror }) => createKnowledge(spec, mirror));
-  let plan: { until: number; moreAt: number; paces: Map<string, Planned> } | undefined;
+  // The release before did not ask again.
+  const asksAgain = rule !== rules['walks alone'];
+  let plan: Plan | undefined;
 
-  function planAt(now: number) {
-    if (plan && now < plan.until) return plan;
+  /** Made anew with each walk, too, since it may learn from it. */
+  function planAt(now: number, job: Mirrored) {
+    if (plan && now < plan.until && plan.walkedAt.get(job) === job.mirror.last().walkedAt) return plan;
     const budget = pool.budget(now);
     const known = knowledge.flatMap((of) => of(now) ?? []);
     const planned = rule(known, { budget, perSecond: null, spending: 'full' });
@@ -25,12 +38,14 @@ export function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): Polic
       until: now + Math.min(mostMs, Math.max(leastMs, budget.nextInMs * partOfWait)),
       moreAt: now + budget.nextInMs,
       paces: new Map(known.map(({ name }, at) => [name, planned[at] as Planned])),
+      walkedAt: new Map(jobs.map((job) => [job, job.mirror.last().walkedAt])),
     };
     return plan;
   }
 
-  return ({ spec, mirror }, now) => {
-    const { moreAt, paces } = planAt(now);
+  return (job, now) => {
+    const { spec, mirror } = job;
+    const { moreAt, paces } = planAt(now, job);
     const planned = paces.get(spec.name);
     const pace = planned && {
       everySeconds: planned.everyMs / 1_000,
@@ -39,6 +54,7 @@ export function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): Polic
     };
     const targetSeconds = spec.targetMs / 1_000;
     const schedule = { every: spec.targetMs };
-    return nextTurn({ schedule, targetSeconds, pace: pace ?? null, moreAt, ...mirror.last() }, now);
+    const turn = nextTurn({ schedule, targetSeconds, pace: pace ?? null, moreAt, ...mirror.last() }, now);
+    return asksAgain ? turn : { ...turn, askAt: turn.at };
   };
 }
