@@ -23,8 +23,8 @@ type Options = {
   livedEvery: number;
 };
 
-const wildnesses: readonly Wildness[] = ['interrupted', 'orderly', 'any'];
-const usual = { seed: freshSeed(), wildness: ['orderly', 'any'], jobs: ['ai-signals', 'news'] };
+const wildnesses: readonly Wildness[] = ['interrupted', 'feed', 'orderly', 'any'];
+const usual = { seed: freshSeed(), wildness: ['feed', 'orderly', 'any'], jobs: ['ai-signals', 'news'] };
 const command = tool('soak', 'Tries the promises of docs/reliability.md, and prints its figures.')
   .option('--lives <number>', 'random lives of each wildness; 0 leaves them out', whole(), 300)
   .option(

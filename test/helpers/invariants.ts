@@ -20,13 +20,15 @@ export function checkLife({ passages, sent }: Life, scenario: Scenario, wildness
   const feed = wildness === 'feed';
   const orderly = feed || wildness === 'orderly';
   let proof: Passage | undefined;
+  let walk: Passage | undefined;
   for (const passage of passages) {
     checkNothingInvented(passage, sent);
     checkCalls(passage, scenario);
     if (orderly) checkNothingMissed(passage);
-    if (feed) checkNoGap(passage);
+    if (feed) checkNoGap(passage, walk);
     checkRemovals(passage, orderly ? proof : undefined);
     if (isProof(passage)) proof = passage;
+    if (passage.walk.kind === 'walk') walk = passage;
   }
 }
 
@@ -67,10 +69,14 @@ function checkNothingMissed(passage: Passage): void {
   }
 }
 
-/** Of a feed a glance brings all that was there while it looked, whatever broke off before it. */
-function checkNoGap(passage: Passage): void {
-  if (passage.walk.kind !== 'glance') return;
-  for (const key of throughout(passage))
+/**
+ * Of a feed a glance brings all that came since the last walk that ended and was there while it looked, whatever broke off
+ * between. What came during that walk, the next one brings; so may one that a glance is made beside.
+ */
+function checkNoGap(passage: Passage, walk: Passage | undefined): void {
+  if (passage.walk.kind !== 'glance' || passage.isBesideWalk) return;
+  const walked = new Set(walk?.upstream.flatMap((rows) => [...rows.keys()]));
+  for (const key of throughout(passage).filter((key) => !walked.has(key)))
     expectThat(passage.after.has(key), `${key}, which was there throughout ${name(passage)}, is mirrored`);
 }
 

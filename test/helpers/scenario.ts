@@ -38,6 +38,8 @@ export type Passage = {
   before: Map<string, string>;
   after: Map<string, string>;
   interruptions: number;
+  /** Whether it is a glance beside an unfinished walk. */
+  isBesideWalk: boolean;
   /** Pages of it that a fault made shorter. */
   shortened: number;
 };
@@ -154,6 +156,7 @@ export async function live(bench: Bench, scenario: Scenario): Promise<Life> {
     // A walk gives up the glance before it.
     under.glance = kind === 'walk' ? begin() : under.glance;
     if (under[kind].interruptions === 0) under[kind] = begin();
+    under[kind].isBesideWalk ||= kind === 'glance' && under.walk.interruptions > 0;
     now = under[kind];
     stop = new AbortController();
     try {
@@ -179,7 +182,13 @@ const isInterrupted = (under: Record<WalkRow['kind'], Begun>) =>
   under.walk.interruptions + under.glance.interruptions > 0;
 
 function beginPassage(before: Map<string, string>) {
-  return { upstream: [] as Map<string, string>[], before, interruptions: 0, shortened: 0 };
+  return {
+    upstream: [] as Map<string, string>[],
+    before,
+    interruptions: 0,
+    isBesideWalk: false,
+    shortened: 0,
+  };
 }
 
 const publication = (bench: Bench) => new Date(bench.clock.now()).toISOString();

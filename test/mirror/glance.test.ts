@@ -185,6 +185,18 @@ describe('a glance that is interrupted', () => {
   });
 });
 
+it('what came while a walk was under way, and it missed, is brought by the next walk, not by a glance', async () => {
+  const bench = await setupKnown();
+  // New rows come in at the head until the walk gives up following them.
+  editBefore(bench, job, { 6: insert(0, 120), 7: insert(0, 240), 8: insert(0, 360) });
+  expect(await bench.mirror(job)).toMatchObject({ verdict: 'union' });
+  bench.model.beforeAnswer = undefined;
+  edit(bench, insert(0, 5));
+  expect(await bench.glance(job)).toMatchObject({ kind: 'glance' });
+  expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified' });
+  expect(missingKeys(bench, job)).toEqual([]);
+});
+
 describe('beside an unfinished walk', () => {
   it('a glance leaves it where it is, and stays a glance even where it reads everything', async () => {
     const bench = await setup({ rows: ROWS });
