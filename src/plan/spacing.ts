@@ -51,14 +51,20 @@ const SOONER = 0.9;
  * dataset changes about as often as its schedule says, and nobody has to know how often it does. Jobs whose calls do not
  * count keep their schedules.
  * @param perDay calls that there are in 24 hours; infinite where that is not known.
+ * @param usualPerDay calls of a usual day, which say whether there are enough for glances: `perDay` swings about them.
  */
-export function spaceOut(jobs: readonly PlannedJob[], perDay: number, spending: Spending): Spaced {
+export function spaceOut(
+  jobs: readonly PlannedJob[],
+  perDay: number,
+  spending: Spending,
+  usualPerDay = perDay,
+): Spaced {
   const counted = jobs.filter((job) => job.drawsOnQuota && job.runs > 0 && job.changedCalls > 0);
   const fits = (spacingFor: (job: PlannedJob) => Spacing) =>
     sum(counted.map((job) => callsPerDay(job, spacingFor(job)))) <= perDay;
   const wish = (job: PlannedJob) => wishOf(job, spending);
   if (fits(wish)) return { spacings: jobs.map(wish), isScarce: false };
-  const mayGlance = perDay >= LEAST_WALKS_PER_DAY * sum(counted.map((job) => job.changedCalls));
+  const mayGlance = usualPerDay >= LEAST_WALKS_PER_DAY * sum(counted.map((job) => job.changedCalls));
   const spacedBy = (factor: number) => (job: PlannedJob) => spacingBy(factor, job, mayGlance);
   const factor = leastFactor((factor) => fits(spacedBy(factor)), counted);
   return { spacings: jobs.map(spacedBy(factor)), isScarce: true };

@@ -157,6 +157,16 @@ describe('the plan until more calls come', () => {
     }
   });
 
+  it('glances where a usual day has calls enough for it, however little of this one is left', () => {
+    const head = { ...news, unchangedCalls: news.changedCalls, glanceCalls: 1 };
+    const glances = (budget: Budget) => planUntilMore([head], means(budget)).jobs[0]?.glanceEveryMs !== null;
+    const scarce = { remaining: news.changedCalls, nextInMs: DAY - HOUR, periodMs: DAY };
+    expect(glances({ ...scarce, perPeriod: 2 * news.changedCalls })).toBe(true);
+    expect(glances({ ...scarce, perPeriod: 2 * news.changedCalls - 1 })).toBe(false);
+    // Of a longer period, little may be left for weeks.
+    expect(glances({ ...scarce, perPeriod: 60 * news.changedCalls, periodMs: 30 * DAY })).toBe(false);
+  });
+
   it('keeps the schedules where nothing is known, or not one call comes', () => {
     for (const budget of [null, { remaining: 0, nextInMs: HOUR, perPeriod: 0, periodMs: DAY }])
       expect(planUntilMore([news], means(budget)).jobs[0]?.everyMs).toBe(5 * MINUTE);
