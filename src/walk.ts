@@ -99,7 +99,8 @@ function requestOffset(at: Checkpoint): number {
 function advance(before: Checkpoint, page: PageFacts, previous: Previous | undefined): Step {
   const isFirst = before.pagesOfPass === 0;
   const at = isFirst && !isOfSnapshot(page) ? anchored(before) : before;
-  const step = at.mode === 'snapshot' ? advanceSnapshot(at, page) : advanceAnchored(at, page);
+  const mayBeNew = previous?.isComplete ? at.newAtTail + at.newElsewhere : Number.POSITIVE_INFINITY;
+  const step = at.mode === 'snapshot' ? advanceSnapshot(at, page) : advanceAnchored(at, page, mayBeNew);
   if (step.met === 'clear') return step;
   const isBackwards = isFirst && isOlder(page, previous);
   const anomalies = [isBackwards && ('backwards' as const), ...pageAnomalies(page)];

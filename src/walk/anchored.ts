@@ -34,14 +34,15 @@ import {
   unkeyedRows,
 } from './pages.ts';
 
-export function advanceAnchored(at: AnchoredCheckpoint, page: PageFacts): Step {
+/** @param mayBeNew how many of the rows met behind the head may have come in since the walk began. */
+export function advanceAnchored(at: AnchoredCheckpoint, page: PageFacts, mayBeNew: number): Step {
   const before = {
     ...turnPage(at, page),
     replaced: at.replaced || isReplaced(at, page),
     longestPage: Math.max(at.longestPage, page.received),
   };
   if (page.received === 0 && page.pagination.hasMore) return goOn(before, page);
-  if (before.phase === 'head') return lookAtHead(before, page);
+  if (before.phase === 'head') return lookAtHead(before, page, mayBeNew);
   return isJoined(before, page) ? readOn(before, page) : stepBack(before, page);
 }
 
@@ -111,13 +112,13 @@ function end(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts): Step {
 }
 
 function turnToHead(at: AnchoredCheckpoint): Step {
-  if (at.pagesOfPass === 1) return finish(at);
+  if (at.pagesOfPass === 1) return finish(at, 0);
   const checkpoint: AnchoredCheckpoint = { ...at, phase: 'head', offset: 0, anchor: null, tries: 0 };
   return { checkpoint, next: 'go on', met: 'add' };
 }
 
 /** Looks until a page ends in rows that are known, and no row is known to be lacking. */
-function lookAtHead(before: AnchoredCheckpoint, page: PageFacts): Step {
+function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: number): Step {
   const fresh = freshRows(page);
   const checkpoint: AnchoredCheckpoint = {
     ...before,
@@ -127,25 +128,37 @@ function lookAtHead(before: AnchoredCheckpoint, page: PageFacts): Step {
     found: before.found + fresh,
     tries: before.tries + 1,
   };
-  if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'));
-  if (!page.pagination.hasMore) return finish(checkpoint);
+  if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'), mayBeNew);
+  if (!page.pagination.hasMore) return finish(checkpoint, mayBeNew);
   const isCalm = endsIn(page.seen, page);
-  if (isCalm && lackingRows(checkpoint) <= 0) return finish(checkpoint);
+  if (isCalm && lackingRows(checkpoint, mayBeNew) <= 0) return finish(checkpoint, mayBeNew);
   if (checkpoint.tries < MOST_HEAD_PAGES) return { checkpoint, next: 'go on', met: 'add' };
-  return finish(withAnomalies(checkpoint, !isCalm && 'restless-head'));
+  return finish(withAnomalies(checkpoint, !isCalm && 'restless-head'), mayBeNew);
+}
+
+/** How many rows must be there that no page has shown. */
+function lackingRows(at: AnchoredCheckpoint, mayBeNew: number): number {
+  return Math.max(lackingByTotal(at), lackingByShift(at, mayBeNew));
 }
 
 /**
- * How many rows must be there that no page has shown. Rows come and go during a walk; yet where fewer came than
- * there were at its beginning and than there are at its end, some were missed. Without a total, more rows came in
- * above than were found there.
+ * Rows come and go during a walk; yet where fewer came than there were at its beginning and than there are at its end,
+ * some were missed.
  */
-function lackingRows({ rows, unkeyed, totalFirst, total, shifted, found }: AnchoredCheckpoint): number {
-  if (totalFirst === null || total === null) return shifted - found;
-  return Math.min(totalFirst, total) - rows - unkeyed;
+function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint): number {
+  return totalFirst === null || total === null ? 0 : Math.min(totalFirst, total) - rows - unkeyed;
 }
 
-function finish(at: AnchoredCheckpoint): Step {
-  const lacking = at.total === null ? 'unfound' : 'total';
-  return { checkpoint: withAnomalies(at, lackingRows(at) > 0 && lacking), next: 'end', met: 'add' };
+/**
+ * More rows came in above than were found there. With a total that is reached, they are new, unless as many new rows came
+ * in further down: then old ones may have moved up unseen.
+ */
+function lackingByShift({ shifted, found, totalFirst, total }: AnchoredCheckpoint, mayBeNew: number): number {
+  const unfound = shifted - found;
+  return totalFirst === null || total === null ? unfound : Math.min(unfound, mayBeNew);
+}
+
+function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {
+  const lacking = lackingByTotal(at) > 0 ? 'total' : lackingByShift(at, mayBeNew) > 0 && 'unfound';
+  return { checkpoint: withAnomalies(at, lacking), next: 'end', met: 'add' };
 }

@@ -94,7 +94,7 @@ export type Anomaly =
   | 'unanchored'
   /** Fewer rows came than `total` says there are. */
   | 'total'
-  /** More rows came in above what was read than were found there; of a dataset that gives no total. */
+  /** More rows came in above what was read than were found there, and the total does not tell that they are new. */
   | 'unfound'
   /** New rows kept coming in at the beginning. */
   | 'restless-head'
