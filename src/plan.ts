@@ -60,7 +60,7 @@ export type DatasetPlan = {
   /** Where new rows stood. Of those new at the last walk behind glances, how many had they brought; null without glances. */
   head: Head;
   graded: Grade | null;
-  /** What its walks of the last week found; null where none could be compared. */
+  /** What its latest walks of the last week found; null where none could be compared. */
   observed: Observed | null;
   /** False where its calls do not count against the quota. */
   drawsOnQuota: boolean;

@@ -49,10 +49,10 @@ export type Walk = FullWalk & {
 };
 
 const LOOKED_BACK_MS = 7 * DAY_MS;
-/** Looked back at: walks among so many walks and glances, and so many of them where glances are many. */
-const LOOKED_AT = { runs: 1_000, walks: 20 };
+/** Looked back at: walks among so many walks and glances, and so many of them where glances are many. More would make a status slow. */
+const LOOKED_AT = { runs: 200, walks: 20 };
 /** The time of a call is that of the latest, so that a status costs no look at the calls of a day. */
-const LATEST_CALLS = 1_000;
+const LATEST_CALLS = 200;
 /** The calls of a walk are the middle of so many of the latest: one that met trouble does not count. */
 const LATEST = 5;
 /** A glance costs the mean of so many of the latest. */
