@@ -75,6 +75,14 @@ const groups: Record<string, readonly Entry[]> = {
       load: async () => (await import('./commands/quarantine.ts')).quarantineCommand,
     },
   ],
+  'To let others read:': [
+    {
+      name: 'keys',
+      takes: '<action> [which]',
+      about: 'the keys of the service: who may read, what, how much and until when',
+      load: async () => (await import('./commands/keys.ts')).keysCommand,
+    },
+  ],
   'To rehearse, on a model of the API:': [
     {
       name: 'demo',

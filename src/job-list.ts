@@ -36,13 +36,18 @@ export function tablesOf(jobs: readonly ListedJob[]): Record<string, string> {
   return Object.fromEntries(jobs.map(({ table, name }) => [table, name]));
 }
 
+/** What keys of the service may open: the datasets, each once. */
+export function scopesOf(jobs: readonly Pick<ListedJob, 'scope'>[]): string[] {
+  return [...new Set(jobs.flatMap(({ scope }) => scope ?? []))];
+}
+
 /** Each job's own schedule, by name. */
 export function ownSchedules(jobs: readonly Pick<ListedJob, 'name' | 'schedule'>[]): Record<string, string> {
   return Object.fromEntries(jobs.map((job) => [job.name, job.schedule]));
 }
 
 /** A dataset as reports need to know it, with the schedule that is set. */
-export type Dataset = Omit<ListedJob, 'schedule'> & { schedule: Schedule };
+export type Dataset = Omit<ListedJob, 'schedule' | 'scope'> & { schedule: Schedule };
 
 /** @param schedules those that are set, by job. */
 export function datasetsOf(

@@ -165,9 +165,9 @@ export function ownColumnsOf(job: Pick<Job, 'table'>): string[] {
 }
 
 /** What those who read the mirror need to know of a job. */
-export type ListedJob = Pick<Job, 'name' | 'schedule' | 'weight'> & { table: string };
+export type ListedJob = Pick<Job, 'name' | 'schedule' | 'weight' | 'scope'> & { table: string };
 
 export function listed(job: Job): ListedJob {
-  const { name, schedule, weight } = job;
-  return { name, table: tableOf(job), schedule, weight };
+  const { name, schedule, weight, scope } = job;
+  return { name, table: tableOf(job), schedule, weight, scope };
 }

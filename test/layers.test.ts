@@ -70,7 +70,7 @@ const rooms: Record<string, Room> = {
   },
   store: {
     imports: ['job', 'store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields', 'store/walk'],
-    doors: ['src/store/index.ts', 'src/store/read.ts'],
+    doors: ['src/store/index.ts', 'src/store/read.ts', 'src/store/beside.ts'],
   },
 
   // A pass over a dataset, and when it runs.
@@ -88,6 +88,12 @@ const rooms: Record<string, Room> = {
       (subject) => `src/reading/${subject}.ts`,
     ),
   },
+
+  // The service: keys and limits in a database of their own.
+  'serve/database': { imports: ['store'] },
+  'serve/limits': {},
+  'serve/keys': { imports: ['store', 'serve/database', 'serve/limits'] },
+  'serve/admission': { imports: ['store', 'serve/database', 'serve/limits', 'serve/keys'] },
 
   // All of it together. A room `serve`, an HTTP service over mirror.db, has its place beside `commands`.
   app: {
@@ -116,6 +122,8 @@ const rooms: Record<string, Room> = {
       'output',
       'plan',
       'reading',
+      'serve/keys',
+      'serve/limits',
     ],
     types: ['job', 'mirror', 'store'],
   },

@@ -1,0 +1,161 @@
+/**
+ * Which calls of the service are let in: first the key, its addresses and its scope, then the limits of its account. It
+ * knows nothing of HTTP but the words in which calls are refused.
+ */
+
+import type { Clock } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import { guarded, isLock, tryLock, watchFiles } from '../store/beside.ts';
+import { countFailures } from './admission/failures.ts';
+import { openMeter, type Permit, type Report, type Usage } from './admission/meter.ts';
+import { type Refusal, refusal } from './admission/refusals.ts';
+import { steadyClock } from './admission/steady-clock.ts';
+import { type Tell, tellingOnce } from './admission/trouble.ts';
+import { type Later, writeBehind } from './admission/write-behind.ts';
+import { openServeDatabase } from './database.ts';
+import { digestIn, whyRefused } from './keys/check.ts';
+import { type KnownKey, openKnownKeys } from './keys/known.ts';
+
+export type { Permit, Report, Usage } from './admission/meter.ts';
+export { type Refusal, refusal } from './admission/refusals.ts';
+export type { Tell } from './admission/trouble.ts';
+
+export type Visitor = {
+  /** The header as it came. */
+  readonly authorization: string | undefined;
+  /** Of the client itself, past the proxies that are trusted. */
+  readonly address: string;
+  /** What the endpoint requires; null where any active key will do. */
+  readonly scope: string | null;
+};
+
+/** Whose call it is. */
+export type Caller = Pick<KnownKey, 'id' | 'name' | 'account' | 'scopes'>;
+
+export type Admission = {
+  /** Whose key it is, and whether it opens the endpoint. Costs nothing. */
+  identify(visitor: Visitor): Caller | Refusal;
+  /**
+   * One call of the account: asked right before it is answered.
+   * @param costsQuota false for what is known to cost none: a 304, an error.
+   */
+  enter(caller: Caller, costsQuota?: boolean): Permit | Refusal;
+  usage(account: string): Usage;
+  /** Writes what was granted; done by itself once a second. */
+  flush(): void;
+  close(): void;
+};
+
+/** As long as a trouble with the database may well last. */
+const UNAVAILABLE_MS = 5_000;
+
+/** How often it is looked whether the database is still the one that was opened. */
+const LOOK_EVERY_MS = 1_000;
+
+/** A look-up waits for nobody; what is written may wait until the next second. */
+const LOCK_WAIT_MS = 20;
+
+/** So rarely is it kept that a key was used. */
+const USE_KEPT_EVERY_MS = 60_000;
+
+/**
+ * Opens the keys and the counts in `dir` for the one process that serves from there: two would each grant what there is.
+ * @param tell of trouble with the database, once each; calls that need it are refused with 503 meanwhile, or go on where
+ * only counts cannot be written.
+ * @throws Failure `incomplete` where another process serves from there, and as `openServeDatabase` does.
+ */
+export function openAdmission(
+  dir: string,
+  clock: Pick<Clock, 'now' | 'monotonic'>,
+  tell: Tell,
+  later?: Later,
+): Admission {
+  // Whoever is the first to come here makes the folder, and brings the database up to date without haste.
+  openServeDatabase(dir).close();
+  const lock = tryLock(dir, 'serve');
+  if (!isLock(lock))
+    throw new Failure('incomplete', `${dir}: process ${lock.holder} serves from there already; end it first`);
+  try {
+    const connection = openServeDatabase(dir, LOCK_WAIT_MS);
+    const lost = watchFiles(connection.name);
+    const latest = connection.prepare<[], number | null>('SELECT max(at) FROM counters').pluck();
+    const steady = steadyClock(clock, guarded(connection.name, () => latest.get()) ?? 0);
+    const written = writeBehind(connection, tell, later);
+    const keys = openKnownKeys(connection);
+    const meter = openMeter(connection, keys, written, steady);
+    const failures = countFailures();
+    const used = new Map<string, number>();
+    let lookedAt = Number.NEGATIVE_INFINITY;
+    const attempt = tellingOnce(tell);
+    const reachable = <T extends object>(work: () => T) =>
+      attempt(work) ?? refusal('unavailable', UNAVAILABLE_MS);
+
+    /** Keys that were revoked in another file than the one that was opened would go on to be accepted. */
+    const look = () => {
+      if (clock.monotonic() - lookedAt < LOOK_EVERY_MS) return;
+      const loss = lost();
+      if (loss) throw loss;
+      lookedAt = clock.monotonic();
+    };
+
+    const keepUse = ({ id, lastUsedAt }: KnownKey) => {
+      const now = clock.now();
+      const last = used.get(id) ?? lastUsedAt;
+      if (last !== null && Math.abs(now - last) < USE_KEPT_EVERY_MS) return;
+      used.set(id, now);
+      written.used(id, now);
+    };
+
+    return {
+      identify: (visitor) =>
+        reachable(() => {
+          look();
+          const digest = digestIn(visitor.authorization);
+          const key = digest === undefined ? undefined : keys.find(digest);
+          const why = whyRefused(key, visitor, clock.now());
+          if (why === 'forbidden') return refusal('forbidden');
+          if (why === null && key) {
+            keepUse(key);
+            return key;
+          }
+          const waitMs = failures.count(visitor.address, steady());
+          return waitMs > 0 ? refusal('failures', waitMs, 'failures') : refusal('key');
+        }),
+      enter: (caller, costsQuota = true) =>
+        reachable(() => {
+          const entry = meter.enter(caller.account, costsQuota);
+          return 'waitMs' in entry ? refusal('limit', entry.waitMs, entry.limit) : entry;
+        }),
+      usage: meter.usage,
+      flush: written.flush,
+      close() {
+        written.flush();
+        connection.close();
+        lock.release();
+      },
+    };
+  } catch (thrown) {
+    lock.release();
+    throw thrown;
+  }
+}
+
+export function isRefused<Answer extends object>(answer: Answer | Refusal): answer is Refusal {
+  return 'status' in answer;
+}
+
+/** What a success says of the quota (specification, "Endpoints"). */
+export function limitHeaders({ limit, remaining }: Report): Record<string, string> {
+  return { 'X-RateLimit-Limit': String(limit), 'X-RateLimit-Remaining': String(remaining) };
+}
+
+/** The same in the fields that the IETF may make a standard (draft-ietf-httpapi-ratelimit-headers); none without a quota. */
+export function draftHeaders({ limit, remaining, periodMs, moreInMs }: Report): Record<string, string> {
+  if (periodMs === null) return {};
+  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1_000));
+  const more = moreInMs === null ? '' : `;t=${seconds(moreInMs)}`;
+  return {
+    'RateLimit-Policy': `"quota";q=${limit};w=${seconds(periodMs)}`,
+    RateLimit: `"quota";r=${remaining}${more}`,
+  };
+}

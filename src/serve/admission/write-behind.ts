@@ -1,0 +1,71 @@
+/** Counts and last uses on their way to the database: once a second, in one transaction that waits for no disk. */
+
+import { isoTime } from '../../clock.ts';
+import { type Connection, guarded, relaxed } from '../../store/beside.ts';
+import type { AccountState } from '../limits/account.ts';
+import { type Tell, tellingOnce } from './trouble.ts';
+
+/** At most so much of what was granted is forgotten where the process is killed. */
+const WRITTEN_EVERY_MS = 1_000;
+
+/** Runs `work` after so long; does not keep the process alive. */
+export type Later = (work: () => void, ms: number) => void;
+
+const byTimer: Later = (work, ms) => void setTimeout(work, ms).unref();
+
+export type WriteBehind = {
+  count(account: string, state: AccountState, at: number): void;
+  /** @param at epoch milliseconds by the machine's clock. */
+  used(key: string, at: number): void;
+  /** Writes what waits; what cannot be written goes on waiting. */
+  flush(): void;
+};
+
+export function writeBehind(connection: Connection, tell: Tell, later: Later = byTimer): WriteBehind {
+  const keepCount = connection.prepare(
+    `INSERT INTO counters (account, at, state) VALUES (?, ?, ?)
+     ON CONFLICT (account) DO UPDATE SET at = excluded.at, state = excluded.state`,
+  );
+  const keepUse = connection.prepare('UPDATE keys SET last_used_at = ? WHERE id = ?');
+  const counts = new Map<string, { state: AccountState; at: number }>();
+  const uses = new Map<string, number>();
+  const writeAll = connection.transaction(() => {
+    for (const [account, { state, at }] of counts) keepCount.run(account, at, JSON.stringify(state));
+    for (const [key, at] of uses) keepUse.run(isoTime(at), key);
+  });
+  const attempt = tellingOnce(tell);
+  let isDue = false;
+
+  function flush(): void {
+    isDue = false;
+    if (counts.size === 0 && uses.size === 0) return;
+    const isWritten = attempt(() =>
+      guarded(connection.name, () => {
+        relaxed(connection, () => writeAll.immediate());
+        return true as const;
+      }),
+    );
+    if (isWritten) {
+      counts.clear();
+      uses.clear();
+    } else schedule();
+  }
+
+  function schedule(): void {
+    if (isDue) return;
+    isDue = true;
+    later(() => connection.open && flush(), WRITTEN_EVERY_MS);
+  }
+
+  return {
+    flush,
+    count(account, state, at) {
+      counts.set(account, { state, at });
+      schedule();
+    },
+    used(key, at) {
+      uses.set(key, at);
+      schedule();
+    },
+  };
+}

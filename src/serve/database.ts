@@ -1,0 +1,94 @@
+/**
+ * `serve.db`, beside the mirror: keys as their digests alone, accounts with their limits, and what was counted against
+ * those. It holds nothing by which a key could be made.
+ */
+
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { Failure } from '../errors.ts';
+import { type Connection, guarded, openConnection } from '../store/beside.ts';
+
+export function serveFile(dir: string): string {
+  return join(dir, 'serve.db');
+}
+
+/** From one version of the schema to the next. What was released is never changed: what comes later is added. */
+const steps: readonly string[] = [
+  `CREATE TABLE accounts (
+     name TEXT PRIMARY KEY,
+     created_at TEXT NOT NULL,
+     quota TEXT,
+     rate TEXT,
+     concurrency INTEGER
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE keys (
+     id TEXT PRIMARY KEY,
+     digest TEXT NOT NULL UNIQUE,
+     name TEXT NOT NULL,
+     account TEXT NOT NULL REFERENCES accounts (name),
+     scopes TEXT NOT NULL,
+     addresses TEXT,
+     created_at TEXT NOT NULL,
+     expires_at TEXT,
+     last_used_at TEXT,
+     revoked_at TEXT,
+     rotated_to TEXT REFERENCES keys (id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE counters (
+     account TEXT PRIMARY KEY REFERENCES accounts (name),
+     at INTEGER NOT NULL,
+     state TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
+];
+
+/** Tells the database from those of others: "mmsv". */
+const APPLICATION = 0x6d_6d_73_76;
+
+/**
+ * Opens the database in `dir` for writing, begins one where there is none, and brings an older one up to date.
+ * @param lockWaitMs how long to wait for another process that is writing.
+ * @throws Failure `config` for one that is newer than this code, `disk` for one that is damaged, is no such database or
+ * cannot be written, `incomplete` where another process keeps it busy.
+ */
+export function openServeDatabase(dir: string, lockWaitMs?: number): Connection {
+  const file = serveFile(dir);
+  guarded(file, () => makePrivate(dir, file));
+  const connection = openConnection(file, lockWaitMs);
+  try {
+    guarded(file, () => connection.transaction(upgrade).immediate(connection));
+    return connection;
+  } catch (thrown) {
+    connection.close();
+    throw thrown;
+  }
+}
+
+/** For this user alone from its first byte; its log and the index of that are made with the same mode. */
+function makePrivate(dir: string, file: string): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  // The log lies beside the path that was opened: two folders with one database would not know of each other.
+  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new Failure('disk', `${file} is a symbolic link: put the database itself in its place`);
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
+}
+
+function upgrade(connection: Connection): void {
+  const version = Number(connection.pragma('user_version', { simple: true }));
+  const application = Number(connection.pragma('application_id', { simple: true }));
+  const isEmpty = connection.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
+  if (application !== APPLICATION && !(isEmpty && application === 0))
+    throw new Failure(
+      'disk',
+      `${connection.name} is not the database of serve: move it away, or restore a backup`,
+    );
+  if (version > steps.length)
+    throw new Failure(
+      'config',
+      `${connection.name}: written by a newer market-mirror (version ${version}, this one knows ${steps.length}); upgrade this one`,
+    );
+  if (version === steps.length) return;
+  for (const step of steps.slice(version)) connection.exec(step);
+  connection.pragma(`application_id = ${APPLICATION}`);
+  connection.pragma(`user_version = ${steps.length}`);
+}
