@@ -1,0 +1,347 @@
+/** Which calls are let in, and what a process that serves sees of changes and of trouble. */
+
+import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startModelApi } from '../../model-api/index.ts';
+import { draftHeaders, limitHeaders, type Permit, type Refusal, refusal } from '../../src/serve/admission.ts';
+import { serveFile } from '../../src/serve/database.ts';
+import { newKey } from '../../src/serve/keys/format.ts';
+import { holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from './support.ts';
+
+const DAY = 86_400_000;
+const unknown = refusal('key');
+
+describe('a key is refused with 401, whatever the reason, in the same words', () => {
+  test.each<[string, (key: string) => string | undefined]>([
+    ['no header', () => undefined],
+    ['an empty header', () => ''],
+    ['another scheme', (key) => `Basic ${key}`],
+    ['no scheme', (key) => key],
+    ['no space', (key) => `Bearer${key}`],
+    ['two keys', (key) => `Bearer ${key} ${key}`],
+    ['never issued', () => `Bearer ${newKey()}`],
+    ['too short', (key) => `Bearer ${key.slice(0, -1)}`],
+    ['too long', (key) => `Bearer ${key}x`],
+    ['in capitals', (key) => `Bearer ${key.toUpperCase()}`],
+    ['a million letters', () => `Bearer ${'x'.repeat(1_000_000)}`],
+  ])('%s', (_, header) => {
+    const { create, admission } = setupAdmission();
+    const authorization = header(create().key);
+    expect(admission().identify({ authorization, address: '127.0.0.1', scope: null })).toEqual(unknown);
+  });
+
+  test('expired just now, revoked just now, rotated without an overlap', () => {
+    const { create, identify, keyring, clock } = setupAdmission();
+    const [expiring, other, rotated] = [create({ expiresAt: clock.now() + DAY }), create(), create()];
+    clock.advance(DAY - 1);
+    for (const { key, record } of [expiring, other, rotated])
+      expect(identify(key)).toMatchObject({ id: record.id });
+    clock.advance(1);
+    keyring.revoke(other.record.id, clock.now());
+    const { key } = keyring.rotate(rotated.record.id, 0, undefined, clock.now());
+    for (const each of [expiring, other, rotated]) expect(identify(each.key)).toEqual(unknown);
+    expect(identify(key)).toMatchObject({ name: 'desk' });
+  });
+});
+
+test('the old key of a rotation is valid until the overlap is over', () => {
+  const { create, identify, keyring, clock } = setupAdmission();
+  const { key, record } = create();
+  keyring.rotate(record.id, DAY, undefined, clock.now());
+  clock.advance(DAY - 1);
+  expect(identify(key)).toMatchObject({ id: record.id });
+  clock.advance(1);
+  expect(identify(key)).toEqual(unknown);
+});
+
+describe('403', () => {
+  test('without the scope; where none is needed, any active key will do', () => {
+    const { create, identify } = setupAdmission();
+    const { key } = create({ scopes: ['news:read'] });
+    expect(identify(key, { scope: 'meme:read' })).toEqual(refusal('forbidden'));
+    expect(identify(create({ scopes: [] }).key, { scope: null })).toMatchObject({ scopes: [] });
+  });
+
+  test('from another address than those that are allowed, in the same words', () => {
+    const { create, identify } = setupAdmission();
+    const { key } = create({ addresses: ['10.0.0.0/8', '2001:db8::7'] });
+    const from = (address: string) => outcome(identify(key, { address }) as Refusal);
+    expect(identify(key, { address: '192.0.2.1' })).toEqual(refusal('forbidden'));
+    expect([from(''), from('2001:db8::8')]).toEqual([403, 403]);
+    expect(identify(key, { address: '::ffff:10.1.2.3' })).toMatchObject({ name: 'desk' });
+  });
+
+  test('a key that is not valid is refused as such from anywhere, for anything', () => {
+    const { create, identify, keyring } = setupAdmission();
+    const { key, record } = create({ addresses: ['10.0.0.0/8'], scopes: [] });
+    keyring.revoke(record.id, 0);
+    expect(identify(key, { address: '192.0.2.1', scope: 'news:read' })).toEqual(unknown);
+  });
+});
+
+test('statuses, codes and texts are those of the model API', async () => {
+  const model = await startModelApi({
+    keys: [{ id: 'k', key: 'k', scopes: [] }],
+    rate: { perSecond: 0.001, burst: 1 },
+  });
+  const ask = async (path: string, key: string) => {
+    const answer = await fetch(`${model.url}/api/v1/${path}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    return { status: answer.status, body: await answer.json() };
+  };
+  const answers = [
+    await ask('news', 'other'),
+    await ask('news', 'k'),
+    await ask('usage', 'k'),
+    await ask('usage', 'k'),
+  ];
+  await model.close();
+  const ours = [refusal('key'), refusal('forbidden'), refusal('limit')].map(({ status, body }) => ({
+    status,
+    body,
+  }));
+  expect(answers.filter(({ status }) => status !== 200)).toEqual(ours);
+});
+
+describe('limits of an account', () => {
+  test('are shared by its keys, and by no other account', () => {
+    const { create, call } = setupAdmission();
+    const [one, other] = [create({}, limitsOf('3/1h')).key, create().key];
+    const elsewhere = create({ name: 'elsewhere' }, limitsOf('3/1h')).key;
+    expect([one, other, one, other].map((key) => outcome(call(key)))).toEqual([
+      '2 left',
+      '1 left',
+      '0 left',
+      429,
+    ]);
+    expect(outcome(call(elsewhere))).toBe('2 left');
+  });
+
+  test('say when it is worth trying again, in whole seconds', () => {
+    const { create, call, clock } = setupAdmission();
+    const { key } = create({}, limitsOf('1/1h'));
+    call(key);
+    clock.advance(59 * 60_000 + 500);
+    expect(call(key)).toEqual({ ...refusal('limit', 59_500, 'quota'), retryAfter: 60 });
+    clock.advance(59_500);
+    expect(outcome(call(key))).toBe('0 left');
+  });
+
+  test('of calls at once count those that are being answered, once each', () => {
+    const { create, call } = setupAdmission();
+    const { key } = create({}, limitsOf(null, undefined, 2));
+    const [first] = [call(key) as Permit, call(key)];
+    expect(call(key)).toEqual(refusal('limit', 1_000, 'concurrency'));
+    first.leave();
+    first.leave();
+    expect([outcome(call(key)), outcome(call(key))]).toEqual(['1000000000 left', 429]);
+  });
+
+  test('a call that cost nothing is given back once; one that is known to cost none needs no quota', () => {
+    const { create, call } = setupAdmission();
+    const { key } = create({}, limitsOf('2/1h'));
+    const first = call(key) as Permit;
+    expect(first.giveBack()).toMatchObject({ limit: 2, remaining: 2 });
+    expect(first.giveBack()).toMatchObject({ remaining: 2 });
+    expect([call(key), call(key), call(key)].map(outcome)).toEqual(['1 left', '0 left', 429]);
+    const free = call(key, false) as Permit;
+    expect([outcome(free), free.giveBack().remaining]).toEqual(['0 left', 0]);
+  });
+
+  test('that are changed hold from the next call on; what a count of another kind never held is not given back', () => {
+    const { create, call, keyring } = setupAdmission();
+    const { key } = create({}, limitsOf('2/1h'));
+    const before = call(key) as Permit;
+    keyring.setLimits('desk', limitsOf('5/1h'));
+    expect(outcome(call(key))).toBe('3 left');
+    keyring.setLimits('desk', limitsOf('2/1d'));
+    expect(outcome(call(key))).toBe('1 left');
+    expect(before.giveBack().remaining).toBe(1);
+    keyring.setLimits('desk', { quota: null });
+    expect(outcome(call(key))).toBe('1000000000 left');
+  });
+
+  test('show in headers from the same count', () => {
+    const { create, call, clock } = setupAdmission();
+    const permit = call(create({}, limitsOf('7/1h')).key) as Permit;
+    expect(limitHeaders(permit)).toEqual({ 'X-RateLimit-Limit': '7', 'X-RateLimit-Remaining': '6' });
+    expect(draftHeaders(permit)).toEqual({
+      'RateLimit-Policy': '"quota";q=7;w=3600',
+      RateLimit: '"quota";r=6;t=3600',
+    });
+    const endless = call(create({ name: 'endless' }).key) as Permit;
+    expect(limitHeaders(endless)).toEqual({
+      'X-RateLimit-Limit': '1000000000',
+      'X-RateLimit-Remaining': '1000000000',
+    });
+    expect([draftHeaders(endless), clock.slept]).toEqual([{}, []]);
+  });
+
+  test('are reported without costing a call', () => {
+    const { create, call, admission } = setupAdmission();
+    const { key } = create({}, limitsOf('7/1h,refill', '10/1s+20', 4));
+    call(key);
+    expect(admission().usage('desk')).toMatchObject({
+      limit: 7,
+      remaining: 6,
+      running: 1,
+      periodMs: 3_600_000,
+    });
+    expect(admission().usage('desk')).toMatchObject({
+      remaining: 6,
+      limits: limitsOf('7/1h,refill', '10/1s+20', 4),
+    });
+  });
+});
+
+describe('what was granted', () => {
+  test.each(['5/1h', '5/1h,sliding', '5/1h,refill'])('survives a restart: %s', (quota) => {
+    const { create, call, restart, clock } = setupAdmission();
+    const { key } = create({}, limitsOf(quota));
+    for (let n = 0; n < 3; n += 1) call(key);
+    restart();
+    expect([call(key), call(key), call(key)].map(outcome)).toEqual(['1 left', '0 left', 429]);
+    restart();
+    clock.advance(1);
+    expect(outcome(call(key))).toBe(429);
+  });
+
+  test('is not forgotten where the clock is set back, nor where it was ahead and a restart comes between', () => {
+    const { create, call, restart, clock } = setupAdmission();
+    const { key } = create({}, limitsOf('2/1h'));
+    call(key);
+    clock.jump(-DAY);
+    expect([call(key), call(key)].map(outcome)).toEqual(['0 left', 429]);
+    restart();
+    expect(outcome(call(key))).toBe(429);
+    clock.jump(DAY);
+    expect(outcome(call(key))).toBe(429);
+    clock.advance(3_600_000);
+    expect(outcome(call(key))).toBe('1 left');
+  });
+
+  test('comes back in time where the clock was set back for good', () => {
+    const { create, call, clock } = setupAdmission();
+    const { key } = create({}, limitsOf('1/1h'));
+    call(key);
+    clock.jump(-300 * DAY);
+    clock.advance(3_600_000 - 1);
+    expect(outcome(call(key))).toBe(429);
+    clock.advance(1);
+    expect(outcome(call(key))).toBe('0 left');
+  });
+});
+
+describe('calls without a valid key', () => {
+  const wrong = (admission: ReturnType<typeof setupAdmission>, times: number, address: string) =>
+    Array.from({ length: times }, () => outcome(admission.identify(newKey(), { address }) as Refusal));
+
+  test('are limited by address, and a valid key from there is none of them', () => {
+    const setup = setupAdmission();
+    const { key } = setup.create();
+    const outcomes = wrong(setup, 400, '192.0.2.1');
+    expect([outcomes[0], outcomes.at(-1)]).toEqual([401, 429]);
+    expect(setup.identify(newKey(), { address: '192.0.2.1' })).toEqual(refusal('failures', 200, 'failures'));
+    expect(setup.identify(key, { address: '192.0.2.1' })).toMatchObject({ name: 'desk' });
+    expect(wrong(setup, 1, '192.0.2.2')).toEqual([401]);
+    setup.clock.advance(1_000);
+    expect(wrong(setup, 6, '192.0.2.1')).toEqual([401, 401, 401, 401, 401, 429]);
+  });
+
+  test('of one network of IPv6 are counted together', () => {
+    const setup = setupAdmission();
+    for (let n = 0; n < 300; n += 1) wrong(setup, 1, `2001:db8:0:1::${n.toString(16)}`);
+    expect([wrong(setup, 1, '2001:db8::1:0:0:0:1'), wrong(setup, 1, '2001:db8:0:2::1')]).toEqual([
+      [429],
+      [401],
+    ]);
+  });
+
+  test('of many addresses take no more memory than those of some', () => {
+    const setup = setupAdmission();
+    wrong(setup, 300, '192.0.2.1');
+    for (let n = 0; n < 20_000; n += 1) wrong(setup, 1, `10.0.${n >> 8}.${n & 255}`);
+    expect(wrong(setup, 1, '192.0.2.1'), 'it was quiet for longest').toEqual([401]);
+  });
+});
+
+describe('when a key was last used', () => {
+  test('is written behind, and once a minute', () => {
+    const { create, call, keyring, clock, write } = setupAdmission();
+    const { key } = create();
+    const lastUsed = () => keyring.list()[0]?.lastUsedAt;
+    call(key);
+    expect(lastUsed()).toBe(null);
+    write();
+    expect(lastUsed()).toBe('2026-11-21T12:00:00.000Z');
+    clock.advance(59_000);
+    call(key);
+    write();
+    expect(lastUsed()).toBe('2026-11-21T12:00:00.000Z');
+    clock.advance(1_000);
+    call(key);
+    write();
+    expect(lastUsed()).toBe('2026-11-21T12:01:00.000Z');
+  });
+
+  test('is not told of a call that was refused', () => {
+    const { create, identify, keyring, write } = setupAdmission();
+    identify(create({ addresses: ['10.0.0.0/8'] }).key, { address: '192.0.2.1' });
+    write();
+    expect(keyring.list()[0]?.lastUsedAt).toBe(null);
+  });
+});
+
+describe('trouble with the database', () => {
+  test('that is gone or replaced: every call is refused with 503, and it is told once', () => {
+    const { create, call, dir, clock, told } = setupAdmission();
+    const { key } = create();
+    expect(outcome(call(key))).toBe('1000000000 left');
+    renameSync(serveFile(dir), join(dir, 'elsewhere.db'));
+    setupKeys(dir);
+    clock.advance(1_000);
+    expect([call(key), call(key)]).toEqual(Array(2).fill(refusal('unavailable', 5_000)));
+    expect(told.map((trouble) => trouble?.message)).toEqual([expect.stringContaining('was replaced')]);
+    for (const part of ['', '-wal', '-shm']) rmSync(`${serveFile(dir)}${part}`, { force: true });
+  });
+
+  test('two processes do not grant the same twice: the second is told who serves', () => {
+    const { dir } = setupAdmission();
+    expect(() => setupAdmission(dir)).toThrow(
+      expect.objectContaining({
+        kind: 'incomplete',
+        message: expect.stringContaining(`process ${process.pid} serves from there already`),
+      }),
+    );
+  });
+
+  test('another that writes for long: calls go on, and counts are written when it is done', () => {
+    const { create, call, dir, told, write, restart } = setupAdmission();
+    const { key } = create({}, limitsOf('5/1h'));
+    call(key);
+    const { connection, release } = holdWriteLock(dir);
+    call(key);
+    write();
+    expect(told).toEqual([expect.objectContaining({ kind: 'incomplete' })]);
+    expect(outcome(call(key))).toBe('2 left');
+    write();
+    expect(told).toHaveLength(1);
+    release();
+    write();
+    expect(told).toEqual([expect.anything(), null]);
+    restart();
+    expect(outcome(call(key))).toBe('1 left');
+    connection.close();
+  });
+
+  test('a key is in no file, nor in what is told', () => {
+    const { create, call, dir, write } = setupAdmission();
+    const { key } = create({}, limitsOf('5/1h'));
+    call(key);
+    write();
+    for (const part of ['', '-wal', '-shm'])
+      expect(readFileSync(`${serveFile(dir)}${part}`, 'latin1')).not.toContain(key.slice(6, 20));
+  });
+});

@@ -1,0 +1,86 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openServeDatabase, serveFile } from '../../src/serve/database.ts';
+import { openKeyring } from '../../src/serve/keys.ts';
+import { Database } from '../../src/store/db/sqlite.ts';
+import { startCli } from '../helpers/cli.ts';
+import { folder, setupKeys } from './support.ts';
+
+const failure = (kind: string, message: RegExp) =>
+  expect.objectContaining({ kind, message: expect.stringMatching(message) });
+
+test('the database and its log are for this user alone, in a folder that is made for it', () => {
+  const dir = join(folder(), 'data');
+  const umask = process.umask(0);
+  const database = openServeDatabase(dir);
+  process.umask(umask);
+  const modes = ['', 'serve.db', 'serve.db-wal', 'serve.db-shm'].map(
+    (name) => statSync(join(dir, name)).mode & 0o777,
+  );
+  expect(modes).toEqual([0o700, 0o600, 0o600, 0o600]);
+  database.close();
+  chmodSync(serveFile(dir), 0o644);
+  openServeDatabase(dir).close();
+  expect(statSync(serveFile(dir)).mode & 0o777).toBe(0o600);
+});
+
+test('a database of a newer program is left alone: 78', () => {
+  const { dir, keyring } = setupKeys();
+  keyring.close();
+  const database = new Database(serveFile(dir));
+  database.pragma('user_version = 99');
+  database.close();
+  expect(() => openKeyring(dir)).toThrow(
+    failure('config', /serve\.db: written by a newer market-mirror .*upgrade/),
+  );
+});
+
+test('a database of something else is left alone: 74', () => {
+  const dir = folder();
+  const other = new Database(serveFile(dir));
+  other.exec('CREATE TABLE songs (name TEXT)');
+  other.close();
+  expect(() => openKeyring(dir)).toThrow(failure('disk', /is not the database of serve: move it away/));
+  expect(new Database(serveFile(dir)).prepare('SELECT count(*) FROM songs').pluck().get()).toBe(0);
+});
+
+test('what is no database, or a link to one, is left alone: 74', () => {
+  const [text, link] = [folder(), folder()];
+  writeFileSync(serveFile(text), 'no database at all, but longer than the head of one would be '.repeat(20));
+  expect(() => openKeyring(text)).toThrow(failure('disk', /is not a database: move it away/));
+  symlinkSync(serveFile(folder()), serveFile(link));
+  expect(() => openKeyring(link)).toThrow(failure('disk', /is a symbolic link/));
+});
+
+test('a damaged database says so: 74', () => {
+  const { dir, keyring, create } = setupKeys();
+  create();
+  keyring.close();
+  const file = openSync(serveFile(dir), 'r+');
+  writeSync(file, Buffer.alloc(statSync(serveFile(dir)).size - 4_096, 7), 0, undefined, 4_096);
+  closeSync(file);
+  expect(() => openKeyring(dir).list()).toThrow(failure('disk', /the database is damaged: restore a backup/));
+});
+
+test('on a full disk no key is given that would not be kept: 74, and what was there is whole', async () => {
+  const { dir, keyring, create } = setupKeys();
+  create();
+  const environment = { MIRROR_DIR: dir };
+  const cramped = (...args: string[]) =>
+    startCli(['keys', ...args], environment, dir, `trap '' XFSZ; ulimit -f 0;`).ended;
+  const { code, stdout, stderr } = await cramped('create', '--name', 'other');
+  expect([code, stdout]).toEqual([74, '']);
+  expect(stderr).toMatch(/^market-mirror: [^\n]*serve\.db: [^\n]*may not grow[^\n]*\n$/);
+  expect(keyring.list()).toHaveLength(1);
+  expect(existsSync(serveFile(dir))).toBe(true);
+});

@@ -1,0 +1,171 @@
+/** Keys and accounts as those manage them who may. */
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openKeyring, statusOf } from '../../src/serve/keys.ts';
+import { parseQuota, unlimited } from '../../src/serve/limits.ts';
+import { folder, limitsOf, setupKeys } from './support.ts';
+
+const DAY = 86_400_000;
+const usage = (message: RegExp) =>
+  expect.objectContaining({ kind: 'usage', message: expect.stringMatching(message) });
+
+test('a key is given once, and no file holds it or a part of it', () => {
+  const { dir, create, keyring } = setupKeys();
+  const { key, record } = create({ scopes: ['news:read'], addresses: ['10.0.0.0/8'] });
+  keyring.revoke(record.id, 0);
+  const bytes = readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(join(dir, name)).isFile())
+    .map((name) => readFileSync(join(dir, name), 'latin1'))
+    .join();
+  expect(bytes).toContain(record.id);
+  const secret = key.slice('mmkey_'.length);
+  for (let at = 0; at + 12 <= secret.length; at += 6) expect(bytes).not.toContain(secret.slice(at, at + 12));
+});
+
+test('a key keeps its terms through a restart', () => {
+  const { dir, create, keyring, clock } = setupKeys();
+  const expiresAt = clock.now() + DAY;
+  const { record } = create({ name: 'a b', account: 'c', scopes: [], addresses: ['::1'], expiresAt });
+  expect(record).toEqual({
+    id: record.id,
+    name: 'a b',
+    account: 'c',
+    scopes: [],
+    addresses: ['::1'],
+    createdAt: '2026-11-21T12:00:00.000Z',
+    expiresAt: '2026-11-22T12:00:00.000Z',
+    lastUsedAt: null,
+    revokedAt: null,
+    rotatedTo: null,
+  });
+  keyring.close();
+  expect(setupKeys(dir).keyring.list()).toEqual([record]);
+});
+
+describe('limits', () => {
+  test('come with a new account, and are refused for one that is there', () => {
+    const { create, keyring } = setupKeys();
+    const limits = limitsOf('10/1h', '1/1s', 3);
+    expect(create({ account: 'new' }, limits).limits).toEqual({ ...unlimited, ...limits });
+    expect(() => create({ account: 'new' }, limitsOf('20/1h'))).toThrow(
+      usage(/^account 'new' is there already/),
+    );
+    expect(create({ account: 'new' }).limits).toEqual({ ...unlimited, ...limits });
+    expect(keyring.list()).toHaveLength(2);
+  });
+
+  test('are changed one by one, and taken away', () => {
+    const { create, keyring } = setupKeys();
+    create({}, limitsOf('10/1h', '1/1s', 3));
+    keyring.setLimits('desk', { quota: parseQuota('20/1d,sliding') });
+    expect(keyring.setLimits('desk', { rate: null })).toEqual({
+      account: 'desk',
+      limits: { quota: parseQuota('20/1d,sliding'), rate: null, concurrency: 3 },
+    });
+    expect(keyring.accounts()).toEqual([keyring.account('desk')]);
+  });
+
+  test('of an account that there is not are refused, with the one that was meant', () => {
+    const { create, keyring } = setupKeys();
+    create();
+    expect(() => keyring.setLimits('desl', {})).toThrow(
+      usage(/^there is no account 'desl' \(did you mean desk\?\)/),
+    );
+    expect(() => keyring.account('x')).toThrow(usage(/^there is no account 'x'/));
+  });
+});
+
+describe('a key that is revoked', () => {
+  test('stays revoked since then', () => {
+    const { create, keyring, clock } = setupKeys();
+    const { id } = create().record;
+    const first = keyring.revoke(id, clock.now());
+    expect(statusOf(first, clock.now())).toBe('revoked');
+    expect(keyring.revoke(id, clock.now() + DAY)).toEqual(first);
+  });
+
+  test('is named by its id, or by its name where that is the name of one alone', () => {
+    const { create, keyring, clock } = setupKeys();
+    const [one, other] = [create().record.id, create().record.id];
+    create({ name: 'alone' });
+    expect(keyring.revoke('alone', clock.now()).name).toBe('alone');
+    expect(() => keyring.revoke('desk', clock.now())).toThrow(
+      usage(/^2 keys have the name 'desk': say which/),
+    );
+    keyring.revoke(one, clock.now());
+    expect(keyring.revoke('desk', clock.now()).id).toBe(other);
+  });
+
+  test('is not there: the one that was meant is named, but never a key that was typed', () => {
+    const { create, keyring } = setupKeys();
+    const { key } = create();
+    expect(() => keyring.revoke('desl', 0)).toThrow(usage(/^there is no key 'desl' \(did you mean desk\?\)/));
+    expect(() => keyring.revoke(key, 0)).toThrow(
+      usage(/^that is a key: name it by its id, which market-mirror/),
+    );
+  });
+});
+
+describe('a rotation', () => {
+  test('gives another key on the same terms, for as long; the old one expires after the overlap', () => {
+    const { create, keyring, clock } = setupKeys();
+    const old = create({ addresses: ['::1'], expiresAt: clock.now() + 90 * DAY }, limitsOf('5/1h')).record;
+    clock.advance(80 * DAY);
+    const { record, replaced, limits } = keyring.rotate(old.id, DAY, undefined, clock.now());
+    const { name, account, scopes, addresses } = old;
+    expect(record).toMatchObject({ name, account, scopes, addresses, rotatedTo: null });
+    expect(Date.parse(record.expiresAt ?? '')).toBe(clock.now() + 90 * DAY);
+    expect(limits.quota?.calls).toBe(5);
+    expect(replaced).toMatchObject({ id: old.id, rotatedTo: record.id });
+    expect(Date.parse(replaced.expiresAt ?? '')).toBe(clock.now() + DAY);
+  });
+
+  test('never prolongs the old one, and may give the new one another lifetime', () => {
+    const { create, keyring, clock } = setupKeys();
+    const { id, expiresAt } = create({ expiresAt: clock.now() + DAY }).record;
+    const { record, replaced } = keyring.rotate(id, 7 * DAY, 2 * DAY, clock.now());
+    expect(replaced.expiresAt).toBe(expiresAt);
+    expect(Date.parse(record.expiresAt ?? '')).toBe(clock.now() + 2 * DAY);
+  });
+
+  test('without an overlap ends the old one at once; a key that never expires stays one', () => {
+    const { create, keyring, clock } = setupKeys();
+    const { record, replaced } = keyring.rotate(create().record.id, 0, undefined, clock.now());
+    expect([statusOf(replaced, clock.now()), record.expiresAt]).toEqual(['expired', null]);
+  });
+
+  test.each<[string, RegExp, (ring: ReturnType<typeof setupKeys>, id: string) => void]>([
+    [
+      'was rotated',
+      /was rotated already: k\w+ took its place$/,
+      ({ keyring }, id) => void keyring.rotate(id, DAY, undefined, 0),
+    ],
+    ['is revoked', /is revoked: create another/, ({ keyring }, id) => void keyring.revoke(id, 0)],
+    ['has expired', /is expired: create another/, ({ clock }) => clock.advance(2 * DAY)],
+  ])('of a key that %s is refused', (_, message, before) => {
+    const ring = setupKeys();
+    const { id } = ring.create({ expiresAt: ring.clock.now() + DAY }).record;
+    before(ring, id);
+    expect(() => ring.keyring.rotate(id, 0, undefined, ring.clock.now())).toThrow(usage(message));
+    expect(ring.keyring.list().length).toBeLessThan(3);
+  });
+});
+
+test('what is refused leaves nothing behind', () => {
+  const { create, keyring } = setupKeys();
+  create();
+  const before = keyring.list();
+  expect(() => create({}, limitsOf('1/1h'))).toThrow();
+  expect([keyring.list(), keyring.accounts()]).toEqual([before, [{ account: 'desk', limits: unlimited }]]);
+});
+
+test('two who manage keys at once see what the other did', () => {
+  const dir = folder();
+  const [one, other] = [setupKeys(dir), setupKeys(dir)];
+  const { id } = one.create().record;
+  other.keyring.revoke(id, 0);
+  expect(one.keyring.list()[0]?.revokedAt).not.toBe(null);
+  expect(() => openKeyring(dir).close()).not.toThrow();
+});

@@ -1,0 +1,92 @@
+/** A folder with keys, on a clock of its own, and the process that serves from there. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Failure } from '../../src/errors.ts';
+import { type Admission, openAdmission, type Permit, type Refusal } from '../../src/serve/admission.ts';
+import { openServeDatabase } from '../../src/serve/database.ts';
+import { type KeyTerms, openKeyring } from '../../src/serve/keys.ts';
+import { type Limits, parseQuota, parseRate } from '../../src/serve/limits.ts';
+import { roomOf } from '../helpers/mirror-bench.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+
+export function folder(): string {
+  const dir = mkdtempSync(join(roomOf(), 'mm-serve-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+export function setupKeys(dir = folder()) {
+  const keyring = openKeyring(dir);
+  onTestFinished(() => keyring.close());
+  const clock = virtualClock();
+  const create = (terms: Partial<KeyTerms> = {}, limits?: Partial<Limits>) => {
+    const {
+      name = 'desk',
+      account = name,
+      scopes = ['news:read'],
+      addresses = null,
+      expiresAt = null,
+    } = terms;
+    return keyring.create({ name, account, scopes, addresses, expiresAt }, limits, clock.now());
+  };
+  return { dir, keyring, clock, create };
+}
+
+/** As on the command line. */
+export const limitsOf = (quota: string | null, rate?: string, concurrency?: number): Partial<Limits> => ({
+  quota: quota === null ? null : parseQuota(quota),
+  ...(rate !== undefined && { rate: parseRate(rate) }),
+  ...(concurrency !== undefined && { concurrency }),
+});
+
+/** The same, and the admission of a process that serves. Nothing is written behind by itself: `write` does it. */
+export function setupAdmission(dir?: string) {
+  const keys = setupKeys(dir);
+  const told: (Failure | null)[] = [];
+  const due: (() => void)[] = [];
+  const open = () =>
+    openAdmission(
+      keys.dir,
+      keys.clock,
+      (trouble) => told.push(trouble),
+      (work) => due.push(work),
+    );
+  let admission = open();
+  onTestFinished(() => admission.close());
+  return {
+    ...keys,
+    told,
+    /** What is due once a second. */
+    write: () => {
+      for (const work of due.splice(0)) work();
+    },
+    /** The process ends and another begins. */
+    restart() {
+      admission.close();
+      due.length = 0;
+      admission = open();
+    },
+    identify: (key: string, { address = '127.0.0.1', scope = 'news:read' as string | null } = {}) =>
+      admission.identify({ authorization: `Bearer ${key}`, address, scope }),
+    call: (key: string, costsQuota = true) => callOf(admission, key, costsQuota),
+    admission: () => admission,
+  };
+}
+
+function callOf(admission: Admission, key: string, costsQuota: boolean): Permit | Refusal {
+  const caller = admission.identify({ authorization: `Bearer ${key}`, address: '127.0.0.1', scope: null });
+  return 'status' in caller ? caller : admission.enter(caller, costsQuota);
+}
+
+/** The status of an answer, and of a success what is left. */
+export const outcome = (answer: Permit | Refusal) =>
+  'status' in answer ? answer.status : `${answer.remaining} left`;
+
+/** Another process that is writing, and does not come to an end before it is told to. */
+export function holdWriteLock(dir: string) {
+  const connection = openServeDatabase(dir);
+  connection.exec('BEGIN IMMEDIATE');
+  return { connection, release: () => void connection.exec('ROLLBACK') };
+}
