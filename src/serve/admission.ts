@@ -5,13 +5,13 @@
 
 import type { Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { guarded, isLock, tryLock, watchFiles } from '../store/beside.ts';
+import { type Connection, guarded, isLock, tryLock, watchFiles } from '../store/beside.ts';
 import { countFailures } from './admission/failures.ts';
 import { openMeter, type Permit, type Report, type Usage } from './admission/meter.ts';
 import { type Refusal, refusal } from './admission/refusals.ts';
 import { steadyClock } from './admission/steady-clock.ts';
 import { type Tell, tellingOnce } from './admission/trouble.ts';
-import { type Later, writeBehind } from './admission/write-behind.ts';
+import { type Later, type WriteBehind, writeBehind } from './admission/write-behind.ts';
 import { openServeDatabase } from './database.ts';
 import { digestIn, whyRefused } from './keys/check.ts';
 import { type KnownKey, openKnownKeys } from './keys/known.ts';
@@ -40,7 +40,8 @@ export type Admission = {
    * @param costsQuota false for what is known to cost none: a 304, an error.
    */
   enter(caller: Caller, costsQuota?: boolean): Permit | Refusal;
-  usage(account: string): Usage;
+  /** How the account stands; costs nothing. */
+  usage(account: string): Usage | Refusal;
   /** Writes what was granted; done by itself once a second. */
   flush(): void;
   close(): void;
@@ -77,59 +78,11 @@ export function openAdmission(
     throw new Failure('incomplete', `${dir}: process ${lock.holder} serves from there already; end it first`);
   try {
     const connection = openServeDatabase(dir, LOCK_WAIT_MS);
-    const lost = watchFiles(connection.name);
-    const latest = connection.prepare<[], number | null>('SELECT max(at) FROM counters').pluck();
-    const steady = steadyClock(clock, guarded(connection.name, () => latest.get()) ?? 0);
-    const written = writeBehind(connection, tell, later);
-    const keys = openKnownKeys(connection);
-    const meter = openMeter(connection, keys, written, steady);
-    const failures = countFailures();
-    const used = new Map<string, number>();
-    let lookedAt = Number.NEGATIVE_INFINITY;
-    const attempt = tellingOnce(tell);
-    const reachable = <T extends object>(work: () => T) =>
-      attempt(work) ?? refusal('unavailable', UNAVAILABLE_MS);
-
-    /** Keys that were revoked in another file than the one that was opened would go on to be accepted. */
-    const look = () => {
-      if (clock.monotonic() - lookedAt < LOOK_EVERY_MS) return;
-      const loss = lost();
-      if (loss) throw loss;
-      lookedAt = clock.monotonic();
-    };
-
-    const keepUse = ({ id, lastUsedAt }: KnownKey) => {
-      const now = clock.now();
-      const last = used.get(id) ?? lastUsedAt;
-      if (last !== null && Math.abs(now - last) < USE_KEPT_EVERY_MS) return;
-      used.set(id, now);
-      written.used(id, now);
-    };
-
+    const admission = admissionOf(connection, clock, tell, later);
     return {
-      identify: (visitor) =>
-        reachable(() => {
-          look();
-          const digest = digestIn(visitor.authorization);
-          const key = digest === undefined ? undefined : keys.find(digest);
-          const why = whyRefused(key, visitor, clock.now());
-          if (why === 'forbidden') return refusal('forbidden');
-          if (why === null && key) {
-            keepUse(key);
-            return key;
-          }
-          const waitMs = failures.count(visitor.address, steady());
-          return waitMs > 0 ? refusal('failures', waitMs, 'failures') : refusal('key');
-        }),
-      enter: (caller, costsQuota = true) =>
-        reachable(() => {
-          const entry = meter.enter(caller.account, costsQuota);
-          return 'waitMs' in entry ? refusal('limit', entry.waitMs, entry.limit) : entry;
-        }),
-      usage: meter.usage,
-      flush: written.flush,
+      ...admission,
       close() {
-        written.flush();
+        admission.flush();
         connection.close();
         lock.release();
       },
@@ -138,6 +91,77 @@ export function openAdmission(
     lock.release();
     throw thrown;
   }
+}
+
+function admissionOf(
+  connection: Connection,
+  clock: Pick<Clock, 'now' | 'monotonic'>,
+  tell: Tell,
+  later?: Later,
+): Omit<Admission, 'close'> {
+  const steady = steadyClock(clock, latestCount(connection));
+  const written = writeBehind(connection, tell, later);
+  const keys = openKnownKeys(connection);
+  const meter = openMeter(connection, keys, written, steady);
+  const failures = countFailures();
+  const look = looking(connection.name, clock);
+  const keepUse = keepingUses(clock, written);
+  const attempt = tellingOnce(tell);
+  const reachable = <T extends object>(work: () => T) =>
+    attempt(work) ?? refusal('unavailable', UNAVAILABLE_MS);
+
+  return {
+    identify: (visitor) =>
+      reachable(() => {
+        look();
+        const digest = digestIn(visitor.authorization);
+        const key = digest === undefined ? undefined : keys.find(digest);
+        const why = whyRefused(key, visitor, clock.now());
+        if (why === 'forbidden') return refusal('forbidden');
+        if (why === null && key) {
+          keepUse(key);
+          return key;
+        }
+        const waitMs = failures.count(visitor.address, steady());
+        return waitMs > 0 ? refusal('failures', waitMs, 'failures') : refusal('key');
+      }),
+    enter: ({ account }, costsQuota = true) =>
+      reachable(() => {
+        const entry = meter.enter(account, costsQuota);
+        return 'waitMs' in entry ? refusal('limit', entry.waitMs, entry.limit) : entry;
+      }),
+    usage: (account) => reachable(() => meter.usage(account)),
+    flush: written.flush,
+  };
+}
+
+/** The latest time that was counted by, in epoch milliseconds. */
+function latestCount(connection: Connection): number {
+  const latest = connection.prepare<[], number | null>('SELECT max(at) FROM counters').pluck();
+  return guarded(connection.name, () => latest.get()) ?? 0;
+}
+
+/** Keys that are revoked in another file than the one that was opened would go on to be accepted. */
+function looking(file: string, { monotonic }: Pick<Clock, 'monotonic'>): () => void {
+  const lost = watchFiles(file);
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (monotonic() - lookedAt < LOOK_EVERY_MS) return;
+    const loss = lost();
+    if (loss) throw loss;
+    lookedAt = monotonic();
+  };
+}
+
+function keepingUses({ now }: Pick<Clock, 'now'>, written: Pick<WriteBehind, 'used'>) {
+  const kept = new Map<string, number>();
+  return ({ id, lastUsedAt }: KnownKey): void => {
+    const at = now();
+    const last = kept.get(id) ?? lastUsedAt;
+    if (last !== null && Math.abs(at - last) < USE_KEPT_EVERY_MS) return;
+    kept.set(id, at);
+    written.used(id, at);
+  };
 }
 
 export function isRefused<Answer extends object>(answer: Answer | Refusal): answer is Refusal {

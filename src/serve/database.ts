@@ -22,7 +22,8 @@ const steps: readonly string[] = [
      concurrency INTEGER
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE keys (
-     id TEXT PRIMARY KEY,
+     seq INTEGER PRIMARY KEY,
+     id TEXT NOT NULL UNIQUE,
      digest TEXT NOT NULL UNIQUE,
      name TEXT NOT NULL,
      account TEXT NOT NULL REFERENCES accounts (name),
@@ -33,7 +34,7 @@ const steps: readonly string[] = [
      last_used_at TEXT,
      revoked_at TEXT,
      rotated_to TEXT REFERENCES keys (id)
-   ) STRICT, WITHOUT ROWID;
+   ) STRICT;
    CREATE TABLE counters (
      account TEXT PRIMARY KEY REFERENCES accounts (name),
      at INTEGER NOT NULL,
@@ -55,7 +56,9 @@ export function openServeDatabase(dir: string, lockWaitMs?: number): Connection 
   guarded(file, () => makePrivate(dir, file));
   const connection = openConnection(file, lockWaitMs);
   try {
-    guarded(file, () => connection.transaction(upgrade).immediate(connection));
+    guarded(file, () => {
+      if (stepsDue(connection).length > 0) connection.transaction(upgrade).immediate(connection);
+    });
     return connection;
   } catch (thrown) {
     connection.close();
@@ -74,8 +77,16 @@ function makePrivate(dir: string, file: string): void {
 }
 
 function upgrade(connection: Connection): void {
-  const version = Number(connection.pragma('user_version', { simple: true }));
-  const application = Number(connection.pragma('application_id', { simple: true }));
+  // Another process may have done it while this one waited.
+  for (const step of stepsDue(connection)) connection.exec(step);
+  connection.pragma(`application_id = ${APPLICATION}`);
+  connection.pragma(`user_version = ${steps.length}`);
+}
+
+/** @throws Failure `disk` for a database of something else, `config` for one that is newer. */
+function stepsDue(connection: Connection): readonly string[] {
+  const read = (name: string) => Number(connection.pragma(name, { simple: true }));
+  const [application, version] = [read('application_id'), read('user_version')];
   const isEmpty = connection.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
   if (application !== APPLICATION && !(isEmpty && application === 0))
     throw new Failure(
@@ -85,10 +96,7 @@ function upgrade(connection: Connection): void {
   if (version > steps.length)
     throw new Failure(
       'config',
-      `${connection.name}: written by a newer market-mirror (version ${version}, this one knows ${steps.length}); upgrade this one`,
+      `${connection.name}: written by a newer market-mirror (its version is ${version}, this one knows ${steps.length}); upgrade this one`,
     );
-  if (version === steps.length) return;
-  for (const step of steps.slice(version)) connection.exec(step);
-  connection.pragma(`application_id = ${APPLICATION}`);
-  connection.pragma(`user_version = ${steps.length}`);
+  return steps.slice(version);
 }

@@ -34,6 +34,14 @@ test('the database and its log are for this user alone, in a folder that is made
   expect(statSync(serveFile(dir)).mode & 0o777).toBe(0o600);
 });
 
+test('a database that was begun and left empty, as by a crash, is gone on with', () => {
+  const dir = folder();
+  closeSync(openSync(serveFile(dir), 'w'));
+  const { create, keyring } = setupKeys(dir);
+  create();
+  expect(keyring.list()).toHaveLength(1);
+});
+
 test('a database of a newer program is left alone: 78', () => {
   const { dir, keyring } = setupKeys();
   keyring.close();

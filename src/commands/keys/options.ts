@@ -65,8 +65,10 @@ export function checkUse(action: Action, target: string | undefined, given: Give
   const { target: needs, options } = taken[action];
   for (const name of Object.keys(given) as (keyof Given)[])
     if (name !== 'json' && !options.includes(name)) throw usage(`keys ${action} takes no --${name}`);
-  if (needs === null && target !== undefined)
-    throw usage(`keys ${action} takes no '${resemblesKey(target) ? 'key' : target}'`);
+  for (const text of [target, given.name, given.account])
+    if (text !== undefined && resemblesKey(text))
+      throw usage('a key is named by its id, which market-mirror keys list shows, and never typed itself');
+  if (needs === null && target !== undefined) throw usage(`keys ${action} takes no '${printable(target)}'`);
   if (needs === 'key' && target === undefined)
     throw usage(`keys ${action} needs the id of a key: market-mirror keys list shows them`);
   if (needs === 'account' && target === undefined && options.some((name) => given[name] !== undefined))

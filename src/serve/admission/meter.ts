@@ -1,6 +1,6 @@
 /** What each account has used: decided in memory, from one count for answer and headers, and written behind. */
 
-import type { Connection } from '../../store/beside.ts';
+import { type Connection, guarded } from '../../store/beside.ts';
 import type { KnownKeys } from '../keys/known.ts';
 import {
   type AccountState,
@@ -12,7 +12,7 @@ import {
   settle,
   standing,
 } from '../limits/account.ts';
-import type { Limits } from '../limits.ts';
+import { type Limits, unlimited } from '../limits.ts';
 import type { WriteBehind } from './write-behind.ts';
 
 /** What answers say of the quota. */
@@ -27,9 +27,11 @@ export type Report = Pick<Standing, 'limit' | 'remaining'> & {
 export type Permit = Report & {
   /** The call turned out to cost nothing (304, an error). @returns how the quota stands now. */
   giveBack(): Report;
-  /** It has been answered, or its client has gone: to be called once, whatever became of it. */
+  /** It has been answered, or its client has gone: to be called whatever became of it. */
   leave(): void;
 };
+
+export type OverLimit = { readonly limit: Exceeded['limit']; readonly waitMs: number };
 
 export type Usage = Report & {
   readonly limits: Limits;
@@ -38,13 +40,19 @@ export type Usage = Report & {
 };
 
 export type Meter = {
+  /** @throws Failure `disk` where the account cannot be read; what it gives never does. */
   enter(account: string, costsQuota: boolean): Permit | OverLimit;
+  /** @throws Failure as `enter`. */
   usage(account: string): Usage;
 };
 
-export type OverLimit = { readonly limit: Exceeded['limit']; readonly waitMs: number };
-
-type Count = { state: AccountState; running: number };
+type Count = {
+  readonly account: string;
+  state: AccountState;
+  /** As they were when they were last asked for. */
+  limits: Limits;
+  running: number;
+};
 
 /** @param clock one that never goes back, in whole epoch milliseconds. */
 export function openMeter(
@@ -57,66 +65,61 @@ export function openMeter(
   const counts = new Map<string, Count>();
 
   function countOf(account: string): Count {
-    const kept = counts.get(account);
-    if (kept) return kept;
-    const state = read.get(account);
-    const count = {
-      state: state === undefined ? nothingCounted : (JSON.parse(state) as AccountState),
-      running: 0,
-    };
+    const count = counts.get(account) ?? begin(account);
+    count.limits = limitsOf(account);
+    return count;
+  }
+
+  function begin(account: string): Count {
+    const kept = guarded(connection.name, () => read.get(account));
+    const state = kept === undefined ? nothingCounted : (JSON.parse(kept) as AccountState);
+    const count = { account, state, limits: unlimited, running: 0 };
     counts.set(account, count);
     return count;
   }
 
-  function keep(account: string, count: Count, state: AccountState): void {
+  function keep(count: Count, state: AccountState, at: number): void {
     count.state = state;
-    if (state.quota || state.rate) written.count(account, state, clock());
+    if (state.quota || state.rate) written.count(count.account, state, at);
   }
 
-  function reportNow(account: string): Report {
-    const limits = limitsOf(account);
-    const at = clock();
-    return reportOf(standing(settle(countOf(account).state, at, limits), limits), limits, at);
+  function reportOn({ state, limits }: Count, at: number): Report {
+    const { limit, remaining, moreAt } = standing(settle(state, at, limits), limits);
+    const moreInMs = moreAt === null ? null : moreAt - at;
+    return { limit, remaining, periodMs: limits.quota?.periodMs ?? null, moreInMs };
   }
 
   return {
     enter(account, costsQuota) {
       const count = countOf(account);
-      const limits = limitsOf(account);
+      const { limits } = count;
       const at = clock();
       const { state, decision } = ask(count.state, at, limits, count.running, costsQuota);
-      if (!decision.granted) {
-        count.state = state;
-        return { limit: decision.limit, waitMs: decision.readyAt - at };
-      }
-      keep(account, count, state);
+      if (!decision.granted) return { limit: decision.limit, waitMs: decision.readyAt - at };
+      keep(count, state, at);
       count.running += 1;
       const undo = once(() => {
-        const now = limitsOf(account);
         // A count that began anew since then holds nothing of this call.
-        if (costsQuota && isCountedAlike(limits, now))
-          keep(account, count, giveBack(count.state, clock(), now, at));
+        if (!costsQuota || !isCountedAlike(limits, count.limits)) return;
+        const now = clock();
+        keep(count, giveBack(count.state, now, count.limits, at), now);
       });
       return {
-        ...reportOf(decision, limits, at),
+        ...reportOn(count, at),
         leave: once(() => {
           count.running -= 1;
         }),
         giveBack() {
           undo();
-          return reportNow(account);
+          return reportOn(count, clock());
         },
       };
     },
     usage(account) {
-      return { ...reportNow(account), limits: limitsOf(account), running: countOf(account).running };
+      const count = countOf(account);
+      return { ...reportOn(count, clock()), limits: count.limits, running: count.running };
     },
   };
-}
-
-function reportOf({ limit, remaining, moreAt }: Standing, { quota }: Limits, at: number): Report {
-  const moreInMs = moreAt === null ? null : moreAt - at;
-  return { limit, remaining, periodMs: quota?.periodMs ?? null, moreInMs };
 }
 
 function isCountedAlike({ quota: before }: Limits, { quota: now }: Limits): boolean {

@@ -2,7 +2,6 @@
 
 import { Failure } from '../../errors.ts';
 import { nearest } from '../../near.ts';
-import { resemblesKey } from './format.ts';
 import { type KeyReader, type KeyRecord, statusOf } from './records.ts';
 
 /**
@@ -12,8 +11,6 @@ import { type KeyReader, type KeyRecord, statusOf } from './records.ts';
 export function findKey(keys: KeyReader, named: string, now: number): KeyRecord {
   const byId = keys.byId(named);
   if (byId) return byId;
-  if (resemblesKey(named))
-    throw new Failure('usage', 'that is a key: name it by its id, which market-mirror keys list shows');
   const all = keys.byName(named);
   const active = all.filter((key) => statusOf(key, now) === 'active');
   const meant = active.length > 0 ? active : all;

@@ -57,9 +57,9 @@ export type KeyReader = {
 export function keyReader(connection: Connection): KeyReader {
   const select = (rest: string) =>
     connection.prepare<string[], KeyRow>(`SELECT ${COLUMNS} FROM keys ${rest}`);
-  const all = select('ORDER BY created_at, id');
+  const all = select('ORDER BY seq');
   const byId = select('WHERE id = ?');
-  const byName = select('WHERE name = ? ORDER BY created_at, id');
+  const byName = select('WHERE name = ? ORDER BY seq');
   const byDigest = select('WHERE digest = ?');
   return {
     all: () => all.all().map(recordOf),

@@ -1,0 +1,303 @@
+/** `keys`, every action and every bad input, as people and programs type it. */
+
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openServeDatabase } from '../../src/serve/database.ts';
+import { runMain } from '../helpers/main.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+import { folder } from '../serve/support.ts';
+
+const KEY = /mmkey_[0-9A-Za-z]{49}/;
+
+function setup(dir = folder()) {
+  const clock = virtualClock();
+  const run = (...args: string[]) => runMain(['keys', ...args], { MIRROR_DIR: dir }, clock);
+  const json = async (...args: string[]) => {
+    const { code, stdout } = await run(...args, '--json');
+    expect([args, code]).toEqual([args, 0]);
+    return JSON.parse(stdout);
+  };
+  return { dir, clock, run, json };
+}
+
+describe('create', () => {
+  test('prints the key alone on stdout, and on stderr what to do with it', async () => {
+    const { run, json } = setup();
+    const { code, stdout, stderr } = await run('create', '--name', 'reports');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^${KEY.source}\n$`))]);
+    const [{ id }] = await json('list');
+    expect(stderr).toContain(`This is the key ${id}. It is shown this once`);
+    expect(stderr).toMatch(/only to those who are entitled to the data of this account/);
+  });
+
+  test('gives every dataset, from anywhere, for ever, without limits, to an account of its own', async () => {
+    const { json } = setup();
+    const { id, key } = await json('create', '--name', 'reports');
+    const shown = await json('list');
+    expect([key, id]).toEqual([expect.stringMatching(KEY), expect.stringMatching(/^k[0-9a-f]{10}$/)]);
+    expect(shown).toEqual([
+      {
+        id,
+        name: 'reports',
+        account: 'reports',
+        scopes: ['ai-signals:read', 'meme:read', 'news:read', 'smart-wallets:read'],
+        addresses: null,
+        createdAt: '2026-11-21T12:00:00.000Z',
+        expiresAt: null,
+        lastUsedAt: null,
+        revokedAt: null,
+        rotatedTo: null,
+        status: 'active',
+      },
+    ]);
+  });
+
+  test('takes terms and limits', async () => {
+    const { json } = setup();
+    const terms = [
+      '--account',
+      'desk',
+      '--scope',
+      'news:read',
+      '--scope',
+      'metrics:read',
+      '--expires',
+      '90d',
+    ];
+    const where = ['--allow', '10.0.0.0/8', '--allow', '2001:DB8::7'];
+    const limits = ['--quota', '1000/1h,sliding', '--rate', '10/1s+20', '--concurrency', '4'];
+    expect(await json('create', '--name', 'a reader', ...terms, ...where, ...limits)).toMatchObject({
+      name: 'a reader',
+      account: 'desk',
+      scopes: ['news:read', 'metrics:read'],
+      addresses: ['10.0.0.0/8', '2001:db8::7'],
+      expiresAt: '2027-02-19T12:00:00.000Z',
+      limits: { quota: '1000/1h,sliding', rate: '10/1s+20', concurrency: 4 },
+    });
+  });
+
+  test('gives a key that opens usage alone', async () => {
+    const { json } = setup();
+    expect(await json('create', '--name', 'x', '--scope', 'none')).toMatchObject({ scopes: [] });
+  });
+
+  test('joins an account that is there, and refuses limits for it: 64', async () => {
+    const { run, json } = setup();
+    await run('create', '--name', 'one', '--quota', '5/1h');
+    expect(await json('create', '--name', 'two', '--account', 'one')).toMatchObject({
+      limits: { quota: '5/1h' },
+    });
+    const { code, stdout, stderr } = await run('create', '--name', 'one', '--quota', '6/1h');
+    expect([code, stdout]).toEqual([64, '']);
+    expect(stderr).toMatch(/account 'one' is there already, .*market-mirror keys limits changes them/);
+    expect(await json('list')).toHaveLength(2);
+  });
+});
+
+test('list shows how each key stands, and no key', async () => {
+  const { run, json, clock } = setup();
+  expect((await run('list')).stdout).toBe('there is no key: market-mirror keys create makes one\n');
+  expect(await json('list')).toEqual([]);
+  await run('create', '--name', 'active');
+  await run('create', '--name', 'expired', '--expires', '1h', '--scope', 'none', '--allow', '10.0.0.0/8');
+  await run('create', '--name', 'revoked');
+  await run('revoke', 'revoked');
+  clock.advance(3_600_000);
+  const { stdout } = await run('list');
+  expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1, 7))).toEqual([
+    ['name', 'account', 'status', 'last used', 'expires', 'from'],
+    ['active', 'active', 'active', 'never', '–', 'anywhere'],
+    ['expired', 'expired', 'expired', 'never', '0s ago', '10.0.0.0/8'],
+    ['revoked', 'revoked', 'revoked', 'never', '–', 'anywhere'],
+    [],
+  ]);
+  expect(stdout).not.toContain('mmkey_');
+});
+
+test('revoke refuses a key from now on, by its id or its name', async () => {
+  const { run, json } = setup();
+  const { id } = await json('create', '--name', 'reports');
+  expect(await run('revoke', id)).toMatchObject({
+    code: 0,
+    stdout: `${id} (reports) is refused from now on\n`,
+  });
+  expect(await json('revoke', 'reports')).toMatchObject({ id, status: 'revoked' });
+});
+
+test('rotate gives another key; the old one stays valid for a day, or as long as it is told', async () => {
+  const { run, json } = setup();
+  const { id, key } = await json('create', '--name', 'reports', '--quota', '5/1h');
+  const rotated = await json('rotate', id);
+  expect(rotated).toMatchObject({
+    name: 'reports',
+    limits: { quota: '5/1h' },
+    replaces: { id, expiresAt: '2026-11-22T12:00:00.000Z', rotatedTo: rotated.id, status: 'active' },
+  });
+  expect(rotated.key).not.toBe(key);
+  const { stdout, stderr } = await run('rotate', rotated.id, '--overlap', '30m', '--expires', '7d');
+  expect(stdout).toMatch(new RegExp(`^${KEY.source}\n$`));
+  expect(stderr).toContain(
+    `The key ${rotated.id} that it replaces stays valid until 2026-11-21T12:30:00.000Z.`,
+  );
+  expect((await json('list')).at(-1)).toMatchObject({ expiresAt: '2026-11-28T12:00:00.000Z' });
+  expect((await run('rotate', id)).stderr).toContain('was rotated already');
+});
+
+test('limits shows them, of one account or of all, and changes what it is told to', async () => {
+  const { run, json } = setup();
+  expect((await run('limits')).stdout).toMatch(/^there is no account: /);
+  await run('create', '--name', 'desk', '--quota', '5/1h', '--concurrency', '2');
+  await run('create', '--name', 'other');
+  const desk = { account: 'desk', quota: '5/1h', rate: null, concurrency: 2 };
+  const other = { account: 'other', quota: null, rate: null, concurrency: null };
+  expect([await json('limits'), await json('limits', 'desk')]).toEqual([[desk, other], desk]);
+  expect(await json('limits', 'desk', '--quota', '9/1d,refill', '--concurrency', 'none')).toEqual({
+    ...desk,
+    quota: '9/1d,refill',
+    concurrency: null,
+  });
+  const { stdout } = await run('limits', 'desk', '--rate', '10/1s+20');
+  expect(stdout.split('\n')[1]).toMatch(/^desk +9\/1d,refill +10\/1s\+20 +none$/);
+});
+
+describe('wrong usage is one line, changes nothing, and ends with 64', () => {
+  test.each([
+    ['no action', [], "missing required argument 'action'"],
+    [
+      'an action that is none',
+      ['rvoke', 'x'],
+      "action is one of create, list, revoke, rotate, limits, not 'rvoke' (did",
+    ],
+    ['no name', ['create'], 'keys create needs --name'],
+    ['an empty name', ['create', '--name', ' '], '--name is a text of 1 to 64 letters'],
+    [
+      'a name that drives a terminal',
+      ['create', '--name', 'a\u001b[2J'],
+      '--name is a text of 1 to 64 letters',
+    ],
+    ['a long name', ['create', '--name', 'x'.repeat(65)], '--name is a text of 1 to 64 letters'],
+    ['an empty account', ['create', '--name', 'x', '--account', ''], '--account is a text of 1 to 64'],
+    [
+      'a scope',
+      ['create', '--name', 'x', '--scope', 'new:read'],
+      "no scope 'new:read' (did you mean news:read",
+    ],
+    [
+      'none and a scope',
+      ['create', '--name', 'x', '--scope', 'none', '--scope', 'news:read'],
+      "no scope 'none'",
+    ],
+    [
+      'an expiry',
+      ['create', '--name', 'x', '--expires', 'soon'],
+      '--expires is a duration such as 30m, 24h or',
+    ],
+    ['an expiry now', ['create', '--name', 'x', '--expires', '0s'], '--expires is a duration such as'],
+    ['an expiry in ages', ['create', '--name', 'x', '--expires', '101y'], '--expires is a duration such as'],
+    [
+      'a network',
+      ['create', '--name', 'x', '--allow', '10.0.0.0/33'],
+      '--allow is an address or a network, such',
+    ],
+    [
+      'a quota',
+      ['create', '--name', 'x', '--quota', '1000'],
+      '--quota is calls in a period of 1ms to 366d, such as',
+    ],
+    ['a rate', ['create', '--name', 'x', '--rate', 'fast'], '--rate is calls a period, such as 10/1s'],
+    [
+      'a concurrency',
+      ['create', '--name', 'x', '--concurrency', '0'],
+      '--concurrency is a whole number from 1',
+    ],
+    ['create of something', ['create', 'desk', '--name', 'x'], "keys create takes no 'desk'"],
+    [
+      'an option of another action',
+      ['create', '--name', 'x', '--overlap', '1h'],
+      'keys create takes no --overlap',
+    ],
+    ['a list of something', ['list', 'desk'], "keys list takes no 'desk'"],
+    ['a list with an option', ['list', '--name', 'x'], 'keys list takes no --name'],
+    ['to revoke nothing', ['revoke'], 'keys revoke needs the id of a key: market-mirror keys list shows'],
+    ['to revoke what is not there', ['revoke', 'desj'], "there is no key 'desj' (did you mean desk?)"],
+    ['to rotate nothing', ['rotate'], 'keys rotate needs the id of a key'],
+    [
+      'an overlap',
+      ['rotate', 'desk', '--overlap', '-1h'],
+      "--overlap is a duration such as 30m, 24h or 90d, not '-1h'",
+    ],
+    [
+      'limits of no account',
+      ['limits', '--quota', '1/1h'],
+      'keys limits needs the account whose limits are to',
+    ],
+    [
+      'limits of an account that is not there',
+      ['limits', 'desj'],
+      "there is no account 'desj' (did you mean desk?)",
+    ],
+    ['limits with another option', ['limits', 'desk', '--expires', '1d'], 'keys limits takes no --expires'],
+    ['too much', ['revoke', 'desk', 'more'], 'too many arguments'],
+  ])('%s', async (_, args, line) => {
+    const { run, json } = setup();
+    await run('create', '--name', 'desk');
+    const before = [await json('list'), await json('limits')];
+    const { code, stdout, stderr } = await run(...args);
+    expect([code, stdout, stderr]).toEqual([64, '', expect.stringMatching(/^market-mirror: [^\n]+\n$/)]);
+    expect(stderr).toContain(line);
+    expect([await json('list'), await json('limits')]).toEqual(before);
+  });
+
+  test.each([['revoke'], ['rotate'], ['limits'], ['create'], ['list']])(
+    'a key where %s expects its id is not repeated',
+    async (action) => {
+      const { run } = setup();
+      const key = (await run('create', '--name', 'desk')).stdout.trim();
+      const { code, stdout, stderr } = await run(action, key);
+      expect([code, stdout]).toEqual([64, '']);
+      expect(stderr).not.toContain(key.slice(6, 12));
+    },
+  );
+});
+
+test('settings that are wrong end with 78, before anything is made', async () => {
+  const dir = join(folder(), 'data');
+  const { code, stderr } = await runMain(
+    ['keys', 'create', '--name', 'x'],
+    { MIRROR_DIR: dir, MIRROR_DRI: '', MIRROR_SERV: 'x' },
+    virtualClock(),
+  );
+  expect([code, stderr]).toEqual([78, expect.stringContaining('MIRROR_SERV is no setting')]);
+  expect(statSync(dir, { throwIfNoEntry: false })).toBe(undefined);
+});
+
+test('a database that is newer, or none: 78 and 74', async () => {
+  const [newer, none] = [setup(), setup()];
+  const database = openServeDatabase(newer.dir);
+  database.pragma('user_version = 9');
+  database.close();
+  writeFileSync(join(none.dir, 'serve.db'), 'x'.repeat(5_000));
+  expect([(await newer.run('list')).code, (await none.run('list')).code]).toEqual([78, 74]);
+});
+
+test('keys are listed while another process writes', async () => {
+  const { dir, run, json } = setup();
+  await run('create', '--name', 'desk');
+  const writer = openServeDatabase(dir);
+  onTestFinished(() => void writer.close());
+  writer.exec('BEGIN IMMEDIATE');
+  expect(await json('list')).toHaveLength(1);
+});
+
+test('a key is in no file of the folder, whatever was done with it', async () => {
+  const { dir, run, json } = setup();
+  mkdirSync(join(dir, 'locks'), { recursive: true });
+  const keys = [(await json('create', '--name', 'desk')).key, (await json('rotate', 'desk')).key];
+  await run('list');
+  await run('revoke', 'desk');
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).map((name) => join(dir, name));
+  const bytes = files.filter((file) => statSync(file).isFile()).map((file) => readFileSync(file, 'latin1'));
+  expect(bytes.join()).toContain('desk');
+  for (const key of keys) expect(bytes.join()).not.toContain(key.slice(6, 18));
+});

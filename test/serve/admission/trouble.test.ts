@@ -1,0 +1,63 @@
+/** Calls go on, or are refused with 503, where the database is in trouble. */
+
+import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Permit, refusal } from '../../../src/serve/admission.ts';
+import { serveFile } from '../../../src/serve/database.ts';
+import { holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from '../support.ts';
+
+describe('trouble with the database', () => {
+  test('that is gone or replaced: every call is refused with 503, and it is told once', () => {
+    const { create, call, dir, clock, told } = setupAdmission();
+    const { key } = create();
+    const before = call(key) as Permit;
+    expect(outcome(before)).toBe('1000000000 left');
+    renameSync(serveFile(dir), join(dir, 'elsewhere.db'));
+    setupKeys(dir);
+    clock.advance(1_000);
+    expect([call(key), call(key)]).toEqual(Array(2).fill(refusal('unavailable', 5_000)));
+    expect(before.giveBack(), 'what was let in is answered').toMatchObject({ limit: 1_000_000_000 });
+    before.leave();
+    expect(told.map((trouble) => trouble?.message)).toEqual([expect.stringContaining('was replaced')]);
+    for (const part of ['', '-wal', '-shm']) rmSync(`${serveFile(dir)}${part}`, { force: true });
+  });
+
+  test('two processes do not grant the same twice: the second is told who serves', () => {
+    const { dir } = setupAdmission();
+    expect(() => setupAdmission(dir)).toThrow(
+      expect.objectContaining({
+        kind: 'incomplete',
+        message: expect.stringContaining(`process ${process.pid} serves from there already`),
+      }),
+    );
+  });
+
+  test('another that writes for long: calls go on, and counts are written when it is done', () => {
+    const { create, call, dir, told, write, restart } = setupAdmission();
+    const { key } = create({}, limitsOf('5/1h'));
+    call(key);
+    const { connection, release } = holdWriteLock(dir);
+    call(key);
+    write();
+    expect(told).toEqual([expect.objectContaining({ kind: 'incomplete' })]);
+    expect(outcome(call(key))).toBe('2 left');
+    write();
+    expect(told).toHaveLength(1);
+    release();
+    write();
+    expect(told).toEqual([expect.anything(), null]);
+    restart();
+    expect(outcome(call(key))).toBe('1 left');
+    connection.close();
+  });
+
+  test('a key is in no file, nor in what is told', () => {
+    const { create, call, dir, write } = setupAdmission();
+    const { key } = create({}, limitsOf('5/1h'));
+    call(key);
+    write();
+    for (const part of ['', '-wal', '-shm'])
+      expect(readFileSync(`${serveFile(dir)}${part}`, 'latin1')).not.toContain(key.slice(6, 20));
+  });
+});
