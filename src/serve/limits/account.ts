@@ -66,19 +66,17 @@ export function ask(
 ): { state: AccountState; decision: Decision } {
   const state = settle(before, now, limits);
   const exceeded = [
-    ...(limits.concurrency !== null && running >= limits.concurrency
-      ? [{ limit: 'concurrency' as const, readyAt: now + CONCURRENCY_WAIT_MS }]
-      : []),
-    ...exceededRate(state, limits),
-    ...(costsQuota ? exceededQuota(state, limits) : []),
+    ...exceededConcurrency(running, now, limits.concurrency),
+    ...exceededRate(state.rate, limits.rate),
+    ...(costsQuota ? exceededQuota(state.quota, limits.quota) : []),
   ];
   if (exceeded.length > 0) {
     const last = exceeded.reduce((a, b) => (b.readyAt > a.readyAt ? b : a));
     return { state, decision: { granted: false, ...last } };
   }
   const taken = {
-    quota: state.quota && costsQuota ? change(state.quota, limits.quota, takeOne) : state.quota,
-    rate: state.rate && { ...state.rate, state: refill.take(state.rate.state, rateTerms(limits.rate)) },
+    quota: costsQuota ? takeQuota(state.quota, limits.quota) : state.quota,
+    rate: takeRate(state.rate, limits.rate),
   };
   return { state: taken, decision: { granted: true, ...standing(taken, limits) } };
 }
@@ -90,81 +88,80 @@ export function settle(before: AccountState, now: number, { quota, rate }: Limit
 
 /** The call of the time `taken` turned out to cost nothing; its place in the rate is not given back. */
 export function giveBack(before: AccountState, now: number, limits: Limits, taken: number): AccountState {
-  const state = settle(before, now, limits);
-  if (!state.quota) return state;
-  return {
-    ...state,
-    quota: change(state.quota, limits.quota, (counter, old, terms) => counter.giveBack(old, taken, terms)),
-  };
+  const { quota, rate } = settle(before, now, limits);
+  if (!quota || !limits.quota) return { quota, rate };
+  const { counter, terms } = counting(limits.quota);
+  return { quota: { ...quota, state: counter.giveBack(quota.state, taken, terms) }, rate };
 }
 
 /** Of a state that is settled. */
 export function standing({ quota }: AccountState, limits: Limits): Standing {
   if (!quota || !limits.quota) return { limit: NO_QUOTA, remaining: NO_QUOTA, moreAt: null };
   const { counter, terms } = counting(limits.quota);
+  const { state } = quota;
   return {
     limit: limits.quota.calls,
-    remaining: counter.remaining(quota.state, terms),
-    moreAt: counter.moreAt(quota.state, terms),
+    remaining: counter.remaining(state, terms),
+    moreAt: counter.moreAt(state, terms),
   };
 }
 
-function exceededRate({ rate }: AccountState, limits: Limits): Omit<Exceeded, 'granted'>[] {
-  if (!rate || refill.remaining(rate.state, rateTerms(limits.rate)) > 0) return [];
-  return [{ limit: 'rate', readyAt: refill.readyAt(rate.state, rateTerms(limits.rate)) }];
+type Reason = Omit<Exceeded, 'granted'>;
+
+function exceededConcurrency(running: number, now: number, most: number | null): Reason[] {
+  if (most === null || running < most) return [];
+  return [{ limit: 'concurrency', readyAt: now + CONCURRENCY_WAIT_MS }];
 }
 
-function exceededQuota({ quota }: AccountState, limits: Limits): Omit<Exceeded, 'granted'>[] {
-  if (!quota || !limits.quota) return [];
-  const { counter, terms } = counting(limits.quota);
-  if (counter.remaining(quota.state, terms) > 0) return [];
-  return [{ limit: 'quota', readyAt: counter.readyAt(quota.state, terms) }];
+function exceededRate(kept: RateState | null, rate: Rate | null): Reason[] {
+  if (!kept || !rate || refill.remaining(kept.state, rateTerms(rate)) > 0) return [];
+  return [{ limit: 'rate', readyAt: refill.readyAt(kept.state, rateTerms(rate)) }];
 }
 
-function settleQuota(before: QuotaState | null, now: number, quota: Quota | null): QuotaState | null {
-  if (!quota) return null;
-  const { kind, periodMs } = quota;
-  if (before?.kind === kind && before.periodMs === periodMs)
-    return change(before, quota, (counter, state, terms) => counter.at(state, now, terms));
+function exceededQuota(kept: QuotaState | null, quota: Quota | null): Reason[] {
+  if (!kept || !quota) return [];
   const { counter, terms } = counting(quota);
-  return { kind, periodMs, state: counter.begin(now, terms) };
+  if (counter.remaining(kept.state, terms) > 0) return [];
+  return [{ limit: 'quota', readyAt: counter.readyAt(kept.state, terms) }];
+}
+
+function takeRate(kept: RateState | null, rate: Rate | null): RateState | null {
+  return kept && rate ? { ...kept, state: refill.take(kept.state, rateTerms(rate)) } : kept;
+}
+
+function takeQuota(kept: QuotaState | null, quota: Quota | null): QuotaState | null {
+  if (!kept || !quota) return kept;
+  const { counter, terms } = counting(quota);
+  return { ...kept, state: counter.take(kept.state, terms) };
 }
 
 function settleRate(before: RateState | null, now: number, rate: Rate | null): RateState | null {
   if (!rate) return null;
   const { periodMs } = rate;
-  const state =
-    before?.periodMs === periodMs
-      ? refill.at(before.state, now, rateTerms(rate))
-      : refill.begin(now, rateTerms(rate));
-  return { periodMs, state };
+  const terms = rateTerms(rate);
+  const isSame = before?.periodMs === periodMs;
+  return { periodMs, state: isSame ? refill.at(before.state, now, terms) : refill.begin(now, terms) };
 }
 
-type State = QuotaState['state'];
-type AnyCounter = Counter<unknown, State>;
-
-function change(
-  quota: QuotaState,
-  limit: Quota | null,
-  work: (counter: AnyCounter, state: State, terms: unknown) => State,
-): QuotaState {
-  if (!limit) return quota;
-  const { counter, terms } = counting(limit);
-  return { ...quota, state: work(counter, quota.state, terms) };
+function settleQuota(before: QuotaState | null, now: number, quota: Quota | null): QuotaState | null {
+  if (!quota) return null;
+  const { kind, periodMs } = quota;
+  const { counter, terms } = counting(quota);
+  const isSame = before?.kind === kind && before.periodMs === periodMs;
+  return { kind, periodMs, state: isSame ? counter.at(before.state, now, terms) : counter.begin(now, terms) };
 }
 
-const takeOne = (counter: AnyCounter, state: State, terms: unknown) => counter.take(state, terms);
+const rateTerms = ({ calls, periodMs, burst }: Rate): RefillTerms => ({ calls, periodMs, most: burst });
 
-/** The kind of a state is that of its counter, which the types cannot tell. */
+type AnyCounter = Counter<unknown, QuotaState['state']>;
+
+/** A state is of the kind that stands beside it, so its counter fits it; the types cannot tell. */
 function counting(quota: Quota): { counter: AnyCounter; terms: unknown } {
-  if (quota.kind === 'refill') return { counter: refill as unknown as AnyCounter, terms: refillTerms(quota) };
+  const { calls, periodMs, kind } = quota;
+  if (kind === 'refill')
+    return { counter: refill as unknown as AnyCounter, terms: { calls, periodMs, most: calls } };
   return {
-    counter: (quota.kind === 'fixed' ? fixedWindow : slidingWindow) as unknown as AnyCounter,
+    counter: (kind === 'fixed' ? fixedWindow : slidingWindow) as unknown as AnyCounter,
     terms: quota,
   };
 }
-
-const refillTerms = ({ calls, periodMs }: Quota): RefillTerms => ({ calls, periodMs, most: calls });
-
-const rateTerms = (rate: Rate | null): RefillTerms =>
-  rate ? { ...rate, most: rate.burst } : { calls: 1, periodMs: 1, most: 0 };
