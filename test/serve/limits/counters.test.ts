@@ -138,6 +138,39 @@ test('a fixed window never holds more than its calls; a sliding one, no stretch 
   );
 });
 
+test('a clock that goes back and ahead again grants nothing twice', () => {
+  const jumps = fc.array(fc.integer({ min: -900, max: 900 }), { maxLength: 120 });
+  for (const [kind, most] of [
+    ['fixed', mostInWindow],
+    ['sliding', mostIn],
+  ] as const)
+    fc.assert(
+      fc.property(quotaOf(kind), jumps, (quota, waits) => {
+        const limits = { ...unlimited, quota };
+        let state: AccountState = nothingCounted;
+        let [now, latest] = [START, 0];
+        const kept: number[] = [];
+        for (const wait of waits) {
+          now += wait;
+          latest = Math.max(latest, now);
+          const asked = ask(state, now, limits, 0, true);
+          state = asked.state;
+          if (asked.decision.granted) kept.push(latest);
+        }
+        expect(most(kept, quota.periodMs)).toBeLessThanOrEqual(quota.calls);
+      }),
+    );
+});
+
+test('a sliding window of coarser slots counts a call for its whole period, wherever in its slot it came', () => {
+  const limits = { ...unlimited, quota: { calls: 1, periodMs: 5_000, kind: 'sliding' as const } };
+  for (let into = 0; into < 10; into += 1) {
+    const { state } = ask(nothingCounted, START + into, limits, 0, true);
+    const granted = (at: number) => ask(state, at, limits, 0, true).decision.granted;
+    expect([granted(START + into + 4_999), granted(START + into + 5_009)]).toEqual([false, true]);
+  }
+});
+
 test('a sliding window of a millisecond a slot is exact: a call is free when its period is over', () => {
   const limits = { ...unlimited, quota: { calls: 1, periodMs: 400, kind: 'sliding' as const } };
   const { state } = ask(nothingCounted, START, limits, 0, true);
