@@ -3,17 +3,9 @@
 import { Argument, Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
 import { listJobs, scopesOf } from '../job-list.ts';
-import { type Align, inColumns, type Paint, paintFor, relative } from '../output/text.ts';
+import { type Paint, paintFor } from '../output/text.ts';
 import { printableJson } from '../printable.ts';
-import {
-  type Account,
-  type Issued,
-  type KeyRecord,
-  type Keyring,
-  openKeyring,
-  statusOf,
-} from '../serve/keys.ts';
-import { type Limits, renderQuota, renderRate } from '../serve/limits.ts';
+import { type Keyring, openKeyring } from '../serve/keys.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import {
@@ -28,6 +20,15 @@ import {
   readScopes,
   withKeyOptions,
 } from './keys/options.ts';
+import {
+  shownAccount,
+  type Told,
+  tellAccounts,
+  tellIssued,
+  tellKeys,
+  tellRevoked,
+  tellRotated,
+} from './keys/told.ts';
 
 const DEFAULT_OVERLAP = '24h';
 
@@ -75,9 +76,6 @@ async function keys(
   }
 }
 
-/** What an action did, for programs and for people; notes are for the latter beside either. */
-type Told = { json: unknown; text: string; notes?: readonly string[] };
-
 /** Reads all that was given first: nothing is done where any of it is wrong. */
 async function actionOf(
   action: Action,
@@ -94,31 +92,19 @@ async function actionOf(
         ...(await readTerms(given)),
         expiresAt: lifetimeMs === undefined ? null : now + lifetimeMs,
       };
-      return (keyring) => issued(keyring.create(terms, limits, now), now);
+      return (keyring) => tellIssued(keyring.create(terms, limits, now), now);
     }
     case 'rotate':
-      return (keyring) => {
-        const { replaced, ...rotated } = keyring.rotate(which, overlapMs, lifetimeMs, now);
-        const told = issued(rotated, now);
-        const ends = `The key ${replaced.id} that it replaces stays valid until ${replaced.expiresAt}.`;
-        return {
-          ...told,
-          json: { ...told.json, replaces: shown(replaced, now) },
-          notes: [...told.notes, ends],
-        };
-      };
+      return (keyring) => tellRotated(keyring.rotate(which, overlapMs, lifetimeMs, now), now);
     case 'revoke':
-      return (keyring) => {
-        const record = keyring.revoke(which, now);
-        return { json: shown(record, now), text: `${record.id} (${record.name}) is refused from now on` };
-      };
+      return (keyring) => tellRevoked(keyring.revoke(which, now), now);
     case 'list':
-      return (keyring, paint) => listed(keyring.list(), now, paint);
+      return (keyring, paint) => tellKeys(keyring.list(), now, paint);
     case 'limits':
+      if (which === '') return (keyring, paint) => tellAccounts(keyring.accounts(), paint);
       return (keyring, paint) => {
-        if (!limits)
-          return accounts(which === '' ? keyring.accounts() : [keyring.account(which)], which, paint);
-        return accounts([keyring.setLimits(which, limits)], which, paint);
+        const account = limits ? keyring.setLimits(which, limits) : keyring.account(which);
+        return { ...tellAccounts([account], paint), json: shownAccount(account) };
       };
   }
 }
@@ -132,74 +118,3 @@ async function readTerms(given: Given) {
     addresses: readNetworks(given.allow),
   };
 }
-
-/** As programs see a key; never with the key itself. */
-const shown = (record: KeyRecord, now: number) => ({ ...record, status: statusOf(record, now) });
-
-const shownLimits = ({ quota, rate, concurrency }: Limits) => ({
-  quota: quota && renderQuota(quota),
-  rate: rate && renderRate(rate),
-  concurrency,
-});
-
-function issued({ key, record, limits }: Issued, now: number) {
-  const { id, ...others } = shown(record, now);
-  return {
-    json: { id, key, ...others, limits: shownLimits(limits) },
-    text: key,
-    notes: [
-      `This is the key ${id}. It is shown this once: the database keeps its SHA-256 alone.`,
-      `Give it only to those who are entitled to the data of this account: the responses of the API are private.`,
-    ],
-  };
-}
-
-const columns: Record<string, Align> = {
-  id: 'left',
-  name: 'left',
-  account: 'left',
-  status: 'left',
-  'last used': 'left',
-  expires: 'left',
-  from: 'left',
-  scopes: 'left',
-};
-
-function listed(records: readonly KeyRecord[], now: number, paint: Paint): Told {
-  const json = records.map((record) => shown(record, now));
-  if (json.length === 0) return { json, text: 'there is no key: market-mirror keys create makes one' };
-  const rows = json.map(({ id, name, account, status, lastUsedAt, expiresAt, addresses, scopes }) => [
-    id,
-    name,
-    account,
-    paint(status === 'active' ? 'green' : 'red', status),
-    lastUsedAt === null ? 'never' : relative(lastUsedAt, now),
-    relative(expiresAt, now),
-    addresses === null ? 'anywhere' : addresses.join(' '),
-    scopes.length === 0 ? '–' : scopes.join(' '),
-  ]);
-  return { json, text: inColumns([heads(columns, paint), ...rows], Object.values(columns)) };
-}
-
-const limitColumns: Record<string, Align> = {
-  account: 'left',
-  quota: 'left',
-  rate: 'left',
-  concurrency: 'left',
-};
-
-/** @param which the one that was asked for; empty for all. */
-function accounts(all: readonly Account[], which: string, paint: Paint): Told {
-  const shownAccounts = all.map(({ account, limits }) => ({ account, ...shownLimits(limits) }));
-  const json = which === '' ? shownAccounts : shownAccounts[0];
-  if (shownAccounts.length === 0)
-    return { json, text: 'there is no account: market-mirror keys create makes one with its first key' };
-  const rows = shownAccounts.map(({ account, ...limits }) => [
-    account,
-    ...Object.values(limits).map((limit) => String(limit ?? 'none')),
-  ]);
-  return { json, text: inColumns([heads(limitColumns, paint), ...rows], Object.values(limitColumns)) };
-}
-
-const heads = (table: Record<string, Align>, paint: Paint) =>
-  Object.keys(table).map((head) => paint('dim', head));

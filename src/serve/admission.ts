@@ -44,6 +44,8 @@ export type Admission = {
   usage(account: string): Usage | Refusal;
   /** Writes what was granted; done by itself once a second. */
   flush(): void;
+  /** Leaves a word for those who look who serves from the folder (`holderNote` of the lock `serve`), or takes it back. */
+  note(word: string | null): void;
   close(): void;
 };
 
@@ -76,19 +78,26 @@ export function openAdmission(
   const lock = tryLock(dir, 'serve');
   if (!isLock(lock))
     throw new Failure('incomplete', `${dir}: process ${lock.holder} serves from there already; end it first`);
+  let connection: Connection | undefined;
+  const release = () => {
+    connection?.close();
+    lock.release();
+  };
   try {
-    const connection = openServeDatabase(dir, LOCK_WAIT_MS);
+    connection = openServeDatabase(dir, LOCK_WAIT_MS);
     const admission = admissionOf(connection, clock, tell, later);
     return {
       ...admission,
+      note: lock.note,
       close() {
+        // Another process may hold the lock by then.
+        if (!connection?.open) return;
         admission.flush();
-        connection.close();
-        lock.release();
+        release();
       },
     };
   } catch (thrown) {
-    lock.release();
+    release();
     throw thrown;
   }
 }
@@ -98,7 +107,7 @@ function admissionOf(
   clock: Pick<Clock, 'now' | 'monotonic'>,
   tell: Tell,
   later?: Later,
-): Omit<Admission, 'close'> {
+): Omit<Admission, 'close' | 'note'> {
   const steady = steadyClock(clock, latestCount(connection));
   const written = writeBehind(connection, tell, later);
   const keys = openKnownKeys(connection);

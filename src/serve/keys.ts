@@ -22,6 +22,9 @@ export type KeyTerms = Pick<KeyRecord, 'name' | 'account' | 'scopes' | 'addresse
 /** The key itself is given here and nowhere else. */
 export type Issued = { readonly key: string; readonly record: KeyRecord; readonly limits: Limits };
 
+/** And the key in whose place it comes. */
+export type Rotated = Issued & { readonly replaced: KeyRecord };
+
 export type Account = { readonly account: string; readonly limits: Limits };
 
 /**
@@ -39,12 +42,7 @@ export type Keyring = {
    * Another key on the same terms; the old one expires after the overlap.
    * @param lifetimeMs of the new one; as long as that of the old one unless given.
    */
-  rotate(
-    named: string,
-    overlapMs: number,
-    lifetimeMs: number | undefined,
-    now: number,
-  ): Issued & { readonly replaced: KeyRecord };
+  rotate(named: string, overlapMs: number, lifetimeMs: number | undefined, now: number): Rotated;
   account(name: string): Account;
   accounts(): Account[];
   /** Limits that are not given stay; null takes one away. */

@@ -69,9 +69,9 @@ export function checkUse(action: Action, target: string | undefined, given: Give
     if (text !== undefined && resemblesKey(text))
       throw usage('a key is named by its id, which market-mirror keys list shows, and never typed itself');
   if (needs === null && target !== undefined) throw usage(`keys ${action} takes no '${printable(target)}'`);
-  if (needs === 'key' && target === undefined)
+  if (needs === 'key' && !target)
     throw usage(`keys ${action} needs the id of a key: market-mirror keys list shows them`);
-  if (needs === 'account' && target === undefined && options.some((name) => given[name] !== undefined))
+  if (needs === 'account' && !target && options.some((name) => given[name] !== undefined))
     throw usage(`keys ${action} needs the account whose limits are to be changed`);
 }
 

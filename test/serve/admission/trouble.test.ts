@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Permit, refusal } from '../../../src/serve/admission.ts';
 import { serveFile } from '../../../src/serve/database.ts';
+import { holderNote } from '../../../src/store/read.ts';
 import { holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from '../support.ts';
 
 describe('trouble with the database', () => {
@@ -31,6 +32,14 @@ describe('trouble with the database', () => {
         message: expect.stringContaining(`process ${process.pid} serves from there already`),
       }),
     );
+  });
+
+  test('who serves may leave a word for those who look, and is gone with its end', () => {
+    const { dir, admission } = setupAdmission();
+    admission().note('http://127.0.0.1:4020');
+    expect(holderNote(dir, 'serve')).toBe('http://127.0.0.1:4020');
+    admission().close();
+    expect(holderNote(dir, 'serve')).toBe(null);
   });
 
   test('another that writes for long: calls go on, and counts are written when it is done', () => {

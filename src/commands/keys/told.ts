@@ -1,0 +1,89 @@
+/** What `keys` says of keys and accounts, to people and to programs. */
+
+import { type Align, inColumns, type Paint, relative } from '../../output/text.ts';
+import { type Account, type Issued, type KeyRecord, type Rotated, statusOf } from '../../serve/keys.ts';
+import { type Limits, renderQuota, renderRate } from '../../serve/limits.ts';
+
+/** For programs, for people, and beside either on stderr what people should know. */
+export type Told = { json: unknown; text: string; notes?: readonly string[] };
+
+/** As programs see a key; never with the key itself. */
+const shown = (record: KeyRecord, now: number) => ({ ...record, status: statusOf(record, now) });
+
+const shownLimits = ({ quota, rate, concurrency }: Limits) => ({
+  quota: quota && renderQuota(quota),
+  rate: rate && renderRate(rate),
+  concurrency,
+});
+
+export const shownAccount = ({ account, limits }: Account) => ({ account, ...shownLimits(limits) });
+
+export function tellIssued({ key, record, limits }: Issued, now: number) {
+  const { id, ...others } = shown(record, now);
+  return {
+    json: { id, key, ...others, limits: shownLimits(limits) },
+    text: key,
+    notes: [
+      `This is the key ${id}. It is shown this once: the database keeps its SHA-256 alone.`,
+      'Give it only to those who are entitled to the data of this account: the responses of the API are private.',
+    ],
+  };
+}
+
+export function tellRotated({ replaced, ...issued }: Rotated, now: number): Told {
+  const { json, text, notes } = tellIssued(issued, now);
+  const ends = `The key ${replaced.id} that it replaces stays valid until ${replaced.expiresAt}.`;
+  return { json: { ...json, replaces: shown(replaced, now) }, text, notes: [...notes, ends] };
+}
+
+export function tellRevoked(record: KeyRecord, now: number): Told {
+  return { json: shown(record, now), text: `${record.id} (${record.name}) is refused from now on` };
+}
+
+const columns: Record<string, Align> = {
+  id: 'left',
+  name: 'left',
+  account: 'left',
+  status: 'left',
+  'last used': 'left',
+  expires: 'left',
+  from: 'left',
+  scopes: 'left',
+};
+
+export function tellKeys(records: readonly KeyRecord[], now: number, paint: Paint): Told {
+  const json = records.map((record) => shown(record, now));
+  if (json.length === 0) return { json, text: 'there is no key: market-mirror keys create makes one' };
+  const rows = json.map(({ id, name, account, status, lastUsedAt, expiresAt, addresses, scopes }) => [
+    id,
+    name,
+    account,
+    paint(status === 'active' ? 'green' : 'red', status),
+    lastUsedAt === null ? 'never' : relative(lastUsedAt, now),
+    relative(expiresAt, now),
+    addresses === null ? 'anywhere' : addresses.join(' '),
+    scopes.length === 0 ? '–' : scopes.join(' '),
+  ]);
+  return { json, text: inColumns([heads(columns, paint), ...rows], Object.values(columns)) };
+}
+
+const limitColumns: Record<string, Align> = {
+  account: 'left',
+  quota: 'left',
+  rate: 'left',
+  concurrency: 'left',
+};
+
+export function tellAccounts(accounts: readonly Account[], paint: Paint): Told {
+  const json = accounts.map(shownAccount);
+  if (json.length === 0)
+    return { json, text: 'there is no account: market-mirror keys create makes one with its first key' };
+  const rows = json.map(({ account, ...limits }) => [
+    account,
+    ...Object.values(limits).map((limit) => String(limit ?? 'none')),
+  ]);
+  return { json, text: inColumns([heads(limitColumns, paint), ...rows], Object.values(limitColumns)) };
+}
+
+const heads = (table: Record<string, Align>, paint: Paint) =>
+  Object.keys(table).map((head) => paint('dim', head));
