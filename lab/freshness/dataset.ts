@@ -2,6 +2,7 @@
 
 import { DAY_MS, type Random } from '../../src/clock.ts';
 import type { Kind, Measures } from './measures.ts';
+import type { Row } from './row.ts';
 
 export type Spec = {
   name: string;
@@ -32,27 +33,6 @@ export type Spec = {
 };
 
 export type Place = 'head' | 'tail' | 'anywhere';
-
-export type Row = {
-  readonly key: string;
-  readonly cameAt: number;
-  /** Infinite while it is there. */
-  goneAt: number;
-  /** When it changed since the mirror last read it. */
-  unread: number[];
-  /** What the mirror keeps of it. */
-  copy: Copy;
-};
-
-export type Copy = {
-  isHeld: boolean;
-  /** The look that changed it last. */
-  changedIn: number;
-  /** The pass that met it last. */
-  metIn: number;
-  /** Proofs in a row that lacked it. */
-  absences: number;
-};
 
 export type Dataset = {
   readonly spec: Spec;

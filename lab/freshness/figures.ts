@@ -1,6 +1,7 @@
 /** Outcomes as figures: delays of several seeds together, shares, ages, losses. */
 
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
+import { mean, sum } from '../figures.ts';
 import type { Kind } from './measures.ts';
 import type { Outcome } from './run.ts';
 
@@ -81,14 +82,6 @@ export function loss({ sets }: Outcome, removal: number): number {
 
 function ofDataset(outcomes: readonly Outcome[], name: string) {
   return outcomes.flatMap(({ sets }) => sets.filter(({ spec }) => spec.name === name));
-}
-
-export function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
-export function mean(values: readonly number[]): number {
-  return sum(values) / values.length;
 }
 
 /** `4.7 min`, `3.1 h`: two digits, as far as they say something. */

@@ -2,11 +2,11 @@
 
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
 import { learn } from '../../src/plan/facts.ts';
+import { mean, sum } from '../figures.ts';
 import type { Spec } from './dataset.ts';
-import { mean, sum } from './figures.ts';
 import type { LookRecord, Mirror } from './mirror.ts';
+import { CALL_MS } from './quota.ts';
 import type { Found, KnownJob } from './rules.ts';
-import { CALL_MS } from './run.ts';
 
 /** A glance costs the mean of so many of the latest, as in `src/plan/facts.ts`. */
 const LATEST_GLANCES = 20;

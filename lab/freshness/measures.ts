@@ -1,6 +1,6 @@
 /** What is measured of the copy of a dataset: how late it is, how wrong, and how old its proofs are. In milliseconds. */
 
-import type { Row } from './dataset.ts';
+import type { Row } from './row.ts';
 
 export type Kind = 'new' | 'edited' | 'gone';
 

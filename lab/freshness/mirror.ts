@@ -4,8 +4,9 @@ import { HOUR_MS, isoTime } from '../../src/clock.ts';
 import type { Walk } from '../../src/plan/facts.ts';
 import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from '../../src/walk.ts';
-import type { Dataset, Row, Spec } from './dataset.ts';
+import type { Dataset, Spec } from './dataset.ts';
 import type { Measures } from './measures.ts';
+import type { Row } from './row.ts';
 
 /** A walk or a glance under way. */
 export type Look = {

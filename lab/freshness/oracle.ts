@@ -5,9 +5,11 @@
 
 import { DAY_MS } from '../../src/clock.ts';
 import { PAGE_ROWS } from '../../src/walk/bounds.ts';
-import { createDataset, type Dataset, type Row, type Spec } from './dataset.ts';
+import { createDataset, type Dataset, type Spec } from './dataset.ts';
 import { createMeasures, type Measures } from './measures.ts';
-import { CALL_MS, type Outcome } from './run.ts';
+import { CALL_MS } from './quota.ts';
+import type { Row } from './row.ts';
+import type { Outcome } from './run.ts';
 import { chances, type Quota, type World } from './worlds.ts';
 
 /** @param removal what one is worth, where a new or changed row is worth 1 */

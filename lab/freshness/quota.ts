@@ -3,6 +3,9 @@
 import type { Budget } from '../../src/plan/arithmetic.ts';
 import type { Quota } from './worlds.ts';
 
+/** What a call takes. */
+export const CALL_MS = 250;
+
 export type Pool = {
   /** Takes one call; false where none is left before the reset. */
   take(now: number): boolean;

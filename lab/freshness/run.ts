@@ -3,12 +3,11 @@
 import { createDataset } from './dataset.ts';
 import { createMeasures } from './measures.ts';
 import { createMirror, type Look, type Mirrored } from './mirror.ts';
-import { createPool } from './quota.ts';
+import { CALL_MS, createPool } from './quota.ts';
 import type { Rule } from './rules.ts';
 import { follow } from './turns.ts';
 import { chances, type Quota, type World } from './worlds.ts';
 
-export const CALL_MS = 250;
 /** Between the first ticks of datasets that are due together. */
 const STAGGER_MS = 200;
 

@@ -6,8 +6,9 @@
 import { DAY_MS } from '../../src/clock.ts';
 import { PAGE_ROWS } from '../../src/walk/bounds.ts';
 import { markdownTable } from '../figures.ts';
-import { createDataset, type Row, type Spec } from './dataset.ts';
+import { createDataset, type Spec } from './dataset.ts';
 import { createMeasures } from './measures.ts';
+import type { Row } from './row.ts';
 import type { Section } from './targets.ts';
 import { chances, signalsAtHead, usualWorld } from './worlds.ts';
 
