@@ -23,7 +23,7 @@ export type MirrorParts = {
 export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft: number | null };
 
 /** A full walk runs once a day; a little less, so that a run that comes late still falls within it. */
-const FULL_WALK_EVERY_MS = 23 * 3_600_000;
+export const FULL_WALK_EVERY_MS = 23 * 3_600_000;
 
 /**
  * Mirrors one dataset from the checkpoint of its last unfinished walk, or from the beginning, to its end. A glance looks at

@@ -148,7 +148,12 @@ function stateOf({ name, schedule }: Dataset, facts: Facts, waits: Limits['waits
   return facts.calls ? 'planned' : 'unknown';
 }
 
-function plannedJob(dataset: Known): PlannedJob | undefined {
+/** What is planned by: undefined where it is not run, or what a walk costs is not known. */
+export function plannedJob(
+  dataset: Pick<Known, 'name' | 'runs' | 'longestMs' | 'weight' | 'drawsOnQuota' | 'state'> & {
+    facts: Omit<Facts, 'rows'>;
+  },
+): PlannedJob | undefined {
   const { name, runs, longestMs, weight, drawsOnQuota, state, facts } = dataset;
   if (state !== 'planned' || !facts.calls) return undefined;
   return {

@@ -1,15 +1,13 @@
 /** What the records of looks tell the planner of a dataset, by the functions of the program. */
 
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
-import { learn } from '../../src/plan/facts.ts';
+import { learn, MOST_GLANCES } from '../../src/plan/facts.ts';
+import { plannedJob } from '../../src/plan.ts';
 import { mean, sum } from '../figures.ts';
 import type { Spec } from './dataset.ts';
 import type { LookRecord, Mirror } from './mirror.ts';
 import { CALL_MS } from './quota.ts';
 import type { Found, KnownJob } from './rules.ts';
-
-/** A glance costs the mean of so many of the latest, as in `src/plan/facts.ts`. */
-const LATEST_GLANCES = 20;
 
 /** Undefined until a walk has ended. Made anew with each look that ends, and now and then. */
 export function createKnowledge(spec: Spec, { records }: Mirror): (now: number) => KnownJob | undefined {
@@ -26,29 +24,20 @@ function knownJob(spec: Spec, records: readonly LookRecord[], now: number): Know
   const walks = records.filter(({ kind }) => kind === 'walk');
   const glances = records.filter(({ kind }) => kind === 'glance');
   const lastWalk = walks.find(({ isWhole }) => isWhole)?.id ?? 0;
-  const { calls, glanceCalls, head, observed } = learn(
+  const learnt = learn(
     walks,
     {
-      calls: glances.length > 0 ? mean(glances.slice(0, LATEST_GLANCES).map(({ calls }) => calls)) : null,
+      calls: glances.length > 0 ? mean(glances.slice(0, MOST_GLANCES).map(({ calls }) => calls)) : null,
       brought: sum(glances.map(({ id, inserted }) => (id > lastWalk ? inserted : 0))),
       lastBefore: glances.find(({ id }) => id < lastWalk)?.id ?? 0,
     },
     now,
   );
-  if (!calls) return undefined;
-  return {
-    name: spec.name,
-    runs: DAY_MS / spec.targetMs,
-    longestMs: spec.targetMs,
-    weight: spec.weight,
-    changedCalls: calls.changed,
-    unchangedCalls: calls.unchanged,
-    changesPerDay: observed?.perDay ?? Number.POSITIVE_INFINITY,
-    glanceCalls: head.useful ? glanceCalls : null,
-    callMs: CALL_MS,
-    drawsOnQuota: true,
-    found: foundIn(records, now),
-  };
+  const { name, weight, targetMs } = spec;
+  const asked = { name, weight, runs: DAY_MS / targetMs, longestMs: targetMs };
+  const facts = { ...learnt, callMs: CALL_MS };
+  const job = plannedJob({ ...asked, drawsOnQuota: true, state: 'planned', facts });
+  return job && { ...job, found: foundIn(records, now) };
 }
 
 /** Changes a day; what a glance changed stood in the head, what a walk changed anywhere. */

@@ -1,7 +1,10 @@
 /** The mirror in memory: the real walk over a dataset, and what it does to the copy, as `src/store/walk/` has it. */
 
-import { HOUR_MS, isoTime } from '../../src/clock.ts';
+import { isoTime } from '../../src/clock.ts';
+import { FULL_WALK_EVERY_MS } from '../../src/mirror.ts';
 import type { Walk } from '../../src/plan/facts.ts';
+import { isProof } from '../../src/store/sql.ts';
+import { PROOFS, proofsFor } from '../../src/store/walk/retire.ts';
 import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from '../../src/walk.ts';
 import type { Dataset, Spec } from './dataset.ts';
@@ -29,12 +32,6 @@ export type Mirror = {
 /** A walk or a glance that has ended, as a row of `walks` tells of it. */
 export type LookRecord = Walk & { kind: WalkKind; updated: number; deleted: number };
 
-/** A row is removed once so many proofs in a row lacked it; a removal of much waits for one more. */
-const PROOFS = 2;
-const PROOFS_FOR_MUCH = 3;
-const MUCH = { part: 0.2, rows: 10 };
-/** A proof is renewed by one call for so long. */
-const RENEWABLE_MS = 23 * HOUR_MS;
 const MOST_RECORDS = 1_000;
 
 export function createMirror(dataset: Dataset, measures: Measures): Mirror {
@@ -51,7 +48,7 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
   function previous(now: number): Previous | undefined {
     if (!before) return undefined;
     const { checkpoint, record } = before;
-    const isRecent = now - Date.parse(record.startedAt) < RENEWABLE_MS;
+    const isRecent = now - Date.parse(record.startedAt) < FULL_WALK_EVERY_MS;
     const isProven = record.verdict === 'snapshot' && record.pages > 1;
     return { checkpoint, renewable: isProven && isRecent && absent.size === 0, isComplete: true };
   }
@@ -65,9 +62,8 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
         absent.add(row);
       }
     const due = [...absent].filter(({ copy }) => copy.absences >= PROOFS);
-    const isMuch =
-      due.length === held.size || (due.length >= MUCH.rows && due.length > held.size * MUCH.part);
-    const removed = due.filter(({ copy }) => copy.absences >= (isMuch ? PROOFS_FOR_MUCH : PROOFS));
+    const proofs = proofsFor(due.length, held.size);
+    const removed = due.filter(({ copy }) => copy.absences >= proofs);
     for (const row of removed) remove(row, now);
     return removed.length;
   }
@@ -125,11 +121,11 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
     function end(checkpoint: Checkpoint, ending: WalkEnd): void {
       const { verdict, renewed, stuck } = ending;
       if (stuck) throw new Error(`${dataset.spec.name}: a walk that leads nowhere`);
-      const isProof = verdict !== null && verdict !== 'union';
-      if (isProof) measures.proved(startedAt, now);
-      if (isProof && !renewed) noteMissed();
-      const deleted = isProof && !renewed ? retire(pass, now) : 0;
-      if (!isProof) for (const row of absent) if (row.copy.metIn === pass) forget(row);
+      const proves = isProof(verdict);
+      if (proves) measures.proved(startedAt, now);
+      if (proves && !renewed) noteMissed();
+      const deleted = proves && !renewed ? retire(pass, now) : 0;
+      if (!proves) for (const row of absent) if (row.copy.metIn === pass) forget(row);
       const record = recordOf(checkpoint, ending, deleted);
       records.unshift(record);
       last = { walkedAt: record.kind === 'walk' ? startedAt : last.walkedAt, lookedAt: startedAt };

@@ -12,6 +12,9 @@ import type { Row } from './row.ts';
 import type { Outcome } from './run.ts';
 import { chances, type Quota, type World } from './worlds.ts';
 
+/** In the tables it counts a removal half as much as a new row. */
+export const REMOVAL = 0.5;
+
 /** @param removal what one is worth, where a new or changed row is worth 1 */
 export function runOracle(world: World, quota: Quota, seed: number, removal: number): Outcome {
   const random = chances(seed, world.specs.length);

@@ -2,7 +2,7 @@
 
 import { markdownTable, median } from '../figures.ts';
 import { count, loss, shareUsed } from './figures.ts';
-import { runOracle } from './oracle.ts';
+import { REMOVAL, runOracle } from './oracle.ts';
 import { type RuleName, rules } from './rules.ts';
 import { type Outcome, run } from './run.ts';
 import { none, type Section, type Target, times } from './targets.ts';
@@ -23,7 +23,7 @@ export async function randomSection(): Promise<Section> {
       const world = randomWorld(seed);
       const alone = await run(world, quota, rules['walks alone'], seed);
       const ours = await run(world, quota, rules.ours, seed);
-      const oracle = runOracle(world, quota, seed, 0.5);
+      const oracle = runOracle(world, quota, seed, REMOVAL);
       const late = [alone, ours, oracle].map((outcome) => loss(outcome, 1).toFixed(1));
       const used = `${(100 * shareUsed([ours])).toFixed(1)} %`;
       const counts = [count([ours], 'falselyRemoved'), count([ours], 'missedInProofs')];

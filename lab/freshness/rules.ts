@@ -1,8 +1,20 @@
 /** Rules for spending scarce calls: ours, walks alone as the release before had it, and others that were tried. */
 
-import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
-import { type Means, type PlannedJob, type PlanUntilMore, planUntilMore } from '../../src/plan/arithmetic.ts';
-import { callsPerDay, type Spacing, targetOf } from '../../src/plan/spacing.ts';
+import { DAY_MS } from '../../src/clock.ts';
+import {
+  type Means,
+  type PlannedJob,
+  type PlanUntilMore,
+  planUntilMore,
+  waitsForMore,
+} from '../../src/plan/arithmetic.ts';
+import {
+  callsPerDay,
+  LONGEST_MS,
+  LONGEST_WITH_GLANCES_MS,
+  type Spacing,
+  targetOf,
+} from '../../src/plan/spacing.ts';
 
 /** What is known of a dataset when calls are shared out: what the program knows, and what only the rules here look at. */
 export type KnownJob = PlannedJob & { found: Found };
@@ -28,20 +40,15 @@ export const rules = {
 
 export type RuleName = keyof typeof rules;
 
-const LONGEST_MS = DAY_MS;
-const LONGEST_WITH_GLANCES_MS = 23 * HOUR_MS;
-
 /** The time between walks by a factor that is the same for all: the larger, the longer. */
 type Interval = (job: KnownJob, factor: number) => number;
 
 /** The same, and a walk that costs more than is left waits for more, as with ours. */
 function waiting(rule: Rule): Rule {
   return (jobs, means) => {
-    const { remaining = 0, perPeriod = 0 } = means.budget ?? {};
-    const waits = ({ changedCalls }: KnownJob) => changedCalls > remaining && changedCalls <= perPeriod;
     return rule(jobs, means).map((planned, at) => ({
       ...planned,
-      waitsForMore: remaining >= 1 && waits(jobs[at] as KnownJob),
+      waitsForMore: waitsForMore(jobs[at] as KnownJob, means.budget),
     }));
   };
 }

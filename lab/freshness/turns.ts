@@ -1,6 +1,6 @@
 /** What a dataset runs next: a rule, followed as the daemon follows its plan (`src/daemon/turns.ts`). */
 
-import { nextTurn, type Turn } from '../../src/plan/turn.ts';
+import { nextTurn, plannedForMs, type Turn } from '../../src/plan/turn.ts';
 import { createKnowledge } from './knowledge.ts';
 import type { Mirrored } from './mirror.ts';
 import type { Pool } from './quota.ts';
@@ -18,9 +18,6 @@ type Plan = {
   walkedAt: Map<Mirrored, number | null>;
 };
 
-/** A plan is made anew after so long, or sooner where more calls come soon. */
-const PLANNED_FOR = { mostMs: 60_000, leastMs: 1_000, partOfWait: 0.1 };
-
 export function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): TurnOf {
   const knowledge = jobs.map(({ spec, mirror }) => createKnowledge(spec, mirror));
   // The release before did not ask again.
@@ -33,9 +30,8 @@ export function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): TurnO
     const budget = pool.budget(now);
     const known = knowledge.flatMap((of) => of(now) ?? []);
     const planned = rule(known, { budget, perSecond: null, spending: 'full' });
-    const { mostMs, leastMs, partOfWait } = PLANNED_FOR;
     plan = {
-      until: now + Math.min(mostMs, Math.max(leastMs, budget.nextInMs * partOfWait)),
+      until: now + plannedForMs(budget.nextInMs),
       moreAt: now + budget.nextInMs,
       paces: new Map(known.map(({ name }, at) => [name, planned[at] as Planned])),
       walkedAt: new Map(jobs.map((job) => [job, job.mirror.last().walkedAt])),

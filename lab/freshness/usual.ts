@@ -15,7 +15,7 @@ import {
   wrong,
 } from './figures.ts';
 import type { Kind } from './measures.ts';
-import { runOracle } from './oracle.ts';
+import { REMOVAL, runOracle } from './oracle.ts';
 import { rules } from './rules.ts';
 import { type Outcome, run } from './run.ts';
 import { none, type Section, type Target, times, within } from './targets.ts';
@@ -26,8 +26,6 @@ type Measured = { quota: Quota; 'walks alone': Outcome[]; ours: Outcome[]; oracl
 const MINUTE_MS = 60_000;
 const [news, memes, wallets, signals] = ['news', 'meme-signals', 'smart-wallets', 'ai-signals'] as const;
 const datasets = [news, memes, wallets, signals];
-/** The oracle counts a removal half as much as a new row. */
-const REMOVAL = 0.5;
 
 export async function usualSection(seeds: number): Promise<Section> {
   const measured: Measured[] = [];

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import type { Output } from '../output/print.ts';
-import { type Align, duration, inColumns, number, type Paint, paintFor } from '../output/text.ts';
+import { type Align, duration, heads, inColumns, number, type Paint, paintFor } from '../output/text.ts';
 import { type PlanJson, planJson } from '../plan/json.ts';
 import { type DatasetPlan, readPlan } from '../plan.ts';
 import { printable, printableJson } from '../printable.ts';
@@ -68,7 +68,10 @@ function renderDatasets(plan: PlanJson, paint: Paint): string {
   ];
   return inColumns(
     [
-      columns.map(({ name }) => paint('dim', name)),
+      heads(
+        columns.map(({ name }) => name),
+        paint,
+      ),
       ...plan.datasets.map((dataset) => columns.map(({ cell }) => cell(dataset))),
       columns.map(({ all = '' }) => all),
     ],

@@ -5,6 +5,7 @@ import type { Output } from '../output/print.ts';
 import {
   type Align,
   duration,
+  heads,
   inColumns,
   number,
   type Paint,
@@ -94,7 +95,6 @@ const columns: Record<string, Align> = {
 
 function renderDatasets({ datasets, at }: Status, paint: Paint): string {
   const now = Date.parse(at);
-  const heads = Object.keys(columns).map((head) => paint('dim', head));
   const rows = datasets.map((dataset) => [
     dataset.job,
     number(dataset.rows),
@@ -107,7 +107,7 @@ function renderDatasets({ datasets, at }: Status, paint: Paint): string {
     dataset.quarantined > 0 ? paint('yellow', number(dataset.quarantined)) : '0',
     dataset.drifts > 0 ? paint('yellow', number(dataset.drifts)) : '0',
   ]);
-  return inColumns([heads, ...rows], Object.values(columns));
+  return inColumns([heads(Object.keys(columns), paint), ...rows], Object.values(columns));
 }
 
 function renderProven({ completeAsOf, ageSeconds, fresh }: DatasetStatus, paint: Paint): string {

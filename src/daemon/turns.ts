@@ -3,16 +3,13 @@
 import type { App } from '../app.ts';
 import { type Job, listed } from '../job.ts';
 import { datasetsOf } from '../job-list.ts';
-import { nextTurn, type Turn } from '../plan/turn.ts';
+import { nextTurn, plannedForMs, type Turn } from '../plan/turn.ts';
 import { type DayPlan, readPlan } from '../plan.ts';
 
 export type Turns = {
   /** What the job runs next, and when; where nothing keeps it waiting, not after now. */
   of(job: Job): Turn;
 };
-
-/** What a walk costs changes slowly, what is left of a short period does not. */
-const PLANNED_FOR = { mostMs: 60_000, leastMs: 1_000, partOfWait: 0.1 };
 
 /** Without this, whoever comes first takes the calls until none is left, and all datasets grow old until more come. */
 export function createTurns({ config, jobs, store }: App, now: () => number): Turns {
@@ -47,8 +44,7 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
 }
 
 function isRecent({ at, quota }: DayPlan, now: number): boolean {
-  const { mostMs, leastMs, partOfWait } = PLANNED_FOR;
-  return Math.abs(now - at) < Math.min(mostMs, Math.max(leastMs, (nextReset(quota) - now) * partOfWait));
+  return Math.abs(now - at) < plannedForMs(nextReset(quota) - now);
 }
 
 /** In epoch milliseconds; infinite where it is not known. */

@@ -27,6 +27,9 @@ export const GAP = 2;
 
 export type Align = 'left' | 'right';
 
+/** The first line of a table. */
+export const heads = (names: readonly string[], paint: Paint) => names.map((name) => paint('dim', name));
+
 /** How many columns of a terminal a text takes; its colours take none. */
 export type Measure = (text: string) => number;
 

@@ -56,7 +56,7 @@ const LATEST_CALLS = 200;
 /** The calls of a walk are the middle of so many of the latest: one that met trouble does not count. */
 const LATEST = 5;
 /** A glance costs the mean of so many of the latest. */
-const MOST_GLANCES = 20;
+export const MOST_GLANCES = 20;
 const SHORTEST_GLANCE = 1;
 /** Once a day a dataset is read whole, whatever one call says. */
 const LEAST_WHOLE_PER_DAY = 1;

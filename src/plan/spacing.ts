@@ -35,8 +35,8 @@ export type Spaced = {
 };
 
 /** However little there is, a dataset gets a walk a day; a little more often where glances come between. */
-const LONGEST_MS = DAY_MS;
-const LONGEST_WITH_GLANCES_MS = 23 * HOUR_MS;
+export const LONGEST_MS = DAY_MS;
+export const LONGEST_WITH_GLANCES_MS = 23 * HOUR_MS;
 /** Where glances keep a schedule, a walk is due once an hour. */
 const THRIFTY_MS = HOUR_MS;
 /** With fewer calls than so many walks a day of everything, glances make it worse. */
@@ -134,7 +134,7 @@ function withGlances(job: PlannedJob, everyMs: number): Spacing {
   return { everyMs: Math.min(changedCalls / (share - head), longestMs), glanceEveryMs };
 }
 
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+export const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /** So many halvings leave nothing of the widest range. */
 const HALVINGS = 60;

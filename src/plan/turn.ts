@@ -42,6 +42,15 @@ const LOST_GLANCE = 1 / 10;
 /** Who waits for more calls asks again after half of the time, but not all the time. */
 const ASKED_AGAIN = { part: 1 / 2, leastMs: 60_000 };
 
+/** What a walk costs changes slowly, what is left of a short period does not. */
+const PLANNED_FOR = { mostMs: 60_000, leastMs: 1_000, partOfWait: 0.1 };
+
+/** How long turns go by one plan, in milliseconds. @param moreInMs until more calls come. */
+export function plannedForMs(moreInMs: number): number {
+  const { mostMs, leastMs, partOfWait } = PLANNED_FOR;
+  return Math.min(mostMs, Math.max(leastMs, moreInMs * partOfWait));
+}
+
 /** Nothing waits beyond the time when more calls come: then it asks again. What is unfinished is not kept from going on. */
 export function nextTurn(standing: Standing, now: number): Turn {
   const { pace, walkedAt, moreAt } = standing;

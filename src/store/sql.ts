@@ -1,7 +1,10 @@
-/** SQL that means the same wherever it stands; apart from the schema, so that readers load no Drizzle. */
+/** SQL, and what it says, that means the same wherever it stands; apart from the schema, so that readers load no Drizzle. */
 
 /** SQL over `walks`: what counts as complete is a walk that proved it, or a snapshot, which is whole by nature. */
 export const PROOF = `status = 'complete' AND verdict IN ('snapshot', 'verified')`;
+
+/** The same of a verdict that was read. */
+export const isProof = (verdict: string | null) => verdict === 'snapshot' || verdict === 'verified';
 
 /**
  * What counts as seen is the latest walk or glance that looked at the head and ended well: what came by then is here. It

@@ -1,6 +1,6 @@
 /** What `keys` says of keys and accounts, to people and to programs. */
 
-import { type Align, inColumns, type Paint, relative } from '../../output/text.ts';
+import { type Align, heads, inColumns, type Paint, relative } from '../../output/text.ts';
 import { type Account, type Issued, type KeyRecord, type Rotated, statusOf } from '../../serve/keys.ts';
 import { type Limits, renderQuota, renderRate } from '../../serve/limits.ts';
 
@@ -64,7 +64,7 @@ export function tellKeys(records: readonly KeyRecord[], now: number, paint: Pain
     addresses === null ? 'anywhere' : addresses.join(' '),
     scopes.length === 0 ? '–' : scopes.join(' '),
   ]);
-  return { json, text: inColumns([heads(columns, paint), ...rows], Object.values(columns)) };
+  return { json, text: inColumns([heads(Object.keys(columns), paint), ...rows], Object.values(columns)) };
 }
 
 const limitColumns: Record<string, Align> = {
@@ -82,8 +82,8 @@ export function tellAccounts(accounts: readonly Account[], paint: Paint): Told {
     account,
     ...Object.values(limits).map((limit) => String(limit ?? 'none')),
   ]);
-  return { json, text: inColumns([heads(limitColumns, paint), ...rows], Object.values(limitColumns)) };
+  return {
+    json,
+    text: inColumns([heads(Object.keys(limitColumns), paint), ...rows], Object.values(limitColumns)),
+  };
 }
-
-const heads = (table: Record<string, Align>, paint: Paint) =>
-  Object.keys(table).map((head) => paint('dim', head));

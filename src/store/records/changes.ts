@@ -3,7 +3,7 @@
 import { type Job, tableOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
 import type { WalkRow } from '../schema.ts';
-import { PROOF } from '../sql.ts';
+import { isProof, PROOF } from '../sql.ts';
 
 export type Change = {
   job: string;
@@ -52,8 +52,9 @@ export function openChanges(connection: Connection): Changes {
   );
   return {
     of(job, walk) {
-      const isProof = walk.verdict === 'snapshot' || walk.verdict === 'verified';
-      return isProof ? describe(job, walk, ofProof.get({ job: job.name, proof: walk.id })) : null;
+      return isProof(walk.verdict)
+        ? describe(job, walk, ofProof.get({ job: job.name, proof: walk.id }))
+        : null;
     },
     since(job, seq) {
       const proof = lastProof.get(job.name);

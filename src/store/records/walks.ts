@@ -19,10 +19,20 @@ import { FULL_PROOF, quoted, seqOf } from '../sql.ts';
 
 /** The job's last walk for which this SQL over `walks` is true; glances are none. */
 export function lastWalk(connection: Connection, job: string, condition = 'true'): WalkRow | undefined {
+  return lastOf(connection, job, 'walk', condition);
+}
+
+/** The same of either kind. */
+export function lastOf(
+  connection: Connection,
+  job: string,
+  kind: WalkRow['kind'],
+  condition = 'true',
+): WalkRow | undefined {
   return drizzle(connection)
     .select()
     .from(walks)
-    .where(and(eq(walks.job, job), eq(walks.kind, 'walk'), sql.raw(condition)))
+    .where(and(eq(walks.job, job), eq(walks.kind, kind), sql.raw(condition)))
     .orderBy(desc(walks.id))
     .limit(1)
     .get();

@@ -1,6 +1,6 @@
 /** The row of a walk or a glance: begun or taken up again, left at its checkpoint, or closed. */
 
-import { and, desc, eq, gt, inArray, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, ne, or, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
 import { Failure, Snooze } from '../../errors.ts';
@@ -8,7 +8,7 @@ import type { Job } from '../../job.ts';
 import type { WalkKind } from '../../walk.ts';
 import type { Connection } from '../db/connection.ts';
 import { isLock, type Lock, tryLock } from '../db/lock.ts';
-import { lastWalk } from '../records/walks.ts';
+import { lastOf, lastWalk } from '../records/walks.ts';
 import { datasets, type WalkRow, walkSeen, walks } from '../schema.ts';
 import { createSeenRows, type MetRows, unpackMet } from './seen.ts';
 
@@ -68,13 +68,7 @@ export function openWalk(
 
 /** The last of its kind, where it has not finished. */
 function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind): WalkRow | undefined {
-  const last = drizzle(connection)
-    .select()
-    .from(walks)
-    .where(and(eq(walks.job, job), eq(walks.kind, kind)))
-    .orderBy(desc(walks.id))
-    .limit(1)
-    .get();
+  const last = lastOf(connection, job, kind);
   return last?.finishedAt === null ? last : undefined;
 }
 

@@ -19,7 +19,7 @@ import type { OpenWalk } from './open-walk.ts';
 /** What becomes of the walk's row. */
 export type Retired = Pick<WalkRow, 'deleted' | 'held' | 'firstSeq' | 'lastSeq'>;
 
-const PROOFS = 2;
+export const PROOFS = 2;
 const PROOFS_FOR_MUCH = 3;
 /** More than this part of the table, and at least so many rows, is much; so is the whole table. */
 const MUCH = { part: 0.2, rows: 10 };
@@ -63,7 +63,7 @@ export function retireRows(
     db.select({ rows: count() }).from(absences).where(absent).get()?.rows ?? 0;
 
   const due = countOf(and(gone(PROOFS), certain));
-  const proofs = isMuch(due, countRows(connection, job)) ? PROOFS_FOR_MUCH : PROOFS;
+  const proofs = proofsFor(due, countRows(connection, job));
   const removable = and(gone(proofs), certain);
   const { firstSeq, lastSeq } = row;
   if (countOf(removable) === 0) return { deleted: 0, held: countOf(gone(PROOFS)), firstSeq, lastSeq };
@@ -127,7 +127,11 @@ function forgetFound(connection: Connection, { job, row }: OpenWalk): void {
     .run();
 }
 
-const isMuch = (due: number, rows: number) => due === rows || (due >= MUCH.rows && due > rows * MUCH.part);
+/** How many proofs the removal of so many rows of a table takes. */
+export function proofsFor(due: number, rows: number): number {
+  const isMuch = due === rows || (due >= MUCH.rows && due > rows * MUCH.part);
+  return isMuch ? PROOFS_FOR_MUCH : PROOFS;
+}
 
 function countRows(connection: Connection, job: Job): number {
   return (

@@ -9,6 +9,7 @@ import { guarded, storeFailure } from '../db/failure.ts';
 import { resolveGone } from '../records/quarantine.ts';
 import { lastWalk } from '../records/walks.ts';
 import type { WalkRow } from '../schema.ts';
+import { isProof } from '../sql.ts';
 import { checkpointOf } from './checkpoint.ts';
 import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './open-walk.ts';
 import { findAbsent, forgetMet, hasAbsences, retireRows } from './retire.ts';
@@ -97,12 +98,12 @@ function createSession(
       const renewed = callsSaved !== undefined && before && { probeOf: before.row.id, callsSaved };
       try {
         writer.flush();
-        const isProof = (verdict === 'snapshot' || verdict === 'verified') && !renewed;
-        const retires = isProof && job.reading === 'walk';
+        const proves = isProof(verdict) && !renewed;
+        const retires = proves && job.reading === 'walk';
         const absent = retires ? await findAbsent(connection, walk) : [];
         check();
         atomically(() => {
-          if (isProof) resolveGone(connection, job.name, row.id, isoTime(now()));
+          if (proves) resolveGone(connection, job.name, row.id, isoTime(now()));
           if (retires) Object.assign(row, retireRows(connection, walk, absent, now()));
           else forgetMet(connection, walk);
           if (kind === 'walk' && !renewed) writer.conclude();
