@@ -5,19 +5,21 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { Failure } from './errors.ts';
+import type { ServedJob } from './job/served.ts';
 import type { ListedJob } from './job.ts';
 import { nearest } from './near.ts';
 import type { Schedule } from './schedule.ts';
 
+export type { ServedJob } from './job/served.ts';
 export type { ListedJob } from './job.ts';
 
 /** In a build only. */
 export const jobListFile = new URL('../jobs/list.json', import.meta.url);
 
-export async function listJobs(): Promise<ListedJob[]> {
-  if (existsSync(jobListFile)) return JSON.parse(readFileSync(jobListFile, 'utf8')) as ListedJob[];
-  const [{ loadJobs }, { listed }] = await Promise.all([import('./load-jobs.ts'), import('./job.ts')]);
-  return (await loadJobs()).map(listed);
+export async function listJobs(): Promise<ServedJob[]> {
+  if (existsSync(jobListFile)) return JSON.parse(readFileSync(jobListFile, 'utf8')) as ServedJob[];
+  const [{ loadJobs }, { served }] = await Promise.all([import('./load-jobs.ts'), import('./job/served.ts')]);
+  return (await loadJobs()).map(served);
 }
 
 /** @throws Failure `usage` for an unknown name, which names those that are known. */
@@ -54,5 +56,10 @@ export function datasetsOf(
   jobs: readonly ListedJob[],
   schedules: Readonly<Record<string, Schedule>>,
 ): Dataset[] {
-  return jobs.map((job) => ({ ...job, schedule: schedules[job.name] ?? 'off' }));
+  return jobs.map(({ name, table, weight }) => ({
+    name,
+    table,
+    weight,
+    schedule: schedules[name] ?? 'off',
+  }));
 }

@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { listed } from '../../src/job.ts';
+import { served } from '../../src/job/served.ts';
 import { jobListFile } from '../../src/job-list.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { cliFile } from '../helpers/cli.ts';
@@ -89,5 +89,5 @@ test('what writes does load it, so that the spy is known to see', async () => {
 
 test('the build writes down the jobs as they are', async () => {
   const built = fileURLToPath(jobListFile).replace('/jobs/', '/dist/jobs/');
-  expect(JSON.parse(readFileSync(built, 'utf8'))).toEqual((await loadJobs()).map(listed));
+  expect(JSON.parse(readFileSync(built, 'utf8'))).toEqual((await loadJobs()).map(served));
 });

@@ -1,0 +1,80 @@
+/** How a row is shown as JSON again: SQL that the build writes down, so that whoever serves rows needs no contract. */
+
+import { z } from 'zod';
+import { historyOf, type Job, type ListedJob, listed, ownColumnsOf } from '../job.ts';
+
+/** What those who serve the mirror need to know of a job. */
+export type ServedJob = ListedJob & {
+  /** The table of superseded versions; null for a dataset that is kept as snapshots. */
+  history: string | null;
+  /** The columns that are the dataset's own, and those of them that make no version. */
+  columns: readonly string[];
+  volatile: readonly string[];
+  /**
+   * SQL for the JSON of a row, over its columns in something named `row`: what the contract lists and nothing else, or the
+   * row as it was received.
+   */
+  rowJson: string;
+};
+
+export function served(job: Job): ServedJob {
+  const columns = ownColumnsOf(job);
+  const { contract } = job;
+  const own = contract ? columns : columns.filter((name) => name === '_body');
+  return {
+    ...listed(job),
+    history: historyOf(job) ?? null,
+    columns: own,
+    volatile: contract?.volatile ?? [],
+    rowJson: contract
+      ? objectOf(z.toJSONSchema(contract.row) as Shape, [], new Set(columns))
+      : column(['_body']),
+  };
+}
+
+/** The part of JSON Schema in which zod describes our contracts. */
+type Shape = {
+  type?: string | readonly string[];
+  properties?: Record<string, Shape>;
+  required?: readonly string[];
+  anyOf?: readonly Shape[];
+};
+
+/** A column is named after its property, in snake_case; nested names are joined by `_`. */
+function objectOf({ properties = {}, required = [] }: Shape, path: string[], columns: Set<string>): string {
+  const members = Object.entries(properties).map(([name, shape]) => {
+    const value = jsonValueOf(shape, [...path, snakeCase(name)], columns);
+    return { name, value, isOptional: !required.includes(name) };
+  });
+  const object = `json_object(${members.map(({ name, value }) => `'${name}', ${value}`).join(', ')})`;
+  // A path into an array removes nothing from an object.
+  const lacking = members
+    .filter(({ isOptional }) => isOptional)
+    .map(({ name, value }) => `CASE WHEN ${value} IS NULL THEN '$."${name}"' ELSE '$[0]' END`);
+  return lacking.length > 0 ? `json_remove(${[object, ...lacking].join(', ')})` : object;
+}
+
+function jsonValueOf(shape: Shape, path: string[], columns: Set<string>): string {
+  const value = shape.anyOf?.find(({ type }) => type !== 'null') ?? shape;
+  const isOf = (type: string) => [value.type].flat().includes(type);
+  const name = path.join('_');
+  if (!columns.has(name)) {
+    if (value.type === 'object' && value === shape) return objectOf(value, path, columns);
+    throw new Error(`no column ${name} shows what the contract lists as ${path.join('.')}`);
+  }
+  if (isOf('boolean')) return `CASE ${column(path)} WHEN 1 THEN json('true') WHEN 0 THEN json('false') END`;
+  if (isOf('array')) return `json(${column(path)})`;
+  return isOf('object') ? membersOf(value, path) : column(path);
+}
+
+/** An object that is kept as JSON, without members that the contract does not list. */
+function membersOf({ properties = {} }: Shape, path: string[]): string {
+  const names = Object.keys(properties).map((name) => `'${name}'`);
+  const value = `CASE WHEN type IN ('object', 'array') THEN json(value) WHEN type IN ('true', 'false') THEN json(type) ELSE value END`;
+  const listed = `SELECT json_group_object(key, ${value}) FROM json_each(${column(path)}) WHERE key IN (${names})`;
+  return `CASE WHEN ${column(path)} IS NOT NULL THEN json((${listed})) END`;
+}
+
+const column = (path: readonly string[]) => `row."${path.join('_')}"`;
+
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
