@@ -35,6 +35,9 @@ const leaves = [
   'atomic-file',
 ];
 
+// What all that writes to the database stands on.
+const ground = ['store/sql', 'store/schema', 'store/db'];
+
 /** From the bottom up: a room imports only rooms that are named before it here, so no arrow runs back. */
 const rooms: Record<string, Room> = {
   ...Object.fromEntries(leaves.map((leaf) => [leaf, { strict: true }])),
@@ -63,13 +66,12 @@ const rooms: Record<string, Room> = {
   'store/sql': {},
   'store/schema': { imports: ['store/sql'] },
   'store/db': { imports: ['store/sql'] },
-  'store/records': { imports: ['job', 'store/sql', 'store/schema', 'store/db'], types: ['config'] },
+  'store/order': { imports: ['store/sql', 'store/db'] },
+  'store/records': { imports: ['job', ...ground, 'store/order'], types: ['config'] },
   'store/fields': { imports: ['job', 'store/schema', 'store/db', 'store/records'] },
-  'store/walk': {
-    imports: ['job', 'walk', 'store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields'],
-  },
+  'store/walk': { imports: ['job', 'walk', ...ground, 'store/order', 'store/records', 'store/fields'] },
   store: {
-    imports: ['job', 'store/sql', 'store/schema', 'store/db', 'store/records', 'store/fields', 'store/walk'],
+    imports: ['job', ...ground, 'store/order', 'store/records', 'store/fields', 'store/walk'],
     doors: ['src/store/index.ts', 'src/store/read.ts', 'src/store/beside.ts'],
   },
 
@@ -84,9 +86,7 @@ const rooms: Record<string, Room> = {
   reading: {
     imports: ['output', 'plan', 'store'],
     types: ['job-list', 'queue'],
-    doors: ['status', 'query', 'export', 'backup', 'quarantine'].map(
-      (subject) => `src/reading/${subject}.ts`,
-    ),
+    doors: ['status', 'query', 'export', 'backup', 'quarantine', 'pages'].map((at) => `src/reading/${at}.ts`),
   },
 
   // The service: keys and limits in a database of their own.

@@ -1,4 +1,4 @@
-/** What columns mean: read from the comments of `src/store/schema.ts` and from the contracts of the jobs. */
+/** What columns mean: read from the comments of the schema and from the contracts of the jobs. */
 
 import { readFileSync } from 'node:fs';
 import { getTableColumns, is } from 'drizzle-orm';
@@ -7,15 +7,19 @@ import { z } from 'zod';
 import type { Job } from '../../src/job.ts';
 import * as schema from '../../src/store/schema.ts';
 
-const source = new URL('../../src/store/schema.ts', import.meta.url);
+const sources = ['schema.ts', 'schema/orders.ts'].map(
+  (file) => new URL(`../../src/store/${file}`, import.meta.url),
+);
 
 /** Of a table, and of those of its columns that have one, by their names in SQL. */
 export type Comments = { table: string; about: string; columns: Map<string, string> };
 
-/** Those of every table, in the order of the file. */
+/** Those of every table, in the order of the files. */
 export function readComments(): Comments[] {
   const tables: Record<string, unknown> = schema;
-  return readFileSync(source, 'utf8')
+  return sources
+    .map((source) => readFileSync(source, 'utf8'))
+    .join('')
     .split(/^(?=\/\*\*)/m)
     .flatMap((declaration) => {
       const name = /^export const (\w+) = /m.exec(declaration)?.[1] ?? '';

@@ -14,6 +14,8 @@ export { storeFailure } from './db/failure.ts';
 export { hasMirror, mirrorFile } from './db/identity.ts';
 export { holderNote, livingHolder } from './db/lock.ts';
 export { examineMirror, lastProofAt, mirrorBytes } from './db/version.ts';
+export { chunkReader } from './order/chunks.ts';
+export { numbersAt } from './order/list.ts';
 export { PROOF, quoted, SEEN, seqOf } from './sql.ts';
 
 /**

@@ -5,6 +5,8 @@ import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from
 import type { FieldType, Problem } from '../page.ts';
 import { PROOF } from './sql.ts';
 
+export * from './schema/orders.ts';
+
 /** One pass over a dataset: how far it got, its counts, and the evidence for its verdict. */
 export const walks = sqliteTable(
   'walks',
@@ -235,8 +237,10 @@ export const datasets = sqliteTable('datasets', {
   chosenAt: text('chosen_at'),
   /** `seq` of its latest change, see `changes`. Null if there was none. */
   lastSeq: integer('last_seq'),
+  /** `seq` of its latest order, see `orders`, that came without a change of a row. Null if there was none. */
+  orderSeq: integer('order_seq'),
   /**
-   * Versions that ended by this time were removed from its history, see `MIRROR_KEEP_HISTORY`; or snapshots taken by
+   * Versions that ended by this time were removed from its history (and orders from `orders`), see `MIRROR_KEEP_HISTORY`; or snapshots taken by
    * this time from its table, see `MIRROR_KEEP_USAGE`. Null if none were.
    */
   historyFrom: text('history_from'),
@@ -254,6 +258,11 @@ export const walkSeen = sqliteTable('walk_seen', {
   walkId: integer('walk_id').notNull(),
   /** Their rowids in the dataset's table or in `quarantine`, packed. */
   rowids: blob({ mode: 'buffer' }).notNull(),
+  /**
+   * Where they stood, each in the order in which they were shown: `rows` as the walk read on, `head` as it looked at the
+   * beginning again. Null where an earlier release packed them: in its own way, and in no order.
+   */
+  part: text({ enum: ['rows', 'head'] }),
 });
 
 /** Rows that the last proven walk did not find. If the next one does not find them either, they are removed. */

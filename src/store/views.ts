@@ -28,9 +28,11 @@ export function ensureHistory(connection: Connection, job: Job): void {
   const stable = own.filter((name) => !job.contract?.volatile.includes(name));
   const changed = `(${stable.map((name) => `OLD."${name}"`)}) IS NOT (${stable.map((name) => `NEW."${name}"`)})`;
   const removedAt = `coalesce((SELECT removed_at FROM absences WHERE job = '${job.name}' AND key = OLD._key), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`;
-  const keepOld = (validTo: string, endedBy: 'update' | 'delete') =>
+  const keepOld = (validTo: string, endedBy: 'update' | 'delete', more = '') =>
     `BEGIN INSERT INTO "${table}_history" (${columns.map((name) => `"${name}"`)}, _valid_from, _valid_to, _ended_by) ` +
-    `VALUES (${columns.map((name) => `OLD."${name}"`)}, OLD._changed_at, ${validTo}, '${endedBy}'); END`;
+    `VALUES (${columns.map((name) => `OLD."${name}"`)}, OLD._changed_at, ${validTo}, '${endedBy}'); ${more}END`;
+  // Another row may get its number, by which orders know it.
+  const keepNumber = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${job.name}', OLD.rowid, ${seqOf(removedAt)}, OLD._key); `;
 
   ensureObject(
     connection,
@@ -42,7 +44,7 @@ export function ensureHistory(connection: Connection, job: Job): void {
     connection,
     'trigger',
     `${table}_removed`,
-    `CREATE TRIGGER "${table}_removed" AFTER DELETE ON "${table}" ${keepOld(removedAt, 'delete')}`,
+    `CREATE TRIGGER "${table}_removed" AFTER DELETE ON "${table}" ${keepOld(removedAt, 'delete', keepNumber)}`,
   );
 }
 

@@ -157,6 +157,11 @@ export function restored(kept: Partial<Checkpoint>): Checkpoint {
     : { ...beginning, ...kept, mode: 'snapshot' };
 }
 
+/** Whether the page behind which a walk stands was one of its looks at the head. */
+export function isBehindHead(at: Checkpoint): boolean {
+  return at.mode === 'anchored' && at.phase === 'head' && at.tries > 0;
+}
+
 /** The checkpoint, with one more of each anomaly. */
 export function withAnomalies<Of extends Checkpoint>(
   checkpoint: Of,

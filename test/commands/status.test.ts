@@ -88,7 +88,7 @@ describe('a mirror that is well', () => {
         reason: null,
         message: null,
       }),
-      lastChange: '2026-11-21T12:00:00.001Z',
+      lastChange: '2026-11-21T12:00:00.002Z',
       nextRun: null,
       held: 0,
       goneUpstream: 0,

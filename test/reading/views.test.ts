@@ -74,7 +74,10 @@ describe('changes', () => {
     const before = Math.max(...changesAfter(bench, 0).map(({ seq }) => seq));
     bench.clock.advance(-3_600_000);
     await bench.mirror('meme-signals');
-    expect(changesAfter(bench, before).map(({ seq }) => seq)).toEqual([before + 1, before + 1, before + 1]);
+    const [seq = 0, ...others] = changesAfter(bench, before).map((change) => change.seq);
+    expect(others).toEqual([seq, seq]);
+    // The order of the rows took the number between.
+    expect(seq).toBe(before + 2);
   });
 
   it('reach a reader with a cursor once each, while several datasets are being written', async () => {

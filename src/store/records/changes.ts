@@ -88,11 +88,19 @@ function describe(
  * where an earlier commit has that, one more than the latest. Call it inside the transaction, which must be immediate.
  * A reader that has seen everything up to some number misses nothing by going on from there: no later commit has the
  * same number or a smaller one, even where the clock stands still or goes back.
+ * @param column where it is noted: as that of a change of rows, or of their order alone.
  */
-export function createSequence(connection: Connection): (job: string, now: number) => number {
-  const latest = connection.prepare<[], number | null>('SELECT max(last_seq) FROM datasets').pluck();
+export function createSequence(
+  connection: Connection,
+  column: 'last_seq' | 'order_seq' = 'last_seq',
+): (job: string, now: number) => number {
+  const latest = connection
+    .prepare<[], number | null>(
+      'SELECT max(max(coalesce(last_seq, 0), coalesce(order_seq, 0))) FROM datasets',
+    )
+    .pluck();
   const keep = connection.prepare<[string, number]>(
-    'INSERT INTO datasets (job, last_seq) VALUES (?, ?) ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq',
+    `INSERT INTO datasets (job, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`,
   );
   return (job, now) => {
     const seq = Math.max(now, (latest.get() ?? 0) + 1);

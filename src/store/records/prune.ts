@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts';
 import { historyOf, type Job, tableOf } from '../../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
+import { pruneOrders, servedSince } from '../order/forget.ts';
 import { quoted } from '../sql.ts';
 import { pruneWalks, sweepWalks } from './walks.ts';
 
@@ -50,14 +51,12 @@ function believedTime(connection: Connection, now: number): number | undefined {
 }
 
 function batchesOf(connection: Connection, job: Job, keep: Keep, now: number): Batch[] {
-  const from = (ms: number, batch: (horizon: string) => Batch) =>
-    ms === Number.POSITIVE_INFINITY ? [] : [batch(isoTime(now - ms))];
+  const from = (ms: number, batches: (horizon: string) => Batch | Batch[]) =>
+    ms === Number.POSITIVE_INFINITY ? [] : [batches(isoTime(now - ms))].flat();
   const history = historyOf(job);
   return [
     ...from(keep.requestsMs, (horizon) => pruneCalls(connection, horizon)),
-    ...(history
-      ? from(keep.historyMs, (horizon) => pruneFront(connection, job, quoted(history), '_valid_to', horizon))
-      : []),
+    ...(history ? from(keep.historyMs, (horizon) => pruneHistory(connection, job, history, horizon)) : []),
     ...(job.reading === 'snapshot'
       ? from(keep.usageMs, (horizon) =>
           pruneFront(connection, job, quoted(tableOf(job)), '_fetched_at', horizon),
@@ -90,6 +89,16 @@ function pruneDrift(connection: Connection, { name }: Job, horizon: string): Bat
     remove.run(name, horizon);
     return false;
   };
+}
+
+/** What stood when a snapshot was proven stays as long as that is the last one proven. */
+function pruneHistory(connection: Connection, job: Job, history: string, horizon: string): Batch[] {
+  const served = servedSince(connection, job.name);
+  const until = served !== undefined && served < horizon ? served : horizon;
+  return [
+    pruneFront(connection, job, quoted(history), '_valid_to', until),
+    ...pruneOrders(connection, job.name, until),
+  ];
 }
 
 /** Versions enter a history as they end, and snapshots their table as they come, so the first rows are the oldest. */

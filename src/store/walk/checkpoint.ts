@@ -9,7 +9,7 @@ import { placeholders, prepare } from '../db/prepare.ts';
 import { callRecorder } from '../records/calls.ts';
 import { type WalkRow, walkSeen, walks } from '../schema.ts';
 import type { OpenWalk } from './open-walk.ts';
-import { packMet } from './seen.ts';
+import { type Part, packMet } from './seen.ts';
 
 /**
  * Pages that changed no row wait for company before their checkpoints are committed: each commit costs whole pages
@@ -47,7 +47,8 @@ export function checkpointOf({ memory }: WalkRow): Checkpoint {
 export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
 export type CheckpointKeeper = {
-  meetRow(rowid: number): void;
+  /** Rows are met in the order of the API. Those at the head are noted again where they were met before. */
+  meetRow(rowid: number, part: Part): void;
   /** `number` is the row's in quarantine. */
   meetRefused(number: number): void;
   /** The walk is reset: rows met so far no longer count as met. */
@@ -57,6 +58,9 @@ export type CheckpointKeeper = {
   /** The transaction failed: nothing of this walk may be committed any more from memory. */
   abandon(): void;
 };
+
+/** Numbers of rows of the table, by where they were met, and of refused ones. */
+const noneMet = (): Record<Part | 'refused', number[]> => ({ rows: [], head: [], refused: [] });
 
 const counted = ['inserted', 'updated', 'quarantined', 'drifted', 'apiCalls', 'distinctKeys'] as const;
 
@@ -74,11 +78,11 @@ export function createCheckpointKeeper(
   const updateSeq = updateOf(['firstSeq', 'lastSeq']);
   const insertSeen = prepare(
     connection,
-    db.insert(walkSeen).values({ walkId: row.id, ...placeholders(walkSeen, ['rowids']) }),
+    db.insert(walkSeen).values({ walkId: row.id, ...placeholders(walkSeen, ['rowids', 'part']) }),
   );
   const deleteSeen = prepare(connection, db.delete(walkSeen).where(eq(walkSeen.walkId, row.id)));
   let calls: Call[] = [];
-  let unsaved: { rows: number[]; refused: number[] } = { rows: [], refused: [] };
+  let unsaved = noneMet();
   let hasForgotten = false;
   let savedSeq = row.lastSeq;
   let lastCommit = now();
@@ -87,31 +91,34 @@ export function createCheckpointKeeper(
   function commit(): void {
     if (calls.length === 0 || abandoned) return;
     for (const call of calls) record(call);
-    const rowids = packMet(unsaved.rows, unsaved.refused);
+    const { rows, refused, head } = unsaved;
     if (hasForgotten) deleteSeen.run({});
-    if (rowids.length > 0) insertSeen.run({ rowids });
+    if (rows.length + refused.length > 0) insertSeen.run({ rowids: packMet(rows, refused), part: 'rows' });
+    if (head.length > 0) insertSeen.run({ rowids: packMet(head, []), part: 'head' });
     update.run(row);
     if (row.lastSeq !== savedSeq) updateSeq.run(row);
     savedSeq = row.lastSeq;
     calls = [];
-    unsaved = { rows: [], refused: [] };
+    unsaved = noneMet();
     hasForgotten = false;
     lastCommit = now();
   }
 
-  function meet(kind: keyof typeof unsaved, number: number): void {
-    if (!met[kind].add(number)) return;
-    unsaved[kind].push(number);
-    row.distinctKeys += 1;
-  }
-
   return {
-    meetRow: (rowid) => meet('rows', rowid),
-    meetRefused: (number) => meet('refused', number),
+    meetRow(rowid, part) {
+      const isNew = met.rows.add(rowid);
+      if (isNew) row.distinctKeys += 1;
+      if (isNew || part === 'head') unsaved[part].push(rowid);
+    },
+    meetRefused(number) {
+      if (!met.refused.add(number)) return;
+      unsaved.refused.push(number);
+      row.distinctKeys += 1;
+    },
     forget() {
       met.rows.clear();
       met.refused.clear();
-      unsaved = { rows: [], refused: [] };
+      unsaved = noneMet();
       hasForgotten = true;
       row.distinctKeys = 0;
     },

@@ -117,8 +117,9 @@ function begunAfter(connection: Connection, { job, id }: WalkRow) {
 
 function recallMet(connection: Connection, ofWalk: SQL): MetRows {
   const met = { rows: createSeenRows(), refused: createSeenRows() };
-  const pages = drizzle(connection).select({ rowids: walkSeen.rowids }).from(walkSeen).where(ofWalk);
-  for (const page of pages.all()) unpackMet(page.rowids, met);
+  const { rowids, part } = walkSeen;
+  const pages = drizzle(connection).select({ rowids, part }).from(walkSeen).where(ofWalk);
+  for (const page of pages.all()) unpackMet(page.rowids, page.part, met);
   return met;
 }
 

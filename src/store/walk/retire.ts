@@ -25,19 +25,19 @@ const PROOFS_FOR_MUCH = 3;
 const MUCH = { part: 0.2, rows: 10 };
 const ROWS_AT_ONCE = 5_000;
 
-/** The numbers of the rows that neither the walk nor a glance since its beginning has met; looks at some at a time, with a breath between. */
-export async function findAbsent(connection: Connection, { job, met, glanced }: OpenWalk): Promise<number[]> {
+/** The numbers of the rows that the walk has not met; looks at some at a time, with a breath between. */
+export async function findUnmet(connection: Connection, { job, met }: OpenWalk): Promise<number[]> {
   const batch = connection
     .prepare<[number, number], number>(
       `SELECT rowid FROM ${quoted(tableOf(job))} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
     )
     .pluck();
-  const absent: number[] = [];
+  const unmet: number[] = [];
   for (let after = 0; ; ) {
     const rowids = batch.all(after, ROWS_AT_ONCE);
     const last = rowids.at(-1);
-    if (last === undefined) return absent;
-    absent.push(...rowids.filter((rowid) => !met.rows.has(rowid) && !glanced.rows.has(rowid)));
+    if (last === undefined) return unmet;
+    unmet.push(...rowids.filter((rowid) => !met.rows.has(rowid)));
     after = last;
     await new Promise(setImmediate);
   }
@@ -46,13 +46,15 @@ export async function findAbsent(connection: Connection, { job, met, glanced }: 
 /**
  * Counts one more proof against each absent row and removes those with enough. Call it inside the transaction
  * that ends the walk, which must be a proof.
+ * @param unmet what `findUnmet` found. A row that a glance has met since the walk began is not absent.
  */
 export function retireRows(
   connection: Connection,
   walk: OpenWalk,
-  absent: readonly number[],
+  unmet: readonly number[],
   now: number,
 ): Retired {
+  const absent = unmet.filter((rowid) => !walk.glanced.rows.has(rowid));
   noteAbsences(connection, walk, absent, now);
   forgetFound(connection, walk);
   const { job, row } = walk;

@@ -2,7 +2,7 @@
 
 import { isoTime } from '../../clock.ts';
 import type { Call, CheckedRows, Page } from '../../page.ts';
-import type { Checkpoint, Met } from '../../walk/checkpoint.ts';
+import { type Checkpoint, isBehindHead, type Met } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { watchFields } from '../fields.ts';
 import { createSequence } from '../records/changes.ts';
@@ -68,29 +68,43 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     return seq;
   }
 
-  function writeRows(rows: readonly ComparedRow[], met: Met, at: string, counts: Counts): void {
+  /** Returns their numbers by key. */
+  function writeRows(rows: readonly ComparedRow[], at: string, counts: Counts): Map<string, number> {
+    const numbers = new Map<string, number>();
     for (const compared of rows) {
-      const rowid = table.write(compared, row.id, at);
-      if (met === 'add') progress.meetRow(rowid);
+      numbers.set(compared.key, table.write(compared, row.id, at));
       if (compared.change === 'new') counts.inserted += 1;
       if (compared.change === 'changed') counts.updated += 1;
       quarantine.resolve(compared.key, at);
     }
+    return numbers;
   }
 
-  function writeProblems({ page, met }: PageToSave, origin: Origin, counts: Counts): void {
+  /** Returns the numbers, by key, of those that the mirror holds as they were before. */
+  function writeProblems({ page, met }: PageToSave, origin: Origin, counts: Counts): Map<string, number> {
+    const numbers = new Map<string, number>();
     for (const refusedRow of page.refused) {
       const number = quarantine.keep(refusedRow, origin);
       counts.quarantined += 1;
       if (refusedRow.key === null || met !== 'add') continue;
       // A refused row is still there upstream: what the mirror holds under its key must not look gone.
       const held = table.find(refusedRow.key);
-      if (held) progress.meetRow(held.rowid);
+      if (held) numbers.set(refusedRow.key, held.rowid);
       else progress.meetRefused(number);
     }
     for (const found of page.drifts) {
       driftLog.note(found, origin);
       counts.drifted += found.times;
+    }
+    return numbers;
+  }
+
+  function meetInOrder({ page, checkpoint }: PageToSave, ...written: Map<string, number>[]): void {
+    const part = isBehindHead(checkpoint) ? 'head' : 'rows';
+    for (const key of page.keys) {
+      if (key === null) continue;
+      const rowid = written.find((numbers) => numbers.has(key))?.get(key);
+      if (rowid !== undefined) progress.meetRow(rowid, part);
     }
   }
 
@@ -115,8 +129,9 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
           const { requestId } = page.call;
           const origin = { job: job.name, walkId: row.id, requestId, now: isoTime(timeOf(rows)) };
           counts.drifted += fields?.note(page.fields, origin) ?? 0;
-          writeRows(rows, met, origin.now, counts);
-          writeProblems(saved, origin, counts);
+          const written = writeRows(rows, origin.now, counts);
+          const refused = writeProblems(saved, origin, counts);
+          if (met === 'add') meetInOrder(saved, written, refused);
           if (met === 'clear') progress.forget();
           progress.arrive(checkpoint, page.call, counts);
         });

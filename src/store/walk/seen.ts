@@ -1,4 +1,6 @@
-/** The rows that a walk has met, as a set of row numbers: one bit a row in memory, seldom two bytes on disk. */
+/** The rows that a walk has met, as a set of row numbers: one bit a row in memory; on disk in their order, two or three bytes at most. */
+
+import { numberReader, packNumbers, pushNumber, unpackNumbers } from '../order/runs.ts';
 
 export type SeenRows = {
   readonly size: number;
@@ -47,68 +49,52 @@ function locate(rowid: number) {
 /** What a walk met: rows of the dataset's table, and refused ones by their numbers in quarantine. */
 export type MetRows = { rows: SeenRows; refused: SeenRows };
 
+/** Where a walk met rows: as it read on, or as it looked at the beginning again. */
+export type Part = 'rows' | 'head';
+
 /**
- * Row numbers in the form in which `walk_seen` keeps them: runs of neighbours, each as its distance from the one
- * before and, unless it is a single row, its length. Rows that were first mirrored together take next to nothing.
+ * Row numbers in the form in which `walk_seen` keeps them, in the order in which they were met. Rows that were first mirrored
+ * together take next to nothing.
  */
 export function packMet(rows: readonly number[], refused: readonly number[]): Buffer {
-  const rowRuns = runsOf(rows);
+  const packed = packNumbers(rows);
   const bytes: number[] = [];
-  pushNumber(bytes, rowRuns.length);
-  for (const runs of [rowRuns, runsOf(refused)]) {
-    let end = 0;
-    for (const { first, length } of runs) {
-      pushNumber(bytes, (first - end) * 2 + Number(length > 1));
-      if (length > 1) pushNumber(bytes, length);
-      end = first + length;
-    }
-  }
-  return Buffer.from(bytes);
+  pushNumber(bytes, packed.length);
+  return Buffer.from([...bytes, ...packed, ...packNumbers(refused)]);
 }
 
-export function unpackMet(packed: Buffer, { rows, refused }: MetRows): void {
-  let at = 0;
-  const next = () => {
-    const { value, after } = numberAt(packed, at);
-    at = after;
-    return value;
-  };
+/** The rows of the table, in the order in which they were met. */
+export function unpackRows(packed: Buffer): number[] {
+  const [from, to] = rowsWithin(packed);
+  return unpackNumbers(packed, from, to);
+}
+
+/** @param part null for what an earlier release packed. */
+export function unpackMet(packed: Buffer, part: Part | null, { rows, refused }: MetRows): void {
+  if (part === null) {
+    unpackSorted(packed, { rows, refused });
+    return;
+  }
+  for (const number of unpackRows(packed)) rows.add(number);
+  for (const number of unpackNumbers(packed, rowsWithin(packed)[1])) refused.add(number);
+}
+
+function rowsWithin(packed: Buffer): [from: number, to: number] {
+  const next = numberReader(packed, 0);
+  const length = next();
+  return [next.at, next.at + length];
+}
+
+/** Runs that rise, each as its distance from the one before and, unless it is a single row, its length. */
+function unpackSorted(packed: Buffer, { rows, refused }: MetRows): void {
+  const next = numberReader(packed, 0);
   const rowRuns = next();
   let end = 0;
-  for (let run = 0; at < packed.length; run += 1) {
+  for (let run = 0; next.at < packed.length; run += 1) {
     if (run === rowRuns) end = 0;
     const code = next();
     const first = end + Math.floor(code / 2);
     end = first + (code % 2 === 1 ? next() : 1);
     for (let number = first; number < end; number += 1) (run < rowRuns ? rows : refused).add(number);
-  }
-}
-
-type Run = { first: number; length: number };
-
-function runsOf(numbers: readonly number[]): Run[] {
-  const runs: Run[] = [];
-  for (const number of numbers.toSorted((a, b) => a - b)) {
-    const last = runs.at(-1);
-    if (last && number === last.first + last.length) last.length += 1;
-    else runs.push({ first: number, length: 1 });
-  }
-  return runs;
-}
-
-/** Seven bits a byte, the lowest first; all but the last byte are marked. Good for all safe integers. */
-function pushNumber(bytes: number[], number: number): void {
-  let left = number;
-  for (; left >= 128; left = Math.floor(left / 128)) bytes.push((left % 128) + 128);
-  bytes.push(left);
-}
-
-function numberAt(bytes: Buffer, from: number): { value: number; after: number } {
-  let value = 0;
-  let unit = 1;
-  for (let at = from; ; at += 1, unit *= 128) {
-    const byte = bytes[at] ?? 0;
-    value += (byte % 128) * unit;
-    if (byte < 128) return { value, after: at + 1 };
   }
 }

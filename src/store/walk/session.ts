@@ -6,13 +6,15 @@ import { type Checkpoint, withAnomalies } from '../../walk/checkpoint.ts';
 import type { Verdict, WalkKind } from '../../walk.ts';
 import type { Connection } from '../db/connection.ts';
 import { guarded, storeFailure } from '../db/failure.ts';
+import { hasOrder } from '../order/keep.ts';
 import { resolveGone } from '../records/quarantine.ts';
 import { lastWalk } from '../records/walks.ts';
 import type { WalkRow } from '../schema.ts';
 import { isProof } from '../sql.ts';
 import { checkpointOf } from './checkpoint.ts';
 import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './open-walk.ts';
-import { findAbsent, forgetMet, hasAbsences, retireRows } from './retire.ts';
+import { keepOrder, readOrder } from './order.ts';
+import { findUnmet, forgetMet, hasAbsences, retireRows } from './retire.ts';
 import { createPageWriter, type PageWriter } from './save-page.ts';
 
 /** What the walk proves, and what kept it from proving more. */
@@ -32,6 +34,8 @@ export type Before = {
   ageMs: number | null;
   /** True where rows look gone and wait for another proof of it. */
   hasAbsences: boolean;
+  /** True where the order of its rows is kept, which no earlier release did. */
+  hasOrder: boolean;
 };
 
 export type WalkSession = Pick<PageWriter, 'lookUp' | 'savePage'> & {
@@ -98,14 +102,16 @@ function createSession(
       const renewed = callsSaved !== undefined && before && { probeOf: before.row.id, callsSaved };
       try {
         writer.flush();
-        const proves = isProof(verdict) && !renewed;
-        const retires = proves && job.reading === 'walk';
-        const absent = retires ? await findAbsent(connection, walk) : [];
+        const proof = isProof(verdict) && !renewed ? verdict : null;
+        const retires = proof !== null && job.reading === 'walk';
+        const unmet = retires ? await findUnmet(connection, walk) : [];
+        const order = retires ? await readOrder(connection, walk) : undefined;
         check();
         atomically(() => {
-          if (proves) resolveGone(connection, job.name, row.id, isoTime(now()));
-          if (retires) Object.assign(row, retireRows(connection, walk, absent, now()));
+          if (proof !== null) resolveGone(connection, job.name, row.id, isoTime(now()));
+          if (retires) Object.assign(row, retireRows(connection, walk, unmet, now()));
           else forgetMet(connection, walk);
+          if (order && proof) keepOrder(connection, row, { order, verdict: proof, unmet }, now());
           if (kind === 'walk' && !renewed) writer.conclude();
           const glanced = kind === 'walk' ? rowsGlanced(connection, row) : 0;
           const { deleted, held, drifted, firstSeq, lastSeq } = row;
@@ -165,5 +171,11 @@ function readBefore(connection: Connection, job: Job, now: number): Before | und
   const row = lastFullWalk(connection, job.name);
   if (!row) return undefined;
   const ageMs = ageOf(Date.parse(row.startedAt), now);
-  return { row, checkpoint: checkpointOf(row), ageMs, hasAbsences: hasAbsences(connection, job.name) };
+  return {
+    row,
+    checkpoint: checkpointOf(row),
+    ageMs,
+    hasAbsences: hasAbsences(connection, job.name),
+    hasOrder: hasOrder(connection, job.name),
+  };
 }

@@ -118,7 +118,11 @@ describe('it is found', () => {
       "INSERT INTO absences VALUES ('news', 'x', 1, '', 1, 0, NULL)",
       ['orphan'],
     ],
-    ['that rows met by an ended walk are kept', "INSERT INTO walk_seen VALUES (1, 1, x'00')", ['orphan']],
+    [
+      'that rows met by an ended walk are kept',
+      "INSERT INTO walk_seen VALUES (1, 1, x'00', 'rows')",
+      ['orphan'],
+    ],
     ['that a walk was left behind', 'UPDATE walks SET finished_at = NULL WHERE id = 1', ['orphan']],
     [
       'that a glance was left behind by a walk',

@@ -1,0 +1,68 @@
+/** The tables that keep the order of rows, and what their numbers meant. */
+
+import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+/**
+ * The order in which the API showed the rows of a dataset, one row for each proof that found another one, or other rows.
+ * Rows that came since the latest of them have greater rowids than `top`.
+ */
+export const orders = sqliteTable(
+  'orders',
+  {
+    job: text().notNull(),
+    /** From this change on, see `changes`. A proof that changes no row has one of its own here. */
+    seq: integer().notNull(),
+    /** The walk that proved it (`walks.id`). It may be forgotten, so what is told of it stands here, too. */
+    walkId: integer('walk_id').notNull(),
+    /** Of that walk, see `walks.verdict`. */
+    verdict: text({ enum: ['snapshot', 'verified'] }).notNull(),
+    /** When that walk began. */
+    completeAsOf: text('complete_as_of').notNull(),
+    /** `generatedAt` of the snapshot, as received. */
+    generatedAt: text('generated_at'),
+    /** The list of all rows held then, by their rowids (`order_chunks.id`). Null where there was none. */
+    root: integer(),
+    /** How many these are. */
+    rows: integer().notNull(),
+    /** So many of them, at the front, did the walk find. The others were kept for now. */
+    met: integer().notNull(),
+    /** The greatest rowid of the table then. */
+    top: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.job, table.seq] })],
+);
+
+/** Parts of those lists, for the program alone; what did not change is shared by all that follow each other. */
+export const orderChunks = sqliteTable('order_chunks', {
+  id: integer().primaryKey(),
+  /** Rowids, or the chunks that hold them, packed. */
+  content: blob({ mode: 'buffer' }).notNull(),
+});
+
+/** Chunks that no list uses from some change on. They go with the history before it. */
+export const orderReleases = sqliteTable('order_releases', {
+  id: integer().primaryKey(),
+  job: text().notNull(),
+  /** That change, see `changes`. */
+  seq: integer().notNull(),
+  /** `order_chunks.id`, packed. */
+  chunks: blob({ mode: 'buffer' }).notNull(),
+});
+
+/** The rowids of rows that were removed: another row may have the same one now. */
+export const removedRows = sqliteTable(
+  'removed_rows',
+  {
+    job: text().notNull(),
+    /** The rowid that it had. */
+    number: integer().notNull(),
+    /** The change that removed it, see `changes`. */
+    until: integer().notNull(),
+    /** Its `_key`. */
+    key: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.job, table.number, table.until] }),
+    index('removed_rows_by_time').on(table.job, table.until),
+  ],
+);

@@ -1,0 +1,83 @@
+/** The order of a dataset's rows, from what a walk has met of them. */
+
+import { setImmediate as breath } from 'node:timers/promises';
+import { tableOf } from '../../job.ts';
+import type { Connection } from '../db/connection.ts';
+import { draftOrder, type OrderDraft } from '../order/keep.ts';
+import { createSequence } from '../records/changes.ts';
+import type { WalkRow } from '../schema.ts';
+import { quoted } from '../sql.ts';
+import type { OpenWalk } from './open-walk.ts';
+import { type Part, unpackRows } from './seen.ts';
+
+/** An order, and whose it is. */
+export type MetOrder = { walk: OpenWalk; draft: OrderDraft };
+
+const ROWS_AT_ONCE = 5_000;
+
+/**
+ * Puts the rows that the walk has met in the order in which the API shows them: those of the last look at its head in front.
+ * Undefined where an earlier release noted some of them, in no order.
+ */
+export async function readOrder(connection: Connection, walk: OpenWalk): Promise<MetOrder | undefined> {
+  const head = new Set<number>();
+  for (const { rowids, part } of commitsOf(connection, walk.row)) {
+    if (part === null) return undefined;
+    if (part === 'head') for (const number of unpackRows(rowids)) head.add(number);
+  }
+  const draft = draftOrder(connection, walk.job.name);
+  for (const number of head) draft.push(number);
+  let taken = 0;
+  for (const { rowids, part } of commitsOf(connection, walk.row)) {
+    if (part !== 'rows') continue;
+    for (const number of unpackRows(rowids)) {
+      if (!head.has(number)) draft.push(number);
+      taken += 1;
+      if (taken % ROWS_AT_ONCE === 0) await breath();
+    }
+  }
+  await draft.writeAhead();
+  return { walk, draft };
+}
+
+type Commit = { id: number; rowids: Buffer; part: Part | null };
+
+/** One after the other, and no statement left open meanwhile: others use the connection, too. */
+function* commitsOf(connection: Connection, { id: walkId }: WalkRow): Generator<Commit> {
+  const next = connection.prepare<[number, number], Commit>(
+    'SELECT id, rowids, part FROM walk_seen WHERE id > ? AND walk_id = ? ORDER BY id LIMIT 1',
+  );
+  for (let after = 0; ; ) {
+    const commit = next.get(after, walkId);
+    if (!commit) return;
+    yield commit;
+    after = commit.id;
+  }
+}
+
+/** Keeps the order with the proof that the walk is; call it in the transaction that ends it, when rows have been removed. */
+export function keepOrder(
+  connection: Connection,
+  row: Readonly<WalkRow>,
+  { order, verdict, unmet }: { order: MetOrder; verdict: 'snapshot' | 'verified'; unmet: readonly number[] },
+  now: number,
+): void {
+  const { job } = order.walk;
+  const table = quoted(tableOf(job));
+  const isHeld = connection.prepare<[number]>(`SELECT 1 FROM ${table} WHERE rowid = ?`);
+  const top = connection.prepare<[], number | null>(`SELECT max(rowid) FROM ${table}`).pluck();
+  const proven = {
+    walkId: row.id,
+    verdict,
+    completeAsOf: row.startedAt,
+    generatedAt: row.generatedAt,
+    top: top.get() ?? 0,
+  };
+  const held = unmet.filter((number) => isHeld.get(number) !== undefined);
+  // The rows that this transaction removed have taken a number already.
+  const nextSeq = () =>
+    row.deleted > 0 && row.lastSeq !== null
+      ? row.lastSeq
+      : createSequence(connection, 'order_seq')(job.name, now);
+  order.draft.keep(proven, held, nextSeq);
+}
