@@ -113,8 +113,11 @@ function lives(event: fc.Arbitrary<Event>, calm: number, longest: number): fc.Ar
   return fc.noBias(fc.array(moment, { minLength: 5, maxLength: longest }));
 }
 
+/** Somebody who looks at the mirror while it lives. */
+export type Watcher = { beforeAnswer(): void; afterPassage(passage: Passage): void };
+
 /** Mirrors the dataset again and again until every event has happened, and the last walk has ended. */
-export async function live(bench: Bench, scenario: Scenario): Promise<Life> {
+export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher): Promise<Life> {
   const { job, dated, rows, pageRows, looks, events } = scenario;
   const dataset = bench.upstream(job);
   dataset.rows = dataset.make(rows);
@@ -131,6 +134,7 @@ export async function live(bench: Bench, scenario: Scenario): Promise<Life> {
     () => [faults.limitIgnored(pageRows), ...(fault ? [fault] : []), noteSent(bench, job, life.sent)],
   ];
   bench.model.beforeAnswer = () => {
+    watcher?.beforeAnswer();
     fault = undefined;
     for (const event of events[calls] ?? []) happen(event);
     calls += 1;
@@ -161,7 +165,9 @@ export async function live(bench: Bench, scenario: Scenario): Promise<Life> {
     stop = new AbortController();
     try {
       const walk = await bench.mirror(job, undefined, stop.signal, kind);
-      life.passages.push({ ...now, walk, after: mirroredVersions(bench, job) });
+      const passage = { ...now, walk, after: mirroredVersions(bench, job) };
+      life.passages.push(passage);
+      watcher?.afterPassage(passage);
       under[kind] = begin();
     } catch (thrown) {
       // Only what made a call: whatever is refused before it would be refused for ever.

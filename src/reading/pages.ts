@@ -1,0 +1,68 @@
+/**
+ * Pages of a dataset as it was committed at one moment, in the order in which the API showed its rows. A moment can be paged
+ * through for as long as history reaches, whatever is written meanwhile.
+ */
+
+import type { ServedJob } from '../job-list.ts';
+import { type Connection, chunkReader, numbersAt } from '../store/read.ts';
+import { type Missing, type Moment, openMoments } from './pages/moments.ts';
+import { latestFirst } from './pages/new-rows.ts';
+import { openRowsThen, type RowsThen } from './pages/rows-then.ts';
+
+export type { Missing, Moment } from './pages/moments.ts';
+
+export type Pages = {
+  /**
+   * The present, unless `seq` is given. Of a dataset that publishes snapshots it is the one that was proven last by then, and
+   * `seq` that of its proof.
+   */
+  momentOf(job: string, seq?: number): Moment | Missing;
+  /** The JSON of each row, from `offset` on, `limit` at most. A moment that history no longer reaches may lack rows. */
+  readPage(moment: Moment, offset: number, limit: number): string[];
+};
+
+/** @param jobs those of them that are lists, which have a history, can be read. */
+export function openPages(connection: Connection, jobs: readonly ServedJob[]): Pages {
+  const readChunk = chunkReader(connection);
+  const fronts = new WeakMap<Moment, ReturnType<typeof latestFirst>>();
+  const datasets = new Map(
+    jobs.flatMap((job) => {
+      if (job.history === null) return [];
+      const rows = openRowsThen(connection, { ...job, history: job.history });
+      return [[job.name, { rows, momentOf: openMoments(connection, job, rows) }] as const];
+    }),
+  );
+  const datasetOf = (job: string) => {
+    const dataset = datasets.get(job);
+    if (!dataset) throw new Error(`${job} is no list`);
+    return dataset;
+  };
+
+  function numbersOf(moment: Moment, rows: RowsThen, offset: number, limit: number): number[] {
+    const { order, at } = moment;
+    if (order === 'unknown') return rows.numbersNow(offset, limit);
+    if (order === 'by number') return range(offset + 1, Math.min(at.last, offset + limit));
+    const came = at.last - at.top;
+    const front = fronts.get(moment) ?? latestFirst(rows, at, at);
+    fronts.set(moment, front);
+    const numbers = offset < came ? front(offset, limit) : [];
+    if (!at.list) return numbers;
+    const from = Math.max(0, offset - came);
+    const left = Math.min(limit - numbers.length, at.list.rows - from);
+    return left > 0 ? [...numbers, ...numbersAt(readChunk, at.list.root, from, left)] : numbers;
+  }
+
+  return {
+    // All that a moment is made of is read at once.
+    momentOf: (job, seq) => connection.transaction(() => datasetOf(job).momentOf(seq))(),
+    readPage: (moment, offset, limit) =>
+      connection.transaction(() => {
+        const { rows } = datasetOf(moment.job);
+        const numbers = numbersOf(moment, rows, offset, limit);
+        return numbers.flatMap((number) => rows.jsonOf(number, moment.at) ?? []);
+      })(),
+  };
+}
+
+const range = (from: number, to: number) =>
+  Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at);

@@ -1,0 +1,147 @@
+/** A dataset at one moment: what is told of it, and where its rows lie. */
+
+import { isoTime } from '../../clock.ts';
+import type { ServedJob } from '../../job-list.ts';
+import { type Connection, PROOF, seqOf } from '../../store/read.ts';
+import { lastNumber, type NewRows } from './new-rows.ts';
+import type { RowsThen, Then } from './rows-then.ts';
+
+export type Moment = {
+  job: string;
+  /** The number of the change from which on it is so; give it back to page through the same rows. */
+  seq: number;
+  /** How many rows there are. */
+  total: number;
+  /**
+   * `proven`: as upstream showed them at the last proof; rows that came since are in front, the latest commit first, and
+   * those that the proof did not meet, but that are held for now, at the end. `by number`: as they came, since nothing has
+   * been proven. `unknown`: by their numbers, in a mirror that an earlier release has proven, until its next full proof;
+   * no moment but the present is kept, and deep pages are slow.
+   */
+  order: 'proven' | 'by number' | 'unknown';
+  /** `union` where nothing had been proven by then. */
+  verdict: 'snapshot' | 'verified' | 'union';
+  /** When the last walk began that had proved the dataset complete by then, ISO 8601; null where none had. */
+  completeAsOf: string | null;
+  /** Of the proven snapshot whose rows these are; null where the dataset has none. */
+  generatedAt: string | null;
+  /** Names what volatile values are as of, which no `seq` tells; null where the dataset has none. */
+  volatileAsOf: string | null;
+  /** Where its rows lie, for `readPage` alone. */
+  at: Then & NewRows & { list: { root: number; rows: number } | null };
+};
+
+/** `future`: no change has that number yet. `gone`: history does not reach back. `unread`: the first full walk has not ended. */
+export type Missing = 'future' | 'gone' | 'unread';
+
+type Proof = { verdict: 'snapshot' | 'verified'; completeAsOf: string };
+
+type Version = Proof & {
+  seq: number;
+  walkId: number;
+  generatedAt: string | null;
+  root: number | null;
+  rows: number;
+  met: number;
+  top: number;
+};
+
+const versions = `SELECT seq, walk_id AS walkId, verdict, complete_as_of AS completeAsOf, generated_at AS generatedAt,
+  root, rows, met, top FROM orders WHERE job = ?`;
+
+const EVER = Number.MAX_SAFE_INTEGER;
+
+export function openMoments(connection: Connection, job: ServedJob, rows: RowsThen) {
+  const dataset = connection.prepare<[string], { present: number; keptFrom: number | null }>(
+    `SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS present, ${seqOf('history_from')} AS keptFrom
+     FROM datasets WHERE job = ?`,
+  );
+  const versionAt = connection.prepare<[string, number], Version>(
+    `${versions} AND seq <= ? ORDER BY seq DESC LIMIT 1`,
+  );
+  const versionAfter = connection.prepare<[string, number], Version>(
+    `${versions} AND seq > ? ORDER BY seq LIMIT 1`,
+  );
+  const lastProof = connection.prepare<[string, number], Proof & { id: number }>(
+    `SELECT id, verdict, started_at AS completeAsOf FROM walks
+     WHERE job = ? AND id < ? AND ${PROOF} ORDER BY id DESC LIMIT 1`,
+  );
+  const firstRead = connection.prepare<[string], { id: number; lastSeq: number | null }>(
+    `SELECT id, last_seq AS lastSeq FROM walks
+     WHERE job = ? AND kind = 'walk' AND status = 'complete' AND probe_of IS NULL ORDER BY id LIMIT 1`,
+  );
+  // A walk goes on beside a glance that began after it.
+  const looks = connection
+    .prepare<[string], string | null>(
+      `SELECT group_concat(id || '.' || pages, '-') FROM (
+         SELECT id, pages FROM walks WHERE job = ? ORDER BY id DESC LIMIT 2)`,
+    )
+    .pluck();
+
+  const momentOf = (asked?: number): Moment | Missing => {
+    const { present, keptFrom } = dataset.get(job.name) ?? { present: 0, keptFrom: null };
+    const seq = asked ?? present;
+    if (seq > present) return 'future';
+    const version = versionAt.get(job.name, seq);
+    const isSnapshot = version !== undefined && version.generatedAt !== null;
+    if ((isSnapshot ? version.seq : seq) < (keptFrom ?? 0)) return 'gone';
+    const next = versionAfter.get(job.name, seq);
+    return version ? ordered(version, next, seq, present) : unordered(next, seq, present);
+  };
+
+  /** The number of the last row that had come by then. */
+  const lastBy = (then: Then, present: number, { top, since }: Pick<NewRows, 'top' | 'since'>) =>
+    then.seq === present ? Math.max(top, rows.greatestNow()) : lastNumber(rows, then, top, since);
+
+  function ordered(version: Version, next: Version | undefined, seq: number, present: number): Moment {
+    const { generatedAt, root, met, top } = version;
+    const isSnapshot = generatedAt !== null;
+    const then = thenOf(isSnapshot ? version.seq : seq);
+    const came = { top, since: isoTime(version.seq) };
+    const last = isSnapshot ? top : lastBy(then, present, came);
+    const listed = isSnapshot ? met : version.rows;
+    // Walks tell of proofs of the same order, but they may be forgotten.
+    const latest = lastProof.get(job.name, next?.walkId ?? EVER);
+    const { verdict, completeAsOf } = latest && latest.id > version.walkId ? latest : version;
+    return {
+      job: job.name,
+      seq: then.seq,
+      total: listed + last - top,
+      order: 'proven',
+      verdict,
+      completeAsOf,
+      generatedAt,
+      volatileAsOf: volatileAsOf(),
+      at: { ...then, ...came, last, list: root === null ? null : { root, rows: listed } },
+    };
+  }
+
+  /** Before the first order. Unless something was proven, and so removed, numbers have no gaps. */
+  function unordered(next: Version | undefined, seq: number, present: number): Moment | Missing {
+    const read = firstRead.get(job.name);
+    if (!read) return 'unread';
+    const proof = lastProof.get(job.name, next?.walkId ?? EVER);
+    const first = proof ? present : (read.lastSeq ?? 0);
+    if (seq < first || (next && read.id >= next.walkId)) return 'gone';
+    const then = thenOf(seq);
+    const came = { top: 0, since: '' };
+    const last = lastBy(then, present, came);
+    return {
+      job: job.name,
+      seq,
+      total: proof ? rows.count() : last,
+      order: proof ? 'unknown' : 'by number',
+      verdict: proof?.verdict ?? 'union',
+      completeAsOf: proof?.completeAsOf ?? null,
+      generatedAt: null,
+      volatileAsOf: volatileAsOf(),
+      at: { ...then, ...came, last, list: null },
+    };
+  }
+
+  const volatileAsOf = () => (job.volatile.length > 0 ? (looks.get(job.name) ?? null) : null);
+
+  return momentOf;
+}
+
+const thenOf = (seq: number): Then => ({ seq, at: isoTime(seq) });

@@ -1,0 +1,78 @@
+/** What rows were at a change, by their numbers, and what numbers were given by then. */
+
+import type { ServedJob } from '../../job-list.ts';
+import { type Connection, quoted } from '../../store/read.ts';
+
+/** A change by its number, and as the time that stands in the rows. */
+export type Then = { seq: number; at: string };
+
+export type RowsThen = {
+  /** The JSON of the row that had this number; undefined where none had. */
+  jsonOf(number: number, then: Then): string | undefined;
+  /**
+   * When the row came that had this number, ISO 8601; undefined where none had.
+   * @param since an earlier change: by then it had not come.
+   */
+  bornAt(number: number, then: Then, since: string): string | undefined;
+  /** The greatest number that is given now, and the greatest that may have been given at all. */
+  greatestNow(): number;
+  greatest(): number;
+  count(): number;
+  /** Numbers that are given now, by the rows' places. */
+  numbersNow(offset: number, limit: number): number[];
+};
+
+export function openRowsThen(connection: Connection, job: ServedJob & { history: string }): RowsThen {
+  const table = quoted(job.table);
+  const history = quoted(job.history);
+  const text = (sql: string) => connection.prepare<(string | number)[], string>(sql).pluck();
+  const current = text(`SELECT ${job.rowJson} FROM ${table} AS row WHERE rowid = ? AND _changed_at <= ?`);
+  const past = text(
+    `SELECT ${job.rowJson} FROM (
+       SELECT ${job.columns.map((name) => pastColumn(name, job.volatile)).join(', ')}
+       FROM ${history} AS version LEFT JOIN ${table} AS latest ON latest._key = version._key
+       WHERE version._key = ? AND version._valid_to > ? AND version._valid_from <= ?
+       ORDER BY version._valid_to LIMIT 1) AS row`,
+  );
+  const removedKey = text(
+    'SELECT key FROM removed_rows WHERE job = ? AND number = ? AND until > ? ORDER BY until LIMIT 1',
+  );
+  const currentKey = text(`SELECT _key FROM ${table} WHERE rowid = ?`);
+  const firstVersion = text(
+    `SELECT _valid_from FROM ${history} WHERE _key = ? AND _valid_to > ? ORDER BY _valid_to LIMIT 1`,
+  );
+  const changedAt = text(`SELECT _changed_at FROM ${table} WHERE rowid = ?`);
+  const number = (sql: string) => connection.prepare<(string | number)[], number | null>(sql).pluck();
+  const latest = number(`SELECT max(rowid) FROM ${table}`);
+  const greatestNow = () => latest.get() ?? 0;
+  const greatestRemoved = number('SELECT max(number) FROM removed_rows WHERE job = ?');
+  const count = number(`SELECT count(*) FROM ${table}`);
+  const byPlace = number(`SELECT rowid FROM ${table} ORDER BY rowid LIMIT ? OFFSET ?`);
+  const removed = (rowid: number, { seq }: Then) => removedKey.get(job.name, rowid, seq);
+
+  return {
+    jsonOf(rowid, then) {
+      const now = current.get(rowid, then.at);
+      if (now !== undefined) return now;
+      const key = removed(rowid, then) ?? currentKey.get(rowid);
+      return key === undefined ? undefined : past.get(key, then.at, then.at);
+    },
+    bornAt(rowid, then, since) {
+      const gone = removed(rowid, then);
+      const key = gone ?? currentKey.get(rowid);
+      if (key === undefined) return undefined;
+      return firstVersion.get(key, since) ?? (gone === undefined ? changedAt.get(rowid) : undefined);
+    },
+    greatestNow,
+    greatest: () => Math.max(greatestNow(), greatestRemoved.get(job.name) ?? 0),
+    count: () => count.get() ?? 0,
+    numbersNow: (offset, limit) => byPlace.all(limit, offset) as number[],
+  };
+}
+
+/** Volatile values are the latest that there are: no version keeps those that were shown with it. */
+function pastColumn(name: string, volatile: readonly string[]): string {
+  const column = quoted(name);
+  if (!volatile.includes(name)) return `version.${column} AS ${column}`;
+  return `CASE WHEN latest._key IS NULL THEN version.${column} ELSE latest.${column} END AS ${column}`;
+}

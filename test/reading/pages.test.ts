@@ -1,0 +1,280 @@
+import { describe, expect, it } from 'vitest';
+import { retryRefused } from '../../src/mirror.ts';
+import type { Moment } from '../../src/reading/pages.ts';
+import {
+  both,
+  bump,
+  change,
+  editBefore,
+  insert,
+  move,
+  publish,
+  remove,
+  turnRound,
+} from '../helpers/edits.ts';
+import { setup } from '../helpers/setup.ts';
+import { keepFor, passDays, setupTold } from '../store/support.ts';
+import {
+  ANEW,
+  keysNow,
+  momentOf,
+  ROWS,
+  rowsOf,
+  setupPages,
+  setupRead,
+  textsOf,
+  upstreamKeys,
+} from './pages/support.ts';
+
+describe('the order of pages', () => {
+  it.each(['news', 'ai-signals'])('of %s is that of upstream, as the last proof met it', async (job) => {
+    const { bench, dataset, now, keys } = await setupRead(job);
+    expect(keys()).toEqual(upstreamKeys(bench, job));
+    expect(now()).toMatchObject({
+      order: 'proven',
+      total: ROWS,
+      verdict: job === 'news' ? 'verified' : 'snapshot',
+    });
+    const first = now();
+    turnRound(dataset);
+    if (job === 'ai-signals') publish(ANEW)(dataset);
+    await bench.mirror(job);
+    expect(keys()).toEqual(upstreamKeys(bench, job));
+    expect(now().seq).toBeGreaterThan(first.seq);
+    expect(keys(first.seq)).toEqual(upstreamKeys(bench, job).reverse());
+  });
+
+  it('has in front what the walk found there at its end, as it stands there', async () => {
+    const { bench, dataset, keys } = await setupRead('news');
+    editBefore(bench, 'news', { 3: insert(0, 3), 4: bump(150) });
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified' });
+    expect(keys()).toEqual(dataset.rows.map((row) => row[dataset.idField]));
+  });
+
+  it('has in front what glances brought since, the latest commit first, each as on its page', async () => {
+    const { bench, dataset, now, keys } = await setupRead('news');
+    const proven = now();
+    for (const news of [3, 1, 5]) {
+      insert(0, news)(dataset);
+      await bench.glance('news');
+      expect(keys()).toEqual(upstreamKeys(bench, 'news'));
+    }
+    insert(0, 135)(dataset);
+    await bench.glance('news');
+    const [second, first] = [keys().slice(0, 35), keys().slice(35)];
+    expect([...first.slice(0, 100), ...second, ...first.slice(100)]).toEqual(upstreamKeys(bench, 'news'));
+    expect(keys(proven.seq)).toEqual(upstreamKeys(bench, 'news').slice(144));
+    await bench.mirror('news');
+    expect(keys()).toEqual(upstreamKeys(bench, 'news'));
+  });
+
+  it('has at the end what the proof did not meet, but holds', async () => {
+    const { bench, dataset, keys } = await setupRead('news');
+    const [gone = ''] = upstreamKeys(bench, 'news').slice(70);
+    remove(70)(dataset);
+    await bench.mirror('news');
+    expect(keys()).toEqual([...upstreamKeys(bench, 'news'), gone]);
+    await bench.mirror('news');
+    expect(keys()).toEqual(upstreamKeys(bench, 'news'));
+  });
+
+  it('keeps the place of a row that is refused now', async () => {
+    const { bench, dataset, pages, now, keys } = await setupRead('ai-signals');
+    const before = rowsOf(pages, now());
+    change(120, { entryPrice: 'much' })(dataset);
+    publish(ANEW)(dataset);
+    await bench.mirror('ai-signals');
+    expect(keys()).toEqual(upstreamKeys(bench, 'ai-signals'));
+    expect(rowsOf(pages, now())[120]).toEqual(before[120]);
+  });
+
+  it('has a refused row that is mirrored later in front, where no snapshot is published', async () => {
+    const bench = await setup({ rows: 20 });
+    const dataset = bench.upstream('ai-signals');
+    publish(null)(dataset);
+    const price = dataset.rows[7]?.['entryPrice'] as number;
+    change(7, { entryPrice: 'much' })(dataset);
+    await bench.mirror('ai-signals');
+    const pages = setupPages(bench);
+    const before = momentOf(pages, 'ai-signals');
+    bench.tamper(`UPDATE quarantine SET body = json_set(body, '$.entryPrice', ${price})`);
+    expect(retryRefused(bench.job('ai-signals'), bench.store)).toMatchObject({ mirrored: 1 });
+    const all = upstreamKeys(bench, 'ai-signals');
+    const others = all.toSpliced(7, 1);
+    expect(keysNow(bench, pages, 'ai-signals')).toEqual([all[7], ...others]);
+    expect(keysNow(bench, pages, 'ai-signals', before.seq)).toEqual(others);
+  });
+
+  it('is that of their numbers where nothing has been proven', async () => {
+    const bench = await setup({ rows: ROWS });
+    editBefore(bench, 'news', { 2: move(0, 200) });
+    const pages = setupPages(bench);
+    expect(pages.momentOf('news')).toBe('unread');
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'union' });
+    const first = momentOf(pages, 'news');
+    expect(first).toMatchObject({ order: 'by number', verdict: 'union', completeAsOf: null, total: ROWS });
+    insert(0, 2)(bench.upstream('news'));
+    await bench.glance('news');
+    expect(momentOf(pages, 'news').total).toBe(ROWS + 2);
+    const texts = textsOf(pages, first);
+    expect(texts).toHaveLength(ROWS);
+    await bench.mirror('news');
+    expect(textsOf(pages, momentOf(pages, 'news', first.seq))).toEqual(texts);
+  });
+});
+
+describe('a moment', () => {
+  it('is not there before the first full walk has ended, nor ahead of the last change', async () => {
+    const bench = await setup({ rows: ROWS });
+    const pages = setupPages(bench);
+    expect(pages.momentOf('news')).toBe('unread');
+    editBefore(bench, 'news', { 3: () => bench.reopen() });
+    await expect(bench.mirror('news')).rejects.toThrow('not open');
+    expect(pages.momentOf('news')).toBe('unread');
+    await bench.mirror('news');
+    const { seq } = momentOf(pages, 'news');
+    expect(pages.momentOf('news', seq + 1)).toBe('future');
+    expect(pages.momentOf('news', 5)).toBe('gone');
+  });
+
+  it('is paged through as it was, while rows change, go, and give their numbers to others', async () => {
+    const { bench, pages, dataset, now } = await setupRead('news');
+    const told = new Map<Moment, string[]>();
+    const edits = [
+      insert(0, 3),
+      remove(0, 3),
+      change(10, { headline: 'changed' }),
+      bump(40),
+      insert(0, 5),
+      remove(100, 60),
+      insert(50, 2),
+      remove(0, 2),
+    ];
+    for (const edit of edits) {
+      edit(dataset);
+      for (const kind of ['glance', 'walk', 'walk', 'walk'] as const) {
+        bench.clock.advance(60_000);
+        await bench.mirror('news', undefined, undefined, kind);
+        told.set(now(), textsOf(pages, now()));
+      }
+    }
+    const [reused] = bench.sql<{ rows: number }>(
+      'SELECT count(*) AS rows FROM removed_rows JOIN news ON news.rowid = number',
+    );
+    expect(reused?.rows).toBeGreaterThan(0);
+    for (const [then, texts] of told) {
+      expect(textsOf(pages, then, [7, 100, 1])).toEqual(texts);
+      expect(textsOf(pages, momentOf(pages, 'news', then.seq))).toEqual(texts);
+    }
+  });
+
+  it('lacks a row that was gone then, though it was there before and is again', async () => {
+    const { bench, dataset, now, keys } = await setupRead('news');
+    const back = dataset.rows.splice(100, 1);
+    for (let proofs = 0; proofs < 2; proofs += 1) await bench.mirror('news');
+    insert(0)(dataset);
+    await bench.glance('news');
+    const [then, shown] = [now().seq, keys()];
+    dataset.rows.unshift(...back);
+    await bench.glance('news');
+    expect(keys()).toEqual(upstreamKeys(bench, 'news'));
+    expect(keys(then)).toEqual(shown);
+  });
+
+  it('is another one only where something is', async () => {
+    const { bench, pages, now } = await setupRead('news');
+    const first = now();
+    bench.clock.advance(60_000);
+    await bench.mirror('news');
+    const { at, ...again } = now();
+    expect(again).toMatchObject({ seq: first.seq, total: first.total });
+    expect(Date.parse(again.completeAsOf ?? '') - Date.parse(first.completeAsOf ?? '')).toBe(60_000);
+    expect(bench.sql('SELECT count(*) AS orders FROM orders')).toEqual([{ orders: 1 }]);
+    expect(textsOf(pages, now())).toEqual(textsOf(pages, first));
+  });
+
+  it('tells the last proof by then, though its walk was forgotten', async () => {
+    const { bench, pages, dataset, now } = await setupRead('news');
+    const told = new Map<number, Moment>();
+    for (let at = 0; at < 4; at += 1) {
+      told.set(now().seq, now());
+      bump(100)(dataset);
+      bench.clock.advance(3_600_000);
+      await bench.mirror('news');
+    }
+    passDays(bench, 5);
+    await bench.store.prune(bench.job('news'), keepFor({ walks: 1 }));
+    expect(bench.sql('SELECT id FROM walks').length).toBeLessThan(5);
+    for (const [seq, { completeAsOf, verdict }] of told)
+      expect(momentOf(pages, 'news', seq)).toMatchObject({ completeAsOf, verdict });
+  });
+
+  it.each([
+    ['rows', both(insert(0), remove(200))],
+    ['what is in them', () => undefined],
+  ])('is gone with the history where %s changed, and what is kept answers as before', async (_, edit) => {
+    const { bench, pages, dataset, now } = await setupRead('news');
+    const told = new Map<number, string[]>();
+    for (let day = 0; day < 8; day += 1) {
+      told.set(now().seq, textsOf(pages, now()));
+      both(change(20 + day, { headline: `of day ${day}` }), edit)(dataset);
+      bench.clock.advance(12 * 3_600_000);
+      await bench.mirror('news');
+      passDays(bench, 1);
+    }
+    await bench.store.prune(bench.job('news'), keepFor({ history: 5 }));
+    const found = [...told].map(([seq, texts]) => {
+      const moment = pages.momentOf('news', seq);
+      if (typeof moment === 'string') return moment;
+      expect(textsOf(pages, moment)).toEqual(texts);
+      return 'kept';
+    });
+    expect(found.lastIndexOf('gone')).toBe(found.indexOf('kept') - 1);
+    expect(new Set(found)).toEqual(new Set(['gone', 'kept']));
+    // Each was removed by the second proof; those before the kept history are not asked for.
+    const [left] = bench.sql<{ numbers: number }>('SELECT count(*) AS numbers FROM removed_rows');
+    expect(left?.numbers).toBeLessThan(7);
+  });
+});
+
+describe('a row of unspecified shape', () => {
+  it('comes as it was received, byte for byte', async () => {
+    const bench = await setupTold();
+    const rows = ['{"id":"a",  "n":1.50e1,"s":"\\u00e9\\/"}', '{"id":"b","big":12345678901234567890}'];
+    await bench.mirrorRows('news', ...rows);
+    const pages = setupPages(bench);
+    expect(textsOf(pages, momentOf(pages, 'news'))).toEqual(rows);
+  });
+});
+
+describe('a mirror of an earlier release, which kept no order', () => {
+  it('shows the present by row number until its next full proof, which one call does not renew', async () => {
+    const { bench, dataset, pages, now, keys } = await setupRead('ai-signals');
+    const all = upstreamKeys(bench, 'ai-signals');
+    turnRound(dataset);
+    publish(ANEW)(dataset);
+    await bench.mirror('ai-signals');
+    bench.tamper('DELETE FROM orders; DELETE FROM order_chunks; DELETE FROM order_releases');
+    expect(now()).toMatchObject({ order: 'unknown', verdict: 'snapshot', total: ROWS });
+    expect(keys()).toEqual(all);
+    expect(pages.momentOf('ai-signals', now().seq - 1)).toBe('gone');
+    expect(await bench.mirror('ai-signals')).toMatchObject({ probeOf: null });
+    expect(now().order).toBe('proven');
+    expect(keys()).toEqual(all.reverse());
+    expect(await bench.mirror('ai-signals')).toMatchObject({ probeOf: expect.any(Number) });
+  });
+
+  it('keeps no order of a walk whose beginning it does not know', async () => {
+    const bench = await setup({ rows: ROWS });
+    editBefore(bench, 'news', { 3: () => bench.reopen() });
+    await expect(bench.mirror('news')).rejects.toThrow('not open');
+    // One run of a hundred rows, as it was packed then.
+    bench.tamper(`UPDATE walk_seen SET rowids = x'010364', part = NULL WHERE id = 1`);
+    expect(bench.sql('SELECT count(*) AS pages FROM walk_seen')).toEqual([{ pages: 2 }]);
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified' });
+    const pages = setupPages(bench);
+    expect(momentOf(pages, 'news')).toMatchObject({ order: 'unknown', total: ROWS });
+    await bench.mirror('news');
+    expect(keysNow(bench, pages, 'news')).toEqual(upstreamKeys(bench, 'news'));
+  });
+});
