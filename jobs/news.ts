@@ -8,6 +8,7 @@ export default defineJob({
   scope: 'news:read',
   schedule: 'every 5m',
   weight: 2,
+  filters: ['q', 'category', 'symbol', 'market', 'source', 'filter', 'kind'],
   table,
   history,
 });

@@ -7,6 +7,7 @@ export default defineJob({
   path: '/api/v1/smart-wallets',
   scope: 'smart-wallets:read',
   schedule: 'every 15m',
+  filters: ['q', 'lane'],
   table,
   history,
 });

@@ -112,6 +112,8 @@ type Definition<Row, Table extends SQLiteTable> = {
   weight?: number;
   /** `walk` unless given. */
   reading?: Reading;
+  /** Query parameters, beside those of paging, that select rows; their rules are not shown. */
+  filters?: readonly string[];
   table: Table;
   history?: SQLiteTable;
   /** Absent where the record shape is not specified. */
@@ -132,6 +134,7 @@ export type Job = {
   schedule: string;
   weight: number;
   reading: Reading;
+  filters: readonly string[];
   table: SQLiteTable;
   history: SQLiteTable | undefined;
   contract: AnyContract | undefined;
@@ -142,8 +145,8 @@ export type Job = {
 export function defineJob<Row, Table extends SQLiteTable>(
   definition: Definition<Row, Table>,
 ): Omit<Job, 'name'> {
-  const { weight = 1, reading = 'walk', history, contract, views = [], ...rest } = definition;
-  return { ...rest, weight, reading, history, contract, views };
+  const { weight = 1, reading = 'walk', filters = [], history, contract, views = [], ...rest } = definition;
+  return { ...rest, weight, reading, filters, history, contract, views };
 }
 
 /** The name of the job's table in SQL. */

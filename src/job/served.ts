@@ -5,6 +5,11 @@ import { historyOf, type Job, type ListedJob, listed, ownColumnsOf } from '../jo
 
 /** What those who serve the mirror need to know of a job. */
 export type ServedJob = ListedJob & {
+  /** Path below the base address. */
+  path: string;
+  filters: readonly string[];
+  /** The members that its pages have beside `rows` and `pagination`, with the values that the contract fixes. */
+  page: Readonly<Record<string, string>>;
   /** The table of superseded versions; null for a dataset that is kept as snapshots. */
   history: string | null;
   /** The columns that are the dataset's own, and those of them that make no version. */
@@ -23,6 +28,9 @@ export function served(job: Job): ServedJob {
   const own = contract ? columns : columns.filter((name) => name === '_body');
   return {
     ...listed(job),
+    path: job.path,
+    filters: job.filters,
+    page: contract ? constantsOf(z.toJSONSchema(contract.page) as Shape) : {},
     history: historyOf(job) ?? null,
     columns: own,
     volatile: contract?.volatile ?? [],
@@ -35,10 +43,19 @@ export function served(job: Job): ServedJob {
 /** The part of JSON Schema in which zod describes our contracts. */
 type Shape = {
   type?: string | readonly string[];
+  const?: string;
   properties?: Record<string, Shape>;
   required?: readonly string[];
   anyOf?: readonly Shape[];
 };
+
+function constantsOf({ properties = {} }: Shape): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, { const: value }]) =>
+      value === undefined ? [] : [[name, value]],
+    ),
+  );
+}
 
 /** A column is named after its property, in snake_case; nested names are joined by `_`. */
 function objectOf({ properties = {}, required = [] }: Shape, path: string[], columns: Set<string>): string {

@@ -1,0 +1,145 @@
+/** The plan of the house as data: who may import whom. CONTRIBUTING.md draws it. */
+
+export type Room = {
+  /** The rooms that it may import. Every room may also import the leaves, unless it is `strict`. */
+  imports?: readonly string[];
+  /** The rooms of which it may import types only. */
+  types?: readonly string[];
+  /** The only files that other rooms may import. Not given: all of them. */
+  doors?: readonly string[];
+  /** It imports nothing of ours but `imports`. */
+  strict?: true;
+};
+
+/** Small files that nearly every room needs. */
+export const leaves = [
+  'errors',
+  'page',
+  'alive',
+  'disk',
+  'clock',
+  'schedule',
+  'near',
+  'printable',
+  'log',
+  'version',
+  'releases',
+  'socket-path',
+  'atomic-file',
+];
+
+// What all that writes to the database stands on.
+const ground = ['store/sql', 'store/schema', 'store/db'];
+
+/** From the bottom up: a room imports only rooms that are named before it here, so no arrow runs back. */
+export const rooms: Record<string, Room> = {
+  ...Object.fromEntries(leaves.map((leaf) => [leaf, { strict: true }])),
+  log: { imports: ['printable'], strict: true },
+  'socket-path': { imports: ['errors'], strict: true },
+  'atomic-file': { imports: ['errors', 'disk'], strict: true },
+
+  // The API itself, for tests and the demo.
+  'model-api': { strict: true, doors: ['model-api/index.ts'] },
+
+  // What an endpoint is, and the settings.
+  job: { strict: true },
+  jobs: { imports: ['job'], strict: true },
+  key: {},
+  config: { imports: ['key'], types: ['job'] },
+  'load-jobs': { imports: ['job'] },
+  'job-list': { imports: ['job', 'load-jobs'] },
+
+  // A call, a page, a walk.
+  governor: { doors: ['src/governor/gate.ts', 'src/governor/describe.ts'] },
+  api: { types: ['governor', 'key'], doors: ['src/api/client.ts'] },
+  validate: { imports: ['job'], doors: ['src/validate.ts'] },
+  walk: {},
+
+  // The database.
+  'store/sql': {},
+  'store/schema': { imports: ['store/sql'] },
+  'store/db': { imports: ['store/sql'] },
+  'store/order': { imports: ['store/sql', 'store/db'] },
+  'store/records': { imports: ['job', ...ground, 'store/order'], types: ['config'] },
+  'store/fields': { imports: ['job', 'store/schema', 'store/db', 'store/records'] },
+  'store/walk': { imports: ['job', 'walk', ...ground, 'store/order', 'store/records', 'store/fields'] },
+  store: {
+    imports: ['job', ...ground, 'store/order', 'store/records', 'store/fields', 'store/walk'],
+    doors: ['src/store/index.ts', 'src/store/read.ts', 'src/store/beside.ts'],
+  },
+
+  // A pass over a dataset, and when it runs.
+  'on-change': { types: ['store'], doors: ['src/on-change.ts'] },
+  mirror: { imports: ['job', 'walk', 'validate', 'store'], types: ['api'], doors: ['src/mirror.ts'] },
+  queue: { doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
+
+  // What people and programs read.
+  plan: { imports: ['governor', 'store'], types: ['job-list'] },
+  output: {},
+  reading: {
+    imports: ['output', 'plan', 'store'],
+    types: ['job-list', 'queue'],
+    doors: ['status', 'query', 'export', 'backup', 'quarantine', 'pages'].map((at) => `src/reading/${at}.ts`),
+  },
+
+  // The service. Each of its rooms knows HTTP no better than it needs to.
+  'serve/database': { imports: ['store'] },
+  'serve/limits': {},
+  'serve/keys': { imports: ['store', 'serve/database', 'serve/limits'] },
+  'serve/admission': { imports: ['store', 'serve/database', 'serve/limits', 'serve/keys'] },
+
+  // All of it together.
+  app: {
+    imports: ['api', 'config', 'governor', 'job-list', 'load-jobs', 'mirror', 'on-change', 'store'],
+    types: ['job'],
+  },
+  daemon: {
+    imports: ['app', 'job', 'job-list', 'plan', 'queue', 'reading', 'store'],
+    types: ['mirror'],
+    doors: ['src/daemon.ts'],
+  },
+  doctor: {
+    imports: ['app', 'config', 'job-list', 'queue', 'reading', 'store'],
+    types: ['job'],
+    doors: ['src/doctor.ts'],
+  },
+  commands: {
+    imports: [
+      'app',
+      'config',
+      'daemon',
+      'doctor',
+      'job-list',
+      'load-jobs',
+      'model-api',
+      'output',
+      'plan',
+      'reading',
+      'serve/keys',
+      'serve/limits',
+    ],
+    types: ['job', 'mirror', 'store'],
+  },
+  main: { imports: ['commands'] },
+  outputs: {},
+  'dot-env': { imports: ['config'] },
+  cli: { imports: ['dot-env', 'main', 'outputs'] },
+};
+
+/** Packages that one room alone may import. */
+export const packages: Record<string, string> = {
+  'better-sqlite3': 'store/db',
+  bullmq: 'queue',
+  ioredis: 'queue',
+  undici: 'api',
+};
+
+/** Words that only some files may use. */
+export const words: { pattern: RegExp; only: RegExp; because: string }[] = [
+  { pattern: /\.reveal\(/, only: /^src\/api\//, because: 'only the client that sends the key may see it' },
+  {
+    pattern: /\bDate\.now\b|\bMath\.random\b|\bnew Date\(\)/,
+    only: /^(model-api\/.*|src\/(clock|cli|commands\/model-api))\.ts$/,
+    because: 'time and chance come in as parameters',
+  },
+];
