@@ -8,8 +8,11 @@ export type ServedJob = ListedJob & {
   /** Path below the base address. */
   path: string;
   filters: readonly string[];
-  /** The members that its pages have beside `rows` and `pagination`, with the values that the contract fixes. */
-  page: Readonly<Record<string, string>>;
+  /**
+   * The members that its pages have beside `rows` and `pagination`, with the value that the contract fixes; null for
+   * `generatedAt`, which tells of the snapshot.
+   */
+  page: Readonly<Record<string, string | null>>;
   /** The table of superseded versions; null for a dataset that is kept as snapshots. */
   history: string | null;
   /** The columns that are the dataset's own, and those of them that make no version. */
@@ -30,7 +33,7 @@ export function served(job: Job): ServedJob {
     ...listed(job),
     path: job.path,
     filters: job.filters,
-    page: contract ? constantsOf(z.toJSONSchema(contract.page) as Shape) : {},
+    page: contract ? membersOfPage(z.toJSONSchema(contract.page) as Shape) : {},
     history: historyOf(job) ?? null,
     columns: own,
     volatile: contract?.volatile ?? [],
@@ -49,12 +52,12 @@ type Shape = {
   anyOf?: readonly Shape[];
 };
 
-function constantsOf({ properties = {} }: Shape): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(properties).flatMap(([name, { const: value }]) =>
-      value === undefined ? [] : [[name, value]],
-    ),
-  );
+function membersOfPage({ properties = {} }: Shape): ServedJob['page'] {
+  const members = Object.entries(properties).map(([name, { const: value = null }]) => {
+    if (value === null && name !== 'generatedAt') throw new Error(`nothing says what ${name} of a page is`);
+    return [name, value];
+  });
+  return Object.fromEntries(members);
 }
 
 /** A column is named after its property, in snake_case; nested names are joined by `_`. */

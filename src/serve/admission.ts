@@ -10,15 +10,15 @@ import { countFailures } from './admission/failures.ts';
 import { openMeter, type Permit, type Report, type Usage } from './admission/meter.ts';
 import { type Refusal, refusal } from './admission/refusals.ts';
 import { steadyClock } from './admission/steady-clock.ts';
-import { type Tell, tellingOnce } from './admission/trouble.ts';
 import { type Later, type WriteBehind, writeBehind } from './admission/write-behind.ts';
 import { openServeDatabase } from './database.ts';
 import { digestIn, whyRefused } from './keys/check.ts';
 import { type KnownKey, openKnownKeys } from './keys/known.ts';
+import { type Tell, tellingOnce } from './trouble.ts';
 
 export type { Permit, Report, Usage } from './admission/meter.ts';
 export { type Refusal, refusal } from './admission/refusals.ts';
-export type { Tell } from './admission/trouble.ts';
+export type { Tell } from './trouble.ts';
 
 export type Visitor = {
   /** The header as it came. */

@@ -20,17 +20,18 @@ export { PROOF, quoted, SEEN, seqOf } from './sql.ts';
 
 /**
  * Opens the mirror in `dir` for reading.
+ * @param lockWaitMs of a connection that stays open: it waits so long at most, and never keeps others out.
  * @throws Failure `incomplete` where there is none yet or it is older than this code, `config` where it is newer, `disk`
  * where it is gone.
  */
-export function openMirror(dir: string): Connection {
+export function openMirror(dir: string, lockWaitMs?: number): Connection {
   const file = mirrorFile(dir);
   if (!hasMirror(dir))
     throw new Failure(
       'incomplete',
       `${file} does not exist yet: run market-mirror sync or start, or set MIRROR_DIR to the mirror's folder`,
     );
-  const connection = openFit(file);
+  const connection = openFit(file, lockWaitMs);
   if (guarded(file, () => isUpToDate(connection))) return connection;
   connection.close();
   throw outdated(file);

@@ -83,10 +83,19 @@ export const rooms: Record<string, Room> = {
   },
 
   // The service. Each of its rooms knows HTTP no better than it needs to.
+  'serve/trouble': {},
   'serve/database': { imports: ['store'] },
   'serve/limits': {},
   'serve/keys': { imports: ['store', 'serve/database', 'serve/limits'] },
-  'serve/admission': { imports: ['store', 'serve/database', 'serve/limits', 'serve/keys'] },
+  'serve/admission': {
+    imports: ['store', 'serve/trouble', 'serve/database', 'serve/limits', 'serve/keys'],
+  },
+  'serve/answers': {
+    imports: ['reading', 'store', 'serve/trouble'],
+    types: ['job-list', 'serve/admission'],
+  },
+  'serve/app': { imports: ['serve/keys', 'serve/admission', 'serve/answers'] },
+  serve: { imports: ['serve/admission', 'serve/answers', 'serve/app'], types: ['job-list'] },
 
   // All of it together.
   app: {
@@ -132,6 +141,9 @@ export const packages: Record<string, string> = {
   bullmq: 'queue',
   ioredis: 'queue',
   undici: 'api',
+  hono: 'serve/app',
+  '@hono/node-server': 'serve/app',
+  'lru-cache': 'serve/answers',
 };
 
 /** Words that only some files may use. */

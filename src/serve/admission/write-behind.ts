@@ -3,7 +3,7 @@
 import { isoTime } from '../../clock.ts';
 import { type Connection, guarded, relaxed } from '../../store/beside.ts';
 import type { AccountState } from '../limits/account.ts';
-import { type Tell, tellingOnce } from './trouble.ts';
+import { type Tell, tellingOnce } from '../trouble.ts';
 
 /** At most so much of what was granted is forgotten where the process is killed. */
 const WRITTEN_EVERY_MS = 1_000;

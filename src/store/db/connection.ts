@@ -46,14 +46,17 @@ export function openConnection(file: string, lockWaitMs = LOCK_WAIT_MS): Connect
   });
 }
 
-/** Opens the mirror for reading only; the file must exist. */
-export function openReadOnly(file: string): Connection {
+/**
+ * Opens the mirror for reading only; the file must exist.
+ * @param lockWaitMs of one that stays open and therefore never keeps others out; waits long unless given.
+ */
+export function openReadOnly(file: string, lockWaitMs?: number): Connection {
   return guarded(file, () => {
-    const options = { fileMustExist: true, timeout: LOCK_WAIT_MS };
+    const options = { fileMustExist: true, timeout: lockWaitMs ?? LOCK_WAIT_MS };
     try {
       return readable(new Database(file, { ...options, readonly: true }));
     } catch (thrown) {
-      if (!isShortOfIndex(thrown)) throw thrown;
+      if (lockWaitMs !== undefined || !isShortOfIndex(thrown)) throw thrown;
       return readable(new Database(file, options), { locking_mode: 'exclusive' });
     }
   });

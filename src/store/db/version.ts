@@ -14,10 +14,11 @@ type Journal = { entries: { when: number }[] };
 
 /**
  * Opens a database for reading, and leaves one untouched that this code cannot use.
+ * @param lockWaitMs as of `openReadOnly`.
  * @throws Failure `config` for one that is newer, `disk` for one that lies in a mirror's place and holds none.
  */
-export function openFit(file: string): Connection {
-  const connection = openReadOnly(file);
+export function openFit(file: string, lockWaitMs?: number): Connection {
+  const connection = openReadOnly(file, lockWaitMs);
   try {
     const newest = Math.max(...readJournal().entries.map((entry) => entry.when));
     if (isNamed(file) && !guarded(file, () => isMirror(connection)))

@@ -1,6 +1,6 @@
 /** Trouble with the database, told once when it begins and once when it is over. */
 
-import { Failure } from '../../errors.ts';
+import { Failure } from '../errors.ts';
 
 /** Tells the operator of a trouble when it begins, and null when it is over. */
 export type Tell = (trouble: Failure | null) => void;

@@ -1,0 +1,56 @@
+/** Bodies that were answered, kept within a bound of bytes; each is compressed once, when somebody first asks for it so. */
+
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
+
+export type Encoding = 'identity' | 'gzip' | 'br';
+
+/** The best first. */
+export const encodings: readonly Encoding[] = ['br', 'gzip', 'identity'];
+
+type KeptPage = { readonly [of in Encoding]?: Buffer };
+
+export type KeptPages = {
+  find(name: string, encoding: Encoding): Buffer | undefined;
+  keep(name: string, page: Buffer): void;
+  /** A kept page in another form. Two that ask for it at once have it made twice, which harms nobody. */
+  encoded(name: string, page: Buffer, encoding: 'gzip' | 'br'): Promise<Buffer>;
+};
+
+const MOST_BYTES = 64 * 1024 ** 2;
+
+/** Of the map itself, and of the name. */
+const BYTES_BESIDE = 500;
+
+/** Where a page of 90 kB takes about a millisecond; the last tenth of its size would take ten times as long. */
+const GZIP_LEVEL = 6;
+const BROTLI_QUALITY = 4;
+
+const compress = {
+  gzip: (page: Buffer) => promisify(gzip)(page, { level: GZIP_LEVEL }),
+  br: (page: Buffer) =>
+    promisify<Buffer, object, Buffer>(brotliCompress)(page, {
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+        [constants.BROTLI_PARAM_SIZE_HINT]: page.length,
+      },
+    }),
+};
+
+export function createKeptPages(): KeptPages {
+  const pages = new LRUCache<string, KeptPage>({
+    maxSize: MOST_BYTES,
+    sizeCalculation: (page) => Object.values(page).reduce((bytes, form) => bytes + form.length, BYTES_BESIDE),
+  });
+  const add = (name: string, form: KeptPage) => pages.set(name, { ...pages.get(name), ...form });
+  return {
+    find: (name, encoding) => pages.get(name)?.[encoding],
+    keep: (name, page) => void add(name, { identity: page }),
+    async encoded(name, page, encoding) {
+      const form = await compress[encoding](page);
+      add(name, { [encoding]: form });
+      return form;
+    },
+  };
+}

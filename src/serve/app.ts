@@ -1,0 +1,246 @@
+/**
+ * The service in HTTP: which endpoint a call is for, whether it is let in, and what goes into the headers of its answer. Hono
+ * finds the endpoint and writes the answer.
+ */
+
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { type Context, Hono } from 'hono';
+import { accepts } from 'hono/accepts';
+import type { Clock } from '../clock.ts';
+import { type Admission, draftHeaders, isRefused, limitHeaders, type Permit } from './admission.ts';
+import {
+  type Answer,
+  type Asked,
+  type Encoding,
+  encodings,
+  errorAnswer,
+  type Planned,
+  refusedAnswer,
+} from './answers.ts';
+
+/** Who calls, once the key is known. */
+export type Guest = { readonly account: string };
+
+export type Endpoint = {
+  /** In counts and logs: never the path, which anybody may make up. */
+  readonly name: string;
+  readonly path: string;
+  /** The scope that the key needs; null where any active key will do. */
+  readonly scope: string | null;
+  plan(asked: Asked, guest: Guest): Planned;
+};
+
+/** An endpoint that tells of the service itself and counts against no limit. */
+export type OpenEndpoint = {
+  readonly name: string;
+  readonly path: string;
+  /** The scope that the key needs where the client is not on this machine; null where no key is asked for. */
+  readonly scope: string | null;
+  answer(asked: Asked & { readonly host: string }): Answer | Promise<Answer>;
+};
+
+/** A call that has been answered, or whose client has gone. */
+export type AnsweredCall = {
+  readonly requestId: string;
+  readonly route: string;
+  readonly method: string;
+  readonly status: number;
+  readonly ms: number;
+  /** Of the body. */
+  readonly bytes: number;
+  readonly address: string;
+  readonly keyId: string | null;
+  readonly account: string | null;
+  /** The limit that refused it. */
+  readonly limit: string | null;
+};
+
+export type AppParts = {
+  admission: Pick<Admission, 'identify' | 'enter'>;
+  endpoints: readonly Endpoint[];
+  open: readonly OpenEndpoint[];
+  isOurHost(host: string | undefined): boolean;
+  addressOf(peer: string, forwarded: string | undefined): string;
+  draftHeaders: boolean;
+  requestId(): string;
+  clock: Pick<Clock, 'monotonic'>;
+  told(call: AnsweredCall): void;
+  /** Told of what must not happen; the call is answered 500. */
+  failed(thrown: unknown, requestId: string): void;
+  /** For tests: a call that was let in waits for it. */
+  beforeAnswer?: (() => Promise<void>) | undefined;
+};
+
+type Call = {
+  readonly requestId: string;
+  readonly address: string;
+  readonly isLocal: boolean;
+  readonly startedAt: number;
+  route: string;
+  keyId: string | null;
+  account: string | null;
+  limit: string | null;
+  permit: Permit | null;
+};
+
+type InHono = Context<{ Bindings: HttpBindings }>;
+
+/** What no page of ours needs, and no other page may do with ours. */
+const strictHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+export function createApp(parts: AppParts): RequestListener {
+  const { admission, clock } = parts;
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  for (const endpoint of parts.endpoints)
+    app.all(endpoint.path, (c) => respond(c, endpoint.name, (call) => answerTo(c, call, endpoint)));
+  for (const endpoint of parts.open)
+    app.all(endpoint.path, (c) => respond(c, endpoint.name, (call) => openAnswer(c, call, endpoint)));
+  app.notFound((c) => respond(c, 'other', () => errorAnswer('not_found')));
+
+  /** What is the same for every call: its name, its host, its path, its method; and whoever hears of it afterwards. */
+  async function respond(
+    c: InHono,
+    route: string,
+    answer: (call: Call) => Answer | Promise<Answer>,
+  ): Promise<Response> {
+    const { incoming, outgoing } = c.env;
+    const call = begin(incoming, route);
+    const { status, headers, body } = await judge(incoming, c.req.path, call, answer);
+    const bytes = body === null ? 0 : Buffer.byteLength(body);
+    outgoing.once('close', () => end(call, incoming, status, bytes));
+    return new Response(incoming.method === 'HEAD' ? null : body, {
+      status,
+      headers: {
+        ...strictHeaders,
+        ...headers,
+        'X-Request-ID': call.requestId,
+        ...(status === 304 ? {} : { 'Content-Length': String(bytes) }),
+      },
+    });
+  }
+
+  function begin({ socket, headers }: IncomingMessage, route: string): Call {
+    const peer = socket.remoteAddress ?? '';
+    const forwarded = headers['x-forwarded-for'];
+    const address = parts.addressOf(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded);
+    return {
+      requestId: parts.requestId(),
+      address,
+      isLocal: forwarded === undefined && isLoopback(address),
+      startedAt: clock.monotonic(),
+      route,
+      keyId: null,
+      account: null,
+      limit: null,
+      permit: null,
+    };
+  }
+
+  async function judge(
+    incoming: IncomingMessage,
+    path: string,
+    call: Call,
+    answer: (call: Call) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
+    if (!parts.isOurHost(incoming.headers.host)) return errorAnswer('misdirected_request');
+    if (pathOf(incoming) !== path) return errorAnswer('not_found');
+    if (call.route !== 'other' && incoming.method !== 'GET' && incoming.method !== 'HEAD')
+      return errorAnswer('method_not_allowed', { Allow: 'GET, HEAD' });
+    try {
+      return await answer(call);
+    } catch (thrown) {
+      parts.failed(thrown, call.requestId);
+      return errorAnswer('internal_error');
+    }
+  }
+
+  /** The key first, then what it would cost, then the limits: nobody learns of a moment for which he may not ask. */
+  async function answerTo(c: InHono, call: Call, endpoint: Endpoint): Promise<Answer> {
+    const guest = identified(c, call, endpoint.scope);
+    if ('refused' in guest) return guest.refused;
+    const { costsQuota, read } = endpoint.plan(askedOf(c), guest);
+    const permit = admission.enter(guest, costsQuota);
+    if (isRefused(permit)) {
+      call.limit = permit.limit;
+      return refusedAnswer(permit);
+    }
+    call.permit = permit;
+    if (c.env.outgoing.destroyed) permit.leave();
+    await parts.beforeAnswer?.();
+    const answer = await read();
+    const isSuccess = answer.status < 400;
+    const report = costsQuota && !isSuccess ? permit.giveBack() : permit;
+    if (!isSuccess) return answer;
+    const draft = parts.draftHeaders ? draftHeaders(report) : {};
+    return { ...answer, headers: { ...answer.headers, ...limitHeaders(report), ...draft } };
+  }
+
+  function openAnswer(c: InHono, call: Call, endpoint: OpenEndpoint): Answer | Promise<Answer> {
+    if (endpoint.scope !== null && !call.isLocal) {
+      const guest = identified(c, call, endpoint.scope);
+      if ('refused' in guest) return guest.refused;
+    }
+    return endpoint.answer({ ...askedOf(c), host: c.env.incoming.headers.host ?? '' });
+  }
+
+  function identified(c: InHono, call: Call, scope: string | null) {
+    const { authorization } = c.env.incoming.headers;
+    const caller = admission.identify({ authorization, address: call.address, scope });
+    if (isRefused(caller)) {
+      call.limit = caller.limit;
+      return { refused: refusedAnswer(caller) };
+    }
+    call.keyId = caller.id;
+    call.account = caller.account;
+    return caller;
+  }
+
+  function end(call: Call, { method = '' }: IncomingMessage, status: number, bytes: number): void {
+    call.permit?.leave();
+    const { requestId, route, address, keyId, account, limit } = call;
+    const ms = clock.monotonic() - call.startedAt;
+    parts.told({ requestId, route, method, status, ms, bytes, address, keyId, account, limit });
+  }
+
+  return listenerOf(app, parts);
+}
+
+/** A request that Hono cannot read, such as one without a host, is a mistake of the client. */
+function listenerOf(app: Hono<{ Bindings: HttpBindings }>, { failed }: AppParts): RequestListener {
+  const listener = getRequestListener(app.fetch, {
+    errorHandler: () => {
+      const { status, headers, body } = errorAnswer('bad_request');
+      return new Response(body as string, { status, headers });
+    },
+  });
+  return (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // What it throws it has answered; it is told here lest it be lost.
+    Promise.resolve(listener(incoming, outgoing)).catch((thrown: unknown) => failed(thrown, ''));
+  };
+}
+
+/** As it was sent: Hono is told of it only after dots in it have been followed. */
+const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0];
+
+function askedOf(c: InHono): Asked {
+  const { url = '', headers } = c.env.incoming;
+  return {
+    query: new URLSearchParams(url.slice(pathOf(c.env.incoming)?.length)),
+    ifNoneMatch: headers['if-none-match'],
+    encoding: encodingOf(c, headers['accept-encoding']),
+  };
+}
+
+function encodingOf(c: InHono, accepted: string | undefined): Encoding {
+  if (accepted === undefined || accepted === '' || accepted === 'identity') return 'identity';
+  const supports = [...encodings];
+  return accepts(c, { header: 'Accept-Encoding', supports, default: 'identity' }) as Encoding;
+}
+
+const isLoopback = (address: string) => /^(::ffff:)?127\.|^::1$/.test(address);

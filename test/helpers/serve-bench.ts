@@ -1,0 +1,95 @@
+/** The service over a mirror of the model API: real HTTP on loopback, keys of its own, and time that a test moves. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { served } from '../../src/job/served.ts';
+import { logOptions } from '../../src/log.ts';
+import { type Issued, type KeyTerms, openKeyring } from '../../src/serve/keys.ts';
+import type { Limits } from '../../src/serve/limits.ts';
+import { openService, type Service, type ServiceParts } from '../../src/serve.ts';
+import { type Bench, type BenchOptions, openBench } from './mirror-bench.ts';
+
+export const listNames = ['ai-signals', 'news', 'smart-wallets', 'meme-signals'] as const;
+
+/** Every scope that a dataset has. */
+export const allScopes = ['news:read', 'smart-wallets:read', 'meme:read', 'ai-signals:read'];
+
+export type ServeBench = {
+  bench: Bench;
+  service: Service;
+  /** Without a slash at its end. */
+  url: string;
+  /** All that has been logged. */
+  log(): string;
+  issue(terms?: Partial<KeyTerms>, limits?: Partial<Limits>): Issued;
+  revoke(id: string): void;
+  close(): Promise<void>;
+};
+
+export type ServeBenchOptions = BenchOptions &
+  Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId'>> & {
+    settings?: Partial<ServiceParts['settings']>;
+    /** Datasets that are walked before the service opens; all lists unless given. */
+    walked?: readonly string[];
+  };
+
+export const quietSettings: ServiceParts['settings'] = {
+  host: '127.0.0.1',
+  hosts: [],
+  trusted: [],
+  maxAgeMs: {},
+  draftHeaders: false,
+};
+
+export async function openServeBench({
+  settings,
+  walked = listNames,
+  beforeAnswer,
+  requestId,
+  ...options
+}: ServeBenchOptions = {}): Promise<ServeBench> {
+  const bench = await openBench(options);
+  for (const job of walked) await bench.mirror(job);
+  const lines: string[] = [];
+  const { dir, clock } = bench;
+  const service = openService({
+    dir,
+    jobs: bench.jobs.map(served),
+    settings: { ...quietSettings, ...settings },
+    clock,
+    log: pino(logOptions('trace'), { write: (line: string) => void lines.push(line) }),
+    ...(beforeAnswer && { beforeAnswer }),
+    ...(requestId && { requestId }),
+  });
+  const server = createServer(service.handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const keyring = openKeyring(dir);
+  return {
+    bench,
+    service,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    log: () => lines.join(''),
+    issue({ name = 'desk', account = name, ...terms } = {}, limits) {
+      const all = { name, account, scopes: allScopes, addresses: null, expiresAt: null, ...terms };
+      return keyring.create(all, limits, clock.now());
+    },
+    revoke: (id) => void keyring.revoke(id, clock.now()),
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await service.close();
+      keyring.close();
+      await bench.close();
+    },
+  };
+}
+
+/** The same for one test, closed when that ends. */
+export async function setupServe(options: ServeBenchOptions = {}): Promise<ServeBench> {
+  const bench = await openServeBench(options);
+  onTestFinished(bench.close);
+  return bench;
+}
