@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { isAlive } from './alive.ts';
 import { createApi, type Probed } from './api/client.ts';
 import { ageOf, type Clock, type Random } from './clock.ts';
-import { type Config, readConfig, readLocalConfig } from './config.ts';
+import { type Config, forCommands, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
 import { createGate } from './governor/gate.ts';
 import type { Job } from './job.ts';
@@ -120,7 +120,7 @@ function build(
       ? undefined
       : onChange({
           command: config.onChange,
-          environment: forOthers(environment, config.dir),
+          environment: forCommands(environment, config.dir),
           say,
           hold: (name) => holdHook(config.dir, name),
           clock,
@@ -177,16 +177,6 @@ export async function openLocalApp({
     retryRefused: (job) => retryRefused(job, store),
     close: () => store.close(),
   };
-}
-
-/**
- * The environment without what may hold a secret, or speak to systemd for us. A market-mirror that runs in it reads
- * this mirror, and starts no command of its own, whatever the `.env` file says.
- */
-function forOthers(environment: Surroundings['environment'], dir: string): Surroundings['environment'] {
-  const { MARKET_API_KEY, MARKET_API_KEY_FILE, REDIS_URL, CREDENTIALS_DIRECTORY, ...open } = environment;
-  const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID, ...others } = open;
-  return { ...others, MIRROR_DIR: dir, MIRROR_ON_CHANGE: '' };
 }
 
 function holdHook(dir: string, job: string) {

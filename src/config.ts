@@ -1,5 +1,6 @@
 /** The settings: read from the environment once and checked. `config/settings.ts` describes each. */
 
+import { type ServeSettings, serveSettingsOf } from './config/service.ts';
 import {
   allSettings,
   type Environment,
@@ -14,19 +15,32 @@ import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
 import { nearest } from './near.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
+export { forCommands, forService } from './config/environments.ts';
+export {
+  isLoopback,
+  readTlsFiles,
+  refuseOpenAddress,
+  type ServeSettings,
+  type TlsFiles,
+} from './config/service.ts';
+export { readHost, type ServeAddress } from './config/service-values.ts';
 export { type Environment, settingOf } from './config/settings.ts';
 
 type Values<Entries> = {
   [Name in keyof Entries]: Entries[Name] extends Setting<infer Value> ? Value : Values<Entries[Name]>;
 };
 
-export type Config = Omit<Values<typeof settings>, 'keyText' | 'keyFile'> & {
+export type Config = Omit<Values<typeof settings>, 'keyText' | 'keyFile' | 'serve'> & {
   key: KeySource;
   schedules: Record<string, Schedule>;
+  serve: ServeSettings;
 };
 
 /** What a reading command needs: no address, no key. */
 export type LocalConfig = Pick<Config, 'dir' | 'logLevel' | 'spending'>;
+
+/** What the service needs. */
+export type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
 
 /**
  * Reads every setting. An empty value counts as unset.
@@ -36,11 +50,12 @@ export type LocalConfig = Pick<Config, 'dir' | 'logLevel' | 'spending'>;
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
   const given = withoutEmpty(environment);
   refuseDangers(given);
-  const { keyText, keyFile, ...others } = settings;
+  const { keyText, keyFile, serve, ...others } = settings;
   return {
     ...readAll(others, given),
     key: readKey(given),
     schedules: readSchedules(environment, schedules),
+    serve: readServe(given, Object.keys(schedules)),
   };
 }
 
@@ -58,6 +73,20 @@ export function readLocalConfig(environment: Environment): LocalConfig {
   refuseUnknown(given);
   const { dir, logLevel, spending } = settings;
   return readAll({ dir, logLevel, spending }, given);
+}
+
+/** Reads what the service needs, and no key. @throws Failure `config`, as `readConfig` does. */
+export function readServeConfig(environment: Environment, schedules: Record<string, string>): ServeConfig {
+  return {
+    ...readLocalConfig(environment),
+    schedules: readSchedules(environment, schedules),
+    serve: readServe(withoutEmpty(environment), Object.keys(schedules)),
+  };
+}
+
+/** @throws Failure `config` for settings that are wrong, or do not go together. */
+export function readServe(given: Environment, jobs: readonly string[]): ServeSettings {
+  return serveSettingsOf(readAll(settings.serve, given), jobs);
 }
 
 /** The folder of the mirror, whatever is wrong with other settings. */

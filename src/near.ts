@@ -4,15 +4,20 @@ import { distance } from 'fastest-levenshtein';
 
 const MOST = 3;
 
+/** So much farther away than the nearest a name may be to be meant as well. */
+const FARTHER = 1;
+
 /** ` (did you mean …?)` for names at most a third of the letters away, nearest first; else empty. */
 export function nearest(name: string, known: readonly string[], prefix = ''): string {
   const written = name.toLowerCase();
-  const near = known
+  const possible = known
     .map((candidate) => ({ candidate, away: slips(written, candidate.toLowerCase()) }))
     .filter(
       ({ away, candidate }) => away <= Math.max(1, Math.floor(Math.max(name.length, candidate.length) / 3)),
     )
-    .sort((a, b) => a.away - b.away)
+    .sort((a, b) => a.away - b.away);
+  const near = possible
+    .filter(({ away }) => away <= (possible[0]?.away ?? 0) + FARTHER)
     .slice(0, MOST)
     .map(({ candidate }) => prefix + candidate);
   return near.length > 0 ? ` (did you mean ${near.join(' or ')}?)` : '';

@@ -36,6 +36,14 @@ describe('settings', () => {
         quarantineMs: 90 * DAY,
         driftMs: 90 * DAY,
       },
+      serve: {
+        address: undefined,
+        maxAgeMs: {},
+        tls: undefined,
+        hosts: [],
+        trusted: [],
+        draftHeaders: false,
+      },
       logLevel: 'info',
       spending: 'full',
     });

@@ -1,8 +1,9 @@
 /** The settings looked over one by one, where `readConfig` ends with the first that is wrong. */
 
-import { readKey, readSchedules, readSetting, refuseDangers, withoutEmpty } from '../config.ts';
+import { readKey, readSchedules, readServe, readSetting, refuseDangers, withoutEmpty } from '../config.ts';
 import { Failure } from '../errors.ts';
-import { allSettings, type Environment, settingOf, settings } from './settings.ts';
+import { readTlsFiles } from './service.ts';
+import { allSettings, type Environment, type Setting, settingOf, settings } from './settings.ts';
 
 /** A setting as it is, without anything secret: what it comes to, or what is wrong with it. */
 export type SettingFound = { name: string; shown: string; wrong: Failure | null };
@@ -33,7 +34,22 @@ export function examineSettings(environment: Environment, schedules: Record<stri
       const jobs = Object.keys(readSchedules(environment, schedules));
       return jobs.map((job) => `${job} ${given[settingOf(job)] ?? schedules[job]}`).join(', ');
     }),
+    ...examineService(given, Object.keys(schedules)),
   ];
+}
+
+/** What is wrong with settings of the service only beside each other: said where each of them is right. */
+function examineService(given: Environment, jobs: readonly string[]): SettingFound[] {
+  const alone = Object.values(settings.serve).map((setting: Setting) =>
+    examine(setting.name, () => String(readSetting(setting, given))),
+  );
+  if (alone.some(({ wrong }) => wrong)) return [];
+  const together = examine('service', () => {
+    const { address, tls } = readServe(given, jobs);
+    if (tls) readTlsFiles(tls);
+    return address ? `run by start on ${address.host}, port ${address.port}` : 'not run by start';
+  });
+  return [together];
 }
 
 function examine(name: string, read: () => string): SettingFound {

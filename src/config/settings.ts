@@ -5,6 +5,7 @@ import { DAY_MS } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { millisecondsOf } from '../schedule.ts';
 import { readApiUrl, readRedisUrl, showApiUrl, showRedisUrl } from './addresses.ts';
+import { readBounds, readHosts, readListenAddress, readNetworks, readSwitch } from './service-values.ts';
 
 export type Environment = Record<string, string | undefined>;
 
@@ -97,6 +98,43 @@ export const settings = {
       'how long differences stay in `drift` once they are no longer seen',
       '90d',
       readKeeping,
+    ),
+  },
+  /** Of the service; `service.ts` puts them together. */
+  serve: {
+    address: optional(
+      'MIRROR_SERVE',
+      '`host:port`: `start` runs `serve` there, and starts it again if it ends',
+      readListenAddress,
+    ),
+    bounds: optional(
+      'MIRROR_SERVE_MAX_AGE',
+      '`serve` answers 503 instead of data proven longer ago: `1h`, or by job: `1h,news=15m`',
+      readBounds,
+    ),
+    certFile: optional(
+      'MIRROR_SERVE_TLS_CERT',
+      'file of the certificate with its chain (PEM), re-read when it changes; with the next, `serve` speaks TLS alone',
+      (text) => resolve(text),
+    ),
+    keyFile: optional('MIRROR_SERVE_TLS_KEY', 'file of its private key (PEM), without a password', (text) =>
+      resolve(text),
+    ),
+    hosts: optional(
+      'MIRROR_SERVE_HOSTS',
+      'further names by which `serve` may be called: `mirror.example.com,mirror.internal`',
+      readHosts,
+    ),
+    trusted: optional(
+      'MIRROR_SERVE_TRUST',
+      'addresses or networks of proxies whose X-Forwarded-For is believed: `10.0.0.7,192.0.2.0/24`',
+      readNetworks,
+    ),
+    draftHeaders: preset(
+      'MIRROR_SERVE_RATELIMIT',
+      "`on`: answers also carry the IETF draft's `RateLimit` fields",
+      'off',
+      readSwitch,
     ),
   },
   logLevel: preset(

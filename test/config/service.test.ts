@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { examineSettings } from '../../src/config/examine.ts';
+import { forCommands, forService, readConfig, readServeConfig } from '../../src/config.ts';
+import { runMain } from '../helpers/main.ts';
+
+const HOUR = 3_600_000;
+const jobs = { 'ai-signals': 'every 2m', news: 'every 5m' };
+const serve = (settings: Record<string, string>) => readServeConfig(settings, jobs).serve;
+const tls = { MIRROR_SERVE_TLS_CERT: '/etc/mirror/tls.crt', MIRROR_SERVE_TLS_KEY: '/etc/mirror/tls.key' };
+
+describe('the settings of the service', () => {
+  test('need neither address nor key of the API, and bound nothing by themselves', () => {
+    const { serve, schedules, spending } = readServeConfig({}, jobs);
+    expect(serve).toEqual({
+      address: undefined,
+      maxAgeMs: {},
+      tls: undefined,
+      hosts: [],
+      trusted: [],
+      draftHeaders: false,
+    });
+    expect([Object.keys(schedules), spending]).toEqual([['ai-signals', 'news'], 'full']);
+  });
+
+  test('are taken as given', () => {
+    expect(
+      serve({
+        ...tls,
+        MIRROR_SERVE: '0.0.0.0:443',
+        MIRROR_SERVE_MAX_AGE: '1h, news=15m',
+        MIRROR_SERVE_HOSTS: 'Mirror.Example.com,[2001:DB8::1],10.0.0.9',
+        MIRROR_SERVE_TRUST: '10.0.0.7, 192.0.2.0/24,2001:DB8::/32',
+        MIRROR_SERVE_RATELIMIT: 'on',
+      }),
+    ).toEqual({
+      address: { host: '0.0.0.0', port: 443 },
+      maxAgeMs: { 'ai-signals': HOUR, news: HOUR / 4 },
+      tls: { certFile: '/etc/mirror/tls.crt', keyFile: '/etc/mirror/tls.key' },
+      hosts: ['mirror.example.com', '2001:db8::1', '10.0.0.9'],
+      trusted: ['10.0.0.7', '192.0.2.0/24', '2001:db8::/32'],
+      draftHeaders: true,
+    });
+  });
+
+  test('bound the age of every dataset, or of those that are named', () => {
+    expect(serve({ MIRROR_SERVE_MAX_AGE: '2h' }).maxAgeMs).toEqual({
+      'ai-signals': 2 * HOUR,
+      news: 2 * HOUR,
+    });
+    expect(serve({ MIRROR_SERVE_MAX_AGE: 'news=90s' }).maxAgeMs).toEqual({ news: 90_000 });
+  });
+
+  test.each([
+    ['127.0.0.1:4020', { host: '127.0.0.1', port: 4020 }],
+    ['127.8.8.8:1', { host: '127.8.8.8', port: 1 }],
+    ['localhost:4020', { host: 'localhost', port: 4020 }],
+    ['[::1]:4020', { host: '::1', port: 4020 }],
+  ])('let it listen on loopback without TLS: %s', (text, address) => {
+    expect(serve({ MIRROR_SERVE: text }).address).toEqual(address);
+  });
+
+  test('let it listen elsewhere behind a proxy that is named', () => {
+    expect(serve({ MIRROR_SERVE: '10.0.0.2:80', MIRROR_SERVE_TRUST: '10.0.0.1' }).address?.host).toBe(
+      '10.0.0.2',
+    );
+  });
+
+  test.each([
+    [
+      'an address without a port',
+      { MIRROR_SERVE: 'localhost' },
+      /^MIRROR_SERVE is not host:port, such as 127/,
+    ],
+    ['a port alone', { MIRROR_SERVE: '4020' }, /^MIRROR_SERVE is not host:port/],
+    ['a port that there is not', { MIRROR_SERVE: 'localhost:65536' }, /^MIRROR_SERVE is not host:port/],
+    ['an address that there is not', { MIRROR_SERVE: '127.0.0.256:80' }, /^MIRROR_SERVE is not host:port/],
+    ['IPv6 without brackets', { MIRROR_SERVE: '::1:4020' }, /^MIRROR_SERVE is not host:port/],
+    ['a URL', { MIRROR_SERVE: 'http://localhost:4020' }, /^MIRROR_SERVE is not host:port/],
+    [
+      'every interface',
+      { MIRROR_SERVE: '0.0.0.0:80' },
+      /^0\.0\.0\.0 is not loopback.*: set MIRROR_SERVE_TLS_CERT and/,
+    ],
+    ['every interface by IPv6', { MIRROR_SERVE: '[::]:80' }, /^:: is not loopback/],
+    ['a name that begins like loopback', { MIRROR_SERVE: '127.0.0.1.example.com:80' }, /is not loopback/],
+    [
+      'a certificate alone',
+      { MIRROR_SERVE_TLS_CERT: '/c' },
+      /^MIRROR_SERVE_TLS_CERT is set without MIRROR_SERVE_TLS_KEY: set both/,
+    ],
+    [
+      'its key alone',
+      { MIRROR_SERVE_TLS_KEY: '/k' },
+      /^MIRROR_SERVE_TLS_KEY is set without MIRROR_SERVE_TLS_CERT: set both/,
+    ],
+    ['no age', { MIRROR_SERVE_MAX_AGE: 'news' }, /^MIRROR_SERVE_MAX_AGE holds 'news', which is no age/],
+    [
+      'an age of nothing',
+      { MIRROR_SERVE_MAX_AGE: '0s' },
+      /^MIRROR_SERVE_MAX_AGE holds '0s', which is no age/,
+    ],
+    ['two ages', { MIRROR_SERVE_MAX_AGE: '1h,2h' }, /^MIRROR_SERVE_MAX_AGE says twice how old data may be/],
+    ['two ages of a job', { MIRROR_SERVE_MAX_AGE: 'news=1h,news=2h' }, /says twice how old news may be/],
+    [
+      'an age of no job',
+      { MIRROR_SERVE_MAX_AGE: 'nwes=1h' },
+      /^MIRROR_SERVE_MAX_AGE names no job with 'nwes' \(did you mean news\?\)/,
+    ],
+    [
+      'a name with a port',
+      { MIRROR_SERVE_HOSTS: 'a.example:80' },
+      /^MIRROR_SERVE_HOSTS holds 'a.example:80', which is no name/,
+    ],
+    ['an empty name', { MIRROR_SERVE_HOSTS: 'a.example,' }, /^MIRROR_SERVE_HOSTS holds an empty entry/],
+    [
+      'a network that there is not',
+      { MIRROR_SERVE_TRUST: '10.0.0.0/33' },
+      /^MIRROR_SERVE_TRUST holds '10.0.0.0\/33', which/,
+    ],
+    [
+      'a proxy by its name',
+      { MIRROR_SERVE_TRUST: 'proxy' },
+      /^MIRROR_SERVE_TRUST holds 'proxy', which is no address/,
+    ],
+    [
+      'the world as a proxy',
+      { MIRROR_SERVE_TRUST: '0.0.0.0/0' },
+      /^MIRROR_SERVE_TRUST holds .*anybody could claim/,
+    ],
+    [
+      'neither on nor off',
+      { MIRROR_SERVE_RATELIMIT: 'yes' },
+      /^MIRROR_SERVE_RATELIMIT is neither on nor off/,
+    ],
+    [
+      'a misspelt one',
+      { MIRROR_SERVE_HOST: 'a' },
+      /^MIRROR_SERVE_HOST is no setting \(did you mean MIRROR_SERVE_HOSTS/,
+    ],
+  ] as const)('that are wrong end daemon and sync with 78 and one line: %s', async (_, wrong, line) => {
+    expect(() => readServeConfig(wrong, jobs)).toThrow(line);
+    const good = { MARKET_API_URL: 'https://api.example.com', MARKET_API_KEY: 'canary' };
+    expect(() => readConfig({ ...good, ...wrong }, jobs)).toThrow(line);
+    const { code, stdout, stderr } = await runMain(['sync'], { ...good, ...wrong }, systemClock);
+    expect([code, stdout]).toEqual([78, '']);
+    expect(stderr).toMatch(/^market-mirror: [^\n]+\n$/);
+  });
+});
+
+describe('doctor', () => {
+  const service = (settings: Record<string, string>) =>
+    examineSettings(settings, jobs).find(({ name }) => name === 'service');
+
+  test('says whether the daemon runs the service, and what does not go together', () => {
+    expect(service({})?.shown).toBe('not run by start');
+    expect(service({ MIRROR_SERVE: '[::1]:4020' })?.shown).toBe('run by start on ::1, port 4020');
+    expect(service({ MIRROR_SERVE: '0.0.0.0:80' })?.wrong?.message).toMatch(/^0\.0\.0\.0 is not loopback/);
+    expect(service({ MIRROR_SERVE: 'nonsense' })).toBeUndefined();
+  });
+
+  test('names a certificate that cannot be read', () => {
+    expect(service(tls)?.wrong?.message).toMatch(
+      /^MIRROR_SERVE_TLS_CERT: \/etc\/mirror\/tls\.crt cannot be read \(ENOENT\)/,
+    );
+  });
+});
+
+describe('what programs that we start are told', () => {
+  const secrets = {
+    MARKET_API_KEY: 'canary',
+    MARKET_API_KEY_FILE: '/canary',
+    REDIS_URL: 'redis://:canary@redis',
+    CREDENTIALS_DIRECTORY: '/canary',
+    NOTIFY_SOCKET: '/canary',
+    WATCHDOG_USEC: 'canary',
+    WATCHDOG_PID: 'canary',
+    MIRROR_ON_CHANGE: 'canary',
+    MIRROR_SHIP: 'postgres://canary',
+    MIRROR_SHIP_FILE: '/canary',
+  };
+  const others = { PATH: '/bin', MIRROR_SERVE: 'localhost:1', MIRROR_DIR: 'data' };
+
+  test.each([forCommands, forService])('holds no secret, and this mirror: %s', (environmentFor) => {
+    const told = environmentFor({ ...secrets, ...others }, '/srv/mirror');
+    expect(JSON.stringify(told)).not.toContain('canary');
+    expect(told).toMatchObject({ ...others, MIRROR_DIR: '/srv/mirror', MIRROR_ON_CHANGE: '' });
+  });
+
+  test('leaves the service nothing of those to find in a .env file', () => {
+    const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID, CREDENTIALS_DIRECTORY, ...settings } = secrets;
+    expect(forService({}, '/srv')).toMatchObject(
+      Object.fromEntries(Object.keys(settings).map((name) => [name, ''])),
+    );
+  });
+});
