@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import { clientAddresses } from '../../src/serve/app/client-address.ts';
+import { hostNames } from '../../src/serve/app/host-names.ts';
+import { setupServe } from '../helpers/serve-bench.ts';
+import { getter } from './client.ts';
+
+const NEWS = '/api/v1/news';
+const DAY = 86_400_000;
+
+const quotaOf = (calls: number) => ({ quota: { kind: 'fixed' as const, calls, periodMs: DAY } });
+
+describe('what a call costs', () => {
+  test('a page and a HEAD cost one call; errors, 304s and refusals cost none', async () => {
+    const { issue, url } = await setupServe({ rows: 20, walked: ['news'] });
+    const get = getter(url, issue({ scopes: ['news:read'] }, quotaOf(10)).key);
+    const left = async () =>
+      Number((await get(NEWS, { 'if-none-match': '*' })).headers['x-ratelimit-remaining'] ?? Number.NaN);
+    expect(await left()).toBe(10);
+    const page = await get(NEWS);
+    expect(page.headers).toMatchObject({ 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9' });
+    const head = await get(NEWS, {}, 'HEAD');
+    expect([head.status, head.bytes.length]).toEqual([200, 0]);
+    expect(head.headers).toMatchObject({
+      'content-length': String(page.bytes.length),
+      'x-ratelimit-remaining': '8',
+      etag: page.headers['etag'],
+    });
+    for (const [path, status] of [
+      [`${NEWS}?seq=x`, 400],
+      ['/api/v1/ai-signals', 403],
+      ['/api/v1/nothing', 404],
+    ] as const)
+      expect((await get(path)).status).toBe(status);
+    expect((await get(NEWS, {}, 'POST')).status).toBe(405);
+    expect(await left()).toBe(8);
+  });
+
+  test('without limits both headers say 1000000000', async () => {
+    const { issue, url } = await setupServe({ rows: 5, walked: ['news'] });
+    const { headers } = await getter(url, issue().key)(NEWS);
+    expect(headers).toMatchObject({
+      'x-ratelimit-limit': '1000000000',
+      'x-ratelimit-remaining': '1000000000',
+    });
+  });
+
+  test('beyond the quota: 429 and when to come again', async () => {
+    const { bench, issue, url } = await setupServe({ rows: 5, walked: ['news'] });
+    const get = getter(url, issue({}, quotaOf(1)).key);
+    await get(NEWS);
+    const { status, headers, json } = await get(NEWS);
+    expect([status, json]).toMatchObject([429, { error: 'too_many_requests' }]);
+    bench.clock.advance(Number(headers['retry-after']) * 1_000);
+    expect(await get(NEWS)).toMatchObject({ status: 200 });
+  });
+
+  test("the IETF draft's fields come by a setting", async () => {
+    const settings = { draftHeaders: true };
+    const { issue, url } = await setupServe({ rows: 5, walked: ['news'], settings });
+    const { headers } = await getter(url, issue({}, quotaOf(7)).key)(NEWS);
+    expect(headers).toMatchObject({
+      'ratelimit-policy': `"quota";q=7;w=${DAY / 1_000}`,
+      ratelimit: expect.stringMatching(/^"quota";r=6;t=\d+$/),
+    });
+  });
+});
+
+describe('what there is not', () => {
+  test('other methods are refused, and told which are allowed', async () => {
+    const { issue, url } = await setupServe({ rows: 5, walked: [] });
+    const get = getter(url, issue().key);
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const)
+      expect(await get(NEWS, {}, method)).toMatchObject({
+        status: 405,
+        headers: { allow: 'GET, HEAD' },
+        json: { error: 'method_not_allowed' },
+      });
+  });
+
+  test.each(['/', '/api/v1', '/api/v1/news/', '/api/v1//news', '/api/v1/%6eews'])(
+    'no endpoint at %s',
+    async (path) => {
+      const { issue, url } = await setupServe({ rows: 5, walked: ['news'] });
+      expect(await getter(url, issue().key)(path)).toMatchObject({
+        status: 404,
+        json: { error: 'not_found' },
+      });
+    },
+  );
+
+  test('nothing at a host name that is not ours', async () => {
+    const settings = { hosts: ['mirror.example'] };
+    const { issue, url } = await setupServe({ rows: 5, walked: ['news'], settings });
+    const get = getter(url, issue().key);
+    const statusAs = async (host: string) => (await get(NEWS, { host })).status;
+    for (const host of ['localhost', 'LOCALHOST:4020', '127.0.0.1:1', '[::1]:4020', 'mirror.example'])
+      expect([host, await statusAs(host)]).toEqual([host, 200]);
+    for (const host of ['evil.example', 'localhost.evil.example', 'mirror.example.evil', '192.0.2.1'])
+      expect([host, await statusAs(host)]).toEqual([host, 421]);
+  });
+});
+
+test('every answer forbids what other pages could do with it', async () => {
+  const { url } = await setupServe({ rows: 5, walked: [] });
+  for (const path of [NEWS, '/healthz', '/nothing']) {
+    const { headers } = await getter(url)(path);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+      'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    expect(headers).not.toHaveProperty('access-control-allow-origin');
+  }
+});
+
+test('a mistake of ours is answered 500, told in the log, and takes nothing with it', async () => {
+  const mistakes = [new Error('a mistake of ours')];
+  const beforeAnswer = async () => {
+    const mistake = mistakes.pop();
+    if (mistake) throw mistake;
+  };
+  const { issue, url, log } = await setupServe({ rows: 5, walked: ['news'], beforeAnswer });
+  const get = getter(url, issue({}, { concurrency: 1 }).key);
+  const { status, headers, json } = await get(NEWS);
+  expect([status, json]).toMatchObject([500, { error: 'internal_error' }]);
+  expect(JSON.stringify(json)).not.toContain('of ours');
+  expect(log()).toContain('a mistake of ours');
+  expect(log()).toContain(String(headers['x-request-id']));
+  expect(await get(NEWS)).toMatchObject({ status: 200 });
+});
+
+describe('the address of a client', () => {
+  test.each([
+    ['without proxies, what is forwarded is not believed', [], '192.0.2.9', '10.0.0.1', '192.0.2.9'],
+    ['from a proxy, the one before it', ['10.0.0.0/8'], '10.0.0.1', '192.0.2.7', '192.0.2.7'],
+    ['past two of them', ['10.0.0.0/8'], '10.0.0.1', '192.0.2.7, 10.0.0.2', '192.0.2.7'],
+    ['not what a client wrote itself', ['10.0.0.0/8'], '10.0.0.1', '198.51.100.1, 192.0.2.7', '192.0.2.7'],
+    ['from elsewhere, that itself', ['10.0.0.0/8'], '192.0.2.9', '198.51.100.1', '192.0.2.9'],
+    ['what is no address ends the search', ['10.0.0.0/8'], '10.0.0.1', '1.1.1.1, junk, 10.0.0.2', '10.0.0.2'],
+    ['a proxy that tells of nobody', ['10.0.0.0/8'], '10.0.0.1', undefined, '10.0.0.1'],
+    ['all of them trusted', ['10.0.0.0/8'], '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['IPv4 within IPv6', ['10.0.0.0/8'], '::ffff:10.0.0.1', '192.0.2.7', '192.0.2.7'],
+  ])('%s', (_, trusted, peer, forwarded, client) => {
+    expect(clientAddresses(trusted)(peer, forwarded)).toBe(client);
+  });
+
+  test('is what a key is held to, and what failures are counted by', async () => {
+    const settings = { trusted: ['127.0.0.0/8'] };
+    const { issue, url } = await setupServe({ rows: 5, walked: ['news'], settings });
+    const get = getter(url, issue({ addresses: ['192.0.2.0/24'] }).key);
+    const from = async (address: string) => (await get(NEWS, { 'x-forwarded-for': address })).status;
+    expect([await from('192.0.2.7'), await from('198.51.100.7')]).toEqual([200, 403]);
+  });
+});
+
+test('where all addresses are listened on, any of them will do as a host, and no name', () => {
+  const isOurs = hostNames('0.0.0.0', []);
+  expect(['192.0.2.7:4020', '[2001:db8::1]:4020', 'localhost'].map(isOurs)).toEqual([true, true, true]);
+  expect(['evil.example', '', undefined, '192.0.2.7:x', '[::1'].map(isOurs)).toEqual(Array(5).fill(false));
+});
