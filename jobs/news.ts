@@ -8,7 +8,15 @@ export default defineJob({
   scope: 'news:read',
   schedule: 'every 5m',
   weight: 2,
-  filters: ['q', 'category', 'symbol', 'market', 'source', 'filter', 'kind'],
+  filters: {
+    q: { by: 'text' },
+    category: { by: 'field' },
+    symbol: { by: 'field' },
+    market: { by: 'field' },
+    source: { by: 'field' },
+    filter: { by: 'field' },
+    kind: { by: 'field' },
+  },
   table,
   history,
 });

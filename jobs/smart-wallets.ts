@@ -7,7 +7,14 @@ export default defineJob({
   path: '/api/v1/smart-wallets',
   scope: 'smart-wallets:read',
   schedule: 'every 15m',
-  filters: ['q', 'lane'],
+  filters: {
+    q: { by: 'text' },
+    lane: {
+      by: 'field',
+      values: ['all', 'ready', 'hot', 'tracking', 'makers', 'whale'],
+      all: 'all',
+    },
+  },
   table,
   history,
 });

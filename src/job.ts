@@ -99,6 +99,17 @@ export type View = {
 /** How an endpoint is read: page by page into rows, or as one response kept as a snapshot. */
 export type Reading = 'walk' | 'snapshot';
 
+/** How a query parameter selects rows. The specification names them and shows no rules: these are ours (docs/serve.md, "Filters"). */
+export type Filter =
+  /** By words: each is somewhere in the row. */
+  | { by: 'text' }
+  /**
+   * By the field of its name, which is the value or has it among others.
+   * @property values those that the specification lists; any are allowed where it lists none.
+   * @property all the value that leaves every row.
+   */
+  | { by: 'field'; values?: readonly string[]; all?: string };
+
 type Definition<Row, Table extends SQLiteTable> = {
   /** What the dataset is, in a sentence or two, for `docs/tables.md`. */
   about: string;
@@ -112,8 +123,8 @@ type Definition<Row, Table extends SQLiteTable> = {
   weight?: number;
   /** `walk` unless given. */
   reading?: Reading;
-  /** Query parameters, beside those of paging, that select rows; their rules are not shown. */
-  filters?: readonly string[];
+  /** Query parameters, beside those of paging, that select rows. */
+  filters?: Readonly<Record<string, Filter>>;
   table: Table;
   history?: SQLiteTable;
   /** Absent where the record shape is not specified. */
@@ -134,7 +145,7 @@ export type Job = {
   schedule: string;
   weight: number;
   reading: Reading;
-  filters: readonly string[];
+  filters: Readonly<Record<string, Filter>>;
   table: SQLiteTable;
   history: SQLiteTable | undefined;
   contract: AnyContract | undefined;
@@ -145,7 +156,7 @@ export type Job = {
 export function defineJob<Row, Table extends SQLiteTable>(
   definition: Definition<Row, Table>,
 ): Omit<Job, 'name'> {
-  const { weight = 1, reading = 'walk', filters = [], history, contract, views = [], ...rest } = definition;
+  const { weight = 1, reading = 'walk', filters = {}, history, contract, views = [], ...rest } = definition;
   return { ...rest, weight, reading, filters, history, contract, views };
 }
 

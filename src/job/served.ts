@@ -1,13 +1,14 @@
 /** How a row is shown as JSON again: SQL that the build writes down, so that whoever serves rows needs no contract. */
 
 import { z } from 'zod';
-import { historyOf, type Job, type ListedJob, listed, ownColumnsOf } from '../job.ts';
+import { type Filter, historyOf, type Job, type ListedJob, listed, ownColumnsOf } from '../job.ts';
 
 /** What those who serve the mirror need to know of a job. */
 export type ServedJob = ListedJob & {
   /** Path below the base address. */
   path: string;
-  filters: readonly string[];
+  /** Query parameters, beside those of paging, that select rows. */
+  filters: Readonly<Record<string, Filter>>;
   /**
    * The members that its pages have beside `rows` and `pagination`, with the value that the contract fixes; null for
    * `generatedAt`, which tells of the snapshot.

@@ -19,6 +19,10 @@ export type Pages = {
   momentOf(job: string, seq?: number): Moment | Missing;
   /** The JSON of each row, from `offset` on, `limit` at most. A moment that history no longer reaches may lack rows. */
   readPage(moment: Moment, offset: number, limit: number): string[];
+  /** The numbers of those rows. */
+  numbersOf(moment: Moment, offset: number, limit: number): number[];
+  /** The JSON of the row that had each number; undefined where none had. */
+  readRows(moment: Moment, numbers: Iterable<number>): (string | undefined)[];
 };
 
 /** @param jobs those of them that are lists, which have a history, can be read. */
@@ -52,17 +56,25 @@ export function openPages(connection: Connection, jobs: readonly ServedJob[]): P
     return left > 0 ? [...numbers, ...numbersAt(readChunk, at.list.root, from, left)] : numbers;
   }
 
+  const atOnce = <T>(read: () => T): T => connection.transaction(read)();
+  const numbers = (moment: Moment, offset: number, limit: number) =>
+    numbersOf(moment, datasetOf(moment.job).rows, offset, limit);
+  const readRows = ({ job, at }: Moment, of: Iterable<number>) => {
+    const { rows } = datasetOf(job);
+    return Array.from(of, (number) => rows.jsonOf(number, at));
+  };
+
   return {
     // All that a moment is made of is read at once.
-    momentOf: (job, seq) => connection.transaction(() => datasetOf(job).momentOf(seq))(),
+    momentOf: (job, seq) => atOnce(() => datasetOf(job).momentOf(seq)),
     readPage: (moment, offset, limit) =>
-      connection.transaction(() => {
-        const { rows } = datasetOf(moment.job);
-        const numbers = numbersOf(moment, rows, offset, limit);
-        return numbers.flatMap((number) => rows.jsonOf(number, moment.at) ?? []);
-      })(),
+      atOnce(() => readRows(moment, numbers(moment, offset, limit)).filter(isRow)),
+    numbersOf: (moment, offset, limit) => atOnce(() => numbers(moment, offset, limit)),
+    readRows: (moment, of) => atOnce(() => readRows(moment, of)),
   };
 }
+
+const isRow = (row: string | undefined) => row !== undefined;
 
 const range = (from: number, to: number) =>
   Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at);

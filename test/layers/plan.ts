@@ -79,7 +79,9 @@ export const rooms: Record<string, Room> = {
   reading: {
     imports: ['output', 'plan', 'store'],
     types: ['job-list', 'queue'],
-    doors: ['status', 'query', 'export', 'backup', 'quarantine', 'pages'].map((at) => `src/reading/${at}.ts`),
+    doors: ['status', 'query', 'export', 'backup', 'quarantine', 'pages', 'filters'].map(
+      (at) => `src/reading/${at}.ts`,
+    ),
   },
 
   // The service. Each of its rooms knows HTTP no better than it needs to.

@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { served } from '../../src/job/served.ts';
+import { fold } from '../../src/reading/filters/fold.ts';
+import { type Filters, filtersOf, type Matches, openFiltered } from '../../src/reading/filters.ts';
+import { openPages } from '../../src/reading/pages.ts';
+import { openReadOnly } from '../../src/store/db/connection.ts';
+import { type Bench, openBench } from '../helpers/mirror-bench.ts';
+import { leaves, shortText } from './filters/support.ts';
+import { momentOf, type Row, textsOf } from './pages/support.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench({ rows: 0 });
+});
+afterAll(() => bench.close());
+
+const jobOf = (name: string) => served(bench.job(name));
+
+/** What a query such as `?q=a&kind=b` asks for. */
+function asked(job: string, query: string): Filters | null {
+  const parameters = new URLSearchParams(query);
+  return filtersOf(jobOf(job), (name) => parameters.get(name));
+}
+
+describe('the filters of a query', () => {
+  it.each([
+    ['?q=gold+rises&kind=FX', '?kind=fx&q=Rises++GOLD%20gold'],
+    ['?symbol=%C3%89', '?symbol=e'],
+    ['?kind=a&kind=b', '?kind=a'],
+    ['?kind=a&q=&source=', '?kind=a'],
+  ])('%s are those of %s', (one, other) => {
+    expect(asked('news', one)).toEqual(asked('news', other));
+    expect(asked('news', one)).not.toBe(null);
+  });
+
+  it.each([
+    ['?kind=ab', '?kind=a&q=b'],
+    ['?q=ab', '?q=a+b'],
+    ['?kind=q', '?q=kind'],
+  ])('%s are not those of %s', (one, other) => {
+    expect(asked('news', one)?.key).not.toBe(asked('news', other)?.key);
+  });
+
+  it.each([
+    ['news', '?limit=3'],
+    ['news', '?q=+&kind='],
+    ['news', '?kind=&kind=a'],
+    ['news', '?lane=ready'],
+    ['smart-wallets', '?lane=ALL'],
+    ['meme-signals', '?q=a'],
+  ])('of %s leave every row: %s', (job, query) => expect(asked(job, query)).toBe(null));
+
+  it('have a name that fits into an ETag', () => {
+    expect(asked('news', `?q=${'"é '.repeat(1_000)}`)?.key).toMatch(/^[\w-]{43}$/);
+  });
+});
+
+describe('the rows that filters leave', () => {
+  const value = fc.oneof(
+    shortText,
+    fc.constantFrom(1, 1.5, true, null),
+    fc.array(fc.oneof(shortText, fc.integer({ max: 3 })), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom('kind', 'a b', 'deep'), shortText, { maxKeys: 2 }),
+  );
+  const names = ['kind', 'kinds', 'Category', 'categories', 'title', 'source'];
+  const row = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 5 });
+  const query = fc.record(
+    { q: shortText, kind: shortText, category: shortText, market: shortText },
+    { requiredKeys: [] },
+  );
+  /** What upstream shows: at each time some rows, by their numbers, which come and go and change. */
+  const times = fc.array(fc.dictionary(fc.stringMatching(/^[1-9]$/), row, { maxKeys: 9 }), {
+    minLength: 1,
+    maxLength: 4,
+  });
+
+  it('are those that match at that moment, in its order, now and ever after', async () => {
+    await fc.assert(
+      fc.asyncProperty(times, fc.array(query, { minLength: 1, maxLength: 5 }), async (upstream, queries) => {
+        bench.clear();
+        const connection = openReadOnly(bench.store.file);
+        const jobs = bench.jobs.map(served);
+        const pages = openPages(connection, jobs);
+        const { filtered, readMatches, close } = openFiltered(connection, jobs, pages);
+        try {
+          const seen = new Set<number>();
+          const compare = async (seq?: number) => {
+            const moment = momentOf(pages, 'news', seq);
+            const all = textsOf(pages, moment);
+            for (const wanted of queries) {
+              const filters = filtersOf(jobOf('news'), (name) => wanted[name as keyof typeof wanted]);
+              const matches = filters ? await filtered(moment, filters) : undefined;
+              const rows = matches ? readMatches(matches as Matches, 0, 100) : all;
+              expect([wanted, rows]).toEqual([wanted, all.filter((json) => matchesPlainly(json, wanted))]);
+              if (matches) expect((matches as Matches).total).toBe(rows.length);
+            }
+            seen.add(moment.seq);
+          };
+          for (const rows of upstream) {
+            const dataset = bench.upstream('news');
+            dataset.rows = Object.entries(rows).map(([id, members]) => ({ id: `n${id}`, ...members }));
+            // A row goes when two proofs in a row lack it.
+            for (let proofs = 0; proofs < 2; proofs += 1) await bench.mirror('news');
+            await compare();
+          }
+          for (const seq of seen) await compare(seq);
+        } finally {
+          await close();
+          connection.close();
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+/** By the rules as docs/serve.md has them. */
+function matchesPlainly(json: string, wanted: Partial<Record<string, string>>): boolean {
+  const row = JSON.parse(json) as Row;
+  return Object.entries(wanted).every(([name, given = '']) => {
+    if (fold(given) === '') return true;
+    if (name === 'q')
+      return fold(given)
+        .split(/\s+/)
+        .every((word) => leaves(row).some((text) => fold(text).includes(word)));
+    const held = (placesOf[name] ?? []).map((member) => row[member]).find(isComparable);
+    return [held].flat().some((one) => isComparable(one) && fold(String(one)) === fold(given));
+  });
+}
+
+const placesOf: Record<string, string[]> = { kind: ['kind', 'kinds'], category: ['Category', 'categories'] };
+
+const isComparable = (value: unknown) =>
+  ['string', 'number', 'boolean'].includes(typeof value) || Array.isArray(value);
