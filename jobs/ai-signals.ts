@@ -9,45 +9,58 @@ const dateTime = z
     /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])t([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
     'is not an RFC 3339 date-time',
   )
-  .describe('RFC 3339 date-time as received');
+  .meta({ format: 'date-time', description: 'RFC 3339 date-time as received' });
 
-const signal = z.strictObject({
-  id: z.string().min(1).describe('signal identifier'),
-  timestamp: dateTime,
-  asset: z.string(),
-  action: z.string(),
-  confidence: z.number(),
-  riskReward: z.number().nullable(),
-  entryPrice: z.number(),
-  tpPrice: z.number().nullable().describe('take-profit price'),
-  slPrice: z.number().nullable(),
-  rationale: z.string(),
-  status: z.string(),
-  validator: z.strictObject({
+/** Objects have the names that the specification gives them. */
+const validator = z
+  .strictObject({
     allowed: z.boolean().nullable(),
     score: z.number().nullable(),
     reasonCodes: z.array(z.string()),
     finalAction: z.string().nullable(),
-  }),
-  quality: z.strictObject({
+  })
+  .meta({ title: 'SignalValidator' });
+
+const quality = z
+  .strictObject({
     publishable: z.boolean(),
     grade: z.enum(['A', 'B', 'C', 'REJECT']),
     ageSeconds: z.number().min(0),
     freshness: z.enum(['live', 'delayed', 'stale']),
     checks: z.array(z.string()),
-  }),
-  assetClass: z.enum(['crypto', 'stock', 'commodity', 'index', 'fx', 'other']),
-  screenerScore: z.number().nullable(),
-  regime: z.string().nullable(),
-  dualAi: z
-    .strictObject({
-      analyst: z.string().optional(),
-      arbiter: z.string().optional(),
-      verdict: z.string().optional(),
-      confidence: z.number().optional(),
-    })
-    .nullable(),
-});
+  })
+  .meta({ title: 'SignalQuality' });
+
+const dualAi = z
+  .strictObject({
+    analyst: z.string().optional(),
+    arbiter: z.string().optional(),
+    verdict: z.string().optional(),
+    confidence: z.number().optional(),
+  })
+  .meta({ title: 'DualAiSummary' });
+
+const signal = z
+  .strictObject({
+    id: z.string().min(1).describe('signal identifier'),
+    timestamp: dateTime,
+    asset: z.string(),
+    action: z.string(),
+    confidence: z.number(),
+    riskReward: z.number().nullable(),
+    entryPrice: z.number(),
+    tpPrice: z.number().nullable().describe('take-profit price'),
+    slPrice: z.number().nullable(),
+    rationale: z.string(),
+    status: z.string(),
+    validator,
+    quality,
+    assetClass: z.enum(['crypto', 'stock', 'commodity', 'index', 'fx', 'other']),
+    screenerScore: z.number().nullable(),
+    regime: z.string().nullable(),
+    dualAi: dualAi.nullable(),
+  })
+  .meta({ title: 'AiSignal' });
 
 export const { table, history } = mirrorTable('ai_signals', {
   id: text().notNull(),
@@ -83,17 +96,20 @@ export const { table, history } = mirrorTable('ai_signals', {
 export default defineJob({
   about: 'The published AI signal snapshot, one row a signal.',
   path: '/api/v1/ai-signals',
+  operation: 'listPublishedAiSignals',
   scope: 'ai-signals:read',
   schedule: 'every 2m',
   weight: 3,
   table,
   history,
   contract: {
-    page: z.strictObject({
-      generatedAt: dateTime.nullable(),
-      source: z.literal('published-signal-snapshot'),
-      mode: z.literal('read-only'),
-    }),
+    page: z
+      .strictObject({
+        generatedAt: dateTime.nullable(),
+        source: z.literal('published-signal-snapshot'),
+        mode: z.literal('read-only'),
+      })
+      .meta({ title: 'AiSignalPage' }),
     row: signal,
     key: (row) => row.id,
     columns: (row) => ({

@@ -5,21 +5,33 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { Failure } from './errors.ts';
+import type { DescribedJob } from './job/described.ts';
 import type { ServedJob } from './job/served.ts';
-import type { ListedJob } from './job.ts';
+import type { Job, ListedJob } from './job.ts';
 import { nearest } from './near.ts';
 import type { Schedule } from './schedule.ts';
 
+export type { DescribedJob, Schema } from './job/described.ts';
 export type { ServedJob } from './job/served.ts';
 export type { ListedJob } from './job.ts';
 
 /** In a build only. */
 export const jobListFile = new URL('../jobs/list.json', import.meta.url);
+export const describedJobsFile = new URL('../jobs/described.json', import.meta.url);
 
-export async function listJobs(): Promise<ServedJob[]> {
-  if (existsSync(jobListFile)) return JSON.parse(readFileSync(jobListFile, 'utf8')) as ServedJob[];
-  const [{ loadJobs }, { served }] = await Promise.all([import('./load-jobs.ts'), import('./job/served.ts')]);
-  return (await loadJobs()).map(served);
+export function listJobs(): Promise<ServedJob[]> {
+  return writtenDown(jobListFile, async () => (await import('./job/served.ts')).served);
+}
+
+/** What is told of each to those who call the service. */
+export function describeJobs(): Promise<DescribedJob[]> {
+  return writtenDown(describedJobsFile, async () => (await import('./job/described.ts')).described);
+}
+
+async function writtenDown<T>(file: URL, loadForm: () => Promise<(job: Job) => T>): Promise<T[]> {
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as T[];
+  const [{ loadJobs }, form] = await Promise.all([import('./load-jobs.ts'), loadForm()]);
+  return (await loadJobs()).map(form);
 }
 
 /** @throws Failure `usage` for an unknown name, which names those that are known. */

@@ -115,6 +115,8 @@ type Definition<Row, Table extends SQLiteTable> = {
   about: string;
   /** Path below the base address, such as `/api/v1/news`. */
   path: string;
+  /** The operation's name, where the specification gives it one. */
+  operation?: string;
   /** The scope that the key needs, or null where any active key may call. */
   scope: string | null;
   /** `every 2m`, a cron pattern in UTC, or `off`; also the age that the copy is meant to stay below. */
@@ -141,6 +143,7 @@ export type Job = {
   name: string;
   about: string;
   path: string;
+  operation?: string;
   scope: string | null;
   schedule: string;
   weight: number;

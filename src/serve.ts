@@ -7,17 +7,20 @@ import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Clock } from './clock.ts';
 import { type Failure, toError } from './errors.ts';
-import type { ServedJob } from './job-list.ts';
+import type { DescribedJob, ServedJob } from './job-list.ts';
 import type { Log } from './log.ts';
 import { isRefused, openAdmission } from './serve/admission.ts';
 import { jsonAnswer, openAnswers, planned, refusedAnswer } from './serve/answers.ts';
 import { clientAddresses } from './serve/app/client-address.ts';
 import { hostNames } from './serve/app/host-names.ts';
 import { createApp, type Endpoint, type OpenEndpoint } from './serve/app.ts';
+import { describeService } from './serve/openapi.ts';
 
 export type ServiceParts = {
   dir: string;
   jobs: readonly ServedJob[];
+  /** The same as those who call are told of them. */
+  described: readonly DescribedJob[];
   settings: ServiceSettings;
   clock: Clock;
   log: Log;
@@ -45,7 +48,7 @@ export type Service = {
 };
 
 /** @throws Failure `incomplete` where another process serves from the folder, and as `openServeDatabase` does. */
-export function openService({ dir, jobs, settings, clock, log, ...rest }: ServiceParts): Service {
+export function openService({ dir, jobs, described, settings, clock, log, ...rest }: ServiceParts): Service {
   const admission = openAdmission(dir, clock, (trouble) => tell(log, 'serve.db', trouble));
   const { maxAgeMs } = settings;
   const answers = openAnswers({
@@ -71,6 +74,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     });
   const open: OpenEndpoint[] = [
     { name: 'healthz', path: '/healthz', scope: null, answer: () => jsonAnswer(200, { status: 'ok' }) },
+    { name: 'openapi', path: '/openapi.json', scope: null, answer: describeService(described) },
   ];
 
   const handle = createApp({

@@ -23,6 +23,7 @@ export {
   refusedAnswer,
 } from './answers/answer.ts';
 export { type Encoding, encodings } from './answers/kept-pages.ts';
+export { isKnown } from './answers/moments.ts';
 
 export type Asked = {
   readonly query: URLSearchParams;

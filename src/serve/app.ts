@@ -37,7 +37,8 @@ export type OpenEndpoint = {
   readonly path: string;
   /** The scope that the key needs where the client is not on this machine; null where no key is asked for. */
   readonly scope: string | null;
-  answer(asked: Asked & { readonly host: string }): Answer | Promise<Answer>;
+  /** `address`: the one by which the service was asked, without a slash at its end. */
+  answer(asked: Asked & { readonly address: string }): Answer | Promise<Answer>;
 };
 
 /** A call that has been answered, or whose client has gone. */
@@ -186,7 +187,7 @@ export function createApp(parts: AppParts): RequestListener {
       const guest = identified(c, call, endpoint.scope);
       if ('refused' in guest) return guest.refused;
     }
-    return endpoint.answer({ ...askedOf(c), host: c.env.incoming.headers.host ?? '' });
+    return endpoint.answer({ ...askedOf(c), address: serviceAddress(c.env.incoming, call) });
   }
 
   function identified(c: InHono, call: Call, scope: string | null) {
@@ -227,6 +228,13 @@ function listenerOf(app: Hono<{ Bindings: HttpBindings }>, { failed }: AppParts)
 
 /** As it was sent: Hono is told of it only after dots in it have been followed. */
 const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0];
+
+/** A proxy that is trusted has told who the client is, and may tell how that came to it. */
+function serviceAddress({ socket, headers }: IncomingMessage, { address }: Call): string {
+  const told = address === socket.remoteAddress ? undefined : headers['x-forwarded-proto'];
+  const isSecure = told === undefined ? 'encrypted' in socket : told === 'https';
+  return `${isSecure ? 'https' : 'http'}://${headers.host}`;
+}
 
 function askedOf(c: InHono): Asked {
   const { url = '', headers } = c.env.incoming;

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
+import { described } from '../../src/job/described.ts';
 import { served } from '../../src/job/served.ts';
 import { logOptions } from '../../src/log.ts';
 import { type Issued, type KeyTerms, openKeyring } from '../../src/serve/keys.ts';
@@ -57,6 +58,7 @@ export async function openServeBench({
   const service = openService({
     dir,
     jobs: bench.jobs.map(served),
+    described: bench.jobs.map(described),
     settings: { ...quietSettings, ...settings },
     clock,
     log: pino(logOptions('trace'), { write: (line: string) => void lines.push(line) }),

@@ -97,7 +97,8 @@ export const rooms: Record<string, Room> = {
     types: ['job-list', 'serve/admission'],
   },
   'serve/app': { imports: ['serve/keys', 'serve/admission', 'serve/answers'] },
-  serve: { imports: ['serve/admission', 'serve/answers', 'serve/app'], types: ['job-list'] },
+  'serve/openapi': { imports: ['serve/answers'], types: ['job-list'] },
+  serve: { imports: ['serve/admission', 'serve/answers', 'serve/app', 'serve/openapi'], types: ['job-list'] },
 
   // All of it together.
   app: {

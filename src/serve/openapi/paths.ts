@@ -1,0 +1,89 @@
+/** The operations: the endpoints of the API, and what the service tells of itself. */
+
+import type { DescribedJob, Schema } from '../../job-list.ts';
+import { type HeaderName, headersNamed, parameters, responsesOf } from './components.ts';
+import { bodyExamples } from './examples.ts';
+import { schemaNamed } from './schemas.ts';
+
+const refusals = {
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  405: 'MethodNotAllowed',
+  429: 'TooManyRequests',
+  503: 'Unavailable',
+  default: 'Error',
+} as const;
+
+const listParameters = Object.keys(parameters).map((name) => ({ $ref: `#/components/parameters/${name}` }));
+
+const limitHeaders = ['X-Request-ID', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'Cache-Control'] as const;
+
+const momentHeaders = ['X-Mirror-Seq', 'X-Mirror-Verdict', 'X-Mirror-Complete-As-Of', 'Age', 'ETag'] as const;
+
+/** @param page the schema of its body. */
+export function listPath(job: DescribedJob, page: Schema) {
+  return getOf(job, 'list', {
+    parameters: [...filterParameters(job), ...listParameters],
+    responses: {
+      200: success('A page.', [...limitHeaders, ...momentHeaders], page, job.path),
+      ...responsesOf({ 304: 'NotModified', 400: 'BadRequest', 410: 'Gone', ...refusals }),
+    },
+  });
+}
+
+export function usagePath(job: DescribedJob) {
+  return getOf(job, 'read', {
+    description:
+      "The caller's own use of this service. The specification does not show this shape: it is ours.",
+    responses: {
+      200: success('The use of the account.', [...limitHeaders], schemaNamed('Usage'), job.path),
+      ...responsesOf(refusals),
+    },
+  });
+}
+
+const anyObject = { type: 'object', additionalProperties: true };
+
+export const operatorPaths = {
+  '/healthz': openGet('checkLife', 'The process lives.', {
+    200: success('It does.', ['X-Request-ID', 'Cache-Control'], anyObject, '/healthz'),
+  }),
+  '/openapi.json': openGet('describe', 'This description.', {
+    200: success('OpenAPI 3.1.', ['X-Request-ID', 'Cache-Control', 'ETag'], anyObject, '/openapi.json'),
+  }),
+};
+
+function getOf({ name, about, operation, scope }: DescribedJob, verb: string, rest: object) {
+  const operationId =
+    operation ?? `${verb}${name.replace(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase())}`;
+  return {
+    get: { operationId, summary: about, security: [{ apiKey: scope === null ? [] : [scope] }], ...rest },
+  };
+}
+
+function openGet(operationId: string, summary: string, responses: object) {
+  return { get: { operationId, summary, security: [], responses } };
+}
+
+function success(description: string, headers: HeaderName[], schema: Schema, path: string) {
+  const example = (bodyExamples as Readonly<Record<string, unknown>>)[path];
+  const content = { 'application/json': { schema, ...(example !== undefined && { example }) } };
+  return { description, headers: headersNamed(...headers), content };
+}
+
+function filterParameters({ filters }: DescribedJob) {
+  return Object.entries(filters).map(([name, filter]) => ({
+    name,
+    in: 'query',
+    description: ruleOf(name, filter),
+    schema: { type: 'string', ...(filter.by === 'field' && filter.values && { enum: filter.values }) },
+  }));
+}
+
+/** In short; `docs/serve.md` has the rules in full. */
+function ruleOf(name: string, filter: DescribedJob['filters'][string]): string {
+  if (filter.by === 'text')
+    return 'Words: a row is shown where each of them is somewhere in its text, case and accents aside.';
+  const rule = `A row is shown where its field \`${name}\` is this value, or has it among others, case and accents aside.`;
+  return filter.all === undefined ? rule : `${rule} \`${filter.all}\` shows every row.`;
+}

@@ -1,0 +1,241 @@
+/** The description of the service, held to what the service answers. */
+
+import { spawnSync } from 'node:child_process';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { bodyExamples, errorExamples } from '../../src/serve/openapi/examples.ts';
+import { listNames, openServeBench, type ServeBench } from '../helpers/serve-bench.ts';
+import { limitsOf } from './support.ts';
+
+type Json = Record<string, unknown>;
+type Operation = {
+  operationId: string;
+  security: { apiKey: string[] }[];
+  parameters?: Json[];
+  responses: Record<string, { $ref: string } & Described>;
+};
+type Described = {
+  headers: Record<string, Json>;
+  content: Record<string, { schema: Json; example?: unknown }>;
+};
+type Document = {
+  servers: { url: string }[];
+  paths: Record<string, { get: Operation }>;
+  components: Record<'schemas' | 'parameters' | 'headers' | 'responses', Record<string, Json>>;
+};
+type Answer = { status: number; headers: Record<string, unknown>; body: unknown };
+
+let serve: ServeBench;
+let key: string;
+let document: Document;
+const bodies: Json = {};
+/** One of each kind. */
+let errors: Answer[];
+
+const get = async (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> => {
+  const answer = await request(`${serve.url}${path}`, { method: method as 'GET', headers });
+  const text = await answer.body.text();
+  return { status: answer.statusCode, headers: answer.headers, body: text === '' ? null : JSON.parse(text) };
+};
+const withKey = (path: string, ofKey = key) => get(path, { authorization: `Bearer ${ofKey}` });
+
+beforeAll(async () => {
+  serve = await openServeBench({ rows: 3 });
+  key = serve.issue({}, limitsOf('1000/1h')).key;
+  document = (await get('/openapi.json')).body as Document;
+  for (const path of [...listNames.map((name) => `${name}?limit=1`), 'usage'].map(
+    (name) => `/api/v1/${name}`,
+  ))
+    bodies[path.replace(/\?.*/, '')] = (await withKey(path)).body;
+  bodies['/healthz'] = (await get('/healthz')).body;
+  errors = await everyError();
+});
+afterAll(() => serve.close());
+
+it('is OpenAPI 3.1', async () => {
+  expect(await new Validator().validate(structuredClone(document))).toMatchObject({ valid: true });
+  const broken = { ...structuredClone(document), paths: { '/x': { get: { responses: { 200: {} } } } } };
+  expect(await new Validator().validate(broken)).toMatchObject({ valid: false });
+});
+
+it('shows answers of the service itself as examples', async () => {
+  const byCode = Object.fromEntries(errors.map(({ body }) => [(body as { error: string }).error, body]));
+  await expect(written(bodies, byCode)).toMatchFileSnapshot('../../src/serve/openapi/examples.ts');
+});
+
+async function everyError(): Promise<Answer[]> {
+  const poor = serve.issue({ name: 'poor', scopes: ['news:read'] }, limitsOf('1/1h')).key;
+  await withKey('/api/v1/news', poor);
+  return [
+    await get('/api/v1/news'),
+    await withKey('/api/v1/meme-signals', poor),
+    await withKey('/api/v1/news', poor),
+    await withKey('/api/v1/news?seq=yesterday'),
+    await withKey('/api/v1/news?seq=0'),
+    await get('/api/v1/news', {}, 'DELETE'),
+    await whileGone(() => withKey('/api/v1/news')),
+  ];
+}
+
+async function whileGone(ask: () => Promise<Answer>): Promise<Answer> {
+  const { bench } = serve;
+  const [there, away] = ['mirror.db', 'mirror.moved'].map((name) => join(bench.dir, name)) as [
+    string,
+    string,
+  ];
+  renameSync(there, away);
+  bench.clock.advance(1_000);
+  const answer = await ask();
+  renameSync(away, there);
+  bench.clock.advance(1_000);
+  return answer;
+}
+
+/** The file as the formatter leaves it. */
+function written(bodies: Json, errors: Json): string {
+  const source = `/** Answers of the service over a mirror of the model API, as a test took them down: \`npx vitest run test/serve/openapi -u\`. */
+
+/** Bodies of successes, by path. */
+export const bodyExamples = ${JSON.stringify(bodies)};
+
+/** Bodies of errors, by code. */
+export const errorExamples = ${JSON.stringify(errors)};
+`;
+  const formatted = spawnSync('npx', ['biome', 'format', '--stdin-file-path=examples.ts'], {
+    input: source,
+    encoding: 'utf8',
+  });
+  if (formatted.status !== 0) throw new Error(formatted.stderr);
+  return formatted.stdout;
+}
+
+describe('every example', () => {
+  it.each(Object.entries(bodyExamples))('of %s fits its schema', (path, example) => {
+    const answer = document.paths[path]?.get.responses['200'] ?? expect.fail('not described');
+    const { schema, example: shown } = answer.content['application/json'] ?? expect.fail('no JSON');
+    expect(shown).toEqual(example);
+    typeOf(schema).parse(example);
+  });
+
+  it.each(Object.entries(errorExamples))('of the error %s fits its schema', (code, example) => {
+    const responses = Object.values(document.components.responses) as unknown as {
+      content?: { 'application/json': { schema: Json; examples?: Record<string, { value: unknown }> } };
+    }[];
+    const shown = responses.flatMap(({ content }) => content?.['application/json'].examples?.[code] ?? []);
+    expect(shown).toEqual([{ value: example }]);
+    typeOf({ $ref: '#/components/schemas/Error' }).parse(example);
+  });
+});
+
+it('has schemas that tell what does not fit', () => {
+  const page = bodyExamples['/api/v1/ai-signals'];
+  const type = typeOf({ $ref: '#/components/schemas/AiSignalPage' });
+  expect(type.safeParse(page).success).toBe(true);
+  expect(type.safeParse({ ...page, more: 1 }).success).toBe(false);
+  expect(type.safeParse({ ...page, generatedAt: 'yesterday' }).success).toBe(false);
+  const [signal] = page.rows;
+  expect(type.safeParse({ ...page, rows: [{ ...signal, quality: { grade: 'A' } }] }).success).toBe(false);
+});
+
+/** What checks by a schema of the document. */
+function typeOf(schema: Json): z.ZodType {
+  const whole = JSON.stringify({ ...schema, $defs: document.components.schemas });
+  return z.fromJSONSchema(JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')));
+}
+
+describe('what it says of', () => {
+  it.each([...listNames, 'usage'])('%s holds', async (name) => {
+    const { responses } = document.paths[`/api/v1/${name}`]?.get ?? expect.fail('not described');
+    const { status, headers, body } = await withKey(`/api/v1/${name}?limit=2`);
+    const { content, headers: described } = responses[String(status)] ?? expect.fail('status');
+    typeOf(content['application/json']?.schema ?? expect.fail('no JSON')).parse(body);
+    const ours = Object.keys(headers).filter((header) =>
+      /^(x-(?!content)|etag|age|cache-control)/.test(header),
+    );
+    expect(
+      Object.keys(described)
+        .map((header) => header.toLowerCase())
+        .sort(),
+    ).toEqual(ours.sort());
+  });
+
+  it('a page that is known holds', async () => {
+    const { headers } = await withKey('/api/v1/news');
+    const known = await get('/api/v1/news', {
+      authorization: `Bearer ${key}`,
+      'if-none-match': String(headers['etag']),
+    });
+    const { headers: described } = document.components.responses['NotModified'] as unknown as Described;
+    expect(known.status).toBe(304);
+    for (const header of Object.keys(described)) expect(known.headers).toHaveProperty(header.toLowerCase());
+  });
+
+  it('errors holds', async () => {
+    for (const { status, headers } of errors) {
+      const answers =
+        document.paths['/api/v1/news']?.get.responses[String(status)] ?? expect.fail(`${status}`);
+      const described = document.components.responses[answers.$ref.split('/').at(-1) ?? ''] as Json;
+      for (const header of Object.keys(described['headers'] as Json))
+        expect(Object.keys(headers), `${status}`).toContain(header.toLowerCase());
+    }
+  });
+});
+
+describe('the specification', () => {
+  it('has its names and scopes', () => {
+    const told = Object.entries(document.paths).map(([path, { get }]) => [path, get.security]);
+    expect(Object.fromEntries(told)).toMatchObject({
+      '/api/v1/ai-signals': [{ apiKey: ['ai-signals:read'] }],
+      '/api/v1/news': [{ apiKey: ['news:read'] }],
+      '/api/v1/smart-wallets': [{ apiKey: ['smart-wallets:read'] }],
+      '/api/v1/meme-signals': [{ apiKey: ['meme:read'] }],
+      '/api/v1/usage': [{ apiKey: [] }],
+      '/openapi.json': [],
+    });
+    expect(document.paths['/api/v1/ai-signals']?.get.operationId).toBe('listPublishedAiSignals');
+    const names = ['AiSignal', 'AiSignalPage', 'DualAiSummary', 'Error', 'SignalQuality', 'SignalValidator'];
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining([...names, 'StandardPagination']),
+    );
+  });
+
+  it.each(['AiSignalPage', 'AiSignal', 'SignalValidator', 'SignalQuality', 'StandardPagination', 'Error'])(
+    '%s: “all fields are required”, and no others are present',
+    (name) => {
+      const { properties, required, additionalProperties } = document.components.schemas[name] as {
+        properties: Json;
+        required: string[];
+        additionalProperties: boolean;
+      };
+      expect(required).toEqual(Object.keys(properties));
+      expect(additionalProperties).toBe(false);
+    },
+  );
+});
+
+describe('/openapi.json', () => {
+  it('names the address by which it was asked', async () => {
+    expect(document.servers).toEqual([{ url: serve.url }]);
+    const { port } = new URL(serve.url);
+    const other = (await get('/openapi.json', { host: `localhost:${port}` })).body as Document;
+    expect(other.servers).toEqual([{ url: `http://localhost:${port}` }]);
+  });
+
+  it('believes no proxy that is not trusted', async () => {
+    const told = (
+      await get('/openapi.json', { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' })
+    ).body;
+    expect((told as Document).servers).toEqual([{ url: serve.url }]);
+  });
+
+  it('is not sent again to those who have it', async () => {
+    const { headers } = await get('/openapi.json');
+    const etag = String(headers['etag']);
+    expect(await get('/openapi.json', { 'if-none-match': etag })).toMatchObject({ status: 304, body: null });
+    expect(await get('/openapi.json', { 'if-none-match': '"other"' })).toMatchObject({ status: 200 });
+  });
+});
