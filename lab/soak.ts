@@ -1,10 +1,11 @@
 /**
  * `npm run soak`: more random lives of datasets than CI has time for, then the figures of `docs/reliability.md`.
- * `--cost` and `--year` measure one other thing each, and nothing else.
+ * `--cost`, `--levels` and `--year` measure one other thing each, and nothing else.
  */
 
 import type { Wildness } from '../test/helpers/scenario.ts';
 import { freshSeed, listOf, oneOf, tool, whole } from './options.ts';
+import { liveChains } from './soak/chains.ts';
 import { tryLives } from './soak/lives.ts';
 import { missedRowsTable } from './soak/missed-rows.ts';
 import { costTable } from './soak/pass-cost.ts';
@@ -18,6 +19,7 @@ type Options = {
   path?: string;
   cost?: number[];
   jobs: string[];
+  levels?: number;
   year?: true;
   days: number;
   livedEvery: number;
@@ -46,6 +48,11 @@ const command = tool('soak', 'Tries the promises of docs/reliability.md, and pri
     listOf(whole(1)),
   )
   .option('--jobs <jobs>', `for --cost (default: ${usual.jobs})`, listOf(oneOf(usual.jobs)))
+  .option(
+    '--levels <number>',
+    'mirrors of mirrors, so deep, each through the service of the one above',
+    whole(1),
+  )
   .option('--year', 'a year of the default schedules; fails if the mirror outgrows its bound')
   .option('--days <number>', 'for --year', whole(1), 365)
   .option(
@@ -60,7 +67,10 @@ const given = { ...usual, ...command.opts<Partial<Options>>() } as Options;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 if (given.year) await liveYear({ days: given.days, livedEvery: given.livedEvery, print });
-else if (given.cost) print(await costTable(given.jobs, given.cost));
+else if (given.levels !== undefined) {
+  print(`seed ${given.seed}`);
+  await liveChains({ depth: given.levels, lives: given.lives, seed: given.seed, print });
+} else if (given.cost) print(await costTable(given.jobs, given.cost));
 else await soak(given);
 
 async function soak({ lives, rowPasses, seed, wildness, path }: Options): Promise<void> {
