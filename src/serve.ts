@@ -93,7 +93,7 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
   return {
     handle,
     async close() {
-      answers.close();
+      await answers.close();
       admission.close();
     },
   };

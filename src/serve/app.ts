@@ -242,7 +242,18 @@ function askedOf(c: InHono): Asked {
     query: new URLSearchParams(url.slice(pathOf(c.env.incoming)?.length)),
     ifNoneMatch: headers['if-none-match'],
     encoding: encodingOf(c, headers['accept-encoding']),
+    get gone() {
+      return goneSignal(c.env.outgoing);
+    },
   };
+}
+
+/** Made only for those who wait for something: a signal takes as long as a kept page. */
+function goneSignal(outgoing: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  if (outgoing.destroyed) gone.abort();
+  else outgoing.once('close', () => gone.abort());
+  return gone.signal;
 }
 
 function encodingOf(c: InHono, accepted: string | undefined): Encoding {

@@ -40,14 +40,14 @@ async function mirrorAll(level: Level, random: () => number): Promise<void> {
   for (const job of listNames) await level.mirror(job, random() < 0.3 ? 'glance' : 'walk');
 }
 
-/** Edits a dataset before every fourth call, whoever makes it; what is removed never comes back. */
+/** Edits a dataset before most calls to the model; what is removed never comes back. */
 function editing({ model }: Chain, random: () => number) {
   const removed = new Set<string>();
   let edits = 0;
   const datasets = datasetsOf(model);
   const anyOf = (rows: readonly unknown[]) => Math.floor(random() * rows.length);
   model.beforeAnswer = () => {
-    if (random() > 0.25) return;
+    if (random() < 0.4) return;
     const name = listNames[anyOf(listNames)] ?? 'news';
     const dataset = datasets[name];
     const at = anyOf(dataset.rows);

@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { type ModelApi, sampleKey, startModelApi } from '../../model-api/index.ts';
 import { type App, openApp } from '../../src/app.ts';
 import { Snooze } from '../../src/errors.ts';
+import { described } from '../../src/job/described.ts';
 import { served } from '../../src/job/served.ts';
 import { openKeyring } from '../../src/serve/keys.ts';
 import { type Limits, parseQuota } from '../../src/serve/limits.ts';
@@ -107,6 +108,7 @@ async function serveFrom(dir: string, { jobs }: App, clock: VirtualClock, limits
   const service = openService({
     dir,
     jobs: jobs.map(served),
+    described: jobs.map(described),
     settings: quietSettings,
     clock,
     log: pino({ level: 'silent' }),

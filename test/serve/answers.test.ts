@@ -162,6 +162,35 @@ describe('a page that the client has already', () => {
   });
 });
 
+describe('filters', () => {
+  test('leave some rows of a moment, in its order, and count them', async () => {
+    const { get, dataset } = await setupGuest({ walked: ['news'] });
+    const { rows, idField } = dataset('news');
+    const category = String(rows[0]?.['category']);
+    const expected = rows.filter((row) => row['category'] === category).map((row) => row[idField]);
+    const query = `&category=${encodeURIComponent(category.toUpperCase())}`;
+    const found = await walkPages(get, NEWS, query);
+    expect(found.map((row) => row[idField])).toEqual(expected);
+    const { pagination } = pageIn(await get(`${NEWS}?limit=2${query}`));
+    expect(pagination).toMatchObject({ total: expected.length, returned: 2, hasMore: true });
+  });
+
+  test('are paged through at one moment, too, and have ETags of their own', async () => {
+    const { bench, get, dataset } = await setupGuest({ walked: ['news'] });
+    const category = String(dataset('news').rows[0]?.['category']);
+    const query = `&category=${category}`;
+    const first = await get(`${NEWS}?limit=100${query}`);
+    const etag = String(first.headers['etag']);
+    expect(etag).not.toBe((await get(`${NEWS}?limit=100`)).headers['etag']);
+    expect(await get(`${NEWS}?limit=100${query}`, { 'if-none-match': etag })).toMatchObject({ status: 304 });
+    change(0, { category: 'another' })(dataset('news'));
+    await bench.mirror('news');
+    const seq = first.headers['x-mirror-seq'];
+    expect(pageIn(await get(`${NEWS}?limit=100${query}&seq=${seq}`)).rows).toEqual(pageIn(first).rows);
+    expect(pageIn(await get(`${NEWS}?limit=100${query}`)).rows).toEqual(pageIn(first).rows.slice(1));
+  });
+});
+
 test.each([
   ['br', brotliDecompressSync],
   ['gzip', gunzipSync],

@@ -6,6 +6,7 @@
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ServedJob } from '../../job-list.ts';
+import { type Filtered, openFiltered } from '../../reading/filters.ts';
 import { openPages, type Pages } from '../../reading/pages.ts';
 import { guarded, watchFiles } from '../../store/beside.ts';
 import { type Connection, openMirror } from '../../store/read.ts';
@@ -14,6 +15,7 @@ import { type Tell, tellingOnce } from '../trouble.ts';
 export type OpenMirror = {
   readonly connection: Connection;
   readonly pages: Pages;
+  readonly filtered: Filtered;
   /** A number that is another one when anything has been committed since. */
   version(): number;
 };
@@ -21,7 +23,7 @@ export type OpenMirror = {
 export type Mirror = {
   /** Undefined where it cannot be read now; the operator has been told why. */
   read<T extends object>(work: (mirror: OpenMirror) => T): T | undefined;
-  close(): void;
+  close(): Promise<void>;
 };
 
 const LOOK_EVERY_MS = 1_000;
@@ -41,16 +43,18 @@ export function watchedMirror(
   let trouble: Failure | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
 
-  const close = () => {
-    open?.connection.close();
+  async function close(): Promise<void> {
+    const closing = open;
     open = undefined;
-  };
+    await closing?.filtered.close();
+    closing?.connection.close();
+  }
 
   function current(): OpenMirror {
     if (monotonic() - lookedAt >= LOOK_EVERY_MS) {
       lookedAt = monotonic();
       trouble = undefined;
-      if (open?.lost()) close();
+      if (open?.lost()) void close();
     }
     if (trouble) throw trouble;
     open ??= openFrom(dir, jobs);
@@ -64,7 +68,7 @@ export function watchedMirror(
           const mirror = current();
           return guarded(mirror.connection.name, () => work(mirror));
         } catch (thrown) {
-          if (thrown instanceof Failure && thrown.kind !== 'incomplete') close();
+          if (thrown instanceof Failure && thrown.kind !== 'incomplete') void close();
           if (thrown instanceof Failure && !open) trouble = thrown;
           throw thrown;
         }
@@ -78,9 +82,11 @@ function openFrom(dir: string, jobs: readonly ServedJob[]) {
   try {
     return guarded(connection.name, () => {
       const version = connection.prepare<[], number>('PRAGMA data_version').pluck();
+      const pages = openPages(connection, jobs);
       return {
         connection,
-        pages: openPages(connection, jobs),
+        pages,
+        filtered: openFiltered(connection, jobs, pages),
         version: () => version.get() as number,
         lost: watchFiles(connection.name),
       };

@@ -3,6 +3,7 @@
 import type { ServedJob } from '../../job-list.ts';
 import type { Missing, Moment } from '../../reading/pages.ts';
 import type { OpenMirror } from './mirror.ts';
+import type { Page } from './page-reader.ts';
 
 /** Moments that were asked for by their number; each costs some look-ups. */
 const MOST_KEPT = 1_000;
@@ -49,8 +50,12 @@ export function momentHeaders(moment: Moment, etag: string, now: number): Record
 }
 
 /** Weak, since the same page may come compressed; the same for every key. */
-export function etagOf({ job, seq, volatileAsOf }: Moment, asked: string): string {
-  return `W/"${[job, seq, volatileAsOf ?? '', asked].join('.')}"`;
+export function etagOf({
+  moment: { job, seq, volatileAsOf },
+  paging: { offset, limit },
+  filters,
+}: Pick<Page, 'moment' | 'paging' | 'filters'>): string {
+  return `W/"${[job, seq, volatileAsOf ?? '', offset, limit, filters?.key ?? ''].join('.')}"`;
 }
 
 /** @param ifNoneMatch the header; compared weakly, as RFC 9110 has it for GET. */

@@ -1,0 +1,81 @@
+/** The bytes of a page: kept from an earlier call, or read from the mirror; compressed for those who take it so. */
+
+import type { ServedJob } from '../../job-list.ts';
+import type { Filters } from '../../reading/filters.ts';
+import type { Moment } from '../../reading/pages.ts';
+import type { Paging } from './asked.ts';
+import { pageBody } from './body.ts';
+import { createKeptPages, type Encoding } from './kept-pages.ts';
+import type { Mirror, OpenMirror } from './mirror.ts';
+
+export type Page = {
+  readonly job: ServedJob;
+  readonly moment: Moment;
+  readonly paging: Paging;
+  /** Null where every row is left. */
+  readonly filters: Filters | null;
+};
+
+/** What is smaller is not worth the work on either side. */
+const COMPRESSED_FROM_BYTES = 1_000;
+
+type Read = { bytes: Buffer; encoding: Encoding };
+
+/** Which rows of the moment the page is cut from, and how many there are. */
+type Source = { total: number; read(open: OpenMirror, paging: Paging): string[] };
+
+/**
+ * @returns what reads a page, which its ETag names: `gone` where its moment was forgotten meanwhile, `unavailable` where the
+ * mirror cannot be read now, or too many others are filtering.
+ */
+export function pageReader(mirror: Pick<Mirror, 'read'>) {
+  const kept = createKeptPages();
+
+  return async function readPage(
+    page: Page,
+    etag: string,
+    asked: { readonly encoding: Encoding; readonly gone: AbortSignal },
+  ): Promise<Read | 'gone' | 'unavailable'> {
+    const { encoding } = asked;
+    const found = kept.find(etag, encoding);
+    if (found) return { bytes: found, encoding };
+    const plain = kept.find(etag, 'identity') ?? (await readPlain(page, etag, asked));
+    if (typeof plain === 'string') return plain;
+    if (encoding === 'identity' || plain.length < COMPRESSED_FROM_BYTES)
+      return { bytes: plain, encoding: 'identity' };
+    return { bytes: await kept.encoded(etag, plain, encoding), encoding };
+  };
+
+  async function readPlain(page: Page, etag: string, asked: { readonly gone: AbortSignal }) {
+    const { moment, filters } = page;
+    const source = filters === null ? unfiltered(moment) : await filtered(page, filters, asked.gone);
+    if (source === undefined) return 'unavailable';
+    const read = mirror.read((open) => open.connection.transaction(() => bodyOf(page, source, open))());
+    if (read === undefined) return 'unavailable';
+    if (read.bytes === null) return 'gone';
+    kept.keep(etag, read.bytes);
+    return read.bytes;
+  }
+
+  async function filtered(
+    { moment }: Page,
+    filters: Filters,
+    gone: AbortSignal,
+  ): Promise<Source | undefined> {
+    const matches = await mirror.read((open) => open.filtered.filtered(moment, filters, gone));
+    if (matches === undefined || typeof matches === 'string') return undefined;
+    const { total } = matches;
+    return { total, read: (open, { offset, limit }) => open.filtered.readMatches(matches, offset, limit) };
+  }
+}
+
+function bodyOf({ job, moment, paging }: Page, { total, read }: Source, open: OpenMirror) {
+  // History may have been forgotten since the moment was found.
+  if (typeof open.pages.momentOf(job.name, moment.seq) === 'string') return { bytes: null };
+  return { bytes: pageBody(job, moment.generatedAt, read(open, paging), paging, total) };
+}
+
+const unfiltered = (moment: Moment): Source => ({
+  total: moment.total,
+  read: ({ pages }, { offset, limit }) => pages.readPage(moment, offset, limit),
+});
