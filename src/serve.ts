@@ -7,14 +7,19 @@ import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Clock } from './clock.ts';
 import { type Failure, toError } from './errors.ts';
-import type { DescribedJob, ServedJob } from './job-list.ts';
+import { type DescribedJob, datasetsOf, type ServedJob } from './job-list.ts';
 import type { Log } from './log.ts';
+import type { Spending } from './plan.ts';
+import type { Schedule } from './schedule.ts';
 import { isRefused, openAdmission } from './serve/admission.ts';
-import { jsonAnswer, openAnswers, planned, refusedAnswer } from './serve/answers.ts';
+import { type Answer, jsonAnswer, openAnswers, planned, refusedAnswer } from './serve/answers.ts';
 import { clientAddresses } from './serve/app/client-address.ts';
 import { hostNames } from './serve/app/host-names.ts';
 import { createApp, type Endpoint, type OpenEndpoint } from './serve/app.ts';
+import { METRICS_SCOPE } from './serve/keys.ts';
+import { createAccessLog, openMetrics, type Readiness } from './serve/metrics.ts';
 import { describeService } from './serve/openapi.ts';
+import { version } from './version.ts';
 
 export type ServiceParts = {
   dir: string;
@@ -40,6 +45,9 @@ export type ServiceSettings = {
   maxAgeMs: Readonly<Record<string, number>>;
   /** Whether answers carry the IETF draft's RateLimit fields. */
   draftHeaders: boolean;
+  /** When each job is run and how calls are spent: what the daemon goes by. */
+  schedules: Readonly<Record<string, Schedule>>;
+  spending: Spending;
 };
 
 export type Service = {
@@ -75,7 +83,25 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
   const open: OpenEndpoint[] = [
     { name: 'healthz', path: '/healthz', scope: null, answer: () => jsonAnswer(200, { status: 'ok' }) },
     { name: 'openapi', path: '/openapi.json', scope: null, answer: describeService(described) },
+    { name: 'readyz', path: '/readyz', scope: null, answer: () => readyAnswer(metrics.readiness()) },
+    { name: 'metrics', path: '/metrics', scope: METRICS_SCOPE, answer: metricsAnswer },
   ];
+  const metrics = openMetrics({
+    dir,
+    mirror: answers.mirror,
+    datasets: datasetsOf(jobs, settings.schedules),
+    spending: settings.spending,
+    maxAgeMs,
+    routes: [...lists, ...usages, ...open].map(({ name }) => name),
+    version: version(),
+    clock,
+  });
+  const writeDown = createAccessLog(log);
+
+  async function metricsAnswer(): Promise<Answer> {
+    const { contentType, text } = await metrics.expose();
+    return { status: 200, headers: { 'Content-Type': contentType, 'Cache-Control': 'no-store' }, body: text };
+  }
 
   const handle = createApp({
     admission,
@@ -86,7 +112,11 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
     draftHeaders: settings.draftHeaders,
     requestId: rest.requestId ?? randomUUID,
     clock,
-    told: () => undefined,
+    began: metrics.began,
+    told(call) {
+      metrics.ended(call);
+      writeDown(call);
+    },
     failed: (thrown, requestId) => log.error({ requestId, err: toError(thrown).stack }, 'a call failed'),
     beforeAnswer: rest.beforeAnswer,
   });
@@ -97,6 +127,14 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
       admission.close();
     },
   };
+}
+
+/** Until a walk that is under way may have ended. */
+const UNREADY_SECONDS = 30;
+
+function readyAnswer(readiness: Readiness): Answer {
+  if (readiness.ready) return jsonAnswer(200, readiness);
+  return jsonAnswer(503, readiness, { 'Retry-After': String(UNREADY_SECONDS) });
 }
 
 function tell(log: Log, what: string, trouble: Failure | null): void {

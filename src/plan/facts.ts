@@ -1,7 +1,7 @@
 /** What the mirror tells of a dataset: what a walk and a glance cost, how often it changes, and where new rows stand. */
 
 import { DAY_MS, isoTime } from '../clock.ts';
-import { type Connection, quoted } from '../store/read.ts';
+import { type Connection, countRows } from '../store/read.ts';
 import { type FullWalk, type Head, learnHead } from './head.ts';
 
 export type Facts = {
@@ -81,11 +81,7 @@ export function readFacts(connection: Connection, job: string, table: string, no
   const learnt = learn(walks, glances, now);
   return {
     ...learnt,
-    rows:
-      connection
-        .prepare<[], number>(`SELECT count(*) FROM ${quoted(table)}`)
-        .pluck()
-        .get() ?? 0,
+    rows: countRows(connection, job, table),
     calls: learnt.calls ?? callsByTotal(connection, job),
     callMs: readCallMs(connection, job, now),
   };

@@ -4,10 +4,17 @@ import { isoTime } from '../clock.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
 import type { Dataset } from '../job-list.ts';
 import { type LimitsJson, limitsJson } from '../plan/json.ts';
-import { readLimits } from '../plan/limits.ts';
+import { type Limits, readLimits } from '../plan/limits.ts';
 import { type DatasetPlan, planOf, type Spending } from '../plan.ts';
 import type { Outage } from '../queue/index.ts';
-import { holderNote, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
+import {
+  type Connection,
+  holderNote,
+  livingHolder,
+  logBytes,
+  mirrorFile,
+  readMirror,
+} from '../store/read.ts';
 import { type CallStatus, readCalls } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';
 import { findProblems, type Problem } from './status/problems.ts';
@@ -41,27 +48,53 @@ export function readStatus(
   now: number,
 ): Status {
   return readMirror(dir, (connection) => {
-    const { calls, lastCalls } = readCalls(connection, now);
-    const limits = readLimits(connection, now);
-    const plan = planOf(connection, datasets, spending, now, limits);
-    const daemon = readDaemon(dir);
-    const read = datasets.map((dataset) => {
-      const planned = plan.datasets.find(({ job }) => job === dataset.name) as DatasetPlan;
-      return readDataset(connection, dataset, planned, livingHolder(dir, dataset.name) !== null, now);
-    });
-    const problems = findProblems(read, limits.waits, lastCalls, daemon, logBytes(connection.name));
+    const health = healthOf(connection, dir, datasets, spending, now);
+    const { problems } = health;
     return {
       version: 1 as const,
       at: isoTime(now),
       exitCode: worstExitCode([exitCodes.done, ...problems.map((problem) => problem.exitCode)]),
       file: mirrorFile(dir),
-      daemon,
+      daemon: health.daemon,
       problems,
-      datasets: read,
-      ...limitsJson(limits),
-      calls,
+      datasets: health.datasets,
+      ...limitsJson(health.limits),
+      calls: health.calls().calls,
     };
   });
+}
+
+export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets'> & {
+  limits: Limits;
+  /** Of the write-ahead log. */
+  logBytes: number;
+  /** Costs a look at every call of the last day, once. */
+  calls(): CallStatus;
+};
+
+/** The same of a mirror that is open, for who asks again and again. */
+export function healthOf(
+  connection: Connection,
+  dir: string,
+  datasets: readonly Dataset[],
+  spending: Spending,
+  now: number,
+): Health {
+  const limits = readLimits(connection, now);
+  const plan = planOf(connection, datasets, spending, now, limits);
+  const daemon = readDaemon(dir);
+  const read = datasets.map((dataset) => {
+    const planned = plan.datasets.find(({ job }) => job === dataset.name) as DatasetPlan;
+    return readDataset(connection, dataset, planned, livingHolder(dir, dataset.name) !== null, now);
+  });
+  let called: CallStatus | undefined;
+  const calls = () => {
+    called ??= readCalls(connection, now);
+    return called;
+  };
+  const bytes = logBytes(connection.name);
+  const problems = findProblems(read, limits.waits, () => calls().lastCalls, daemon, bytes);
+  return { daemon, problems, datasets: read, limits, logBytes: bytes, calls };
 }
 
 /** The daemon at work on the folder, or null where none lives. */

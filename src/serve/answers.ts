@@ -24,6 +24,7 @@ export {
   refusedAnswer,
 } from './answers/answer.ts';
 export { type Encoding, encodings } from './answers/kept-pages.ts';
+export type { Mirror } from './answers/mirror.ts';
 export { isKnown } from './answers/moments.ts';
 
 export type Asked = {

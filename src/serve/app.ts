@@ -66,6 +66,8 @@ export type AppParts = {
   draftHeaders: boolean;
   requestId(): string;
   clock: Pick<Clock, 'monotonic'>;
+  /** A call has come; `told` follows, whatever becomes of it. */
+  began(): void;
   told(call: AnsweredCall): void;
   /** Told of what must not happen; the call is answered 500. */
   failed(thrown: unknown, requestId: string): void;
@@ -83,7 +85,12 @@ type Call = {
   account: string | null;
   limit: string | null;
   permit: Permit | null;
+  status: number;
+  bytes: number;
 };
+
+/** Of a call whose client went before there was an answer, as proxies write it in their logs. */
+const CLIENT_GONE = 499;
 
 type InHono = Context<{ Bindings: HttpBindings }>;
 
@@ -112,9 +119,10 @@ export function createApp(parts: AppParts): RequestListener {
   ): Promise<Response> {
     const { incoming, outgoing } = c.env;
     const call = begin(incoming, route);
+    outgoing.once('close', () => end(call, incoming));
     const { status, headers, body } = await judge(incoming, c.req.path, call, answer);
     const bytes = body === null ? 0 : Buffer.byteLength(body);
-    outgoing.once('close', () => end(call, incoming, status, bytes));
+    Object.assign(call, { status, bytes });
     return new Response(incoming.method === 'HEAD' ? null : body, {
       status,
       headers: {
@@ -129,6 +137,7 @@ export function createApp(parts: AppParts): RequestListener {
   function begin({ socket, headers }: IncomingMessage, route: string): Call {
     const peer = socket.remoteAddress ?? '';
     const forwarded = headers['x-forwarded-for'];
+    parts.began();
     const address = parts.addressOf(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded);
     return {
       requestId: parts.requestId(),
@@ -140,6 +149,8 @@ export function createApp(parts: AppParts): RequestListener {
       account: null,
       limit: null,
       permit: null,
+      status: CLIENT_GONE,
+      bytes: 0,
     };
   }
 
@@ -202,9 +213,9 @@ export function createApp(parts: AppParts): RequestListener {
     return caller;
   }
 
-  function end(call: Call, { method = '' }: IncomingMessage, status: number, bytes: number): void {
+  function end(call: Call, { method = '' }: IncomingMessage): void {
     call.permit?.leave();
-    const { requestId, route, address, keyId, account, limit } = call;
+    const { requestId, route, status, bytes, address, keyId, account, limit } = call;
     const ms = clock.monotonic() - call.startedAt;
     parts.told({ requestId, route, method, status, ms, bytes, address, keyId, account, limit });
   }

@@ -14,6 +14,9 @@ export { parseNetwork } from './keys/addresses.ts';
 export { resemblesKey } from './keys/format.ts';
 export { type KeyRecord, statusOf } from './keys/records.ts';
 
+/** Opens `/metrics` from elsewhere than this machine. */
+export const METRICS_SCOPE = 'metrics:read';
+
 export type KeyTerms = Pick<KeyRecord, 'name' | 'account' | 'scopes' | 'addresses'> & {
   /** Epoch milliseconds; null for a key that does not expire. */
   readonly expiresAt: number | null;

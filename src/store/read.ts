@@ -15,6 +15,7 @@ export { hasMirror, mirrorFile } from './db/identity.ts';
 export { holderNote, livingHolder } from './db/lock.ts';
 export { examineMirror, lastProofAt, mirrorBytes } from './db/version.ts';
 export { chunkReader } from './order/chunks.ts';
+export { countRows } from './order/count.ts';
 export { numbersAt } from './order/list.ts';
 export { PROOF, quoted, SEEN, seqOf } from './sql.ts';
 

@@ -4,8 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
+import { readSchedules } from '../../src/config.ts';
 import { described } from '../../src/job/described.ts';
 import { served } from '../../src/job/served.ts';
+import { ownSchedules } from '../../src/job-list.ts';
 import { logOptions } from '../../src/log.ts';
 import { type Issued, type KeyTerms, openKeyring } from '../../src/serve/keys.ts';
 import type { Limits } from '../../src/serve/limits.ts';
@@ -42,6 +44,8 @@ export const quietSettings: ServiceParts['settings'] = {
   trusted: [],
   maxAgeMs: {},
   draftHeaders: false,
+  schedules: {},
+  spending: 'full',
 };
 
 export async function openServeBench({
@@ -59,7 +63,7 @@ export async function openServeBench({
     dir,
     jobs: bench.jobs.map(served),
     described: bench.jobs.map(described),
-    settings: { ...quietSettings, ...settings },
+    settings: { ...quietSettings, schedules: readSchedules({}, ownSchedules(bench.jobs)), ...settings },
     clock,
     log: pino(logOptions('trace'), { write: (line: string) => void lines.push(line) }),
     ...(beforeAnswer && { beforeAnswer }),

@@ -79,9 +79,10 @@ export const rooms: Record<string, Room> = {
   reading: {
     imports: ['output', 'plan', 'store'],
     types: ['job-list', 'queue'],
-    doors: ['status', 'query', 'export', 'backup', 'quarantine', 'pages', 'filters'].map(
-      (at) => `src/reading/${at}.ts`,
-    ),
+    doors: [
+      ...['status', 'query', 'export', 'backup', 'quarantine'],
+      ...['pages', 'filters', 'tally', 'last-walks'],
+    ].map((at) => `src/reading/${at}.ts`),
   },
 
   // The service. Each of its rooms knows HTTP no better than it needs to.
@@ -98,7 +99,17 @@ export const rooms: Record<string, Room> = {
   },
   'serve/app': { imports: ['serve/keys', 'serve/admission', 'serve/answers'] },
   'serve/openapi': { imports: ['serve/answers'], types: ['job-list'] },
-  serve: { imports: ['serve/admission', 'serve/answers', 'serve/app', 'serve/openapi'], types: ['job-list'] },
+  'serve/metrics': {
+    imports: ['reading'],
+    types: ['job-list', 'plan', 'store', 'serve/answers', 'serve/app'],
+  },
+  serve: {
+    imports: [
+      'job-list',
+      ...['serve/keys', 'serve/admission', 'serve/answers', 'serve/app', 'serve/openapi', 'serve/metrics'],
+    ],
+    types: ['plan'],
+  },
 
   // All of it together.
   app: {
@@ -147,6 +158,7 @@ export const packages: Record<string, string> = {
   hono: 'serve/app',
   '@hono/node-server': 'serve/app',
   'lru-cache': 'serve/answers',
+  'prom-client': 'serve/metrics',
 };
 
 /** Words that only some files may use. */

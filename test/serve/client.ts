@@ -23,7 +23,8 @@ export function getter(url: string, key?: string): Get {
     const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
     const answer = await request(`${url}${path}`, { method, headers: { ...authorization, ...headers } });
     const bytes = Buffer.from(await answer.body.arrayBuffer());
-    const isJson = bytes.length > 0 && answer.headers['content-encoding'] === undefined;
+    const isPlain = answer.headers['content-encoding'] === undefined;
+    const isJson = bytes.length > 0 && isPlain && answer.headers['content-type'] === 'application/json';
     return {
       status: answer.statusCode,
       headers: answer.headers,

@@ -5,7 +5,7 @@ import { Failure, toError } from '../../errors.ts';
 import { nearest } from '../../near.ts';
 import { printable } from '../../printable.ts';
 import { millisecondsOf } from '../../schedule.ts';
-import { parseNetwork, resemblesKey } from '../../serve/keys.ts';
+import { METRICS_SCOPE, parseNetwork, resemblesKey } from '../../serve/keys.ts';
 import { type Limits, parseConcurrency, parseQuota, parseRate } from '../../serve/limits.ts';
 
 export const actions = ['create', 'list', 'revoke', 'rotate', 'limits'] as const;
@@ -100,9 +100,6 @@ export function readScopes(given: readonly string[] | undefined, datasets: reado
       );
   return known.filter((scope) => given.includes(scope));
 }
-
-/** Opens `/metrics` from elsewhere than loopback. */
-const METRICS_SCOPE = 'metrics:read';
 
 const NONE = 'none';
 

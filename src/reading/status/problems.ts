@@ -35,27 +35,28 @@ export type Problem = {
 
 /**
  * @param waits what the governor makes wait, or null where it has not begun to.
+ * @param lastCalls asked for only where the answers of the API are needed.
  * @param logBytes of the write-ahead log.
  */
 export function findProblems(
   datasets: readonly DatasetStatus[],
   waits: Limits['waits'],
-  lastCalls: ReadonlyMap<string, LastCall>,
+  lastCalls: () => ReadonlyMap<string, LastCall>,
   daemon: { queue: Outage | null } | null,
   logBytes: number,
 ): Problem[] {
   const refused = waits
     ? waits.some(({ reason }) => reason === 'key_refused')
-    : [...lastCalls.values()].some(({ status }) => status === 401);
+    : [...lastCalls().values()].some(({ status }) => status === 401);
   const isForbidden = (job: string) =>
     waits
       ? waits.some((wait) => wait.job === job && wait.reason === 'forbidden')
-      : lastCalls.get(job)?.status === 403;
+      : lastCalls().get(job)?.status === 403;
   const found = [
     ...(refused ? [keyRefused()] : []),
     ...(daemon?.queue ? [queueStuck(daemon.queue)] : []),
     ...datasets.flatMap((dataset) => [
-      ...(isForbidden(dataset.job) ? [scopeMissing(dataset.job, lastCalls.get(dataset.job))] : []),
+      ...(isForbidden(dataset.job) ? [scopeMissing(dataset.job, lastCalls().get(dataset.job))] : []),
       ...notFresh(dataset, daemon !== null),
       ...lastWalk(dataset),
       ...refusedRows(dataset),

@@ -7,8 +7,9 @@
 import { and, count, eq, gte, isNotNull, lt, type SQL } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
-import { type Job, tableOf } from '../../job.ts';
+import { tableOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
+import { countRows } from '../order/count.ts';
 import { createSequence } from '../records/changes.ts';
 import { lastWalk } from '../records/walks.ts';
 import type { WalkRow } from '../schema.ts';
@@ -65,7 +66,7 @@ export function retireRows(
     db.select({ rows: count() }).from(absences).where(absent).get()?.rows ?? 0;
 
   const due = countOf(and(gone(PROOFS), certain));
-  const proofs = proofsFor(due, countRows(connection, job));
+  const proofs = proofsFor(due, countRows(connection, job.name, tableOf(job)));
   const removable = and(gone(proofs), certain);
   const { firstSeq, lastSeq } = row;
   if (countOf(removable) === 0) return { deleted: 0, held: countOf(gone(PROOFS)), firstSeq, lastSeq };
@@ -133,13 +134,4 @@ function forgetFound(connection: Connection, { job, row }: OpenWalk): void {
 export function proofsFor(due: number, rows: number): number {
   const isMuch = due === rows || (due >= MUCH.rows && due > rows * MUCH.part);
   return isMuch ? PROOFS_FOR_MUCH : PROOFS;
-}
-
-function countRows(connection: Connection, job: Job): number {
-  return (
-    connection
-      .prepare<[], number>(`SELECT count(*) FROM ${quoted(tableOf(job))}`)
-      .pluck()
-      .get() ?? 0
-  );
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Pages } from '../../../src/reading/pages.ts';
+import { countRows } from '../../../src/store/read.ts';
 import { isProof } from '../../helpers/invariants.ts';
 import { type Bench, openBench } from '../../helpers/mirror-bench.ts';
 import { live, type Passage, type Scenario, scenarios, type Wildness } from '../../helpers/scenario.ts';
-import { pagesOf, type Row, rowsOf } from './support.ts';
+import { pagesOf, type Reader, type Row, rowsOf } from './support.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -40,8 +40,9 @@ describe('whatever happens to a dataset, its pages', () => {
 });
 
 /** Looks at every moment as it comes, and at all of them again at the end. */
-function watch(pages: Pages, { job, dated }: Scenario, wildness: Wildness) {
+function watch(pages: Reader, { job, dated }: Scenario, wildness: Wildness) {
   const { idField } = bench.upstream(job);
+  const table = job.replaceAll('-', '_');
   const seen = new Map<number, Row[]>();
   const key = (row: Row) => String(row[idField]);
   const isSnapshot = job === 'ai-signals' && dated;
@@ -49,6 +50,7 @@ function watch(pages: Pages, { job, dated }: Scenario, wildness: Wildness) {
 
   function look(): Row[] | undefined {
     const moment = pages.momentOf(job);
+    expect(countRows(pages.connection, job, table)).toBe(mirrored().length);
     if (typeof moment === 'string') {
       expect(moment).toBe('unread');
       return undefined;
@@ -66,7 +68,7 @@ function watch(pages: Pages, { job, dated }: Scenario, wildness: Wildness) {
   const versionOf = (row: Row) =>
     JSON.stringify(job === 'ai-signals' ? [key(row), row['action'], row['rationale']] : row);
   const mirrored = () =>
-    [...bench.table(job.replaceAll('-', '_')).values()]
+    [...bench.table(table).values()]
       .map(({ id, action, rationale, _body: body }) =>
         JSON.stringify(body === undefined ? [id, action, rationale] : JSON.parse(String(body))),
       )

@@ -3,15 +3,17 @@
 import { onTestFinished } from 'vitest';
 import { served } from '../../../src/job/served.ts';
 import { type Moment, openPages, type Pages } from '../../../src/reading/pages.ts';
-import { openReadOnly } from '../../../src/store/db/connection.ts';
+import { type Connection, openReadOnly } from '../../../src/store/db/connection.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import { setup } from '../../helpers/setup.ts';
 
 export type Row = Record<string, unknown>;
 
-export function pagesOf(bench: Pick<Bench, 'store' | 'jobs'>): Pages & { close(): void } {
+export type Reader = Pages & { connection: Connection; close(): void };
+
+export function pagesOf(bench: Pick<Bench, 'store' | 'jobs'>): Reader {
   const connection = openReadOnly(bench.store.file);
-  return { ...openPages(connection, bench.jobs.map(served)), close: () => connection.close() };
+  return { ...openPages(connection, bench.jobs.map(served)), connection, close: () => connection.close() };
 }
 
 export function setupPages(bench: Bench): Pages {

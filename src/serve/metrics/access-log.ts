@@ -1,0 +1,11 @@
+/** The access log: a line for each call, in which nothing stands that a client made up. */
+
+import type { Log } from '../../log.ts';
+import type { AnsweredCall } from '../app.ts';
+
+/** Neither key nor path nor query: the route is the name of an endpoint, `other` for what is none. */
+export function createAccessLog(log: Log): (call: AnsweredCall) => void {
+  return ({ ms, ...call }) => {
+    if (log.isLevelEnabled('info')) log.info({ ...call, ms: Math.round(ms * 100) / 100 }, 'answered');
+  };
+}

@@ -1,0 +1,47 @@
+/** Whether every dataset is as fresh as it is meant to be: what `status` says of it, and what the service may answer. */
+
+import type { DatasetStatus } from '../../reading/status.ts';
+
+/** What `/readyz` answers. Within a release line members are added, never removed or changed in meaning. */
+export type Readiness = {
+  ready: boolean;
+  mirror: 'readable' | 'unreadable';
+  /** Those that have a schedule. */
+  datasets: DatasetReadiness[];
+};
+
+export type DatasetReadiness = Pick<DatasetStatus, 'job' | 'verdict' | 'completeAsOf' | 'ageSeconds'> & {
+  ready: boolean;
+  /** The greatest age that is ready: the one beyond which `status` calls it stale, or `MIRROR_SERVE_MAX_AGE` if that is less. */
+  boundSeconds: number | null;
+  /** `too-old`: fresh by its schedule, but older than `MIRROR_SERVE_MAX_AGE`; the others are problems of `status`. */
+  why: 'never-complete' | 'clock-ahead' | 'stale' | 'too-old' | null;
+};
+
+export const unreadable: Readiness = { ready: false, mirror: 'unreadable', datasets: [] };
+
+/** @param maxAgeMs what the service answers at most, by job. */
+export function readinessOf(
+  datasets: readonly DatasetStatus[],
+  maxAgeMs: Readonly<Record<string, number>>,
+): Readiness {
+  const scheduled = datasets.filter(({ staleAfterSeconds }) => staleAfterSeconds !== null);
+  const each = scheduled.map((dataset) => datasetReadiness(dataset, maxAgeMs[dataset.job]));
+  return { ready: each.every(({ ready }) => ready), mirror: 'readable', datasets: each };
+}
+
+function datasetReadiness(
+  { job, verdict, completeAsOf, ageSeconds, staleAfterSeconds, fresh }: DatasetStatus,
+  maxAgeMs = Number.POSITIVE_INFINITY,
+): DatasetReadiness {
+  const boundSeconds = Math.min(staleAfterSeconds ?? Number.POSITIVE_INFINITY, maxAgeMs / 1_000);
+  const why = whyNot();
+  return { job, ready: why === null, verdict, completeAsOf, ageSeconds, boundSeconds, why };
+
+  function whyNot(): DatasetReadiness['why'] {
+    if (completeAsOf === null) return 'never-complete';
+    if (ageSeconds === null) return 'clock-ahead';
+    if (!fresh) return 'stale';
+    return ageSeconds > maxAgeMs / 1_000 ? 'too-old' : null;
+  }
+}
