@@ -1,11 +1,13 @@
 /** Passes over an API of any size: the API and each pass run in a process of their own, so that none disturbs another. */
 
-import { spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Database } from '../src/store/db/sqlite.ts';
 import type { Pass } from './passes/one-pass.ts';
 
 export type { Pass } from './passes/one-pass.ts';
@@ -33,6 +35,25 @@ export function measurePass(what: string, url: string, folder: string, learnt = 
   });
   if (child.status !== 0) throw new Error(child.stderr);
   return JSON.parse(child.stdout) as Pass;
+}
+
+/** The same, while others go on in this process. */
+export async function passBeside(what: string, url: string, folder: string, learnt: string): Promise<Pass> {
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, script('one-pass.ts', what, url, folder, learnt));
+  return JSON.parse(stdout) as Pass;
+}
+
+/** What the governor learns of a new API; `npm run simulate` measures how long that takes it. */
+export async function learnApi(url: string): Promise<string> {
+  return await withFolder((folder) => {
+    measurePass('ai-signals', url, folder);
+    const db = new Database(join(folder, 'mirror.db'), { readonly: true });
+    const state = db.prepare<[], string>('SELECT state FROM governor').pluck().get();
+    db.close();
+    if (!state) throw new Error('the governor kept no state');
+    return state;
+  });
 }
 
 export async function withFolder<T>(use: (folder: string) => T | Promise<T>): Promise<T> {

@@ -106,7 +106,7 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
       create('lab/bench/greeting.ts', `process.stdout.write('greeting: 1 ms');`);
       insert('lab/bench.ts', 'const figures = {', `greeting: 'how long a greeting takes',`);
     },
-    find: (project) => bench(project, '--only', 'greeting'),
+    find: (project) => bench(project, 'greeting'),
   },
 };
 

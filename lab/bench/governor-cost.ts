@@ -1,4 +1,4 @@
-/** What a permit of the governor costs a call, apart from all waiting: `npm run bench -- --only governor-cost`. */
+/** What a permit of the governor costs a call, apart from all waiting: `npm run bench -- governor-cost`. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,23 +1,22 @@
 /**
  * A full mirror and an unchanged second pass, as ratios to the ceiling measured in the same run:
- * `npm run bench -- --only pass-speed --runs 5`.
+ * `npm run bench -- pass-speed --runs 5`.
  */
 
-import { join } from 'node:path';
 import { inColumns } from '../../src/output/text.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
 import { median } from '../figures.ts';
-import { measurePass, type Pass, withFolder, withLargeApi } from '../passes.ts';
+import { learnApi, measurePass, type Pass, withFolder, withLargeApi } from '../passes.ts';
+import { readBenchOptions } from './options.ts';
 
 type Run = Record<'ceilingFirst' | 'ceilingAgain' | 'mirrorFirst' | 'mirrorAgain', Pass>;
 type Figure = 'rowsPerSecond' | 'longestStallMs' | 'peakMb';
 
 const JOB = 'ai-signals';
 const ROWS = 100_000;
-const RUNS = Number(process.argv[2]);
+const { runs: RUNS } = readBenchOptions();
 
 const { runs, small } = await withLargeApi(ROWS, async (url) => {
-  const learnt = await learn(url);
+  const learnt = await learnApi(url);
   const runs: Run[] = [];
   for (let run = 0; run < RUNS; run += 1)
     runs.push(await withFolder((folder) => measureRun(url, folder, learnt)));
@@ -64,16 +63,4 @@ async function measureRun(url: string, folder: string, learnt: string): Promise<
   const ceilingAgain = measurePass('ceiling', url, folder);
   const mirrorAgain = measurePass(JOB, url, folder);
   return { ceilingFirst, mirrorFirst, ceilingAgain, mirrorAgain };
-}
-
-/** What the governor learns of a new API; `npm run simulate` measures how long that takes it. */
-async function learn(url: string): Promise<string> {
-  return await withFolder((folder) => {
-    measurePass(JOB, url, folder);
-    const db = new Database(join(folder, 'mirror.db'), { readonly: true });
-    const state = db.prepare<[], string>('SELECT state FROM governor').pluck().get();
-    db.close();
-    if (!state) throw new Error('the governor kept no state');
-    return state;
-  });
 }

@@ -1,6 +1,6 @@
 /**
  * How long commands take from start to end, beside a bare script that opens the same file and selects one row:
- * `npm run bench -- --only start-time`, on what `npm run build` made.
+ * `npm run bench -- start-time`, on what `npm run build` made.
  */
 
 import { spawnSync } from 'node:child_process';

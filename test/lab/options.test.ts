@@ -22,7 +22,7 @@ test.each(tools)('npm run %s -- --help prints its options', async (name) => {
 });
 
 test.each([
-  ['bench', '--only=speed'],
+  ['bench', 'speed'],
   ['bench', '--runs=0'],
   ['soak', '--lives=many'],
   ['soak', '--cost=10000,-1'],

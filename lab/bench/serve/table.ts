@@ -1,0 +1,13 @@
+/** Figures of the service as they are printed, each beside its target. */
+
+export type Table = { about: string; heads: string[]; rows: string[][] };
+
+export const targetHeads = ['target', 'held'];
+
+/** The last two cells of a row. */
+export const atMost = (figure: number, most: number, unit = '') => [
+  `≤ ${most}${unit}`,
+  figure <= most ? 'yes' : 'NO',
+];
+
+export const atLeast = (figure: number, least: number) => [`≥ ${least}`, figure >= least ? 'yes' : 'NO'];
