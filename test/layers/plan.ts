@@ -93,6 +93,7 @@ export const rooms: Record<string, Room> = {
   'serve/admission': {
     imports: ['store', 'serve/trouble', 'serve/database', 'serve/limits', 'serve/keys'],
   },
+  'serve/listen': { imports: ['config'], doors: ['src/serve/listen.ts'] },
   'serve/answers': {
     imports: ['reading', 'store', 'serve/trouble'],
     types: ['job-list', 'serve/admission'],

@@ -1,0 +1,211 @@
+/**
+ * A port on which requests are taken and answered, with and without TLS, so that no client holds more than its share
+ * and none is cut off at the end. It knows nothing of what is answered.
+ */
+
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../clock.ts';
+import type { ServeAddress, TlsFiles } from '../config.ts';
+import { toError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { type Bounds, usualBounds } from './listen/bounds.ts';
+import { followPair, readPair } from './listen/certificate.ts';
+import { type Connection, type Connections, trackConnections } from './listen/connections.ts';
+import { listenFailure } from './listen/failure.ts';
+import {
+  answerRefused,
+  failed,
+  hasBody,
+  noTunnel,
+  type Refused,
+  refusedAs,
+  writtenOut,
+  wrongWith,
+} from './listen/refuse.ts';
+
+export type Place = ServeAddress & { readonly tls?: TlsFiles | undefined };
+
+export type ListenParts = {
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  readonly bounds?: Partial<Bounds>;
+};
+
+export type Listening = {
+  /** Such as `http://127.0.0.1:4020`. */
+  readonly url: string;
+  /** Takes no more requests; resolves when those under way are answered, or have been cut off after their grace. */
+  end(): Promise<void>;
+};
+
+/** So long after the last time that there was no room it is said again. */
+const SAID_AGAIN_MS = 60_000;
+
+/**
+ * Answers by `handle` what comes to the place.
+ * @throws Failure `config` for a place where this user cannot listen, or for a certificate and key that cannot be used;
+ * `incomplete` for a port that is in use, naming who holds it where that can be known.
+ */
+export async function listen(handle: RequestListener, place: Place, parts: ListenParts): Promise<Listening> {
+  const { clock, log } = parts;
+  const bounds = { ...usualBounds, ...parts.bounds };
+  const server = serverFor(place.tls, bounds);
+  const connections = trackConnections(bounds, clock.monotonic, sayingFull(bounds, parts));
+  answering(server, connections, handle, bounds, log);
+  await bind(server, place);
+
+  const over = new AbortController();
+  const repeat = (ms: number, work: () => void) => void repeating(clock, ms, work, over.signal);
+  repeat(bounds.lookMs, connections.look);
+  if (place.tls) repeat(bounds.certificateMs, followingPair(server, place.tls, log));
+
+  let ended: Promise<void> | undefined;
+  return {
+    url: urlOf(server, place),
+    end() {
+      ended ??= drain(server, connections, bounds.graceMs, clock).finally(() => over.abort());
+      return ended;
+    },
+  };
+}
+
+function serverFor(tls: TlsFiles | undefined, bounds: Bounds): Server {
+  const options: ServerOptions = {
+    maxHeaderSize: bounds.headerBytes,
+    headersTimeout: bounds.headersMs,
+    requestTimeout: bounds.requestMs,
+    keepAliveTimeout: bounds.idleMs,
+    connectionsCheckingInterval: bounds.lookMs,
+    // Asked below, where it is answered with a body.
+    requireHostHeader: false,
+  };
+  const server = tls
+    ? createTlsServer({
+        ...options,
+        ...readPair(tls),
+        minVersion: 'TLSv1.2',
+        handshakeTimeout: bounds.headersMs,
+      })
+    : createServer(options);
+  server.timeout = bounds.stalledMs;
+  // Those beyond the number would be dropped without a word; their bytes are bounded.
+  server.maxHeadersCount = 0;
+  return server;
+}
+
+function answering(
+  server: Server,
+  connections: Connections,
+  handle: RequestListener,
+  bounds: Bounds,
+  log: ListenParts['log'],
+): void {
+  const answer: RequestListener = (request, response) => {
+    const connection = connections.of(request.socket);
+    if (!connection) return void request.socket.destroy();
+    // It was sent before its client could know that it would be closed.
+    if (connection.isLast) return;
+    const wrong = wrongWith(request, bounds);
+    // It is not read, and what comes behind it may be meant to be taken for a request.
+    const isLast = wrong !== undefined || hasBody(request);
+    connections.begin(connection, response, isLast);
+    if (wrong) return answerRefused(response, wrong);
+    try {
+      handle(request, response);
+    } catch (thrown) {
+      log.error({ err: toError(thrown) }, 'a request could not be answered');
+      if (response.headersSent) response.destroy();
+      else answerRefused(response, failed);
+    }
+  };
+  server.on('connection', connections.open);
+  server.on('secureConnection', (stream: Socket) => connections.secured(stream));
+  server.on('request', answer);
+  // Nobody is asked to go on and send a body.
+  server.on('checkContinue', answer);
+  server.on('checkExpectation', answer);
+  server.on('connect', (_, stream) => refuse(connections, stream, noTunnel));
+  server.on('clientError', ({ code }: NodeJS.ErrnoException, stream) => {
+    const hasSpoken = (stream as Socket).bytesRead > 0;
+    if (hasSpoken && code !== 'ECONNRESET') refuse(connections, stream, refusedAs(code));
+    else stream.destroy();
+  });
+}
+
+/** Answers what is no request that a handler could answer, behind what is under way. */
+function refuse(connections: Connections, stream: Duplex, refused: Refused): void {
+  const connection: Connection | undefined = connections.of(stream);
+  if (connection?.isLast) return;
+  if (!connection || !stream.writable) return void stream.destroy();
+  connections.dismiss(connection);
+  // Between the parts of an answer nothing else can be said.
+  if (connection.answers.size === 0) stream.end(writtenOut(refused));
+}
+
+async function bind(server: Server, place: Place): Promise<void> {
+  try {
+    server.listen({ host: place.host, port: place.port });
+    await once(server, 'listening');
+  } catch (thrown) {
+    server.close();
+    throw listenFailure(thrown, place);
+  }
+}
+
+function urlOf(server: Server, { host, tls }: Place): string {
+  const { port } = server.address() as AddressInfo;
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function followingPair(server: Server, tls: TlsFiles, log: ListenParts['log']): () => void {
+  return followPair(
+    tls,
+    (pair) => {
+      (server as ReturnType<typeof createTlsServer>).setSecureContext({ ...pair, minVersion: 'TLSv1.2' });
+      log.info({ certificate: tls.certFile }, 'the new certificate is in use');
+    },
+    ({ message }) => log.error({}, `${message}; the one before stays in use`),
+  );
+}
+
+/** It ends by itself where all are answered; `Connection: close` on each answer makes their clients let go at once. */
+async function drain(server: Server, connections: Connections, graceMs: number, clock: Clock): Promise<void> {
+  const patience = new AbortController();
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  connections.drain();
+  const impatient = clock.sleep(graceMs, patience.signal).then(
+    () => server.closeAllConnections(),
+    () => undefined,
+  );
+  await closed;
+  patience.abort();
+  await impatient;
+}
+
+function sayingFull({ connections }: Bounds, { clock, log }: ListenParts): () => void {
+  let lastAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    const at = clock.monotonic();
+    if (at - lastAt > SAID_AGAIN_MS)
+      log.warn(
+        { connections },
+        'as many connections are open as may be: silent ones are closed for new ones',
+      );
+    lastAt = at;
+  };
+}
+
+async function repeating(clock: Clock, ms: number, work: () => void, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await clock.sleep(ms, signal);
+    } catch {
+      return;
+    }
+    work();
+  }
+}

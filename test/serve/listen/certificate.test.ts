@@ -1,0 +1,124 @@
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { get, getLast, hello, listening, speak } from './support.ts';
+
+const fixture = (file: string) => join('test/fixtures/tls', file);
+
+function pairOf(name: 'first' | 'second') {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-tls-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const tls = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
+  const install = (cert: string, key = cert) => {
+    copyFileSync(fixture(`${cert}.crt`), tls.certFile);
+    copyFileSync(fixture(`${key}.key`), tls.keyFile);
+  };
+  install(name);
+  return { tls, install };
+}
+
+/** Asks over TLS. @returns who answered, and what. */
+async function ask(
+  port: number,
+  options = {},
+): Promise<{ name: string; heard: string; protocol: string | null }> {
+  const socket: TLSSocket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options });
+  onTestFinished(() => void socket.destroy());
+  let heard = '';
+  socket.on('data', (data) => {
+    heard += data;
+  });
+  return await new Promise((resolve, reject) => {
+    let name = '';
+    let protocol: string | null = null;
+    socket.on('secureConnect', () => {
+      name = String(socket.getPeerCertificate().subject.CN);
+      protocol = socket.getProtocol();
+      socket.write(getLast());
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve({ name, heard, protocol }));
+  });
+}
+
+test('over TLS a request is answered, and nothing older than 1.2 is spoken', async () => {
+  const { tls } = pairOf('first');
+  const { url, port } = await listening(hello, {}, { tls });
+  expect(url).toMatch(/^https:\/\//);
+  expect(await ask(port)).toMatchObject({ name: 'market-mirror test, first', protocol: 'TLSv1.3' });
+  expect((await ask(port, { maxVersion: 'TLSv1.2' })).heard).toContain('hello');
+  await expect(ask(port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })).rejects.toThrow();
+});
+
+test('a new certificate is used from then on, and a broken one never', async () => {
+  const { tls, install } = pairOf('first');
+  const { port, said } = await listening(hello, {}, { tls });
+  const warned = () => said.filter(({ level }) => level === 'error').map(({ text }) => text);
+  install('second', 'first');
+  await expect
+    .poll(warned)
+    .toEqual([expect.stringMatching(/belong together: .*; the one before stays in use$/)]);
+  expect((await ask(port)).name).toBe('market-mirror test, first');
+  rmSync(tls.keyFile);
+  await expect.poll(warned).toHaveLength(2);
+  expect(warned()[1]).toMatch(/^MIRROR_SERVE_TLS_KEY: .* cannot be read \(ENOENT\)/);
+  install('second');
+  await expect.poll(async () => (await ask(port)).name).toBe('market-mirror test, second');
+  expect(warned()).toHaveLength(2);
+});
+
+describe('a certificate that cannot be used ends the start with 78', () => {
+  test('as it is of another key', async () => {
+    const { tls, install } = pairOf('first');
+    install('first', 'second');
+    await expect(listening(hello, {}, { tls })).rejects.toMatchObject({
+      kind: 'config',
+      message: expect.stringMatching(
+        /^MIRROR_SERVE_TLS_CERT \(.*\) and MIRROR_SERVE_TLS_KEY \(.*belong together/,
+      ),
+    });
+  });
+
+  test('as it is none', async () => {
+    const { tls } = pairOf('first');
+    writeFileSync(tls.certFile, 'nonsense');
+    await expect(listening(hello, {}, { tls })).rejects.toMatchObject({ kind: 'config' });
+  });
+});
+
+test('who does not agree on TLS in time is let go of, and a crowd of them keeps nobody out', async () => {
+  const { tls } = pairOf('first');
+  const { port } = await listening(hello, { headersMs: 300, requestMs: 300, connections: 20 }, { tls });
+  const clients = await Promise.all(Array.from({ length: 60 }, () => speak(port)));
+  expect((await ask(port)).heard).toContain('hello');
+  await Promise.all(clients.map(({ closed }) => closed));
+  await (await speak(port, get())).closed;
+});
+
+test('one that takes nothing of its answer is cut off over TLS, too', async () => {
+  const { tls } = pairOf('first');
+  const answers: ServerResponse[] = [];
+  const { port } = await listening(
+    (_, response) => {
+      answers.push(response);
+      response.end(Buffer.alloc(30_000_000));
+    },
+    { stalledMs: 100 },
+    { tls },
+  );
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => undefined).on('secureConnect', () => socket.write(get()));
+  await expect.poll(() => answers[0]?.destroyed).toBe(true);
+});
+
+test('at the end, those who have not agreed on TLS are closed as well', async () => {
+  const { tls } = pairOf('first');
+  const { port, end } = await listening(hello, { graceMs: 30_000 }, { tls });
+  const { closed } = await speak(port);
+  await end();
+  expect(await closed).toBe('');
+});

@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { request, type ServerResponse } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { answerTo, get, getLast, hello, listening, refusalIn, speak } from './support.ts';
+
+const MEGABYTE = 1_000_000;
+const large = Buffer.alloc(30 * MEGABYTE);
+const sendLarge = (_: unknown, response: ServerResponse) => void response.end(large);
+
+test('a client that says nothing is let go of without a word', async () => {
+  const { port } = await listening(hello, { headersMs: 100, requestMs: 200 });
+  expect(await answerTo(port, '')).toBe('');
+});
+
+test.each([
+  ['half a request line', 'GET /ab'],
+  ['headers without an end', 'GET / HTTP/1.1\r\nHost: localhost\r\nX-A: '],
+])('one that says %s is answered 408', async (_, half) => {
+  const { port } = await listening(hello, { headersMs: 100, requestMs: 200 });
+  expect(refusalIn(await answerTo(port, half))).toEqual([408, 'request_timeout']);
+});
+
+test('one that sends its headers letter by letter has no more time than others', async () => {
+  const { port } = await listening(hello, { headersMs: 150, requestMs: 300 });
+  const { socket, closed } = await speak(port, 'GET / HTTP/1.1\r\nHost: localhost\r\n');
+  const drip = setInterval(() => socket.write('X-A: b\r\n'), 10);
+  onTestFinished(() => clearInterval(drip));
+  expect(refusalIn(await closed)).toEqual([408, 'request_timeout']);
+});
+
+test('one that asks nothing more is let go of', async () => {
+  const { port } = await listening(hello, { idleMs: 100 });
+  expect(await answerTo(port, get())).toContain('hello');
+});
+
+test('one that takes nothing of its answer is cut off', async () => {
+  const answers: ServerResponse[] = [];
+  const { port } = await listening(
+    (_, response) => {
+      answers.push(response);
+      response.end(large);
+    },
+    { stalledMs: 100 },
+  );
+  const { socket } = await speak(port, get());
+  socket.pause();
+  await expect.poll(() => answers[0]?.destroyed).toBe(true);
+});
+
+test('one that takes its answer slowly, but takes it, is served for as long as that may last', async () => {
+  const { port } = await listening(sendLarge, { stalledMs: 300, takenMs: 700 });
+  const { socket, closed } = await speak(port, get());
+  let taken = 0;
+  let until = 0;
+  const begun = performance.now();
+  socket.on('data', (data) => {
+    taken += data.length;
+    if (taken < until) return;
+    socket.pause();
+    until = taken + MEGABYTE / 10;
+    setTimeout(() => socket.resume(), 100);
+  });
+  await closed;
+  expect(performance.now() - begun).toBeGreaterThan(600);
+  expect(taken).toBeLessThan(large.length);
+});
+
+test('a thousand connections without a word keep nobody out', async () => {
+  const { port, said } = await listening(hello, { connections: 300 });
+  const crowd = await Promise.all(Array.from({ length: 1_000 }, () => speak(port)));
+  const begun = performance.now();
+  expect(await answerTo(port, getLast())).toContain('hello');
+  expect(performance.now() - begun).toBeLessThan(1_000);
+  await expect.poll(() => crowd.filter(({ socket }) => !socket.destroyed).length).toBeLessThanOrEqual(300);
+  expect(said.filter(({ level }) => level === 'warn')).toHaveLength(1);
+});
+
+test('a crowd of one address makes room for itself, and takes none from others', async () => {
+  const { port } = await listening(hello, { connections: 20 });
+  const other = request({
+    port,
+    host: '127.0.0.1',
+    localAddress: '127.0.0.2',
+    headers: { Connection: 'keep-alive' },
+  });
+  other.on('response', (response) => response.resume()).end();
+  await once(other, 'close');
+  const kept = other.socket;
+  await Promise.all(Array.from({ length: 60 }, () => speak(port)));
+  expect(await answerTo(port, getLast())).toContain('hello');
+  expect(kept?.destroyed).toBe(false);
+  kept?.destroy();
+});
+
+test('those who do not take their answers make room, and those who are being answered do not', async () => {
+  const answers: ServerResponse[] = [];
+  let slowOnes = 0;
+  const { port } = await listening(
+    (question, response) => {
+      if (question.url === '/large') {
+        slowOnes += 1;
+        response.end(large);
+      } else if (question.url === '/waits') answers.push(response);
+      else hello(question, response);
+    },
+    { connections: 4 },
+  );
+  const waiting = await Promise.all([speak(port, get('/waits')), speak(port, get('/waits'))]);
+  await expect.poll(() => answers).toHaveLength(2);
+  const slow = await Promise.all([speak(port, get('/large')), speak(port, get('/large'))]);
+  for (const { socket } of slow) socket.pause();
+  await expect.poll(() => slowOnes).toBe(2);
+  expect(await answerTo(port, getLast())).toContain('hello');
+  for (const answer of answers) answer.end('at last');
+  for (const { heard } of waiting) await expect.poll(heard).toContain('at last');
+});
+
+test('where everybody is being answered, a new one is turned away', async () => {
+  const answers: ServerResponse[] = [];
+  const { port } = await listening((_, response) => void answers.push(response), { connections: 2 });
+  await Promise.all([speak(port, get()), speak(port, get())]);
+  await expect.poll(() => answers).toHaveLength(2);
+  expect(await answerTo(port, getLast())).toBe('');
+  for (const answer of answers) answer.end();
+});
+
+test('an answer under way is not broken by nonsense behind its request', async () => {
+  let answer: ServerResponse | undefined;
+  const { port } = await listening((_, response) => {
+    answer = response;
+  });
+  const { closed } = await speak(port, `${get()}nonsense\r\n\r\n`);
+  await expect.poll(() => answer).toBeDefined();
+  answer?.end('whole');
+  const heard = await closed;
+  expect(heard.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  expect(heard).toContain('whole');
+});

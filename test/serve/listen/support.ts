@@ -1,0 +1,75 @@
+/** A port that listens for one test, and clients that say on it what no client library would. */
+
+import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import type { Bounds } from '../../../src/serve/listen/bounds.ts';
+import { type Listening, listen, type Place } from '../../../src/serve/listen.ts';
+
+export type Said = { level: string; text: string };
+
+export async function listening(
+  handle: RequestListener = hello,
+  bounds: Partial<Bounds> = {},
+  place: Partial<Place> = {},
+): Promise<Listening & { port: number; said: Said[] }> {
+  const said: Said[] = [];
+  const hear = (level: string) => (_: unknown, text: string) => void said.push({ level, text });
+  const log = { info: hear('info'), warn: hear('warn'), error: hear('error') };
+  const quick = { lookMs: 20, certificateMs: 20, graceMs: 2_000, ...bounds };
+  const served = await listen(
+    handle,
+    { host: '127.0.0.1', port: 0, ...place },
+    { clock: systemClock, log: log as never, bounds: quick },
+  );
+  onTestFinished(() => served.end());
+  return { ...served, port: Number(new URL(served.url).port), said };
+}
+
+export const hello: RequestListener = (_, response) => {
+  response.setHeader('Content-Length', '5');
+  response.end('hello');
+};
+
+export type Client = {
+  socket: Socket;
+  /** All that came so far. */
+  heard(): string;
+  /** Resolves with all that came when the other end has closed, or cut the line. */
+  closed: Promise<string>;
+};
+
+/** Connects, says `text` at once, and listens. */
+export async function speak(port: number, text = ''): Promise<Client> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  let heard = '';
+  socket.on('data', (data) => {
+    heard += data;
+  });
+  socket.on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(heard)));
+  await once(socket, 'connect');
+  if (text !== '') socket.write(text);
+  return { socket, heard: () => heard, closed };
+}
+
+/** What comes for `text` until the other end closes. */
+export async function answerTo(port: number, text: string): Promise<string> {
+  return await (await speak(port, text)).closed;
+}
+
+export const get = (path = '/', more = '') => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+export const getLast = (path = '/') => get(path, 'Connection: close\r\n');
+
+/** The status and the Error body of an answer that was refused. */
+export function refusalIn(answer: string): [status: number, error: string] {
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]);
+  const { error, message, ...others } = JSON.parse(body) as Record<string, string>;
+  const isClean =
+    typeof message === 'string' && Object.keys(others).length === 0 && /\r\nConnection: close\b/i.test(head);
+  return [status, isClean ? String(error) : `unclean: ${answer}`];
+}
