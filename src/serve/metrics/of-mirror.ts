@@ -55,7 +55,11 @@ const gauges: readonly GaugeOfMirror[] = [
     labels: ['job'],
     read: ({ readiness }) => readiness.datasets.map(({ job, ready }) => [Number(ready), { job }]),
   },
-  ofDataset('dataset_rows', 'Rows of the dataset in the mirror.', ({ rows }) => rows),
+  ofDataset(
+    'dataset_rows',
+    'Rows of the dataset in the mirror; of usage, its snapshots.',
+    ({ rows }) => rows,
+  ),
   {
     name: 'dataset_verdict',
     help: '1 for what the last proof of the dataset proved, 0 for the others; none where there was no proof.',

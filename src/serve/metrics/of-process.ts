@@ -56,7 +56,7 @@ export function processMetrics(
   });
   const durations = new Histogram({
     name: 'market_mirror_http_request_duration_seconds',
-    help: 'From the first byte read of a request to the last one given to the system of its answer.',
+    help: 'From the headers of a request to the end of its answer, or of its connection.',
     labelNames: ['route'],
     buckets,
     registers,
