@@ -158,7 +158,6 @@ export const packages: Record<string, string> = {
   undici: 'api',
   hono: 'serve/app',
   '@hono/node-server': 'serve/app',
-  'lru-cache': 'serve/answers',
   'prom-client': 'serve/metrics',
 };
 

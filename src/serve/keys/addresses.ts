@@ -1,6 +1,7 @@
 /** Addresses and networks from which a key may be used. */
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
 
 /** `192.0.2.7`, `10.0.0.0/8`, `2001:db8::/32`. @throws Error whose message says what is expected. */
 export function parseNetwork(text: string): string {
@@ -11,6 +12,9 @@ export function parseNetwork(text: string): string {
   return text.toLowerCase();
 }
 
+/** A few bytes each; whoever calls from more addresses than that pays for the look at the list. */
+const MOST_KNOWN = 1_000;
+
 /** @returns whether an address lies in one of the networks; IPv4 is known also where it is mapped into IPv6. */
 export function networksOf(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
@@ -20,10 +24,13 @@ export function networksOf(networks: readonly string[]): (address: string) => bo
     if (bits === undefined) list.addAddress(address, family);
     else list.addSubnet(address, Number(bits), family);
   }
-  return (address) => {
+  const isListed = (address: string) => {
     // A link-local address may name its interface.
     const [bare = ''] = address.split('%');
     const family = isIP(bare);
     return family !== 0 && list.check(bare, family === 6 ? 'ipv6' : 'ipv4');
   };
+  // Each look at a list makes an object that is dear to collect, and clients call often.
+  const known = new LRUCache<string, boolean>({ max: MOST_KNOWN, memoMethod: isListed });
+  return (address) => known.memo(address);
 }
