@@ -77,6 +77,11 @@ const groups: Record<string, readonly Entry[]> = {
   ],
   'To let others read:': [
     {
+      name: 'serve',
+      about: "answer in the API's own contract from the mirror, with keys and limits; makes no call",
+      load: async () => (await import('./commands/serve.ts')).serveCommand,
+    },
+    {
       name: 'keys',
       takes: '<action> [which]',
       about: 'the keys of the service: who may read, what, how much and until when',

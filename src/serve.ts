@@ -52,6 +52,8 @@ export type ServiceSettings = {
 
 export type Service = {
   handle: RequestListener;
+  /** Leaves a word for those who look who serves from the folder. */
+  note(word: string): void;
   close(): Promise<void>;
 };
 
@@ -122,6 +124,7 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
   });
   return {
     handle,
+    note: admission.note,
     async close() {
       await answers.close();
       admission.close();

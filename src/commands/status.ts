@@ -14,7 +14,13 @@ import {
   relative,
 } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
-import { type DatasetStatus, type Problem, readStatus, type Status } from '../reading/status.ts';
+import {
+  type DatasetStatus,
+  type Problem,
+  readStatus,
+  type ServeStatus,
+  type Status,
+} from '../reading/status.ts';
 import { type Context, localMirror } from './context.ts';
 import { renderHead } from './head-text.ts';
 import { withExamples } from './help.ts';
@@ -70,7 +76,7 @@ function renderStatus(status: Status, output: Output): string {
     ...renderPace(status),
     ...renderWaits(status),
     renderCalls(status),
-    renderDaemon(status, paint),
+    renderProcesses(status, paint),
   ].join('\n');
 }
 
@@ -170,6 +176,12 @@ function renderCalls({ calls }: Status): string {
   return `${today}; ${lately}; answered 429 in the last day: ${number(calls.limitedLastDay)}${calls.savedInAll > 0 ? saved : ''}`;
 }
 
-function renderDaemon({ daemon, file }: Status, paint: Paint): string {
-  return paint('dim', `${file}; ${daemon ? `daemon running (process ${daemon.pid})` : 'no daemon running'}`);
+function renderProcesses({ daemon, serve, file, at }: Status, paint: Paint): string {
+  const running = daemon ? `daemon running (process ${daemon.pid})` : 'no daemon running';
+  return paint('dim', [file, running, ...(serve ? [renderService(serve, at)] : [])].join('; '));
+}
+
+function renderService({ pid, url, since }: ServeStatus, at: string): string {
+  if (url === null) return `service starting (process ${pid})`;
+  return `serving ${printable(url)} (process ${pid}, began ${relative(since, Date.parse(at))})`;
 }

@@ -7,20 +7,15 @@ import { type LimitsJson, limitsJson } from '../plan/json.ts';
 import { type Limits, readLimits } from '../plan/limits.ts';
 import { type DatasetPlan, planOf, type Spending } from '../plan.ts';
 import type { Outage } from '../queue/index.ts';
-import {
-  type Connection,
-  holderNote,
-  livingHolder,
-  logBytes,
-  mirrorFile,
-  readMirror,
-} from '../store/read.ts';
+import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
 import { type CallStatus, readCalls } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';
 import { findProblems, type Problem } from './status/problems.ts';
+import { readNote, readService, type ServeStatus } from './status/service.ts';
 
 export type { DatasetStatus, Doing } from './status/datasets.ts';
 export type { Problem } from './status/problems.ts';
+export type { ServeNote, ServeStatus } from './status/service.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {
@@ -31,6 +26,7 @@ export type Status = {
   exitCode: number;
   file: string;
   daemon: DaemonStatus | null;
+  serve: ServeStatus | null;
   /** The gravest first. */
   problems: Problem[];
   datasets: DatasetStatus[];
@@ -56,6 +52,7 @@ export function readStatus(
       exitCode: worstExitCode([exitCodes.done, ...problems.map((problem) => problem.exitCode)]),
       file: mirrorFile(dir),
       daemon: health.daemon,
+      serve: readService(dir),
       problems,
       datasets: health.datasets,
       ...limitsJson(health.limits),
@@ -100,20 +97,5 @@ export function healthOf(
 /** The daemon at work on the folder, or null where none lives. */
 export function readDaemon(dir: string): DaemonStatus | null {
   const pid = livingHolder(dir, 'daemon');
-  return pid === null ? null : { pid, queue: readOutage(dir) };
-}
-
-/** A note may be read in the middle of being written, which takes microseconds. */
-const TRIES = 3;
-
-/** Why the runs of the daemon wait, as it notes beside its lock. */
-function readOutage(dir: string): Outage | null {
-  for (let left = TRIES; left > 0; left -= 1) {
-    const note = holderNote(dir, 'daemon');
-    if (note === null) return null;
-    try {
-      return JSON.parse(note) as Outage;
-    } catch {}
-  }
-  return null;
+  return pid === null ? null : { pid, queue: readNote<Outage>(dir, 'daemon') };
 }

@@ -15,8 +15,8 @@ const examples = await Promise.all(
   }),
 );
 
-/** These run until they are ended, with a Redis and a mirror of their own. */
-const endless = ['start', 'demo'];
+/** These run until they are ended, with a Redis and a mirror or a port of their own. */
+const endless = ['start', 'demo', 'serve', 'serve --port 8080'];
 
 test('every command shows how it is used', () => {
   expect(commands).toContain('doctor');

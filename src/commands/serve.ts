@@ -1,0 +1,82 @@
+/** `market-mirror serve`: the API's own contract, answered from the mirror. */
+
+import { once } from 'node:events';
+import { Command } from 'commander';
+import { isoTime } from '../clock.ts';
+import { readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
+import { Failure, toError } from '../errors.ts';
+import { describeJobs, listJobs, ownSchedules } from '../job-list.ts';
+import type { ServeNote } from '../reading/status.ts';
+import { releasing } from '../releases.ts';
+import type { Context } from './context.ts';
+import { withExamples } from './help.ts';
+
+type Options = { host?: string; port?: string };
+
+const usual: ServeAddress = { host: '127.0.0.1', port: 4_020 };
+
+export function serveCommand(context: Context): Command {
+  const command = new Command('serve')
+    .option('--host <host>', `the address to listen on (default: that of MIRROR_SERVE, else ${usual.host})`)
+    .option(
+      '--port <number>',
+      `its port; 0 takes a free one (default: that of MIRROR_SERVE, else ${usual.port})`,
+    )
+    .action((options: Options) => serve(options, context));
+  return withExamples(
+    command,
+    ['on this machine alone, until Ctrl-C or SIGTERM', 'serve'],
+    ['on another port', 'serve --port 8080'],
+  );
+}
+
+async function serve(options: Options, { environment, clock, stderr, signal }: Context): Promise<void> {
+  const given = readAddress(options);
+  const jobs = await listJobs();
+  const { dir, logLevel, schedules, spending, serve } = readServeConfig(environment, ownSchedules(jobs));
+  const address = { ...usual, ...serve.address, ...given };
+  refuseOpenAddress(address, serve);
+  // Loaded only here: whoever lists the commands needs no server.
+  const [{ openService }, { listen }, { createLog }] = await Promise.all([
+    import('../serve.ts'),
+    import('../serve/listen.ts'),
+    import('../log.ts'),
+  ]);
+  const log = createLog(logLevel, stderr.isTTY === true);
+  await releasing(async (releases) => {
+    const settings = { ...serve, host: address.host, schedules, spending };
+    const service = openService({ dir, jobs, described: await describeJobs(), settings, clock, log });
+    releases.add(service.close);
+    const listening = await listen(service.handle, { ...address, tls: serve.tls }, { clock, log });
+    releases.add(listening.end);
+    const { url } = listening;
+    const note: ServeNote = { url, since: isoTime(clock.now()) };
+    try {
+      service.note(JSON.stringify(note));
+    } catch (thrown) {
+      log.warn({ err: toError(thrown).message }, 'status cannot be told where this serves');
+    }
+    log.info({ url }, `serving ${dir} at ${url}`);
+    if (!signal.aborted) await once(signal, 'abort');
+    log.info({}, 'ending when the answers under way are given');
+  });
+}
+
+function readAddress({ host, port }: Options): Partial<ServeAddress> {
+  return {
+    ...(host !== undefined && { host: hostOf(host) }),
+    ...(port !== undefined && { port: portOf(port) }),
+  };
+}
+
+function hostOf(text: string): string {
+  const host = readHost(text.replace(/^\[(.*)\]$/, '$1'));
+  if (host !== undefined) return host;
+  throw new Failure('usage', `--host: '${text}' is no address or name of this machine, such as 127.0.0.1`);
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new Failure('usage', `--port: '${text}' is no port: it is a number up to 65535`);
+}

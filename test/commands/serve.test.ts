@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:https';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Running, runCli, startCli } from '../helpers/cli.ts';
+import { runMain } from '../helpers/main.ts';
+import { CANARY, setupSync } from '../helpers/sync-bench.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+
+const fixture = (file: string) => resolve('test/fixtures/tls', file);
+const tls = { MIRROR_SERVE_TLS_CERT: fixture('first.crt'), MIRROR_SERVE_TLS_KEY: fixture('first.key') };
+
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-serve-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function serving(cwd: string, settings: Record<string, string> = {}, args = ['--port', '0']): Running {
+  const running = startCli(['serve', ...args], settings, cwd);
+  onTestFinished(async () => {
+    running.child.kill('SIGKILL');
+    await running.ended;
+  });
+  return running;
+}
+
+async function urlOf({ output }: Running): Promise<string> {
+  const url = () => /"url":"(https?:[^"]+)"/.exec(output())?.[1];
+  await expect.poll(url, { timeout: 20_000 }).toBeDefined();
+  return url() as string;
+}
+
+test('answers those who have a key, while no daemon runs, and makes no call', async () => {
+  const { cwd, run, sync, model, environment } = await setupSync({ rows: 12 }, virtualClock(Date.now()));
+  await sync();
+  const { stdout } = await run(['keys', 'create', '--name', 'reports', '--json']);
+  const { key } = JSON.parse(stdout) as { key: string };
+  const calls = model.calls.length;
+  const running = serving(cwd, { MIRROR_DIR: environment.MIRROR_DIR });
+  const url = await urlOf(running);
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  const ask = (headers = {}) => fetch(`${url}/api/v1/news?limit=5`, { headers });
+  expect((await ask()).status).toBe(401);
+  const answer = await ask({ Authorization: `Bearer ${key}` });
+  expect(answer.status).toBe(200);
+  expect(((await answer.json()) as { rows: unknown[] }).rows).toHaveLength(5);
+  expect(model.calls).toHaveLength(calls);
+
+  const { pid } = running.child;
+  const { serve } = JSON.parse((await run(['status', '--json'])).stdout);
+  expect(serve).toEqual({ pid, url, since: expect.stringMatching(/^\d{4}-.*Z$/) });
+  expect((await run(['status'])).stdout).toMatch(
+    new RegExp(`; serving ${url} \\(process ${pid}, began .* ago\\)`),
+  );
+  running.child.kill('SIGTERM');
+  expect((await running.ended).code).toBe(0);
+  expect(JSON.parse((await run(['status', '--json'])).stdout).serve).toBeNull();
+});
+
+test('begins before there is a mirror, says so, and ends on SIGTERM with 0', async () => {
+  const cwd = emptyFolder();
+  const running = serving(cwd);
+  const url = await urlOf(running);
+  expect(running.output()).toMatch(/mirror\.db does not exist yet: run market-mirror sync or start/);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  const unready = await fetch(`${url}/readyz`);
+  expect([unready.status, unready.headers.has('Retry-After')]).toEqual([503, true]);
+  running.child.kill('SIGTERM');
+  expect((await running.ended).code).toBe(0);
+});
+
+test('listens where MIRROR_SERVE says, and flags go before it', async () => {
+  const cwd = emptyFolder();
+  const settings = { MIRROR_SERVE: '127.0.0.2:1' };
+  expect(await urlOf(serving(cwd, settings))).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
+  const other = serving(emptyFolder(), settings, ['--host', 'localhost', '--port', '0']);
+  expect(await urlOf(other)).toMatch(/^http:\/\/localhost:\d+$/);
+});
+
+test('speaks TLS with a certificate', async () => {
+  const url = await urlOf(serving(emptyFolder(), tls, ['--host', '0.0.0.0', '--port', '0']));
+  const { port } = new URL(url);
+  const asked = request({ port, host: '127.0.0.1', path: '/healthz', rejectUnauthorized: false }).end();
+  const [answer] = await once(asked, 'response');
+  expect(answer.statusCode).toBe(200);
+  answer.resume();
+});
+
+test('a second one on the folder ends with 75 and names the first', async () => {
+  const cwd = emptyFolder();
+  const first = serving(cwd);
+  await urlOf(first);
+  const { code, stderr } = await runCli(['serve', '--port', '0'], {}, cwd);
+  expect(code).toBe(75);
+  expect(stderr).toMatch(new RegExp(`process ${first.child.pid} serves from there already; end it first\n$`));
+});
+
+test('a port in use ends it with 75 and one line that names who holds it', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as { port: number };
+  const { code, stderr } = await runCli(
+    ['serve', '--port', String(port)],
+    { LOG_LEVEL: 'fatal' },
+    emptyFolder(),
+  );
+  expect(code).toBe(75);
+  expect(stderr).toMatch(
+    new RegExp(
+      `^market-mirror: 127\\.0\\.0\\.1, port ${port}: in use by process ${process.pid} \\([^\n]+\n$`,
+    ),
+  );
+});
+
+describe('what is wrong ends it with one line', () => {
+  test.each([
+    ['no port', ['--port', 'http'], {}, 64, /--port: 'http' is no port/],
+    ['a port that there is not', ['--port', '65536'], {}, 64, /--port: '65536' is no port/],
+    ['no host', ['--host', 'http://localhost'], {}, 64, /--host: 'http:\/\/localhost' is no address or name/],
+    ['an argument', ['news'], {}, 64, /too many arguments/],
+    [
+      'every address without TLS',
+      ['--host', '0.0.0.0'],
+      {},
+      78,
+      /0\.0\.0\.0 is not loopback.*MIRROR_SERVE_TRUST/,
+    ],
+    [
+      'a certificate that is gone',
+      ['--port', '0'],
+      { ...tls, MIRROR_SERVE_TLS_CERT: '/none' },
+      78,
+      /\/none cannot be read/,
+    ],
+    [
+      'a key of another certificate',
+      ['--port', '0'],
+      { ...tls, MIRROR_SERVE_TLS_KEY: fixture('second.key') },
+      78,
+      /belong together/,
+    ],
+  ])('%s', async (_, args, settings, code, line) => {
+    const environment = {
+      ...settings,
+      MIRROR_DIR: emptyFolder(),
+      LOG_LEVEL: 'fatal',
+      MARKET_API_KEY: CANARY,
+    };
+    const ended = await runMain(['serve', ...args], environment, virtualClock());
+    expect([ended.code, ended.stdout]).toEqual([code, '']);
+    expect(ended.stderr).toMatch(/^market-mirror: [^\n]+\n$/);
+    expect(ended.stderr).toMatch(line);
+    expect(ended.stderr).not.toContain(CANARY);
+  });
+});
