@@ -104,6 +104,7 @@ export const rooms: Record<string, Room> = {
     imports: ['reading'],
     types: ['job-list', 'plan', 'store', 'serve/answers', 'serve/app'],
   },
+  'serve/page': { types: ['plan', 'reading'] },
   serve: {
     imports: [
       'job-list',

@@ -1,0 +1,102 @@
+/** What the page and the service say to each other: types alone, for both. Times are ISO 8601 UTC. */
+
+import type { FailureKind } from '../../errors.ts';
+import type { PlanJson } from '../../plan/json.ts';
+import type { Source } from '../../reading/query.ts';
+import type { Status } from '../../reading/status.ts';
+
+/** `GET /page/overview`: what `status --json` and `plan --json` print, and the last day beside them. */
+export type Overview = {
+  /** Of market-mirror. */
+  version: string;
+  at: string;
+  status: Status;
+  plan: PlanJson;
+  datasets: readonly DatasetDay[];
+  /** Every ten minutes of the last day in which something was called, oldest first. */
+  quota: readonly QuotaPoint[];
+  /** Of the last day. */
+  calls: readonly { job: string; status: number | null; calls: number }[];
+};
+
+export type DatasetDay = {
+  job: string;
+  /** The last walks, oldest first. */
+  walks: readonly WalkMark[];
+  /** Every hour of the last day, oldest first; none is left out. */
+  changes: readonly { hour: string; inserted: number; updated: number; deleted: number }[];
+};
+
+export type WalkMark = {
+  id: number;
+  status: 'running' | 'snoozed' | 'complete' | 'failed';
+  verdict: 'snapshot' | 'verified' | 'union' | null;
+  startedAt: string;
+  finishedAt: string | null;
+  rows: number;
+  apiCalls: number;
+  error: string | null;
+};
+
+export type QuotaPoint = {
+  at: string;
+  limit: number | null;
+  /** At the end of these minutes. */
+  remaining: number | null;
+  calls: number;
+  /** Answered 429. */
+  refused: number;
+};
+
+/** `GET /page/schema`: what there is to ask for. */
+export type Schema = {
+  jobs: readonly {
+    name: string;
+    table: string;
+    history: string | null;
+    /** Whether the specification shows its fields; else columns come as fields are seen. */
+    isSpecified: boolean;
+  }[];
+  tables: readonly {
+    name: string;
+    kind: 'dataset' | 'history' | 'bookkeeping' | 'view';
+    columns: readonly { name: string; type: string }[];
+  }[];
+  /** How far back each dataset can be shown; null where nothing has been dropped. */
+  historyFrom: Readonly<Record<string, string | null>>;
+};
+
+/** `POST /page/query`: in the cage of `market-mirror query`, in a process of its own that ends with the connection. */
+export type PageQuestion = {
+  sql: string;
+  params?: Readonly<Record<string, string | number | null>>;
+  /** The time to look back to; null for now. */
+  asOf?: string | null;
+  /** At most so many rows are sent. */
+  limit: number;
+};
+
+/** The answer, one line of JSON each: `opened`, some `rows`, `end`; or `failed` at any place. */
+export type QueryLine =
+  | { opened: OpenedQuery }
+  | { rows: readonly (readonly PageCell[])[] }
+  | { end: { rows: number; isCut: boolean; ms: number } }
+  | { failed: { kind: FailureKind; message: string } };
+
+export type OpenedQuery = {
+  columns: readonly { name: string; type: string | null }[];
+  sources: readonly Source[];
+  /** The latest change that the answer can show: as of its time the same is answered again. */
+  seq: number;
+  notes: readonly string[];
+};
+
+/** An integer too large for a number keeps its digits; of bytes their number is told. */
+export type PageCell = string | number | null | { integer: string } | { bytes: number };
+
+/** `POST /page/downloads`: the path, for one download, and that of its receipt, which is there once that is complete. */
+export type DownloadQuestion = Omit<PageQuestion, 'limit'> & { format: 'csv' | 'ndjson' | 'parquet' };
+export type Download = { path: string; receiptPath: string };
+
+/** `GET /page/events`, server-sent: something was committed, or the state of the daemon changed. */
+export type PageEvent = { at: string };
