@@ -18,6 +18,7 @@ import {
   type Planned,
   refusedAnswer,
 } from './answers.ts';
+import { onceOver } from './app/once-over.ts';
 
 /** Who calls, once the key is known. */
 export type Guest = { readonly account: string };
@@ -87,6 +88,7 @@ type Call = {
   permit: Permit | null;
   status: number;
   bytes: number;
+  isOver: boolean;
 };
 
 /** Of a call whose client went before there was an answer, as proxies write it in their logs. */
@@ -119,7 +121,7 @@ export function createApp(parts: AppParts): RequestListener {
   ): Promise<Response> {
     const { incoming, outgoing } = c.env;
     const call = begin(incoming, route);
-    outgoing.once('close', () => end(call, incoming));
+    onceOver(incoming, outgoing, () => end(call, incoming));
     const { status, headers, body } = await judge(incoming, c.req.path, call, answer);
     const bytes = body === null ? 0 : Buffer.byteLength(body);
     Object.assign(call, { status, bytes });
@@ -151,6 +153,7 @@ export function createApp(parts: AppParts): RequestListener {
       permit: null,
       status: CLIENT_GONE,
       bytes: 0,
+      isOver: false,
     };
   }
 
@@ -183,7 +186,7 @@ export function createApp(parts: AppParts): RequestListener {
       return refusedAnswer(permit);
     }
     call.permit = permit;
-    if (c.env.outgoing.destroyed) permit.leave();
+    if (call.isOver) permit.leave();
     await parts.beforeAnswer?.();
     const answer = await read();
     const isSuccess = answer.status < 400;
@@ -214,6 +217,7 @@ export function createApp(parts: AppParts): RequestListener {
   }
 
   function end(call: Call, { method = '' }: IncomingMessage): void {
+    call.isOver = true;
     call.permit?.leave();
     const { requestId, route, status, bytes, address, keyId, account, limit } = call;
     const ms = clock.monotonic() - call.startedAt;
@@ -254,16 +258,15 @@ function askedOf(c: InHono): Asked {
     ifNoneMatch: headers['if-none-match'],
     encoding: encodingOf(c, headers['accept-encoding']),
     get gone() {
-      return goneSignal(c.env.outgoing);
+      return goneSignal(c.env);
     },
   };
 }
 
 /** Made only for those who wait for something: a signal takes as long as a kept page. */
-function goneSignal(outgoing: ServerResponse): AbortSignal {
+function goneSignal({ incoming, outgoing }: HttpBindings): AbortSignal {
   const gone = new AbortController();
-  if (outgoing.destroyed) gone.abort();
-  else outgoing.once('close', () => gone.abort());
+  onceOver(incoming, outgoing, () => gone.abort());
   return gone.signal;
 }
 
