@@ -1,9 +1,13 @@
 /** The rows of a moment that the filters of a query leave. docs/serve.md ("Filters") has the rules. */
 
+import { LRUCache } from 'lru-cache';
 import type { ServedJob } from '../job-list.ts';
+import { watchFiles } from '../store/beside.ts';
 import type { Connection } from '../store/read.ts';
 import type { Filters } from './filters/asked.ts';
-import { openScan, type RowNumbers } from './filters/scan.ts';
+import type { RowNumbers } from './filters/scan.ts';
+import { scansOn } from './filters/scans.ts';
+import { scanThread } from './filters/thread.ts';
 import type { Moment, Pages } from './pages.ts';
 
 export { type Filters, filtersOf } from './filters/asked.ts';
@@ -18,26 +22,51 @@ export type Matches = {
 
 export type Filtered = {
   /**
-   * Looks at every row of the moment, unless it was asked the same lately.
+   * Has every row of the moment looked at by a thread of its own, unless it was asked the same lately.
    * @param signal aborted where nobody waits for it any longer.
-   * @returns `busy` where too many are asking: try again a little later; `stopped` where `signal` was aborted.
+   * @returns `busy` where too many ask: try again a little later; `stopped` where `signal` was aborted.
+   * @throws Failure as reading the mirror does, and `disk` where another file has taken its place.
    */
   filtered(moment: Moment, filters: Filters, signal?: AbortSignal): Promise<Matches | 'busy' | 'stopped'>;
   /** The JSON of each row, from `offset` on, `limit` at most. */
   readMatches(matches: Matches, offset: number, limit: number): string[];
+  /** Ends the thread; whoever waits is told by a Failure. */
   close(): Promise<void>;
 };
 
+/** Of the numbers that are kept: a million rows are four million. */
+const MOST_BYTES = 32 * 1024 ** 2;
+
+/** Of the map itself, and of the name. */
+const BYTES_BESIDE = 500;
+
 /** @param connection to a mirror; `pages` those of the same. */
-export function openFiltered(connection: Connection, jobs: readonly ServedJob[], pages: Pages): Filtered {
-  const scan = openScan(connection, jobs, pages);
+export function openFiltered(
+  connection: Connection,
+  jobs: readonly ServedJob[],
+  pages: Pick<Pages, 'readRows'>,
+): Filtered {
+  const kept = new LRUCache<string, RowNumbers>({
+    maxSize: MOST_BYTES,
+    sizeCalculation: ({ byteLength }) => byteLength + BYTES_BESIDE,
+  });
+  const lost = watchFiles(connection.name);
+  const thread = scanThread(connection.name, jobs);
+  const scans = scansOn(thread, (name, numbers) => {
+    // The thread may have opened another mirror than the one that the moment is of.
+    const loss = lost();
+    if (loss) throw loss;
+    kept.set(name, numbers);
+  });
+
   return {
     async filtered(moment, filters, signal) {
-      const numbers = scan(moment, filters, () => signal?.aborted !== true);
-      return numbers ? { moment, total: numbers.length, numbers } : 'stopped';
+      const name = [moment.job, moment.seq, moment.volatileAsOf, filters.key].join(' ');
+      const numbers = kept.get(name) ?? (await scans.ask(name, moment, filters, signal));
+      return typeof numbers === 'string' ? numbers : { moment, total: numbers.length, numbers };
     },
     readMatches: ({ moment, numbers }, offset, limit) =>
       pages.readRows(moment, numbers.subarray(offset, offset + limit)).filter((row) => row !== undefined),
-    async close() {},
+    close: thread.close,
   };
 }

@@ -153,8 +153,8 @@ export const rooms: Record<string, Room> = {
   cli: { imports: ['dot-env', 'main', 'outputs'] },
 };
 
-/** Packages that one room alone may import. */
-export const packages: Record<string, string> = {
+/** Packages that these rooms alone may import. */
+export const packages: Record<string, string | readonly string[]> = {
   'better-sqlite3': 'store/db',
   bullmq: 'queue',
   ioredis: 'queue',
@@ -162,6 +162,7 @@ export const packages: Record<string, string> = {
   hono: 'serve/app',
   '@hono/node-server': 'serve/app',
   'prom-client': 'serve/metrics',
+  'lru-cache': ['reading', 'serve/answers'],
 };
 
 /** Words that only some files may use. */

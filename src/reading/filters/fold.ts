@@ -5,9 +5,7 @@
  * one exactly where its folded form is found in the folded other.
  */
 export function fold(text: string): string {
-  if (isPlain(text)) return text.toUpperCase();
-  // Upper case last: it alone knows no final sigma and no sharp s.
-  return text.normalize('NFKD').replace(marks, '').toLowerCase().toUpperCase();
+  return text.replace(beyondAscii, foldRun).toLowerCase().replaceAll('ς', 'σ');
 }
 
 /** Each once. */
@@ -15,9 +13,12 @@ export function wordsOf(text: string): string[] {
   return [...new Set(fold(text).split(/\s+/))].filter((word) => word !== '');
 }
 
+/** Most texts have little of it, and none of what follows is quick. */
+const beyondAscii = /[^\0-\x7f]+/g;
+
+/** Upper case on the way, which alone knows that a sharp s is two. */
+function foldRun(run: string): string {
+  return run.normalize('NFKD').replace(marks, '').toLowerCase().toUpperCase();
+}
+
 const marks = /\p{M}+/gu;
-
-/** All of ASCII, which has no accents. */
-const plain = /^[\0-\x7f]*$/;
-
-const isPlain = (text: string) => plain.test(text);

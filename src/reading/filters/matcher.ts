@@ -21,14 +21,32 @@ export function matcherOf({ words, fields }: Wanted): (json: string) => boolean 
     const folded = fold(json);
     return parts.every((part) => folded.includes(part));
   };
-  return (json) => {
-    if (!mayMatch(json)) return false;
-    const row = JSON.parse(withNumbersAsTexts(json)) as unknown;
-    if (!fields.every((field) => hasValue(row, field))) return false;
-    if (words.length === 0) return true;
-    const text = fold([...textsIn(row)].join('\n'));
-    return words.every((word) => text.includes(word));
-  };
+  return (json) => mayMatch(json) && hasWords(json, words) && hasFields(json, fields);
+}
+
+function hasWords(json: string, words: readonly string[]): boolean {
+  if (words.length === 0) return true;
+  const text = fold(textOf(json));
+  return words.every((word) => text.includes(word));
+}
+
+function hasFields(json: string, fields: readonly WantedField[]): boolean {
+  if (fields.length === 0) return true;
+  const row = JSON.parse(withNumbersAsTexts(json)) as unknown;
+  return fields.every((field) => hasValue(row, field));
+}
+
+/** The texts and numbers in a row, one a line; a word never reaches beyond its line. */
+function textOf(json: string): string {
+  const tokens = (json.match(textNameOrNumber) ?? []).filter((token) => !token.endsWith(':'));
+  return tokens.map(plainText).join('\n');
+}
+
+const textNameOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?|-?\d[\d.eE+-]*/g;
+
+function plainText(token: string): string {
+  if (!token.startsWith('"')) return token;
+  return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
 }
 
 /** Numbers are compared as they are written: parsing would change 1.0, and the last digits of long ones. */
@@ -37,12 +55,6 @@ function withNumbersAsTexts(json: string): string {
 }
 
 const textOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
-
-/** Numbers are texts by then. */
-function* textsIn(value: unknown): Generator<string> {
-  if (typeof value === 'string') yield value;
-  else if (value instanceof Object) for (const inner of Object.values(value)) yield* textsIn(inner);
-}
 
 function hasValue(row: unknown, { places, value }: WantedField): boolean {
   const found = places.map((place) => place.reduce(memberOf, row)).find(isComparable);

@@ -88,7 +88,7 @@ function allNumbers(pages: Pages, moment: Moment): Float64Array {
 }
 
 const compact = (numbers: Float64Array): RowNumbers =>
-  numbers.every((number) => number < 2 ** 32) ? Uint32Array.from(numbers) : numbers;
+  numbers.every((number) => number < 2 ** 32) ? new Uint32Array(numbers) : numbers;
 
 /** The names that a path such as `$.market."base asset"` leads through. */
 function namesIn(path: string): string[] {

@@ -1,5 +1,6 @@
 /** The bytes of a page: kept from an earlier call, or read from the mirror; compressed for those who take it so. */
 
+import { Failure } from '../../errors.ts';
 import type { ServedJob } from '../../job-list.ts';
 import type { Filters } from '../../reading/filters.ts';
 import type { Moment } from '../../reading/pages.ts';
@@ -62,7 +63,8 @@ export function pageReader(mirror: Pick<Mirror, 'read'>) {
     filters: Filters,
     gone: AbortSignal,
   ): Promise<Source | undefined> {
-    const matches = await mirror.read((open) => open.filtered.filtered(moment, filters, gone));
+    const asked = mirror.read((open) => open.filtered.filtered(moment, filters, gone));
+    const matches = await asked?.catch(unlessBug);
     if (matches === undefined || typeof matches === 'string') return undefined;
     const { total } = matches;
     return { total, read: (open, { offset, limit }) => open.filtered.readMatches(matches, offset, limit) };
@@ -73,6 +75,11 @@ function bodyOf({ job, moment, paging }: Page, { total, read }: Source, open: Op
   // History may have been forgotten since the moment was found.
   if (typeof open.pages.momentOf(job.name, moment.seq) === 'string') return { bytes: null };
   return { bytes: pageBody(job, moment.generatedAt, read(open, paging), paging, total) };
+}
+
+/** The mirror was replaced or closed under the scan, or its disk fails: the next look at it tells the operator. */
+function unlessBug(thrown: unknown): undefined {
+  if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
 }
 
 const unfiltered = (moment: Moment): Source => ({

@@ -1,0 +1,97 @@
+/** A scan on a thread of its own, so that whoever serves never stands still; it can be stopped at any moment. */
+
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { Failure, type FailureKind, toError } from '../../errors.ts';
+import type { ServedJob } from '../../job-list.ts';
+import type { Moment } from '../pages.ts';
+import type { Filters } from './asked.ts';
+import type { RowNumbers } from './scan.ts';
+
+/** What the thread is started with. `wanted` holds the number of the scan that somebody waits for. */
+export type ThreadParts = { file: string; jobs: readonly ServedJob[]; wanted: Int32Array };
+export type AskedOfThread = { id: number; moment: Moment; filters: Filters };
+export type AnsweredByThread =
+  | { numbers: RowNumbers | undefined }
+  | { failed: { kind: FailureKind; message: string } };
+
+export type ScanThread = {
+  /**
+   * One at a time. The thread is started by the first.
+   * @returns undefined where it was stopped. @throws Failure as reading the mirror does.
+   */
+  scan(moment: Moment, filters: Filters): Promise<RowNumbers | undefined>;
+  /** Ends the scan that is under way. */
+  stop(): void;
+  close(): Promise<void>;
+};
+
+/** @param file the mirror. */
+export function scanThread(file: string, jobs: readonly ServedJob[]): ScanThread {
+  const wanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  let worker: Worker | undefined;
+  let scans = 0;
+  let isClosed = false;
+
+  const stop = () => void Atomics.store(wanted, 0, 0);
+  return {
+    stop,
+    async scan(moment, filters) {
+      if (isClosed) throw ended();
+      worker ??= startWorker({ file, jobs, wanted });
+      scans += 1;
+      Atomics.store(wanted, 0, scans);
+      try {
+        const answered = await exchange(worker, { id: scans, moment, filters });
+        if ('failed' in answered) throw new Failure(answered.failed.kind, answered.failed.message);
+        return answered.numbers;
+      } catch (thrown) {
+        // What is wrong with the mirror, or with the thread, may be right for the next one.
+        await worker?.terminate();
+        worker = undefined;
+        throw thrown instanceof Failure ? thrown : new Failure('bug', `${toError(thrown).stack}`);
+      }
+    },
+    async close() {
+      isClosed = true;
+      await worker?.terminate();
+    },
+  };
+}
+
+function startWorker(parts: ThreadParts): Worker {
+  const extension = extname(import.meta.url);
+  const file = new URL(`worker${extension}`, import.meta.url);
+  return new Worker(extension === '.ts' ? fromSource(file) : file, { workerData: parts });
+}
+
+/** Run from the sources, as tests do, the thread needs the loader of TypeScript, which flags give to the first thread alone. */
+function fromSource(file: URL): URL {
+  const loader = import.meta.resolve('tsx/esm/api');
+  return new URL(
+    `data:text/javascript,import { register } from '${loader}'; register(); await import('${file}');`,
+  );
+}
+
+/** The process is kept alive for an answer, not for the thread. */
+async function exchange(worker: Worker, asked: AskedOfThread): Promise<AnsweredByThread> {
+  const end = new AbortController();
+  const { signal } = end;
+  worker.ref();
+  try {
+    // Rejects with what ended the thread, where that is what happens.
+    const answer = once(worker, 'message', { signal });
+    const exit = once(worker, 'exit', { signal }).then(() => {
+      throw ended();
+    });
+    worker.postMessage(asked);
+    const [answered] = await Promise.race([answer, exit]);
+    return answered as AnsweredByThread;
+  } finally {
+    end.abort();
+    worker.unref();
+  }
+}
+
+const ended = () => new Failure('incomplete', 'the thread that filters rows has ended');

@@ -1,0 +1,34 @@
+/** The thread that looks at rows: a connection of its own, one scan at a time. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { Failure, toError } from '../../errors.ts';
+import { openReadOnly, storeFailure } from '../../store/read.ts';
+import { openPages } from '../pages.ts';
+import { openScan, type Scan } from './scan.ts';
+import type { AnsweredByThread, AskedOfThread, ThreadParts } from './thread.ts';
+
+const { file, jobs, wanted } = workerData as ThreadParts;
+
+let scan: Scan | undefined;
+
+parentPort?.on('message', ({ id, moment, filters }: AskedOfThread) => {
+  try {
+    scan ??= open();
+    const numbers = scan(moment, filters, () => Atomics.load(wanted, 0) === id);
+    reply({ numbers }, numbers);
+  } catch (thrown) {
+    const known = storeFailure(thrown, file);
+    const { kind, message } =
+      known instanceof Failure ? known : new Failure('bug', `${toError(thrown).stack}`);
+    reply({ failed: { kind, message } });
+  }
+});
+
+function open(): Scan {
+  const connection = openReadOnly(file);
+  return openScan(connection, jobs, openPages(connection, jobs));
+}
+
+function reply(answered: AnsweredByThread, numbers?: ArrayBufferView): void {
+  parentPort?.postMessage(answered, numbers ? [numbers.buffer as ArrayBuffer] : []);
+}

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import type { Filters } from '../../../src/reading/filters/asked.ts';
+import type { RowNumbers } from '../../../src/reading/filters/scan.ts';
+import { scansOn } from '../../../src/reading/filters/scans.ts';
+import type { Moment } from '../../../src/reading/pages.ts';
+
+/** Scans on a thread that ends each when the test says so. */
+function setup() {
+  const begun: { name: string; end(numbers?: RowNumbers): void; fail(thrown: Error): void }[] = [];
+  const found: string[] = [];
+  let stops = 0;
+  const scans = scansOn(
+    {
+      scan: (_, { key }) =>
+        new Promise((resolve, reject) => begun.push({ name: key, end: resolve, fail: reject })),
+      stop() {
+        stops += 1;
+        begun.at(-1)?.end(undefined);
+      },
+    },
+    (name) => found.push(name),
+  );
+  const ask = (name: string, signal?: AbortSignal) =>
+    scans.ask(name, {} as Moment, { key: name } as Filters, signal);
+  const begins = (count: number) => expect.poll(() => begun.length).toBe(count);
+  return { ask, begun, begins, found, stops: () => stops };
+}
+
+const numbers = Uint32Array.of(1, 2);
+
+test('who asks for the same at once shares one scan', async () => {
+  const { ask, begun, begins, found } = setup();
+  const [one, other] = [ask('a'), ask('a')];
+  await begins(1);
+  begun[0]?.end(numbers);
+  expect(await Promise.all([one, other])).toEqual([numbers, numbers]);
+  expect([begun.length, found]).toEqual([1, ['a']]);
+});
+
+test('scans go one after the other', async () => {
+  const { ask, begun, begins } = setup();
+  const [one, other] = [ask('a'), ask('b')];
+  await begins(1);
+  begun[0]?.end(numbers);
+  await one;
+  await begins(2);
+  begun[1]?.end(Uint32Array.of(3));
+  expect(await other).toEqual(Uint32Array.of(3));
+});
+
+test('a scan is stopped when the last of those who wait goes, and not before', async () => {
+  const { ask, begins, stops, found } = setup();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const waiting = [ask('a', first.signal), ask('a', second.signal)];
+  await begins(1);
+  first.abort();
+  expect(await waiting[0]).toBe('stopped');
+  expect(stops()).toBe(0);
+  second.abort();
+  expect(await waiting[1]).toBe('stopped');
+  expect([stops(), found]).toEqual([1, []]);
+});
+
+test('a scan whose askers went before its turn never begins, and asking again begins another', async () => {
+  const { ask, begun, begins, stops } = setup();
+  const gone = new AbortController();
+  const one = ask('a');
+  const two = ask('b', gone.signal);
+  await begins(1);
+  gone.abort();
+  expect(await two).toBe('stopped');
+  const again = ask('b');
+  begun[0]?.end(numbers);
+  await one;
+  await begins(2);
+  begun[1]?.end(numbers);
+  expect(await again).toBe(numbers);
+  expect([begun.map(({ name }) => name), stops()]).toEqual([['a', 'b'], 0]);
+});
+
+test('who comes when many different scans wait is told so; who asks for one of those is not', async () => {
+  const { ask, begun, begins } = setup();
+  const waiting = Array.from({ length: 8 }, (_, n) => ask(String(n)));
+  expect(await ask('one more')).toBe('busy');
+  waiting.push(ask('7'));
+  for (let n = 0; n < 8; n += 1) {
+    await begins(n + 1);
+    begun[n]?.end(numbers);
+  }
+  expect(await Promise.all(waiting)).toEqual(Array(9).fill(numbers));
+  const later = ask('one more');
+  await begins(9);
+  begun[8]?.end(numbers);
+  expect(await later).toBe(numbers);
+});
+
+test('a scan that fails fails for those who wait, and the next one begins', async () => {
+  const { ask, begun, begins } = setup();
+  const [one, other, next] = [ask('a'), ask('a'), ask('b')];
+  await begins(1);
+  begun[0]?.fail(new Error('no disk'));
+  await expect(one).rejects.toThrow('no disk');
+  await expect(other).rejects.toThrow('no disk');
+  await begins(2);
+  begun[1]?.end(numbers);
+  expect(await next).toBe(numbers);
+});

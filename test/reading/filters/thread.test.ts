@@ -1,0 +1,114 @@
+/** Filters of a real mirror, by a real thread. */
+
+import { copyFileSync, renameSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { served } from '../../../src/job/served.ts';
+import { scanThread } from '../../../src/reading/filters/thread.ts';
+import { type Filtered, type Filters, filtersOf, type Matches } from '../../../src/reading/filters.ts';
+import { openReadOnly } from '../../../src/store/db/connection.ts';
+import { built } from '../../helpers/built.ts';
+import { setup } from '../../helpers/setup.ts';
+import { momentOf, type Row } from '../pages/support.ts';
+
+const ROWS = 1_000;
+
+/** @param from where the code lies: the sources, or what was built of them. */
+async function setupFiltered(from = (path: string) => new URL(`../../../${path}.ts`, import.meta.url).href) {
+  const bench = await setup({ rows: ROWS });
+  await bench.mirror('news');
+  const { openFiltered } = (await import(
+    from('src/reading/filters')
+  )) as typeof import('../../../src/reading/filters.ts');
+  const { openPages } = (await import(
+    from('src/reading/pages')
+  )) as typeof import('../../../src/reading/pages.ts');
+  const connection = openReadOnly(bench.store.file);
+  const jobs = bench.jobs.map(served);
+  const pages = openPages(connection, jobs);
+  const filtered = openFiltered(connection, jobs, pages);
+  onTestFinished(async () => {
+    await filtered.close();
+    connection.close();
+  });
+  const moment = momentOf(pages, 'news');
+  return { bench, jobs, moment, ...filtered };
+}
+
+const news = (query: string): Filters =>
+  filtersOf({ filters: { q: { by: 'text' }, category: { by: 'field' } } }, (name) =>
+    new URLSearchParams(query).get(name),
+  ) as Filters;
+
+const found = async (of: ReturnType<Filtered['filtered']>) => (await of) as Matches;
+
+describe('rows that filters leave', () => {
+  it.each([
+    ['the sources', undefined],
+    ['the built program', (path: string) => built(`${path}.js`).href],
+  ])('are found by a thread that is run from %s', async (_, from) => {
+    const { bench, moment, filtered, readMatches } = await setupFiltered(from);
+    const { rows } = bench.upstream('news');
+    const expected = rows.filter((row) => row['category'] === 'companies');
+    const matches = await found(filtered(moment, news('?category=Companies')));
+    expect(matches.total).toBe(expected.length);
+    const texts = [0, 100, 200].flatMap((offset) => readMatches(matches, offset, 100));
+    expect(texts.map((text) => JSON.parse(text) as Row)).toEqual(JSON.parse(JSON.stringify(expected)));
+    expect(readMatches(matches, matches.total, 100)).toEqual([]);
+  });
+
+  it('are looked for once a moment, whoever asks', async () => {
+    const { moment, filtered } = await setupFiltered();
+    const [one, other] = await Promise.all([
+      found(filtered(moment, news('?q=gold+rises'))),
+      found(filtered({ ...moment }, news('?q=RISES+gold'))),
+    ]);
+    const later = await found(filtered(moment, news('?q=gold+rises')));
+    expect(one.numbers).toBe(other.numbers);
+    expect(later.numbers).toBe(one.numbers);
+  });
+
+  it('are not looked for when nobody waits, and are when somebody does again', async () => {
+    const { moment, filtered } = await setupFiltered();
+    const gone = new AbortController();
+    const waiting = filtered(moment, news('?q=a'), gone.signal);
+    gone.abort();
+    expect(await waiting).toBe('stopped');
+    expect(await filtered(moment, news('?q=a'), gone.signal)).toBe('stopped');
+    expect((await found(filtered(moment, news('?q=a')))).total).toBe(ROWS);
+  });
+
+  it('are not shown once another mirror has taken the place of this one', async () => {
+    const { bench, moment, filtered } = await setupFiltered();
+    const { file } = bench.store;
+    copyFileSync(file, `${file}.other`);
+    renameSync(`${file}.other`, file);
+    await expect(filtered(moment, news('?q=a'))).rejects.toMatchObject({ kind: 'disk' });
+  });
+
+  it('leave nobody waiting when all is closed', async () => {
+    const { moment, filtered, close } = await setupFiltered();
+    const waiting = [filtered(moment, news('?q=a')), filtered(moment, news('?q=b'))];
+    await close();
+    for (const each of waiting) await expect(each).rejects.toMatchObject({ kind: 'incomplete' });
+  });
+});
+
+it('a scan ends when it is stopped', async () => {
+  const { bench, jobs, moment } = await setupFiltered();
+  const thread = scanThread(bench.store.file, jobs);
+  onTestFinished(() => thread.close());
+  const scan = thread.scan(moment, news('?q=a'));
+  thread.stop();
+  expect(await scan).toBe(undefined);
+  expect((await thread.scan(moment, news('?q=a')))?.length).toBe(ROWS);
+});
+
+it('a mirror that cannot be read is a failure, and the next scan tries anew', async () => {
+  const { bench, jobs, moment } = await setupFiltered();
+  const thread = scanThread(bench.store.file, jobs);
+  onTestFinished(() => thread.close());
+  renameSync(bench.store.file, `${bench.store.file}.away`);
+  await expect(thread.scan(moment, news('?q=a'))).rejects.toMatchObject({ kind: 'disk' });
+  renameSync(`${bench.store.file}.away`, bench.store.file);
+  expect((await thread.scan(moment, news('?q=a')))?.length).toBe(ROWS);
+});
