@@ -162,7 +162,7 @@ export const packages: Record<string, string | readonly string[]> = {
   hono: 'serve/app',
   '@hono/node-server': 'serve/app',
   'prom-client': 'serve/metrics',
-  'lru-cache': ['reading', 'serve/answers'],
+  'lru-cache': ['reading', 'serve/answers', 'serve/keys'],
 };
 
 /** Words that only some files may use. */
