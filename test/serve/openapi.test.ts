@@ -8,7 +8,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bodyExamples, errorExamples } from '../../src/serve/openapi/examples.ts';
-import { listNames, openServeBench, type ServeBench } from '../helpers/serve-bench.ts';
+import { listNames, openServeBench, type ServeBench, setupServe } from '../helpers/serve-bench.ts';
 import { limitsOf } from './support.ts';
 
 type Json = Record<string, unknown>;
@@ -44,14 +44,14 @@ const get = async (path: string, headers: Record<string, string> = {}, method = 
 const withKey = (path: string, ofKey = key) => get(path, { authorization: `Bearer ${ofKey}` });
 
 beforeAll(async () => {
-  serve = await openServeBench({ rows: 3 });
+  serve = await openServeBench({ rows: 3, walked: [...listNames, 'usage'] });
   key = serve.issue({}, limitsOf('1000/1h')).key;
   document = (await get('/openapi.json')).body as Document;
   for (const path of [...listNames.map((name) => `${name}?limit=1`), 'usage'].map(
     (name) => `/api/v1/${name}`,
   ))
     bodies[path.replace(/\?.*/, '')] = (await withKey(path)).body;
-  bodies['/healthz'] = (await get('/healthz')).body;
+  for (const path of ['/healthz', '/readyz']) bodies[path] = (await get(path)).body;
   errors = await everyError();
 });
 afterAll(() => serve.close());
@@ -230,6 +230,14 @@ describe('/openapi.json', () => {
       await get('/openapi.json', { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' })
     ).body;
     expect((told as Document).servers).toEqual([{ url: serve.url }]);
+  });
+
+  it('names the address of a trusted proxy that was asked over TLS', async () => {
+    const settings = { trusted: ['127.0.0.1'], hosts: ['mirror.example'] };
+    const { url } = await setupServe({ rows: 1, walked: [], settings });
+    const proxied = { host: 'mirror.example', 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https' };
+    const { body } = await request(`${url}/openapi.json`, { headers: proxied });
+    expect(((await body.json()) as Document).servers).toEqual([{ url: 'https://mirror.example' }]);
   });
 
   it('is not sent again to those who have it', async () => {

@@ -1,7 +1,7 @@
 /** Parameters, headers and answers that several operations share. */
 
 import { errorExamples } from './examples.ts';
-import { schemaNamed } from './schemas.ts';
+import { schemaNamed, verdicts } from './schemas.ts';
 
 type Named<Part> = Readonly<Record<string, Part>>;
 
@@ -52,7 +52,7 @@ export const responseHeaders = {
   'X-Mirror-Verdict': {
     description:
       'What proves the rows: one published snapshot, pages that fit together, or (`union`) nothing yet.',
-    schema: { type: 'string', enum: ['snapshot', 'verified', 'union'] },
+    schema: { type: 'string', enum: verdicts },
   },
   'X-Mirror-Complete-As-Of': {
     description: 'When the proof of completeness began. Absent while the dataset has none.',

@@ -120,6 +120,57 @@ export const bodyExamples = {
     running: 0,
   },
   '/healthz': { status: 'ok' },
+  '/readyz': {
+    ready: true,
+    mirror: 'readable',
+    datasets: [
+      {
+        job: 'ai-signals',
+        ready: true,
+        verdict: 'snapshot',
+        completeAsOf: '2026-11-21T12:00:00.000Z',
+        ageSeconds: 0,
+        boundSeconds: 300,
+        why: null,
+      },
+      {
+        job: 'meme-signals',
+        ready: true,
+        verdict: 'verified',
+        completeAsOf: '2026-11-21T12:00:00.000Z',
+        ageSeconds: 0,
+        boundSeconds: 300,
+        why: null,
+      },
+      {
+        job: 'news',
+        ready: true,
+        verdict: 'verified',
+        completeAsOf: '2026-11-21T12:00:00.000Z',
+        ageSeconds: 0,
+        boundSeconds: 600,
+        why: null,
+      },
+      {
+        job: 'smart-wallets',
+        ready: true,
+        verdict: 'verified',
+        completeAsOf: '2026-11-21T12:00:00.000Z',
+        ageSeconds: 0,
+        boundSeconds: 1800,
+        why: null,
+      },
+      {
+        job: 'usage',
+        ready: true,
+        verdict: 'snapshot',
+        completeAsOf: '2026-11-21T12:00:00.000Z',
+        ageSeconds: 0,
+        boundSeconds: 1800,
+        why: null,
+      },
+    ],
+  },
 };
 
 /** Bodies of errors, by code. */

@@ -14,6 +14,8 @@ const refusals = {
   default: 'Error',
 } as const;
 
+const openRefusals = { 405: 'MethodNotAllowed', default: 'Error' } as const;
+
 const listParameters = Object.keys(parameters).map((name) => ({ $ref: `#/components/parameters/${name}` }));
 
 const limitHeaders = ['X-Request-ID', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'Cache-Control'] as const;
@@ -43,13 +45,41 @@ export function usagePath(job: DescribedJob) {
 }
 
 const anyObject = { type: 'object', additionalProperties: true };
+const told = ['X-Request-ID', 'Cache-Control'] as const;
 
+/** What the service tells of itself, without a key. */
 export const operatorPaths = {
-  '/healthz': openGet('checkLife', 'The process lives.', {
-    200: success('It does.', ['X-Request-ID', 'Cache-Control'], anyObject, '/healthz'),
+  '/healthz': openGet('checkHealth', 'Whether the process lives.', {
+    200: success('It does.', [...told], anyObject, '/healthz'),
   }),
-  '/openapi.json': openGet('describe', 'This description.', {
-    200: success('OpenAPI 3.1.', ['X-Request-ID', 'Cache-Control', 'ETag'], anyObject, '/openapi.json'),
+  '/readyz': openGet(
+    'checkReadiness',
+    'Whether every scheduled dataset is proven, and no older than it may be.',
+    {
+      200: success('They are.', [...told], schemaNamed('Readiness'), '/readyz'),
+      503: success(
+        'Some are not; `datasets` names them.',
+        [...told, 'Retry-After'],
+        schemaNamed('Readiness'),
+      ),
+    },
+  ),
+  '/metrics': {
+    get: {
+      ...openGet('readMetrics', 'Measurements for Prometheus.', {
+        200: {
+          description: 'In its text format.',
+          headers: headersNamed(...told),
+          content: { 'text/plain': { schema: { type: 'string' } } },
+        },
+        ...responsesOf({ 401: 'Unauthorized', 403: 'Forbidden', 429: 'TooManyRequests' }),
+      }).get,
+      description: 'Needs a key elsewhere than on the machine of the service.',
+      security: [{}, { apiKey: ['metrics:read'] }],
+    },
+  },
+  '/openapi.json': openGet('describeService', 'This description.', {
+    200: success('In OpenAPI 3.1.', [...told, 'ETag'], anyObject),
   }),
 };
 
@@ -62,10 +92,13 @@ function getOf({ name, about, operation, scope }: DescribedJob, verb: string, re
 }
 
 function openGet(operationId: string, summary: string, responses: object) {
-  return { get: { operationId, summary, security: [], responses } };
+  return {
+    get: { operationId, summary, security: [], responses: { ...responses, ...responsesOf(openRefusals) } },
+  };
 }
 
-function success(description: string, headers: HeaderName[], schema: Schema, path: string) {
+/** @param path the one of whose answers an example is known. */
+function success(description: string, headers: HeaderName[], schema: Schema, path = '') {
   const example = (bodyExamples as Readonly<Record<string, unknown>>)[path];
   const content = { 'application/json': { schema, ...(example !== undefined && { example }) } };
   return { description, headers: headersNamed(...headers), content };

@@ -4,6 +4,8 @@ import type { DescribedJob, Schema } from '../../job-list.ts';
 
 export const schemaNamed = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
+export const verdicts = ['snapshot', 'verified', 'union'];
+
 const count = { type: 'integer', minimum: 0 };
 
 /** Those that all lists and errors share (specification, "StandardPagination" and "Error"), and rows of which it shows nothing. */
@@ -18,6 +20,22 @@ const shared: Readonly<Record<string, Schema>> = {
   Error: objectOf({
     error: { type: 'string', description: 'Machine-readable error code.' },
     message: { type: 'string', description: 'Human-readable text.' },
+  }),
+  Readiness: openObjectOf({
+    ready: { type: 'boolean' },
+    mirror: { type: 'string', enum: ['readable', 'unreadable'] },
+    datasets: {
+      type: 'array',
+      items: openObjectOf({
+        job: { type: 'string' },
+        ready: { type: 'boolean' },
+        verdict: { type: ['string', 'null'], enum: [...verdicts, null] },
+        completeAsOf: { type: ['string', 'null'], format: 'date-time' },
+        ageSeconds: { type: ['number', 'null'] },
+        boundSeconds: { type: ['number', 'null'], description: 'The greatest age that is ready.' },
+        why: { type: ['string', 'null'], description: 'Why it is not ready, in a word.' },
+      }),
+    },
   }),
   Usage: { type: 'object', additionalProperties: true },
   UnspecifiedRow: {
@@ -63,6 +81,11 @@ export function openSchemas() {
 /** All of its properties and no others. */
 function objectOf(properties: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+/** What later releases may add to. */
+function openObjectOf(properties: Readonly<Record<string, Schema>>): Schema {
+  return { ...objectOf(properties), additionalProperties: true };
 }
 
 function mapSchema(schema: Schema, change: (inner: Schema) => Schema): Schema {
