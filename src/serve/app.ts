@@ -18,6 +18,7 @@ import {
   type Planned,
   refusedAnswer,
 } from './answers.ts';
+import { authorizationOf, isLoopback, pathOf, serviceAddress } from './app/incoming.ts';
 import { onceOver } from './app/once-over.ts';
 
 /** Who calls, once the key is known. */
@@ -94,6 +95,9 @@ type Call = {
 /** Of a call whose client went before there was an answer, as proxies write it in their logs. */
 const CLIENT_GONE = 499;
 
+/** Why a request is answered before anything is looked for. */
+type Misdirected = 'bad_request' | 'misdirected_request';
+
 type InHono = Context<{ Bindings: HttpBindings }>;
 
 /** What no page of ours needs, and no other page may do with ours. */
@@ -113,19 +117,40 @@ export function createApp(parts: AppParts): RequestListener {
     app.all(endpoint.path, (c) => respond(c, endpoint.name, (call) => openAnswer(c, call, endpoint)));
   app.notFound((c) => respond(c, 'other', () => errorAnswer('not_found')));
 
-  /** What is the same for every call: its name, its host, its path, its method; and whoever hears of it afterwards. */
   async function respond(
-    c: InHono,
+    { env: { incoming, outgoing }, req }: InHono,
     route: string,
     answer: (call: Call) => Answer | Promise<Answer>,
   ): Promise<Response> {
-    const { incoming, outgoing } = c.env;
+    const { status, headers, body } = await answered(incoming, outgoing, route, (call) =>
+      judge(incoming, req.path, call, answer),
+    );
+    return new Response(body, { status, headers });
+  }
+
+  /** What Hono could not read has no path, or is meant for another host. */
+  async function refuse(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    why: Misdirected,
+  ): Promise<void> {
+    const { status, headers, body } = await answered(incoming, outgoing, 'other', () => errorAnswer(why));
+    outgoing.writeHead(status, headers).end(body);
+  }
+
+  /** What is the same for every call: its name, its headers, and whoever hears of it afterwards. */
+  async function answered(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    route: string,
+    answer: (call: Call) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
     const call = begin(incoming, route);
     onceOver(incoming, outgoing, () => end(call, incoming));
-    const { status, headers, body } = await judge(incoming, c.req.path, call, answer);
+    const { status, headers, body } = await answer(call);
     const bytes = body === null ? 0 : Buffer.byteLength(body);
     Object.assign(call, { status, bytes });
-    return new Response(incoming.method === 'HEAD' ? null : body, {
+    return {
       status,
       headers: {
         ...strictHeaders,
@@ -133,7 +158,8 @@ export function createApp(parts: AppParts): RequestListener {
         'X-Request-ID': call.requestId,
         ...(status === 304 ? {} : { 'Content-Length': String(bytes) }),
       },
-    });
+      body: incoming.method === 'HEAD' ? null : body,
+    };
   }
 
   function begin({ socket, headers }: IncomingMessage, route: string): Call {
@@ -163,7 +189,6 @@ export function createApp(parts: AppParts): RequestListener {
     call: Call,
     answer: (call: Call) => Answer | Promise<Answer>,
   ): Promise<Answer> {
-    if (!parts.isOurHost(incoming.headers.host)) return errorAnswer('misdirected_request');
     if (pathOf(incoming) !== path) return errorAnswer('not_found');
     if (call.route !== 'other' && incoming.method !== 'GET' && incoming.method !== 'HEAD')
       return errorAnswer('method_not_allowed', { Allow: 'GET, HEAD' });
@@ -201,11 +226,11 @@ export function createApp(parts: AppParts): RequestListener {
       const guest = identified(c, call, endpoint.scope);
       if ('refused' in guest) return guest.refused;
     }
-    return endpoint.answer({ ...askedOf(c), address: serviceAddress(c.env.incoming, call) });
+    return endpoint.answer({ ...askedOf(c), address: serviceAddress(c.env.incoming, call.address) });
   }
 
   function identified(c: InHono, call: Call, scope: string | null) {
-    const { authorization } = c.env.incoming.headers;
+    const authorization = authorizationOf(c.env.incoming);
     const caller = admission.identify({ authorization, address: call.address, scope });
     if (isRefused(caller)) {
       call.limit = caller.limit;
@@ -224,31 +249,18 @@ export function createApp(parts: AppParts): RequestListener {
     parts.told({ requestId, route, method, status, ms, bytes, address, keyId, account, limit });
   }
 
-  return listenerOf(app, parts);
-}
-
-/** A request that Hono cannot read, such as one without a host, is a mistake of the client. */
-function listenerOf(app: Hono<{ Bindings: HttpBindings }>, { failed }: AppParts): RequestListener {
-  const listener = getRequestListener(app.fetch, {
-    errorHandler: () => {
-      const { status, headers, body } = errorAnswer('bad_request');
-      return new Response(body as string, { status, headers });
-    },
-  });
-  return (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // What it throws it has answered; it is told here lest it be lost.
-    Promise.resolve(listener(incoming, outgoing)).catch((thrown: unknown) => failed(thrown, ''));
+  // It throws only what it has answered; it is told here lest it be lost.
+  const listener = getRequestListener(app.fetch);
+  return (incoming, outgoing) => {
+    const why = misdirected(incoming);
+    const answering = why ? refuse(incoming, outgoing, why) : listener(incoming, outgoing);
+    Promise.resolve(answering).catch((thrown: unknown) => parts.failed(thrown, ''));
   };
-}
 
-/** As it was sent: Hono is told of it only after dots in it have been followed. */
-const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0];
-
-/** A proxy that is trusted has told who the client is, and may tell how that came to it. */
-function serviceAddress({ socket, headers }: IncomingMessage, { address }: Call): string {
-  const told = address === socket.remoteAddress ? undefined : headers['x-forwarded-proto'];
-  const isSecure = told === undefined ? 'encrypted' in socket : told === 'https';
-  return `${isSecure ? 'https' : 'http'}://${headers.host}`;
+  function misdirected({ url = '', headers: { host } }: IncomingMessage): Misdirected | undefined {
+    if (host === undefined || !url.startsWith('/')) return 'bad_request';
+    return parts.isOurHost(host) ? undefined : 'misdirected_request';
+  }
 }
 
 function askedOf(c: InHono): Asked {
@@ -275,5 +287,3 @@ function encodingOf(c: InHono, accepted: string | undefined): Encoding {
   const supports = [...encodings];
   return accepts(c, { header: 'Accept-Encoding', supports, default: 'identity' }) as Encoding;
 }
-
-const isLoopback = (address: string) => /^(::ffff:)?127\.|^::1$/.test(address);

@@ -16,8 +16,9 @@ export function hostNames(
   const known = new Set([...loopback, listensOn, ...further].map((name) => name.toLowerCase()));
   const isAnyAddress = everywhere.includes(listensOn);
   return (host) => {
-    const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::\d{1,5})?$/.exec(host ?? '') ?? [];
+    const [, bracketed, plain, port = '0'] =
+      /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(host ?? '') ?? [];
     const name = (bracketed ?? plain ?? '').toLowerCase();
-    return known.has(name) || (isAnyAddress && isIP(name) !== 0);
+    return Number(port) <= 65_535 && (known.has(name) || (isAnyAddress && isIP(name) !== 0));
   };
 }
