@@ -11,6 +11,11 @@ process.umask(0o077);
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const)
   process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
+if (process.channel) {
+  process.once('disconnect', () => stop.abort(new Error('the process that started this one has ended')));
+  // It keeps no command from ending.
+  process.channel.unref();
+}
 const stderr = openStderr();
 
 process.exitCode = await main(process.argv.slice(2), {
@@ -20,6 +25,7 @@ process.exitCode = await main(process.argv.slice(2), {
   stdout: openStdout(),
   stderr,
   signal: stop.signal,
+  tellParent: (word) => void process.send?.(word as object),
 });
 
 /** What is set in the environment goes before what is set in `.env`. */

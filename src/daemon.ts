@@ -6,6 +6,7 @@ import { type App, openApp, type Surroundings } from './app.ts';
 import { followClock } from './daemon/clock-jumps.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
 import { watchMirrorFile } from './daemon/mirror-file.ts';
+import { keepServing } from './daemon/service.ts';
 import { createPulse, type Pulse, serviceManager } from './daemon/systemd.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze, toError } from './errors.ts';
@@ -13,8 +14,8 @@ import { type Job, listed } from './job.ts';
 import { datasetsOf } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
-import { type ChangesAt, type MirrorQueue, type Outage, startQueue } from './queue/index.ts';
-import { readStatus } from './reading/status.ts';
+import { type ChangesAt, type MirrorQueue, startQueue } from './queue/index.ts';
+import { type DaemonNote, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { nextDue } from './schedule.ts';
 import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store/index.ts';
@@ -49,20 +50,28 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const { log, clock, random } = parts;
   const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
   releases.add(app.close);
-  const { dir, apiUrl, redisUrl, schedules } = app.config;
+  const { dir, apiUrl, redisUrl, schedules, serve } = app.config;
   const lock = holdFolder(dir);
   releases.add(lock.release);
-  lock.note(null);
+  const note = noting(lock, log);
   const pulse = createPulse(app.waitsForPermit);
   const turns = createTurns(app, clock.now);
   const file = watchMirrorFile({ store: app.store, log, clock });
+  const ending = AbortSignal.any([signal, file.gone]);
+  if (serve.address) {
+    const trouble = (serve: DaemonNote['serve']) => note({ serve });
+    const service = keepServing({ dir, environment: parts.environment, clock, random, log, trouble });
+    // With everything else: together they have ten seconds.
+    ending.addEventListener('abort', () => void service.end(), { once: true });
+    releases.add(service.end);
+  }
   const queue = await startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
     schedules,
     lastRun: app.store.lastRun,
     run: (name, within) => file.during(() => run(app, app.job(name), parts, { pulse, turns }, within)),
     changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
-    onOutage: (outage) => noteOutage(lock, outage, log),
+    onOutage: (queue) => note({ queue }),
     log,
     prefix: `market-mirror-${app.store.name}`,
     clock,
@@ -76,7 +85,6 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const systemd = serviceManager(parts);
   releases.add(systemd.stopping);
   log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
-  const ending = AbortSignal.any([signal, file.gone]);
   void followClock({ app, queue, clock, log }, ending);
   // Not waited for: whoever is told to stop meanwhile stops.
   void systemd.ready(`mirroring ${apiUrl}`, () => file.isHere() && isWell(queue, pulse, log));
@@ -140,12 +148,17 @@ function statusOf({ config, jobs }: App, now: number) {
 }
 
 /** For whoever asks for the status meanwhile, in this process or another. */
-function noteOutage(lock: Lock, outage: Outage | null, log: Log): void {
-  try {
-    lock.note(outage && JSON.stringify(outage));
-  } catch (thrown) {
-    log.warn({ err: toError(thrown).message }, 'status cannot be told that runs wait');
-  }
+function noting(lock: Lock, log: Log): (change: Partial<DaemonNote>) => void {
+  let noted: DaemonNote = { queue: null, serve: null };
+  lock.note(null);
+  return (change) => {
+    noted = { ...noted, ...change };
+    try {
+      lock.note(noted.queue || noted.serve ? JSON.stringify(noted) : null);
+    } catch (thrown) {
+      log.warn({ err: toError(thrown).message }, 'status cannot be told what keeps the daemon waiting');
+    }
+  };
 }
 
 function holdFolder(dir: string) {

@@ -12,6 +12,8 @@ export type Context = Surroundings & {
   stderr: Output;
   /** Aborted by SIGINT or SIGTERM. */
   signal: AbortSignal;
+  /** Says a word to the process of ours that started this one, where one did. */
+  tellParent?: (word: unknown) => void;
   /** The code to end with where the command ended without an error. */
   exit(code: number): void;
 };

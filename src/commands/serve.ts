@@ -6,7 +6,7 @@ import { isoTime } from '../clock.ts';
 import { readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
 import { Failure, toError } from '../errors.ts';
 import { describeJobs, listJobs, ownSchedules } from '../job-list.ts';
-import type { ServeNote } from '../reading/status.ts';
+import type { ServeNote, ServeWord } from '../reading/status.ts';
 import { releasing } from '../releases.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -22,7 +22,14 @@ export function serveCommand(context: Context): Command {
       '--port <number>',
       `its port; 0 takes a free one (default: that of MIRROR_SERVE, else ${usual.port})`,
     )
-    .action((options: Options) => serve(options, context));
+    .action(async (options: Options) => {
+      try {
+        await serve(options, context);
+      } catch (thrown) {
+        tellDaemon(context, { failed: toError(thrown).message });
+        throw thrown;
+      }
+    });
   return withExamples(
     command,
     ['on this machine alone, until Ctrl-C or SIGTERM', 'serve'],
@@ -30,7 +37,8 @@ export function serveCommand(context: Context): Command {
   );
 }
 
-async function serve(options: Options, { environment, clock, stderr, signal }: Context): Promise<void> {
+async function serve(options: Options, context: Context): Promise<void> {
+  const { environment, clock, stderr, signal } = context;
   const given = readAddress(options);
   const jobs = await listJobs();
   const { dir, logLevel, schedules, spending, serve } = readServeConfig(environment, ownSchedules(jobs));
@@ -57,9 +65,14 @@ async function serve(options: Options, { environment, clock, stderr, signal }: C
       log.warn({ err: toError(thrown).message }, 'status cannot be told where this serves');
     }
     log.info({ url }, `serving ${dir} at ${url}`);
+    tellDaemon(context, { serving: url });
     if (!signal.aborted) await once(signal, 'abort');
     log.info({}, 'ending when the answers under way are given');
   });
+}
+
+function tellDaemon({ tellParent }: Context, word: ServeWord): void {
+  tellParent?.(word);
 }
 
 function readAddress({ host, port }: Options): Partial<ServeAddress> {

@@ -11,11 +11,11 @@ import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from 
 import { type CallStatus, readCalls } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';
 import { findProblems, type Problem } from './status/problems.ts';
-import { readNote, readService, type ServeStatus } from './status/service.ts';
+import { readNote, readService, type ServeStatus, type ServeTrouble } from './status/service.ts';
 
 export type { DatasetStatus, Doing } from './status/datasets.ts';
 export type { Problem } from './status/problems.ts';
-export type { ServeNote, ServeStatus } from './status/service.ts';
+export type { ServeNote, ServeStatus, ServeTrouble, ServeWord } from './status/service.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {
@@ -33,8 +33,11 @@ export type Status = {
   calls: CallStatus['calls'];
 } & LimitsJson;
 
-/** A daemon at work; `queue` is why its runs wait, or null. */
-export type DaemonStatus = { pid: number; queue: Outage | null };
+/** A daemon at work. */
+export type DaemonStatus = { pid: number } & DaemonNote;
+
+/** What it leaves beside its lock: why its runs wait, and what keeps its service from running; null where nothing does. */
+export type DaemonNote = { queue: Outage | null; serve: ServeTrouble | null };
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
 export function readStatus(
@@ -97,5 +100,7 @@ export function healthOf(
 /** The daemon at work on the folder, or null where none lives. */
 export function readDaemon(dir: string): DaemonStatus | null {
   const pid = livingHolder(dir, 'daemon');
-  return pid === null ? null : { pid, queue: readNote<Outage>(dir, 'daemon') };
+  if (pid === null) return null;
+  const { queue = null, serve = null } = readNote<Partial<DaemonNote>>(dir, 'daemon') ?? {};
+  return { pid, queue, serve };
 }

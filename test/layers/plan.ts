@@ -119,7 +119,7 @@ export const rooms: Record<string, Room> = {
     types: ['job'],
   },
   daemon: {
-    imports: ['app', 'job', 'job-list', 'plan', 'queue', 'reading', 'store'],
+    imports: ['app', 'config', 'job', 'job-list', 'plan', 'queue', 'reading', 'store'],
     types: ['mirror'],
     doors: ['src/daemon.ts'],
   },

@@ -8,6 +8,7 @@ import type { Outage } from '../../queue/index.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
 import type { LastCall } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
+import type { ServeTrouble } from './service.ts';
 
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
@@ -24,7 +25,8 @@ export type Problem = {
     | 'removal-held'
     | 'quarantine'
     | 'drift'
-    | 'long-log';
+    | 'long-log'
+    | 'serve-down';
   /** Null where the problem is not of one dataset. */
   job: string | null;
   message: string;
@@ -42,7 +44,7 @@ export function findProblems(
   datasets: readonly DatasetStatus[],
   waits: Limits['waits'],
   lastCalls: () => ReadonlyMap<string, LastCall>,
-  daemon: { queue: Outage | null } | null,
+  daemon: { queue: Outage | null; serve: ServeTrouble | null } | null,
   logBytes: number,
 ): Problem[] {
   const refused = waits
@@ -62,6 +64,7 @@ export function findProblems(
       ...refusedRows(dataset),
     ]),
     ...(logBytes > LONG_LOG_BYTES ? [longLog(logBytes)] : []),
+    ...(daemon?.serve ? [serveDown(daemon.serve)] : []),
   ];
   const ofLevel = (level: Problem['level']) => found.filter((problem) => problem.level === level);
   return [...ofLevel('error'), ...ofLevel('warning')];
@@ -92,6 +95,14 @@ function queueStuck({ message, advice, since, errors }: Outage): Problem {
     { code: 'queue-stuck', job: null },
     `no run of the daemon begins since ${since}: ${message} (${errors} ${plural(errors, 'error')})`,
     `${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
+  );
+}
+
+function serveDown({ message, since, nextTry }: ServeTrouble): Problem {
+  return warning(
+    { code: 'serve-down', job: null },
+    `the service does not run since ${since}: ${message}`,
+    `the daemon tries again at ${nextTry}, and mirrors meanwhile`,
   );
 }
 

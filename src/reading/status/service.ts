@@ -10,6 +10,19 @@ export type ServeNote = {
   since: string;
 };
 
+/** What the process that serves says to the daemon that started it. */
+export type ServeWord = { serving: string } | { failed: string };
+
+/** What keeps the service of the daemon from running, as the daemon notes it. */
+export type ServeTrouble = {
+  /** One line for a person. */
+  message: string;
+  /** ISO 8601 UTC. */
+  since: string;
+  /** When it is started again. */
+  nextTry: string;
+};
+
 /** A process that serves; address and time are null until it listens. */
 export type ServeStatus = { pid: number; url: string | null; since: string | null };
 

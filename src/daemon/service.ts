@@ -1,0 +1,159 @@
+/** The service as a child of the daemon: started again whenever it ends, and ended with the daemon, however that ends. */
+
+import { spawn } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Clock, isoTime, type Random } from '../clock.ts';
+import { type Environment, forService } from '../config.ts';
+import { exitCodes } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { ServeTrouble, ServeWord } from '../reading/status.ts';
+
+export type ServiceProcess = {
+  /** Ends it, and starts it no more. */
+  end(): Promise<void>;
+};
+
+export type ServiceParts = {
+  dir: string;
+  environment: Environment;
+  clock: Clock;
+  random: Random;
+  log: Pick<Log, 'info' | 'warn' | 'error'>;
+  /** Told what keeps the service from running, and null when it listens. */
+  trouble: (trouble: ServeTrouble | null) => void;
+  /** What is run; `market-mirror serve` unless given. */
+  program?: readonly string[];
+  timing?: Partial<Timing>;
+};
+
+/** Milliseconds. */
+export type Timing = {
+  shortestPause: number;
+  longestPause: number;
+  /** After a wrong setting or command line: somebody has to mend that first. */
+  hopelessPause: number;
+  /** One that ran this long was well: its end is the first again. */
+  steady: number;
+  /** Left to one that is to end, before it is killed. */
+  grace: number;
+};
+
+const usual: Timing = {
+  shortestPause: 1_000,
+  longestPause: 60_000,
+  hopelessPause: 600_000,
+  steady: 60_000,
+  grace: 10_000,
+};
+
+/** The note beside the lock has room for two such. */
+const LONGEST_MESSAGE = 500;
+
+/** How one run of the service ended: in words, and whether trying again soon can help. */
+type Ended = { message: string; isHopeless: boolean };
+
+export function keepServing(parts: ServiceParts): ServiceProcess {
+  const { clock, random, log, trouble } = parts;
+  const timing = { ...usual, ...parts.timing };
+  const ending = new AbortController();
+  let troubledSince: string | undefined;
+  let said = '';
+
+  function listens(url: string): void {
+    if (troubledSince !== undefined) log.info({ url }, 'the service runs again');
+    [troubledSince, said] = [undefined, ''];
+    trouble(null);
+  }
+
+  function ended({ message }: Ended, waitMs: number): void {
+    const at = clock.now();
+    troubledSince ??= isoTime(at);
+    const nextTry = isoTime(at + waitMs);
+    trouble({ message, since: troubledSince, nextTry });
+    if (message !== said) log.error({ nextTry }, `the service does not run: ${message}; mirroring goes on`);
+    said = message;
+  }
+
+  async function keep(): Promise<void> {
+    for (let failures = 0; !ending.signal.aborted; ) {
+      const began = clock.monotonic();
+      const end = await runOnce(parts, timing.grace, listens, ending.signal);
+      if (ending.signal.aborted) return;
+      failures = clock.monotonic() - began >= timing.steady ? 1 : failures + 1;
+      const pause = Math.min(timing.shortestPause * 2 ** (failures - 1), timing.longestPause);
+      // Several that fell together must not come back together.
+      const waitMs = end.isHopeless ? timing.hopelessPause : pause * (0.5 + random() / 2);
+      ended(end, waitMs);
+      await clock.sleep(waitMs, ending.signal).catch(() => undefined);
+    }
+  }
+
+  const kept = keep();
+  return {
+    async end() {
+      ending.abort();
+      await kept;
+    },
+  };
+}
+
+/**
+ * The child learns of our end by the channel between us, which the kernel closes however we die. Detached: a Ctrl-C that is
+ * meant for us goes to our whole group, and we end it ourselves.
+ */
+async function runOnce(
+  { dir, environment, clock, program = ownProgram() }: ServiceParts,
+  graceMs: number,
+  listens: (url: string) => void,
+  signal: AbortSignal,
+): Promise<Ended> {
+  const [command = '', ...args] = program;
+  const child = spawn(command, args, {
+    env: forService(environment, dir),
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    detached: true,
+  });
+  let failed: string | undefined;
+  child.on('message', (word: ServeWord) => {
+    if ('failed' in word) failed = word.failed;
+    else listens(word.serving);
+  });
+  const over = new AbortController();
+  const gone = new Promise<Ended>((resolve) => {
+    child.once('error', ({ message }) => resolve({ message, isHopeless: false }));
+    child.once('close', (code, by) => resolve(ended(code, by, failed)));
+  });
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await clock.sleep(graceMs, over.signal).then(
+      () => child.kill('SIGKILL'),
+      () => undefined,
+    );
+  };
+  const stopping = () => void stop();
+  if (signal.aborted) stopping();
+  signal.addEventListener('abort', stopping, { once: true });
+  try {
+    return await gone;
+  } finally {
+    signal.removeEventListener('abort', stopping);
+    over.abort();
+  }
+}
+
+function ended(code: number | null, by: NodeJS.Signals | null, failed: string | undefined): Ended {
+  const isHopeless = code === exitCodes.config || code === exitCodes.usage;
+  if (failed !== undefined) return { message: failed.slice(0, LONGEST_MESSAGE), isHopeless };
+  if (code === exitCodes.done) return { message: 'it was told to end', isHopeless };
+  const how = by === null ? `with exit code ${code}` : `by ${by}`;
+  return { message: `it was ended ${how}; the log may say why`, isHopeless };
+}
+
+/** Run from the sources, as tests do, it needs the loader of TypeScript. */
+function ownProgram(): readonly string[] {
+  const extension = extname(import.meta.url);
+  const cli = fileURLToPath(new URL(`../cli${extension}`, import.meta.url));
+  const loader = extension === '.ts' ? ['--import', import.meta.resolve('tsx')] : [];
+  return [process.execPath, ...loader, cli, 'serve'];
+}

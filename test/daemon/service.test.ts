@@ -1,0 +1,129 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { isAlive } from '../../src/alive.ts';
+import { isoTime, systemClock } from '../../src/clock.ts';
+import { keepServing, type Timing } from '../../src/daemon/service.ts';
+import type { ServeTrouble } from '../../src/reading/status.ts';
+
+const quick: Timing = {
+  shortestPause: 8,
+  longestPause: 40,
+  hopelessPause: 77,
+  steady: 60_000,
+  grace: 10_000,
+};
+
+/** A child that runs `script` in place of the service; time stands still but for pauses. */
+function child(script: string, timing: Partial<Timing> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-service-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const troubles: (ServeTrouble | null)[] = [];
+  const said: string[] = [];
+  const hear = (_: unknown, text: string) => void said.push(text);
+  const service = keepServing({
+    dir: folder,
+    environment: { PATH: process.env['PATH'], MARKET_API_KEY: 'canary', REDIS_URL: 'redis://canary' },
+    clock: { ...systemClock, now: () => 0 },
+    random: () => 1,
+    log: { info: hear, warn: hear, error: hear } as never,
+    trouble: (trouble) => troubles.push(trouble),
+    program: [
+      process.execPath,
+      '-e',
+      `const { appendFileSync } = require('node:fs'); const note = (text) => appendFileSync('${folder}/notes', text + '\\n');
+       note(String(process.pid)); ${script}`,
+    ],
+    timing: { ...quick, ...timing },
+  });
+  onTestFinished(service.end);
+  const notes = () => {
+    try {
+      return readFileSync(join(folder, 'notes'), 'utf8').trim().split('\n');
+    } catch {
+      return [];
+    }
+  };
+  return { ...service, folder, troubles, said, notes };
+}
+
+const pauses = (troubles: readonly (ServeTrouble | null)[]) =>
+  troubles.map((trouble) => trouble && Date.parse(trouble.nextTry));
+
+const listens =
+  "process.send({ serving: 'http://localhost:1' }); process.on('disconnect', () => process.exit());";
+
+test('one that ends is started again, after longer and longer pauses up to a bound, and said once', async () => {
+  const { troubles, said, end } = child('process.exit(70)');
+  await expect.poll(() => troubles.length).toBeGreaterThanOrEqual(5);
+  await end();
+  expect(pauses(troubles).slice(0, 5)).toEqual([8, 16, 32, 40, 40]);
+  expect(troubles[0]).toEqual({
+    message: 'it was ended with exit code 70; the log may say why',
+    since: isoTime(0),
+    nextTry: isoTime(8),
+  });
+  expect(said).toEqual([expect.stringMatching(/^the service does not run: .*; mirroring goes on$/)]);
+});
+
+test('the end of one that was well is the first again', async () => {
+  const { troubles } = child('process.exit(70)', { steady: 0 });
+  await expect.poll(() => troubles.length).toBeGreaterThanOrEqual(3);
+  expect(pauses(troubles).slice(0, 3)).toEqual([8, 8, 8]);
+});
+
+test.each([78, 64])('what trying again does not mend is tried rarely, and named: %d', async (code) => {
+  const { troubles } = child(
+    `process.send({ failed: 'the certificate is gone' }); process.exitCode = ${code}`,
+  );
+  await expect.poll(() => troubles).toHaveLength(1);
+  expect(troubles[0]).toMatchObject({ message: 'the certificate is gone', nextTry: isoTime(77) });
+});
+
+test('one that cannot be started is tried again', async () => {
+  const troubles: unknown[] = [];
+  const service = keepServing({
+    dir: tmpdir(),
+    environment: {},
+    clock: systemClock,
+    random: Math.random,
+    log: { info() {}, warn() {}, error() {} } as never,
+    trouble: (trouble) => troubles.push(trouble),
+    program: ['/nowhere/node'],
+    timing: quick,
+  });
+  await expect.poll(() => troubles.length).toBeGreaterThanOrEqual(2);
+  expect(troubles[0]).toMatchObject({ message: expect.stringContaining('ENOENT') });
+  await service.end();
+});
+
+test('once it listens, nothing keeps it from running any more', async () => {
+  const { troubles, said, notes } = child(listens);
+  await expect.poll(() => troubles).toEqual([null]);
+  process.kill(Number(notes()[0]), 'SIGKILL');
+  await expect.poll(() => troubles).toHaveLength(3);
+  expect(troubles[1]).toMatchObject({ message: 'it was ended by SIGKILL; the log may say why' });
+  expect(troubles[2]).toBeNull();
+  expect(said.at(-1)).toBe('the service runs again');
+});
+
+test('it is told nothing secret, and where the mirror is', async () => {
+  const { notes, folder } = child(`note(JSON.stringify(process.env)); ${listens}`);
+  await expect.poll(() => notes().length).toBeGreaterThanOrEqual(2);
+  const told = notes()[1] ?? '';
+  expect(told).not.toContain('canary');
+  expect(JSON.parse(told)).toMatchObject({ MIRROR_DIR: folder, MARKET_API_KEY: '', REDIS_URL: '' });
+});
+
+test('it ends with the daemon, and is killed where it does not', async () => {
+  const well = child(`process.on('SIGTERM', () => { note('asked'); process.exit() }); ${listens}`);
+  await expect.poll(() => well.troubles).toEqual([null]);
+  await well.end();
+  expect(well.notes()[1]).toBe('asked');
+  const deaf = child(`process.on('SIGTERM', () => undefined); ${listens}`, { grace: 50 });
+  await expect.poll(() => deaf.troubles).toEqual([null]);
+  const pid = Number(deaf.notes()[0]);
+  await deaf.end();
+  expect(isAlive(pid)).toBe(false);
+});
