@@ -5,6 +5,9 @@ const unsafe =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
+/** Most texts hold nothing but these: that is seen in a tenth of the time. */
+const plain = /^[ -~]*$/;
+
 const familiar: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** JSON for people and programs alike: the same value, with those characters as escapes of JSON. */
@@ -21,6 +24,7 @@ export function printableJson(value: unknown, indent = 2): string {
 
 /** The text on one line, with every character that a terminal would obey, hide or reorder by written out. */
 export function printable(text: string): string {
+  if (plain.test(text)) return text;
   return text
     .toWellFormed()
     .replace(unsafe, (char) => familiar[char] ?? `\\u{${char.codePointAt(0)?.toString(16)}}`);
@@ -28,5 +32,6 @@ export function printable(text: string): string {
 
 /** The same for a text of several lines, whose line breaks stay. */
 export function printableLines(text: string): string {
+  if (plain.test(text)) return text;
   return text.split('\n').map(printable).join('\n');
 }

@@ -67,6 +67,7 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
     maxAgeMs,
     clock,
     tell: (trouble) => tell(log, 'mirror', trouble),
+    pageTold: (source) => metrics.paged(source),
   });
 
   const lists = jobs

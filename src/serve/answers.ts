@@ -12,7 +12,7 @@ import { readPaging, readSeq } from './answers/asked.ts';
 import type { Encoding } from './answers/kept-pages.ts';
 import { type Mirror, type OpenMirror, watchedMirror } from './answers/mirror.ts';
 import { ageOfProof, etagOf, isKnown, momentFinder, momentHeaders } from './answers/moments.ts';
-import { pageReader } from './answers/page-reader.ts';
+import { type PageSource, pageReader } from './answers/page-reader.ts';
 import type { Tell } from './trouble.ts';
 
 export {
@@ -26,6 +26,7 @@ export {
 export { type Encoding, encodings } from './answers/kept-pages.ts';
 export type { Mirror } from './answers/mirror.ts';
 export { isKnown } from './answers/moments.ts';
+export type { PageSource } from './answers/page-reader.ts';
 
 export type Asked = {
   readonly query: URLSearchParams;
@@ -51,6 +52,8 @@ export type AnswersParts = {
   clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Told of what keeps the mirror from being read, once each. */
   tell: Tell;
+  /** Told of each page that is answered, whether it was kept from an earlier call or read from the mirror. */
+  pageTold(source: PageSource): void;
 };
 
 /** Until the first walk may have ended, or a fresher one. */
@@ -59,10 +62,10 @@ const UNREADY_SECONDS = 30;
 /** Until whoever keeps the mirror busy may be through. */
 const BUSY_SECONDS = 5;
 
-export function openAnswers({ dir, jobs, maxAgeMs, clock, tell }: AnswersParts): Answers {
+export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: AnswersParts): Answers {
   const mirror = watchedMirror(dir, jobs, clock, tell);
   const momentOf = momentFinder();
-  const readPage = pageReader(mirror);
+  const readPage = pageReader(mirror, pageTold);
 
   function planIn(open: OpenMirror, job: ServedJob, asked: Asked): Planned {
     const { query, ifNoneMatch } = asked;

@@ -139,6 +139,17 @@ describe('requests are counted', () => {
       expect(text).not.toContain(said);
   });
 
+  test('and their pages by where they came from', async () => {
+    const { url, issue, scrape } = await setupWatched();
+    const get = getter(url, issue().key);
+    for (const query of ['', '', '?offset=10']) await get(`${NEWS}${query}`);
+    await get(NEWS, { 'accept-encoding': 'br' });
+    await get(NEWS, { 'if-none-match': '*' });
+    const samples = await scrape();
+    expect(samples.get('market_mirror_pages_total{source="read"}')).toBe(2);
+    expect(samples.get('market_mirror_pages_total{source="kept"}')).toBe(2);
+  });
+
   test('with the limit that refused them', async () => {
     const { url, issue, scrape } = await setupWatched();
     const quota = { kind: 'fixed' as const, calls: 1, periodMs: DAY };

@@ -25,11 +25,15 @@ type Read = { bytes: Buffer; encoding: Encoding };
 /** Which rows of the moment the page is cut from, and how many there are. */
 type Source = { total: number; read(open: OpenMirror, paging: Paging): string[] };
 
+/** Where a page comes from. */
+export type PageSource = 'kept' | 'read';
+
 /**
+ * @param told where each page came from that was answered.
  * @returns what reads a page, which its ETag names: `gone` where its moment was forgotten meanwhile, `unavailable` where the
  * mirror cannot be read now, or too many others are filtering.
  */
-export function pageReader(mirror: Pick<Mirror, 'read'>) {
+export function pageReader(mirror: Pick<Mirror, 'read'>, told: (source: PageSource) => void) {
   const kept = createKeptPages();
 
   return async function readPage(
@@ -39,9 +43,14 @@ export function pageReader(mirror: Pick<Mirror, 'read'>) {
   ): Promise<Read | 'gone' | 'unavailable'> {
     const { encoding } = asked;
     const found = kept.find(etag, encoding);
-    if (found) return { bytes: found, encoding };
-    const plain = kept.find(etag, 'identity') ?? (await readPlain(page, etag, asked));
+    if (found) {
+      told('kept');
+      return { bytes: found, encoding };
+    }
+    const known = kept.find(etag, 'identity');
+    const plain = known ?? (await readPlain(page, etag, asked));
     if (typeof plain === 'string') return plain;
+    told(known ? 'kept' : 'read');
     if (encoding === 'identity' || plain.length < COMPRESSED_FROM_BYTES)
       return { bytes: plain, encoding: 'identity' };
     return { bytes: await kept.encoded(etag, plain, encoding), encoding };

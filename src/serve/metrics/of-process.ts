@@ -1,6 +1,7 @@
 /** What is measured of the process that serves: what it was asked, how it answered, and what it takes of the machine. */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+import type { PageSource } from '../answers.ts';
 import type { AnsweredCall } from '../app.ts';
 
 /** In seconds. A page that is kept takes less than the first of them. */
@@ -23,6 +24,8 @@ export type ProcessMetrics = {
   began(): void;
   /** It has been answered, or its client has gone. */
   ended(call: Pick<AnsweredCall, 'route' | 'status' | 'ms' | 'bytes' | 'limit'>): void;
+  /** A page of a list has been answered. */
+  paged(source: PageSource): void;
 };
 
 /** @param routes the names of all endpoints; what is none of them counts as `other`. */
@@ -73,6 +76,13 @@ export function processMetrics(
     labelNames: ['limit'],
     registers,
   });
+  const pages = new Counter({
+    name: 'market_mirror_pages_total',
+    help: 'Pages of lists that were answered with their rows: kept from an earlier call, or read from the mirror.',
+    labelNames: ['source'],
+    registers,
+  });
+  for (const source of ['kept', 'read']) pages.inc({ source }, 0);
   for (const limit of limits) limited.inc({ limit }, 0);
   for (const route of [...routes, 'other']) for (const code of usualCodes) requests.inc({ route, code }, 0);
 
@@ -86,5 +96,6 @@ export function processMetrics(
       bytes.inc({ route }, sent);
       if (limit !== null) limited.inc({ limit });
     },
+    paged: (source) => pages.inc({ source }),
   };
 }
