@@ -5,6 +5,7 @@ import { readLocalConfig } from '../config.ts';
 import { number } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { backUp } from '../reading/backup.ts';
+import { serveFile } from '../serve/database.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -26,8 +27,11 @@ export function backupCommand(context: Context): Command {
 async function backup(file: string, { force = false, json }: Options, context: Context): Promise<void> {
   const { environment, clock, signal, stdout } = context;
   const { dir } = readLocalConfig(environment);
-  const receipt = await backUp(dir, file, { force, now: clock.now(), signal });
+  const receipt = await backUp(dir, file, { force, serve: serveFile(dir), now: clock.now(), signal });
   if (json) return stdout.write(`${printableJson(receipt)}\n`);
   const rows = receipt.datasets.reduce((sum, dataset) => sum + dataset.rows, 0);
   stdout.write(`${printable(receipt.file)}: ${number(rows)} rows, ${number(receipt.bytes)} bytes, checked\n`);
+  const { serve } = receipt;
+  if (serve)
+    stdout.write(`${printable(serve.file)}: keys and limits, ${number(serve.bytes)} bytes, checked\n`);
 }

@@ -1,69 +1,106 @@
-/** A backup: a checked copy of the mirror as it stood at one moment, in a single file. */
+/** A backup: a checked copy of the mirror as it stood at one moment, in a single file, and one of the service's database. */
 
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { openAtomicFile } from '../atomic-file.ts';
 import { ageOf } from '../clock.ts';
 import { Failure } from '../errors.ts';
+import { type Releases, releasing } from '../releases.ts';
 import { copyDatabase, hasMirror, mirrorFile, openReadOnly, sealCopy } from '../store/read.ts';
 import { latestSeq } from './query/sources.ts';
 
 /** What a backup holds; within a version members are added, never removed or changed in meaning. */
 export type BackupReceipt = {
   version: 1;
-  file: string;
-  bytes: number;
-  sha256: string;
   /** The latest change in it, see the view `changes`. */
   seq: number;
   datasets: Held[];
-};
+  /** The database of the service, in a file of its own; null where there is none. */
+  serve: Copied | null;
+} & Copied;
+
+type Copied = { file: string; bytes: number; sha256: string };
 
 /** `completeAsOf` is null also where the clock was ahead then. */
 type Held = { job: string; rows: number; completeAsOf: string | null; verdict: string | null };
 
 /**
- * Copies the mirror in `dir` to `output`, while others may write to it.
- * @param force whether a file that is there may be replaced; it is, once the copy has been checked.
+ * Copies the mirror in `dir` to `output`, and the database of the service beside it, while others may write to them: all
+ * or nothing.
+ * @param options.force whether files that are there may be replaced; they are, once the copies have been checked.
+ * @param options.serve the database of the service, whether there is one or not.
  * @throws Failure `incomplete` where there is no mirror yet or `signal` ended the copy, `usage` for a place that is
- * taken, `disk` where the mirror is gone or damaged, or the copy cannot be written.
+ * taken, `disk` where a database is gone or damaged, or a copy cannot be written.
  */
 export async function backUp(
   dir: string,
   output: string,
-  { force, now, signal }: { force: boolean; now: number; signal: AbortSignal },
+  options: { force: boolean; serve: string; now: number; signal: AbortSignal },
 ): Promise<BackupReceipt> {
+  const { force, serve, now, signal } = options;
   const file = mirrorFile(dir);
   if (!hasMirror(dir))
     throw new Failure('incomplete', `${file} does not exist yet: there is nothing to copy`);
-  refuseDatabaseInUse(output, file);
-  const atomic = await openAtomicFile(output, force, 0o600);
+  const outputs = { mirror: output, serve: servedBeside(output) };
+  for (const place of Object.values(outputs)) refuseDatabaseInUse(place, [file, serve]);
   try {
-    await copyDatabase(file, atomic.partial, signal);
-    sealCopy(file, atomic.partial);
-    const receipt = await receiptOf(atomic.partial, resolve(output), now);
-    await atomic.commit();
-    return receipt;
+    return await releasing(async (releases) => {
+      const mirrored = await openCopy(file, outputs.mirror, force, releases);
+      const served = existsSync(serve) ? await openCopy(serve, outputs.serve, force, releases) : undefined;
+      await mirrored.fill(signal);
+      await served?.fill(signal);
+      const receipt: BackupReceipt = {
+        version: 1,
+        ...(await mirrored.described()),
+        ...heldIn(mirrored.partial, now),
+        serve: (await served?.described()) ?? null,
+      };
+      await served?.commit();
+      await mirrored.commit();
+      return receipt;
+    });
   } catch (thrown) {
     if (signal.aborted) throw new Failure('incomplete', 'stopped: no backup was made');
     throw thrown;
-  } finally {
-    await atomic.discard();
   }
 }
 
+/** `mirror-backup.serve.db` beside `mirror-backup.db`. */
+const servedBeside = (output: string) => `${output.replace(/\.db$/, '')}.serve.db`;
+
+/** A copy that is yet to be made, in a place that has been found good. */
+async function openCopy(source: string, output: string, force: boolean, releases: Releases) {
+  const { partial, commit, discard } = await openAtomicFile(output, force, 0o600);
+  releases.add(discard);
+  return {
+    partial,
+    commit,
+    /** Whole and checked, or not at all. */
+    async fill(signal: AbortSignal): Promise<void> {
+      await copyDatabase(source, partial, signal);
+      sealCopy(source, partial);
+    },
+    async described(): Promise<Copied> {
+      return { file: resolve(output), bytes: statSync(partial).size, sha256: await digestOf(partial) };
+    },
+  };
+}
+
 /** A database under which the file is exchanged would read its own journal into the new one. */
-function refuseDatabaseInUse(output: string, mirror: string): void {
-  const [target, source] = [output, mirror].map((path) => statSync(path, { throwIfNoEntry: false }));
-  if (target && target.dev === source?.dev && target.ino === source?.ino)
-    throw new Failure('usage', `${output} is the mirror itself: name another file`);
+function refuseDatabaseInUse(output: string, databases: readonly string[]): void {
+  const target = statSync(output, { throwIfNoEntry: false });
+  for (const database of databases) {
+    const source = statSync(database, { throwIfNoEntry: false });
+    if (target && target.dev === source?.dev && target.ino === source.ino)
+      throw new Failure('usage', `${output} is ${basename(database)} itself: name another file`);
+  }
   for (const journal of [`${output}-wal`, `${output}-journal`])
     if (existsSync(journal))
       throw new Failure('usage', `${journal} belongs to a database that is in use there: name another file`);
 }
 
-async function receiptOf(copy: string, file: string, now: number): Promise<BackupReceipt> {
+function heldIn(copy: string, now: number): Pick<BackupReceipt, 'seq' | 'datasets'> {
   const connection = openReadOnly(copy);
   try {
     const seq = latestSeq(connection, null);
@@ -71,8 +108,7 @@ async function receiptOf(copy: string, file: string, now: number): Promise<Backu
       .prepare<[], Held>('SELECT job, rows, complete_as_of AS completeAsOf, verdict FROM freshness')
       .all()
       .map((held) => (isAhead(held, now) ? { ...held, completeAsOf: null } : held));
-    const { size } = statSync(copy);
-    return { version: 1, file, bytes: size, sha256: await digestOf(copy), seq, datasets };
+    return { seq, datasets };
   } finally {
     connection.close();
   }

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+// Loaded before a walk begins, which would not wait for it.
+import '../../src/commands/backup.ts';
 import type { BackupReceipt } from '../../src/reading/backup.ts';
 import type { Ended } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
@@ -75,7 +77,7 @@ describe('with a mirror', () => {
   test('a place that is none is named: no folder, the mirror itself, a database in use', async () => {
     const { backup, cwd, file, target } = await setup();
     const itself = await backup(file, '--force');
-    expect(itself).toMatchObject({ code: 64, stderr: expect.stringContaining('is the mirror itself') });
+    expect(itself).toMatchObject({ code: 64, stderr: expect.stringContaining('is mirror.db itself') });
     writeFileSync(`${target}-wal`, '');
     const used = await backup(target, '--force');
     expect(used).toMatchObject({ code: 64, stderr: expect.stringContaining('is in use there') });

@@ -141,6 +141,7 @@ export const rooms: Record<string, Room> = {
       'plan',
       'reading',
       'serve',
+      'serve/database',
       'serve/keys',
       'serve/limits',
       'serve/listen',
