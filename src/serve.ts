@@ -12,13 +12,14 @@ import type { Log } from './log.ts';
 import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
 import { isRefused, openAdmission } from './serve/admission.ts';
-import { type Answer, jsonAnswer, openAnswers, planned, refusedAnswer } from './serve/answers.ts';
+import { type Answer, jsonAnswer, openAnswers, refusedAnswer } from './serve/answers.ts';
 import { clientAddresses } from './serve/app/client-address.ts';
 import { hostNames } from './serve/app/host-names.ts';
 import { createApp, type Endpoint, type OpenEndpoint } from './serve/app.ts';
 import { METRICS_SCOPE } from './serve/keys.ts';
 import { createAccessLog, openMetrics, type Readiness } from './serve/metrics.ts';
 import { describeService } from './serve/openapi.ts';
+import { usageBody } from './serve/usage.ts';
 import { version } from './version.ts';
 
 export type ServiceParts = {
@@ -76,11 +77,13 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
   const usages = jobs
     .filter(({ history }) => history === null)
     .map(({ name, path, scope }): Endpoint => {
-      const plan: Endpoint['plan'] = (_, { account }) => {
-        const usage = admission.usage(account);
-        if (isRefused(usage)) return planned(refusedAnswer(usage));
-        return { costsQuota: true, read: () => jsonAnswer(200, usage) };
-      };
+      const plan: Endpoint['plan'] = (_, { account }) => ({
+        costsQuota: true,
+        read: () => {
+          const usage = usageBody(admission, account, clock.now());
+          return isRefused(usage) ? refusedAnswer(usage) : jsonAnswer(200, usage);
+        },
+      });
       return { name, path, scope, plan };
     });
   const open: OpenEndpoint[] = [
@@ -118,6 +121,8 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
     began: metrics.began,
     told(call) {
       metrics.ended(call);
+      const { account, route: endpoint, status } = call;
+      if (account !== null) admission.answered({ account, endpoint, status });
       writeDown(call);
     },
     failed: (thrown, requestId) => log.error({ requestId, err: toError(thrown).stack }, 'a call failed'),

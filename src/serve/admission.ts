@@ -6,6 +6,7 @@
 import type { Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { type Connection, guarded, isLock, tryLock, watchFiles } from '../store/beside.ts';
+import { type AnsweredCall, type CallCount, countCalls } from './admission/calls.ts';
 import { countFailures } from './admission/failures.ts';
 import { openMeter, type Permit, type Report, type Usage } from './admission/meter.ts';
 import { type Refusal, refusal } from './admission/refusals.ts';
@@ -16,6 +17,7 @@ import { digestIn, whyRefused } from './keys/check.ts';
 import { type KnownKey, openKnownKeys } from './keys/known.ts';
 import { type Tell, tellingOnce } from './trouble.ts';
 
+export type { AnsweredCall, CallCount } from './admission/calls.ts';
 export type { Permit, Report, Usage } from './admission/meter.ts';
 export { type Refusal, refusal } from './admission/refusals.ts';
 export type { Tell } from './trouble.ts';
@@ -42,6 +44,10 @@ export type Admission = {
   enter(caller: Caller, costsQuota?: boolean): Permit | Refusal;
   /** How the account stands; costs nothing. */
   usage(account: string): Usage | Refusal;
+  /** Counts an answered call of the account for its use by day. */
+  answered(call: AnsweredCall): void;
+  /** How often the account called what in the last `days` days, today among them; the latest day first. */
+  calls(account: string, days: number): CallCount[] | Refusal;
   /** Writes what was granted; done by itself once a second. */
   flush(): void;
   /** Leaves a word for those who look who serves from the folder (`holderNote` of the lock `serve`), or takes it back. */
@@ -109,7 +115,8 @@ function admissionOf(
   later?: Later,
 ): Omit<Admission, 'close' | 'note'> {
   const steady = steadyClock(clock, latestCount(connection));
-  const written = writeBehind(connection, tell, later);
+  const calls = countCalls(connection, clock.now);
+  const written = writeBehind(connection, tell, later, [calls]);
   const keys = openKnownKeys(connection);
   const meter = openMeter(connection, keys, written, steady);
   const failures = countFailures();
@@ -140,6 +147,11 @@ function admissionOf(
         return 'waitMs' in entry ? refusal('limit', entry.waitMs, entry.limit) : entry;
       }),
     usage: (account) => reachable(() => meter.usage(account)),
+    answered(call) {
+      calls.count(call);
+      written.due();
+    },
+    calls: (account, days) => reachable(() => calls.of(account, days)),
     flush: written.flush,
   };
 }

@@ -40,6 +40,16 @@ const steps: readonly string[] = [
      at INTEGER NOT NULL,
      state TEXT NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE calls (
+     day TEXT NOT NULL,
+     account TEXT NOT NULL REFERENCES accounts (name),
+     endpoint TEXT NOT NULL,
+     class INTEGER NOT NULL,
+     calls INTEGER NOT NULL,
+     first_at TEXT NOT NULL,
+     last_at TEXT NOT NULL,
+     PRIMARY KEY (day, account, endpoint, class)
+   ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** Tells the database from those of others: "mmsv". */

@@ -93,13 +93,14 @@ export const rooms: Record<string, Room> = {
   'serve/admission': {
     imports: ['store', 'serve/trouble', 'serve/database', 'serve/limits', 'serve/keys'],
   },
+  'serve/usage': { imports: ['serve/admission', 'serve/limits'], types: ['job-list'] },
   'serve/listen': { imports: ['config'], doors: ['src/serve/listen.ts'] },
   'serve/answers': {
     imports: ['reading', 'store', 'serve/trouble'],
     types: ['job-list', 'serve/admission'],
   },
   'serve/app': { imports: ['serve/keys', 'serve/admission', 'serve/answers'] },
-  'serve/openapi': { imports: ['serve/answers'], types: ['job-list'] },
+  'serve/openapi': { imports: ['serve/answers', 'serve/usage'], types: ['job-list'] },
   'serve/metrics': {
     imports: ['reading'],
     types: ['job-list', 'plan', 'store', 'serve/answers', 'serve/app'],
@@ -108,7 +109,15 @@ export const rooms: Record<string, Room> = {
   serve: {
     imports: [
       'job-list',
-      ...['serve/keys', 'serve/admission', 'serve/answers', 'serve/app', 'serve/openapi', 'serve/metrics'],
+      ...[
+        'serve/keys',
+        'serve/admission',
+        'serve/answers',
+        'serve/app',
+        'serve/openapi',
+        'serve/metrics',
+        'serve/usage',
+      ],
     ],
     types: ['plan'],
   },

@@ -13,15 +13,25 @@ export type Later = (work: () => void, ms: number) => void;
 
 const byTimer: Later = (work, ms) => void setTimeout(work, ms).unref();
 
+/** What others have to write. `write` is called in the transaction, and again where that fails; `written` when it is kept. */
+export type Waiting = { isEmpty(): boolean; write(): void; written(): void };
+
 export type WriteBehind = {
   count(account: string, state: AccountState, at: number): void;
   /** @param at epoch milliseconds by the machine's clock. */
   used(key: string, at: number): void;
+  /** Something waits with the others. */
+  due(): void;
   /** Writes what waits; what cannot be written goes on waiting. */
   flush(): void;
 };
 
-export function writeBehind(connection: Connection, tell: Tell, later: Later = byTimer): WriteBehind {
+export function writeBehind(
+  connection: Connection,
+  tell: Tell,
+  later: Later = byTimer,
+  others: readonly Waiting[] = [],
+): WriteBehind {
   const keepCount = connection.prepare(
     `INSERT INTO counters (account, at, state) VALUES (?, ?, ?)
      ON CONFLICT (account) DO UPDATE SET at = excluded.at, state = excluded.state`,
@@ -32,13 +42,15 @@ export function writeBehind(connection: Connection, tell: Tell, later: Later = b
   const writeAll = connection.transaction(() => {
     for (const [account, { state, at }] of counts) keepCount.run(account, at, JSON.stringify(state));
     for (const [key, at] of uses) keepUse.run(isoTime(at), key);
+    for (const other of others) other.write();
   });
   const attempt = tellingOnce(tell);
+  const isEmpty = () => others.every((other) => other.isEmpty());
   let isDue = false;
 
   function flush(): void {
     isDue = false;
-    if (counts.size === 0 && uses.size === 0) return;
+    if (counts.size === 0 && uses.size === 0 && isEmpty()) return;
     const isWritten = attempt(() =>
       guarded(connection.name, () => {
         relaxed(connection, () => writeAll.immediate());
@@ -48,7 +60,9 @@ export function writeBehind(connection: Connection, tell: Tell, later: Later = b
     if (isWritten) {
       counts.clear();
       uses.clear();
-    } else schedule();
+      for (const other of others) other.written();
+    }
+    if (!isWritten || !isEmpty()) schedule();
   }
 
   function schedule(): void {
@@ -59,6 +73,7 @@ export function writeBehind(connection: Connection, tell: Tell, later: Later = b
 
   return {
     flush,
+    due: schedule,
     count(account, state, at) {
       counts.set(account, { state, at });
       schedule();

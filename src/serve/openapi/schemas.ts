@@ -1,6 +1,7 @@
 /** The schemas of bodies. Every object that the specification names is a component of that name. */
 
 import type { DescribedJob, Schema } from '../../job-list.ts';
+import { usageSchema } from '../usage.ts';
 
 export const schemaNamed = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
@@ -37,7 +38,7 @@ const shared: Readonly<Record<string, Schema>> = {
       }),
     },
   }),
-  Usage: { type: 'object', additionalProperties: true },
+  Usage: usageSchema,
   UnspecifiedRow: {
     type: 'object',
     description: 'A row as the mirror received it: its fields are not specified.',
