@@ -81,7 +81,7 @@ export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: Answ
       paging: readPaging(query),
       filters: filtersOf(job, (name) => query.get(name)),
     };
-    const etag = etagOf(page);
+    const etag = etagOf(open, page);
     const headers = momentHeaders(moment, etag, clock.now());
     if (isKnown(ifNoneMatch, etag)) return planned({ status: 304, headers, body: null });
     return {

@@ -3,6 +3,8 @@
  * answers say so and the process goes on.
  */
 
+import { createHash } from 'node:crypto';
+import { lstatSync } from 'node:fs';
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ServedJob } from '../../job-list.ts';
@@ -14,6 +16,8 @@ import { type Tell, tellingOnce } from '../trouble.ts';
 
 export type OpenMirror = {
   readonly connection: Connection;
+  /** Another one for another file: what is kept of one mirror is nothing of the next in its place. */
+  readonly name: string;
   readonly pages: Pages;
   readonly filtered: Filtered;
   /** A number that is another one when anything has been committed since. */
@@ -85,6 +89,7 @@ function openFrom(dir: string, jobs: readonly ServedJob[]) {
       const pages = openPages(connection, jobs);
       return {
         connection,
+        name: nameOf(connection.name),
         pages,
         filtered: openFiltered(connection, jobs, pages),
         version: () => version.get() as number,
@@ -95,4 +100,9 @@ function openFrom(dir: string, jobs: readonly ServedJob[]) {
     connection.close();
     throw thrown;
   }
+}
+
+function nameOf(file: string): string {
+  const { ino, birthtimeNs } = lstatSync(file, { bigint: true });
+  return createHash('sha256').update(`${ino} ${birthtimeNs}`).digest('base64url').slice(0, 8);
 }

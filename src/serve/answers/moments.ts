@@ -50,12 +50,13 @@ export function momentHeaders(moment: Moment, etag: string, now: number): Record
 }
 
 /** Weak, since the same page may come compressed; the same for every key. */
-export function etagOf({
-  moment: { job, seq, volatileAsOf },
-  paging: { offset, limit },
-  filters,
-}: Pick<Page, 'moment' | 'paging' | 'filters'>): string {
-  return `W/"${[job, seq, volatileAsOf ?? '', offset, limit, filters?.key ?? ''].join('.')}"`;
+export function etagOf(
+  { name }: Pick<OpenMirror, 'name'>,
+  { moment, paging, filters }: Pick<Page, 'moment' | 'paging' | 'filters'>,
+): string {
+  const { job, seq, volatileAsOf } = moment;
+  const { offset, limit } = paging;
+  return `W/"${[name, job, seq, volatileAsOf ?? '', offset, limit, filters?.key ?? ''].join('.')}"`;
 }
 
 /** @param ifNoneMatch the header; compared weakly, as RFC 9110 has it for GET. */

@@ -1,0 +1,141 @@
+/** What is done to the files of the service while it serves: clear answers meanwhile, and as before when it is over. */
+
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Database } from '../../../src/store/db/sqlite.ts';
+import { type Abused, errorIn, expectNothingKept, NEWS, setupAbuse } from './support.ts';
+
+/** The service looks once a second. */
+const A_LOOK = 1_000;
+
+const parts = ['', '-wal', '-shm'];
+
+type File = 'mirror.db' | 'serve.db';
+
+/** All that SQLite keeps of a database, to be put back. */
+function takeAway(dir: string, file: File): () => void {
+  const present = parts.map((part) => join(dir, `${file}${part}`)).filter((path) => existsSync(path));
+  for (const path of present) renameSync(path, `${path}.away`);
+  return () => {
+    for (const part of parts) rmSync(join(dir, `${file}${part}`), { recursive: true, force: true });
+    for (const path of present) renameSync(`${path}.away`, path);
+  };
+}
+
+/** What is done to a database, and how it is undone. */
+const attacks: Record<string, (dir: string, file: File) => () => void> = {
+  'taken away': takeAway,
+  'replaced by nonsense': (dir, file) => {
+    const bringBack = takeAway(dir, file);
+    writeFileSync(join(dir, file), 'nonsense '.repeat(10_000));
+    return bringBack;
+  },
+  'replaced by an empty file': (dir, file) => {
+    const bringBack = takeAway(dir, file);
+    writeFileSync(join(dir, file), '');
+    return bringBack;
+  },
+  'replaced by a folder': (dir, file) => {
+    const bringBack = takeAway(dir, file);
+    mkdirSync(join(dir, file));
+    return bringBack;
+  },
+  'replaced by a link to another file': (dir, file) => {
+    const bringBack = takeAway(dir, file);
+    symlinkSync('/etc/passwd', join(dir, file));
+    return bringBack;
+  },
+  'replaced by a link to itself': (dir, file) => {
+    const bringBack = takeAway(dir, file);
+    symlinkSync(join(dir, file), join(dir, file));
+    return bringBack;
+  },
+};
+
+async function expectUnavailable(abused: Abused): Promise<void> {
+  const answer = await abused.get(NEWS);
+  expect([answer.status, errorIn(abused, answer)]).toEqual([503, 'service_unavailable']);
+  expect(answer.head).toMatch(/^retry-after: [1-9]\d*\r$/im);
+  const health = await abused.get('/healthz');
+  expect(health.status).toBe(200);
+}
+
+describe.each(['mirror.db', 'serve.db'] as const)('%s', (file) => {
+  test.each(Object.keys(attacks))('%s: 503 meanwhile, and pages again when it is back', async (how) => {
+    const abused = await setupAbuse();
+    const { bench } = abused.serve;
+    const before = await abused.get(NEWS);
+    expect(before.status).toBe(200);
+    const undo = attacks[how]?.(bench.dir, file);
+    bench.clock.advance(A_LOOK);
+    await expectUnavailable(abused);
+    await expectUnavailable(abused);
+    undo?.();
+    bench.clock.advance(A_LOOK);
+    expect(await abused.get(NEWS)).toMatchObject({ status: 200, body: before.body });
+    expectNothingKept(abused);
+  });
+});
+
+describe('the mirror', () => {
+  test('of another, put in its place, is what is served from then on', async () => {
+    const abused = await setupAbuse();
+    const { get, serve } = abused;
+    await get(NEWS);
+    const other = (await setupAbuse({ rows: 3, seed: 2 })).serve.bench;
+    const [row] = other.sql<{ _body: string }>('SELECT _body FROM news LIMIT 1');
+    takeAway(serve.bench.dir, 'mirror.db');
+    new Database(join(other.dir, 'mirror.db'))
+      .exec(`VACUUM INTO '${join(serve.bench.dir, 'mirror.db')}'`)
+      .close();
+    serve.bench.clock.advance(A_LOOK);
+    const { status, body } = await get(NEWS);
+    expect(status).toBe(200);
+    expect(JSON.parse(body).pagination.total).toBe(3);
+    expect(body).toContain(row?._body);
+  });
+
+  test('into which somebody writes for long: pages as they were committed, meanwhile', async () => {
+    const abused = await setupAbuse();
+    const before = await abused.get(NEWS);
+    const other = new Database(join(abused.serve.bench.dir, 'mirror.db'));
+    other.exec('BEGIN EXCLUSIVE; DELETE FROM news');
+    abused.serve.bench.clock.advance(A_LOOK);
+    expect(await abused.get(NEWS)).toMatchObject({ status: 200, body: before.body });
+    other.exec('ROLLBACK');
+    other.close();
+  });
+});
+
+describe.each(['mirror.db', 'serve.db'] as const)('%s with damaged pages', (file) => {
+  test('answers what it still can, else 503, and the process goes on', async () => {
+    const abused = await setupAbuse({ rows: 2_000 });
+    const { bench } = abused.serve;
+    const path = join(bench.dir, file);
+    new Database(path).exec('PRAGMA wal_checkpoint(TRUNCATE)').close();
+    const whole = readFileSync(path);
+    const pages = () => {
+      const offsets = Array.from({ length: 20 }, (_, at) => at * 100);
+      return Promise.all(offsets.map((offset) => abused.get(`${NEWS}?limit=100&offset=${offset}`)));
+    };
+    const damaged = whole.map((byte, at) => (at < 4_096 ? byte : byte ^ 0x55));
+    writeFileSync(path, damaged, { flag: 'r+' });
+    const answers = await pages();
+    bench.clock.advance(A_LOOK);
+    answers.push(...(await pages()));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const answer of refused)
+      expect([answer.status, errorIn(abused, answer)]).toEqual([503, 'service_unavailable']);
+    expect((await abused.get('/healthz')).status).toBe(200);
+    expect(abused.serve.log()).toContain(file);
+
+    writeFileSync(path, whole, { flag: 'r+' });
+    bench.clock.advance(A_LOOK);
+    // The database of keys stays open, with what was read of it: that takes a restart.
+    if (file === 'mirror.db')
+      expect((await pages()).map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expectNothingKept(abused);
+  });
+});
