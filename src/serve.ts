@@ -60,7 +60,10 @@ export type Service = {
 
 /** @throws Failure `incomplete` where another process serves from the folder, and as `openServeDatabase` does. */
 export function openService({ dir, jobs, described, settings, clock, log, ...rest }: ServiceParts): Service {
-  const admission = openAdmission(dir, clock, (trouble) => tell(log, 'serve.db', trouble));
+  const admission = openAdmission(dir, clock, (trouble) => {
+    tell(log, 'serve.db', trouble);
+    metrics.keysTold(trouble === null);
+  });
   const { maxAgeMs } = settings;
   const answers = openAnswers({
     dir,

@@ -95,6 +95,9 @@ describe('what Prometheus reads', () => {
 describe('without a mirror that can be read', () => {
   test('the process goes on telling of itself, and of nothing else', async () => {
     const { bench, url, scrape } = await setupWatched();
+    await bench.mirror('news');
+    const walks = 'market_mirror_walks_total{job="news",verdict="verified"}';
+    expect((await scrape()).get(walks)).toBe(1);
     const file = join(bench.dir, 'mirror.db');
     renameSync(file, `${file}.away`);
     const samples = await scrape();
@@ -103,7 +106,10 @@ describe('without a mirror that can be read', () => {
     expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(0);
     expect((await getter(url)('/readyz')).json).toEqual({ ready: false, mirror: 'unreadable', datasets: [] });
     renameSync(`${file}.away`, file);
-    expect((await scrape()).get('market_mirror_up')).toBe(1);
+    const again = await scrape();
+    expect([again.get('market_mirror_up'), again.get(walks)]).toEqual([1, 1]);
+    await bench.mirror('news');
+    expect((await scrape()).get(walks)).toBe(2);
   });
 
   test('it begins before there is one', async () => {
@@ -113,6 +119,19 @@ describe('without a mirror that can be read', () => {
     bench.clock.advance(1_000);
     expect((await getter(url)('/readyz')).status).toBe(200);
   });
+});
+
+test('keys that cannot be read are told', async () => {
+  const { bench, url, issue, scrape } = await setupWatched({ walked: [] });
+  const { key } = issue();
+  const keysUp = async () => (await scrape()).get('market_mirror_keys_up');
+  expect(await keysUp()).toBe(1);
+  const file = join(bench.dir, 'serve.db');
+  renameSync(file, `${file}.away`);
+  bench.clock.advance(1_000);
+  expect(await getter(url, key)(NEWS)).toMatchObject({ status: 503 });
+  expect(await keysUp()).toBe(0);
+  renameSync(`${file}.away`, file);
 });
 
 describe('requests are counted', () => {

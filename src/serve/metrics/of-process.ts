@@ -26,6 +26,8 @@ export type ProcessMetrics = {
   ended(call: Pick<AnsweredCall, 'route' | 'status' | 'ms' | 'bytes' | 'limit'>): void;
   /** A page of a list has been answered. */
   paged(source: PageSource): void;
+  /** Whether the database of keys and counts can be used, when that changes. */
+  keysTold(areUp: boolean): void;
 };
 
 /** @param routes the names of all endpoints; what is none of them counts as `other`. */
@@ -46,6 +48,12 @@ export function processMetrics(
     registers,
   });
   build.set({ version }, 1);
+  const keysUp = new Gauge({
+    name: 'market_mirror_keys_up',
+    help: '1 while serve.db, with the keys and counts, can be read and written, else 0.',
+    registers,
+  });
+  keysUp.set(1);
   const underWay = new Gauge({
     name: 'market_mirror_http_requests_in_progress',
     help: 'Requests that are being answered.',
@@ -97,5 +105,6 @@ export function processMetrics(
       if (limit !== null) limited.inc({ limit });
     },
     paged: (source) => pages.inc({ source }),
+    keysTold: (areUp) => keysUp.set(Number(areUp)),
   };
 }
