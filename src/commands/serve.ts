@@ -55,7 +55,8 @@ async function serve(options: Options, context: Context): Promise<void> {
     const settings = { ...serve, host: address.host, schedules, spending };
     const service = openService({ dir, jobs, described: await describeJobs(), settings, clock, log });
     releases.add(service.close);
-    const listening = await listen(service.handle, { ...address, tls: serve.tls }, { clock, log });
+    const place = { ...address, tls: serve.tls, proxies: serve.trusted };
+    const listening = await listen(service.handle, place, { clock, log });
     releases.add(listening.end);
     const { url } = listening;
     const note: ServeNote = { url, since: isoTime(clock.now()) };

@@ -7,27 +7,21 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { ServeAddress, TlsFiles } from '../config.ts';
-import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Bounds, usualBounds } from './listen/bounds.ts';
 import { followPair, readPair } from './listen/certificate.ts';
-import { type Connection, type Connections, trackConnections } from './listen/connections.ts';
+import { type Connections, trackConnections } from './listen/connections.ts';
 import { listenFailure } from './listen/failure.ts';
-import {
-  answerRefused,
-  failed,
-  hasBody,
-  noTunnel,
-  type Refused,
-  refusedAs,
-  writtenOut,
-  wrongWith,
-} from './listen/refuse.ts';
+import { peersOf } from './listen/peers.ts';
+import { answerRequests } from './listen/requests.ts';
 
-export type Place = ServeAddress & { readonly tls?: TlsFiles | undefined };
+export type Place = ServeAddress & {
+  readonly tls?: TlsFiles | undefined;
+  /** Addresses and networks that may connect without TLS; others but this machine may not. */
+  readonly proxies?: readonly string[];
+};
 
 export type ListenParts = {
   readonly clock: Clock;
@@ -42,7 +36,7 @@ export type Listening = {
   end(): Promise<void>;
 };
 
-/** So long after the last time that there was no room it is said again. */
+/** So long after the last time it counts as beginning anew. */
 const SAID_AGAIN_MS = 60_000;
 
 /**
@@ -54,8 +48,15 @@ export async function listen(handle: RequestListener, place: Place, parts: Liste
   const { clock, log } = parts;
   const bounds = { ...usualBounds, ...parts.bounds };
   const server = serverFor(place.tls, bounds);
-  const connections = trackConnections(bounds, clock.monotonic, sayingFull(bounds, parts));
-  answering(server, connections, handle, bounds, log);
+  const full = sayingRarely(clock, () =>
+    log.warn(
+      { connections: bounds.connections },
+      'as many connections are open as may be: silent ones are closed for new ones',
+    ),
+  );
+  const connections = trackConnections(bounds, clock.monotonic, full);
+  taking(server, connections, place, parts);
+  answerRequests(server, connections, handle, bounds, log);
   await bind(server, place);
 
   const over = new AbortController();
@@ -97,53 +98,22 @@ function serverFor(tls: TlsFiles | undefined, bounds: Bounds): Server {
   return server;
 }
 
-function answering(
+function taking(
   server: Server,
   connections: Connections,
-  handle: RequestListener,
-  bounds: Bounds,
-  log: ListenParts['log'],
+  { tls, proxies = [] }: Place,
+  { clock, log }: ListenParts,
 ): void {
-  const answer: RequestListener = (request, response) => {
-    const connection = connections.of(request.socket);
-    if (!connection) return void request.socket.destroy();
-    // It was sent before its client could know that it would be closed.
-    if (connection.isLast) return;
-    const wrong = wrongWith(request, bounds);
-    // It is not read, and what comes behind it may be meant to be taken for a request.
-    const isLast = wrong !== undefined || hasBody(request);
-    connections.begin(connection, response, isLast);
-    if (wrong) return answerRefused(response, wrong);
-    try {
-      handle(request, response);
-    } catch (thrown) {
-      log.error({ err: toError(thrown) }, 'a request could not be answered');
-      if (response.headersSent) response.destroy();
-      else answerRefused(response, failed);
-    }
-  };
-  server.on('connection', connections.open);
-  server.on('secureConnection', (stream: Socket) => connections.secured(stream));
-  server.on('request', answer);
-  // Nobody is asked to go on and send a body.
-  server.on('checkContinue', answer);
-  server.on('checkExpectation', answer);
-  server.on('connect', (_, stream) => refuse(connections, stream, noTunnel));
-  server.on('clientError', ({ code }: NodeJS.ErrnoException, stream) => {
-    const hasSpoken = (stream as Socket).bytesRead > 0;
-    if (hasSpoken && code !== 'ECONNRESET') refuse(connections, stream, refusedAs(code));
-    else stream.destroy();
+  const isPeer = tls ? () => true : peersOf(proxies);
+  const sayRefused = sayingRarely(clock, (address) =>
+    log.warn({ address }, 'closed to all but the proxies of MIRROR_SERVE_TRUST, as there is no TLS'),
+  );
+  server.on('connection', (socket: Socket) => {
+    if (isPeer(socket)) return connections.open(socket);
+    sayRefused(socket.remoteAddress);
+    socket.destroy();
   });
-}
-
-/** Answers what is no request that a handler could answer, behind what is under way. */
-function refuse(connections: Connections, stream: Duplex, refused: Refused): void {
-  const connection: Connection | undefined = connections.of(stream);
-  if (connection?.isLast) return;
-  if (!connection || !stream.writable) return void stream.destroy();
-  connections.dismiss(connection);
-  // Between the parts of an answer nothing else can be said.
-  if (connection.answers.size === 0) stream.end(writtenOut(refused));
+  server.on('secureConnection', (stream: Socket) => connections.secured(stream));
 }
 
 async function bind(server: Server, place: Place): Promise<void> {
@@ -186,15 +156,15 @@ async function drain(server: Server, connections: Connections, graceMs: number, 
   await impatient;
 }
 
-function sayingFull({ connections }: Bounds, { clock, log }: ListenParts): () => void {
+/** Says what happens again and again when it begins, and again when it begins anew. */
+function sayingRarely<Fact extends unknown[]>(
+  { monotonic }: Clock,
+  say: (...fact: Fact) => void,
+): (...fact: Fact) => void {
   let lastAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    const at = clock.monotonic();
-    if (at - lastAt > SAID_AGAIN_MS)
-      log.warn(
-        { connections },
-        'as many connections are open as may be: silent ones are closed for new ones',
-      );
+  return (...fact) => {
+    const at = monotonic();
+    if (at - lastAt > SAID_AGAIN_MS) say(...fact);
     lastAt = at;
   };
 }

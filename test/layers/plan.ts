@@ -94,7 +94,7 @@ export const rooms: Record<string, Room> = {
     imports: ['store', 'serve/trouble', 'serve/database', 'serve/limits', 'serve/keys'],
   },
   'serve/usage': { imports: ['serve/admission', 'serve/limits'], types: ['job-list'] },
-  'serve/listen': { imports: ['config'], doors: ['src/serve/listen.ts'] },
+  'serve/listen': { imports: ['config', 'serve/keys'], doors: ['src/serve/listen.ts'] },
   'serve/answers': {
     imports: ['reading', 'store', 'serve/trouble'],
     types: ['job-list', 'serve/admission'],
