@@ -7,8 +7,8 @@ import { type Connection, quoted } from '../../store/read.ts';
 export type Then = { seq: number; at: string };
 
 export type RowsThen = {
-  /** The JSON of the row that had this number; undefined where none had. */
-  jsonOf(number: number, then: Then): string | undefined;
+  /** The JSON of the row that had each number; undefined where none had. */
+  jsonOf(numbers: readonly number[], then: Then): (string | undefined)[];
   /**
    * When the row came that had this number, ISO 8601; undefined where none had.
    * @param since an earlier change: by then it had not come.
@@ -26,7 +26,13 @@ export function openRowsThen(connection: Connection, job: ServedJob & { history:
   const table = quoted(job.table);
   const history = quoted(job.history);
   const text = (sql: string) => connection.prepare<(string | number)[], string>(sql).pluck();
-  const current = text(`SELECT ${job.rowJson} FROM ${table} AS row WHERE rowid = ? AND _changed_at <= ?`);
+  // One question for a page: a hundred would take twice as long. A left join keeps the order of the numbers.
+  const current = connection
+    .prepare<[string, string], string | null>(
+      `SELECT CASE WHEN row._key IS NOT NULL THEN ${job.rowJson} END
+       FROM json_each(?) AS wanted LEFT JOIN ${table} AS row ON row.rowid = wanted.value AND row._changed_at <= ?`,
+    )
+    .pluck();
   const past = text(
     `SELECT ${job.rowJson} FROM (
        SELECT ${job.columns.map((name) => pastColumn(name, job.volatile)).join(', ')}
@@ -50,13 +56,16 @@ export function openRowsThen(connection: Connection, job: ServedJob & { history:
   const byPlace = number(`SELECT rowid FROM ${table} ORDER BY rowid LIMIT ? OFFSET ?`);
   const removed = (rowid: number, { seq }: Then) => removedKey.get(job.name, rowid, seq);
 
+  function pastJson(rowid: number, then: Then): string | undefined {
+    const key = removed(rowid, then) ?? currentKey.get(rowid);
+    return key === undefined ? undefined : past.get(key, then.at, then.at);
+  }
+
   return {
-    jsonOf(rowid, then) {
-      const now = current.get(rowid, then.at);
-      if (now !== undefined) return now;
-      const key = removed(rowid, then) ?? currentKey.get(rowid);
-      return key === undefined ? undefined : past.get(key, then.at, then.at);
-    },
+    jsonOf: (numbers, then) =>
+      current
+        .all(JSON.stringify(numbers), then.at)
+        .map((json, place) => json ?? pastJson(numbers[place] as number, then)),
     bornAt(rowid, then, since) {
       const gone = removed(rowid, then);
       const key = gone ?? currentKey.get(rowid);
