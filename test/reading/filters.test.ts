@@ -1,12 +1,15 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
 import { served } from '../../src/job/served.ts';
 import { fold } from '../../src/reading/filters/fold.ts';
 import { openScan } from '../../src/reading/filters/scan.ts';
 import { type Filters, filtersOf } from '../../src/reading/filters.ts';
 import { openPages } from '../../src/reading/pages.ts';
 import { openReadOnly } from '../../src/store/db/connection.ts';
+import { change, editBefore, publish } from '../helpers/edits.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
 import { leaves, shortText } from './filters/support.ts';
 import { momentOf, type Row, textsOf } from './pages/support.ts';
 
@@ -76,41 +79,79 @@ describe('the rows that filters leave', () => {
     maxLength: 4,
   });
 
+  const queries = fc.array(query, { minLength: 1, maxLength: 5 });
+  /** Whether the texts of all rows are kept, of few, or of none. */
+  const kept = fc.constantFrom(1_000_000, 30, 0);
+
   it('are those that match at that moment, in its order, now and ever after', async () => {
     await fc.assert(
-      fc.asyncProperty(times, fc.array(query, { minLength: 1, maxLength: 5 }), async (upstream, queries) => {
-        bench.clear();
-        const connection = openReadOnly(bench.store.file);
-        const jobs = bench.jobs.map(served);
-        const pages = openPages(connection, jobs);
-        const scan = openScan(connection, jobs, pages);
-        try {
-          const seen = new Set<number>();
-          const compare = (seq?: number) => {
-            const moment = momentOf(pages, 'news', seq);
-            const all = textsOf(pages, moment);
-            for (const wanted of queries) {
-              const filters = filtersOf(jobOf('news'), (name) => wanted[name as keyof typeof wanted]);
-              const numbers = filters && scan(moment, filters, () => true);
-              const rows = numbers ? pages.readRows(moment, numbers) : all;
-              expect([wanted, rows]).toEqual([wanted, all.filter((json) => matchesPlainly(json, wanted))]);
+      fc.asyncProperty(
+        times,
+        queries,
+        kept,
+        fc.boolean(),
+        async (upstream, queries, mostTextBytes, isDated) => {
+          bench.clear();
+          const connection = openReadOnly(bench.store.file);
+          const jobs = bench.jobs.map(served);
+          const pages = openPages(connection, jobs);
+          const scan = openScan(connection, jobs, pages, mostTextBytes);
+          try {
+            const seen = new Set<number>();
+            const compare = (seq?: number) => {
+              const moment = momentOf(pages, 'news', seq);
+              const all = textsOf(pages, moment);
+              for (const wanted of queries) {
+                const filters = filtersOf(jobOf('news'), (name) => wanted[name as keyof typeof wanted]);
+                const numbers = filters && scan(moment, filters, () => true);
+                const rows = numbers ? pages.readRows(moment, numbers) : all;
+                expect([wanted, rows]).toEqual([wanted, all.filter((json) => matchesPlainly(json, wanted))]);
+              }
+              seen.add(moment.seq);
+            };
+            for (const rows of upstream) {
+              const dataset = bench.upstream('news');
+              dataset.rows = Object.entries(rows).map(([id, members]) => ({ id: `n${id}`, ...members }));
+              dataset.generatedAt = isDated ? isoTime(bench.clock.now()) : undefined;
+              if (seen.size > 0) await bench.glance('news');
+              if (seen.size > 0) compare();
+              // A row goes when two proofs in a row lack it.
+              for (let proofs = 0; proofs < 2; proofs += 1) await bench.mirror('news');
+              compare();
+              bench.clock.advance(1_000);
             }
-            seen.add(moment.seq);
-          };
-          for (const rows of upstream) {
-            const dataset = bench.upstream('news');
-            dataset.rows = Object.entries(rows).map(([id, members]) => ({ id: `n${id}`, ...members }));
-            // A row goes when two proofs in a row lack it.
-            for (let proofs = 0; proofs < 2; proofs += 1) await bench.mirror('news');
-            compare();
+            for (const seq of seen) compare(seq);
+          } finally {
+            connection.close();
           }
-          for (const seq of seen) compare(seq);
-        } finally {
-          connection.close();
-        }
-      }),
-      { numRuns: 60 },
+        },
+      ),
+      { numRuns: 100 },
     );
+  });
+
+  it('are those of the published snapshot that was proven, whatever a walk has brought since', async () => {
+    const own = await setup({ rows: 150 });
+    const dataset = own.upstream('news');
+    publish('2026-01-01T00:00:00Z')(dataset);
+    await own.mirror('news');
+    const connection = openReadOnly(own.store.file);
+    onTestFinished(() => void connection.close());
+    const jobs = own.jobs.map(served);
+    const pages = openPages(connection, jobs);
+    const scan = openScan(connection, jobs, pages);
+    const found = () =>
+      scan(momentOf(pages, 'news'), asked('news', '?q=zebra') as Filters, () => true)?.length;
+    change(5, { headline: 'Zebra' })(dataset);
+    publish('2026-01-02T00:00:00Z')(dataset);
+    let during: number | undefined;
+    editBefore(own, 'news', {
+      2: () => {
+        during = found();
+      },
+    });
+    await own.mirror('news');
+    expect([during, found()]).toEqual([0, 1]);
   });
 });
 

@@ -26,7 +26,7 @@ export function matcherOf({ words, fields }: Wanted): (json: string) => boolean 
 
 function hasWords(json: string, words: readonly string[]): boolean {
   if (words.length === 0) return true;
-  const text = fold(textOf(json));
+  const text = foldedText(json);
   return words.every((word) => text.includes(word));
 }
 
@@ -37,9 +37,9 @@ function hasFields(json: string, fields: readonly WantedField[]): boolean {
 }
 
 /** The texts and numbers in a row, one a line; a word never reaches beyond its line. */
-function textOf(json: string): string {
+export function foldedText(json: string): string {
   const tokens = (json.match(textNameOrNumber) ?? []).filter((token) => !token.endsWith(':'));
-  return tokens.map(plainText).join('\n');
+  return fold(tokens.map(plainText).join('\n'));
 }
 
 const textNameOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?|-?\d[\d.eE+-]*/g;

@@ -1,74 +1,63 @@
-/** Which rows of a moment filters leave, found by looking at each. */
+/** Which rows of a moment filters leave: by the texts that are kept of the present, else by looking at every row. */
 
 import type { ServedJob } from '../../job-list.ts';
-import { type Connection, quoted } from '../../store/read.ts';
+import type { Connection } from '../../store/read.ts';
 import type { Moment, Pages } from '../pages.ts';
 import type { Filters } from './asked.ts';
-import { matcherOf, type Wanted } from './matcher.ts';
+import { lookAt, lookAtAll } from './look.ts';
+import { matcherOf } from './matcher.ts';
+import { openPlaces } from './places.ts';
+import { keepTexts } from './texts.ts';
 
 /** The numbers of rows, compactly. */
 export type RowNumbers = Uint32Array | Float64Array;
 
-/** How many rows are looked at before it is asked again whether anybody waits. */
-const ROWS_AT_ONCE = 256;
+/** @param isWanted asked now and then. @returns undefined where nobody waits any longer. */
+export type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => RowNumbers | undefined;
 
 /** Deep lists are read by parts of so many. */
 const NUMBERS_AT_ONCE = 10_000;
 
-/** @param isWanted asked now and then. @returns undefined where nobody waits any longer. */
-export type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => RowNumbers | undefined;
+/** For each dataset: the texts of some 100,000 rows. */
+const MOST_TEXT_BYTES = 64 * 1024 ** 2;
 
 /** All numbers that it gives are those of rows of the moment that match, in its order. */
-export function openScan(connection: Connection, jobs: readonly ServedJob[], pages: Pages): Scan {
-  const pathOf = connection
-    .prepare<[string, string], string>('SELECT path FROM fields WHERE job = ? AND "column" = ?')
-    .pluck();
-
-  function wantedBy({ words, fields }: Filters, job: string): Wanted {
-    const placesOf = (name: string) => {
-      const path = pathOf.get(job, name);
-      return [[name], ...(path === undefined ? [] : [namesIn(path)])];
-    };
-    return {
-      words,
-      fields: fields.map(([name, value]) => ({
-        value,
-        places: [...placesOf(name), ...placesOf(pluralOf(name))],
-      })),
-    };
-  }
+export function openScan(
+  connection: Connection,
+  jobs: readonly ServedJob[],
+  pages: Pages,
+  mostTextBytes = MOST_TEXT_BYTES,
+): Scan {
+  const placesOf = openPlaces(connection);
+  const datasets = new Map(
+    jobs
+      .filter(({ filters }) => Object.keys(filters).length > 0)
+      .map((job) => [job.name, { job, textsAt: keepTexts(connection, job, pages, mostTextBytes) }]),
+  );
 
   const scan: Scan = (moment, filters, isWanted) => {
-    const { job, at } = moment;
-    const { table, rowJson } = jobs.find(({ name }) => name === job) as ServedJob;
-    const rows = connection
-      .prepare<[string], [number, string]>(
-        `SELECT rowid, ${rowJson} FROM ${quoted(table)} AS row WHERE _changed_at <= ? ORDER BY rowid`,
-      )
-      .raw();
-    const matches = matcherOf(wantedBy(filters, job));
+    const { job, textsAt } = datasets.get(moment.job) ?? fail(moment.job);
+    const { words } = filters;
+    const fields = filters.fields.map(([name, value]) => ({ value, places: placesOf(job.name, name) }));
     const order = allNumbers(pages, moment);
-    const upwards = order.toSorted();
-    const found = new Set<number>();
-    const changedSince: number[] = [];
-    let next = 0;
-    let looked = 0;
-    for (const [number, json] of rows.iterate(at.at)) {
-      for (; (upwards[next] ?? number) < number; next += 1) changedSince.push(upwards[next] as number);
-      if (upwards[next] !== number) continue;
-      next += 1;
-      looked += 1;
-      if (matches(json)) found.add(number);
-      if (looked % ROWS_AT_ONCE === 0 && !isWanted()) return undefined;
+    const lookFor = (look: Parameters<typeof matcherOf>[0]) => ({
+      moment,
+      isWanted,
+      matches: matcherOf(look),
+    });
+
+    const texts = words.length > 0 ? textsAt(moment, isWanted) : undefined;
+    if (!texts) {
+      const found = lookAtAll(connection, job, pages, order, lookFor({ words, fields }));
+      return found && compact(order.filter((number) => found.has(number)));
     }
-    const others = [...changedSince, ...upwards.subarray(next)];
-    for (let from = 0; from < others.length; from += ROWS_AT_ONCE) {
-      if (!isWanted()) return undefined;
-      const some = others.slice(from, from + ROWS_AT_ONCE);
-      for (const [place, json] of pages.readRows(moment, some).entries())
-        if (json !== undefined && matches(json)) found.add(some[place] as number);
-    }
-    return compact(order.filter((number) => found.has(number)));
+    const withWords = order.filter((number) => {
+      const text = texts.get(number);
+      return text !== undefined && words.every((word) => text.includes(word));
+    });
+    if (fields.length === 0) return compact(withWords);
+    const found = lookAt(pages, [...withWords], lookFor({ words: [], fields }));
+    return found && compact(withWords.filter((number) => found.has(number)));
   };
   // The rows and the fields are those of one state of the mirror.
   return (...given) => connection.transaction(() => scan(...given))();
@@ -90,14 +79,6 @@ function allNumbers(pages: Pages, moment: Moment): Float64Array {
 const compact = (numbers: Float64Array): RowNumbers =>
   numbers.every((number) => number < 2 ** 32) ? new Uint32Array(numbers) : numbers;
 
-/** The names that a path such as `$.market."base asset"` leads through. */
-function namesIn(path: string): string[] {
-  return [...path.matchAll(/\.(\w+|"(?:[^"\\]|\\.)*")/g)].map(([, name = '']) =>
-    name.startsWith('"') ? (JSON.parse(name) as string) : name,
-  );
-}
-
-function pluralOf(name: string): string {
-  if (/[^aeiou]y$/.test(name)) return name.replace(/y$/, 'ies');
-  return /(s|x|z|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
+function fail(job: string): never {
+  throw new Error(`${job} has no filters`);
 }
