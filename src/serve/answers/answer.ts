@@ -42,7 +42,9 @@ export function errorAnswer(
 }
 
 export function refusedAnswer({ status, body, retryAfter }: Refusal): Answer {
-  return jsonAnswer(status, body, retrying(retryAfter ?? undefined));
+  // HTTP asks for it (RFC 9110, 15.5.2), and it tells no more than the specification does.
+  const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+  return jsonAnswer(status, body, { ...challenge, ...retrying(retryAfter ?? undefined) });
 }
 
 /** An error or a word about the service itself: nobody keeps it. */

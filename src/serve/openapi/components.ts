@@ -62,6 +62,7 @@ export const responseHeaders = {
   ETag: text('Names what is shown, for `If-None-Match`: the same for every key.'),
   'Cache-Control': text('Lists are `private, no-cache`; errors are `no-store`.'),
   'Retry-After': number('Seconds after which it is worth trying again.'),
+  'WWW-Authenticate': text('Always `Bearer`.'),
   Allow: text('The methods that are allowed: `GET, HEAD`.'),
 } as const;
 
@@ -102,9 +103,11 @@ export const responses = {
   BadRequest: errorResponse('`seq` is no moment of this dataset, or the request cannot be read.', [
     'invalid_seq',
   ]),
-  Unauthorized: errorResponse('The key is absent, malformed, invalid, expired or inactive.', [
-    'invalid_api_key',
-  ]),
+  Unauthorized: errorResponse(
+    'The key is absent, malformed, invalid, expired or inactive.',
+    ['invalid_api_key'],
+    'WWW-Authenticate',
+  ),
   Forbidden: errorResponse('The key lacks the scope, or may not be used from this address.', ['forbidden']),
   MethodNotAllowed: errorResponse('Another method than GET or HEAD.', ['method_not_allowed'], 'Allow'),
   Gone: errorResponse('`seq` is a moment that is no longer kept. Ask again without it.', ['seq_gone']),

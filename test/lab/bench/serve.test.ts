@@ -1,0 +1,35 @@
+/** What measures the service: load, and the servers that are compared. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { load, quantile } from '../../../lab/bench/serve/load.ts';
+import { distinctOffsets } from '../../../lab/bench/serve/pages-from-sql.ts';
+import { startBare } from '../../../lab/bench/serve/servers.ts';
+import { withFolder } from '../../../lab/passes.ts';
+
+test('load counts answers, how long they took, and what they cost the server; other answers end it', async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, 'page');
+    writeFileSync(file, 'x'.repeat(1_000));
+    const server = await startBare(file);
+    onTestFinished(server.end);
+    const ask = () => ({ path: '/', key: 'any' });
+    const { perSecond, took, cpuMs } = await load(server, { connections: 2, amount: 500 }, '2xx', ask);
+    expect(took).toHaveLength(500);
+    expect(perSecond).toBeGreaterThan(10);
+    expect(quantile(took, 0.99)).toBeGreaterThanOrEqual(quantile(took, 0.5));
+    expect(cpuMs).toBeLessThan(50);
+    expect(server.residentMb()).toBeGreaterThan(10);
+    await expect(load(server, { connections: 1, amount: 3 }, '3xx', ask)).rejects.toThrow(
+      '3 of 3 answers were no 3xx',
+    );
+  });
+});
+
+test('offsets are all in their part, and far from one another', () => {
+  const next = distinctOffsets(90_000, 99_900);
+  const offsets = Array.from({ length: 1_000 }, next);
+  expect(new Set(offsets).size).toBe(1_000);
+  expect([Math.min(...offsets) >= 90_000, Math.max(...offsets) < 99_900]).toEqual([true, true]);
+});
