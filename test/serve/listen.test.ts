@@ -27,6 +27,12 @@ describe('what is no good request is refused with an Error body, and the connect
     ['TLS to a port without', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'bad_request'],
     ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400, 'bad_request'],
     ['two Hosts', get('/', 'Host: elsewhere\r\n'), 400, 'bad_request'],
+    [
+      'a second Host behind thousands of headers',
+      get('/', `${'A:b\r\n'.repeat(2_500)}Host: elsewhere\r\n`),
+      400,
+      'bad_request',
+    ],
     ['a length and chunks', get('/', `Content-Length: 5\r\n${chunked}`), 400, 'bad_request'],
     ['chunks and a length', get('/', `${chunked}Content-Length: 5\r\n`), 400, 'bad_request'],
     ['two lengths', get('/', 'Content-Length: 5\r\nContent-Length: 6\r\n'), 400, 'bad_request'],
@@ -50,6 +56,16 @@ describe('what is no good request is refused with an Error body, and the connect
     expect(handled).toBe(0);
     expect(await answerTo(port, getLast())).toContain('hello');
   });
+});
+
+test('who goes on to talk after a bad request is cut off', async () => {
+  const { port } = await listening();
+  const { socket, closed, heard } = await speak(port, 'good morning\r\n\r\n');
+  const drip = setInterval(() => socket.write('good morning\r\n\r\n'), 10);
+  onTestFinished(() => clearInterval(drip));
+  socket.allowHalfOpen = true;
+  await closed;
+  expect(heard().match(/HTTP\/1\.1/g)).toHaveLength(1);
 });
 
 describe('a request with a body', () => {

@@ -43,7 +43,6 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
   const byStream = new WeakMap<Duplex, Connection>();
   /** Where TLS is not yet agreed on. */
   const handshakes = new Map<string, Connection>();
-  let isDraining = false;
 
   function makeRoom(): boolean {
     if (all.size < bounds.connections) return true;
@@ -69,7 +68,7 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
 
   return {
     open(socket) {
-      if (isDraining || !makeRoom()) return void socket.destroy();
+      if (!makeRoom()) return void socket.destroy();
       const since = now();
       const connection: Connection = {
         socket,
@@ -124,7 +123,6 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
       }
     },
     drain() {
-      isDraining = true;
       for (const connection of all) close(connection);
     },
   };

@@ -65,6 +65,20 @@ test('one that takes its answer slowly, but takes it, is served for as long as t
   expect(taken).toBeLessThan(large.length);
 });
 
+test('one that does not take its answer whole in time is cut off, however it takes it', async () => {
+  const answers: ServerResponse[] = [];
+  const { port } = await listening(
+    (_, response) => {
+      answers.push(response);
+      response.end(large);
+    },
+    { stalledMs: 60_000, takenMs: 200 },
+  );
+  const { socket } = await speak(port, get());
+  socket.pause();
+  await expect.poll(() => answers[0]?.destroyed).toBe(true);
+});
+
 test('a thousand connections without a word keep nobody out', async () => {
   const { port, said } = await listening(hello, { connections: 300 });
   const crowd = await Promise.all(Array.from({ length: 1_000 }, () => speak(port)));
