@@ -198,7 +198,7 @@ install_packages() {
 
 # The build makes its result executable last. A folder from which a file was taken is newer than the result.
 is_built() {
-  [ -x dist/src/cli.js ] && [ -z "$(find src jobs model-api tsconfig*.json -newer dist/src/cli.js)" ]
+  [ -x dist/src/cli.js ] && [ -z "$(find src jobs model-api web tsconfig*.json -newer dist/src/cli.js)" ]
 }
 
 build() {

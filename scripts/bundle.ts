@@ -3,10 +3,11 @@
  * that reads would spend more time on finding its modules than on reading. All other files stay as they were compiled.
  */
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
+import { licencesOf } from './licences.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const src = join(root, 'dist/src/');
@@ -41,7 +42,8 @@ async function bundle(program: string): Promise<void> {
     },
     plugins: [apart(program), inPlace(program)],
   });
-  writeFileSync(program, `${outputFiles[0]?.text}${licencesOf(Object.keys(metafile.inputs))}`);
+  const notices = licencesOf(root, Object.keys(metafile.inputs)).map(asComment);
+  writeFileSync(program, `${outputFiles[0]?.text}${notices.join('')}`);
 }
 
 /** Leaves in files of their own what is loaded late, unless it is `taken`, and what is `shared`. */
@@ -77,14 +79,6 @@ function addressFrom(program: string, file: string): string {
   return `./${relative(dirname(program), file)}`;
 }
 
-/** The licences of the bundled packages, which must go with them. */
-function licencesOf(inputs: readonly string[]): string {
-  const found = inputs.flatMap((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []);
-  const notices = [...new Set(found)].map((name) => {
-    const folder = join(root, 'node_modules', name);
-    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-    if (file === undefined) throw new Error(`${name} has no licence that could go with it`);
-    return `Contains ${name}:\n\n${readFileSync(join(folder, file), 'utf8').trim()}`;
-  });
-  return notices.map((notice) => `\n/*\n${notice.replaceAll('*/', '* /')}\n*/\n`).join('');
+function asComment(notice: string): string {
+  return `\n/*\n${notice.replaceAll('*/', '* /')}\n*/\n`;
 }

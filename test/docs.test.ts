@@ -16,7 +16,7 @@ const pages = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
   ...readdirSync('docs').map((name) => join('docs', name)),
 ];
-const projectFiles = ['src', 'test', 'jobs', 'model-api', 'lab', 'scripts'].flatMap((room) =>
+const projectFiles = ['src', 'test', 'jobs', 'model-api', 'web', 'lab', 'scripts'].flatMap((room) =>
   readdirSync(room, { recursive: true, encoding: 'utf8' }),
 );
 /** The file that CONTRIBUTING.md tells how to write. */

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 type Import = { from: string; to: string; typeOnly: boolean };
 
-const files = typeScriptIn('src', 'jobs', 'model-api');
+const files = typeScriptIn('src', 'jobs', 'model-api', 'web');
 const imports = files.flatMap(importsOf);
 
 test('the plan has no arrow that runs back', () => {
@@ -44,6 +44,11 @@ test('every arrow of the plan is used', () => {
 test('every import follows the plan', () => {
   expect(imports.filter(({ to }) => to.startsWith('src/')).length).toBeGreaterThan(100);
   expect(imports.flatMap(violation)).toEqual([]);
+});
+
+test('the page knows of the service what they say to each other, and nothing else', () => {
+  const known = imports.filter(({ from, to }) => roomOf(from) === 'web' && to.startsWith('src/'));
+  expect([...new Set(known.map(({ to }) => to))]).toEqual(['src/serve/page/wire.ts']);
 });
 
 test('no files import each other in a circle, not even for their types', () => {
@@ -97,7 +102,7 @@ describe('a file tells one story', () => {
 
 function violation({ from, to, typeOnly }: Import): string[] {
   if (/^(lab|scripts|test)\//.test(to)) return [`${from} imports ${to}, which is not shipped`];
-  if (!/^(src|jobs|model-api)\//.test(to)) return [];
+  if (!/^(src|jobs|model-api|web)\//.test(to)) return [];
   const [here, there] = [roomOf(from), roomOf(to)];
   if (here === there) return [];
   const { imports = [], types = [], strict } = rooms[here] ?? {};
@@ -117,7 +122,7 @@ function violation({ from, to, typeOnly }: Import): string[] {
 
 /** `src/walk.ts` and the folder `src/walk/` are one room; `store` has rooms of its own. */
 function roomOf(file: string): string {
-  const path = file.replace(/^src\//, '').replace(/\.ts$/, '');
+  const path = file.replace(/^src\//, '').replace(/\.tsx?$/, '');
   const inner = path.split('/').slice(0, 2).join('/');
   return inner in rooms ? inner : path.replace(/\/.*/, '');
 }
@@ -141,7 +146,7 @@ function typeScriptIn(...folders: string[]): string[] {
     .filter((folder) => all.includes(folder))
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-        .filter((file) => file.endsWith('.ts'))
+        .filter((file) => /\.tsx?$/.test(file))
         .map((file) => join(folder, file)),
     );
 }

@@ -34,7 +34,7 @@ export function bareMachine(): BareMachine {
   onTestFinished(() => rmSync(root, { recursive: true }));
   const bin = join(root, 'bin');
   const folder = join(root, 'a checkout');
-  for (const made of [bin, ...['src', 'jobs', 'model-api'].map((name) => join(folder, name))])
+  for (const made of [bin, ...['src', 'jobs', 'model-api', 'web'].map((name) => join(folder, name))])
     mkdirSync(made, { recursive: true });
   for (const file of ['setup.sh', 'package.json', 'package-lock.json', 'tsconfig.json'])
     copyFileSync(file, join(folder, file));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const sources = ['src', 'jobs', 'tsconfig.json', 'tsconfig.build.json'];
+const sources = ['src', 'jobs', 'web', 'tsconfig.json', 'tsconfig.build.json'];
 let isChecked = false;
 
 /**
@@ -27,7 +27,7 @@ function refuseStale(): void {
 function filesIn(source: string): string[] {
   if (!statSync(join(root, source)).isDirectory()) return [source];
   const found = readdirSync(join(root, source), { recursive: true, encoding: 'utf8' });
-  return found.filter((name) => name.endsWith('.ts')).map((name) => join(source, name));
+  return found.filter((name) => /\.(tsx?|css|html)$/.test(name)).map((name) => join(source, name));
 }
 
 function changedAt(file: string): number {

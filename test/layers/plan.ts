@@ -122,6 +122,9 @@ export const rooms: Record<string, Room> = {
     types: ['plan'],
   },
 
+  // The page, for browsers.
+  web: { types: ['serve/page'], strict: true },
+
   // All of it together.
   app: {
     imports: ['api', 'config', 'governor', 'job-list', 'load-jobs', 'mirror', 'on-change', 'store'],
@@ -172,6 +175,8 @@ export const packages: Record<string, string | readonly string[]> = {
   hono: 'serve/app',
   '@hono/node-server': 'serve/app',
   'prom-client': 'serve/metrics',
+  preact: 'web',
+  uplot: 'web',
   'lru-cache': ['reading', 'serve/answers', 'serve/keys'],
 };
 
@@ -180,7 +185,7 @@ export const words: { pattern: RegExp; only: RegExp; because: string }[] = [
   { pattern: /\.reveal\(/, only: /^src\/api\//, because: 'only the client that sends the key may see it' },
   {
     pattern: /\bDate\.now\b|\bMath\.random\b|\bnew Date\(\)/,
-    only: /^(model-api\/.*|src\/(clock|cli|commands\/model-api))\.ts$/,
+    only: /^(model-api\/.*|src\/(clock|cli|commands\/model-api)|web\/clock)\.ts$/,
     because: 'time and chance come in as parameters',
   },
 ];

@@ -5,6 +5,9 @@ import type { PlanJson } from '../../plan/json.ts';
 import type { Source } from '../../reading/query.ts';
 import type { Status } from '../../reading/status.ts';
 
+export type { Source } from '../../reading/query.ts';
+export type { DatasetStatus, Problem } from '../../reading/status.ts';
+
 /** `GET /page/overview`: what `status --json` and `plan --json` print, and the last day beside them. */
 export type Overview = {
   /** Of market-mirror. */

@@ -1,0 +1,59 @@
+/**
+ * Builds the page: `web/` becomes `dist/web/`. The names of its files hold a digest of what is in them, so that browsers may
+ * keep them for ever; `index.html` alone keeps its name. Says how large the first view is.
+ */
+
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { licencesOf } from './licences.ts';
+import { firstViewOf, gzipKilobytes } from './web/first-view.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dist = join(root, 'dist/web');
+
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist, { recursive: true });
+
+const { metafile } = await build({
+  absWorkingDir: root,
+  entryPoints: ['web/main.tsx', 'web/theme.ts', 'web/style.css', 'web/icon.svg'],
+  outdir: 'dist/web/assets',
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  loader: { '.svg': 'copy' },
+  bundle: true,
+  // What is imported late, such as the editor, becomes a file of its own.
+  splitting: true,
+  format: 'esm',
+  minify: true,
+  metafile: true,
+  target: 'es2022',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  // They are in a file of their own.
+  legalComments: 'none',
+  logLevel: 'warning',
+});
+
+const names = Object.entries(metafile.outputs).flatMap(([file, { entryPoint }]) =>
+  entryPoint === undefined ? [] : [[basename(entryPoint).replace(/\.tsx?$/, '.js'), basename(file)] as const],
+);
+const html = names.reduce(
+  (text, [written, hashed]) => text.replace(`/assets/${written}"`, `/assets/${hashed}"`),
+  readFileSync(join(root, 'web/index.html'), 'utf8'),
+);
+writeFileSync(join(dist, 'index.html'), html);
+writeFileSync(
+  join(dist, 'assets/licences.txt'),
+  `${licencesOf(root, Object.keys(metafile.inputs)).join('\n\n')}\n`,
+);
+
+const sizes = Object.keys(metafile.outputs)
+  .sort()
+  .map((file) => `${file} ${gzipKilobytes([join(root, file)]).toFixed(1)} kB`);
+const firstView = gzipKilobytes(firstViewOf(dist)).toFixed(1);
+process.stdout.write(
+  `${sizes.join('\n')}\nthe first view of the page: ${firstView} kB of script and style (gzip)\n`,
+);

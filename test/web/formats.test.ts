@@ -1,0 +1,59 @@
+/** Numbers, durations and times as the page shows them. */
+
+import { expect, test } from 'vitest';
+import { bytes, clockTime, duration, momentOf, number, relative, zoneName } from '../../web/formats.ts';
+
+test.each([
+  [0, '0'],
+  [1234567, '1,234,567'],
+  [-1234.5, '-1,234.5'],
+  [0.1, '0.1'],
+  [0.000012, '0.000012'],
+  [1e-9, '1e-9'],
+  [Number.NaN, 'NaN'],
+  [1e21, '1e+21'],
+])('the number %s is shown as %s', (value, text) => {
+  expect(number(value)).toBe(text);
+});
+
+test.each([
+  [0, '0s'],
+  [0.4, '0s'],
+  [42, '42s'],
+  [185, '3m 5s'],
+  [600, '10m'],
+  [3_600, '1h'],
+  [3_660, '1h 1m'],
+  [90_000, '1d 1h'],
+  [864_000, '10d'],
+])('%s seconds are %s', (seconds, text) => {
+  expect(duration(seconds)).toBe(text);
+});
+
+test('a time is told against now', () => {
+  expect(relative(60_000, 0)).toBe('in 1m');
+  expect(relative(0, 60_000)).toBe('1m ago');
+  expect(relative(0, 0)).toBe('now');
+});
+
+test.each([
+  [812, '812 B'],
+  [1_200, '1.2 kB'],
+  [34_000_000, '34 MB'],
+])('%s bytes are %s', (value, text) => {
+  expect(bytes(value)).toBe(text);
+});
+
+test('only a text with a zone is a moment', () => {
+  expect(momentOf('2026-11-22T15:20:01.123Z')).toBe(Date.UTC(2026, 10, 22, 15, 20, 1, 123));
+  expect(momentOf('2026-11-22T15:20:01+02:00')).toBe(Date.UTC(2026, 10, 22, 13, 20, 1));
+  for (const text of ['2026-11-22T15:20:01', '2026-11-22', '2026-13-40T00:00:00Z', 'soon', '12'])
+    expect(momentOf(text), text).toBeNull();
+});
+
+test('UTC is shown as UTC wherever one is', () => {
+  const at = Date.UTC(2026, 10, 22, 15, 20, 1);
+  expect(`${clockTime(at, 'utc')} ${zoneName(at, 'utc')}`).toBe('2026-11-22 15:20:01 UTC');
+  const offset = -new Date(at).getTimezoneOffset();
+  expect(clockTime(at, 'local')).toBe(clockTime(at + offset * 60_000, 'utc'));
+});

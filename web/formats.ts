@@ -1,0 +1,91 @@
+/** Numbers, durations and times as people read them: pure, the same in every browser. */
+
+export type Zone = 'utc' | 'local';
+
+/** `1,234.5`; an integer keeps all its digits, a fraction at most `digits` behind the point. */
+export function number(value: number, digits = 20): string {
+  if (!Number.isFinite(value)) return String(value);
+  const [whole = '', fraction] = (
+    Number.isInteger(value) ? value : Number(value.toFixed(Math.min(digits, 20)))
+  )
+    .toString()
+    .split('.');
+  if (whole.includes('e')) return String(value);
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+/** `row`, or `rows` unless it is one. */
+export const plural = (value: number, unit: string) => (value === 1 ? unit : `${unit}s`);
+
+/** `3 rows`. */
+export const count = (value: number, unit: string) => `${number(value)} ${plural(value, unit)}`;
+
+/** `812 B`, `1.2 kB`, `34 MB`. */
+export function bytes(value: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = value < 1_000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(value) / 3));
+  const scaled = value / 1_000 ** power;
+  return `${number(scaled, scaled < 10 && power > 0 ? 1 : 0)} ${units[power]}`;
+}
+
+const units = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+  ['s', 1],
+] as const;
+
+/** `42s`, `3m 5s`, `2h`, `3d 4h`: two units at most, and the second only while the first is small. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const first = units.findIndex(([, size]) => whole >= size);
+  const unit = units[first];
+  if (!unit) return '0s';
+  const [name, size] = unit;
+  const larger = Math.floor(whole / size);
+  const next = units[first + 1];
+  const rest = next && larger < 10 ? Math.floor((whole % size) / next[1]) : 0;
+  return rest > 0 && next ? `${larger}${name} ${rest}${next[0]}` : `${larger}${name}`;
+}
+
+/** A time against `now`: `3m ago`, `in 20s`, `now`. */
+export function relative(time: number, now: number): string {
+  const away = Math.round((time - now) / 1_000);
+  if (away === 0) return 'now';
+  return away > 0 ? `in ${duration(away)}` : `${duration(-away)} ago`;
+}
+
+/** Times as they are stored: with a zone, so that they name a moment. */
+const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Epoch milliseconds of a text that is a moment, else null: a time without a zone names none. */
+export function momentOf(text: string): number | null {
+  const at = moment.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? null : at;
+}
+
+export type Exactness = 'day' | 'minute' | 'second' | 'millisecond';
+const lengths: Record<Exactness, number> = { day: 10, minute: 16, second: 19, millisecond: 23 };
+
+/** `2026-11-22 15:20:01`, in UTC or as clocks here show it. */
+export function clockTime(at: number, zone: Zone, exactness: Exactness = 'second'): string {
+  const shifted = at + offsetMinutes(at, zone) * 60_000;
+  return new Date(shifted).toISOString().slice(0, lengths[exactness]).replace('T', ' ');
+}
+
+/** What tells the zones apart: `UTC`, or the offset of this place, `+02:00`. */
+export function zoneName(at: number, zone: Zone): string {
+  if (zone === 'utc') return 'UTC';
+  const offset = offsetMinutes(at, zone);
+  const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
+  return `${offset < 0 ? '−' : '+'}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`;
+}
+
+/** What was typed as a clock shows it, `2026-11-22T15:20` or with seconds, as epoch milliseconds; null for no time. */
+export function fromClock(text: string, zone: Zone): number | null {
+  const at = Date.parse(zone === 'utc' ? `${text}Z` : text);
+  return Number.isNaN(at) ? null : at;
+}
+
+const offsetMinutes = (at: number, zone: Zone) => (zone === 'utc' ? 0 : -new Date(at).getTimezoneOffset());

@@ -1,0 +1,46 @@
+/** What a column holds, by its declaration and by the values that came: how it is aligned and shown. */
+
+import type { PageCell } from '../src/serve/page/wire.ts';
+import { momentOf } from './formats.ts';
+
+export type Kind = 'number' | 'time' | 'text';
+
+/** @param type as declared, or null for an expression. @param values of the column. */
+export function kindOf(type: string | null, values: Iterable<PageCell>): Kind {
+  const declared = (type ?? '').toUpperCase();
+  let kind: Kind | undefined;
+  for (const value of values) {
+    if (value === null) continue;
+    const found = kindOfValue(value);
+    if (kind !== undefined && found !== kind) return 'text';
+    kind = found;
+  }
+  return kind ?? (/INT|REAL|NUM|DOUB|FLOA/.test(declared) ? 'number' : 'text');
+}
+
+function kindOfValue(value: Exclude<PageCell, null>): Kind {
+  if (typeof value === 'number' || (typeof value === 'object' && 'integer' in value)) return 'number';
+  return typeof value === 'string' && momentOf(value) !== null ? 'time' : 'text';
+}
+
+/** The address of a text that is nothing but a web address; null for all else, and for other schemes. */
+export function webAddress(text: string): string | null {
+  if (!/^https?:\/\/\S+$/i.test(text)) return null;
+  try {
+    return new URL(text).href;
+  } catch {
+    return null;
+  }
+}
+
+/** A text of JSON that is an object or a list, laid out in lines; null for all else. */
+export function laidOut(text: string): string | null {
+  if (!/^\s*[[{]/.test(text)) return null;
+  // Numbers too large for a double would lose digits on the way.
+  if (/\d{16}/.test(text)) return null;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,92 @@
+/** Keeps the overview current: asks for it when the service says that something is new, and goes on asking when it is away. */
+
+import type { Overview } from '../src/serve/page/wire.ts';
+import { localNow, setServiceTime } from './clock.ts';
+import { useStore } from './hooks.ts';
+import { fetchOverview, type Trouble } from './service.ts';
+import { store } from './store.ts';
+
+export type Live = {
+  /** The latest there was, also while the service is away. */
+  overview: Overview | null;
+  /**
+   * `connecting`: nothing came yet. `live`: changes come by themselves. `stale`: they do not, and it is tried again.
+   * `away`: the service does not answer, and it is tried again. `login`: it wants to know who asks.
+   */
+  connection: 'connecting' | 'live' | 'stale' | 'away' | 'login';
+  /** Why, where it is not `live`. */
+  trouble: Trouble | null;
+  /** Grows whenever something may be new: what to ask again by. */
+  version: number;
+};
+
+export const live = store<Live>({ overview: null, connection: 'connecting', trouble: null, version: 0 });
+export const useLive = (): Live => useStore(live);
+
+/** While a dataset is walked, pages come faster than anyone reads. */
+const LEAST_BETWEEN_MS = 1_000;
+/** Ages and turns move without an event. */
+const MOST_BETWEEN_MS = 30_000;
+const RETRY = { firstMs: 1_000, mostMs: 15_000 };
+
+/** Begins, once a page. */
+export function keepLive(): void {
+  let asked = { at: 0, isUnderWay: false };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let failures = 0;
+  let hasEvents = false;
+
+  const askIn = (ms: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, ms);
+  };
+  const askSoon = () => {
+    if (!asked.isUnderWay && !document.hidden) askIn(Math.max(0, asked.at + LEAST_BETWEEN_MS - localNow()));
+  };
+
+  async function refresh(): Promise<void> {
+    if (asked.isUnderWay) return;
+    asked = { at: localNow(), isUnderWay: true };
+    const { value, trouble } = await fetchOverview(AbortSignal.timeout(RETRY.mostMs));
+    asked = { ...asked, isUnderWay: false };
+    failures = trouble ? failures + 1 : 0;
+    if (value) {
+      setServiceTime(value.at);
+      show({ overview: value, connection: hasEvents ? 'live' : 'stale', trouble: null });
+      return askIn(MOST_BETWEEN_MS);
+    }
+    show({ connection: trouble.kind === 'login' ? 'login' : 'away', trouble });
+    askIn(Math.min(RETRY.mostMs, RETRY.firstMs * 2 ** (failures - 1)));
+  }
+
+  keepEvents({
+    news() {
+      live.set({ ...live.get(), version: live.get().version + 1 });
+      askSoon();
+    },
+    opened(isOpen) {
+      hasEvents = isOpen;
+      // What was missed meanwhile is asked for; whether the service is there at all, that answer tells.
+      if (live.get().connection !== 'connecting') askSoon();
+    },
+  });
+  document.addEventListener('visibilitychange', askSoon);
+  addEventListener('online', askSoon);
+  void refresh();
+}
+
+function show(changes: Partial<Live>): void {
+  live.set({ ...live.get(), ...changes });
+}
+
+/** The browser connects again by itself, but for answers that refuse; then we do. */
+function keepEvents(on: { news(): void; opened(isOpen: boolean): void }): void {
+  const source = new EventSource('/page/events');
+  source.addEventListener('message', on.news);
+  source.addEventListener('open', () => on.opened(true));
+  source.addEventListener('error', () => {
+    on.opened(false);
+    if (source.readyState !== EventSource.CLOSED) return;
+    setTimeout(() => keepEvents(on), RETRY.mostMs);
+  });
+}

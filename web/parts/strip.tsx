@@ -1,0 +1,70 @@
+/** A strip of walks, oldest first: one bar each, told apart by height and letter as well as by colour. */
+
+import { useState } from 'preact/hooks';
+import type { WalkMark } from '../../src/serve/page/wire.ts';
+import { clockTime, count, duration, zoneName } from '../formats.ts';
+import { usePreferences } from '../preferences.ts';
+import { linkTo } from '../router.ts';
+import { outcomeOf, outcomes } from './verdict.tsx';
+
+/** What is under the pointer, or has the focus, is told in the line below; else the latest. */
+export function Strip({ walks, label }: { walks: readonly WalkMark[]; label: string }) {
+  const { zone } = usePreferences();
+  const [chosen, setChosen] = useState<number | null>(null);
+  const told = walks.find(({ id }) => id === chosen) ?? walks.at(-1);
+  if (!told) return <p class="told">No walk yet.</p>;
+  const describe = (walk: WalkMark) => {
+    const at = Date.parse(walk.startedAt);
+    return `${clockTime(at, zone)} ${zoneName(at, zone)} · ${sentenceOf(walk)}`;
+  };
+  return (
+    <div class="strip">
+      <ol aria-label={label} onMouseLeave={() => setChosen(null)}>
+        {walks.map((walk) => {
+          const outcome = outcomeOf(walk);
+          return (
+            <li key={walk.id}>
+              <a
+                href={linkTo(`/walks/${walk.id}`)}
+                class={`bar ${outcome}`}
+                aria-label={describe(walk)}
+                onMouseEnter={() => setChosen(walk.id)}
+                onFocus={() => setChosen(walk.id)}
+                onBlur={() => setChosen(null)}
+                onKeyDown={moveFocus}
+              >
+                {outcomes[outcome].letter}
+              </a>
+            </li>
+          );
+        })}
+      </ol>
+      <p class="told" aria-hidden="true">
+        {describe(told)}
+      </p>
+    </div>
+  );
+}
+
+export function sentenceOf(walk: WalkMark): string {
+  const { startedAt, finishedAt, rows, apiCalls, error } = walk;
+  const took =
+    finishedAt === null ? '' : ` in ${duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000)}`;
+  const what = `${outcomes[outcomeOf(walk)].label}, ${count(rows, 'row')}, ${count(apiCalls, 'call')}${took}`;
+  return error === null ? what : `${what}: ${error}`;
+}
+
+/** Left and right go through the strip. */
+function moveFocus(event: KeyboardEvent): void {
+  const item = (event.currentTarget as HTMLElement).parentElement;
+  const next =
+    event.key === 'ArrowLeft'
+      ? item?.previousElementSibling
+      : event.key === 'ArrowRight'
+        ? item?.nextElementSibling
+        : null;
+  const link = next?.querySelector('a');
+  if (!link) return;
+  event.preventDefault();
+  link.focus();
+}

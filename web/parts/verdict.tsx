@@ -1,0 +1,43 @@
+/** What a walk proves, told apart by letter and shape as well as by colour. */
+
+import type { WalkMark } from '../../src/serve/page/wire.ts';
+
+export type Outcome = 'snapshot' | 'verified' | 'union' | 'failed' | 'running' | 'waiting' | 'none';
+
+export const outcomes: Readonly<Record<Outcome, { letter: string; label: string; meaning: string }>> = {
+  snapshot: { letter: 'S', label: 'snapshot', meaning: 'the whole published snapshot is here' },
+  verified: {
+    letter: 'V',
+    label: 'verified',
+    meaning: 'no row was missed that was there throughout the walk',
+  },
+  union: { letter: 'U', label: 'union', meaning: 'nothing is proven; everything received is kept' },
+  failed: { letter: '×', label: 'failed', meaning: 'the walk met an error' },
+  running: { letter: '›', label: 'running', meaning: 'the walk is under way' },
+  waiting: { letter: '=', label: 'waiting', meaning: 'the walk waits, and goes on where it was' },
+  none: { letter: '?', label: 'no proof', meaning: 'no walk has proven it complete yet' },
+};
+
+export function outcomeOf({ status, verdict }: Pick<WalkMark, 'status' | 'verdict'>): Outcome {
+  if (status === 'running' || status === 'failed') return status;
+  if (status === 'snoozed') return 'waiting';
+  return verdict ?? 'none';
+}
+
+/** Its sign alone; `label` beside it says the same in a word. */
+export function Sign({ outcome }: { outcome: Outcome }) {
+  return (
+    <span class={`sign ${outcome}`} aria-hidden="true">
+      {outcomes[outcome].letter}
+    </span>
+  );
+}
+
+export function Verdict({ outcome }: { outcome: Outcome }) {
+  const { label, meaning } = outcomes[outcome];
+  return (
+    <span class="verdict" title={meaning}>
+      <Sign outcome={outcome} /> {label}
+    </span>
+  );
+}

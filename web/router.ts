@@ -1,0 +1,88 @@
+/** Where one is: the view of the path, and the moment that every view shows, which all links keep. */
+
+import { useStore } from './hooks.ts';
+import { type Route, routeOf } from './routes.ts';
+import type { Sql } from './sql.ts';
+import { store } from './store.ts';
+
+export type Place = {
+  /** Null for a path that is none of the page's. */
+  route: Route | null;
+  path: string;
+  search: URLSearchParams;
+  /** Behind the `#`, which the service never sees. */
+  hash: URLSearchParams;
+  /** The moment to show, ISO 8601 UTC with milliseconds; null for now. */
+  at: string | null;
+};
+
+export type Search = Readonly<Record<string, string | number | null | undefined>>;
+
+const place = store(readPlace());
+
+export const usePlace = (): Place => useStore(place);
+export const currentPlace = (): Place => place.get();
+
+/** An address within the page, at the same moment. */
+export function linkTo(path: string, search: Search = {}): string {
+  return addressOf(path, new URLSearchParams(), { at: place.get().at, ...search });
+}
+
+/** The editor with this in it. Behind the `#` it may be longer than addresses are allowed to be. */
+export function linkToSql({ sql, params }: Sql): string {
+  const hasParams = Object.keys(params).length > 0;
+  const hash = new URLSearchParams({ sql, ...(hasParams && { params: JSON.stringify(params) }) });
+  return `${linkTo('/sql')}#${hash}`;
+}
+
+/** The present address with other parameters; null or undefined takes one away. */
+export function linkHere(search: Search): string {
+  const { path, search: present } = place.get();
+  return addressOf(path, present, search);
+}
+
+/** @param how `replace` where going back should not lead here. */
+export function go(address: string, how: 'push' | 'replace' = 'push'): void {
+  if (how === 'replace') history.replaceState(null, '', address);
+  else history.pushState(null, '', address);
+  place.set(readPlace());
+}
+
+/** Lets links within the page change the view without loading it anew. */
+export function followLinks(): void {
+  addEventListener('popstate', () => place.set(readPlace()));
+  document.addEventListener('click', (event) => {
+    const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement);
+    const isPlain =
+      event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    if (!link || !isPlain || event.defaultPrevented || link.target !== '' || link.download !== '') return;
+    const { origin, pathname, search, hash } = new URL(link.href);
+    const isWithin = link.getAttribute('href')?.startsWith('#');
+    if (origin !== location.origin || routeOf(pathname) === null || isWithin) return;
+    event.preventDefault();
+    go(pathname + search + hash);
+  });
+}
+
+function addressOf(path: string, present: URLSearchParams, changes: Search): string {
+  const search = new URLSearchParams(present);
+  for (const [name, value] of Object.entries(changes))
+    if (value === null || value === undefined) search.delete(name);
+    else search.set(name, String(value));
+  // Colons may stand in a query, and a time is easier to read with them.
+  const query = search.toString().replaceAll('%3A', ':');
+  return query === '' ? path : `${path}?${query}`;
+}
+
+function readPlace(): Place {
+  const { pathname: path, search: query, hash } = location;
+  const search = new URLSearchParams(query);
+  const at = Date.parse(search.get('at') ?? '');
+  return {
+    route: routeOf(path),
+    path,
+    search,
+    hash: new URLSearchParams(hash.slice(1)),
+    at: Number.isNaN(at) ? null : new Date(at).toISOString(),
+  };
+}

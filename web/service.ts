@@ -1,0 +1,114 @@
+/** Asking the service. Nothing throws: what goes wrong is told as plain data, for the place where it is shown. */
+
+import type {
+  Download,
+  DownloadQuestion,
+  OpenedQuery,
+  Overview,
+  PageCell,
+  PageQuestion,
+  QueryLine,
+  Schema,
+} from '../src/serve/page/wire.ts';
+import { jsonLines } from './lines.ts';
+
+export type Trouble = {
+  /**
+   * `away`: the service does not answer, which may mend itself. `login`: it does not know who asks. `stopped`: the one who
+   * looks has ended it. The others are kinds of failures, as of `market-mirror query`.
+   */
+  kind: 'away' | 'login' | 'stopped' | Extract<QueryLine, { failed: unknown }>['failed']['kind'];
+  /** One line for a person. */
+  message: string;
+};
+
+export type Outcome<T> = { value: T; trouble?: never } | { trouble: Trouble; value?: never };
+
+/** A whole answer. `isCut`: there are more rows than `limit`. */
+export type Answer = OpenedQuery & { rows: (readonly PageCell[])[]; isCut: boolean; ms: number };
+
+export const fetchOverview = (signal?: AbortSignal) => fetchJson<Overview>('/page/overview', signal);
+export const fetchSchema = (signal?: AbortSignal) => fetchJson<Schema>('/page/schema', signal);
+
+export const prepareDownload = (question: DownloadQuestion, signal?: AbortSignal) =>
+  fetchJson<Download>('/page/downloads', signal, asJson(question));
+
+export type Listening = {
+  opened?(opened: OpenedQuery): void;
+  rows?(rows: readonly (readonly PageCell[])[]): void;
+};
+
+/** Asks in SQL, and hands on what comes as it comes. Aborting `signal` ends the query in the service, too. */
+export async function ask(
+  question: PageQuestion,
+  on: Listening,
+  signal?: AbortSignal,
+): Promise<Outcome<{ rows: number; isCut: boolean; ms: number }>> {
+  try {
+    const response = await fetch('/page/query', { ...asJson(question), ...(signal && { signal }) });
+    if (!response.ok || response.body === null) return { trouble: await troubleOf(response) };
+    for await (const line of jsonLines<QueryLine>(response.body)) {
+      if ('opened' in line) on.opened?.(line.opened);
+      else if ('rows' in line) on.rows?.(line.rows);
+      else if ('end' in line) return { value: line.end };
+      else return { trouble: line.failed };
+    }
+    return {
+      trouble: { kind: 'away', message: 'the answer broke off: the service ended, or the way to it' },
+    };
+  } catch {
+    return { trouble: signal?.aborted ? stopped : away };
+  }
+}
+
+/** The same, once all of it is there. */
+export async function answerTo(question: PageQuestion, signal?: AbortSignal): Promise<Outcome<Answer>> {
+  let opened: OpenedQuery | undefined;
+  const rows: (readonly PageCell[])[] = [];
+  const { value: end, trouble } = await ask(
+    question,
+    {
+      opened(first) {
+        opened = first;
+      },
+      rows(more) {
+        for (const row of more) rows.push(row);
+      },
+    },
+    signal,
+  );
+  if (trouble) return { trouble };
+  if (!opened) return { trouble: { kind: 'bug', message: 'the service sent rows without their columns' } };
+  return { value: { ...opened, rows, isCut: end.isCut, ms: end.ms } };
+}
+
+const stopped: Trouble = { kind: 'stopped', message: 'stopped' };
+const away: Trouble = { kind: 'away', message: 'the service does not answer' };
+
+async function fetchJson<T>(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Outcome<T>> {
+  try {
+    const response = await fetch(path, { ...init, ...(signal && { signal }) });
+    if (!response.ok) return { trouble: await troubleOf(response) };
+    return { value: (await response.json()) as T };
+  } catch {
+    return { trouble: signal?.aborted ? stopped : away };
+  }
+}
+
+const asJson = (body: unknown): RequestInit => ({
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+/** The service tells what went wrong as a failed query does, or as the API does. */
+type Told = { failed?: { kind: Trouble['kind']; message: string }; error?: { message?: string } };
+
+async function troubleOf(response: Response): Promise<Trouble> {
+  const told = (await response.json().catch(() => ({}))) as Told;
+  const message = told.failed?.message ?? told.error?.message ?? `the service answered ${response.status}`;
+  if (response.status === 401 || response.status === 403) return { kind: 'login', message };
+  // A proxy whose service is gone answers so.
+  if ([502, 504].includes(response.status)) return { kind: 'away', message };
+  return { kind: told.failed?.kind ?? 'incomplete', message };
+}

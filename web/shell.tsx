@@ -1,0 +1,124 @@
+/** The frame of every view: where one may go, which moment is shown, and whether what is shown is current. */
+
+import { useState } from 'preact/hooks';
+import { useLive } from './live.ts';
+import { Connection } from './parts/connection.tsx';
+import { Moment } from './parts/moment.tsx';
+import { Empty } from './parts/states.tsx';
+import { Sign } from './parts/verdict.tsx';
+import { prefer, usePreferences } from './preferences.ts';
+import { linkTo, usePlace } from './router.ts';
+import { pathOf, type Route } from './routes.ts';
+import { View } from './views.tsx';
+
+export function Shell() {
+  const { route, path, at } = usePlace();
+  const { connection } = useLive();
+  const isPast = at !== null;
+  return (
+    <div class={`shell${isPast ? ' past' : ''}${connection === 'away' ? ' away' : ''}`}>
+      <a class="skip" href="#content">
+        To the content
+      </a>
+      <Side path={path} />
+      <div class="body">
+        <header class="bar-top">
+          <Moment />
+          <Connection />
+        </header>
+        <main id="content">
+          {route ? <View key={path} route={route} /> : <Empty>There is nothing at this address.</Empty>}
+        </main>
+      </div>
+    </div>
+  );
+}
+
+function Side({ path }: { path: string }) {
+  const { overview } = useLive();
+  const [isOpen, setOpen] = useState(false);
+  const problems = overview?.status.problems.length ?? 0;
+  const link = (route: Route, label: string) => {
+    const to = pathOf(route);
+    const isHere = path === to || (to !== '/' && path.startsWith(`${to}/`));
+    return (
+      <a href={linkTo(to)} aria-current={isHere ? 'page' : undefined} onClick={() => setOpen(false)}>
+        {label}
+      </a>
+    );
+  };
+  return (
+    <div class={`side${isOpen ? ' open' : ''}`}>
+      <div class="brand">
+        <a href={linkTo('/')}>market-mirror</a>
+        <button type="button" class="unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          Menu
+        </button>
+      </div>
+      <nav aria-label="Views">
+        <ul>
+          <li>{link({ view: 'overview' }, 'Overview')}</li>
+          <li>
+            <span class="group" id="datasets-group">
+              Datasets
+            </span>
+            <ul aria-labelledby="datasets-group">
+              {overview?.status.datasets.map(({ job, fresh, verdict }) => (
+                <li key={job}>
+                  {link({ view: 'dataset', job }, job)}
+                  {!fresh && <span class="tag bad">stale</span>}
+                  {fresh && <Sign outcome={verdict ?? 'none'} />}
+                </li>
+              ))}
+            </ul>
+          </li>
+          <li>{link({ view: 'walks' }, 'Walks')}</li>
+          <li>{link({ view: 'calls' }, 'Calls')}</li>
+          <li>
+            {link({ view: 'problems' }, 'Problems')}
+            {problems > 0 && <span class="tag warn">{problems}</span>}
+          </li>
+          <li>{link({ view: 'sql' }, 'SQL')}</li>
+        </ul>
+      </nav>
+      <Switches />
+    </div>
+  );
+}
+
+const themes = { system: 'As the system', light: 'Light', dark: 'Dark' } as const;
+const zones = { utc: 'UTC', local: 'Local time' } as const;
+
+function Switches() {
+  const { theme, zone } = usePreferences();
+  const { overview } = useLive();
+  return (
+    <div class="switches">
+      <Choice label="Times" value={zone} options={zones} choose={(next) => prefer({ zone: next })} />
+      <Choice label="Colours" value={theme} options={themes} choose={(next) => prefer({ theme: next })} />
+      {overview && <p class="version">market-mirror {overview.version}</p>}
+    </div>
+  );
+}
+
+type ChoiceProps<Key extends string> = {
+  label: string;
+  value: Key;
+  options: Readonly<Record<Key, string>>;
+  choose(key: Key): void;
+};
+
+function Choice<Key extends string>({ label, value, options, choose }: ChoiceProps<Key>) {
+  return (
+    <label>
+      {label}{' '}
+      <select value={value} onChange={(event) => choose(event.currentTarget.value as Key)}>
+        {(Object.entries(options) as [Key, string][]).map(([key, name]) => (
+          <option key={key} value={key}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

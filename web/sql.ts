@@ -1,0 +1,82 @@
+/** SQL with parameters, made of what was chosen: names are quoted here and nowhere else, values are never part of it. */
+
+export type Sql = { sql: string; params: Record<string, string | number | null> };
+
+/** An identifier, whatever letters it has. */
+export const name = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
+
+export type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>=' | 'contains' | 'starts' | 'null' | 'not null';
+
+export type Condition =
+  | { column: string; is: Comparison; value?: string | number | null }
+  /** At least one of the columns contains the text. */
+  | { anyOf: readonly string[]; contains: string };
+
+export type Order = { column: string; descending?: boolean };
+
+export type Select = {
+  /** Not given: all. */
+  columns?: readonly string[];
+  from: string;
+  where?: readonly Condition[];
+  order?: readonly Order[];
+  limit?: number;
+  offset?: number;
+};
+
+/** Empty values come last in both directions: who sorts wants to see values. */
+export function select({ columns, from, where = [], order = [], limit, offset = 0 }: Select): Sql {
+  const { sql, params } = whereOf(where);
+  const lines = [
+    `SELECT ${columns ? columns.map(name).join(', ') : '*'}`,
+    `FROM ${name(from)}`,
+    ...(sql === '' ? [] : [sql]),
+    ...(order.length === 0 ? [] : [`ORDER BY ${order.map(orderTerm).join(', ')}`]),
+    ...(limit === undefined ? [] : [`LIMIT ${whole(limit)}${offset > 0 ? ` OFFSET ${whole(offset)}` : ''}`]),
+  ];
+  return { sql: lines.join('\n'), params };
+}
+
+/** `WHERE …` with the values of its parameters; an empty text for no conditions. */
+export function whereOf(conditions: readonly Condition[]): Sql {
+  const params: Sql['params'] = {};
+  const bind = (value: string | number | null) => {
+    const parameter = `p${Object.keys(params).length + 1}`;
+    params[parameter] = value;
+    return `:${parameter}`;
+  };
+  const terms = conditions.map((condition) => termOf(condition, bind));
+  return { sql: terms.length === 0 ? '' : `WHERE ${terms.join('\n  AND ')}`, params };
+}
+
+type Bind = (value: string | number | null) => string;
+
+function termOf(condition: Condition, bind: Bind): string {
+  if ('anyOf' in condition) {
+    if (condition.anyOf.length === 0) return 'false';
+    const pattern = bind(`%${escaped(condition.contains)}%`);
+    return `(${condition.anyOf.map((column) => like(column, pattern)).join(' OR ')})`;
+  }
+  const { column, is, value = null } = condition;
+  switch (is) {
+    case 'null':
+      return `${name(column)} IS NULL`;
+    case 'not null':
+      return `${name(column)} IS NOT NULL`;
+    case 'contains':
+      return like(column, bind(`%${escaped(String(value))}%`));
+    case 'starts':
+      return like(column, bind(`${escaped(String(value))}%`));
+    case '=':
+      return `${name(column)} IS ${bind(value)}`;
+    case '<>':
+      return `${name(column)} IS NOT ${bind(value)}`;
+    default:
+      return `${name(column)} ${is} ${bind(value)}`;
+  }
+}
+
+const like = (column: string, pattern: string) => `${name(column)} LIKE ${pattern} ESCAPE '\\'`;
+const escaped = (text: string) => text.replace(/[\\%_]/g, '\\$&');
+const orderTerm = ({ column, descending }: Order) => `${name(column)}${descending ? ' DESC' : ''} NULLS LAST`;
+const whole = (value: number) => Math.max(0, Math.trunc(value));
