@@ -18,6 +18,7 @@ script          bsdutils     util-linux-script         util-linux   -
 systemd-notify  systemd      systemd                   -            -
 libfaketime     libfaketime  libfaketime               libfaketime  libfaketime
 promtool        prometheus   golang-github-prometheus  prometheus   prometheus
+chromium        chromium-headless-shell  chromium  chromium  chromium
 '
 
 main() {
@@ -112,6 +113,10 @@ find_test_tool() {
     libfaketime)
       [ -n "$(find /usr/lib/*/faketime /usr/lib/faketime /usr/lib64/faketime /usr/local/lib/faketime \
         /opt/homebrew/lib/faketime -name 'libfaketime.*1*' 2>/dev/null)" ]
+      ;;
+    # Any of them will do. test/helpers/tools.ts looks for the same names.
+    chromium)
+      has chromium-headless-shell || has headless_shell || has chromium || has chromium-browser || has google-chrome
       ;;
     *) has "$1" ;;
   esac

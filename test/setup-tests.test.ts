@@ -8,7 +8,7 @@ let { folder, bin, program, quietProgram, setUp } = {} as BareMachine;
 const find = placeOf('find');
 
 describe('with --tests it installs what only the tests use', () => {
-  const programs = 'zsh fish python3 sqlite3 openssl ps script systemd-notify promtool'.split(' ');
+  const programs = 'zsh fish python3 sqlite3 openssl ps script systemd-notify promtool chromium'.split(' ');
   const install = (...tools: string[]) =>
     tools.map((tool) => `: > "${bin}/${tool}"; chmod +x "${bin}/${tool}"`).join('; ');
   /** Whether libfaketime is in its folder, to whom asks. */
@@ -30,16 +30,20 @@ describe('with --tests it installs what only the tests use', () => {
     [
       'dnf',
       'dnf install -y',
-      'zsh fish python3 sqlite openssl procps-ng util-linux-script systemd libfaketime golang-github-prometheus',
+      'zsh fish python3 sqlite openssl procps-ng util-linux-script systemd libfaketime golang-github-prometheus chromium',
     ],
-    ['apk', 'apk add --no-cache', 'zsh fish python3 sqlite openssl procps util-linux libfaketime prometheus'],
-    ['brew', 'brew install', 'zsh fish python sqlite openssl libfaketime prometheus'],
+    [
+      'apk',
+      'apk add --no-cache',
+      'zsh fish python3 sqlite openssl procps util-linux libfaketime prometheus chromium',
+    ],
+    ['brew', 'brew install', 'zsh fish python sqlite openssl libfaketime prometheus chromium'],
   ])('with %s, all at once, and nothing the second time', async (manager, command, packages) => {
     program(manager, install(...programs, 'faketime'));
     const { code, said, called } = await setUp('--tests');
     expect([code, called]).toEqual([0, [`${command} ${packages}`, 'npm ci --include=dev']]);
     expect(said[0]).toBe(
-      'installing what only the tests use: zsh, fish, python3, sqlite3, openssl, ps, script, systemd-notify, libfaketime, promtool',
+      'installing what only the tests use: zsh, fish, python3, sqlite3, openssl, ps, script, systemd-notify, libfaketime, promtool, chromium',
     );
     expect((await setUp('--tests')).called).toEqual([]);
   });
@@ -49,7 +53,7 @@ describe('with --tests it installs what only the tests use', () => {
     quietProgram('mktemp', `echo "${folder}/src"`);
     program(
       'apt-get',
-      `case "$*" in *prometheus) : > prometheus_1.deb ;; *install*) ${install(...programs.slice(0, -1), 'faketime')} ;; esac`,
+      `case "$*" in *prometheus) : > prometheus_1.deb ;; *install*) ${install(...programs.filter((tool) => tool !== 'promtool'), 'faketime')} ;; esac`,
     );
     program('dpkg-deb');
     program('install', install('promtool'));
@@ -62,7 +66,7 @@ describe('with --tests it installs what only the tests use', () => {
         'dpkg-deb --extract prometheus_1.deb .',
         'install -D -m 755 usr/bin/promtool /usr/local/bin/promtool',
         `rm -rf ${folder}/src`,
-        'apt-get install -y --no-install-recommends zsh fish python3 sqlite3 openssl procps bsdutils systemd libfaketime',
+        'apt-get install -y --no-install-recommends zsh fish python3 sqlite3 openssl procps bsdutils systemd libfaketime chromium-headless-shell',
         'npm ci --include=dev',
       ],
     ]);

@@ -21,17 +21,38 @@ export function libfaketime(): string {
   return file;
 }
 
+/** A browser that can do without a screen; `CHROMIUM` names another. @throws where there is none. */
+export function chromium(): string {
+  const named = process.env['CHROMIUM'];
+  if (named) return named;
+  const names = [
+    'chromium-headless-shell',
+    'headless_shell',
+    'chromium',
+    'chromium-browser',
+    'google-chrome',
+  ];
+  const [found] = names.flatMap((name) => placeOf(name) ?? []);
+  if (!found) throw missing('chromium');
+  return found;
+}
+
 function missing(tool: string): Error {
   return new Error(`${tool} is missing: run ./setup.sh --tests`);
 }
 
-function isThere(tool: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, tool), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+const isThere = (tool: string) => placeOf(tool) !== undefined;
+
+function placeOf(tool: string): string | undefined {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, tool))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
 }

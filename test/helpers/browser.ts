@@ -1,0 +1,92 @@
+/** A real browser without a screen, and what it has to say of a page. */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContext, chromium as chromiumType, type Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
+import { chromium } from './tools.ts';
+
+export type Looks = {
+  width: number;
+  height: number;
+  colorScheme: 'light' | 'dark';
+  reducedMotion: 'reduce' | 'no-preference';
+};
+
+/** Every view has to be fit for these. */
+export const looks: readonly (readonly [string, Partial<Looks>])[] = [
+  ['1280 light', { width: 1280, colorScheme: 'light' }],
+  ['1280 dark', { width: 1280, colorScheme: 'dark' }],
+  ['390 light', { width: 390, colorScheme: 'light' }],
+  ['390 dark', { width: 390, colorScheme: 'dark' }],
+];
+
+export type Looker = {
+  page: Page;
+  /** Messages of the console, errors of scripts and of the page's policy. */
+  messages: string[];
+  /** Addresses of other places that it asked for; none of them is reached. */
+  elsewhere: string[];
+};
+
+/** @throws where there is no browser, with what installs one. */
+export async function launch(): Promise<Browser> {
+  return await chromiumType.launch({
+    executablePath: chromium(),
+    args: [
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/** A window of its own, which remembers nothing; closed when the test ends. */
+export async function openWindow(
+  browser: Browser,
+  origin: string,
+  { width = 1280, height = 800, colorScheme = 'light', reducedMotion = 'no-preference' }: Partial<Looks> = {},
+): Promise<Looker & { context: BrowserContext }> {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme,
+    reducedMotion,
+    timezoneId: 'Europe/Zurich',
+    locale: 'en-GB',
+  });
+  onTestFinished(() => context.close());
+  const messages: string[] = [];
+  const elsewhere: string[] = [];
+  await context.route('**', (route) => {
+    const { protocol, origin: of } = new URL(route.request().url());
+    if (of === new URL(origin).origin || protocol === 'data:' || protocol === 'blob:')
+      return route.continue();
+    elsewhere.push(route.request().url());
+    return route.abort();
+  });
+  const page = await context.newPage();
+  page.on('console', (message) => messages.push(`${message.type()}: ${message.text()}`));
+  page.on('pageerror', (error) => messages.push(`error: ${error.message}`));
+  return { context, page, messages, elsewhere };
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
+
+type Violation = { id: string; help: string; nodes: { html: string }[] };
+
+/** What keeps people with other eyes or hands from using the page as it stands; one line each. */
+export async function obstacles(page: Page): Promise<string[]> {
+  // By the debugger: the page's policy lets nothing in that it does not have itself.
+  await page.evaluate(axe);
+  const violations = await page.evaluate(
+    async () =>
+      (await (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run())
+        .violations,
+  );
+  return violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`,
+  );
+}
