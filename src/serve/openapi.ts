@@ -11,15 +11,12 @@ const information = {
   title: 'Read-only Market Data API, served from a mirror',
   // That of the interface, which the specification gives ("Versioning").
   version: '1.0.0',
-  description:
-    `The datasets of the market data API as market-mirror keeps them. Paths, parameters, bodies and statuses are those of the API
-itself; headers whose names begin with \`X-Mirror-\`, the parameter \`seq\` and the answers 400 and 410 are the mirror's own.
-
-Every answer with an error has an Error body, that for an unknown path (404) too. HEAD answers as GET does, without the body, and costs the
-same. The responses are private to the account that the mirror reads with.`.replaceAll(
-      /(?<!\n)\n(?!\n)/g,
-      ' ',
-    ),
+  description: [
+    'The datasets of the market data API as market-mirror keeps them.',
+    "Paths, parameters, bodies and statuses are those of the API itself; headers whose names begin with `X-Mirror-`, the parameter `seq` and the answers 400 and 410 are the mirror's own.",
+    'Every answer with an error has an Error body, that for an unknown path (404) too. HEAD answers as GET does, without the body, and costs the same.',
+    'The responses are private to the account that the mirror reads with.',
+  ].join('\n\n'),
 };
 
 /** @param jobs the endpoints, in the order in which they are to be shown. */

@@ -73,6 +73,16 @@ export const headersNamed = (...names: HeaderName[]) =>
 
 const ofEvery = ['X-Request-ID', 'Cache-Control'] as const;
 
+export const successHeaders = [...ofEvery, 'X-RateLimit-Limit', 'X-RateLimit-Remaining'] as const;
+
+export const momentHeaders = [
+  'X-Mirror-Seq',
+  'X-Mirror-Verdict',
+  'X-Mirror-Complete-As-Of',
+  'Age',
+  'ETag',
+] as const;
+
 function errorResponse(description: string, codes: readonly string[], ...headers: HeaderName[]) {
   const known: Named<unknown> = errorExamples;
   const examples = codes.flatMap((code) => (known[code] ? [[code, { value: known[code] }] as const] : []));
@@ -91,14 +101,7 @@ function errorResponse(description: string, codes: readonly string[], ...headers
 export const responses = {
   NotModified: {
     description: 'The page is what `If-None-Match` names. Costs no quota.',
-    headers: headersNamed(
-      ...ofEvery,
-      'ETag',
-      'X-Mirror-Seq',
-      'X-Mirror-Verdict',
-      'X-Mirror-Complete-As-Of',
-      'Age',
-    ),
+    headers: headersNamed(...successHeaders, ...momentHeaders),
   },
   BadRequest: errorResponse('`seq` is no moment of this dataset, or the request cannot be read.', [
     'invalid_seq',

@@ -1,7 +1,14 @@
 /** The operations: the endpoints of the API, and what the service tells of itself. */
 
 import type { DescribedJob, Schema } from '../../job-list.ts';
-import { type HeaderName, headersNamed, parameters, responsesOf } from './components.ts';
+import {
+  type HeaderName,
+  headersNamed,
+  momentHeaders,
+  parameters,
+  responsesOf,
+  successHeaders,
+} from './components.ts';
 import { bodyExamples } from './examples.ts';
 import { schemaNamed } from './schemas.ts';
 
@@ -18,16 +25,12 @@ const openRefusals = { 405: 'MethodNotAllowed', default: 'Error' } as const;
 
 const listParameters = Object.keys(parameters).map((name) => ({ $ref: `#/components/parameters/${name}` }));
 
-const limitHeaders = ['X-Request-ID', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'Cache-Control'] as const;
-
-const momentHeaders = ['X-Mirror-Seq', 'X-Mirror-Verdict', 'X-Mirror-Complete-As-Of', 'Age', 'ETag'] as const;
-
 /** @param page the schema of its body. */
 export function listPath(job: DescribedJob, page: Schema) {
   return getOf(job, 'list', {
     parameters: [...filterParameters(job), ...listParameters],
     responses: {
-      200: success('A page.', [...limitHeaders, ...momentHeaders], page, job.path),
+      200: success('A page.', [...successHeaders, ...momentHeaders], page, job.path),
       ...responsesOf({ 304: 'NotModified', 400: 'BadRequest', 410: 'Gone', ...refusals }),
     },
   });
@@ -35,10 +38,10 @@ export function listPath(job: DescribedJob, page: Schema) {
 
 export function usagePath(job: DescribedJob) {
   return getOf(job, 'read', {
-    description:
-      "The caller's own use of this service. The specification does not show this shape: it is ours.",
+    summary: 'The use of this service by the account of the key.',
+    description: 'The specification does not show the shape of the answer: it is ours.',
     responses: {
-      200: success('The use of the account.', [...limitHeaders], schemaNamed('Usage'), job.path),
+      200: success('The use of the account.', [...successHeaders], schemaNamed('Usage'), job.path),
       ...responsesOf(refusals),
     },
   });
