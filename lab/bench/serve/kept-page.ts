@@ -9,6 +9,8 @@ import { atLeast, atMost, type Table, targetHeads } from './table.ts';
 
 const CONNECTIONS = [10, 200];
 const SECONDS = 3;
+/** Answers by which the compiler is through with what is called most. */
+const WARM_UP = 10_000;
 const PATH = '/api/v1/news';
 
 type Runs = Record<'bare' | 'kept' | 'known', Load[]>;
@@ -36,12 +38,14 @@ export async function measureKept(
     };
 
     async function compare(connections: number): Promise<Runs> {
-      const measure = (server: Server, status: '2xx' | '3xx', asked: Asked, seconds = SECONDS) =>
-        load(server, { connections, seconds }, status, () => asked);
+      const measure = (server: Server, status: '2xx' | '3xx', asked: Asked, amount?: number) => {
+        const length = amount === undefined ? { seconds: SECONDS } : { amount };
+        return load(server, { connections, ...length }, status, () => asked);
+      };
       const all: Runs = { bare: [], kept: [], known: [] };
-      // The first second is that of the compiler.
-      await measure(bare, '2xx', ask, 1);
-      await measure(serve, '2xx', ask, 1);
+      await measure(bare, '2xx', ask, WARM_UP);
+      await measure(serve, '2xx', ask, WARM_UP);
+      await measure(serve, '3xx', known, WARM_UP);
       for (let run = 0; run < runs; run += 1) {
         all.bare.push(await measure(bare, '2xx', ask));
         all.kept.push(await measure(serve, '2xx', ask));
