@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { ServeAddress, TlsFiles } from '../config.ts';
 import type { Log } from '../log.ts';
-import { type Bounds, usualBounds } from './listen/bounds.ts';
+import { type Bounds, boundsOf } from './listen/bounds.ts';
 import { followPair, readPair } from './listen/certificate.ts';
 import { type Connections, trackConnections } from './listen/connections.ts';
 import { listenFailure } from './listen/failure.ts';
@@ -46,7 +46,7 @@ const SAID_AGAIN_MS = 60_000;
  */
 export async function listen(handle: RequestListener, place: Place, parts: ListenParts): Promise<Listening> {
   const { clock, log } = parts;
-  const bounds = { ...usualBounds, ...parts.bounds };
+  const bounds = boundsOf(parts.bounds);
   const server = serverFor(place.tls, bounds);
   const full = sayingRarely(clock, () =>
     log.warn(
@@ -58,6 +58,8 @@ export async function listen(handle: RequestListener, place: Place, parts: Liste
   taking(server, connections, place, parts);
   answerRequests(server, connections, handle, bounds, log);
   await bind(server, place);
+  // Such as that no more files can be opened: those who are connected are answered.
+  server.on('error', ({ message }) => log.error({}, `a connection could not be taken: ${message}`));
 
   const over = new AbortController();
   const repeat = (ms: number, work: () => void) => void repeating(clock, ms, work, over.signal);

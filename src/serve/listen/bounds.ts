@@ -1,5 +1,7 @@
 /** How much of the service one client may take, and for how long. Times are in milliseconds. */
 
+import { readFileSync } from 'node:fs';
+
 export type Bounds = {
   /** Of the request line and all headers together; more is answered 431. */
   readonly headerBytes: number;
@@ -27,7 +29,7 @@ export type Bounds = {
   readonly certificateMs: number;
 };
 
-export const usualBounds: Bounds = {
+const usual: Bounds = {
   headerBytes: 16 * 1_024,
   urlLetters: 8 * 1_024,
   connections: 1_000,
@@ -41,3 +43,19 @@ export const usualBounds: Bounds = {
   lookMs: 1_000,
   certificateMs: 5_000,
 };
+
+/** @param openFiles how many files this process may open, where that is known: a connection takes one, and the rest others. */
+export function boundsOf(given: Partial<Bounds> = {}, openFiles = mostOpenFiles()): Bounds {
+  const connections = Math.max(1, Math.min(usual.connections, Math.floor(openFiles / 2)));
+  return { ...usual, connections, ...given };
+}
+
+/** Beyond it the system turns new connections away, whoever is silent on the old ones. */
+function mostOpenFiles(): number {
+  try {
+    const [, most] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return Number(most ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}

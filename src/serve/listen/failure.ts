@@ -1,15 +1,16 @@
 /** Why a port cannot be listened on, and what to do about it. */
 
 import { Failure, toError } from '../../errors.ts';
-import { holderOfPort } from './port-holder.ts';
+import { holdersOfPort } from './port-holder.ts';
 
 export function listenFailure(thrown: unknown, { host, port }: { host: string; port: number }): Failure {
   const { code, message } = toError(thrown) as NodeJS.ErrnoException;
   const where = `${host}, port ${port}`;
   switch (code) {
     case 'EADDRINUSE': {
-      const holder = holderOfPort(port);
-      const by = holder ? `process ${holder.pid} (${holder.command})` : 'a process that this user cannot see';
+      // On another address of the machine the same port may be another's.
+      const holders = holdersOfPort(port).map(({ pid, command }) => `process ${pid} (${command})`);
+      const by = holders.length > 0 ? holders.join(' or ') : 'a process that this user cannot see';
       return new Failure('incomplete', `${where}: in use by ${by}; end it, or listen on another port`);
     }
     case 'EACCES':

@@ -1,4 +1,4 @@
-/** Which process listens on a port, as far as Linux lets this user see. */
+/** Which processes listen on a port, as far as Linux lets this user see. */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
@@ -7,16 +7,14 @@ export type Holder = { readonly pid: number; readonly command: string };
 /** The state of a socket that listens, in the tables of the kernel. */
 const LISTENS = '0A';
 
-/** Undefined where there is none to be seen: processes of other users keep their sockets to themselves. */
-export function holderOfPort(port: number): Holder | undefined {
+/** None where none is to be seen: processes of other users keep their sockets to themselves. */
+export function holdersOfPort(port: number): Holder[] {
   const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => listenersIn(`/proc/net/${table}`, port)));
-  if (sockets.size === 0) return undefined;
-  const pid = orNone(() => readdirSync('/proc'))
+  if (sockets.size === 0) return [];
+  return orNone(() => readdirSync('/proc'))
     .filter((name) => /^\d+$/.test(name))
-    .find((process) => socketsOf(process).some((socket) => sockets.has(socket)));
-  if (pid === undefined) return undefined;
-  const [command = ''] = orNone(() => [readFileSync(`/proc/${pid}/comm`, 'utf8').trim()]);
-  return { pid: Number(pid), command };
+    .filter((pid) => socketsOf(pid).some((socket) => sockets.has(socket)))
+    .map((pid) => ({ pid: Number(pid), command: commandOf(pid) }));
 }
 
 /** As links to them look: `socket:[12345]`. */
@@ -32,6 +30,11 @@ function listenersIn(table: string, port: number): string[] {
 function socketsOf(pid: string): string[] {
   const folder = `/proc/${pid}/fd`;
   return orNone(() => readdirSync(folder)).flatMap((fd) => orNone(() => [readlinkSync(`${folder}/${fd}`)]));
+}
+
+function commandOf(pid: string): string {
+  const [command = 'gone'] = orNone(() => [readFileSync(`/proc/${pid}/comm`, 'utf8').trim()]);
+  return command;
 }
 
 function orNone(read: () => string[]): string[] {
