@@ -24,7 +24,8 @@ export type Filtered = {
   /**
    * Has every row of the moment looked at by a thread of its own, unless it was asked the same lately.
    * @param signal aborted where nobody waits for it any longer.
-   * @returns `busy` where too many ask: try again a little later; `stopped` where `signal` was aborted.
+   * @returns `busy` where too many ask: try again a little later; `stopped` where `signal` was
+   * aborted, or history no longer reaches to the moment.
    * @throws Failure as reading the mirror does, and `disk` where another file has taken its place.
    */
   filtered(moment: Moment, filters: Filters, signal?: AbortSignal): Promise<Matches | 'busy' | 'stopped'>;

@@ -1,17 +1,18 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { isoTime } from '../../src/clock.ts';
+import { DAY_MS, isoTime } from '../../src/clock.ts';
 import { served } from '../../src/job/served.ts';
 import { fold } from '../../src/reading/filters/fold.ts';
 import { openScan } from '../../src/reading/filters/scan.ts';
 import { type Filters, filtersOf } from '../../src/reading/filters.ts';
-import { openPages } from '../../src/reading/pages.ts';
+import { type Moment, openPages } from '../../src/reading/pages.ts';
 import { openReadOnly } from '../../src/store/db/connection.ts';
 import { change, editBefore, publish } from '../helpers/edits.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
+import { keepFor, passDays } from '../store/support.ts';
 import { leaves, shortText } from './filters/support.ts';
-import { momentOf, type Row, textsOf } from './pages/support.ts';
+import { momentOf, type Row, setupRead, textsOf } from './pages/support.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -152,6 +153,24 @@ describe('the rows that filters leave', () => {
     });
     await own.mirror('news');
     expect([during, found()]).toEqual([0, 1]);
+  });
+
+  it('are not looked for at a moment that history has left', async () => {
+    const { bench: own, dataset, pages, now } = await setupRead('news');
+    const connection = openReadOnly(own.store.file);
+    onTestFinished(() => void connection.close());
+    const scan = openScan(connection, own.jobs.map(served), pages);
+    const first = now();
+    for (let day = 0; day < 8; day += 1) {
+      change(day, { headline: `Zebra ${day}` })(dataset);
+      own.clock.advance(DAY_MS / 2);
+      await own.mirror('news');
+      passDays(own, 1);
+    }
+    const found = (moment: Moment) => scan(moment, asked('news', '?q=zebra') as Filters, () => true)?.length;
+    expect(found(first)).toBe(0);
+    await own.store.prune(own.job('news'), keepFor({ history: 5 }));
+    expect([found(first), found(now())]).toEqual([undefined, 8]);
   });
 });
 

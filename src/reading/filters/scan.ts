@@ -12,7 +12,7 @@ import { keepTexts } from './texts.ts';
 /** The numbers of rows, compactly. */
 export type RowNumbers = Uint32Array | Float64Array;
 
-/** @param isWanted asked now and then. @returns undefined where nobody waits any longer. */
+/** @param isWanted asked now and then. @returns undefined where nobody waits any longer, or the moment is gone. */
 export type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => RowNumbers | undefined;
 
 /** Deep lists are read by parts of so many. */
@@ -37,6 +37,8 @@ export function openScan(
 
   const scan: Scan = (moment, filters, isWanted) => {
     const { job, textsAt } = datasets.get(moment.job) ?? fail(moment.job);
+    // History may have been forgotten since the moment was found.
+    if (typeof pages.momentOf(job.name, moment.seq) === 'string') return undefined;
     const { words } = filters;
     const fields = filters.fields.map(([name, value]) => ({ value, places: placesOf(job.name, name) }));
     const order = allNumbers(pages, moment);
