@@ -63,13 +63,30 @@ export type Ask = <T>(question: Question, bounds: Bounds, read: (answer: Answer)
  * longer than most answers: what `use` has to do before it asks costs no time. The process ends with `use`.
  */
 export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
-  const { child, end } = startProcess();
-  const line = openLine(child);
+  const { ask, end } = startAsker();
   try {
-    return await use((question, bounds, read) => askOnce(line, question, bounds, read));
+    return await use(ask);
   } finally {
     end();
   }
+}
+
+/** A process that answers one question at a time, for who asks again and again. */
+export type Asker = {
+  ask: Ask;
+  /** Whether it can be asked: what was asked before has been answered to the end. Else it is of no more use. */
+  isFree(): boolean;
+  end(): void;
+};
+
+export function startAsker(): Asker {
+  const { child, end } = startProcess();
+  const line = openLine(child);
+  return {
+    ask: (question, bounds, read) => askOnce(line, question, bounds, read),
+    isFree: line.isFree,
+    end,
+  };
 }
 
 async function askOnce<T>(
@@ -80,7 +97,8 @@ async function askOnce<T>(
 ): Promise<T> {
   const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
   const end = AbortSignal.any([signal, ...deadline]);
-  end.addEventListener('abort', () => hangUp(end.reason), { once: true });
+  const giveUp = () => hangUp(end.reason);
+  end.addEventListener('abort', giveUp, { once: true });
   if (end.aborted) hangUp(end.reason);
   try {
     const answered = await exchange(question);
@@ -96,6 +114,9 @@ async function askOnce<T>(
         `the query took longer than ${ms(timeoutMs ?? 0)} and was ended: narrow it, or give it more time`,
       );
     throw thrown;
+  } finally {
+    // It must not end the answer to the next question.
+    end.removeEventListener('abort', giveUp);
   }
 }
 
@@ -112,12 +133,13 @@ async function* batchesOf(exchange: Exchange): AsyncGenerator<Cell[][], void> {
 }
 
 /** `hangUp` makes the present exchange fail, and every one after it. */
-type Line = { exchange: Exchange; hangUp(reason: unknown): void };
+type Line = Pick<Asker, 'isFree'> & { exchange: Exchange; hangUp(reason: unknown): void };
 
 /** One question at a time. */
 function openLine(child: ChildProcess): Line {
   let waiting: { resolve(answered: Answered): void; reject(reason: unknown): void } | undefined;
   let ended: unknown;
+  let isFree = true;
   const hangUp = (reason: unknown) => {
     ended ??= reason;
     waiting?.reject(ended);
@@ -129,14 +151,16 @@ function openLine(child: ChildProcess): Line {
   );
   const exchange: Exchange = async (asked) => {
     if (ended) throw ended;
+    isFree = false;
     const answered = await new Promise<Answered>((resolve, reject) => {
       waiting = { resolve, reject };
       child.send(asked);
     });
+    isFree = 'failed' in answered || ('rows' in answered && answered.rows.length === 0);
     if ('failed' in answered) throw new Failure(answered.failed.kind, answered.failed.message);
     return answered;
   };
-  return { exchange, hangUp };
+  return { exchange, hangUp, isFree: () => isFree && ended === undefined };
 }
 
 /**

@@ -1,10 +1,10 @@
 /** A scan on a thread of its own, so that whoever serves never stands still; it can be stopped at any moment. */
 
-import { once } from 'node:events';
 import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { Failure, type FailureKind, toError } from '../../errors.ts';
 import type { ServedJob } from '../../job-list.ts';
+import { askThread, startThread } from '../../thread.ts';
 import type { Moment } from '../pages.ts';
 import type { Filters } from './asked.ts';
 import type { RowNumbers } from './scan.ts';
@@ -39,11 +39,16 @@ export function scanThread(file: string, jobs: readonly ServedJob[]): ScanThread
     stop,
     async scan(moment, filters) {
       if (isClosed) throw ended();
-      worker ??= startWorker({ file, jobs, wanted });
+      worker ??= startThread(new URL(`worker${extname(import.meta.url)}`, import.meta.url), {
+        file,
+        jobs,
+        wanted,
+      } satisfies ThreadParts);
       scans += 1;
       Atomics.store(wanted, 0, scans);
       try {
-        const answered = await exchange(worker, { id: scans, moment, filters });
+        const asked: AskedOfThread = { id: scans, moment, filters };
+        const answered = await askThread<AnsweredByThread>(worker, asked, ended);
         if ('failed' in answered) throw new Failure(answered.failed.kind, answered.failed.message);
         return answered.numbers;
       } catch (thrown) {
@@ -58,40 +63,6 @@ export function scanThread(file: string, jobs: readonly ServedJob[]): ScanThread
       await worker?.terminate();
     },
   };
-}
-
-function startWorker(parts: ThreadParts): Worker {
-  const extension = extname(import.meta.url);
-  const file = new URL(`worker${extension}`, import.meta.url);
-  return new Worker(extension === '.ts' ? fromSource(file) : file, { workerData: parts });
-}
-
-/** Run from the sources, as tests do, the thread needs the loader of TypeScript, which flags give to the first thread alone. */
-function fromSource(file: URL): URL {
-  const loader = import.meta.resolve('tsx/esm/api');
-  return new URL(
-    `data:text/javascript,import { register } from '${loader}'; register(); await import('${file}');`,
-  );
-}
-
-/** The process is kept alive for an answer, not for the thread. */
-async function exchange(worker: Worker, asked: AskedOfThread): Promise<AnsweredByThread> {
-  const end = new AbortController();
-  const { signal } = end;
-  worker.ref();
-  try {
-    // Rejects with what ended the thread, where that is what happens.
-    const answer = once(worker, 'message', { signal });
-    const exit = once(worker, 'exit', { signal }).then(() => {
-      throw ended();
-    });
-    worker.postMessage(asked);
-    const [answered] = await Promise.race([answer, exit]);
-    return answered as AnsweredByThread;
-  } finally {
-    end.abort();
-    worker.unref();
-  }
 }
 
 const ended = () => new Failure('incomplete', 'the thread that filters rows has ended');

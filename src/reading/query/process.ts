@@ -5,7 +5,7 @@
 
 import { Failure, toError } from '../../errors.ts';
 import { type Cell, surveyRows } from '../../output/answer.ts';
-import { openMirror, statementError, storeFailure } from '../../store/read.ts';
+import { type Connection, openMirror, statementError, storeFailure } from '../../store/read.ts';
 import type { Answered, Asked, Opened, Question } from '../query.ts';
 import { lookBack, refusePresent } from './as-of.ts';
 import { latestSeq, sourcesOf } from './sources.ts';
@@ -13,7 +13,8 @@ import { prepareReading } from './statement.ts';
 
 const BATCH = { rows: 1_000, size: 256 * 1_024 };
 
-let rows: Iterator<unknown[]> | undefined;
+let connection: Connection | undefined;
+let rows: IterableIterator<unknown[]> | undefined;
 
 // Ctrl-C reaches both processes; the asking one decides.
 process.on('SIGINT', () => undefined);
@@ -24,13 +25,14 @@ process.on('message', (asked: Asked) => {
     reply(asked === 'more' ? { rows: nextBatch() } : { opened: open(asked) });
   } catch (thrown) {
     const { kind, message } = asFailure(thrown, asked === 'more' ? 'the query' : asked.dir);
+    close();
     reply({ failed: { kind, message } });
   }
 });
 
 function open({ dir, sql, params, tables, asOf, survey = false }: Question): Opened {
   if (asOf !== null) refusePresent(sql);
-  const connection = openMirror(dir);
+  connection = openMirror(dir);
   if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
   // What is said of the sources and what is read from them belong to one moment.
   connection.exec('BEGIN');
@@ -47,12 +49,21 @@ function nextBatch(): Cell[][] {
   const batch: Cell[][] = [];
   for (let size = 0; batch.length < BATCH.rows && size < BATCH.size; ) {
     const { value, done } = rows?.next() ?? { value: undefined, done: true };
-    if (done) return batch;
+    if (done) return batch.length === 0 ? close() : batch;
     const cells = (value as unknown[]).map(asCell);
     size += cells.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0);
     batch.push(cells);
   }
   return batch;
+}
+
+/** Lets go of the moment that was read, which keeps the log of the mirror from beginning anew. @returns the end. */
+function close(): Cell[][] {
+  rows?.return?.();
+  connection?.close();
+  rows = undefined;
+  connection = undefined;
+  return [];
 }
 
 /** Integers come as bigint, so that the large ones keep their digits. */
