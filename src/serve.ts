@@ -19,6 +19,7 @@ import { createApp, type Endpoint, type OpenEndpoint } from './serve/app.ts';
 import { METRICS_SCOPE } from './serve/keys.ts';
 import { createAccessLog, openMetrics, type Readiness } from './serve/metrics.ts';
 import { describeService } from './serve/openapi.ts';
+import { openPage, type PageAccess } from './serve/page.ts';
 import { usageBody } from './serve/usage.ts';
 import { version } from './version.ts';
 
@@ -31,6 +32,8 @@ export type ServiceParts = {
   clock: Clock;
   log: Log;
   requestId?: () => string;
+  /** Of the page's files; that of the build unless given. */
+  pageFolder?: string;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: () => Promise<void>;
 };
@@ -46,6 +49,8 @@ export type ServiceSettings = {
   maxAgeMs: Readonly<Record<string, number>>;
   /** Whether answers carry the IETF draft's RateLimit fields. */
   draftHeaders: boolean;
+  /** Who may see the page. */
+  page: PageAccess;
   /** When each job is run and how calls are spent: what the daemon goes by. */
   schedules: Readonly<Record<string, Schedule>>;
   spending: Spending;
@@ -55,6 +60,8 @@ export type Service = {
   handle: RequestListener;
   /** Leaves a word for those who look who serves from the folder. */
   note(word: string): void;
+  /** Ends answers that would go on for as long as somebody listens. */
+  drain(): void;
   close(): Promise<void>;
 };
 
@@ -95,13 +102,30 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
     { name: 'readyz', path: '/readyz', scope: null, answer: () => readyAnswer(metrics.readiness()) },
     { name: 'metrics', path: '/metrics', scope: METRICS_SCOPE, answer: metricsAnswer },
   ];
+  const datasets = datasetsOf(jobs, settings.schedules);
+  const { spending } = settings;
+  const failed = (thrown: unknown, requestId?: string) =>
+    log.error({ ...(requestId && { requestId }), err: toError(thrown).stack }, 'a call failed');
+  const page = openPage({
+    dir,
+    jobs,
+    datasets,
+    spending,
+    access: settings.page,
+    admission,
+    version: version(),
+    clock,
+    mirrorVersion: () => answers.mirror.read(({ version }) => ({ now: version() }))?.now,
+    failed,
+    folder: rest.pageFolder,
+  });
   const metrics = openMetrics({
     dir,
     mirror: answers.mirror,
-    datasets: datasetsOf(jobs, settings.schedules),
-    spending: settings.spending,
+    datasets,
+    spending,
     maxAgeMs,
-    routes: [...lists, ...usages, ...open].map(({ name }) => name),
+    routes: [...new Set([...lists, ...usages, ...open, ...page.endpoints].map(({ name }) => name))],
     version: version(),
     clock,
   });
@@ -116,6 +140,7 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
     admission,
     endpoints: [...lists, ...usages],
     open,
+    page: page.endpoints,
     isOurHost: hostNames(settings.host, settings.hosts),
     addressOf: clientAddresses(settings.trusted),
     draftHeaders: settings.draftHeaders,
@@ -128,13 +153,15 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
       if (account !== null) admission.answered({ account, endpoint, status });
       writeDown(call);
     },
-    failed: (thrown, requestId) => log.error({ requestId, err: toError(thrown).stack }, 'a call failed'),
+    failed,
     beforeAnswer: rest.beforeAnswer,
   });
   return {
     handle,
     note: admission.note,
+    drain: page.drain,
     async close() {
+      await page.close();
       await answers.close();
       admission.close();
     },

@@ -43,6 +43,7 @@ describe('settings', () => {
         hosts: [],
         trusted: [],
         draftHeaders: false,
+        page: 'token',
       },
       logLevel: 'info',
       spending: 'full',

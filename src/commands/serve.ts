@@ -57,7 +57,10 @@ async function serve(options: Options, context: Context): Promise<void> {
     releases.add(service.close);
     const place = { ...address, tls: serve.tls, proxies: serve.trusted };
     const listening = await listen(service.handle, place, { clock, log });
-    releases.add(listening.end);
+    releases.add(() => {
+      service.drain();
+      return listening.end();
+    });
     const { url } = listening;
     const note: ServeNote = { url, since: isoTime(clock.now()) };
     try {

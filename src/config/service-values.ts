@@ -75,6 +75,14 @@ export function readSwitch(text: string): boolean {
   return refuse('is neither on nor off');
 }
 
+/** Who may see the page. */
+export type PageAccess = 'off' | 'token' | 'open';
+
+export function readPageAccess(text: string): PageAccess {
+  if (text === 'off' || text === 'token' || text === 'open') return text;
+  return refuse('is none of token, open and off');
+}
+
 function listed(text: string): string[] {
   const parts = text.split(',').map((part) => part.trim());
   return parts.includes('') ? refuse('holds an empty entry: separate entries by one comma') : parts;

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Failure } from '../errors.ts';
 import { nearest } from '../near.ts';
-import type { Bounds, ServeAddress } from './service-values.ts';
+import type { Bounds, PageAccess, ServeAddress } from './service-values.ts';
 
-export type { ServeAddress } from './service-values.ts';
+export type { PageAccess, ServeAddress } from './service-values.ts';
 
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
 
@@ -21,6 +21,7 @@ export type ServeSettings = {
   /** Addresses and networks (CIDR) of proxies. */
   readonly trusted: readonly string[];
   readonly draftHeaders: boolean;
+  readonly page: PageAccess;
 };
 
 type Given = {
@@ -31,11 +32,12 @@ type Given = {
   hosts: readonly string[] | undefined;
   trusted: readonly string[] | undefined;
   draftHeaders: boolean;
+  page: PageAccess;
 };
 
 /** What they come to together. @throws Failure `config` where they do not go together. */
 export function serveSettingsOf(given: Given, jobs: readonly string[]): ServeSettings {
-  const { address, bounds, certFile, keyFile, hosts = [], trusted = [], draftHeaders } = given;
+  const { address, bounds, certFile, keyFile, hosts = [], trusted = [], draftHeaders, page } = given;
   if ((certFile === undefined) !== (keyFile === undefined))
     throw new Failure(
       'config',
@@ -45,16 +47,25 @@ export function serveSettingsOf(given: Given, jobs: readonly string[]): ServeSet
     );
   const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined;
   const maxAgeMs = maxAgesOf(bounds, jobs);
-  if (address) refuseOpenAddress(address, { tls, trusted });
-  return { address, maxAgeMs, tls, hosts, trusted, draftHeaders };
+  if (address) refuseOpenAddress(address, { tls, trusted, page });
+  return { address, maxAgeMs, tls, hosts, trusted, draftHeaders, page };
 }
 
-/** @throws Failure `config` where keys and answers would cross a network for all to read. */
+/**
+ * @throws Failure `config` where keys and answers would cross a network for all to read, and where anybody there would see
+ * the page.
+ */
 export function refuseOpenAddress(
   { host }: ServeAddress,
-  { tls, trusted }: Pick<ServeSettings, 'tls' | 'trusted'>,
+  { tls, trusted, page }: Pick<ServeSettings, 'tls' | 'trusted' | 'page'>,
 ): void {
-  if (isLoopback(host) || tls || trusted.length > 0) return;
+  if (isLoopback(host)) return;
+  if (page === 'open')
+    throw new Failure(
+      'config',
+      `MIRROR_SERVE_PAGE is open, and ${host} is not loopback: anybody there would see the page; set it to token, by which a key is asked for`,
+    );
+  if (tls || trusted.length > 0) return;
   throw new Failure(
     'config',
     `${host} is not loopback, and keys would cross the network unencrypted: set MIRROR_SERVE_TLS_CERT and MIRROR_SERVE_TLS_KEY, ` +

@@ -5,7 +5,14 @@ import { DAY_MS } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { millisecondsOf } from '../schedule.ts';
 import { readApiUrl, readRedisUrl, showApiUrl, showRedisUrl } from './addresses.ts';
-import { readBounds, readHosts, readListenAddress, readNetworks, readSwitch } from './service-values.ts';
+import {
+  readBounds,
+  readHosts,
+  readListenAddress,
+  readNetworks,
+  readPageAccess,
+  readSwitch,
+} from './service-values.ts';
 
 export type Environment = Record<string, string | undefined>;
 
@@ -135,6 +142,12 @@ export const settings = {
       "`on`: answers also carry the IETF draft's `RateLimit` fields",
       'off',
       readSwitch,
+    ),
+    page: preset(
+      'MIRROR_SERVE_PAGE',
+      '`token`: the page of `serve` opens by the link that it prints, or by a key; `open`: to all on this machine; `off`: there is none',
+      'token',
+      readPageAccess,
     ),
   },
   logLevel: preset(

@@ -46,22 +46,31 @@ export function readStatus(
   spending: Spending,
   now: number,
 ): Status {
-  return readMirror(dir, (connection) => {
-    const health = healthOf(connection, dir, datasets, spending, now);
-    const { problems } = health;
-    return {
-      version: 1 as const,
-      at: isoTime(now),
-      exitCode: worstExitCode([exitCodes.done, ...problems.map((problem) => problem.exitCode)]),
-      file: mirrorFile(dir),
-      daemon: health.daemon,
-      serve: readService(dir),
-      problems,
-      datasets: health.datasets,
-      ...limitsJson(health.limits),
-      calls: health.calls().calls,
-    };
-  });
+  return readMirror(dir, (connection) => statusOf(connection, dir, datasets, spending, now));
+}
+
+/** The same of a mirror that is open, for who reads more of it at that moment. */
+export function statusOf(
+  connection: Connection,
+  dir: string,
+  datasets: readonly Dataset[],
+  spending: Spending,
+  now: number,
+): Status {
+  const health = healthOf(connection, dir, datasets, spending, now);
+  const { problems } = health;
+  return {
+    version: 1 as const,
+    at: isoTime(now),
+    exitCode: worstExitCode([exitCodes.done, ...problems.map((problem) => problem.exitCode)]),
+    file: mirrorFile(dir),
+    daemon: health.daemon,
+    serve: readService(dir),
+    problems,
+    datasets: health.datasets,
+    ...limitsJson(health.limits),
+    calls: health.calls().calls,
+  };
 }
 
 export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets'> & {

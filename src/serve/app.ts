@@ -5,21 +5,18 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import { type Context, Hono } from 'hono';
-import { accepts } from 'hono/accepts';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import { type Admission, draftHeaders, isRefused, limitHeaders, type Permit } from './admission.ts';
-import {
-  type Answer,
-  type Asked,
-  type Encoding,
-  encodings,
-  errorAnswer,
-  type Planned,
-  refusedAnswer,
-} from './answers.ts';
+import { type Answer, type Asked, errorAnswer, type Planned, refusedAnswer } from './answers.ts';
+import { askedOf, type InHono, type Origin, type PageAsked, pageAskedOf } from './app/asked.ts';
 import { authorizationOf, isLoopback, pathOf, serviceAddress } from './app/incoming.ts';
 import { onceOver } from './app/once-over.ts';
+import { Gone, type Stream, streamTo } from './app/stream.ts';
+
+export type { PageAsked } from './app/asked.ts';
+export { Gone, type Stream, type Write } from './app/stream.ts';
 
 /** Who calls, once the key is known. */
 export type Guest = { readonly account: string };
@@ -43,6 +40,17 @@ export type OpenEndpoint = {
   answer(asked: Asked & { readonly address: string }): Answer | Promise<Answer>;
 };
 
+/** An endpoint of the page, which decides by itself who may see it, and takes as long as it takes. */
+export type PageEndpoint = {
+  readonly name: string;
+  /** `:name` stands for a part of it. */
+  readonly path: string;
+  readonly methods: readonly string[];
+  answer(asked: PageAsked): PageAnswer | Promise<PageAnswer>;
+};
+
+export type PageAnswer = Answer | (Omit<Answer, 'body'> & { readonly body: Stream });
+
 /** A call that has been answered, or whose client has gone. */
 export type AnsweredCall = {
   readonly requestId: string;
@@ -63,6 +71,7 @@ export type AppParts = {
   admission: Pick<Admission, 'identify' | 'enter'>;
   endpoints: readonly Endpoint[];
   open: readonly OpenEndpoint[];
+  page: readonly PageEndpoint[];
   isOurHost(host: string | undefined): boolean;
   addressOf(peer: string, forwarded: string | undefined): string;
   draftHeaders: boolean;
@@ -77,10 +86,11 @@ export type AppParts = {
   beforeAnswer?: (() => Promise<void>) | undefined;
 };
 
-type Call = {
+/** What a call is for, and by which methods it may come. */
+type Route = { readonly name: string; readonly path?: string; readonly methods?: readonly string[] };
+
+type Call = Origin & {
   readonly requestId: string;
-  readonly address: string;
-  readonly isLocal: boolean;
   readonly startedAt: number;
   route: string;
   keyId: string | null;
@@ -98,7 +108,8 @@ const CLIENT_GONE = 499;
 /** Why a request is answered before anything is looked for. */
 type Misdirected = 'bad_request' | 'misdirected_request';
 
-type InHono = Context<{ Bindings: HttpBindings }>;
+const OTHER: Route = { name: 'other' };
+const READING = ['GET', 'HEAD'];
 
 /** What no page of ours needs, and no other page may do with ours. */
 const strictHeaders = {
@@ -112,20 +123,27 @@ export function createApp(parts: AppParts): RequestListener {
   const { admission, clock } = parts;
   const app = new Hono<{ Bindings: HttpBindings }>();
   for (const endpoint of parts.endpoints)
-    app.all(endpoint.path, (c) => respond(c, endpoint.name, (call) => answerTo(c, call, endpoint)));
+    app.all(endpoint.path, (c) => respond(c, endpoint, (call) => answerTo(c, call, endpoint)));
   for (const endpoint of parts.open)
-    app.all(endpoint.path, (c) => respond(c, endpoint.name, (call) => openAnswer(c, call, endpoint)));
-  app.notFound((c) => respond(c, 'other', () => errorAnswer('not_found')));
+    app.all(endpoint.path, (c) => respond(c, endpoint, (call) => openAnswer(c, call, endpoint)));
+  for (const endpoint of parts.page)
+    app.all(endpoint.path, (c) => respond(c, endpoint, (call) => endpoint.answer(pageAskedOf(c, call))));
+  app.notFound((c) => respond(c, OTHER, () => errorAnswer('not_found')));
 
   async function respond(
     { env: { incoming, outgoing }, req }: InHono,
-    route: string,
-    answer: (call: Call) => Answer | Promise<Answer>,
+    route: Route,
+    answer: (call: Call) => PageAnswer | Promise<PageAnswer>,
   ): Promise<Response> {
     const { status, headers, body } = await answered(incoming, outgoing, route, (call) =>
-      judge(incoming, req.path, call, answer),
+      judge(incoming, req.path, route, call, answer),
     );
-    return new Response(body, { status, headers });
+    if (typeof body !== 'function') return new Response(body, { status, headers });
+    outgoing.writeHead(status, headers);
+    await streamTo(incoming, outgoing, body).catch((thrown: unknown) => {
+      if (!(thrown instanceof Gone)) parts.failed(thrown, headers['X-Request-ID'] ?? '');
+    });
+    return RESPONSE_ALREADY_SENT;
   }
 
   /** What Hono could not read has no path, or is meant for another host. */
@@ -134,32 +152,27 @@ export function createApp(parts: AppParts): RequestListener {
     outgoing: ServerResponse,
     why: Misdirected,
   ): Promise<void> {
-    const { status, headers, body } = await answered(incoming, outgoing, 'other', () => errorAnswer(why));
-    outgoing.writeHead(status, headers).end(body);
+    const refused = errorAnswer(why);
+    const { headers } = await answered(incoming, outgoing, OTHER, () => refused);
+    outgoing.writeHead(refused.status, headers).end(incoming.method === 'HEAD' ? null : refused.body);
   }
 
   /** What is the same for every call: its name, its headers, and whoever hears of it afterwards. */
   async function answered(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
-    route: string,
-    answer: (call: Call) => Answer | Promise<Answer>,
-  ): Promise<Answer> {
-    const call = begin(incoming, route);
+    { name }: Route,
+    answer: (call: Call) => PageAnswer | Promise<PageAnswer>,
+  ): Promise<PageAnswer> {
+    const call = begin(incoming, name);
     onceOver(incoming, outgoing, () => end(call, incoming));
-    const { status, headers, body } = await answer(call);
-    const bytes = body === null ? 0 : Buffer.byteLength(body);
-    Object.assign(call, { status, bytes });
-    return {
-      status,
-      headers: {
-        ...strictHeaders,
-        ...headers,
-        'X-Request-ID': call.requestId,
-        ...(status === 304 ? {} : { 'Content-Length': String(bytes) }),
-      },
-      body: incoming.method === 'HEAD' ? null : body,
-    };
+    const { status, body, ...given } = await answer(call);
+    const headers = { ...strictHeaders, ...given.headers, 'X-Request-ID': call.requestId };
+    call.status = status;
+    if (typeof body === 'function') return { status, headers, body: counted(body, call) };
+    call.bytes = body === null ? 0 : Buffer.byteLength(body);
+    const length = status === 304 ? {} : { 'Content-Length': String(call.bytes) };
+    return { status, headers: { ...headers, ...length }, body: incoming.method === 'HEAD' ? null : body };
   }
 
   function begin({ socket, headers }: IncomingMessage, route: string): Call {
@@ -186,12 +199,14 @@ export function createApp(parts: AppParts): RequestListener {
   async function judge(
     incoming: IncomingMessage,
     path: string,
+    route: Route,
     call: Call,
-    answer: (call: Call) => Answer | Promise<Answer>,
-  ): Promise<Answer> {
-    if (pathOf(incoming) !== path) return errorAnswer('not_found');
-    if (call.route !== 'other' && incoming.method !== 'GET' && incoming.method !== 'HEAD')
-      return errorAnswer('method_not_allowed', { Allow: 'GET, HEAD' });
+    answer: (call: Call) => PageAnswer | Promise<PageAnswer>,
+  ): Promise<PageAnswer> {
+    const { methods = READING } = route;
+    if (!isAsSent(incoming, path, route)) return errorAnswer('not_found');
+    if (call.route !== OTHER.name && !methods.includes(incoming.method ?? ''))
+      return errorAnswer('method_not_allowed', { Allow: methods.join(', ') });
     try {
       return await answer(call);
     } catch (thrown) {
@@ -263,27 +278,19 @@ export function createApp(parts: AppParts): RequestListener {
   }
 }
 
-function askedOf(c: InHono): Asked {
-  const { url = '', headers } = c.env.incoming;
-  return {
-    query: new URLSearchParams(url.slice(pathOf(c.env.incoming)?.length)),
-    ifNoneMatch: headers['if-none-match'],
-    encoding: encodingOf(c, headers['accept-encoding']),
-    get gone() {
-      return goneSignal(c.env);
-    },
-  };
+/** A path is none of ours in other letters; only what stands for a part of it may need some. */
+function isAsSent(incoming: IncomingMessage, path: string, route: Route): boolean {
+  const sent = pathOf(incoming) ?? '';
+  if (sent === path) return true;
+  const hasParts = route.path?.includes(':') ?? false;
+  return hasParts && URL.canParse(sent, 'http://any') && new URL(sent, 'http://any').pathname === sent;
 }
 
-/** Made only for those who wait for something: a signal takes as long as a kept page. */
-function goneSignal({ incoming, outgoing }: HttpBindings): AbortSignal {
-  const gone = new AbortController();
-  onceOver(incoming, outgoing, () => gone.abort());
-  return gone.signal;
-}
-
-function encodingOf(c: InHono, accepted: string | undefined): Encoding {
-  if (accepted === undefined || accepted === '' || accepted === 'identity') return 'identity';
-  const supports = [...encodings];
-  return accepts(c, { header: 'Accept-Encoding', supports, default: 'identity' }) as Encoding;
+/** Counts what is written for the call. */
+function counted(body: Stream, call: Call): Stream {
+  return (write) =>
+    body((piece) => {
+      call.bytes += Buffer.byteLength(piece);
+      return write(piece);
+    });
 }

@@ -1,6 +1,6 @@
 /**
  * `serve.db`, beside the mirror: keys as their digests alone, accounts with their limits, and what was counted against
- * those. It holds nothing by which a key could be made.
+ * those; links to the page and its sessions, as digests, too. It holds nothing by which a key could be made.
  */
 
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
@@ -49,6 +49,13 @@ const steps: readonly string[] = [
      first_at TEXT NOT NULL,
      last_at TEXT NOT NULL,
      PRIMARY KEY (day, account, endpoint, class)
+   ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE page_tokens (
+     digest TEXT PRIMARY KEY,
+     kind TEXT NOT NULL,
+     key TEXT REFERENCES keys (id),
+     created_at TEXT NOT NULL,
+     expires_at TEXT NOT NULL
    ) STRICT, WITHOUT ROWID;`,
 ];
 

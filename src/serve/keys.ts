@@ -17,6 +17,9 @@ export { type KeyRecord, statusOf } from './keys/records.ts';
 /** Opens `/metrics` from elsewhere than this machine. */
 export const METRICS_SCOPE = 'metrics:read';
 
+/** Opens the page from elsewhere than this machine. */
+export const PAGE_SCOPE = 'page:read';
+
 export type KeyTerms = Pick<KeyRecord, 'name' | 'account' | 'scopes' | 'addresses'> & {
   /** Epoch milliseconds; null for a key that does not expire. */
   readonly expiresAt: number | null;

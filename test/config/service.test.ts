@@ -19,6 +19,7 @@ describe('the settings of the service', () => {
       hosts: [],
       trusted: [],
       draftHeaders: false,
+      page: 'token',
     });
     expect([Object.keys(schedules), spending]).toEqual([['ai-signals', 'news'], 'full']);
   });
@@ -40,6 +41,7 @@ describe('the settings of the service', () => {
       hosts: ['mirror.example.com', '2001:db8::1', '10.0.0.9'],
       trusted: ['10.0.0.7', '192.0.2.0/24', '2001:db8::/32'],
       draftHeaders: true,
+      page: 'token',
     });
   });
 

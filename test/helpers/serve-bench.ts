@@ -32,7 +32,7 @@ export type ServeBench = {
 };
 
 export type ServeBenchOptions = BenchOptions &
-  Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId'>> & {
+  Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder'>> & {
     settings?: Partial<ServiceParts['settings']>;
     /** Datasets that are walked before the service opens; all lists unless given. */
     walked?: readonly string[];
@@ -44,6 +44,7 @@ export const quietSettings: ServiceParts['settings'] = {
   trusted: [],
   maxAgeMs: {},
   draftHeaders: false,
+  page: 'off',
   schedules: {},
   spending: 'full',
 };
@@ -53,6 +54,7 @@ export async function openServeBench({
   walked = listNames,
   beforeAnswer,
   requestId,
+  pageFolder,
   ...options
 }: ServeBenchOptions = {}): Promise<ServeBench> {
   const bench = await openBench(options);
@@ -68,6 +70,7 @@ export async function openServeBench({
     log: pino(logOptions('trace'), { write: (line: string) => void lines.push(line) }),
     ...(beforeAnswer && { beforeAnswer }),
     ...(requestId && { requestId }),
+    ...(pageFolder && { pageFolder }),
   });
   const server = createServer(service.handle);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -26,6 +26,7 @@ export const leaves = [
   'releases',
   'socket-path',
   'atomic-file',
+  'thread',
 ];
 
 // What all that writes to the database stands on.
@@ -105,7 +106,13 @@ export const rooms: Record<string, Room> = {
     imports: ['reading'],
     types: ['job-list', 'plan', 'store', 'serve/answers', 'serve/app'],
   },
-  'serve/page': { types: ['plan', 'reading'] },
+  'serve/page': {
+    imports: [
+      ...['job-list', 'plan', 'reading', 'store'],
+      ...['serve/database', 'serve/keys', 'serve/admission', 'serve/answers', 'serve/app'],
+    ],
+    types: ['output'],
+  },
   serve: {
     imports: [
       'job-list',
@@ -117,6 +124,7 @@ export const rooms: Record<string, Room> = {
         'serve/openapi',
         'serve/metrics',
         'serve/usage',
+        'serve/page',
       ],
     ],
     types: ['plan'],

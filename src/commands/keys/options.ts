@@ -5,7 +5,7 @@ import { Failure, toError } from '../../errors.ts';
 import { nearest } from '../../near.ts';
 import { printable } from '../../printable.ts';
 import { millisecondsOf } from '../../schedule.ts';
-import { METRICS_SCOPE, parseNetwork, resemblesKey } from '../../serve/keys.ts';
+import { METRICS_SCOPE, PAGE_SCOPE, parseNetwork, resemblesKey } from '../../serve/keys.ts';
 import { type Limits, parseConcurrency, parseQuota, parseRate } from '../../serve/limits.ts';
 
 export const actions = ['create', 'list', 'revoke', 'rotate', 'limits'] as const;
@@ -91,7 +91,7 @@ export function readName(text: string | undefined, option: '--name' | '--account
 /** @param datasets the scopes of all datasets. */
 export function readScopes(given: readonly string[] | undefined, datasets: readonly string[]): string[] {
   if (!given) return [...datasets];
-  const known = [...datasets, METRICS_SCOPE];
+  const known = [...datasets, METRICS_SCOPE, PAGE_SCOPE];
   if (given.length === 1 && given[0] === NONE) return [];
   for (const scope of given)
     if (!known.includes(scope))

@@ -1,0 +1,77 @@
+/** A request as those who answer it see it. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+import { accepts } from 'hono/accepts';
+import { type Asked, type Encoding, encodings } from '../answers.ts';
+import { pathOf, serviceAddress } from './incoming.ts';
+import { onceOver } from './once-over.ts';
+import { bodyOf } from './stream.ts';
+
+export type InHono = Context<{ Bindings: HttpBindings }>;
+
+/** Where a call comes from. */
+export type Origin = {
+  /** Of the client itself, past the proxies that are trusted. */
+  readonly address: string;
+  /** Whether it is this machine, through no proxy. */
+  readonly isLocal: boolean;
+};
+
+/** What the page is asked. */
+export type PageAsked = Asked &
+  Origin & {
+    readonly method: string;
+    readonly headers: IncomingHttpHeaders;
+    /** Whether the client sent it over TLS. */
+    readonly isSecure: boolean;
+    /** What stands in the path for `:name`. */
+    param(name: string): string;
+    /** As text; undefined for one of more bytes than `most`. */
+    body(most: number): Promise<string | undefined>;
+  };
+
+export function askedOf(c: InHono): Asked {
+  const { incoming } = c.env;
+  const { url = '', headers } = incoming;
+  return {
+    query: new URLSearchParams(url.slice(pathOf(incoming)?.length)),
+    ifNoneMatch: headers['if-none-match'],
+    encoding: encodingOf(c, headers['accept-encoding']),
+    get gone() {
+      return goneSignal(c.env);
+    },
+  };
+}
+
+export function pageAskedOf(c: InHono, { address, isLocal }: Origin): PageAsked {
+  const { incoming } = c.env;
+  const { query, ifNoneMatch, encoding } = askedOf(c);
+  return {
+    query,
+    ifNoneMatch,
+    encoding,
+    gone: goneSignal(c.env),
+    method: incoming.method ?? '',
+    headers: incoming.headers,
+    address,
+    isLocal,
+    isSecure: serviceAddress(incoming, address).startsWith('https:'),
+    param: (name) => c.req.param(name) ?? '',
+    body: (most) => bodyOf(incoming, most),
+  };
+}
+
+/** Made only for those who wait for something: a signal takes as long as a kept page. */
+function goneSignal({ incoming, outgoing }: HttpBindings): AbortSignal {
+  const gone = new AbortController();
+  onceOver(incoming, outgoing, () => gone.abort());
+  return gone.signal;
+}
+
+function encodingOf(c: InHono, accepted: string | undefined): Encoding {
+  if (accepted === undefined || accepted === '' || accepted === 'identity') return 'identity';
+  const supports = [...encodings];
+  return accepts(c, { header: 'Accept-Encoding', supports, default: 'identity' }) as Encoding;
+}

@@ -1,0 +1,171 @@
+/** What the page of `web/` is told, and who may see it: its document, what it loads, and a small private interface. */
+
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import { type Dataset, type ServedJob, tablesOf } from '../job-list.ts';
+import type { Spending } from '../plan.ts';
+import { readDaemon } from '../reading/status.ts';
+import type { Admission } from './admission.ts';
+import { errorAnswer, jsonAnswer } from './answers.ts';
+import type { PageAnswer, PageAsked, PageEndpoint } from './app.ts';
+import { Unfit } from './page/asked.ts';
+import { openAskers } from './page/askers.ts';
+import { openDoor } from './page/door.ts';
+import { openEvents } from './page/events.ts';
+import { answerQuestion } from './page/questions.ts';
+import { openReader } from './page/reader.ts';
+import { openSite } from './page/site.ts';
+import { openTokens } from './page/tokens.ts';
+
+/** Who may see it: nobody, those who have a link or a key, everybody on this machine. */
+export type PageAccess = 'off' | 'token' | 'open';
+
+export type PageParts = {
+  dir: string;
+  jobs: readonly ServedJob[];
+  datasets: readonly Dataset[];
+  spending: Spending;
+  access: PageAccess;
+  admission: Pick<Admission, 'identify'>;
+  /** Of market-mirror. */
+  version: string;
+  clock: Clock;
+  /** Another number when something was committed; undefined while the mirror cannot be read. */
+  mirrorVersion(): number | undefined;
+  /** Told of what must not happen. */
+  failed(thrown: unknown): void;
+  /** Of `index.html`; that of the build unless given. */
+  folder?: string | undefined;
+  /** How long a question may take; a minute unless given. */
+  timeoutMs?: number | undefined;
+};
+
+export type Page = {
+  readonly endpoints: readonly PageEndpoint[];
+  /** Ends what would go on for as long as somebody listens. */
+  drain(): void;
+  close(): Promise<void>;
+};
+
+const documents = [
+  '/',
+  '/datasets/:job',
+  '/datasets/:job/rows/:key',
+  '/walks',
+  '/walks/:id',
+  '/calls',
+  '/problems',
+  '/sql',
+];
+
+const QUESTION_MS = 60_000;
+
+/** What is read for all is told anew so soon. */
+const UNREADABLE_SECONDS = 2;
+
+export function openPage(parts: PageParts): Page {
+  const { dir, jobs, datasets, spending, version, access, admission, clock, mirrorVersion, failed } = parts;
+  if (access === 'off') return { endpoints: [], drain() {}, async close() {} };
+  const tokens = openTokens(dir);
+  const door = openDoor({ access, tokens, admission, clock });
+  const site = openSite(parts.folder ?? builtFolder());
+  const askers = openAskers();
+  const reader = openReader({ dir, jobs, datasets, spending, version }, clock, mirrorVersion);
+  const events = openEvents(
+    () => JSON.stringify([mirrorVersion(), unlessFailed(() => readDaemon(dir))]),
+    clock.now,
+  );
+  const questions = {
+    dir,
+    tables: tablesOf(jobs),
+    askers,
+    clock,
+    timeoutMs: parts.timeoutMs ?? QUESTION_MS,
+    failed,
+  };
+
+  async function read(what: 'overview' | 'schema'): Promise<PageAnswer> {
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+    return { status: 200, headers, body: await reader.read(what) };
+  }
+
+  function listen(asked: PageAsked): PageAnswer {
+    const body = events.listen(asked.gone, () => unlessFailed(() => door.isWelcome(asked)) ?? true);
+    if (!body) return errorAnswer('service_unavailable', { retryAfter: UNREADABLE_SECONDS });
+    const headers = {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      'X-Accel-Buffering': 'no',
+    };
+    return { status: 200, headers, body };
+  }
+
+  function document(asked: PageAsked): Promise<PageAnswer> {
+    askers.warm();
+    return site.document(asked);
+  }
+
+  const reading = ['GET', 'HEAD'];
+  const open = (
+    name: string,
+    path: string,
+    methods: readonly string[],
+    answer: PageEndpoint['answer'],
+  ): PageEndpoint => ({ name, path, methods, answer: told(answer) });
+  const guarded: typeof open = (name, path, methods, answer) => open(name, path, methods, door.guard(answer));
+
+  return {
+    endpoints: [
+      ...documents.map((path) => open('page', path, reading, (asked) => door.enter(asked, document))),
+      open(
+        'page-assets',
+        '/assets/:name',
+        reading,
+        async (asked) => (await site.asset(asked.param('name'), asked)) ?? errorAnswer('not_found'),
+      ),
+      open('page-login', '/page/login', ['POST'], door.login),
+      guarded('page-overview', '/page/overview', reading, () => read('overview')),
+      guarded('page-schema', '/page/schema', reading, () => read('schema')),
+      guarded('page-events', '/page/events', ['GET'], listen),
+      guarded('page-query', '/page/query', ['POST'], (asked) => answerQuestion(asked, questions)),
+    ],
+    drain: events.end,
+    async close() {
+      events.end();
+      askers.close();
+      await reader.close();
+      tokens.close();
+    },
+  };
+}
+
+/** What is wrong is told in the words of `QueryLine`. */
+function told(answer: PageEndpoint['answer']): PageEndpoint['answer'] {
+  return async (asked) => {
+    try {
+      return await answer(asked);
+    } catch (thrown) {
+      if (thrown instanceof Unfit)
+        return jsonAnswer(thrown.status, { failed: { kind: 'usage', message: thrown.message } });
+      if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
+      const { kind, message } = thrown;
+      return jsonAnswer(503, { failed: { kind, message } }, { 'Retry-After': String(UNREADABLE_SECONDS) });
+    }
+  };
+}
+
+/** Between calls there is nobody to be told of a failure; the next call is. */
+function unlessFailed<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (thrown) {
+    if (thrown instanceof Failure) return undefined;
+    throw thrown;
+  }
+}
+
+function builtFolder(): string {
+  const isSource = import.meta.url.endsWith('.ts');
+  return fileURLToPath(new URL(isSource ? '../../dist/web/' : '../../web/', import.meta.url));
+}

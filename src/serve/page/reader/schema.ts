@@ -1,0 +1,42 @@
+/** What there is to ask for: tables, views and their columns, and how far back each dataset goes. */
+
+import type { ServedJob } from '../../../job-list.ts';
+import type { Connection } from '../../../store/read.ts';
+import type { Schema } from '../wire.ts';
+
+export function schemaOf(connection: Connection, jobs: readonly ServedJob[]): Schema {
+  const tables = connection
+    .prepare<[], { name: string; type: 'table' | 'view' }>(
+      `SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')
+         AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_\\_%' ESCAPE '\\' ORDER BY name`,
+    )
+    .all();
+  const columns = connection.prepare<[string], Schema['tables'][number]['columns'][number]>(
+    'SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid',
+  );
+  const from = connection
+    .prepare<[], { job: string; historyFrom: string | null }>(
+      'SELECT job, history_from AS historyFrom FROM datasets',
+    )
+    .all();
+  const known = new Map(from.map(({ job, historyFrom }) => [job, historyFrom]));
+  return {
+    jobs: jobs.map(({ name, table, history, columns: own }) => ({
+      name,
+      table,
+      history,
+      isSpecified: !own.includes('_body'),
+    })),
+    tables: tables.map(({ name, type }) => ({
+      name,
+      kind: type === 'view' ? 'view' : kindOf(name, jobs),
+      columns: columns.all(name),
+    })),
+    historyFrom: Object.fromEntries(jobs.map(({ name }) => [name, known.get(name) ?? null])),
+  };
+}
+
+function kindOf(table: string, jobs: readonly ServedJob[]): 'dataset' | 'history' | 'bookkeeping' {
+  if (jobs.some((job) => job.table === table)) return 'dataset';
+  return jobs.some(({ history }) => history === table) ? 'history' : 'bookkeeping';
+}

@@ -1,0 +1,105 @@
+/** Links to the page and the sessions that they open, in `serve.db`: as digests, each with its end. */
+
+import { hash, randomBytes } from 'node:crypto';
+import { DAY_MS, isoTime } from '../../clock.ts';
+import { type Connection, guarded, watchFiles } from '../../store/beside.ts';
+import { openServeDatabase } from '../database.ts';
+import { whyRefused } from '../keys/check.ts';
+import { type KnownKeys, openKnownKeys } from '../keys/known.ts';
+import { PAGE_SCOPE } from '../keys.ts';
+
+/** A link may lie in a terminal for long: it opens sessions for a day. */
+export const LINK_MS = DAY_MS;
+export const SESSION_MS = 30 * DAY_MS;
+
+/** It is told here and nowhere else. */
+export type Issued = { readonly token: string; readonly expiresAt: number };
+
+/** Who came by a key counts by what becomes of it; who came by a link, from this machine alone. */
+export type Visit = { readonly address: string; readonly isLocal: boolean };
+
+/** All of them: @throws Failure as `openServeDatabase` does. */
+export type Tokens = {
+  issueLink(now: number): Issued;
+  /** A session for who has the token of a link; undefined where that is none, or is over. */
+  openByLink(token: string, now: number): Issued | undefined;
+  /** @param key the id of one that opens the page. */
+  openByKey(key: string, now: number): Issued;
+  isSession(token: string, visit: Visit, now: number): boolean;
+  close(): void;
+};
+
+const form = /^[\w-]{43}$/;
+
+/** A visit waits for nobody else who writes: all other calls would wait with it. */
+const LOCK_WAIT_MS = 200;
+
+/** @param lockWaitMs how long to wait for another process that is writing. */
+export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Tokens {
+  let open = connect(dir, lockWaitMs);
+
+  /** Sessions that are ended in another file than the one that was opened would go on. */
+  function current(): ReturnType<typeof connect> {
+    if (!open.lost()) return open;
+    open.connection.close();
+    open = connect(dir, lockWaitMs);
+    return open;
+  }
+
+  function issue(kind: 'link' | 'session', key: string | null, now: number, lifetimeMs: number): Issued {
+    const { connection, add, sweep } = current();
+    const token = randomBytes(32).toString('base64url');
+    const expiresAt = now + lifetimeMs;
+    guarded(connection.name, () =>
+      connection
+        .transaction(() => {
+          sweep.run(isoTime(now));
+          add.run(hash('sha256', token), kind, key, isoTime(now), isoTime(expiresAt));
+        })
+        .immediate(),
+    );
+    return { token, expiresAt };
+  }
+
+  function find(kind: 'link' | 'session', token: string, now: number): Found | undefined {
+    if (!form.test(token)) return undefined;
+    const { connection, byDigest } = current();
+    return guarded(connection.name, () => byDigest.get(hash('sha256', token), kind, isoTime(now)));
+  }
+
+  return {
+    issueLink: (now) => issue('link', null, now, LINK_MS),
+    openByLink: (token, now) =>
+      find('link', token, now) ? issue('session', null, now, SESSION_MS) : undefined,
+    openByKey: (key, now) => issue('session', key, now, SESSION_MS),
+    isSession(token, { address, isLocal }, now) {
+      const found = find('session', token, now);
+      if (!found) return false;
+      if (found.key === null) return isLocal;
+      const key = found.digest === null ? undefined : open.keys.find(found.digest);
+      return whyRefused(key, { address, scope: PAGE_SCOPE }, now) === null;
+    },
+    close: () => void open.connection.close(),
+  };
+}
+
+/** Of the key by which a session was opened, where it was. */
+type Found = { key: string | null; digest: string | null };
+
+function connect(dir: string, lockWaitMs: number) {
+  const connection: Connection = openServeDatabase(dir, lockWaitMs);
+  const keys: KnownKeys = openKnownKeys(connection);
+  return {
+    connection,
+    keys,
+    lost: watchFiles(connection.name),
+    add: connection.prepare(
+      'INSERT INTO page_tokens (digest, kind, key, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
+    ),
+    sweep: connection.prepare('DELETE FROM page_tokens WHERE expires_at <= ?'),
+    byDigest: connection.prepare<[string, string, string], Found>(
+      `SELECT page_tokens.key, keys.digest FROM page_tokens LEFT JOIN keys ON keys.id = page_tokens.key
+       WHERE page_tokens.digest = ? AND kind = ? AND page_tokens.expires_at > ?`,
+    ),
+  };
+}

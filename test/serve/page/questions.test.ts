@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { linesIn, rowsIn, setupPage } from './support.ts';
+
+describe('a question', () => {
+  test('is answered by lines: what it is, its rows, its end', async () => {
+    const { ask, bench } = await setupPage();
+    const lines = await ask({
+      sql: 'SELECT _key, _walk_id FROM news WHERE _walk_id = :walk ORDER BY _key',
+      params: { walk: 1 },
+    });
+    expect(lines[0]).toMatchObject({
+      opened: {
+        columns: [
+          { name: '_key', type: 'TEXT' },
+          { name: '_walk_id', type: 'INTEGER' },
+        ],
+        sources: [{ job: 'news', table: 'news', proof: { walkId: 1 } }],
+        notes: [],
+      },
+    });
+    const expected = bench.sql('SELECT _key, _walk_id FROM news ORDER BY _key').map(Object.values);
+    expect(rowsIn(lines)).toEqual(expected);
+    expect(lines.at(-1)).toEqual({ end: { rows: 20, isCut: false, ms: expect.any(Number) } });
+  });
+
+  test('keeps the digits of large integers, tells of bytes how many there are, and of infinity that it is', async () => {
+    const { ask } = await setupPage({ walked: [] });
+    const lines = await ask({ sql: "SELECT 9007199254740993, x'0102', 9e999, NULL, 'é', 1.5, 42" });
+    expect(rowsIn(lines)).toEqual([
+      [{ integer: '9007199254740993' }, { bytes: 2 }, 'Infinity', null, 'é', 1.5, 42],
+    ]);
+  });
+
+  test('gives no more rows than were asked for, and says whether there are more', async () => {
+    const { ask } = await setupPage({ walked: [] });
+    const sql =
+      'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n';
+    for (const [limit, rows, isCut] of [
+      [1, 1, true],
+      [1_000, 1_000, true],
+      [2_999, 2_999, true],
+      [3_000, 3_000, false],
+      [50_000, 3_000, false],
+    ] as const) {
+      const lines = await ask({ sql, limit });
+      expect([limit, rowsIn(lines).length]).toEqual([limit, rows]);
+      expect(lines.at(-1)).toMatchObject({ end: { rows, isCut } });
+    }
+  });
+
+  test('is answered as of a time', async () => {
+    const { ask, bench } = await setupPage();
+    const [{ at }] = bench.sql<{ at: string }>('SELECT started_at AS at FROM walks') as [{ at: string }];
+    bench.clock.advance(60_000);
+    const before = new Date(Date.parse(at) - 1_000).toISOString();
+    const count = async (asOf: string | null) =>
+      rowsIn(await ask({ sql: 'SELECT count(*) FROM news', asOf }));
+    expect([await count(null), await count(before)]).toEqual([[[20]], [[0]]]);
+  });
+
+  test.each([
+    ['SELEC 1', 'usage', /SELEC/],
+    ['DELETE FROM news', 'usage', /nobody but market-mirror writes/],
+    ['SELECT 1; SELECT 2', 'usage', /more than one statement/],
+    ['SELECT no_such FROM news', 'usage', /no such column: no_such/],
+    ['SELECT :missing', 'usage', /:missing is missing/],
+    ["SELECT json_extract('{', '$')", 'usage', /malformed JSON/],
+  ])('that is wrong is told so, in the words of query: %s', async (sql, kind, message) => {
+    const { ask } = await setupPage({ walked: [] });
+    expect((await ask({ sql })).at(-1)).toEqual({
+      failed: { kind, message: expect.stringMatching(message) },
+    });
+  });
+
+  test('of a time that is yet to come is told so', async () => {
+    const { ask } = await setupPage({ walked: [] });
+    expect(await ask({ sql: 'SELECT 1', asOf: '2999-01-01T00:00:00Z' })).toMatchObject([
+      { failed: { kind: 'usage', message: '2999-01-01T00:00:00.000Z is yet to come' } },
+    ]);
+  });
+
+  test('after one that failed, and one that was cut, is answered', async () => {
+    const { ask } = await setupPage();
+    for (const sql of ['SELEC', 'SELECT * FROM news', 'SELECT nothing']) await ask({ sql, limit: 1 });
+    expect(rowsIn(await ask({ sql: 'SELECT 1' }))).toEqual([[1]]);
+  });
+});
+
+describe('what is no question', () => {
+  test.each([
+    ['{', 400],
+    ['[]', 400],
+    [{ sql: 1, limit: 1 }, 400],
+    [{ sql: 'SELECT 1' }, 400],
+    [{ sql: 'SELECT 1', limit: 0 }, 400],
+    [{ sql: 'SELECT 1', limit: 1, params: [] }, 400],
+    [{ sql: 'SELECT 1', limit: 1, params: { a: {} } }, 400],
+    [{ sql: 'SELECT 1', limit: 1, asOf: 'yesterday' }, 400],
+    [{ sql: `SELECT '${'x'.repeat(300_000)}'`, limit: 1 }, 413],
+  ])('is refused: %j', async (body, status) => {
+    const { post } = await setupPage({ walked: [] });
+    const answer = await post('/page/query', body);
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toMatchObject({ failed: { kind: 'usage' } });
+  });
+
+  test('a form, which other pages could send', async () => {
+    const { post } = await setupPage({ walked: [] });
+    const body = JSON.stringify({ sql: 'SELECT 1', limit: 1 });
+    expect((await post('/page/query', body, { 'content-type': 'text/plain' })).status).toBe(415);
+  });
+});
+
+/** It goes on for hours, unless it is ended. */
+const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
+
+test('a question whose client has gone is ended, and makes room', async () => {
+  const { post, ask } = await setupPage({ walked: [] });
+  for (let round = 0; round < 3; round += 1) {
+    const leaving = new AbortController();
+    const asked = Array.from({ length: 4 }, () =>
+      post('/page/query', { sql: ENDLESS, limit: 1 }, {}, leaving.signal).then((answer) => answer.text()),
+    );
+    // All four places are taken; the one behind them is answered once they are free.
+    const next = ask({ sql: 'SELECT 1' });
+    leaving.abort();
+    expect((await Promise.allSettled(asked)).map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
+    expect(rowsIn(await next)).toEqual([[1]]);
+  }
+});
+
+test('rows come as they are read, no faster than they are taken', async () => {
+  const { post } = await setupPage({ walked: [] });
+  const sql =
+    'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, hex(randomblob(2000)) FROM n';
+  const leaving = new AbortController();
+  const answer = await post('/page/query', { sql, limit: 100_000 }, {}, leaving.signal);
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  let text = '';
+  while (linesIn(text.slice(0, text.lastIndexOf('\n') + 1)).length < 3)
+    text += new TextDecoder().decode((await reader.read()).value);
+  expect(text).toContain('"rows"');
+  leaving.abort();
+});
