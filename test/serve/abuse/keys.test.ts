@@ -1,7 +1,9 @@
 /** Keys that are none, and ways of giving one that are none. */
 
 import { expect, test } from 'vitest';
-import { errorIn, expectNothingKept, NEWS, setupAbuse } from './support.ts';
+import { errorIn, expectNothingKept, NEWS, setupAbuse, sharedAbuse } from './support.ts';
+
+const shared = sharedAbuse();
 
 const bearer = (key: string) => `Authorization: Bearer ${key}`;
 
@@ -48,7 +50,7 @@ const wrong: Record<string, (key: string) => string[]> = {
 };
 
 test.each(Object.keys(wrong))('401 for %s, and nothing else is told', async (what) => {
-  const abused = await setupAbuse({ walked: [] });
+  const abused = shared();
   const { host, key, get } = abused;
   const absent = await get(NEWS, [`Host: ${host}`]);
   const refused = await get(NEWS, [`Host: ${host}`, ...(wrong[what]?.(key) ?? [])]);
@@ -58,13 +60,13 @@ test.each(Object.keys(wrong))('401 for %s, and nothing else is told', async (wha
 });
 
 test('the word Bearer may be written in any case, and spaces may follow the key', async () => {
-  const { host, key, get } = await setupAbuse();
+  const { host, key, get } = shared();
   for (const header of [`bearer ${key}`, `BEARER ${key}`, `Bearer ${key}  `])
     expect((await get(NEWS, [`Host: ${host}`, `Authorization: ${header}`])).status).toBe(200);
 });
 
 test('a key in the query is none, and is not written into the log', async () => {
-  const abused = await setupAbuse();
+  const abused = shared();
   const { host, key, get } = abused;
   const query = `key=${key}&api_key=${key}&access_token=${key}&authorization=Bearer+${key}`;
   const refused = await get(`${NEWS}?${query}`, [`Host: ${host}`]);
@@ -75,7 +77,7 @@ test('a key in the query is none, and is not written into the log', async () => 
 });
 
 test('expired, revoked, unknown: 401 in the same words; another scope, another address: 403 in the same words', async () => {
-  const abused = await setupAbuse();
+  const abused = shared();
   const { host, get, serve } = abused;
   const expired = serve.issue({ name: 'expired', expiresAt: serve.bench.clock.now() - 1 });
   const revoked = serve.issue({ name: 'revoked' });

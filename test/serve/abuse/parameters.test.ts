@@ -1,7 +1,9 @@
 /** Parameters in every odd form. */
 
 import { expect, test } from 'vitest';
-import { errorIn, expectNothingKept, NEWS, setupAbuse } from './support.ts';
+import { errorIn, expectNothingKept, NEWS, sharedAbuse } from './support.ts';
+
+const shared = sharedAbuse();
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
@@ -29,7 +31,7 @@ const nonsense = [
 ];
 
 test('offset and limit: what is no integer is the default', async () => {
-  const { get } = await setupAbuse();
+  const { get } = shared();
   for (const text of nonsense) {
     const [offset, limit] = await Promise.all(
       ['offset', 'limit'].map((name) => get(`${NEWS}?${name}=${text}`)),
@@ -54,7 +56,7 @@ test.each([
   ['%33', 3, 3],
   ['0003', 3, 3],
 ])('%s is brought into range', async (text, offset, limit) => {
-  const { get } = await setupAbuse();
+  const { get } = shared();
   expect(windowOf(await get(`${NEWS}?offset=${text}`))).toEqual([offset, 50, Math.max(0, 5 - offset)]);
   expect(windowOf(await get(`${NEWS}?limit=${text}`))).toEqual([0, limit, Math.min(5, limit)]);
 });
@@ -75,12 +77,12 @@ test.each([
   ['x=1&'.repeat(1_900), [0, 50, 5]],
   ['a'.repeat(7_900), [0, 50, 5]],
 ])('of what is repeated the first counts, and what is unknown does not: %s', async (query, expected) => {
-  const { get } = await setupAbuse();
+  const { get } = shared();
   expect(windowOf(await get(`${NEWS}?${query}`))).toEqual(expected);
 });
 
 test('seq: whatever was never the X-Mirror-Seq of an answer is 400, and costs nothing', async () => {
-  const abused = await setupAbuse();
+  const abused = shared();
   const { get } = abused;
   const odd = [
     '-1',
@@ -103,7 +105,7 @@ test('seq: whatever was never the X-Mirror-Seq of an answer is 400, and costs no
 });
 
 test('filters: nothing of SQL, of patterns or of paths means more than its letters', async () => {
-  const { get, serve } = await setupAbuse();
+  const { get, serve } = shared();
   const texts = [
     "'",
     "' OR '1'='1",

@@ -6,10 +6,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
-import { expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { listen } from '../../../src/serve/listen.ts';
-import { type ServeBench, type ServeBenchOptions, setupServe } from '../../helpers/serve-bench.ts';
+import { openServeBench, type ServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 
 export const NEWS = '/api/v1/news';
 
@@ -28,13 +28,31 @@ export type Abused = {
   get(target: string, headers?: readonly string[]): Promise<Raw>;
 };
 
+/** One for all tests of a file. */
+export function sharedAbuse(): () => Abused {
+  let open: (Abused & Closing) | undefined;
+  beforeAll(async () => {
+    open = await openAbuse();
+  });
+  afterAll(() => open?.close());
+  return () => open ?? expect.fail('it has not started');
+}
+
+/** One for one test. */
 export async function setupAbuse(options: ServeBenchOptions = {}): Promise<Abused> {
-  const serve = await setupServe({ rows: 5, walked: ['news'], ...options });
+  const { close, ...abused } = await openAbuse(options);
+  onTestFinished(close);
+  return abused;
+}
+
+type Closing = { close(): Promise<void> };
+
+async function openAbuse(options: ServeBenchOptions = {}): Promise<Abused & Closing> {
+  const serve = await openServeBench({ rows: 5, walked: ['news'], ...options });
   const { key } = serve.issue({ scopes: ['news:read', 'ai-signals:read'] });
   const place = { host: '127.0.0.1', port: 0 };
   const log = pino({ enabled: false });
   const { url, end } = await listen(serve.service.handle, place, { clock: systemClock, log });
-  onTestFinished(end);
   const { host } = new URL(url);
   const send: Abused['send'] = (line, headers = []) => exchange(url, [line, 'Connection: close', ...headers]);
   const known = [`Host: ${host}`, `Authorization: Bearer ${key}`];
@@ -45,6 +63,10 @@ export async function setupAbuse(options: ServeBenchOptions = {}): Promise<Abuse
     key,
     send,
     get: (target, headers = known) => send(`GET ${target} HTTP/1.1`, headers),
+    async close() {
+      await end();
+      await serve.close();
+    },
   };
 }
 

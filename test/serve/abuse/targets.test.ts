@@ -1,7 +1,9 @@
 /** Paths, hosts and methods that lead nowhere. */
 
 import { describe, expect, test } from 'vitest';
-import { errorIn, expectNothingKept, NEWS, setupAbuse } from './support.ts';
+import { errorIn, expectNothingKept, NEWS, sharedAbuse } from './support.ts';
+
+const shared = sharedAbuse();
 
 describe('a path', () => {
   const nowhere = [
@@ -65,7 +67,7 @@ describe('a path', () => {
   ];
 
   test('is what it is, letter for letter: 404 for every other', async () => {
-    const abused = await setupAbuse();
+    const abused = shared();
     for (const path of nowhere) {
       const answer = await abused.get(path);
       expect([path, answer.status, errorIn(abused, answer)]).toEqual([path, 404, 'not_found']);
@@ -88,20 +90,20 @@ describe('a path', () => {
     ],
     ...['/api/v1/ne\0ws', '/api/v1/news\x7f', '/api/v1/n\xe9ws', '/api/v1/news x', '', '/api/v1/news\t'],
   ])('that is none is 400: %j', async (target) => {
-    const abused = await setupAbuse({ walked: [] });
+    const abused = shared();
     const answer = await abused.get(target);
     expect([answer.status, errorIn(abused, answer)]).toEqual([400, 'bad_request']);
     expectNothingKept(abused);
   });
 
   test('too long is 414', async () => {
-    const abused = await setupAbuse({ walked: [] });
+    const abused = shared();
     const answer = await abused.get(`${NEWS}?q=${'a'.repeat(8_200)}`);
     expect([answer.status, errorIn(abused, answer)]).toEqual([414, 'uri_too_long']);
   });
 
   test('with a host in front is not followed, wherever it leads', async () => {
-    const abused = await setupAbuse();
+    const abused = shared();
     for (const target of [
       `http://${abused.host}${NEWS}`,
       `https://${abused.host}${NEWS}`,
@@ -115,7 +117,7 @@ describe('a path', () => {
 
 describe('a host', () => {
   const asked = async (hosts: readonly string[]) => {
-    const abused = await setupAbuse();
+    const abused = shared();
     const answer = await abused.get(NEWS, [...hosts, `Authorization: Bearer ${abused.key}`]);
     return { abused, answer };
   };
@@ -175,7 +177,7 @@ describe('a method', () => {
   const others = ['OPTIONS', 'TRACE', 'PUT', 'POST', 'DELETE', 'PATCH', 'PROPFIND', 'QUERY', 'M-SEARCH'];
 
   test.each(others)('%s is 405, with a key and without, and echoes nothing', async (method) => {
-    const abused = await setupAbuse({ walked: [] });
+    const abused = shared();
     for (const headers of [[], [`Authorization: Bearer ${abused.key}`]]) {
       const answer = await abused.send(`${method} ${NEWS} HTTP/1.1`, [
         `Host: ${abused.host}`,
@@ -190,19 +192,19 @@ describe('a method', () => {
   });
 
   test.each(['CONNECT evil.example:443', `CONNECT ${NEWS}`])('%s opens no tunnel: 405', async (line) => {
-    const abused = await setupAbuse({ walked: [] });
+    const abused = shared();
     const answer = await abused.send(`${line} HTTP/1.1`, [`Host: ${abused.host}`]);
     expect([answer.status, errorIn(abused, answer)]).toEqual([405, 'method_not_allowed']);
   });
 
   test.each(['get', 'Get', 'FOO', 'GET/'])('%s is none: 400', async (method) => {
-    const abused = await setupAbuse({ walked: [] });
+    const abused = shared();
     const answer = await abused.send(`${method} ${NEWS} HTTP/1.1`, [`Host: ${abused.host}`]);
     expect([answer.status, errorIn(abused, answer)]).toEqual([400, 'bad_request']);
   });
 
   test('other than it says, by a header or a parameter, it is not', async () => {
-    const abused = await setupAbuse();
+    const abused = shared();
     const known = [`Host: ${abused.host}`, `Authorization: Bearer ${abused.key}`];
     const answer = await abused.get(`${NEWS}?_method=DELETE`, [...known, 'X-HTTP-Method-Override: DELETE']);
     expect(answer.status).toBe(200);
