@@ -6,7 +6,10 @@ import { Worker } from 'node:worker_threads';
 
 /** @param file of the thread, with the extension of whoever starts it: `.ts` from the sources, as tests do. */
 export function startThread(file: URL, workerData: unknown): Worker {
-  return new Worker(extname(file.pathname) === '.ts' ? fromSource(file) : file, { workerData });
+  const worker = new Worker(extname(file.pathname) === '.ts' ? fromSource(file) : file, { workerData });
+  // What ends it between two questions is told to whoever asks next; unheard, it would end the process.
+  worker.on('error', () => undefined);
+  return worker;
 }
 
 /** It needs the loader of TypeScript, which flags give to the first thread alone. */
@@ -16,6 +19,9 @@ function fromSource(file: URL): URL {
     `data:text/javascript,import { register } from '${loader}'; register(); await import('${file}');`,
   );
 }
+
+/** What Node.js calls a thread that has ended. */
+const GONE = -1;
 
 /**
  * One question at a time. The process is kept alive for an answer, not for the thread.
@@ -28,6 +34,7 @@ export async function askThread<Answered>(
 ): Promise<Answered> {
   const end = new AbortController();
   const { signal } = end;
+  if (worker.threadId === GONE) throw ended();
   worker.ref();
   try {
     // Rejects with what ended the thread, where that is what happens.
