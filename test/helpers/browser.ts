@@ -58,6 +58,8 @@ export async function openWindow(
     locale: 'en-GB',
   });
   onTestFinished(() => context.close());
+  // As all deadlines of tests: for what hangs.
+  context.setDefaultTimeout(60_000);
   const messages: string[] = [];
   const elsewhere: string[] = [];
   await context.route('**', (route) => {

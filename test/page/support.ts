@@ -1,0 +1,89 @@
+/** The page in a real browser, over a mirror of the model API: opened once a file, and looked at in a window for each test. */
+
+import type { Browser, Page } from 'playwright-core';
+import { launch, type Looks, obstacles, openWindow } from '../helpers/browser.ts';
+import { openServeBench, type ServeBench, type ServeBenchOptions } from '../helpers/serve-bench.ts';
+
+export type Window = Awaited<ReturnType<typeof openWindow>>;
+
+export type Sight = ServeBench & {
+  browser: Browser;
+  /** A window at this path, once all of it is there. */
+  visit(path: string, look?: Partial<Looks>): Promise<Window>;
+};
+
+/** Everybody on this machine may see it, unless the settings say otherwise. Close it when done. */
+export async function openSight({ settings, ...options }: ServeBenchOptions = {}): Promise<Sight> {
+  const [browser, serve] = await Promise.all([
+    launch(),
+    openServeBench({ ...options, settings: { page: 'open', ...settings } }),
+  ]);
+  return {
+    ...serve,
+    browser,
+    async visit(path, look) {
+      const window = await openWindow(browser, serve.url, look);
+      await window.page.goto(`${serve.url}${path}`);
+      await settled(window.page);
+      return window;
+    },
+    async close() {
+      await browser.close();
+      await serve.close();
+    },
+  };
+}
+
+/** Waits until nothing on the page is still to come: no part of it, no answer, no drawing. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('main h1').waitFor();
+  await page.waitForFunction(isSettled, undefined, { polling: 50 });
+}
+
+/** Runs in the browser: twice in a row nothing was loading, and nothing was asked in between. */
+function isSettled(): boolean {
+  const state = globalThis as unknown as { asked?: number };
+  const before = state.asked;
+  const asked = performance.getEntriesByType('resource').length;
+  const isLoading = document.querySelector(
+    'main [aria-busy="true"], main .state.loading, .connection.connecting',
+  );
+  state.asked = isLoading ? -1 : asked;
+  return !isLoading && before === asked;
+}
+
+/** What nobody should find on any view, one line each. */
+export async function faultsOf({ page, messages, elsewhere }: Window): Promise<string[]> {
+  return [
+    ...messages,
+    ...elsewhere.map((address) => `asked elsewhere: ${address}`),
+    ...(await obstacles(page)),
+    ...(await tooWide(page)),
+  ];
+}
+
+/** What reaches over the edge of the window, so that all of the page would have to be moved sideways. */
+async function tooWide(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth <= clientWidth) return [];
+    const over = [...document.querySelectorAll('main *')].filter(
+      (element) =>
+        element.getBoundingClientRect().right > clientWidth + 1 && !element.parentElement?.closest('.scroll'),
+    );
+    return [
+      `${scrollWidth} wide in a window of ${clientWidth}`,
+      ...over.slice(0, 5).map(({ outerHTML }) => `over the edge: ${outerHTML.slice(0, 120)}`),
+    ];
+  });
+}
+
+/** The texts of a table's cells, a line a row, heads first. */
+export async function tableIn(page: Page, name: string | RegExp): Promise<string[][]> {
+  const rows = page.getByRole('table', { name }).getByRole('row');
+  return await rows.evaluateAll((lines) =>
+    lines.map((line) =>
+      [...line.querySelectorAll('th, td')].map((cell) => (cell as HTMLElement).innerText.trim()),
+    ),
+  );
+}
