@@ -1,7 +1,7 @@
 /** The page in a real browser, over a mirror of the model API: opened once a file, and looked at in a window for each test. */
 
 import type { Browser, Page } from 'playwright-core';
-import { launch, type Looks, obstacles, openWindow } from '../helpers/browser.ts';
+import { type Looks, launch, obstacles, openWindow } from '../helpers/browser.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../helpers/serve-bench.ts';
 
 export type Window = Awaited<ReturnType<typeof openWindow>>;
