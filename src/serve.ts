@@ -60,6 +60,8 @@ export type Service = {
   handle: RequestListener;
   /** Leaves a word for those who look who serves from the folder. */
   note(word: string): void;
+  /** The path of a link to the page, which must not come into a log; null where the page needs none, or there is none. */
+  linkToPage(): string | null;
   /** Ends answers that would go on for as long as somebody listens. */
   drain(): void;
   close(): Promise<void>;
@@ -159,6 +161,7 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
   return {
     handle,
     note: admission.note,
+    linkToPage: page.link,
     drain: page.drain,
     async close() {
       await page.close();

@@ -1,8 +1,8 @@
-/** `market-mirror keys`: who may read from `serve`, how much, and until when. */
+/** `market-mirror keys`: who may read from `serve`, how much, and until when; and links to its page. */
 
 import { Argument, Command } from 'commander';
-import { readLocalConfig } from '../config.ts';
-import { listJobs, scopesOf } from '../job-list.ts';
+import { readLocalConfig, readServeConfig } from '../config.ts';
+import { listJobs, ownSchedules, scopesOf } from '../job-list.ts';
 import { type Paint, paintFor } from '../output/text.ts';
 import { printableJson } from '../printable.ts';
 import { type Keyring, openKeyring } from '../serve/keys.ts';
@@ -20,12 +20,14 @@ import {
   readScopes,
   withKeyOptions,
 } from './keys/options.ts';
+import { linkToPage } from './keys/page.ts';
 import {
   shownAccount,
   type Told,
   tellAccounts,
   tellIssued,
   tellKeys,
+  tellLink,
   tellRevoked,
   tellRotated,
 } from './keys/told.ts';
@@ -54,6 +56,7 @@ export function keysCommand(context: Context): Command {
       'keys limits reports --quota 5000/1h,refill --rate 10/1s+20',
     ],
     ['refused from now on', 'keys revoke desk'],
+    ['a link to the page of serve, for a browser on this machine', 'keys page'],
   );
 }
 
@@ -65,6 +68,7 @@ async function keys(
 ): Promise<void> {
   const { environment, clock, stdout, stderr } = context;
   checkUse(action, which, given);
+  if (action === 'page') return await printLink(given, context);
   const act = await actionOf(action, which ?? '', given, clock.now());
   const keyring = openKeyring(readLocalConfig(environment).dir);
   try {
@@ -76,9 +80,16 @@ async function keys(
   }
 }
 
+async function printLink(given: Given, { environment, clock, stdout, stderr }: Context): Promise<void> {
+  const { dir, serve } = readServeConfig(environment, ownSchedules(await listJobs()));
+  const { json, text, notes } = tellLink(linkToPage(dir, serve.page, clock.now()));
+  stdout.write(given.json ? `${printableJson(json)}\n` : `${text}\n`);
+  for (const note of notes) stderr.write(`${note}\n`);
+}
+
 /** Reads all that was given first: nothing is done where any of it is wrong. */
 async function actionOf(
-  action: Action,
+  action: Exclude<Action, 'page'>,
   which: string,
   given: Given,
   now: number,

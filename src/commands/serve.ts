@@ -3,11 +3,13 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { isoTime } from '../clock.ts';
-import { readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
+import { isLoopback, readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
 import { Failure, toError } from '../errors.ts';
 import { describeJobs, listJobs, ownSchedules } from '../job-list.ts';
+import type { Log } from '../log.ts';
 import type { ServeNote, ServeWord } from '../reading/status.ts';
 import { releasing } from '../releases.ts';
+import { PAGE_SCOPE } from '../serve/keys.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -69,10 +71,20 @@ async function serve(options: Options, context: Context): Promise<void> {
       log.warn({ err: toError(thrown).message }, 'status cannot be told where this serves');
     }
     log.info({ url }, `serving ${dir} at ${url}`);
+    if (serve.page !== 'off') tellOfPage(context, { ...address, url, link: service.linkToPage, log });
     tellDaemon(context, { serving: url });
     if (!signal.aborted) await once(signal, 'abort');
     log.info({}, 'ending when the answers under way are given');
   });
+}
+
+type PageAt = { host: string; url: string; link(): string | null; log: Pick<Log, 'info'> };
+
+/** A link opens the page for whoever reads it: it is for a person at a terminal, and no log keeps it. */
+function tellOfPage({ stderr }: Context, { host, url, link, log }: PageAt): void {
+  if (!isLoopback(host)) log.info({}, `the page at ${url} opens by a key with the scope ${PAGE_SCOPE}`);
+  else if (stderr.isTTY) stderr.write(`\nThe page: ${url}${link() ?? ''}\n\n`);
+  else log.info({}, 'market-mirror keys page prints a link to the page');
 }
 
 function tellDaemon({ tellParent }: Context, word: ServeWord): void {

@@ -16,6 +16,7 @@ import { readNote, readService, type ServeStatus, type ServeTrouble } from './st
 export type { DatasetStatus, Doing } from './status/datasets.ts';
 export type { Problem } from './status/problems.ts';
 export type { ServeNote, ServeStatus, ServeTrouble, ServeWord } from './status/service.ts';
+export { readService } from './status/service.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {

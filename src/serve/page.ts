@@ -16,7 +16,7 @@ import { openEvents } from './page/events.ts';
 import { answerQuestion } from './page/questions.ts';
 import { openReader } from './page/reader.ts';
 import { openSite } from './page/site.ts';
-import { openTokens } from './page/tokens.ts';
+import { linkPath, openTokens } from './page/tokens.ts';
 
 /** Who may see it: nobody, those who have a link or a key, everybody on this machine. */
 export type PageAccess = 'off' | 'token' | 'open';
@@ -43,6 +43,8 @@ export type PageParts = {
 
 export type Page = {
   readonly endpoints: readonly PageEndpoint[];
+  /** The path of a new link for this machine, which must not come into a log; null where none is needed. */
+  link(): string | null;
   /** Ends what would go on for as long as somebody listens. */
   drain(): void;
   close(): Promise<void>;
@@ -66,7 +68,7 @@ const UNREADABLE_SECONDS = 2;
 
 export function openPage(parts: PageParts): Page {
   const { dir, jobs, datasets, spending, version, access, admission, clock, mirrorVersion, failed } = parts;
-  if (access === 'off') return { endpoints: [], drain() {}, async close() {} };
+  if (access === 'off') return { endpoints: [], link: () => null, drain() {}, async close() {} };
   const tokens = openTokens(dir);
   const door = openDoor({ access, tokens, admission, clock });
   const site = openSite(parts.folder ?? builtFolder());
@@ -130,6 +132,7 @@ export function openPage(parts: PageParts): Page {
       guarded('page-events', '/page/events', ['GET'], listen),
       guarded('page-query', '/page/query', ['POST'], (asked) => answerQuestion(asked, questions)),
     ],
+    link: () => (access === 'open' ? null : linkPath(tokens.issueLink(clock.now()))),
     drain: events.end,
     async close() {
       events.end();

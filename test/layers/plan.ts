@@ -165,6 +165,7 @@ export const rooms: Record<string, Room> = {
       'serve/keys',
       'serve/limits',
       'serve/listen',
+      'serve/page',
     ],
     types: ['job', 'mirror', 'store'],
   },

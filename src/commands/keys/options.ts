@@ -8,7 +8,7 @@ import { millisecondsOf } from '../../schedule.ts';
 import { METRICS_SCOPE, PAGE_SCOPE, parseNetwork, resemblesKey } from '../../serve/keys.ts';
 import { type Limits, parseConcurrency, parseQuota, parseRate } from '../../serve/limits.ts';
 
-export const actions = ['create', 'list', 'revoke', 'rotate', 'limits'] as const;
+export const actions = ['create', 'list', 'revoke', 'rotate', 'limits', 'page'] as const;
 export type Action = (typeof actions)[number];
 
 /** As commander gives them. */
@@ -34,6 +34,7 @@ const taken: Record<Action, { target: 'key' | 'account' | null; options: readonl
   revoke: { target: 'key', options: [] },
   rotate: { target: 'key', options: ['overlap', 'expires'] },
   limits: { target: 'account', options: limitOptions },
+  page: { target: null, options: [] },
 };
 
 const again = (value: string, before: string[] = []) => [...before, value];

@@ -3,6 +3,7 @@
 import { type Align, heads, inColumns, type Paint, relative } from '../../output/text.ts';
 import { type Account, type Issued, type KeyRecord, type Rotated, statusOf } from '../../serve/keys.ts';
 import { type Limits, renderQuota, renderRate } from '../../serve/limits.ts';
+import type { Link } from './page.ts';
 
 /** For programs, for people, and beside either on stderr what people should know. */
 export type Told = { json: unknown; text: string; notes?: readonly string[] };
@@ -38,6 +39,16 @@ export function tellRotated({ replaced, ...issued }: Rotated, now: number): Told
 
 export function tellRevoked(record: KeyRecord, now: number): Told {
   return { json: shown(record, now), text: `${record.id} (${record.name}) is refused from now on` };
+}
+
+export function tellLink(link: Link) {
+  return {
+    json: link,
+    text: link.url,
+    notes: [
+      `It opens the page on this machine until ${link.expiresAt}. Whoever has it sees what the mirror holds: give it to nobody else.`,
+    ],
+  };
 }
 
 const columns: Record<string, Align> = {

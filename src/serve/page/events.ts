@@ -22,7 +22,7 @@ export type Events = {
   end(): void;
 };
 
-type Listener = { tell(text: string): void; leave(): void; isWelcome(): boolean };
+type Listener = { tell: Tell; leave(): void; isWelcome(): boolean };
 
 const MOST_LISTENERS = 64;
 const LOOK_MS = 250;
@@ -38,9 +38,9 @@ export function openEvents(state: () => string, now: () => number, repeat: Repea
   let known = '';
   let isOver = false;
 
-  function tellAll(text: string): void {
+  function tellAll(text: string, isNews: boolean): void {
     for (const { tell, leave, isWelcome } of listeners)
-      if (isWelcome()) tell(text);
+      if (isWelcome()) tell(text, isNews);
       else leave();
   }
 
@@ -49,13 +49,13 @@ export function openEvents(state: () => string, now: () => number, repeat: Repea
     if (present === known) return;
     known = present;
     const event: PageEvent = { at: isoTime(now()) };
-    tellAll(`data: ${JSON.stringify(event)}\n\n`);
+    tellAll(`data: ${JSON.stringify(event)}\n\n`, true);
   }
 
   function begin(): void {
     known = state();
     const stopLooking = repeat(look, LOOK_MS);
-    const stopLiving = repeat(() => tellAll(': here\n\n'), SIGN_OF_LIFE_MS);
+    const stopLiving = repeat(() => tellAll(': here\n\n', false), SIGN_OF_LIFE_MS);
     stop = () => {
       stopLooking();
       stopLiving();
@@ -82,7 +82,7 @@ export function openEvents(state: () => string, now: () => number, repeat: Repea
             reject(new Gone());
           });
           if (gone.aborted) over();
-          listener.tell(`retry: ${RETRY_MS}\n\n`);
+          listener.tell(`retry: ${RETRY_MS}\n\n`, false);
         });
       };
     },
@@ -95,13 +95,16 @@ export function openEvents(state: () => string, now: () => number, repeat: Repea
   };
 }
 
-/** Of what is told to one who is slow to take it, the latest word is enough: it says the same as those before. */
-function inTurn(write: Write, failed: (thrown: unknown) => void): (text: string) => void {
+/** @param isNews whether it is kept for one who does not take it yet. */
+type Tell = (text: string, isNews: boolean) => void;
+
+/** To one who is slow to take it the latest of the news is enough: it says the same as those before. */
+function inTurn(write: Write, failed: (thrown: unknown) => void): Tell {
   let isTaking = true;
   let waiting: string | undefined;
-  return function tell(text) {
+  return function tell(text, isNews) {
     if (!isTaking) {
-      waiting = text;
+      if (isNews) waiting = text;
       return;
     }
     isTaking = false;
@@ -109,7 +112,7 @@ function inTurn(write: Write, failed: (thrown: unknown) => void): (text: string)
       isTaking = true;
       const next = waiting;
       waiting = undefined;
-      if (next !== undefined) tell(next);
+      if (next !== undefined) tell(next, true);
     }, failed);
   };
 }

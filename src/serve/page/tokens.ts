@@ -15,6 +15,9 @@ export const SESSION_MS = 30 * DAY_MS;
 /** It is told here and nowhere else. */
 export type Issued = { readonly token: string; readonly expiresAt: number };
 
+/** What a browser asks the service for. */
+export const linkPath = ({ token }: Issued): string => `/?token=${token}`;
+
 /** Who came by a key counts by what becomes of it; who came by a link, from this machine alone. */
 export type Visit = { readonly address: string; readonly isLocal: boolean };
 

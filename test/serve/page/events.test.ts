@@ -1,0 +1,158 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openEvents } from '../../../src/serve/page/events.ts';
+import { setupPage } from './support.ts';
+
+/** A listener over HTTP. */
+function listening(answer: Response) {
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  onTestFinished(() => reader.cancel().catch(() => undefined));
+  let text = '';
+  let isOver = false;
+  const read = (async () => {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      text += new TextDecoder().decode(value);
+    }
+    isOver = true;
+  })();
+  read.catch(() => undefined);
+  return { text: () => text, isOver: () => isOver };
+}
+
+describe('whoever listens', () => {
+  test('is told when something is committed, and not otherwise', async () => {
+    const { bench, get } = await setupPage({ walked: [] });
+    const answer = await get('/page/events');
+    expect(answer.headers.get('content-type')).toBe('text/event-stream');
+    const { text } = listening(answer);
+    await expect.poll(text).toBe('retry: 2000\n\n');
+    await bench.mirror('news');
+    await expect.poll(text).toMatch(/^retry: 2000\n\n(data: \{"at":"2026-11-21T12:00:\d\d\.\d{3}Z"\}\n\n)+$/);
+  });
+
+  test('is let go, well, when the service ends', async () => {
+    const { service, get } = await setupPage({ walked: [] });
+    const { text, isOver } = listening(await get('/page/events'));
+    await expect.poll(text).toContain('retry');
+    service.drain();
+    await expect.poll(isOver).toBe(true);
+    expect((await get('/page/events')).status).toBe(503);
+  });
+
+  test('by a key that is revoked is let go', async () => {
+    const { url, issue, revoke, bench } = await setupPage({ walked: [] });
+    const { key, record } = issue({ scopes: ['page:read'] });
+    const login = await fetch(`${url}/page/login`, {
+      method: 'POST',
+      body: new URLSearchParams({ key }),
+      redirect: 'manual',
+    });
+    const cookie = login.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+    const { text, isOver } = listening(await fetch(`${url}/page/events`, { headers: { cookie } }));
+    await expect.poll(text).toContain('retry');
+    revoke(record.id);
+    await bench.mirror('news');
+    await expect.poll(isOver).toBe(true);
+    expect(text()).not.toContain('data:');
+  });
+});
+
+describe('looking', () => {
+  function setup() {
+    const repeats = new Map<number, () => void>();
+    let looks = 0;
+    let state = 'one';
+    const events = openEvents(
+      () => {
+        looks += 1;
+        return state;
+      },
+      () => 0,
+      (work, ms) => {
+        repeats.set(ms, work);
+        return () => void repeats.delete(ms);
+      },
+    );
+    const listen = () => {
+      const gone = new AbortController();
+      const told: string[] = [];
+      const stream = events.listen(gone.signal, () => true);
+      const over = stream?.(async (piece) => void told.push(String(piece)));
+      over?.catch(() => undefined);
+      return { told, leave: () => gone.abort(), isHeard: stream !== undefined };
+    };
+    const slow = () => {
+      const told: string[] = [];
+      let take = () => {};
+      const write = (piece: unknown) => {
+        told.push(String(piece));
+        return new Promise<void>((resolve) => {
+          take = resolve;
+        });
+      };
+      events
+        .listen(
+          new AbortController().signal,
+          () => true,
+        )?.(write)
+        .catch(() => undefined);
+      return { told, take: () => take() };
+    };
+    return {
+      listen,
+      slow,
+      repeats,
+      looks: () => looks,
+      change: (to: string) => {
+        state = to;
+        repeats.get(250)?.();
+      },
+    };
+  }
+
+  test('is done once for all, and only while somebody listens', async () => {
+    const { listen, repeats, looks, change } = setup();
+    expect(repeats.size).toBe(0);
+    const listeners = [listen(), listen(), listen()];
+    expect([repeats.size, looks()]).toEqual([2, 1]);
+    change('two');
+    change('two');
+    expect(looks()).toBe(3);
+    for (const { told, leave } of listeners) {
+      await expect
+        .poll(() => told)
+        .toEqual(['retry: 2000\n\n', 'data: {"at":"1970-01-01T00:00:00.000Z"}\n\n']);
+      leave();
+    }
+    expect(repeats.size).toBe(0);
+  });
+
+  test('a line every 15 seconds shows that the connection lives', async () => {
+    const { listen, repeats } = setup();
+    const { told } = listen();
+    await new Promise(setImmediate);
+    repeats.get(15_000)?.();
+    expect(told.at(-1)).toBe(': here\n\n');
+  });
+
+  test('is for news: one who is slow gets the latest of them, once', async () => {
+    const { slow, change } = setup();
+    const { told, take } = slow();
+    for (const state of ['two', 'three', 'four']) change(state);
+    expect(told).toHaveLength(1);
+    take();
+    await expect.poll(() => told).toHaveLength(2);
+    take();
+    await new Promise(setImmediate);
+    expect(told).toHaveLength(2);
+  });
+
+  test('is for 64 listeners at most', () => {
+    const { listen } = setup();
+    const all = Array.from({ length: 65 }, listen);
+    expect(all.map(({ isHeard }) => isHeard)).toEqual([...Array(64).fill(true), false]);
+    all[0]?.leave();
+    expect(listen().isHeard).toBe(true);
+  });
+});
