@@ -82,9 +82,11 @@ export function zoneName(at: number, zone: Zone): string {
   return `${offset < 0 ? '−' : '+'}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`;
 }
 
-/** What was typed as a clock shows it, `2026-11-22T15:20` or with seconds, as epoch milliseconds; null for no time. */
+/** A day, or a time with minutes or seconds, as clocks show it: `2026-11-22 15:20`. In epoch milliseconds; null for no time. */
 export function fromClock(text: string, zone: Zone): number | null {
-  const at = Date.parse(zone === 'utc' ? `${text}Z` : text);
+  const [, day, time = '00:00'] =
+    /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2})?))?$/.exec(text.trim()) ?? [];
+  const at = day === undefined ? Number.NaN : Date.parse(`${day}T${time}${zone === 'utc' ? 'Z' : ''}`);
   return Number.isNaN(at) ? null : at;
 }
 

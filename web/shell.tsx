@@ -86,7 +86,7 @@ function Side({ path }: { path: string }) {
   );
 }
 
-const themes = { system: 'As the system', light: 'Light', dark: 'Dark' } as const;
+const themes = { system: 'System', light: 'Light', dark: 'Dark' } as const;
 const zones = { utc: 'UTC', local: 'Local time' } as const;
 
 function Switches() {

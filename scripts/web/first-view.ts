@@ -10,7 +10,9 @@ const late = /^uPlot/;
 /** Scripts and styles: those that `index.html` names, what they import, and the chart. */
 export function firstViewOf(dist: string): string[] {
   const html = readFileSync(join(dist, 'index.html'), 'utf8');
-  const named = [...html.matchAll(/\/assets\/([^"]+\.(?:js|css))"/g)].map(([, name = '']) => name);
+  const named = [...html.matchAll(/(?:src|rel="stylesheet" href)="\/assets\/([^"]+)"/g)].map(
+    ([, name = '']) => name,
+  );
   const files = new Set<string>();
   const add = (name: string) => {
     const file = join(dist, 'assets', name);

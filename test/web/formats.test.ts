@@ -1,7 +1,16 @@
 /** Numbers, durations and times as the page shows them. */
 
 import { expect, test } from 'vitest';
-import { bytes, clockTime, duration, momentOf, number, relative, zoneName } from '../../web/formats.ts';
+import {
+  bytes,
+  clockTime,
+  duration,
+  fromClock,
+  momentOf,
+  number,
+  relative,
+  zoneName,
+} from '../../web/formats.ts';
 
 test.each([
   [0, '0'],
@@ -49,6 +58,14 @@ test('only a text with a zone is a moment', () => {
   expect(momentOf('2026-11-22T15:20:01+02:00')).toBe(Date.UTC(2026, 10, 22, 13, 20, 1));
   for (const text of ['2026-11-22T15:20:01', '2026-11-22', '2026-13-40T00:00:00Z', 'soon', '12'])
     expect(momentOf(text), text).toBeNull();
+});
+
+test('what was typed as a clock shows it is a moment', () => {
+  expect(fromClock('2026-11-22 15:20', 'utc')).toBe(Date.UTC(2026, 10, 22, 15, 20));
+  expect(fromClock(' 2026-11-22T15:20:01 ', 'utc')).toBe(Date.UTC(2026, 10, 22, 15, 20, 1));
+  expect(fromClock('2026-11-22', 'local')).toBe(new Date(2026, 10, 22).getTime());
+  for (const text of ['', 'now', '15:20', '2026-13-01', '2026-11-22 15'])
+    expect(fromClock(text, 'utc'), text).toBeNull();
 });
 
 test('UTC is shown as UTC wherever one is', () => {

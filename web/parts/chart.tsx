@@ -98,7 +98,15 @@ function Drawing(props: ChartProps & { height: number }) {
     };
   }, [shape]);
 
-  useEffect(() => plot.current?.setData(data), [data]);
+  // What was zoomed into stays; a double click shows all of it again.
+  useEffect(() => {
+    const shown = plot.current?.scales['x'];
+    const before = plot.current?.data[0];
+    const isZoomed =
+      shown && before && ((shown.min ?? 0) > (before[0] ?? 0) || (shown.max ?? 0) < (before.at(-1) ?? 0));
+    plot.current?.setData(data, !isZoomed);
+    if (isZoomed) plot.current?.redraw();
+  }, [data]);
   // Colours come from the style sheet, and marks from the properties, while it is drawn.
   useEffect(() => plot.current?.redraw(false), [theme, isDark, marks]);
 

@@ -24,6 +24,8 @@ export type ChartProps = {
   height?: number;
   /** The least that the value axis reaches to. */
   reachesTo?: number;
+  /** The least that the other axis spans; as far as `x` unless given. */
+  spans?: readonly [from: number, to: number] | undefined;
   /** Upright lines: something happened there. */
   marks?: readonly { x: number; label: string }[];
   /** What should be known of the data, such as that they are cut. */
@@ -51,7 +53,17 @@ export function optionsOf(
     tzDate: (seconds) =>
       zone === 'utc' ? UPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') : new Date(seconds * 1_000),
     scales: {
-      x: { time: isTime },
+      x: {
+        time: isTime,
+        range: (_, min, max) => {
+          const { spans, x } = props();
+          const unit = isTime ? 1_000 : 1;
+          // What was drawn across to look at is no more than that.
+          const isWhole = min * unit <= (x[0] ?? 0) && max * unit >= (x.at(-1) ?? 0);
+          if (!spans || !isWhole) return min === max ? [min - 1, max + 1] : [min, max];
+          return [Math.min(min, spans[0] / unit), Math.max(max, spans[1] / unit)];
+        },
+      },
       y: {
         range: (_, min, max) => {
           const top = Math.max(max ?? 1, props().reachesTo ?? reachesTo ?? Number.NEGATIVE_INFINITY);
@@ -137,6 +149,7 @@ function drawMarks(self: uPlot, { marks = [], isTime }: ChartProps): void {
   ctx.save();
   ctx.strokeStyle = cssColour('--ink-soft');
   ctx.fillStyle = cssColour('--ink-soft');
+  ctx.textAlign = 'left';
   ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
   ctx.lineWidth = devicePixelRatio;
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;

@@ -1,0 +1,66 @@
+/** What the overview asks of a moment of the past, beside the rows: walks and changes up to then. */
+
+import type { DatasetDay, PageQuestion, WalkMark } from '../../../../src/serve/page/wire.ts';
+import type { Answer } from '../../../service.ts';
+
+/** As many as a strip shows. */
+const WALKS = 24;
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+
+/** A walk that ended later was under way then. */
+export function walksBefore(jobs: readonly string[], at: string): PageQuestion {
+  const ofJob = jobs.map(
+    (_, place) => `SELECT * FROM (
+  SELECT job, id, CASE WHEN finished_at > :at THEN 'running' ELSE status END AS status, verdict, started_at,
+    CASE WHEN finished_at <= :at THEN finished_at END AS finished_at, "rows", api_calls,
+    CASE WHEN finished_at <= :at THEN error END AS error
+  FROM walks WHERE job = :job${place} AND kind = 'walk' AND started_at <= :at ORDER BY id DESC LIMIT ${WALKS})`,
+  );
+  const names = Object.fromEntries(jobs.map((job, place) => [`job${place}`, job]));
+  return {
+    sql: `${ofJob.join('\nUNION ALL\n')}\nORDER BY id`,
+    params: { at, ...names },
+    limit: jobs.length * WALKS,
+  };
+}
+
+export function walksFrom({ rows }: Answer, job: string): WalkMark[] {
+  return rows
+    .filter(([of]) => of === job)
+    .map(
+      ([, id, status, verdict, startedAt, finishedAt, count, apiCalls, error]) =>
+        ({ id, status, verdict, startedAt, finishedAt, rows: count, apiCalls, error }) as WalkMark,
+    );
+}
+
+/** In the 24 hours that ended with the hour of that moment. */
+export function changesBefore(at: string): PageQuestion {
+  const end = Date.parse(at);
+  return {
+    sql: `SELECT job, strftime('%Y-%m-%dT%H:00:00.000Z', last_seq / 1000, 'unixepoch') AS hour,
+  sum(inserted), sum(updated), sum(deleted)
+FROM walks WHERE last_seq >= :from AND last_seq <= :until GROUP BY 1, 2`,
+    params: { from: Date.parse(firstHour(end)), until: end },
+    limit: 10_000,
+  };
+}
+
+export function changesFrom({ rows }: Answer, job: string, at: string): DatasetDay['changes'] {
+  const first = Date.parse(firstHour(Date.parse(at)));
+  const found = new Map(rows.filter(([of]) => of === job).map((row) => [row[1], row]));
+  return Array.from({ length: HOURS }, (_, place) => {
+    const hour = new Date(first + place * HOUR_MS).toISOString();
+    const [, , inserted, updated, deleted] = found.get(hour) ?? [];
+    return {
+      hour,
+      inserted: Number(inserted ?? 0),
+      updated: Number(updated ?? 0),
+      deleted: Number(deleted ?? 0),
+    };
+  });
+}
+
+function firstHour(end: number): string {
+  return new Date(end - (end % HOUR_MS) - (HOURS - 1) * HOUR_MS).toISOString();
+}

@@ -1,0 +1,79 @@
+/** What the next 24 hours will cost, and how often each dataset is walked for it. */
+
+import type { Overview } from '../../../src/serve/page/wire.ts';
+import { duration, number } from '../../formats.ts';
+import { Scroll } from '../../parts/scroll.tsx';
+
+type Plan = Overview['plan'];
+
+export function PlanTable({ plan }: { plan: Plan }) {
+  const { datasets, calls, available, stretch, chanceOfRunningDry, unknown } = plan;
+  return (
+    <>
+      <h3>Plan of the next 24 hours</h3>
+      <p>
+        {number(calls, 0)} calls expected
+        {available === null ? '' : `, of ${number(available, 0)} that may be made`}.{' '}
+        {stretch > 1
+          ? `Calls are scarce: intervals become up to ${number(stretch, 1)} times as long as the schedules ask for.`
+          : 'Every schedule can be kept.'}
+        {chanceOfRunningDry !== null &&
+          chanceOfRunningDry >= 0.01 &&
+          ` The chance of running dry is ${number(chanceOfRunningDry * 100, 0)} %.`}
+      </p>
+      <Scroll label="Plan of the next 24 hours by dataset">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">dataset</th>
+              <th scope="col" class="number">
+                schedule
+              </th>
+              <th scope="col" class="number">
+                walk every
+              </th>
+              <th scope="col" class="number">
+                glance every
+              </th>
+              <th scope="col" class="number">
+                held to
+              </th>
+              <th scope="col" class="number">
+                calls
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {datasets.map((dataset) => (
+              <tr key={dataset.job}>
+                <th scope="row">
+                  {dataset.job}{' '}
+                  {dataset.state !== 'planned' && <span class="tag">{words[dataset.state]}</span>}
+                  {!dataset.drawsOnQuota && <span class="tag">free</span>}
+                </th>
+                <td class="number">{span(dataset.targetSeconds)}</td>
+                <td class="number">{span(dataset.everySeconds)}</td>
+                <td class="number">{span(dataset.glanceEverySeconds)}</td>
+                <td class="number">{span(dataset.heldToSeconds)}</td>
+                <td class="number">{dataset.calls === null ? '–' : number(dataset.calls, 0)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {unknown.length > 0 && (
+        <ul class="note">
+          {unknown.map(({ job, why }) => (
+            <li key={`${job} ${why}`}>
+              {job === null ? '' : `${job}: `}
+              {why}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+const words = { off: 'off', forbidden: 'refused to the key', unknown: 'not known yet' } as const;
+const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));

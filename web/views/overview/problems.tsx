@@ -1,0 +1,75 @@
+/** What is wrong, the gravest first, each with what to do, and where to look. */
+
+import type { Overview, Problem } from '../../../src/serve/page/wire.ts';
+import { linkTo } from '../../router.ts';
+import { pathOf } from '../../routes.ts';
+
+export function Problems({ overview, isPast }: { overview: Overview; isPast: boolean }) {
+  const { problems } = overview.status;
+  if (problems.length === 0) return null;
+  return (
+    <section class="stack" aria-labelledby="problems-title">
+      <h2 id="problems-title">Problems {isPast && <span class="tag">now</span>}</h2>
+      <ul class="problems">
+        {problems.map((problem) => (
+          <li key={`${problem.code} ${problem.job}`} class={`card problem ${problem.level}`}>
+            <span class="mark" aria-hidden="true">
+              {problem.level === 'error' ? '×' : '!'}
+            </span>
+            <div>
+              <p class="message">
+                <span class="unseen">{problem.level}: </span>
+                {problem.job !== null && (
+                  <b>
+                    <a href={linkTo(pathOf({ view: 'dataset', job: problem.job }))}>{problem.job}</a>{' '}
+                  </b>
+                )}
+                {problem.message}
+              </p>
+              <p class="advice">
+                <span aria-hidden="true">→ </span>
+                {problem.advice} <Look problem={problem} overview={overview} />
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Where the page shows more of it. */
+function Look({ problem: { code, job }, overview }: { problem: Problem; overview: Overview }) {
+  switch (code) {
+    case 'quarantine':
+      return <a href={linkTo('/problems', { job })}>See the rows</a>;
+    case 'drift':
+      return <a href={linkTo('/problems', { job })}>See the differences</a>;
+    case 'key-refused':
+    case 'scope-missing':
+      return <a href={linkTo('/calls', { job })}>See the calls</a>;
+    case 'failed':
+    case 'unproven':
+    case 'removal-held': {
+      const walk = overview.datasets.find((day) => day.job === job)?.walks.at(-1);
+      return walk ? <a href={linkTo(pathOf({ view: 'walk', id: walk.id }))}>See the walk</a> : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** Data stay what they are without a daemon, only older: that is worth a word before anything is stale. */
+export function NoDaemon({ status }: { status: Overview['status'] }) {
+  if (status.daemon !== null) return null;
+  return (
+    <section class="card no-daemon" aria-label="The daemon is down">
+      <p>
+        <b>No daemon is running.</b> Nothing new is mirrored: what is shown stays as it is, and grows older.
+      </p>
+      <p>
+        <code>market-mirror start</code> runs it; <code>market-mirror sync</code> mirrors everything once.
+      </p>
+    </section>
+  );
+}
