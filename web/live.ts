@@ -10,7 +10,7 @@ export type Live = {
   /** The latest there was, also while the service is away. */
   overview: Overview | null;
   /**
-   * `connecting`: nothing came yet. `live`: changes come by themselves. `stale`: they do not, and it is tried again.
+   * `connecting`: not all of it is there yet. `live`: changes come by themselves. `stale`: they do not, and it is tried again.
    * `away`: the service does not answer, and it is tried again. `login`: it wants to know who asks.
    */
   connection: 'connecting' | 'live' | 'stale' | 'away' | 'login';
@@ -29,12 +29,15 @@ const LEAST_BETWEEN_MS = 1_000;
 const MOST_BETWEEN_MS = 30_000;
 const RETRY = { firstMs: 1_000, mostMs: 15_000 };
 
+type Events = 'opening' | 'open' | 'lost';
+const byEvents = { opening: 'connecting', open: 'live', lost: 'stale' } as const;
+
 /** Begins, once a page. */
 export function keepLive(): void {
   let asked = { at: 0, isUnderWay: false };
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
-  let hasEvents = false;
+  let events: Events = 'opening';
 
   const askIn = (ms: number) => {
     clearTimeout(timer);
@@ -52,7 +55,7 @@ export function keepLive(): void {
     failures = trouble ? failures + 1 : 0;
     if (value) {
       setServiceTime(value.at);
-      show({ overview: value, connection: hasEvents ? 'live' : 'stale', trouble: null });
+      show({ overview: value, connection: byEvents[events], trouble: null });
       return askIn(MOST_BETWEEN_MS);
     }
     show({ connection: trouble.kind === 'login' ? 'login' : 'away', trouble });
@@ -64,10 +67,13 @@ export function keepLive(): void {
       live.set({ ...live.get(), version: live.get().version + 1 });
       askSoon();
     },
-    opened(isOpen) {
-      hasEvents = isOpen;
+    became(next) {
+      const wasOpening = events === 'opening';
+      events = next;
+      if (wasOpening && live.get().connection === 'connecting' && live.get().overview)
+        show({ connection: byEvents[events] });
       // What was missed meanwhile is asked for; whether the service is there at all, that answer tells.
-      if (live.get().connection !== 'connecting') askSoon();
+      else askSoon();
     },
   });
   document.addEventListener('visibilitychange', askSoon);
@@ -80,12 +86,12 @@ function show(changes: Partial<Live>): void {
 }
 
 /** The browser connects again by itself, but for answers that refuse; then we do. */
-function keepEvents(on: { news(): void; opened(isOpen: boolean): void }): void {
+function keepEvents(on: { news(): void; became(next: Events): void }): void {
   const source = new EventSource('/page/events');
   source.addEventListener('message', on.news);
-  source.addEventListener('open', () => on.opened(true));
+  source.addEventListener('open', () => on.became('open'));
   source.addEventListener('error', () => {
-    on.opened(false);
+    on.became('lost');
     if (source.readyState !== EventSource.CLOSED) return;
     setTimeout(() => keepEvents(on), RETRY.mostMs);
   });

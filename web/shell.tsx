@@ -48,41 +48,39 @@ function Side({ path }: { path: string }) {
     );
   };
   return (
-    <div class={`side${isOpen ? ' open' : ''}`}>
+    <nav class={`side${isOpen ? ' open' : ''}`} aria-label="Page">
       <div class="brand">
         <a href={linkTo('/')}>market-mirror</a>
         <button type="button" class="unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           Menu
         </button>
       </div>
-      <nav aria-label="Views">
-        <ul>
-          <li>{link({ view: 'overview' }, 'Overview')}</li>
-          <li>
-            <span class="group" id="datasets-group">
-              Datasets
-            </span>
-            <ul aria-labelledby="datasets-group">
-              {overview?.status.datasets.map(({ job, fresh, verdict }) => (
-                <li key={job}>
-                  {link({ view: 'dataset', job }, job)}
-                  {!fresh && <span class="tag bad">stale</span>}
-                  {fresh && <Sign outcome={verdict ?? 'none'} />}
-                </li>
-              ))}
-            </ul>
-          </li>
-          <li>{link({ view: 'walks' }, 'Walks')}</li>
-          <li>{link({ view: 'calls' }, 'Calls')}</li>
-          <li>
-            {link({ view: 'problems' }, 'Problems')}
-            {problems > 0 && <span class="tag warn">{problems}</span>}
-          </li>
-          <li>{link({ view: 'sql' }, 'SQL')}</li>
-        </ul>
-      </nav>
+      <ul class="views">
+        <li>{link({ view: 'overview' }, 'Overview')}</li>
+        <li>
+          <span class="group" id="datasets-group">
+            Datasets
+          </span>
+          <ul aria-labelledby="datasets-group">
+            {overview?.status.datasets.map(({ job, fresh, verdict }) => (
+              <li key={job}>
+                {link({ view: 'dataset', job }, job)}
+                {!fresh && <span class="tag bad">stale</span>}
+                {fresh && <Sign outcome={verdict ?? 'none'} />}
+              </li>
+            ))}
+          </ul>
+        </li>
+        <li>{link({ view: 'walks' }, 'Walks')}</li>
+        <li>{link({ view: 'calls' }, 'Calls')}</li>
+        <li>
+          {link({ view: 'problems' }, 'Problems')}
+          {problems > 0 && <span class="tag warn">{problems}</span>}
+        </li>
+        <li>{link({ view: 'sql' }, 'SQL')}</li>
+      </ul>
       <Switches />
-    </div>
+    </nav>
   );
 }
 

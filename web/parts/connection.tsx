@@ -13,27 +13,28 @@ const words = {
 
 export function Connection() {
   const { connection, overview, trouble } = useLive();
-  const seen = overview && (
-    <>
-      {' '}
-      What is shown is of <Ago at={overview.at} />.
-    </>
-  );
+  const isOld = overview !== null && (connection === 'stale' || connection === 'away');
   return (
-    <div class={`connection ${connection}`} role="status">
-      <span class="word">
-        <span class="dot" aria-hidden="true" /> {words[connection]}
-      </span>
-      {connection === 'stale' && (
-        <p class="sentence">Changes do not arrive by themselves; connecting again.{seen}</p>
-      )}
-      {connection === 'away' && <p class="sentence">The service went away; trying again.{seen}</p>}
-      {connection === 'login' && (
-        <p class="sentence">
-          {trouble?.message}. <code>market-mirror keys page</code> prints a new link.{' '}
-          <a href="/" target="_self">
-            Sign in
-          </a>
+    <div class={`connection ${connection}`}>
+      <div role="status">
+        <span class="word">
+          <span class="dot" aria-hidden="true" /> {words[connection]}
+        </span>
+        {connection === 'stale' && <p>Changes do not arrive by themselves; connecting again.</p>}
+        {connection === 'away' && <p>The service went away; trying again.</p>}
+        {connection === 'login' && (
+          <p>
+            {trouble?.message}. <code>market-mirror keys page</code> prints a new link.{' '}
+            <a href="/" target="_self">
+              Sign in
+            </a>
+          </p>
+        )}
+      </div>
+      {/* Outside of what is read out when it changes: this changes each second. */}
+      {isOld && (
+        <p>
+          What is shown is of <Ago at={overview.at} />.
         </p>
       )}
     </div>

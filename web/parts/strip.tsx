@@ -43,7 +43,8 @@ export function Strip({ walks: all, label }: { walks: readonly WalkMark[]; label
           );
         })}
       </ol>
-      <p class="told" aria-hidden="true">
+      {/* Longer words of an error are on the walk's own page, where its bar leads. */}
+      <p class="told" aria-hidden="true" title={describe(told)}>
         {describe(told)}
       </p>
     </div>

@@ -48,9 +48,9 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
     if (all.size < bounds.connections) return true;
     full();
     const victim = leastMissed([...all]);
-    if (!victim) return false;
-    cut(victim);
-    return all.delete(victim);
+    if (victim) cut(victim);
+    if (victim) all.delete(victim);
+    return victim !== undefined;
   }
 
   function settle(connection: Connection, answer: ServerResponse): void {
@@ -58,6 +58,12 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
     connection.since = now();
     connection.untakenSince = undefined;
     if (connection.isLast && connection.answers.size === 0) connection.stream.destroySoon();
+  }
+
+  function close(connection: Connection): void {
+    connection.isLast = true;
+    for (const answer of connection.answers) answer.shouldKeepAlive = false;
+    if (connection.answers.size === 0) connection.stream.destroySoon();
   }
 
   return {
@@ -98,7 +104,7 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
       answer.once('close', () => settle(connection, answer));
     },
     dismiss(connection) {
-      endAfter(connection);
+      connection.isLast = true;
       connection.since = now();
       if (connection.answers.size === 0) connection.untakenSince = now();
     },
@@ -117,18 +123,9 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
       }
     },
     drain() {
-      for (const connection of all) {
-        endAfter(connection);
-        if (connection.answers.size === 0) connection.stream.destroySoon();
-      }
+      for (const connection of all) close(connection);
     },
   };
-}
-
-/** Answers that have not begun yet say so. */
-function endAfter(connection: Connection): void {
-  connection.isLast = true;
-  for (const answer of connection.answers) answer.shouldKeepAlive = false;
 }
 
 function cut({ stream, socket }: Connection): void {

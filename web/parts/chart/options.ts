@@ -153,14 +153,19 @@ function drawMarks(self: uPlot, { marks = [], isTime }: ChartProps): void {
   ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
   ctx.lineWidth = devicePixelRatio;
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-  for (const { x, label } of marks) {
+  // The latest are named where not all can be.
+  let taken = Number.POSITIVE_INFINITY;
+  for (const { x, label } of marks.toSorted((a, b) => b.x - a.x)) {
     const left = self.valToPos(isTime ? x / 1_000 : x, 'x', true);
     if (left < bbox.left || left > bbox.left + bbox.width) continue;
     ctx.beginPath();
     ctx.moveTo(left, bbox.top);
     ctx.lineTo(left, bbox.top + bbox.height);
     ctx.stroke();
-    if (label !== '') ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
+    const right = left + ctx.measureText(label).width + 8 * devicePixelRatio;
+    if (right > taken) continue;
+    taken = left;
+    ctx.fillText(label, left + 4 * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
   }
   ctx.restore();
 }

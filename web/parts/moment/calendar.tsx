@@ -70,7 +70,7 @@ export function Calendar({ chosen, zone, choose }: Props) {
                       disabled={day > today}
                       tabIndex={day === reached ? 0 : -1}
                       aria-pressed={day === chosen}
-                      aria-label={`${day}, ${count(days.get(day) ?? 0, 'change')}`}
+                      aria-label={`${Number(day.slice(8))}: ${day}, ${count(days.get(day) ?? 0, 'change')}`}
                       onClick={() => choose(day)}
                     >
                       {Number(day.slice(8))}
