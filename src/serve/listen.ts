@@ -11,7 +11,7 @@ import type { Clock } from '../clock.ts';
 import type { ServeAddress, TlsFiles } from '../config.ts';
 import type { Log } from '../log.ts';
 import { type Bounds, boundsOf } from './listen/bounds.ts';
-import { followPair, readPair } from './listen/certificate.ts';
+import { followPair, readPair, stateOf } from './listen/certificate.ts';
 import { type Connections, trackConnections } from './listen/connections.ts';
 import { listenFailure } from './listen/failure.ts';
 import { peersOf } from './listen/peers.ts';
@@ -36,6 +36,9 @@ export type Listening = {
   end(): Promise<void>;
 };
 
+/** Where more connections wait to be taken, the system drops who comes, and they try again after a second. */
+const MOST_UNTAKEN = 4_096;
+
 /** So long after the last time it counts as beginning anew. */
 const SAID_AGAIN_MS = 60_000;
 
@@ -47,7 +50,9 @@ const SAID_AGAIN_MS = 60_000;
 export async function listen(handle: RequestListener, place: Place, parts: ListenParts): Promise<Listening> {
   const { clock, log } = parts;
   const bounds = boundsOf(parts.bounds);
-  const server = serverFor(place.tls, bounds);
+  const { tls } = place;
+  const certificate = tls && stateOf(tls);
+  const server = serverFor(tls, bounds);
   const full = sayingRarely(clock, () =>
     log.warn(
       { connections: bounds.connections },
@@ -64,7 +69,8 @@ export async function listen(handle: RequestListener, place: Place, parts: Liste
   const over = new AbortController();
   const repeat = (ms: number, work: () => void) => void repeating(clock, ms, work, over.signal);
   repeat(bounds.lookMs, connections.look);
-  if (place.tls) repeat(bounds.certificateMs, followingPair(server, place.tls, log));
+  if (tls && certificate !== undefined)
+    repeat(bounds.certificateMs, followingPair(server, tls, certificate, log));
 
   let ended: Promise<void> | undefined;
   return {
@@ -120,7 +126,7 @@ function taking(
 
 async function bind(server: Server, place: Place): Promise<void> {
   try {
-    server.listen({ host: place.host, port: place.port });
+    server.listen({ host: place.host, port: place.port, backlog: MOST_UNTAKEN });
     await once(server, 'listening');
   } catch (thrown) {
     server.close();
@@ -133,9 +139,10 @@ function urlOf(server: Server, { host, tls }: Place): string {
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function followingPair(server: Server, tls: TlsFiles, log: ListenParts['log']): () => void {
+function followingPair(server: Server, tls: TlsFiles, used: string, log: ListenParts['log']): () => void {
   return followPair(
     tls,
+    used,
     (pair) => {
       (server as ReturnType<typeof createTlsServer>).setSecureContext({ ...pair, minVersion: 'TLSv1.2' });
       log.info({ certificate: tls.certFile }, 'the new certificate is in use');

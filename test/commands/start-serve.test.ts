@@ -88,5 +88,7 @@ test('mirroring goes on where the service cannot run, and status says why', asyn
   const { problems } = await status();
   expect(problems).toContainEqual(expect.objectContaining({ code: 'serve-down', level: 'warning' }));
   expect((await runCli(['status'], {}, cwd)).stdout).toContain('the service does not run since');
+  const { checks } = JSON.parse((await runCli(['doctor', '--offline', '--json'], {}, cwd)).stdout);
+  expect(checks).toContainEqual(expect.objectContaining({ name: 'serve', level: 'warning' }));
   expect(daemon.output().match(/the service does not run: /g)).toHaveLength(1);
 });

@@ -23,23 +23,24 @@ export function readPair(files: TlsFiles): Pair {
 }
 
 /**
+ * @param used which state of the files is in use.
  * @param use takes a new pair.
  * @param trouble is told why a new pair cannot be used, once for each reason; the old one stays in use.
  * @returns what looks whether the files have changed.
  */
 export function followPair(
   files: TlsFiles,
+  used: string,
   use: (pair: Pair) => void,
   trouble: (failure: Failure) => void,
 ): () => void {
-  let [used, told] = [stateOf(files), ''];
+  let [current, told] = [used, ''];
   return () => {
-    // Looked at before it is read: what changes meanwhile is read again.
     const state = stateOf(files);
-    if (state === used) return;
+    if (state === current) return;
     try {
       use(readPair(files));
-      [used, told] = [state, ''];
+      [current, told] = [state, ''];
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;
       if (thrown.message !== told) trouble(thrown);
@@ -48,10 +49,19 @@ export function followPair(
   };
 }
 
-/** Follows links, by which those who renew certificates often change both files at once. */
-function stateOf({ certFile, keyFile }: TlsFiles): string {
-  return [certFile, keyFile]
-    .map((file) => statSync(file, { throwIfNoEntry: false }))
-    .map((stat) => stat && [stat.dev, stat.ino, stat.size, stat.mtimeMs].join(' '))
-    .join(', ');
+/**
+ * To be asked before they are read: what changes meanwhile is read again. Follows links, by which those who renew
+ * certificates often change both files at once.
+ */
+export function stateOf({ certFile, keyFile }: TlsFiles): string {
+  return [certFile, keyFile].map(stateOfFile).join(', ');
+}
+
+function stateOfFile(file: string): string {
+  try {
+    const { dev, ino, size, mtimeMs } = statSync(file);
+    return [dev, ino, size, mtimeMs].join(' ');
+  } catch (thrown) {
+    return toError(thrown).message;
+  }
 }

@@ -48,9 +48,9 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
     if (all.size < bounds.connections) return true;
     full();
     const victim = leastMissed([...all]);
-    if (victim) cut(victim);
-    if (victim) all.delete(victim);
-    return victim !== undefined;
+    if (!victim) return false;
+    cut(victim);
+    return all.delete(victim);
   }
 
   function settle(connection: Connection, answer: ServerResponse): void {
@@ -58,12 +58,6 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
     connection.since = now();
     connection.untakenSince = undefined;
     if (connection.isLast && connection.answers.size === 0) connection.stream.destroySoon();
-  }
-
-  function close(connection: Connection): void {
-    connection.isLast = true;
-    for (const answer of connection.answers) answer.shouldKeepAlive = false;
-    if (connection.answers.size === 0) connection.stream.destroySoon();
   }
 
   return {
@@ -104,7 +98,7 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
       answer.once('close', () => settle(connection, answer));
     },
     dismiss(connection) {
-      connection.isLast = true;
+      endAfter(connection);
       connection.since = now();
       if (connection.answers.size === 0) connection.untakenSince = now();
     },
@@ -123,9 +117,18 @@ export function trackConnections(bounds: Bounds, now: () => number, full: () => 
       }
     },
     drain() {
-      for (const connection of all) close(connection);
+      for (const connection of all) {
+        endAfter(connection);
+        if (connection.answers.size === 0) connection.stream.destroySoon();
+      }
     },
   };
+}
+
+/** Answers that have not begun yet say so. */
+function endAfter(connection: Connection): void {
+  connection.isLast = true;
+  for (const answer of connection.answers) answer.shouldKeepAlive = false;
 }
 
 function cut({ stream, socket }: Connection): void {

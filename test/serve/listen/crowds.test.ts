@@ -40,7 +40,7 @@ test('one that takes nothing of its answer is cut off', async () => {
       answers.push(response);
       response.end(large);
     },
-    { stalledMs: 100 },
+    { stalledMs: 1_000 },
   );
   const { socket } = await speak(port, get());
   socket.pause();
@@ -48,7 +48,7 @@ test('one that takes nothing of its answer is cut off', async () => {
 });
 
 test('one that takes its answer slowly, but takes it, is served for as long as that may last', async () => {
-  const { port } = await listening(sendLarge, { stalledMs: 300, takenMs: 700 });
+  const { port } = await listening(sendLarge, { stalledMs: 1_000, takenMs: 1_500 });
   const { socket, closed } = await speak(port, get());
   let taken = 0;
   let until = 0;
@@ -61,7 +61,7 @@ test('one that takes its answer slowly, but takes it, is served for as long as t
     setTimeout(() => socket.resume(), 100);
   });
   await closed;
-  expect(performance.now() - begun).toBeGreaterThan(600);
+  expect(performance.now() - begun).toBeGreaterThan(1_000);
   expect(taken).toBeLessThan(large.length);
 });
 
@@ -84,7 +84,8 @@ test('a thousand connections without a word keep nobody out', async () => {
   const crowd = await Promise.all(Array.from({ length: 1_000 }, () => speak(port)));
   const begun = performance.now();
   expect(await answerTo(port, getLast())).toContain('hello');
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  // Silent ones would be let go of after ten seconds.
+  expect(performance.now() - begun).toBeLessThan(5_000);
   await expect.poll(() => crowd.filter(({ socket }) => !socket.destroyed).length).toBeLessThanOrEqual(300);
   expect(said.filter(({ level }) => level === 'warn')).toHaveLength(1);
 });
