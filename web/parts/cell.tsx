@@ -41,11 +41,12 @@ function LongText({ text, whole, label }: { text: string; whole: string; label: 
     event.stopPropagation();
     setOpen(true);
   };
+  const size = count(text.length, 'letter');
   return (
     <>
       {line.length <= MOST_LETTERS ? line : `${cutAt(line, MOST_LETTERS)}…`}{' '}
-      <button type="button" class="more" onClick={open} aria-label={`show all of ${label}`}>
-        {count(text.length, 'letter')}
+      <button type="button" class="more" onClick={open} aria-label={`${size}: show all of ${label}`}>
+        {size}
       </button>
       {isOpen && <WholeText text={whole} label={label} close={() => setOpen(false)} />}
     </>
