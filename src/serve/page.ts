@@ -7,12 +7,14 @@ import { type Dataset, type ServedJob, tablesOf } from '../job-list.ts';
 import type { Spending } from '../plan.ts';
 import { readDaemon } from '../reading/status.ts';
 import type { Admission } from './admission.ts';
-import { errorAnswer, jsonAnswer } from './answers.ts';
+import { errorAnswer } from './answers.ts';
 import type { PageAnswer, PageAsked, PageEndpoint } from './app.ts';
 import { Unfit } from './page/asked.ts';
 import { openAskers } from './page/askers.ts';
 import { openDoor } from './page/door.ts';
+import { openDownloads } from './page/downloads.ts';
 import { openEvents } from './page/events.ts';
+import { busyAnswer, failedAnswer } from './page/failed.ts';
 import { answerQuestion } from './page/questions.ts';
 import { openReader } from './page/reader.ts';
 import { openSite } from './page/site.ts';
@@ -63,7 +65,7 @@ const documents = [
 
 const QUESTION_MS = 60_000;
 
-/** What is read for all is told anew so soon. */
+/** Until the mirror may be read again. */
 const UNREADABLE_SECONDS = 2;
 
 export function openPage(parts: PageParts): Page {
@@ -78,14 +80,18 @@ export function openPage(parts: PageParts): Page {
     () => JSON.stringify([mirrorVersion(), unlessFailed(() => readDaemon(dir))]),
     clock.now,
   );
+  const tables = tablesOf(jobs);
   const questions = {
     dir,
-    tables: tablesOf(jobs),
+    tables,
     askers,
     clock,
     timeoutMs: parts.timeoutMs ?? QUESTION_MS,
     failed,
   };
+
+  const by = `market-mirror ${version}`;
+  const downloads = openDownloads({ dir, tables, askers, clock, by, failed });
 
   async function read(what: 'overview' | 'schema'): Promise<PageAnswer> {
     const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
@@ -94,7 +100,7 @@ export function openPage(parts: PageParts): Page {
 
   function listen(asked: PageAsked): PageAnswer {
     const body = events.listen(asked.gone, () => unlessFailed(() => door.isWelcome(asked)) ?? true);
-    if (!body) return errorAnswer('service_unavailable', { retryAfter: UNREADABLE_SECONDS });
+    if (!body) return busyAnswer('listeners');
     const headers = {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
@@ -131,6 +137,9 @@ export function openPage(parts: PageParts): Page {
       guarded('page-schema', '/page/schema', reading, () => read('schema')),
       guarded('page-events', '/page/events', ['GET'], listen),
       guarded('page-query', '/page/query', ['POST'], (asked) => answerQuestion(asked, questions)),
+      guarded('page-downloads', '/page/downloads', ['POST'], downloads.order),
+      guarded('page-downloads', '/page/downloads/:id', ['GET'], downloads.take),
+      guarded('page-downloads', '/page/downloads/:id/receipt', reading, downloads.receipt),
     ],
     link: () => (access === 'open' ? null : linkPath(tokens.issueLink(clock.now()))),
     drain: events.end,
@@ -149,11 +158,12 @@ function told(answer: PageEndpoint['answer']): PageEndpoint['answer'] {
     try {
       return await answer(asked);
     } catch (thrown) {
-      if (thrown instanceof Unfit)
-        return jsonAnswer(thrown.status, { failed: { kind: 'usage', message: thrown.message } });
+      if (thrown instanceof Unfit) return failedAnswer(thrown.status, 'usage', thrown.message);
       if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
       const { kind, message } = thrown;
-      return jsonAnswer(503, { failed: { kind, message } }, { 'Retry-After': String(UNREADABLE_SECONDS) });
+      return kind === 'usage'
+        ? failedAnswer(400, kind, message)
+        : failedAnswer(503, kind, message, UNREADABLE_SECONDS);
     }
   };
 }

@@ -24,14 +24,21 @@ export async function streamTo(
   });
   gone.catch(() => undefined);
   onceOver(incoming, outgoing, () => leave());
+  const { socket } = incoming;
+  const patienceMs = socket.timeout ?? 0;
   const write: Write = async (piece) => {
     if (outgoing.destroyed) throw new Gone();
     if (outgoing.write(piece)) return;
+    socket.setTimeout(patienceMs);
     await Promise.race([new Promise<void>((resolve) => outgoing.once('drain', resolve)), gone]);
+    socket.setTimeout(0);
   };
   try {
+    // A client is waited for so long and no longer; it waits for us as long as it likes.
+    socket.setTimeout(0);
     outgoing.flushHeaders();
     await stream(write);
+    socket.setTimeout(patienceMs);
     outgoing.end();
   } catch (thrown) {
     outgoing.destroy();

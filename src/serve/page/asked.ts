@@ -4,7 +4,6 @@ import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { Params } from '../../reading/query.ts';
 import type { PageAsked } from '../app.ts';
-import type { PageQuestion } from './wire.ts';
 
 /** Of a body. */
 export const MOST_BYTES = 256 * 1_024;
@@ -42,10 +41,10 @@ export async function readJson(asked: PageAsked): Promise<Readonly<Record<string
 
 /** What is asked of the mirror. @throws Unfit, and Failure `usage` for a time that is yet to come. */
 export function readQuestion(
-  given: Readonly<Record<keyof PageQuestion, unknown>> | Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, unknown>>,
   now: number,
 ): { sql: string; params: Params; asOf: string | null } {
-  const { sql, params = {}, asOf = null } = given as Record<string, unknown>;
+  const { sql, params = {}, asOf = null } = given;
   if (typeof sql !== 'string') throw unfit('sql must be a text.');
   return { sql, params: readParams(params), asOf: readMoment(asOf, now) };
 }
@@ -53,6 +52,16 @@ export function readQuestion(
 export function readLimit({ limit }: Readonly<Record<string, unknown>>): number {
   if (Number.isInteger(limit) && Number(limit) >= 1) return Math.min(Number(limit), MOST_ROWS);
   throw unfit('limit must be a whole number above 0.');
+}
+
+/** What is to be downloaded. @throws as `readQuestion` does. */
+export function readDownload(given: Readonly<Record<string, unknown>>, now: number) {
+  const { format, name = 'market-mirror' } = given;
+  if (format !== 'csv' && format !== 'ndjson' && format !== 'parquet')
+    throw unfit('format must be csv, ndjson or parquet.');
+  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
+    throw unfit('name must be 1 to 64 letters, digits, hyphens and underscores.');
+  return { ...readQuestion(given, now), format, name } as const;
 }
 
 function readParams(given: unknown): Params {

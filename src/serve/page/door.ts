@@ -3,9 +3,10 @@
 import type { Clock } from '../../clock.ts';
 import { countFailures } from '../admission/failures.ts';
 import { type Admission, isRefused } from '../admission.ts';
-import { type Answer, jsonAnswer } from '../answers.ts';
+import type { Answer } from '../answers.ts';
 import type { PageAnswer, PageAsked } from '../app.ts';
 import { PAGE_SCOPE } from '../keys.ts';
+import { failedAnswer } from './failed.ts';
 import type { Issued, Tokens } from './tokens.ts';
 import { sayOldLink, sayRefused, sayWhoMaySee, sendOn } from './words.ts';
 
@@ -88,10 +89,8 @@ export function openDoor({ access, tokens, admission, clock }: DoorParts): Door 
   };
 }
 
-function refused(status: number, message: string, retryAfter: number | null = null): Answer {
-  const wait: Answer['headers'] = retryAfter === null ? {} : { 'Retry-After': String(retryAfter) };
-  return jsonAnswer(status, { failed: { kind: 'key', message } }, wait);
-}
+const refused = (status: number, message: string, retryAfter: number | null = null) =>
+  failedAnswer(status, 'key', message, retryAfter);
 
 /** Browsers tell from which page a call comes. What tells nothing is no browser, and can send no cookie of one. */
 function isFromOurs({ headers, method }: PageAsked): boolean {

@@ -4,10 +4,10 @@ import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { Cell } from '../../output/answer.ts';
 import type { Answer } from '../../reading/query.ts';
-import { errorAnswer } from '../answers.ts';
 import type { PageAnswer, PageAsked, Write } from '../app.ts';
 import { readJson, readLimit, readQuestion } from './asked.ts';
 import type { Askers } from './askers.ts';
+import { busyAnswer } from './failed.ts';
 import type { PageCell, QueryLine } from './wire.ts';
 
 export type QuestionParts = {
@@ -25,8 +25,6 @@ export type QuestionParts = {
 /** A connection without a word for longer than the service, or a proxy, allows would be cut while SQLite computes. */
 const SIGN_OF_LIFE_MS = 10_000;
 
-const BUSY_SECONDS = 2;
-
 /** @throws Unfit for what is no question. */
 export async function answerQuestion(asked: PageAsked, parts: QuestionParts): Promise<PageAnswer> {
   const { dir, tables, askers, clock, timeoutMs, failed } = parts;
@@ -42,7 +40,7 @@ export async function answerQuestion(asked: PageAsked, parts: QuestionParts): Pr
     return { status: 200, headers, body: lineOf(failure(thrown)) };
   }
   const lease = await askers.take(asked.gone);
-  if (!lease) return errorAnswer('service_unavailable', { retryAfter: BUSY_SECONDS });
+  if (!lease) return busyAnswer('questions');
 
   async function send(write: Write, answer: Answer): Promise<void> {
     const { columns, sources, seq, notes } = answer;

@@ -79,7 +79,10 @@ export type PageQuestion = {
   limit: number;
 };
 
-/** The answer, one line of JSON each: `opened`, some `rows`, `end`; or `failed` at any place. */
+/**
+ * The answer, one line of JSON each: `opened`, some `rows`, `end`; or `failed` at any place. An empty line says that it goes
+ * on. Every other answer than 200, of every path below `/page/`, is a line `failed`: 401 without a session, 503 for busy.
+ */
 export type QueryLine =
   | { opened: OpenedQuery }
   | { rows: readonly (readonly PageCell[])[] }
@@ -94,11 +97,18 @@ export type OpenedQuery = {
   notes: readonly string[];
 };
 
-/** An integer too large for a number keeps its digits; of bytes their number is told. */
+/** An integer too large for a number keeps its digits; of bytes their number is told; what is infinite is a text. */
 export type PageCell = string | number | null | { integer: string } | { bytes: number };
 
-/** `POST /page/downloads`: the path, for one download, and that of its receipt, which is there once that is complete. */
-export type DownloadQuestion = Omit<PageQuestion, 'limit'> & { format: 'csv' | 'ndjson' | 'parquet' };
+/**
+ * `POST /page/downloads`: the path, for one download within ten minutes, and that of its receipt (as `export` writes it),
+ * which is there once that is complete (409 before), or says why it broke off (410).
+ */
+export type DownloadQuestion = Omit<PageQuestion, 'limit'> & {
+  format: 'csv' | 'ndjson' | 'parquet';
+  /** How the file's name begins: letters, digits, `-` and `_`; `market-mirror` unless given. */
+  name?: string;
+};
 export type Download = { path: string; receiptPath: string };
 
 /** `GET /page/events`, server-sent: something was committed, or the state of the daemon changed. */
