@@ -29,10 +29,10 @@ export function linkTo(path: string, search: Search = {}): string {
 }
 
 /** The editor with this in it. Behind the `#` it may be longer than addresses are allowed to be. */
-export function linkToSql({ sql, params }: Sql): string {
+export function linkToSql({ sql, params }: Sql, at: string | null = place.get().at): string {
   const hasParams = Object.keys(params).length > 0;
   const hash = new URLSearchParams({ sql, ...(hasParams && { params: JSON.stringify(params) }) });
-  return `${linkTo('/sql')}#${hash}`;
+  return `${linkTo('/sql', { at })}#${hash}`;
 }
 
 /** The present address with other parameters; null or undefined takes one away. */

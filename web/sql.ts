@@ -10,7 +10,9 @@ export type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>=' | 'contains' | 'st
 export type Condition =
   | { column: string; is: Comparison; value?: string | number | null }
   /** At least one of the columns contains the text. */
-  | { anyOf: readonly string[]; contains: string };
+  | { anyOf: readonly string[]; contains: string }
+  /** At least one of them holds. */
+  | { either: readonly Condition[] };
 
 export type Order = { column: string; descending?: boolean };
 
@@ -56,6 +58,10 @@ function termOf(condition: Condition, bind: Bind): string {
     if (condition.anyOf.length === 0) return 'false';
     const pattern = bind(`%${escaped(condition.contains)}%`);
     return `(${condition.anyOf.map((column) => like(column, pattern)).join(' OR ')})`;
+  }
+  if ('either' in condition) {
+    const terms = condition.either.map((one) => termOf(one, bind));
+    return terms.length === 0 ? 'false' : `(${terms.join(' OR ')})`;
   }
   const { column, is, value = null } = condition;
   switch (is) {

@@ -26,6 +26,15 @@ describe('a name', () => {
 });
 
 describe('a condition', () => {
+  test('may be one of several', () => {
+    const either = [
+      { column: 'id', is: '=', value: 2 },
+      { column: 'text', is: 'null' },
+    ] as const;
+    expect(rows({ where: [{ either }, { column: 'id', is: '<', value: 4 }] })).toEqual([2, 3]);
+    expect(rows({ where: [{ either: [] }] })).toEqual([]);
+  });
+
   test.each([
     ['%', [1]],
     ['_', [2]],

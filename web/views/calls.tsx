@@ -1,6 +1,112 @@
-/** Every call with its answer. */
+/** Every call with its answer, newest first. */
 
+import { bytes as sizeOf } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
+import type { TableColumn } from '../parts/table.tsx';
+import { go, usePlace } from '../router.ts';
+import type { Condition } from '../sql.ts';
+import {
+  Choice,
+  DatasetChoice,
+  equal,
+  Filters,
+  TextFilter,
+  TimeFilters,
+  within,
+} from './browsing/filters.tsx';
+import { List } from './browsing/list.tsx';
+import { filteredBy, numberIn, useNewestFirst } from './browsing.ts';
+import { CallStatus } from './calls/status.tsx';
 import type { ViewOf } from './view.ts';
+import { Code, JobLink, Past, WalkLink } from './walks/parts.tsx';
 
-export const CallsView: ViewOf<'calls'> = () => <Heading title="Calls" />;
+export const callColumns = [
+  ...['id', 'at', 'status', 'error_code', 'job', 'walk_id', 'ms', 'bytes'],
+  ...['rate_remaining', 'request_id', 'url'],
+];
+
+const statuses = {
+  Answers: { good: 'all went well', bad: 'something was wrong', none: 'no answer came' },
+  Status: Object.fromEntries(
+    [200, 304, 400, 401, 403, 404, 408, 429, 500, 502, 503, 504].map((status) => [status, String(status)]),
+  ),
+};
+
+export const CallsView: ViewOf<'calls'> = () => {
+  const { search, at } = usePlace();
+  const walk = numberIn(search, 'walk');
+  const requestId = search.get('request');
+  const listed = useNewestFirst({
+    from: 'requests',
+    columns: callColumns,
+    where: [
+      ...equal('job', search.get('job')),
+      ...equal('walk_id', walk),
+      ...answeredBy(search.get('status')),
+      ...(requestId === null ? [] : [{ column: 'request_id', is: 'contains', value: requestId } as const]),
+      ...within('at', search, at),
+    ],
+  });
+  return (
+    <>
+      <Heading title="Calls">
+        <span class="note">each call to the API; its support finds one by its X-Request-ID</span>
+      </Heading>
+      <Past what="Calls that were made by then." />
+      <Filters names={['job', 'status', 'request', 'walk', 'from', 'to']}>
+        <DatasetChoice />
+        <Choice name="status" label="Answer" groups={statuses} />
+        <TextFilter name="request" label="X-Request-ID" size={26} />
+        <TimeFilters />
+        {walk !== null && (
+          <button
+            type="button"
+            onClick={() => go(filteredBy({ walk: null }))}
+            aria-label={`of walk ${walk}: show those of all walks`}
+          >
+            of walk {walk} ×
+          </button>
+        )}
+      </Filters>
+      <List
+        caption="Calls"
+        unit="call"
+        columns={callTable}
+        hidden={new Set(['id'])}
+        listed={listed}
+        empty="No call fits these filters. Old calls are forgotten after some time."
+      />
+    </>
+  );
+};
+
+const shown: Record<string, Partial<TableColumn>> = {
+  at: { label: 'Sent' },
+  job: { label: 'Dataset', show: (job) => <JobLink job={job} /> },
+  walk_id: { label: 'Walk', kind: 'text', show: (id) => <WalkLink id={id} /> },
+  status: { label: 'Status', kind: 'text', show: (status) => <CallStatus status={status} /> },
+  error_code: {
+    label: 'Error',
+    kind: 'text',
+    show: (code) => (code === null ? '–' : <Code text={String(code)} />),
+  },
+  ms: { label: 'Took, ms', kind: 'number' },
+  bytes: { label: 'Size', kind: 'number', show: (bytes) => sizeOf(Number(bytes)) },
+  rate_remaining: { label: 'Quota left', kind: 'number', show: (left) => (left === null ? '–' : undefined) },
+  request_id: {
+    label: 'X-Request-ID',
+    kind: 'text',
+    show: (id) => (id === null ? '–' : <Code text={String(id)} />),
+  },
+  url: { label: 'Address', kind: 'text', show: (url) => <Code text={String(url)} /> },
+};
+
+/** Wherever calls are shown. */
+export const callTable: readonly TableColumn[] = callColumns.map((name) => ({ name, ...shown[name] }));
+
+function answeredBy(answer: string | null): Condition[] {
+  if (answer === 'good') return [{ column: 'error_code', is: 'null' }];
+  if (answer === 'bad') return [{ column: 'error_code', is: 'not null' }];
+  if (answer === 'none') return [{ column: 'status', is: 'null' }];
+  return equal('status', answer !== null && /^\d{3}$/.test(answer) ? Number(answer) : null);
+}

@@ -1,0 +1,62 @@
+/** What is remembered of queries that were run. */
+
+import { expect, test } from 'vitest';
+import {
+  MOST_QUERIES,
+  type Past,
+  readPast,
+  withoutQuery,
+  withQuery,
+} from '../../../../web/views/sql/history.ts';
+
+const query = (sql: string, more: Partial<Past> = {}): Past => ({
+  sql,
+  params: {},
+  ranAt: '2026-11-22T12:00:00.000Z',
+  rows: 1,
+  ...more,
+});
+
+test('the latest is first, and the same is kept once', () => {
+  const past = [query('SELECT 1'), query('SELECT 2')];
+  expect(withQuery(past, query(' SELECT 2\n', { rows: 7 })).map(({ sql, rows }) => [sql, rows])).toEqual([
+    [' SELECT 2\n', 7],
+    ['SELECT 1', 1],
+  ]);
+});
+
+test('the same with other values is another', () => {
+  const past = [query('SELECT :a', { params: { a: 1 } })];
+  expect(withQuery(past, query('SELECT :a', { params: { a: 2 } }))).toHaveLength(2);
+});
+
+test('there are only so many, and only so long', () => {
+  let past: Past[] = [];
+  for (let at = 0; at < MOST_QUERIES + 20; at += 1) past = withQuery(past, query(`SELECT ${at}`));
+  expect(past).toHaveLength(MOST_QUERIES);
+  expect(past.at(-1)?.sql).toBe('SELECT 20');
+  const long = query(`SELECT '${'x'.repeat(300_000)}'`);
+  expect(withQuery(past, long)).toEqual([long]);
+});
+
+test('one can be forgotten', () => {
+  expect(withoutQuery([query('SELECT 1'), query('SELECT 2')], query('SELECT 1'))).toEqual([
+    query('SELECT 2'),
+  ]);
+});
+
+test('what was kept by somebody else harms nothing', () => {
+  const good = query('SELECT 1', { params: { a: null, b: 'x', c: 1 } });
+  const others = [
+    null,
+    1,
+    'x',
+    {},
+    { ...good, params: [] },
+    { ...good, params: { a: {} } },
+    { ...good, rows: 'x' },
+  ];
+  expect(readPast([...others, good])).toEqual([good]);
+  expect(readPast('x')).toEqual([]);
+  expect(readPast(null)).toEqual([]);
+});

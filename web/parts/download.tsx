@@ -1,0 +1,54 @@
+/** All rows of an answer as a file, with its receipt: what is in it, as of when, and what of it is proven. */
+
+import { useState } from 'preact/hooks';
+import type { Download, DownloadQuestion } from '../../src/serve/page/wire.ts';
+import { prepareDownload, type Trouble } from '../service.ts';
+import type { Sql } from '../sql.ts';
+import { Failed } from './states.tsx';
+
+const formats = { csv: 'CSV', ndjson: 'NDJSON', parquet: 'Parquet' } as const;
+type Format = DownloadQuestion['format'];
+
+/** @param asOf the moment that is shown, or null for now. */
+export function DownloadMenu({ question, asOf }: { question: Sql; asOf: string | null }) {
+  const [begun, setBegun] = useState<(Download & { format: Format }) | null>(null);
+  const [trouble, setTrouble] = useState<Trouble | null>(null);
+  const begin = async (format: Format) => {
+    setBegun(null);
+    setTrouble(null);
+    const { value, trouble: refused } = await prepareDownload({ ...question, asOf, format });
+    if (refused) return setTrouble(refused);
+    setBegun({ ...value, format });
+    const link = document.createElement('a');
+    link.href = value.path;
+    link.download = '';
+    link.click();
+  };
+  return (
+    <details class="menu">
+      <summary>Download</summary>
+      <div class="menu-box">
+        <p class="note">All rows that are found, not this page alone.</p>
+        <div class="tools">
+          {(Object.keys(formats) as Format[]).map((format) => (
+            <button key={format} type="button" onClick={() => begin(format)}>
+              {formats[format]}
+            </button>
+          ))}
+        </div>
+        <div role="status">
+          {begun && (
+            <p>
+              The {formats[begun.format]} file is on its way.{' '}
+              <a href={begun.receiptPath} target="_blank" rel="noopener noreferrer">
+                Its receipt
+              </a>{' '}
+              is there once it is whole.
+            </p>
+          )}
+        </div>
+        {trouble && <Failed trouble={trouble} />}
+      </div>
+    </details>
+  );
+}

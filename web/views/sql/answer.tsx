@@ -1,0 +1,140 @@
+/** The answer to a query: as of when and how far proven, its rows, its chart, and ways to take it along. */
+
+import { useMemo, useState } from 'preact/hooks';
+import type { OpenedQuery } from '../../../src/serve/page/wire.ts';
+import { count, number } from '../../formats.ts';
+import { DownloadMenu } from '../../parts/download.tsx';
+import { Sources } from '../../parts/proof.tsx';
+import { Empty } from '../../parts/states.tsx';
+import { Pager, Table } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { linkToSql } from '../../router.ts';
+import { AnswerChart } from './chart.tsx';
+import { kindsOf } from './choice.ts';
+import type { Run } from './run.ts';
+
+const PAGE = 100;
+/** What a column holds is told by its first rows. */
+const LOOKED_AT = 1_000;
+
+export function AnswerOf({ run }: { run: Run }) {
+  const { end, opened } = run;
+  if (!end) return null;
+  const isStopped = end.trouble?.kind === 'stopped';
+  return (
+    <section class="card stack answer" aria-label="Answer">
+      {end.trouble && !isStopped && <Mistake message={end.trouble.message} />}
+      {isStopped && (
+        <p class="state">Stopped after {count(run.count, 'row')}. The query is kept as it was.</p>
+      )}
+      {opened && (!end.trouble || (isStopped && run.count > 0)) && <Rows run={run} opened={opened} />}
+    </section>
+  );
+}
+
+/** What SQLite says of it stands below the line of SQL that it is about: so every letter has the same width. */
+function Mistake({ message }: { message: string }) {
+  return (
+    <div class="state failed mistake" role="alert">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <pre tabIndex={0}>{message}</pre>
+    </div>
+  );
+}
+
+type Shown = 'table' | 'chart';
+
+function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
+  const { rows, at, end } = run;
+  const { columns, sources, notes } = opened;
+  const [shown, setShown] = useState<Shown>('table');
+  const kinds = useMemo(() => kindsOf(columns, rows.slice(0, LOOKED_AT)), [rows, columns]);
+  const cut = end?.isCut ? `Cut: the first ${count(rows.length, 'row')} of more are shown.` : undefined;
+  return (
+    <>
+      <header class="tools answer-head">
+        <b>{end?.isCut ? `first ${count(rows.length, 'row')}` : count(rows.length, 'row')}</b>
+        <span class="note">{number((end?.ms ?? 0) / 1_000, 2)} s</span>
+        <span class="spread" />
+        {rows.length > 0 && <View shown={shown} choose={setShown} />}
+        <DownloadMenu question={run.question} asOf={at} />
+      </header>
+      <Origin run={run} opened={opened} />
+      {notes.length > 0 && (
+        <ul class="notes" aria-label="Notes">
+          {notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+      {cut !== undefined && <p class="cut">{cut} Choose a greater limit, or download all of them.</p>}
+      {rows.length === 0 ? (
+        <Empty>No row fits this query.</Empty>
+      ) : shown === 'chart' ? (
+        <AnswerChart
+          key={columns.map(({ name }) => name).join('\n')}
+          columns={columns}
+          kinds={kinds}
+          rows={rows}
+          cut={cut}
+        />
+      ) : (
+        <Paged key={run.begunAt} run={run} opened={opened} kinds={kinds} />
+      )}
+      {sources.length === 0 && (
+        <p class="note">This asks what the mirror noted itself, of no dataset: there is nothing to prove.</p>
+      )}
+    </>
+  );
+}
+
+function View({ shown, choose }: { shown: Shown; choose(shown: Shown): void }) {
+  return (
+    <fieldset class="switch">
+      <legend class="unseen">Shown as</legend>
+      {(['table', 'chart'] as const).map((each) => (
+        <button key={each} type="button" aria-pressed={shown === each} onClick={() => choose(each)}>
+          {each === 'table' ? 'Table' : 'Chart'}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Where the rows come from, and the moment at which the same comes again. */
+function Origin({ run: { question, at }, opened: { sources, seq } }: { run: Run; opened: OpenedQuery }) {
+  if (sources.length === 0) return null;
+  const moment = seq > 0 ? new Date(seq).toISOString() : null;
+  return (
+    <div class="tools origin">
+      <Sources sources={sources} isPast={at !== null} />
+      {moment !== null && (
+        <span class="note">
+          {/* Another moment is another address, which a link without its `#` would not be. */}
+          <a href={linkToSql(question, moment)}>Link to this answer</a>, as of its latest change:{' '}
+          <Time at={moment} exactness="millisecond" />
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Paged({ run, opened, kinds }: { run: Run; opened: OpenedQuery; kinds: ReturnType<typeof kindsOf> }) {
+  const [offset, setOffset] = useState(0);
+  const { rows } = run;
+  const columns = opened.columns.map((column, at) => ({ ...column, kind: kinds[at] ?? ('text' as const) }));
+  return (
+    <>
+      <Table caption="Rows of the answer" columns={columns} rows={rows.slice(offset, offset + PAGE)} />
+      {rows.length > PAGE && (
+        <Pager
+          offset={offset}
+          limit={PAGE}
+          shown={Math.min(PAGE, rows.length - offset)}
+          total={rows.length}
+          turn={setOffset}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,105 @@
+/** How walks are told of, wherever they are. */
+
+import type { ComponentChildren } from 'preact';
+import type { PageCell, WalkMark } from '../../../src/serve/page/wire.ts';
+import { duration } from '../../formats.ts';
+import { Time } from '../../parts/time.tsx';
+import { outcomeOf, Verdict } from '../../parts/verdict.tsx';
+import { linkTo, usePlace } from '../../router.ts';
+import { pathOf } from '../../routes.ts';
+import { anomaliesOf } from './anomalies.ts';
+
+type Read = (column: string) => PageCell;
+
+export function WalkLink({ id }: { id: PageCell }) {
+  return id === null ? (
+    <span class="null">none</span>
+  ) : (
+    <a href={linkTo(pathOf({ view: 'walk', id: Number(id) }))}>{String(id)}</a>
+  );
+}
+
+export function JobLink({ job }: { job: PageCell }) {
+  return (
+    <a class="unbroken" href={linkTo(pathOf({ view: 'dataset', job: String(job) }))}>
+      {String(job)}
+    </a>
+  );
+}
+
+/** The call or calls whose answer had it. */
+export function RequestLink({ id }: { id: PageCell }) {
+  if (id === null) return <>–</>;
+  return (
+    <a href={linkTo('/calls', { request: String(id) })}>
+      <Code text={String(id)} />
+    </a>
+  );
+}
+
+/** Longer ones are broken where the column ends. */
+const MOST_UNBROKEN = 44;
+
+export function Code({ text }: { text: string }) {
+  return <code class={text.length <= MOST_UNBROKEN ? 'unbroken' : 'long'}>{text}</code>;
+}
+
+/** A glance proves nothing, and is told apart from a walk that failed to. */
+export function WalkOutcome({ read }: { read: Read }) {
+  const status = read('status') as WalkMark['status'];
+  if (read('kind') === 'glance' && status === 'complete')
+    return (
+      <span class="verdict" title="it looked at the head for new rows, and proves nothing">
+        <span class="tag">glance</span>
+      </span>
+    );
+  return (
+    <span class="verdict">
+      <Verdict outcome={outcomeOf({ status, verdict: read('verdict') as WalkMark['verdict'] })} />
+      {read('kind') === 'glance' && <span class="tag">glance</span>}
+    </span>
+  );
+}
+
+/** What should be known of it: why it waits or failed, what was odd, whose proof it renewed. */
+export function Remarks({ read }: { read: Read }) {
+  const [error, probeOf, until] = [read('error'), read('probe_of'), read('waits_until')];
+  const odd = anomaliesOf(read('anomalies'));
+  const remarks: ComponentChildren[] = [];
+  if (error !== null) remarks.push(String(error));
+  else if (odd.length > 0) remarks.push(odd.map(({ kind, times }) => `${kind} ×${times}`).join(', '));
+  if (probeOf !== null)
+    remarks.push(
+      <>
+        nothing had changed since walk <WalkLink id={probeOf} />: one call renewed its proof
+      </>,
+    );
+  if (until !== null)
+    remarks.push(
+      <>
+        waits until <Time at={String(until)} /> for {String(read('waits_for') ?? 'its turn')}
+      </>,
+    );
+  if (remarks.length === 0) return <>–</>;
+  return (
+    <div class="wide">
+      {remarks.map((remark, at) => (
+        <span key={at}>
+          {at > 0 && '; '}
+          {remark}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** What is meant by it where the past is shown. */
+export function Past({ what }: { what: string }) {
+  const { at } = usePlace();
+  return at === null ? null : <p class="note">{what}</p>;
+}
+
+export function tookOf(begun: unknown, ended: unknown): string {
+  if (ended === null) return '–';
+  return duration((Date.parse(String(ended)) - Date.parse(String(begun))) / 1_000);
+}
