@@ -78,9 +78,10 @@ async function tooWide(page: Page): Promise<string[]> {
   });
 }
 
-/** The texts of a table's cells, a line a row, heads first. */
+/** The texts of a table's cells, a line a row, heads first. @param name of the part of the page that it stands in. */
 export async function tableIn(page: Page, name: string | RegExp): Promise<string[][]> {
-  const rows = page.getByRole('table', { name }).getByRole('row');
+  const rows = page.getByRole('region', { name }).getByRole('row');
+  await rows.first().waitFor();
   return await rows.evaluateAll((lines) =>
     lines.map((line) =>
       [...line.querySelectorAll('th, td')].map((cell) => (cell as HTMLElement).innerText.trim()),

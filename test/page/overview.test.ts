@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Lived, openLived } from './lived.ts';
+import { tableIn } from './support.ts';
+
+let lived: Lived;
+beforeAll(async () => {
+  lived = await openLived();
+});
+afterAll(() => lived.close());
+
+const jobs = { 'ai-signals': 'ai_signals', news: 'news', 'meme-signals': 'meme_signals' };
+const rowsIn = (table: string) =>
+  lived.bench.sql<{ rows: number }>(`SELECT count(*) AS "rows" FROM ${table}`)[0]?.rows;
+
+test('each dataset is told with its rows, its verdict and how old that is, as SQL tells them', async () => {
+  const { page } = await lived.visit('/');
+  for (const [job, table] of Object.entries(jobs)) {
+    const card = page.getByRole('article', { name: job });
+    expect(await card.locator('.figure').innerText()).toBe(`${rowsIn(table)} rows`);
+    const [proof] = lived.bench.sql<{ verdict: string; complete_as_of: string }>(
+      'SELECT verdict, complete_as_of FROM freshness WHERE job = ?',
+      job,
+    );
+    const text = await card.innerText();
+    expect(text).toContain(proof?.verdict);
+    expect(text).toContain(`${proof?.complete_as_of.slice(0, 19).replace('T', ' ')} UTC`);
+  }
+});
+
+test('who looks sees at once which dataset is stale, and where to read why', async () => {
+  const { page } = await lived.visit('/');
+  const stale = page.getByRole('article').filter({ has: page.getByText('stale', { exact: true }) });
+  expect(await stale.getByRole('heading').allInnerTexts()).toEqual(['news']);
+  expect(await page.getByRole('navigation').getByText('stale').count()).toBe(1);
+  expect(await page.locator('main').innerText()).toMatch(/news\s+is older than it is meant to be/);
+});
+
+test('what changed within the day is said in numbers, and hour by hour', async () => {
+  const { page } = await lived.visit('/');
+  const card = page.getByRole('article', { name: 'ai-signals' });
+  const [sum] = lived.bench.sql<{ inserted: number; updated: number; deleted: number }>(
+    `SELECT sum(inserted) AS inserted, sum(updated) AS updated, sum(deleted) AS deleted FROM walks WHERE job = 'ai-signals'`,
+  );
+  expect(await card.innerText()).toContain(
+    `${sum?.inserted} new, ${sum?.updated} changed, ${sum?.deleted} gone`,
+  );
+  await card.getByText('changes in 24 hours').click();
+  const [heads, ...hours] = await tableIn(page, 'Changes by the hour');
+  expect(heads?.slice(1)).toEqual(['new', 'changed', 'gone']);
+  expect(hours).toHaveLength(24);
+  const all = [1, 2, 3].map((at) => hours.reduce((total, hour) => total + Number(hour[at]), 0));
+  expect(all).toEqual([sum?.inserted, sum?.updated, sum?.deleted]);
+});
+
+test('each of the last walks leads to itself', async () => {
+  const { page } = await lived.visit('/');
+  const strip = page.getByRole('list', { name: 'The last walks of ai-signals' });
+  const walks = lived.bench.sql<{ id: number }>(`SELECT id FROM walks WHERE job = 'ai-signals' ORDER BY id`);
+  expect(await strip.getByRole('link').count()).toBe(walks.length);
+  await strip.getByRole('link').last().click();
+  await page.waitForURL(`**/walks/${walks.at(-1)?.id}`);
+});
+
+test('calls are counted by dataset and by answer, as SQL counts them', async () => {
+  const { page } = await lived.visit('/');
+  const [heads = [], ...lines] = await tableIn(page, /Calls of the last 24 hours/);
+  const counted = lived.bench.sql<{ job: string; status: number; calls: number }>(
+    'SELECT job, status, count(*) AS calls FROM requests GROUP BY 1, 2',
+  );
+  for (const { job, status, calls } of counted) {
+    const line = lines.find(([name]) => name === job);
+    expect([job, status, line?.[heads.indexOf(String(status))]]).toEqual([job, status, String(calls)]);
+  }
+  expect(counted.some(({ status }) => status === 503)).toBe(true);
+});
+
+test('the quota is drawn, and its numbers stand beside it', async () => {
+  const { page } = await lived.visit('/');
+  const chart = page.getByRole('figure').first();
+  await chart.locator('canvas').waitFor();
+  await chart.getByText('Numbers').click();
+  const left = lived.bench.sql<{ left: number }>(
+    'SELECT rate_remaining AS "left" FROM requests WHERE rate_remaining IS NOT NULL ORDER BY id DESC LIMIT 1',
+  )[0]?.left;
+  expect((await chart.getByRole('table').innerText()).replaceAll(',', '')).toContain(String(left));
+});
+
+test('times are in UTC and say so; on demand they are those of this place', async () => {
+  const { page } = await lived.visit('/');
+  const time = page.getByRole('article', { name: 'news' }).locator('time').first();
+  expect(await time.innerText()).toBe('2026-11-21 12:00:00 UTC');
+  await page.getByLabel('Times').selectOption({ label: 'Local time' });
+  expect(await time.innerText()).toBe('2026-11-21 13:00:00 +01:00');
+  await page.reload();
+  await time.waitFor();
+  expect(await time.innerText()).toBe('2026-11-21 13:00:00 +01:00');
+});
