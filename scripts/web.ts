@@ -44,7 +44,13 @@ const html = names.reduce(
   (text, [written, hashed]) => text.replace(`/assets/${written}"`, `/assets/${hashed}"`),
   readFileSync(join(root, 'web/index.html'), 'utf8'),
 );
-writeFileSync(join(dist, 'index.html'), html);
+// Else a browser would learn of these only once it has read what imports them.
+const imported = Object.values(metafile.outputs)
+  .filter(({ entryPoint }) => entryPoint === 'web/main.tsx')
+  .flatMap(({ imports }) => imports.filter(({ kind }) => kind === 'import-statement'))
+  .map(({ path }) => `<link rel="modulepreload" href="/assets/${basename(path)}">\n    `);
+const preloading = html.replace('<script type="module"', `${imported.join('')}<script type="module"`);
+writeFileSync(join(dist, 'index.html'), preloading);
 writeFileSync(
   join(dist, 'assets/licences.txt'),
   `${licencesOf(root, Object.keys(metafile.inputs)).join('\n\n')}\n`,

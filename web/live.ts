@@ -11,9 +11,9 @@ export type Live = {
   overview: Overview | null;
   /**
    * `connecting`: not all of it is there yet. `live`: changes come by themselves. `stale`: they do not, and it is tried again.
-   * `away`: the service does not answer, and it is tried again. `login`: it wants to know who asks.
+   * `away`: the service does not answer, and it is tried again. `unread`: it does, but cannot read the mirror. `login`: it wants to know who asks.
    */
-  connection: 'connecting' | 'live' | 'stale' | 'away' | 'login';
+  connection: 'connecting' | 'live' | 'stale' | 'away' | 'unread' | 'login';
   /** Why, where it is not `live`. */
   trouble: Trouble | null;
   /** Grows whenever something may be new: what to ask again by. */
@@ -58,7 +58,10 @@ export function keepLive(): void {
       show({ overview: value, connection: byEvents[events], trouble: null });
       return askIn(MOST_BETWEEN_MS);
     }
-    show({ connection: trouble.kind === 'login' ? 'login' : 'away', trouble });
+    const { kind } = trouble;
+    // Such a call is ended by nobody but its time limit.
+    const connection = kind === 'stopped' ? 'away' : kind === 'login' || kind === 'away' ? kind : 'unread';
+    show({ connection, trouble });
     askIn(Math.min(RETRY.mostMs, RETRY.firstMs * 2 ** (failures - 1)));
   }
 

@@ -1,11 +1,12 @@
 /** The frame of every view: where one may go, which moment is shown, and whether what is shown is current. */
 
 import { useState } from 'preact/hooks';
+import type { DatasetStatus } from '../src/serve/page/wire.ts';
 import { useLive } from './live.ts';
 import { Connection } from './parts/connection.tsx';
 import { Moment } from './parts/moment.tsx';
 import { Empty } from './parts/states.tsx';
-import { Sign } from './parts/verdict.tsx';
+import { outcomes, Sign } from './parts/verdict.tsx';
 import { prefer, usePreferences } from './preferences.ts';
 import { linkTo, usePlace } from './router.ts';
 import { pathOf, type Route } from './routes.ts';
@@ -62,11 +63,10 @@ function Side({ path }: { path: string }) {
             Datasets
           </span>
           <ul aria-labelledby="datasets-group">
-            {overview?.status.datasets.map(({ job, fresh, verdict }) => (
-              <li key={job}>
-                {link({ view: 'dataset', job }, job)}
-                {!fresh && <span class="tag bad">stale</span>}
-                {fresh && <Sign outcome={verdict ?? 'none'} />}
+            {overview?.status.datasets.map((dataset) => (
+              <li key={dataset.job}>
+                {link({ view: 'dataset', job: dataset.job }, dataset.job)}
+                <Standing dataset={dataset} />
               </li>
             ))}
           </ul>
@@ -81,6 +81,17 @@ function Side({ path }: { path: string }) {
       </ul>
       <Switches />
     </nav>
+  );
+}
+
+function Standing({ dataset: { fresh, verdict } }: { dataset: DatasetStatus }) {
+  if (!fresh) return <span class="tag bad">{verdict === null ? 'never' : 'stale'}</span>;
+  const outcome = verdict ?? 'none';
+  return (
+    <span title={outcomes[outcome].label}>
+      <Sign outcome={outcome} />
+      <span class="unseen">{outcomes[outcome].label}</span>
+    </span>
   );
 }
 

@@ -8,12 +8,13 @@ const words = {
   live: 'live',
   stale: 'not live',
   away: 'service away',
+  unread: 'no mirror to read',
   login: 'not signed in',
 } as const;
 
 export function Connection() {
   const { connection, overview, trouble } = useLive();
-  const isOld = overview !== null && (connection === 'stale' || connection === 'away');
+  const isOld = overview !== null && ['stale', 'away', 'unread'].includes(connection);
   return (
     <div class={`connection ${connection}`}>
       <div role="status">
@@ -22,6 +23,7 @@ export function Connection() {
         </span>
         {connection === 'stale' && <p>Changes do not arrive by themselves; connecting again.</p>}
         {connection === 'away' && <p>The service went away; trying again.</p>}
+        {connection === 'unread' && <p>The service cannot read the mirror; trying again.</p>}
         {connection === 'login' && (
           <p>
             {trouble?.message}. <code>market-mirror keys page</code> prints a new link.{' '}

@@ -43,7 +43,7 @@ export function CallsTable({ calls, status }: { calls: Calls; status: Overview['
                     <a href={linkTo('/calls', { job })}>{job}</a>
                   </th>
                   {statuses.map((one) => (
-                    <td key={one} class={`number${isWell(one) ? '' : ' ill'}`}>
+                    <td key={one} class={`number${isWell(one) || sumOf(job, one) === 0 ? '' : ' ill'}`}>
                       {cellOf(sumOf(job, one))}
                     </td>
                   ))}

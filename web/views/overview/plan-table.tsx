@@ -14,9 +14,11 @@ export function PlanTable({ plan }: { plan: Plan }) {
       <p>
         {number(calls, 0)} calls expected
         {available === null ? '' : `, of ${number(available, 0)} that may be made`}.{' '}
-        {stretch > 1
-          ? `Calls are scarce: intervals become up to ${number(stretch, 1)} times as long as the schedules ask for.`
-          : 'Every schedule can be kept.'}
+        {available === null
+          ? 'Whether so many may be made is not known yet.'
+          : stretch > 1
+            ? `Calls are scarce: intervals become up to ${number(stretch, 1)} times as long as the schedules ask for.`
+            : 'Every schedule can be kept.'}
         {chanceOfRunningDry !== null &&
           chanceOfRunningDry >= 0.01 &&
           ` The chance of running dry is ${number(chanceOfRunningDry * 100, 0)} %.`}
@@ -75,5 +77,5 @@ export function PlanTable({ plan }: { plan: Plan }) {
   );
 }
 
-const words = { off: 'off', forbidden: 'refused to the key', unknown: 'not known yet' } as const;
+const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' } as const;
 const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));

@@ -9,6 +9,7 @@ import { forecast, spentPerHour } from './forecast.ts';
 
 type Props = { points: readonly QuotaPoint[]; plan: Overview['plan'] };
 
+const TITLE = 'Calls left of the quota';
 const STEP_MS = 600_000;
 const DAY_MS = 86_400_000;
 /** More resets than this would hide the line. */
@@ -16,11 +17,17 @@ const MOST_MARKS = 12;
 
 export function QuotaChart({ points, plan }: Props) {
   const drawn = useMemo(() => drawingOf(points, plan), [points, plan]);
-  if (drawn.x.length === 0) return <Empty>No call was made in the last 24 hours.</Empty>;
+  if (drawn.x.length === 0)
+    return (
+      <>
+        <h3>{TITLE}</h3>
+        <Empty>No call was made in the last 24 hours.</Empty>
+      </>
+    );
   const { limit } = plan.quota;
   return (
     <Chart
-      title="Calls left of the quota"
+      title={TITLE}
       isTime
       xLabel="until"
       height={320}
@@ -37,6 +44,7 @@ export function QuotaChart({ points, plan }: Props) {
 type Drawing = {
   x: number[];
   spans: [number, number];
+  hasForecast: boolean;
   series: Series[];
   resets: number[];
   marks: { x: number; label: string }[];
@@ -89,13 +97,14 @@ function drawingOf(points: readonly QuotaPoint[], plan: Props['plan']): Drawing 
   return {
     x,
     spans: [now - DAY_MS, now],
+    hasForecast: ahead.length > 0,
     series,
     resets,
     marks: [...resets.map((at) => ({ x: at, label: 'reset' })), { x: now, label: 'now' }],
   };
 }
 
-function noteOf({ resets }: Drawing, plan: Props['plan']): string {
+function noteOf({ resets, hasForecast }: Drawing, plan: Props['plan']): string {
   const { limit, refill } = plan.quota;
   const seen = resets.length > 0 ? `${count(resets.length, 'reset')} seen in 24 hours. ` : '';
   const spent = `The plan spends ${number(spentPerHour(plan), 0)} calls an hour`;
@@ -103,5 +112,6 @@ function noteOf({ resets }: Drawing, plan: Props['plan']): string {
     limit !== null && refill.periodSeconds !== null
       ? ` of ${number(limit)} every ${duration(refill.periodSeconds)}`
       : '';
-  return `${seen}${spent}${of}.`;
+  const why = hasForecast ? undefined : plan.unknown.find(({ job }) => job === null)?.why;
+  return `${seen}${spent}${of}.${why === undefined ? '' : ` No forecast: ${why}.`}`;
 }
