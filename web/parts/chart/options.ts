@@ -26,6 +26,8 @@ export type ChartProps = {
   reachesTo?: number;
   /** The least that the other axis spans; as far as `x` unless given. */
   spans?: readonly [from: number, to: number] | undefined;
+  /** Whether the value axis begins at 0, as it must for bars and for amounts; unless given, it does. */
+  fromZero?: boolean;
   /** Upright lines: something happened there. */
   marks?: readonly { x: number; label: string }[];
   /** What should be known of the data, such as that they are cut. */
@@ -66,6 +68,8 @@ export function optionsOf(
       },
       y: {
         range: (_, min, max) => {
+          if (props().fromZero === false && min !== max)
+            return UPlot.rangeNum(min ?? 0, max ?? 1, 0.08, true);
           const top = Math.max(max ?? 1, props().reachesTo ?? reachesTo ?? Number.NEGATIVE_INFINITY);
           return UPlot.rangeNum(Math.min(0, min ?? 0), top <= 0 ? (min === max ? 1 : 0) : top, 0.08, true);
         },

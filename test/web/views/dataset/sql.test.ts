@@ -1,0 +1,121 @@
+/** The SQL of pages, counts and charts, tried in a database. */
+
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Database } from '../../../../src/store/db/sqlite.ts';
+import type { Sql } from '../../../../web/sql.ts';
+import { chartSql, extentSql, suitingBucket } from '../../../../web/views/dataset/chart-sql.ts';
+import {
+  countSql,
+  cutsOf,
+  fastWhere,
+  type Listing,
+  pageSql,
+  plainSql,
+  wholeSql,
+} from '../../../../web/views/dataset/rows-sql.ts';
+
+const db = new Database(':memory:');
+const all = ({ sql, params }: Sql) => db.prepare<[typeof params], unknown[]>(sql).raw().all(params);
+
+const LONG = `${'x'.repeat(400)}\u0000${'y'.repeat(800)}`;
+
+beforeAll(() => {
+  db.exec(`CREATE TABLE news (_body TEXT NOT NULL, _key TEXT PRIMARY KEY, _changed_at TEXT,
+    title GENERATED ALWAYS AS (json_extract(_body, '$.title')) VIRTUAL,
+    "a""b" GENERATED ALWAYS AS (json_extract(_body, '$.n')) VIRTUAL,
+    at GENERATED ALWAYS AS (json_extract(_body, '$.at')) VIRTUAL)`);
+  const insert = db.prepare('INSERT INTO news (_body, _key, _changed_at) VALUES (?, ?, ?)');
+  const rows = [
+    ['{"title":"Bitcoin rises","n":1,"at":"2026-11-16T10:00:00Z"}', 'k1', '2026-11-20'],
+    ['{"title":"Caf\\u00e9 prices","n":2,"at":"2026-11-22T23:30:00Z"}', 'k2', '2026-11-22'],
+    ['{"title":"100% of bitcoin","n":null,"at":null}', 'k3', '2026-11-21'],
+    [JSON.stringify({ title: LONG, n: 9 }), 'k4', '2026-11-19'],
+  ];
+  for (const row of rows) insert.run(row);
+});
+
+const listing: Listing = {
+  table: 'news',
+  columns: ['title', 'a"b'],
+  where: [],
+  order: [{ column: '_changed_at', descending: true }],
+  identity: ['_key'],
+  isRead: true,
+};
+const keysOf = (rows: unknown[][]) => rows.map(([key]) => key);
+
+describe('a page of rows', () => {
+  test('is in order, and goes on where the one before ended', () => {
+    expect(keysOf(all(pageSql(listing, 2, 0)))).toEqual(['k2', 'k3']);
+    expect(keysOf(all(pageSql(listing, 2, 2)))).toEqual(['k1', 'k4']);
+  });
+
+  test('holds the beginning of long values, and says how long they are', () => {
+    const [key, cut, title, number] = all(pageSql(listing, 1, 3))[0] ?? [];
+    expect([key, title, number]).toEqual(['k4', 'x'.repeat(300), 9]);
+    expect(cutsOf(cut)).toEqual(new Map([[0, 1_201]]));
+    expect(all(wholeSql('news', 'title', { _key: 'k4' }))).toEqual([[LONG]]);
+  });
+
+  test('has the same rows as the SQL that one is shown', () => {
+    const where = [{ anyOf: ['title'], contains: 'bitcoin' }];
+    expect(keysOf(all(plainSql({ ...listing, where })))).toEqual(
+      keysOf(all(pageSql({ ...listing, where }, 10, 0))),
+    );
+  });
+});
+
+describe('a search', () => {
+  const search = (text: string) => {
+    const where = [
+      { anyOf: ['title'], contains: text },
+      { column: '_key', is: '<>' as const, value: 'none' },
+    ];
+    const found = keysOf(all(pageSql({ ...listing, where }, 10, 0)));
+    expect(all(countSql({ ...listing, where }))).toEqual([[found.length]]);
+    return found;
+  };
+
+  test('finds what the body holds otherwise than the column', () => {
+    expect(search('Café')).toEqual(['k2']);
+    expect(search('bitcoin')).toEqual(['k3', 'k1']);
+    expect(search('100%')).toEqual(['k3']);
+  });
+
+  test('looks at the body first, unless JSON may write the text in more ways than one', () => {
+    const where = (contains: string) => fastWhere([{ anyOf: ['title'], contains }], true).sql;
+    expect(where('bitcoin')).toContain('"_body" LIKE');
+    for (const text of ['say "no"', 'a/b', 'a\\b', '1,2', 'line\nline'])
+      expect(where(text)).not.toContain('_body');
+    expect(fastWhere([{ anyOf: ['title'], contains: 'bitcoin' }], false).sql).not.toContain('_body');
+  });
+});
+
+describe('a chart', () => {
+  const charted = { table: 'news', time: { name: 'at', clock: 'text' as const }, where: [] };
+
+  test('counts rows by day, the latest first, without those that have no time', () => {
+    expect(all(chartSql({ ...charted, value: null }, 'day'))).toEqual([
+      ['2026-11-22T00:00Z', 1],
+      ['2026-11-16T00:00Z', 1],
+    ]);
+  });
+
+  test('has average, least and most of a number, whatever its column is called', () => {
+    expect(all(chartSql({ ...charted, value: 'a"b' }, 'month'))).toEqual([
+      ['2026-11-01T00:00Z', 2, 1.5, 1, 2],
+    ]);
+  });
+
+  test('has weeks that begin on Monday', () => {
+    expect(all(chartSql({ ...charted, value: null }, 'week'))).toEqual([['2026-11-16T00:00Z', 2]]);
+  });
+
+  test('knows how far it reaches, and what suits that', () => {
+    const [[first, last] = []] = all(extentSql({ ...charted, value: null })) as [number, number][];
+    expect(new Date((first ?? 0) * 1_000).toISOString()).toBe('2026-11-16T10:00:00.000Z');
+    expect(suitingBucket(first ?? 0, last ?? 0)).toBe('hour');
+    expect(suitingBucket(0, 3_600)).toBe('minute');
+    expect(suitingBucket(0, 400 * 86_400)).toBe('day');
+  });
+});

@@ -1,0 +1,96 @@
+/** The life of a row, made of its versions. */
+
+import { describe, expect, test } from 'vitest';
+import type { PageCell } from '../../../../src/serve/page/wire.ts';
+import { type Life, lifeOf } from '../../../../web/views/row/life.ts';
+
+const times = ['2026-11-20T00:00:00.000Z', '2026-11-21T00:00:00.000Z', '2026-11-22T00:00:00.000Z'] as const;
+const names = [
+  '_valid_from',
+  '_valid_to',
+  '_ended_by',
+  '_walk_id',
+  '_first_seen_at',
+  'request_id',
+  'closed_by',
+  '_body',
+];
+
+/** As the database answers: the latest first. */
+function life(rows: PageCell[][], at: string | null = null): Life {
+  return lifeOf({ columns: names.map((name) => ({ name, type: null })), rows: rows.toReversed() }, at);
+}
+
+const first: PageCell[] = [times[0], times[1], 'update', 1, times[0], 'r-1', null, '{"price":10}'];
+const second: PageCell[] = [times[1], null, null, 2, times[0], 'r-2', null, '{"price":11}'];
+const removed: PageCell[] = [times[1], times[2], 'delete', 2, times[0], 'r-2', 7, '{"price":11}'];
+
+describe('the life of a row', () => {
+  test('each version tells what it changed, and the walk and the call that brought it', () => {
+    const { state, versions } = life([first, second]);
+    expect(state).toBe('there');
+    expect(versions.map(({ number, came, walkId, requestId }) => [number, came, walkId, requestId])).toEqual([
+      [1, 'first', 1, 'r-1'],
+      [2, 'changed', 2, 'r-2'],
+    ]);
+    expect(versions[1]?.changes.map(({ place }) => place)).toEqual(['price']);
+  });
+
+  test('of a row that is gone, the walk that proved it is told', () => {
+    const { state, versions } = life([first, removed]);
+    expect(state).toBe('removed');
+    expect(versions.at(-1)?.closedBy).toBe(7);
+  });
+
+  test('a row that came back says so', () => {
+    const again: PageCell[] = [times[2], null, null, 9, times[2], null, null, '{"price":12}'];
+    const { versions } = life([first, removed, again]);
+    expect(versions.at(-1)?.came).toBe('returned');
+  });
+
+  test('where earlier versions were dropped, the oldest is not called the first', () => {
+    expect(life([second]).versions[0]?.came).toBe('oldest');
+  });
+
+  test('there is no life of a key that nobody knows', () => {
+    expect(life([])).toMatchObject({ state: 'unknown', versions: [], later: 0 });
+  });
+});
+
+describe('at a moment of the past', () => {
+  test('what came or ended later is not shown as if it were known', () => {
+    const { state, versions, later } = life([first, removed], '2026-11-20T12:00:00.000Z');
+    expect({ state, later }).toEqual({ state: 'there', later: 1 });
+    expect(versions).toMatchObject([{ to: null, endedBy: null }]);
+  });
+
+  test('a removal that comes later has not happened', () => {
+    const { state, versions } = life([first, removed], '2026-11-21T12:00:00.000Z');
+    expect(state).toBe('there');
+    expect(versions.at(-1)).toMatchObject({ to: null, endedBy: null, closedBy: null });
+  });
+
+  test('a row that came later was not there yet', () => {
+    expect(life([first, removed], '2026-11-19T00:00:00.000Z')).toMatchObject({
+      state: 'not yet',
+      firstSeenAt: times[0],
+      later: 2,
+    });
+  });
+
+  test('a version holds until just before the next', () => {
+    const { versions } = life([first, second], times[1]);
+    expect(versions.map(({ to }) => to)).toEqual([times[1], null]);
+  });
+});
+
+test('a row without a body is its columns, with the JSON in them taken apart', () => {
+  const columns = [...names.slice(0, 7), 'price', 'codes', 'note'].map((name) => ({ name, type: null }));
+  const row: PageCell[] = [...first.slice(0, 7), { integer: '9007199254740993' }, '["A"]', '[sic] a text'];
+  const [version] = lifeOf({ columns, rows: [row] }, null).versions;
+  expect([...(version?.leaves ?? [])].map(([place, { text }]) => [place, text])).toEqual([
+    ['price', '9007199254740993'],
+    ['codes[0]', 'A'],
+    ['note', '[sic] a text'],
+  ]);
+});

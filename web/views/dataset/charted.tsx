@@ -1,0 +1,175 @@
+/** A chart over time: how many rows, or a column of numbers, put together by the database. */
+
+import { useMemo } from 'preact/hooks';
+import { useAnswer } from '../../asking.ts';
+import { momentOf, number } from '../../formats.ts';
+import { useLive } from '../../live.ts';
+import { Chart, type Series } from '../../parts/chart.tsx';
+import { DownloadMenu } from '../../parts/download.tsx';
+import { Sources } from '../../parts/proof.tsx';
+import { Running } from '../../parts/running.tsx';
+import { Empty, Failed, Loading } from '../../parts/states.tsx';
+import { go, linkHere, linkToSql } from '../../router.ts';
+import type { Answer } from '../../service.ts';
+import {
+  type Bucket,
+  buckets,
+  type Charted,
+  chartSql,
+  extentSql,
+  MOST_POINTS,
+  suitingBucket,
+} from './chart-sql.ts';
+import { type Column, numberColumns, timeColumns } from './columns.ts';
+import type { Dataset } from './columns-hook.ts';
+import { FilterMenu, Filters, SearchBox } from './finding.tsx';
+import { conditionsOf, type Looking, searchOf } from './looking.ts';
+import { useRefresh } from './refresh.ts';
+
+type Props = { dataset: Dataset; columns: readonly Column[]; looking: Looking; at: string | null };
+
+export function ChartedRows({ dataset, columns, looking, at }: Props) {
+  const status = useLive().overview?.status.datasets.find(({ job }) => job === dataset.name);
+  const times = timeColumns(columns);
+  const numbers = numberColumns(columns);
+  const time = times.find(({ name }) => name === looking.time) ?? times[0];
+  const value = numbers.find(({ name }) => name === looking.value)?.name ?? null;
+  const charted: Charted = {
+    table: dataset.table,
+    time: time ?? { name: '_changed_at', clock: 'text' },
+    value,
+    where: conditionsOf(looking, columns),
+  };
+  const changed = useRefresh(at === null ? status?.lastChange : null, 2_000);
+  const extent = useAnswer(looking.by ? null : { ...extentSql(charted), asOf: at, limit: 1 }, changed);
+  const by = looking.by ?? bucketOf(extent.value);
+  const question = by && chartSql(charted, by);
+  const points = useAnswer(question && { ...question, asOf: at, limit: MOST_POINTS }, changed);
+  const asked = extent.isLoading || extent.trouble ? extent : points;
+  const drawn = useMemo(() => points.value && seriesOf(points.value, value), [points.value, value]);
+  return (
+    <div class="stack">
+      <div class="tools">
+        <Choice
+          label="Show"
+          value={value ?? ''}
+          options={[['', 'number of rows'], ...numbers.map(({ name }): Option => [name, name])]}
+          choose={(next) => ({ value: next || null })}
+        />
+        <Choice
+          label="over"
+          value={charted.time.name}
+          options={times.map(({ name }) => [name, name])}
+          choose={(next) => ({ time: next })}
+        />
+        <Choice
+          label="by"
+          value={looking.by ?? ''}
+          options={[
+            ['', by && !looking.by ? `automatic: ${by}` : 'automatic'],
+            ...buckets.map((each): Option => [each, each]),
+          ]}
+          choose={(next) => ({ by: (next || null) as Bucket | null })}
+        />
+        <SearchBox looking={looking} />
+        <FilterMenu looking={looking} columns={columns} />
+        {question && <DownloadMenu question={question} asOf={at} />}
+        {question && <a href={linkToSql(question)}>As SQL</a>}
+      </div>
+      <Filters looking={looking} />
+      {at !== null && points.value && <Sources sources={points.value.sources} isPast />}
+      <Running asked={asked} />
+      {asked.trouble && <Failed trouble={asked.trouble} again={asked.again} />}
+      {!drawn && asked.isLoading && <Loading what="Counting" />}
+      {drawn && by && drawn.x.length > 0 && (
+        <section class="card">
+          <Chart
+            title={
+              value === null ? `Rows of ${dataset.name} by ${by}` : `${value} of ${dataset.name} by ${by}`
+            }
+            x={drawn.x}
+            isTime
+            xLabel={`${by}, from`}
+            series={drawn.series}
+            height={320}
+            fromZero={value === null}
+            note={noteOf(drawn.rows, value, points.value?.isCut ?? false, by)}
+          />
+        </section>
+      )}
+      {drawn?.x.length === 0 && !asked.isLoading && (
+        <Empty>
+          {value === null
+            ? `No row has a time in ${charted.time.name}.`
+            : `No row has a number in ${value} and a time in ${charted.time.name}.`}
+        </Empty>
+      )}
+    </div>
+  );
+}
+
+type Option = [value: string, label: string];
+type ChoiceProps = {
+  label: string;
+  value: string;
+  options: readonly Option[];
+  choose(value: string): Partial<Looking>;
+};
+
+function Choice({ label, value, options, choose }: ChoiceProps) {
+  return (
+    <label class="choice">
+      {label}{' '}
+      <select
+        value={value}
+        onChange={(event) => go(linkHere(searchOf(choose(event.currentTarget.value))), 'replace')}
+      >
+        {options.map(([key, name]) => (
+          <option key={key} value={key}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function bucketOf(answer: Answer | null): Bucket | null {
+  if (!answer) return null;
+  const [first, last] = answer.rows[0] ?? [];
+  return typeof first === 'number' && typeof last === 'number' ? suitingBucket(first, last) : 'day';
+}
+
+/** The latest come first in the answer. */
+function seriesOf({ rows: answered, columns }: Answer, value: string | null) {
+  const rows = answered.toReversed().filter(([at]) => momentOf(String(at)) !== null);
+  const valuesOf = (name: string) => {
+    const at = columns.findIndex((column) => column.name === name);
+    return rows.map((row) => asNumber(row[at]));
+  };
+  const series: Series[] =
+    value === null || columns.length < 5
+      ? [{ label: 'rows', values: valuesOf('rows'), kind: 'bars' }]
+      : [
+          { label: 'average', values: valuesOf('avg'), kind: 'line' },
+          { label: 'least', values: valuesOf('min'), kind: 'line', isDashed: true, colour: '--series-6' },
+          { label: 'most', values: valuesOf('max'), kind: 'line', isDashed: true, colour: '--series-2' },
+        ];
+  return {
+    x: rows.map(([at]) => momentOf(String(at)) ?? 0),
+    rows: valuesOf('rows').reduce<number>((sum, rows) => sum + (rows ?? 0), 0),
+    series,
+  };
+}
+
+function asNumber(cell: unknown): number | null {
+  if (typeof cell === 'number') return cell;
+  return typeof cell === 'object' && cell !== null && 'integer' in cell ? Number(cell.integer) : null;
+}
+
+function noteOf(rows: number, value: string | null, isCut: boolean, by: Bucket): string {
+  const what = value === null ? `${number(rows)} rows` : `of ${number(rows)} rows that have a number there`;
+  return isCut
+    ? `${what}; cut: there are more than ${number(MOST_POINTS)}, and only the latest are shown. A ${by} is too short for all`
+    : what;
+}

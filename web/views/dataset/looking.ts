@@ -1,0 +1,120 @@
+/** What of a dataset is looked at, as its address says it, so that every look can be sent to somebody. */
+
+import type { Search } from '../../router.ts';
+import type { Comparison, Condition, Order } from '../../sql.ts';
+import { type Bucket, buckets } from './chart-sql.ts';
+import { type Column, searchedColumns } from './columns.ts';
+
+export type Filter = { column: string; is: Comparison; value: string };
+
+export type Looking = {
+  show: 'rows' | 'removed' | 'chart';
+  /** A text that is somewhere in the row. */
+  search: string;
+  filters: readonly Filter[];
+  /** Null for the newest change first. */
+  order: Order | null;
+  offset: number;
+  /** Null for those that are shown unless one chooses. */
+  columns: readonly string[] | null;
+  /** What a chart shows: of the number `value`, or how many rows, over `time`. Null for what suits. */
+  value: string | null;
+  time: string | null;
+  by: Bucket | null;
+};
+
+export const comparisons: Readonly<Record<Comparison, string>> = {
+  '=': 'is',
+  '<>': 'is not',
+  contains: 'contains',
+  starts: 'starts with',
+  '>': 'is more than',
+  '>=': 'is at least',
+  '<': 'is less than',
+  '<=': 'is at most',
+  null: 'is null',
+  'not null': 'is not null',
+};
+
+export const needsValue = (is: Comparison): boolean => is !== 'null' && is !== 'not null';
+
+/** What cannot be understood is left out: an address may be old, or written by hand. */
+export function lookingOf(search: URLSearchParams): Looking {
+  const show = search.get('show');
+  const by = search.get('by') as Bucket;
+  const offset = Number(search.get('from') ?? 0);
+  return {
+    show: show === 'removed' || show === 'chart' ? show : 'rows',
+    search: search.get('q') ?? '',
+    filters: readFilters(search.get('where')),
+    order: readOrder(search.get('sort')),
+    offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
+    columns: search.get('cols')?.split(',').filter(Boolean) ?? null,
+    value: search.get('value'),
+    time: search.get('time'),
+    by: buckets.includes(by) ? by : null,
+  };
+}
+
+/** The parameters of an address that change; what another look makes meaningless goes with it. */
+export function searchOf(changes: Partial<Looking>): Search {
+  const { show, search, filters, order, offset = 0, columns, value, time, by } = changes;
+  return {
+    ...(show !== undefined && { show: show === 'rows' ? null : show }),
+    ...(search !== undefined && { q: search || null }),
+    ...(filters !== undefined && { where: writeFilters(filters) }),
+    ...(order !== undefined && { sort: order && `${order.descending ? '-' : ''}${order.column}` }),
+    ...(columns !== undefined && { cols: columns?.join(',') ?? null }),
+    ...(value !== undefined && { value }),
+    ...(time !== undefined && { time, by: null }),
+    ...(by !== undefined && { by }),
+    // Other rows have other pages.
+    from: offset > 0 ? offset : null,
+  };
+}
+
+/** @param columns those that there are: a filter of another one would be an error of SQL. */
+export function conditionsOf(
+  { filters, search }: Pick<Looking, 'filters' | 'search'>,
+  columns: readonly Column[],
+): Condition[] {
+  const conditions = filters.flatMap(({ column, is, value }): Condition[] => {
+    const known = columns.find(({ name }) => name === column);
+    return known ? [{ column, is, value: boundValue(known, is, value) }] : [];
+  });
+  return search === '' ? conditions : [{ anyOf: searchedColumns(columns), contains: search }, ...conditions];
+}
+
+/** SQLite holds that no number equals a text. */
+function boundValue({ kind }: Column, is: Comparison, text: string): string | number {
+  const number = Number(text);
+  const isNumber = kind === 'number' && text.trim() !== '' && Number.isFinite(number);
+  return isNumber && is !== 'contains' && is !== 'starts' ? number : text;
+}
+
+function readFilters(text: string | null): Filter[] {
+  try {
+    const found = JSON.parse(text ?? '[]') as unknown;
+    return Array.isArray(found) ? found.flatMap(filterOf) : [];
+  } catch {
+    return [];
+  }
+}
+
+function filterOf(found: unknown): Filter[] {
+  const [column, is, value = ''] = Array.isArray(found) ? (found as unknown[]) : [];
+  if (typeof column !== 'string' || typeof is !== 'string' || typeof value !== 'string') return [];
+  return Object.hasOwn(comparisons, is) ? [{ column, is: is as Comparison, value }] : [];
+}
+
+const writeFilters = (filters: readonly Filter[]) =>
+  filters.length === 0
+    ? null
+    : JSON.stringify(
+        filters.map(({ column, is, value }) => (needsValue(is) ? [column, is, value] : [column, is])),
+      );
+
+function readOrder(text: string | null): Order | null {
+  if (!text) return null;
+  return text.startsWith('-') ? { column: text.slice(1), descending: true } : { column: text };
+}

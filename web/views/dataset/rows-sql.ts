@@ -1,0 +1,97 @@
+/** The SQL of a page of rows. Only the rows of the page are read whole, and only the beginning of their long values. */
+
+import { name, type Select, type Sql, select, whereOf } from '../../sql.ts';
+
+export type Listing = {
+  table: string;
+  columns: readonly string[];
+  where: NonNullable<Select['where']>;
+  order: NonNullable<Select['order']>;
+  /** Columns that tell its rows apart. */
+  identity: readonly string[];
+  /** SQL of further values of each row, in front of `columns`. */
+  beside?: readonly string[];
+  /** Whether its columns are read from `_body`, which takes long where there are many rows. */
+  isRead: boolean;
+};
+
+/** Values of more bytes than this are sent in part, see `cutsOf`. */
+export const LONG = { bytes: 1_000, letters: 300 };
+
+/**
+ * A page of the rows: `identity`, the lengths of what was cut (`cutsOf`), what is `beside`, and `columns`.
+ * Sorting takes along only what it sorts by: whole rows would make it many times slower.
+ */
+export function pageSql(listing: Listing, limit: number, offset: number): Sql {
+  const { table, columns, where, order, identity, beside = [], isRead } = listing;
+  const { sql: condition, params } = fastWhere(where, isRead);
+  const sorting = `ORDER BY ${[...order, ...identity.map((column) => ({ column }))].map(orderTerm).join(', ')}`;
+  const keys = identity.map(name).join(', ');
+  const lines = [
+    `SELECT ${[keys, `${cutLengths(columns)} AS "_cut"`, ...beside, ...columns.map(cutValue)].join(',\n  ')}`,
+    `FROM ${name(table)}`,
+    `WHERE (${keys}) IN (`,
+    `  SELECT ${keys} FROM ${name(table)}`,
+    ...(condition === '' ? [] : [`  ${condition}`]),
+    `  ${sorting} LIMIT ${limit} OFFSET ${offset}`,
+    ')',
+    sorting,
+  ];
+  return { sql: lines.join('\n'), params };
+}
+
+export function countSql({ table, where, isRead }: Listing): Sql {
+  const { sql, params } = fastWhere(where, isRead);
+  return { sql: `SELECT count(*) AS "rows" FROM ${name(table)}\n${sql}`, params };
+}
+
+/** The same rows as somebody would ask for them, without end. */
+export function plainSql({ table, columns, where, order, identity }: Listing): Sql {
+  return select({ columns: [...new Set([...identity, ...columns])], from: table, where, order });
+}
+
+/** One value, whole. */
+export function wholeSql(table: string, column: string, identity: Readonly<Record<string, string>>): Sql {
+  const where = Object.entries(identity).map(([column, value]) => ({ column, is: '=' as const, value }));
+  return select({ columns: [column], from: table, where, limit: 1 });
+}
+
+/** By the place among `columns`, how many bytes a value has of which only the beginning came. */
+export function cutsOf(cell: unknown): ReadonlyMap<number, number> {
+  const pairs = String(cell ?? '')
+    .split(' ')
+    .filter(Boolean);
+  return new Map(pairs.map((pair) => pair.split(':').map(Number) as [number, number]));
+}
+
+/** Whose letters JSON may write in one way only, or as `\\u`: no quotes, no spaces between values, no slashes. */
+const plainText = /^[\p{L}\p{N} ._@#$&+'()-]+$/u;
+
+/**
+ * A text that is in a column is in the body from which that is read, unless JSON wrote it with `\\u`. To look there first
+ * spares reading each column of rows that do not have it.
+ */
+export function fastWhere(where: Listing['where'], isRead: boolean): Sql {
+  const [first] = where;
+  const { sql, params } = whereOf(where);
+  const searches = first !== undefined && 'anyOf' in first && isRead && plainText.test(first.contains);
+  if (!searches) return { sql, params };
+  const inBody = `("_body" LIKE :p1 ESCAPE '\\' OR instr("_body", '\\u') > 0)`;
+  return { sql: sql.replace('WHERE ', () => `WHERE ${inBody}\n  AND `), params };
+}
+
+const orderTerm = ({ column, descending }: { column: string; descending?: boolean }) =>
+  `${name(column)}${descending ? ' DESC' : ''} NULLS LAST`;
+
+const isLong = (column: string) => `octet_length(${name(column)}) > ${LONG.bytes}`;
+
+/** The beginning of a long value; numbers are never long, and stay numbers. */
+export const cutValue = (column: string) =>
+  `iif(${isLong(column)}, substr(${name(column)}, 1, ${LONG.letters}), ${name(column)}) AS ${name(column)}`;
+
+const cutLengths = (columns: readonly string[]) =>
+  columns.length === 0
+    ? "''"
+    : columns
+        .map((column, at) => `iif(${isLong(column)}, '${at}:' || octet_length(${name(column)}) || ' ', '')`)
+        .join(' || ');

@@ -1,0 +1,110 @@
+/** What is listed of a dataset, and how its columns are shown. */
+
+import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { TableColumn } from '../../parts/table.tsx';
+import { linkTo } from '../../router.ts';
+import { pathOf } from '../../routes.ts';
+import type { Answer } from '../../service.ts';
+import type { Column } from './columns.ts';
+import type { Dataset } from './columns-hook.ts';
+import { LongValue } from './long-value.tsx';
+import { conditionsOf, type Looking } from './looking.ts';
+import { cutsOf, type Listing, wholeSql } from './rows-sql.ts';
+
+/** The walk that proved that a row is gone is known by the number of its change. */
+const removedBy = `(SELECT id FROM walks
+    WHERE last_seq = CAST(round((julianday("_valid_to") - 2440587.5) * 86400000) AS INTEGER)) AS "_removed_by"`;
+
+/** @param shown the names of the columns to show; those that there are not are left out. */
+export function listingOf(
+  { table, history, isSpecified }: Dataset,
+  columns: readonly Column[],
+  looking: Looking,
+  shown: readonly string[],
+): Listing {
+  const isKnown = (column: string) => columns.some(({ name }) => name === column);
+  const where = conditionsOf(looking, columns);
+  const chosen = looking.order && isKnown(looking.order.column) ? [looking.order] : null;
+  const listed = { columns: shown.filter(isKnown), isRead: !isSpecified };
+  if (looking.show !== 'removed' || history === null)
+    return {
+      ...listed,
+      table,
+      where,
+      order: chosen ?? [{ column: '_changed_at', descending: true }],
+      identity: ['_key'],
+    };
+  return {
+    ...listed,
+    table: history,
+    where: [...where, { column: '_ended_by', is: '=', value: 'delete' }],
+    order: chosen ?? [{ column: '_valid_to', descending: true }],
+    identity: ['_key', '_valid_to'],
+    beside: [removedBy],
+  };
+}
+
+/** What is of no use to those who look. */
+export const hiddenColumns: ReadonlySet<string> = new Set(['_cut']);
+
+/** The columns of an answer to `pageSql`. */
+export function tableColumns(
+  { columns }: Answer,
+  { name: job }: Dataset,
+  { table, identity }: Listing,
+  at: string | null,
+): TableColumn[] {
+  const names = columns.map(({ name }) => name);
+  const cut = names.indexOf('_cut');
+  const isRemoved = identity.includes('_valid_to');
+  const ahead = cut + (isRemoved ? 2 : 1);
+  const showLong = (name: string, place: number) => (value: PageCell, row: readonly PageCell[]) => {
+    const size = cutsOf(row[cut]).get(place);
+    if (size === undefined || typeof value !== 'string') return undefined;
+    const whole = wholeSql(table, name, identityOf(identity, row));
+    return (
+      <LongValue beginning={value} label={name} size={size} question={{ ...whole, asOf: at, limit: 1 }} />
+    );
+  };
+  return columns.map(({ name, type }, place): TableColumn => {
+    if (place === 0)
+      return { name, label: 'row', kind: 'text', show: (key) => <RowLink job={job} rowKey={String(key)} /> };
+    if (place === cut) return { name };
+    if (place < cut) return { name, label: 'removed at' };
+    if (place < ahead) return { name, label: 'by walk', show: (walk) => walkLink(walk) };
+    return {
+      name,
+      label: labelOf(name),
+      type,
+      show: name === '_walk_id' ? walkLink : showLong(name, place - ahead),
+    };
+  });
+}
+
+const identityOf = (identity: readonly string[], row: readonly PageCell[]) =>
+  Object.fromEntries(identity.map((column, at) => [column, String(row[at])]));
+
+const MOST_LETTERS = 24;
+
+/** A key may be a digest: its whole stands on the row's page. */
+function RowLink({ job, rowKey }: { job: string; rowKey: string }) {
+  const short = rowKey.length > MOST_LETTERS ? `${rowKey.slice(0, 12).toWellFormed()}…` : rowKey;
+  return (
+    <a href={linkTo(pathOf({ view: 'row', job, key: rowKey }))} title={rowKey}>
+      {short || 'empty'}
+    </a>
+  );
+}
+
+const walkLink = (walk: PageCell) =>
+  typeof walk === 'number' ? <a href={linkTo(pathOf({ view: 'walk', id: walk }))}>{walk}</a> : undefined;
+
+const labels: Readonly<Record<string, string>> = {
+  _changed_at: 'changed',
+  _first_seen_at: 'first seen',
+  _walk_id: 'walk',
+  _body: 'as received',
+  _fetched_at: 'fetched',
+};
+
+export const labelOf = (name: string) => labels[name] ?? name;
