@@ -4,9 +4,9 @@
  */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { licencesOf } from './licences.ts';
 import { firstViewOf, gzipKilobytes } from './web/first-view.ts';
 
@@ -26,6 +26,7 @@ const { metafile } = await build({
   bundle: true,
   // What is imported late, such as the editor, becomes a file of its own.
   splitting: true,
+  plugins: [onTopOfFrame()],
   format: 'esm',
   minify: true,
   metafile: true,
@@ -63,3 +64,30 @@ const firstView = gzipKilobytes(firstViewOf(dist)).toFixed(1);
 process.stdout.write(
   `${sizes.join('\n')}\nthe first view of the page: ${firstView} kB of script and style (gzip)\n`,
 );
+
+/**
+ * What is loaded late has the frame before it: told so, esbuild keeps the frame in one file. It would cut it into as many as
+ * there are ways to share its parts, and many small files compress badly.
+ */
+function onTopOfFrame(): Plugin {
+  const web = join(root, 'web/');
+  return {
+    name: 'on-top-of-frame',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
+        const file = resolve(resolveDir, path);
+        const isLate = kind === 'dynamic-import' && file.startsWith(web);
+        return isLate ? { path: file, pluginData: { isLate } } : undefined;
+      });
+      onLoad({ filter: /\.tsx?$/ }, ({ path, pluginData }) =>
+        pluginData?.isLate
+          ? {
+              contents: `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(join(web, 'shell.tsx'))};`,
+              loader: extname(path).slice(1) as 'ts' | 'tsx',
+              resolveDir: dirname(path),
+            }
+          : undefined,
+      );
+    },
+  };
+}
