@@ -62,6 +62,7 @@ export function openEditor(place: HTMLElement, { label, text, tables, changed, r
         autocompletion({ activateOnTyping: true, icons: false }),
         // Tab is not among them: it goes on to what follows, as everywhere else.
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap]),
+        EditorView.domEventHandlers({ beforeinput: replaceSelected }),
         placeholder('SELECT …'),
         EditorView.lineWrapping,
         language.of(languageFor(tables)),
@@ -87,6 +88,20 @@ export function openEditor(place: HTMLElement, { label, text, tables, changed, r
       parent.remove();
     },
   };
+}
+
+/** Left to itself, a browser keeps the looks of what is typed over in a style attribute, which the policy refuses. */
+function replaceSelected(event: InputEvent, view: EditorView): boolean {
+  const { state, composing } = view;
+  const { from, to, empty } = state.selection.main;
+  if (event.inputType !== 'insertText' || event.data === null || empty || composing) return false;
+  const text = event.data;
+  const insert = () =>
+    state.update(state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
+  const isTaken = state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, text, insert));
+  if (!isTaken) view.dispatch(insert());
+  event.preventDefault();
+  return true;
 }
 
 function languageFor(tables: Schema['tables']) {
@@ -126,7 +141,8 @@ function columnsFor(tables: Schema['tables']) {
 
 const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword], color: 'var(--accent)', fontWeight: '600' },
-  { tag: [tags.string, tags.special(tags.string)], color: 'var(--good)' },
+  { tag: tags.string, color: 'var(--good)' },
+  { tag: tags.special(tags.string), color: 'var(--ink)' },
   { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn)' },
   { tag: [tags.comment, tags.lineComment, tags.blockComment], color: 'var(--ink-soft)', fontStyle: 'italic' },
   { tag: [tags.typeName, tags.standard(tags.name)], color: 'var(--past)' },

@@ -27,16 +27,27 @@ export const SqlView: ViewOf<'sql'> = () => {
   const schema = useSchema();
   const linked = askedIn(hash);
   const [draft, setDraft] = useState(() => (linked ? draftOf(linked) : keptDraft()) ?? draftOf(fresh(FIRST)));
+  const [version, setVersion] = useState(0);
   const [limit, setLimit] = useState<number>(LIMITS[0]);
   const [past, setPast] = useState(keptPast);
   const { run, start, stop } = useRunner();
+  // The answer before stays until the next one is there.
+  const ended = useRef<Run | null>(null);
+  if (run?.end) ended.current = run;
+  const shown = ended.current;
   const asked = useRef('');
   const tables = schema.value?.tables ?? [];
 
+  // Keys come faster than the view is drawn, and the query that is run is the one that was written last.
+  const latest = useRef(draft);
   const edit = (changes: Partial<typeof draft>) => {
-    const next = { ...draft, ...changes };
-    setDraft(next);
-    keepDraft(next);
+    latest.current = { ...latest.current, ...changes };
+    setDraft(latest.current);
+    keepDraft(latest.current);
+  };
+  const open = (query: Sql) => {
+    edit(draftOf(query));
+    setVersion((before) => before + 1);
   };
   const keep = (next: Past[]) => {
     setPast(next);
@@ -44,30 +55,31 @@ export const SqlView: ViewOf<'sql'> = () => {
   };
   async function answer(question: Sql): Promise<void> {
     asked.current = keyOf(question, at);
-    const ended = await start(question, at, limit);
-    if (ended.end?.trouble?.kind === 'stopped' && ended.count === 0) return;
+    const done = await start(question, at, limit);
+    if (done.end?.trouble?.kind === 'stopped' && done.count === 0) return;
     keep(
       withQuery(keptPast(), {
         ...question,
         ranAt: new Date(serviceNow()).toISOString(),
-        rows: rowsOf(ended),
+        rows: rowsOf(done),
       }),
     );
   }
   function runDraft(): void {
-    const question = { sql: draft.text, params: paramsOf(draft.text, draft.typed) };
+    const { text, typed } = latest.current;
+    const question = { sql: text, params: paramsOf(text, typed) };
+    const isAgain = linked !== null && keyOf(question, at) === keyOf(linked, at);
     void answer(question);
+    if (isAgain) return;
     const address = linkToSql(question);
-    go(address.length <= MOST_IN_ADDRESS ? address : linkTo('/sql'), 'push');
+    go(address.length <= MOST_IN_ADDRESS ? address : linkTo('/sql'));
   }
 
   // Who follows a link to a query, goes back to one or chooses another moment wants its answer.
   const key = linked && keyOf(linked, at);
   useEffect(() => {
     if (linked === null || key === asked.current) return;
-    const next = draftOf(linked);
-    setDraft(next);
-    keepDraft(next);
+    open(linked);
     void answer(linked);
   }, [key]);
 
@@ -75,12 +87,18 @@ export const SqlView: ViewOf<'sql'> = () => {
     <>
       <Heading title="SQL">
         <div class="tools">
-          <Tables tables={tables} open={(sql) => edit(draftOf(fresh(sql)))} />
-          <Examples tables={tables} open={(sql) => edit(draftOf(fresh(sql)))} />
+          <Tables tables={tables} open={(sql) => open(fresh(sql))} />
+          <Examples tables={tables} open={(sql) => open(fresh(sql))} />
         </div>
       </Heading>
       <div class="stack">
-        <SqlInput text={draft.text} tables={tables} changed={(text) => edit({ text })} run={runDraft} />
+        <SqlInput
+          text={draft.text}
+          version={version}
+          tables={tables}
+          changed={(text) => edit({ text })}
+          run={runDraft}
+        />
         <Parameters
           sql={draft.text}
           typed={draft.typed}
@@ -89,12 +107,8 @@ export const SqlView: ViewOf<'sql'> = () => {
         />
         <RunBar run={run} limit={limit} limits={LIMITS} choose={setLimit} start={runDraft} stop={stop} />
       </div>
-      {run?.end && <AnswerOf run={run} />}
-      <History
-        past={past}
-        open={(query) => edit(draftOf(query))}
-        forget={(query) => keep(query ? withoutQuery(past, query) : [])}
-      />
+      {shown && <AnswerOf run={shown} isOld={shown !== run} />}
+      <History past={past} open={open} forget={(query) => keep(query ? withoutQuery(past, query) : [])} />
     </>
   );
 };

@@ -17,15 +17,19 @@ const PAGE = 100;
 /** What a column holds is told by its first rows. */
 const LOOKED_AT = 1_000;
 
-export function AnswerOf({ run }: { run: Run }) {
+/** @param isOld another query is under way. */
+export function AnswerOf({ run, isOld }: { run: Run; isOld: boolean }) {
   const { end, opened } = run;
   if (!end) return null;
   const isStopped = end.trouble?.kind === 'stopped';
   return (
-    <section class="card stack answer" aria-label="Answer">
+    <section class={`card stack answer${isOld ? ' old' : ''}`} aria-label="Answer" aria-busy={isOld}>
       {end.trouble && !isStopped && <Mistake message={end.trouble.message} />}
       {isStopped && (
-        <p class="state">Stopped after {count(run.count, 'row')}. The query is kept as it was.</p>
+        <p class="state">
+          Stopped {run.count === 0 ? 'before the first row' : `after ${count(run.count, 'row')}`}. The query
+          is kept as it was.
+        </p>
       )}
       {opened && (!end.trouble || (isStopped && run.count > 0)) && <Rows run={run} opened={opened} />}
     </section>
@@ -81,9 +85,7 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
       ) : (
         <Paged key={run.begunAt} run={run} opened={opened} kinds={kinds} />
       )}
-      {sources.length === 0 && (
-        <p class="note">This asks what the mirror noted itself, of no dataset: there is nothing to prove.</p>
-      )}
+      {sources.length === 0 && <p class="note">This asks for no dataset, so there is nothing to prove.</p>}
     </>
   );
 }

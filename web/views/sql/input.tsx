@@ -6,6 +6,8 @@ import type { Editor } from '../../editor.ts';
 
 type Props = {
   text: string;
+  /** Another one where the text comes from elsewhere: while it is written, the editor is ahead of what is told here. */
+  version: number;
   tables: Schema['tables'];
   changed(text: string): void;
   run(): void;
@@ -14,7 +16,7 @@ type Props = {
 const label = 'SQL';
 
 export function SqlInput(props: Props) {
-  const { text, tables } = props;
+  const { text, version, tables } = props;
   const place = useRef<HTMLDivElement>(null);
   const plain = useRef<HTMLTextAreaElement>(null);
   const editor = useRef<Editor | null>(null);
@@ -45,7 +47,7 @@ export function SqlInput(props: Props) {
       editor.current = null;
     };
   }, []);
-  useEffect(() => editor.current?.setText(text), [text]);
+  useEffect(() => editor.current?.setText(latest.current.text), [version]);
   useEffect(() => editor.current?.setSchema(tables), [tables]);
 
   const runByKey = (event: KeyboardEvent) => {
