@@ -16,7 +16,7 @@ describe('wrong usage is one line, changes nothing, and ends with 64', () => {
     [
       'an action that is none',
       ['rvoke', 'x'],
-      "action is one of create, list, revoke, rotate, limits, not 'rvoke' (did",
+      "action is one of create, list, revoke, rotate, limits, page, not 'rvoke' (did",
     ],
     ['no name', ['create'], 'keys create needs --name'],
     ['an empty name', ['create', '--name', ' '], '--name is a text of 1 to 64 letters'],
