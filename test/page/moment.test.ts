@@ -1,0 +1,165 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Lived, openLived } from './lived.ts';
+import { faultsOf, settled } from './support.ts';
+
+let lived: Lived;
+beforeAll(async () => {
+  lived = await openLived();
+});
+afterAll(() => lived.close());
+
+const control = (page: Page) => page.getByRole('button', { name: 'Moment shown' });
+const choice = (page: Page) => page.getByRole('dialog', { name: 'Choose a moment' });
+const shownAt = (page: Page) => new URL(page.url()).searchParams.get('at');
+const figureOf = (page: Page, job: string) =>
+  page.getByRole('article', { name: job }).locator('.figure').innerText();
+
+async function open(path = '/'): Promise<Page> {
+  const { page } = await lived.visit(path);
+  await control(page).click();
+  await choice(page).locator('.reach').waitFor();
+  return page;
+}
+
+/** By the versions that the mirror has kept. */
+const rowsThen = (at: string) =>
+  lived.bench.sql<{ rows: number }>(
+    `SELECT (SELECT count(*) FROM ai_signals WHERE _changed_at <= ?)
+       + (SELECT count(*) FROM ai_signals_history WHERE _valid_from <= ? AND _valid_to > ?) AS "rows"`,
+    ...[at, at, at],
+  )[0]?.rows;
+
+describe('a moment of the past', () => {
+  test('is typed, and the datasets are shown as they stood then', async () => {
+    const page = await open();
+    const field = choice(page).getByRole('textbox');
+    await field.fill(lived.before.slice(0, 16).replace('T', ' '));
+    await field.press('Enter');
+    await page.locator('.cards .figure').nth(4).waitFor();
+    expect(shownAt(page)).toBe(`${lived.before.slice(0, 16)}:00.000Z`);
+    expect(await figureOf(page, 'ai-signals')).toBe(`${rowsThen(shownAt(page) ?? '')} rows`);
+    const text = await page.getByRole('article', { name: 'ai-signals' }).innerText();
+    expect(text).toContain(`as of ${lived.before.slice(0, 10)}`);
+    // Told apart from what is of now.
+    expect(await page.getByRole('heading', { name: /^Datasets/ }).innerText()).toContain('then');
+    expect(await page.getByRole('heading', { name: /^Account/ }).innerText()).toContain('now');
+  });
+
+  test('stays chosen wherever one goes, until one goes back to now', async () => {
+    const { page } = await lived.visit(`/?at=${lived.before}`);
+    await page.getByRole('link', { name: 'news' }).first().click();
+    await page.waitForURL('**/datasets/news?*');
+    expect(shownAt(page)).toBe(lived.before);
+    await page.getByRole('link', { name: 'Back to now' }).click();
+    await page.waitForURL('**/datasets/news');
+    await page.goBack();
+    expect(shownAt(page)).toBe(lived.before);
+  });
+
+  test.each([
+    ['2999-01-01', 'This is yet to come.'],
+    ['yesterday', 'Give a time such as 2026-03-01 12:00.'],
+  ])('that is %s is refused at its place', async (text, complaint) => {
+    const page = await open();
+    await choice(page).getByRole('textbox').fill(text);
+    await choice(page).getByRole('button', { name: 'Show' }).click();
+    expect(await choice(page).getByRole('alert').innerText()).toBe(complaint);
+    expect(shownAt(page)).toBeNull();
+  });
+});
+
+describe('the days', () => {
+  const days = () =>
+    lived.bench.sql<{ day: string; changes: number }>(
+      `SELECT date(last_seq / 1000, 'unixepoch') AS day, sum(inserted + updated + deleted) AS changes
+       FROM walks WHERE last_seq IS NOT NULL GROUP BY 1`,
+    );
+
+  test('on which something changed are marked, with how much', async () => {
+    const page = await open();
+    for (const { day, changes } of days()) {
+      const named = choice(page).getByRole('button', { name: `${day}, ${changes} change` });
+      await named.waitFor();
+    }
+  });
+
+  test('lead to each change, and that to its moment', async () => {
+    const page = await open();
+    const [walk] = lived.bench.sql<{ seq: number }>(
+      `SELECT last_seq AS seq FROM walks WHERE job = 'ai-signals' AND last_seq IS NOT NULL ORDER BY id LIMIT 1 OFFSET 1`,
+    );
+    const at = new Date(walk?.seq ?? 0).toISOString();
+    const now = await figureOf(page, 'ai-signals');
+    await choice(page)
+      .getByRole('button', { name: new RegExp(`${at.slice(11, 19)} ai-signals`) })
+      .click();
+    await page.locator('.cards .figure').nth(4).waitFor();
+    expect(shownAt(page)).toBe(at);
+    expect(await figureOf(page, 'ai-signals')).not.toBe(now);
+    expect(await figureOf(page, 'ai-signals')).toBe(`${rowsThen(at)} rows`);
+  });
+
+  test('are walked through by the arrows, and Escape leads back to where one was', async () => {
+    const page = await open();
+    const today = choice(page).locator('.day[aria-pressed="true"]');
+    await today.focus();
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowUp');
+    const chosen = new Date(`${await today.getAttribute('data-day')}T00:00:00Z`);
+    chosen.setUTCDate(chosen.getUTCDate() - 8);
+    expect(await page.evaluate(() => (document.activeElement as HTMLElement).dataset['day'])).toBe(
+      chosen.toISOString().slice(0, 10),
+    );
+    await page.keyboard.press('Escape');
+    expect(await choice(page).count()).toBe(0);
+    expect(await control(page).evaluate((button) => button === document.activeElement)).toBe(true);
+  });
+});
+
+test('the choice of a moment can be read by everybody, on every screen', async () => {
+  const window = await lived.visit('/', { width: 390, colorScheme: 'dark' });
+  await control(window.page).click();
+  await choice(window.page).locator('.reach').waitFor();
+  await choice(window.page).locator('.day-changes li').first().waitFor();
+  expect(await faultsOf(window)).toEqual([]);
+  await window.page.setViewportSize({ width: 1_280, height: 800 });
+  await window.page.emulateMedia({ colorScheme: 'light' });
+  expect(await faultsOf(window)).toEqual([]);
+});
+
+test('how far back the past reaches is said', async () => {
+  const page = await open();
+  const [first] = lived.bench.sql<{ at: string }>('SELECT min(started_at) AS at FROM walks');
+  expect(await choice(page).locator('.reach').innerText()).toContain(
+    first?.at.slice(0, 16).replace('T', ' '),
+  );
+});
+
+test('what comes into the mirror comes into the page, and what one has opened stays open', async () => {
+  const { page } = await lived.visit('/');
+  const card = page.getByRole('article', { name: 'smart-wallets' });
+  await card.getByText('changes in 24 hours').click();
+  const before = await figureOf(page, 'smart-wallets');
+  const { smartWallets } = lived.bench.model.data;
+  smartWallets.rows.unshift(...smartWallets.make(3));
+  await lived.bench.mirror('smart-wallets');
+  const after = `${Number.parseInt(before, 10) + 3} rows`;
+  await card
+    .locator('.figure')
+    .getByText(after.split(' ')[0] ?? '', { exact: true })
+    .waitFor();
+  expect(await card.getByRole('table').count()).toBe(1);
+});
+
+test('a strip of walks is gone through by the arrows, and tells each of them', async () => {
+  const { page } = await lived.visit('/');
+  await settled(page);
+  const strip = page.getByRole('list', { name: 'The last walks of ai-signals' });
+  const [first, second] = await strip.getByRole('link').all();
+  await first?.focus();
+  await page.keyboard.press('ArrowRight');
+  expect(await second?.evaluate((link) => link === document.activeElement)).toBe(true);
+  const told = page.getByRole('article', { name: 'ai-signals' }).locator('.strip .told');
+  expect(await told.innerText()).toBe(await second?.getAttribute('aria-label'));
+});
