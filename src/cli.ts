@@ -25,7 +25,7 @@ process.exitCode = await main(process.argv.slice(2), {
   stdout: openStdout(),
   stderr,
   signal: stop.signal,
-  tellParent: (word) => void process.send?.(word as object),
+  ...(process.send && { tellParent: (word) => void process.send?.(word as object) }),
 });
 
 /** What is set in the environment goes before what is set in `.env`. */

@@ -1,4 +1,7 @@
-/** `market-mirror demo`: the daemon on a model of the API, from an empty folder to the first answers. */
+/**
+ * `market-mirror demo`: the daemon on a model of the API, from an empty folder to the first answers. On a terminal it goes on,
+ * with the service and its page, until Ctrl-C.
+ */
 
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +11,9 @@ import { faults, type ModelApi, sampleKey, startModelApi, when } from '../../mod
 import { exitCodes } from '../errors.ts';
 import { type ListedJob, listJobs } from '../job-list.ts';
 import type { Context } from './context.ts';
+import { liveSettings, showService, troubleOne } from './demo/live.ts';
 import { withExamples } from './help.ts';
+import { changing } from './model-api/changing.ts';
 import { describeWalk, progressLines } from './progress-lines.ts';
 import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
@@ -17,6 +22,8 @@ import { statusCommand } from './status.ts';
 const ROWS = 430;
 /** Small enough to be felt: the datasets take more calls than one period allows. */
 const quota = { limit: 12, periodMs: 10_000 };
+/** Of every list, for who stays to see it. */
+const changes = { count: 3, periodMs: 20_000 };
 
 const queries = [
   'SELECT job, rows, complete_as_of, verdict FROM freshness',
@@ -26,78 +33,114 @@ WHERE example IS NOT NULL GROUP BY job, types ORDER BY job, types`,
 
 export function demoCommand(context: Context): Command {
   const command = new Command('demo').action(() => demo(context));
-  return withExamples(command, ['takes about half a minute, and needs neither address nor key', 'demo']);
+  return withExamples(command, [
+    'takes about half a minute, and needs neither address nor key; on a terminal it stays until Ctrl-C',
+    'demo',
+  ]);
 }
 
 async function demo(context: Context): Promise<void> {
   const say = (text: string) => context.stdout.write(`${text}\n`);
+  const stays = context.stdout.isTTY === true;
   const dir = mkdtempSync(join(tmpdir(), 'market-mirror-demo-'));
-  const model = await startModel(context);
+  const jobs = await listJobs();
+  const model = await startModel(context, stays);
   say('This is sample data, made up by a model of the API on this machine; no call leaves it.');
   say(
     `The model allows ${quota.limit} calls every ${quota.periodMs / 1_000} s; watch the mirror live with that.\n`,
   );
-  const jobs = await listJobs();
   try {
-    await mirrorAll(context, model, dir, jobs);
+    const daemon = await startDaemon(context, model, dir, jobs, stays);
+    try {
+      await daemon.mirrored;
+      if (!stays) await daemon.end();
+      if (context.signal.aborted) return context.exit(exitCodes.incomplete);
+      await look(context, dir);
+      tell(context, model, dir, jobs);
+      if (!stays) return;
+      troubleOne(model);
+      await showService(context, dir, jobs, daemon.over);
+    } finally {
+      await daemon.end();
+    }
   } finally {
     await model.close();
   }
-  if (context.signal.aborted) return context.exit(exitCodes.incomplete);
-  await look(context, dir);
-  const refused = model.calls.filter(({ status }) => status === 429).length;
-  say(`${model.calls.length} calls were made, ${refused} of them answered with 429.`);
-  say(`The database is ${join(dir, 'mirror.db')}: open it with any SQLite tool, such as\n`);
-  say(`  MIRROR_DIR=${dir} npx market-mirror query "SELECT * FROM ${jobs[0]?.table} LIMIT 3"`);
-  say(`  sqlite3 ${join(dir, 'mirror.db')}\n`);
-  say('All of it is sample data. The README tells how to mirror the real API.');
 }
 
-async function startModel({ clock }: Context): Promise<ModelApi> {
+async function startModel({ clock }: Context, isLive: boolean): Promise<ModelApi> {
   return await startModelApi({
     rows: ROWS,
     quota,
     latencyMs: 40,
     epoch: clock.now(),
     faults: [when({}, faults.ageing())],
+    ...(isLive && { beforeAnswer: changing(changes, 1, clock.now()) }),
   });
 }
 
-/** Runs the daemon, with a Redis of its own, until it has mirrored every dataset once. */
-async function mirrorAll(
+type Daemon = {
+  /** When every dataset was mirrored once, or the daemon has ended. */
+  readonly mirrored: Promise<void>;
+  readonly over: Promise<void>;
+  end(): Promise<void>;
+};
+
+/** Runs the daemon, with a Redis of its own. */
+async function startDaemon(
   context: Context,
   model: ModelApi,
   dir: string,
   jobs: readonly ListedJob[],
-): Promise<void> {
+  isLive: boolean,
+): Promise<Daemon> {
   const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
   const { clock, random, stderr, signal } = context;
   const names = jobs.map(({ name }) => name);
   const lines = await progressLines(stderr, names, clock);
   const left = new Set(names);
-  const finished = new AbortController();
-  await runDaemon(
+  const ending = new AbortController();
+  let isMirrored = () => {};
+  const mirrored = new Promise<void>((resolve) => {
+    isMirrored = resolve;
+  });
+  const over = runDaemon(
     {
       environment: {
         MARKET_API_URL: model.url,
         MARKET_API_KEY: sampleKey.key,
         MIRROR_DIR: dir,
+        ...(isLive && liveSettings(jobs)),
       },
       clock,
       random,
-      log: createLog('error', stderr.isTTY === true),
-      progress: lines.page,
-      waits: (job, { until, reason }) =>
-        lines.note(job, `waiting ${Math.ceil((until - clock.now()) / 1_000)} s (${reason})`),
+      // What goes wrong later on is seen on the page.
+      log: createLog(isLive ? 'fatal' : 'error', stderr.isTTY === true),
+      progress: (at) => left.size > 0 && lines.page(at),
+      waits(job, { until, reason }) {
+        if (left.size > 0)
+          lines.note(job, `waiting ${Math.ceil((until - clock.now()) / 1_000)} s (${reason})`);
+      },
       ended(job, walk) {
+        if (left.size === 0) return;
         lines.note(job, describeWalk(walk));
         if (!walk.error) left.delete(job);
-        if (left.size === 0) finished.abort();
+        if (left.size > 0) return;
+        lines.end();
+        isMirrored();
       },
     },
-    AbortSignal.any([signal, finished.signal]),
+    AbortSignal.any([signal, ending.signal]),
   );
-  lines.end();
+  over.catch(() => undefined);
+  return {
+    mirrored: Promise.race([mirrored, over]),
+    over,
+    end() {
+      ending.abort();
+      return over;
+    },
+  };
 }
 
 /** What anyone would do next: the status, and two questions. */
@@ -110,4 +153,17 @@ async function look(context: Context, dir: string): Promise<void> {
     await queryCommand(here).parseAsync([sql], { from: 'user' });
   }
   context.stdout.write('\n');
+}
+
+function tell({ stdout }: Context, model: ModelApi, dir: string, jobs: readonly ListedJob[]): void {
+  const refused = model.calls.filter(({ status }) => status === 429).length;
+  const database = join(dir, 'mirror.db');
+  stdout.write(`${model.calls.length} calls were made, ${refused} of them answered with 429.
+The database is ${database}: open it with any SQLite tool, such as
+
+  MIRROR_DIR=${dir} npx market-mirror query "SELECT * FROM ${jobs[0]?.table} LIMIT 3"
+  sqlite3 ${database}
+
+All of it is sample data. The README tells how to mirror the real API.
+`);
 }

@@ -5,25 +5,22 @@ import { Command } from 'commander';
 import ms from 'ms';
 import {
   type ApiKey,
-  type BeforeAnswer,
   describeFaults,
   type FaultScript,
   faults,
-  liveEdit,
   type ModelApi,
   type ModelOptions,
   parseFaults,
   type RateOptions,
   sampleKey,
   scopes,
-  seededRandom,
   startModelApi,
   when,
 } from '../../model-api/index.ts';
-import { isoTime } from '../clock.ts';
 import { Failure, toError } from '../errors.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { changing, type Pace } from './model-api/changing.ts';
 
 type Options = {
   port: number;
@@ -36,9 +33,6 @@ type Options = {
   changes?: Pace;
   faults?: FaultScript[];
 };
-
-/** So many in a period. */
-type Pace = { count: number; periodMs: number };
 
 type Surroundings = Pick<Context, 'environment' | 'stdout' | 'stderr' | 'signal'>;
 
@@ -107,7 +101,7 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
     ...(rate && { rate }),
     ...(concurrency && { concurrency }),
     ...(quota && { quota: { limit: quota.count, periodMs: quota.periodMs } }),
-    ...(options.changes && { beforeAnswer: changing(options.changes, seed) }),
+    ...(options.changes && { beforeAnswer: changing(options.changes, seed, Date.now()) }),
     // The newest rows are new, and signals age as they would.
     epoch: Date.now(),
     faults: [when({}, faults.ageing()), ...(options.faults ?? [])],
@@ -127,19 +121,6 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
   } finally {
     await model.close();
   }
-}
-
-/** Edits every list so many times in a period; those that are due are made when somebody looks. */
-function changing({ count, periodMs }: Pace, seed: number): BeforeAnswer {
-  const started = Date.now();
-  const random = seededRandom(seed);
-  let made = 0;
-  return ({ at }, { data }) => {
-    const due = Math.floor(((at - started) * count) / periodMs);
-    if (due > made)
-      for (const dataset of Object.values(data)) if (dataset.generatedAt) dataset.generatedAt = isoTime(at);
-    for (; made < due; made++) for (const dataset of Object.values(data)) liveEdit(dataset, random, at);
-  };
 }
 
 async function start(options: ModelOptions): Promise<ModelApi> {

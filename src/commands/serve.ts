@@ -80,10 +80,10 @@ async function serve(options: Options, context: Context): Promise<void> {
 
 type PageAt = { host: string; url: string; link(): string | null; log: Pick<Log, 'info'> };
 
-/** A link opens the page for whoever reads it: it is for a person at a terminal, and no log keeps it. */
-function tellOfPage({ stderr }: Context, { host, url, link, log }: PageAt): void {
+/** A link opens the page for whoever reads it: it is for the person who started this at a terminal, and no log keeps it. */
+function tellOfPage({ stderr, tellParent }: Context, { host, url, link, log }: PageAt): void {
   if (!isLoopback(host)) log.info({}, `the page at ${url} opens by a key with the scope ${PAGE_SCOPE}`);
-  else if (stderr.isTTY) stderr.write(`\nThe page: ${url}${link() ?? ''}\n\n`);
+  else if (stderr.isTTY && !tellParent) stderr.write(`\nThe page: ${url}${link() ?? ''}\n\n`);
   else log.info({}, 'market-mirror keys page prints a link to the page');
 }
 

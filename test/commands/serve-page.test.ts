@@ -1,0 +1,89 @@
+/** Where `serve` tells of its page: a link to a person at a terminal, and never to a log. */
+
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { main } from '../../src/main.ts';
+import { startCli } from '../helpers/cli.ts';
+import { runMain } from '../helpers/main.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+import { folder } from '../serve/support.ts';
+
+/** @param tellParent of one that the daemon started. */
+function serveAtTerminal(settings: Record<string, string> = {}, tellParent?: (word: unknown) => void) {
+  let said = '';
+  const write = (text: string | Uint8Array) => {
+    said += String(text);
+    return true;
+  };
+  const stop = new AbortController();
+  const ended = main(['serve', '--port', '0'], {
+    environment: { MIRROR_DIR: folder(), LOG_LEVEL: 'silent', ...settings },
+    clock: systemClock,
+    random: Math.random,
+    stdout: { write },
+    stderr: { isTTY: true, write },
+    signal: stop.signal,
+    ...(tellParent && { tellParent }),
+  });
+  onTestFinished(async () => {
+    stop.abort();
+    await ended;
+  });
+  return () => said;
+}
+
+test('a person at a terminal gets a link that works', async () => {
+  const said = serveAtTerminal();
+  const link = () => /The page: (http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43})\n/.exec(said())?.[1];
+  await expect.poll(link, { timeout: 10_000 }).toBeDefined();
+  const answer = await fetch(link() ?? '');
+  expect([answer.status, answer.headers.get('set-cookie')]).toEqual([
+    200,
+    expect.stringContaining('HttpOnly'),
+  ]);
+});
+
+test('where everybody on this machine sees it, the address is enough', async () => {
+  const said = serveAtTerminal({ MIRROR_SERVE_PAGE: 'open' });
+  await expect.poll(said, { timeout: 10_000 }).toMatch(/The page: http:\/\/127\.0\.0\.1:\d+\n/);
+});
+
+test('one that the daemon started prints none, nor one without a page', async () => {
+  let word: unknown;
+  const said = serveAtTerminal({}, (told) => {
+    word = told;
+  });
+  await expect.poll(() => word, { timeout: 10_000 }).toBeDefined();
+  expect(said()).not.toContain('token');
+});
+
+test('a log names the command that prints one', async () => {
+  const running = startCli(['serve', '--port', '0'], { MIRROR_DIR: folder() }, folder());
+  onTestFinished(async () => {
+    running.child.kill('SIGKILL');
+    await running.ended;
+  });
+  await expect.poll(running.output, { timeout: 20_000 }).toContain('market-mirror keys page prints a link');
+  expect(running.output()).not.toContain('token=');
+});
+
+test.each([['0.0.0.0:4020'], ['192.0.2.1:4020']])('open to all at %s is refused', async (address) => {
+  const settings = {
+    MIRROR_DIR: folder(),
+    MIRROR_SERVE: address,
+    MIRROR_SERVE_PAGE: 'open',
+    MIRROR_SERVE_TRUST: '10.0.0.7',
+  };
+  expect(await runMain(['serve'], settings, virtualClock())).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining('MIRROR_SERVE_PAGE is open'),
+  });
+});
+
+test('what the setting cannot be is refused', async () => {
+  const settings = { MIRROR_DIR: folder(), MIRROR_SERVE_PAGE: 'yes' };
+  expect(await runMain(['serve'], settings, virtualClock())).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining('MIRROR_SERVE_PAGE is none of token, open and off'),
+  });
+});
