@@ -138,7 +138,9 @@ export function createApp(parts: AppParts): RequestListener {
     const { status, headers, body } = await answered(incoming, outgoing, route, (call) =>
       judge(incoming, req.path, route, call, answer),
     );
-    if (typeof body !== 'function') return new Response(body, { status, headers });
+    // Its memory is never shared, which the types of browsers want to know: tests of the page are checked with them.
+    if (typeof body !== 'function')
+      return new Response(body as string | Uint8Array<ArrayBuffer> | null, { status, headers });
     outgoing.writeHead(status, headers);
     await streamTo(incoming, outgoing, body).catch((thrown: unknown) => {
       if (!(thrown instanceof Gone)) parts.failed(thrown, headers['X-Request-ID'] ?? '');
