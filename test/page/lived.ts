@@ -44,6 +44,7 @@ export async function openLived(): Promise<Lived> {
   await bench.mirror('news').catch(() => undefined);
   bench.model.faults.length = 0;
   for (const job of ['smart-wallets', 'meme-signals', 'usage']) await bench.mirror(job);
+  bench.clock.advance(60_000);
   return {
     ...sight,
     before,

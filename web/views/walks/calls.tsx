@@ -2,7 +2,7 @@
 
 import { count } from '../../formats.ts';
 import { Running } from '../../parts/running.tsx';
-import { Empty, Failed } from '../../parts/states.tsx';
+import { Empty, Failed, Loading } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { linkTo, linkToSql } from '../../router.ts';
 import { select } from '../../sql.ts';
@@ -36,6 +36,7 @@ export function Calls({ walk }: { walk: number }) {
       </div>
       {asked.trouble && <Failed trouble={asked.trouble} again={asked.again} />}
       <Running asked={asked} />
+      {!value && !asked.trouble && <Loading />}
       {value && value.rows.length === 0 && <Empty>Its calls are forgotten: only their number is kept.</Empty>}
       {value && value.rows.length > 0 && (
         <Table caption={`Calls of walk ${walk}`} columns={callTable} rows={value.rows} hidden={hidden} />

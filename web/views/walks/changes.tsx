@@ -11,6 +11,8 @@ import { select } from '../../sql.ts';
 import { useCurrentAnswer } from '../browsing.ts';
 
 const MOST = 500;
+/** More would push the calls of the walk out of sight. */
+const MOST_OPEN = 20;
 const columns = ['at', 'change', 'key'];
 
 type Props = {
@@ -53,7 +55,7 @@ export function Changes({ walk, job, counted, first, last }: Props) {
       {isNone && <p class="note">It changed nothing.</p>}
       {!isNone && !value && !asked.trouble && <Loading />}
       {value && value.rows.length > 0 && (
-        <details>
+        <details open={value.rows.length <= MOST_OPEN}>
           <summary>Which rows</summary>
           <Table caption={`Changes of walk ${walk}`} columns={tableOf(job)} rows={value.rows} />
         </details>

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Lived, openLived } from './lived.ts';
+import { settled, tableIn } from './support.ts';
+
+let lived: Lived;
+beforeAll(async () => {
+  lived = await openLived();
+});
+afterAll(() => lived.close());
+
+const columnOf = (lines: readonly string[][], at: number) => lines.slice(1).map((line) => line[at]);
+
+describe('walks', () => {
+  test('are all there, the newest first, each with what it proves', async () => {
+    const { page } = await lived.visit('/walks');
+    const walks = lived.bench.sql<{ id: number; job: string; verdict: string | null; error: string | null }>(
+      'SELECT id, job, verdict, error FROM walks ORDER BY id DESC',
+    );
+    const lines = await tableIn(page, /^Walks, newest first/);
+    expect(columnOf(lines, 0)).toEqual(walks.map(({ id }) => String(id)));
+    walks.forEach(({ job, verdict, error }, at) => {
+      const text = lines[at + 1]?.join(' ');
+      expect(text).toContain(job);
+      if (verdict) expect(text).toContain(verdict);
+      if (error) expect(text).toContain('unavailable');
+    });
+  });
+
+  test('are filtered by dataset and outcome, and a link shows the same', async () => {
+    const { page } = await lived.visit('/walks');
+    await page.getByRole('combobox', { name: 'Dataset' }).selectOption('ai-signals');
+    await page.waitForURL('**/walks?job=ai-signals');
+    await settled(page);
+    const ids = lived.bench.sql<{ id: number }>(
+      `SELECT id FROM walks WHERE job = 'ai-signals' ORDER BY id DESC`,
+    );
+    const shown = columnOf(await tableIn(page, /^Walks, newest first/), 0);
+    expect(shown).toEqual(ids.map(({ id }) => String(id)));
+    const again = await lived.visit('/walks?job=ai-signals');
+    expect(columnOf(await tableIn(again.page, /^Walks, newest first/), 0)).toEqual(shown);
+  });
+
+  test('tell their evidence, what they changed, and every call that they made', async () => {
+    const [walk] = lived.bench.sql<{ id: number; rows: number; deleted: number }>(
+      `SELECT id, "rows", deleted FROM walks WHERE job = 'ai-signals' AND deleted > 0`,
+    );
+    const { page } = await lived.visit(`/walks/${walk?.id}`);
+    const evidence = await page.getByRole('region', { name: 'Evidence' }).innerText();
+    expect(evidence).toContain(`${walk?.rows} rows on 2 pages`);
+    expect(evidence).toContain('1 gone');
+    expect(await page.locator('main').innerText()).toContain(lived.removed);
+    const calls = lived.bench.sql<{ request_id: string }>(
+      'SELECT request_id FROM requests WHERE walk_id = ? ORDER BY id DESC',
+      walk?.id ?? null,
+    );
+    const text = await page.locator('main').innerText();
+    for (const { request_id: id } of calls) expect(text).toContain(id);
+  });
+});
+
+describe('calls', () => {
+  test('are all there, the newest first, with status and X-Request-ID', async () => {
+    const { page } = await lived.visit('/calls');
+    const lines = await tableIn(page, /^Calls, newest first/);
+    const [heads = []] = lines;
+    const calls = lived.bench.sql<{ request_id: string; status: number }>(
+      'SELECT request_id, status FROM requests ORDER BY id DESC',
+    );
+    expect(columnOf(lines, heads.indexOf('X-Request-ID'))).toEqual(calls.map((call) => call.request_id));
+    columnOf(lines, heads.indexOf('Status')).forEach((status, at) => {
+      expect(status).toContain(String(calls[at]?.status));
+    });
+  });
+
+  test('that went wrong are found, and lead to their walk', async () => {
+    const { page } = await lived.visit('/calls?status=bad');
+    const lines = await tableIn(page, /^Calls, newest first/);
+    const bad = lived.bench.sql('SELECT id FROM requests WHERE error_code IS NOT NULL');
+    expect(lines).toHaveLength(bad.length + 1);
+    expect(lines[1]?.join(' ')).toContain('503');
+    await page
+      .getByRole('region', { name: /^Calls, newest first/ })
+      .getByRole('link', { name: /^\d+$/ })
+      .first()
+      .click();
+    await page.getByRole('heading', { name: /^Walk \d+$/ }).waitFor();
+  });
+});
+
+describe('problems', () => {
+  test('are those of status, each with what to do', async () => {
+    const { page } = await lived.visit('/problems');
+    const now = await page.getByRole('region', { name: 'What is wrong now' }).innerText();
+    expect(now).toMatch(/news[\s\S]*older than it is meant to be[\s\S]*→/);
+    expect(now).toMatch(/ai-signals[\s\S]*quarantine[\s\S]*→/);
+  });
+
+  test('show a refused row with its reason, its place and all of its body', async () => {
+    const { page } = await lived.visit('/problems?job=ai-signals');
+    const refused = page.getByRole('region', { name: 'Refused rows, newest first' });
+    const [row] = lived.bench.sql<{ key: string; body: string }>('SELECT key, body FROM quarantine');
+    const text = await refused.innerText();
+    expect(text).toContain(row?.key);
+    expect(text).toContain('confidence: expected a value of type number, received string');
+    await refused.getByRole('button', { name: /show all of Body/ }).click();
+    const dialog = page.getByRole('dialog');
+    expect(JSON.parse(await dialog.locator('pre').innerText())).toEqual(JSON.parse(row?.body ?? ''));
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+  });
+
+  test('list the fields of a dataset as they were discovered', async () => {
+    const { page } = await lived.visit('/problems?job=news');
+    const text = await page.locator('main').innerText();
+    for (const { path } of lived.bench.sql<{ path: string }>(
+      `SELECT path FROM fields WHERE job = 'news' LIMIT 5`,
+    ))
+      expect(text).toContain(path);
+  });
+});
