@@ -60,10 +60,13 @@ export function optionsOf(
         range: (_, min, max) => {
           const { spans, x } = props();
           const unit = isTime ? 1_000 : 1;
+          const [first = 0, last = 0] = [x[0], x.at(-1)];
           // What was drawn across to look at is no more than that.
-          const isWhole = min * unit <= (x[0] ?? 0) && max * unit >= (x.at(-1) ?? 0);
-          if (!spans || !isWhole) return min === max ? [min - 1, max + 1] : [min, max];
-          return [Math.min(min, spans[0] / unit), Math.max(max, spans[1] / unit)];
+          if (min * unit > first || max * unit < last) return [min, max];
+          // Of a single point uPlot thinks that it might be years.
+          const [from, to] = spans ? [Math.min(first, spans[0]), Math.max(last, spans[1])] : [first, last];
+          const margin = from === to ? 1 : 0;
+          return [from / unit - margin, to / unit + margin];
         },
       },
       y: {
