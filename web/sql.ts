@@ -2,13 +2,16 @@
 
 export type Sql = { sql: string; params: Record<string, string | number | null> };
 
+/** An integer too large for a number keeps its digits. */
+export type Value = string | number | null | { integer: string };
+
 /** An identifier, whatever letters it has. */
 export const name = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
 
 export type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>=' | 'contains' | 'starts' | 'null' | 'not null';
 
 export type Condition =
-  | { column: string; is: Comparison; value?: string | number | null }
+  | { column: string; is: Comparison; value?: Value }
   /** At least one of the columns contains the text. */
   | { anyOf: readonly string[]; contains: string }
   /** At least one of them holds. */
@@ -42,16 +45,17 @@ export function select({ columns, from, where = [], order = [], limit, offset = 
 /** `WHERE …` with the values of its parameters; an empty text for no conditions. */
 export function whereOf(conditions: readonly Condition[]): Sql {
   const params: Sql['params'] = {};
-  const bind = (value: string | number | null) => {
+  const bind = (value: Value) => {
     const parameter = `p${Object.keys(params).length + 1}`;
-    params[parameter] = value;
-    return `:${parameter}`;
+    const isLarge = value !== null && typeof value === 'object';
+    params[parameter] = isLarge ? value.integer : value;
+    return isLarge ? `CAST(:${parameter} AS INTEGER)` : `:${parameter}`;
   };
   const terms = conditions.map((condition) => termOf(condition, bind));
   return { sql: terms.length === 0 ? '' : `WHERE ${terms.join('\n  AND ')}`, params };
 }
 
-type Bind = (value: string | number | null) => string;
+type Bind = (value: Value) => string;
 
 function termOf(condition: Condition, bind: Bind): string {
   if ('anyOf' in condition) {

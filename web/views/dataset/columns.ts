@@ -8,6 +8,8 @@ export type Column = {
   name: string;
   /** `json`: lists and objects. */
   kind: Kind | 'json';
+  /** Whether some of its values are numbers, whatever the others are. */
+  hasNumbers: boolean;
   /** Of the mirror, not of the dataset. */
   isBookkeeping: boolean;
   /** How times are written: as text, or as a number of seconds or milliseconds. Null where they are none. */
@@ -26,19 +28,20 @@ const LONG_LETTERS = 90;
 
 export const isBookkeeping = (name: string): boolean => name.startsWith('_');
 
-/** From what was discovered. */
+/** From what was discovered; those of the dataset first. */
 export function columnsOfFields(declared: readonly Declared[], fields: readonly Field[]): Column[] {
   const known = new Map(fields.map((field) => [field.column, field]));
-  return declared.map(({ name }) => {
+  return ownFirst(declared, ({ name }) => {
     const field = known.get(name);
     if (!field) return bookkeepingColumn(name);
     const example = exampleOf(field.example);
-    const holds = (...types: string[]) => field.types.some((type) => types.includes(type));
-    const isNumber =
-      holds('integer', 'number', 'big-integer', 'boolean') && !holds('string', 'array', 'object');
     const values = example === null ? [] : [example];
-    const kind = isNumber ? 'number' : holds('array', 'object') ? 'json' : kindOfValues(values);
-    return columnOf(name, kind, values, field.types.length === 0);
+    const holds = (...types: string[]) => field.types.some((type) => types.includes(type));
+    const hasNumbers = holds('integer', 'number', 'big-integer', 'boolean');
+    const hasJson = holds('array', 'object');
+    const isNumber = hasNumbers && !hasJson && !holds('string');
+    const kind = isNumber ? 'number' : hasJson ? 'json' : kindOfValues(values);
+    return columnOf({ name, kind, hasNumbers, values, isEmpty: field.types.length === 0 });
   });
 }
 
@@ -47,16 +50,14 @@ export function columnsOfSample(
   declared: readonly Declared[],
   rows: readonly (readonly PageCell[])[],
 ): Column[] {
-  return declared.map(({ name, type }, at) => {
+  return ownFirst(declared, ({ name, type }, at) => {
     if (isBookkeeping(name)) return bookkeepingColumn(name);
     const values = rows.map((row) => row[at] ?? null).filter((value) => value !== null);
     const isNumber = values.length === 0 ? /INT|REAL|NUM/i.test(type) : values.every(isNumeric);
-    const kind = isNumber
-      ? 'number'
-      : values.every(isJson) && values.length > 0
-        ? 'json'
-        : kindOfValues(values);
-    return columnOf(name, kind, values, rows.length > 0 && values.length === 0);
+    const hasNumbers = isNumber || values.some(isNumeric);
+    const isList = values.length > 0 && values.every(isJson);
+    const kind = isNumber ? 'number' : isList ? 'json' : kindOfValues(values);
+    return columnOf({ name, kind, hasNumbers, values, isEmpty: rows.length > 0 && values.length === 0 });
   });
 }
 
@@ -80,7 +81,7 @@ export function searchedColumns(columns: readonly Column[]): string[] {
 }
 
 export const numberColumns = (columns: readonly Column[]): Column[] =>
-  columns.filter(({ kind, isBookkeeping, clock }) => kind === 'number' && !isBookkeeping && clock === null);
+  columns.filter(({ hasNumbers, isBookkeeping, clock }) => hasNumbers && !isBookkeeping && clock === null);
 
 /** Those of the dataset first: when it happened says more than when we heard of it. */
 export function timeColumns(columns: readonly Column[]): Column[] {
@@ -93,15 +94,26 @@ export function timeColumns(columns: readonly Column[]): Column[] {
 
 const WORTHLESS = -10;
 
+function ownFirst(declared: readonly Declared[], read: (column: Declared, at: number) => Column): Column[] {
+  const columns = declared.map(read);
+  return [
+    ...columns.filter((column) => !column.isBookkeeping),
+    ...columns.filter((column) => column.isBookkeeping),
+  ];
+}
+
 function bookkeepingColumn(name: string): Column {
   const isTime = name.endsWith('_at') || name.startsWith('_valid_');
   const kind = isTime ? 'time' : name === '_walk_id' ? 'number' : name === '_body' ? 'json' : 'text';
-  return { name, kind, isBookkeeping: true, clock: isTime ? 'text' : null, worth: WORTHLESS };
+  const clock = isTime ? 'text' : null;
+  return { name, kind, hasNumbers: kind === 'number', isBookkeeping: true, clock, worth: WORTHLESS };
 }
 
-function columnOf(name: string, kind: Column['kind'], values: readonly PageCell[], isEmpty: boolean): Column {
+type Seen = Pick<Column, 'name' | 'kind' | 'hasNumbers'> & { values: readonly PageCell[]; isEmpty: boolean };
+
+function columnOf({ name, kind, hasNumbers, values, isEmpty }: Seen): Column {
   const clock = clockOf(name, kind, values);
-  return { name, kind, isBookkeeping: false, clock, worth: worthOf(kind, values, isEmpty) };
+  return { name, kind, hasNumbers, isBookkeeping: false, clock, worth: worthOf(kind, values, isEmpty) };
 }
 
 function worthOf(kind: Column['kind'], values: readonly PageCell[], isEmpty: boolean): number {

@@ -1,7 +1,7 @@
 /** What of a dataset is looked at, as its address says it, so that every look can be sent to somebody. */
 
 import type { Search } from '../../router.ts';
-import type { Comparison, Condition, Order } from '../../sql.ts';
+import type { Comparison, Condition, Order, Value } from '../../sql.ts';
 import { type Bucket, buckets } from './chart-sql.ts';
 import { type Column, searchedColumns } from './columns.ts';
 
@@ -86,10 +86,11 @@ export function conditionsOf(
 }
 
 /** SQLite holds that no number equals a text. */
-function boundValue({ kind }: Column, is: Comparison, text: string): string | number {
+function boundValue({ kind }: Column, is: Comparison, text: string): Value {
   const number = Number(text);
   const isNumber = kind === 'number' && text.trim() !== '' && Number.isFinite(number);
-  return isNumber && is !== 'contains' && is !== 'starts' ? number : text;
+  if (!isNumber || is === 'contains' || is === 'starts') return text;
+  return Number.isSafeInteger(number) || !/^-?\d+$/.test(text) ? number : { integer: text };
 }
 
 function readFilters(text: string | null): Filter[] {

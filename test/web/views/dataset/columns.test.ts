@@ -58,9 +58,10 @@ describe('columns of fields that were discovered', () => {
     expect(columns.map(({ clock }) => clock)).toEqual(['seconds', 'milliseconds', null]);
   });
 
-  test('which numbers and texts share is one of texts', () => {
+  test('which numbers and texts share is one of texts, and its numbers can be charted', () => {
     const [mixed] = columnsOfFields(declared('mixed'), [field('mixed', ['integer', 'string'], 5)]);
     expect(mixed?.kind).toBe('text');
+    expect(names(numberColumns(mixed ? [mixed] : []))).toEqual(['mixed']);
   });
 });
 

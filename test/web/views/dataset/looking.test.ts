@@ -51,11 +51,13 @@ test('numbers are compared as numbers, and columns that there are not are left o
   );
   const filters = [
     { column: 'price', is: '>' as const, value: '5' },
+    { column: 'price', is: '=' as const, value: '9007199254740993' },
     { column: 'title', is: '=' as const, value: '5' },
     { column: 'gone', is: '=' as const, value: '5' },
   ];
   expect(conditionsOf({ filters, search: '' }, columns)).toEqual([
     { column: 'price', is: '>', value: 5 },
+    { column: 'price', is: '=', value: { integer: '9007199254740993' } },
     { column: 'title', is: '=', value: '5' },
   ]);
 });

@@ -91,6 +91,14 @@ describe('a search', () => {
   });
 });
 
+test('an integer too large for a number is compared to its last digit', () => {
+  const where = (integer: string) => [{ column: 'n', is: '=' as const, value: { integer } }];
+  const count = (integer: string) =>
+    all(countSql({ ...listing, table: 'large', where: where(integer), isRead: false }));
+  db.exec('CREATE TABLE large AS SELECT 9007199254740993 AS n');
+  expect([count('9007199254740993'), count('9007199254740992')]).toEqual([[[1]], [[0]]]);
+});
+
 describe('a chart', () => {
   const charted = { table: 'news', time: { name: 'at', clock: 'text' as const }, where: [] };
 
