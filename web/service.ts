@@ -82,7 +82,7 @@ export async function answerTo(question: PageQuestion, signal?: AbortSignal): Pr
   return { value: { ...opened, rows, isCut: end.isCut, ms: end.ms } };
 }
 
-const stopped: Trouble = { kind: 'stopped', message: 'stopped' };
+const stopped: Trouble = { kind: 'stopped', message: 'Stopped: the answer was not waited for.' };
 const away: Trouble = { kind: 'away', message: 'the service does not answer' };
 
 async function fetchJson<T>(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Outcome<T>> {

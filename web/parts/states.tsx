@@ -18,7 +18,7 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
 
 export function Failed({ trouble, again }: { trouble: Trouble; again?: (() => void) | undefined }) {
   return (
-    <div class="state failed" role="alert">
+    <div class={`state trouble${trouble.kind === 'stopped' ? '' : ' failed'}`} role="alert">
       <p class="message">{trouble.message}</p>
       {again && (
         <button type="button" onClick={again}>

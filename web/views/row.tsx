@@ -1,7 +1,7 @@
 /** A row and its whole life: each version with what it changed, and the walk and the call that brought it. */
 
 import { useMemo } from 'preact/hooks';
-import { useAnswer, useSchema } from '../asking.ts';
+import { useSchema } from '../asking.ts';
 import { count } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
@@ -12,6 +12,7 @@ import { Time } from '../parts/time.tsx';
 import { linkHere, linkTo, linkToSql, usePlace } from '../router.ts';
 import { pathOf } from '../routes.ts';
 import { isBookkeeping } from './dataset/columns.ts';
+import { useLiveAnswer } from './dataset/live-answer.ts';
 import { type Life, lifeOf, lifeSql, MOST_VERSIONS } from './row/life.ts';
 import { VersionCard } from './row/version.tsx';
 import type { ViewOf } from './view.ts';
@@ -26,9 +27,13 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
   const own = dataset?.isSpecified
     ? declared.map(({ name }) => name).filter((name) => !isBookkeeping(name))
     : ['_body'];
-  const question = dataset ? lifeSql(dataset.table, dataset.history, own, key) : null;
+  const question = dataset && status ? lifeSql(dataset.table, dataset.history, own, key) : null;
   // Always of the present, which holds every version: what was at a moment is found among them.
-  const asked = useAnswer(question && { ...question, limit: MOST_VERSIONS }, status?.lastChange);
+  const asked = useLiveAnswer(
+    question && { ...question, limit: MOST_VERSIONS },
+    status?.lastChange,
+    at === null,
+  );
   const life = useMemo(() => asked.value && lifeOf(asked.value, at), [asked.value, at]);
   const failed = schema.value ? asked.trouble : schema.trouble;
   return (

@@ -1,7 +1,6 @@
 /** A chart over time: how many rows, or a column of numbers, put together by the database. */
 
 import { useMemo } from 'preact/hooks';
-import { useAnswer } from '../../asking.ts';
 import { momentOf, number } from '../../formats.ts';
 import { useLive } from '../../live.ts';
 import { Chart, type Series } from '../../parts/chart.tsx';
@@ -23,8 +22,8 @@ import {
 import { type Column, numberColumns, timeColumns } from './columns.ts';
 import type { Dataset } from './columns-hook.ts';
 import { FilterMenu, Filters, SearchBox } from './finding.tsx';
+import { useLiveAnswer } from './live-answer.ts';
 import { conditionsOf, type Looking, searchOf } from './looking.ts';
-import { useRefresh } from './refresh.ts';
 
 type Props = { dataset: Dataset; columns: readonly Column[]; looking: Looking; at: string | null };
 
@@ -40,11 +39,16 @@ export function ChartedRows({ dataset, columns, looking, at }: Props) {
     value,
     where: conditionsOf(looking, columns),
   };
-  const changed = useRefresh(at === null ? status?.lastChange : null, 2_000);
-  const extent = useAnswer(looking.by ? null : { ...extentSql(charted), asOf: at, limit: 1 }, changed);
+  const changed = status?.lastChange;
+  const isLive = at === null;
+  const extent = useLiveAnswer(
+    looking.by ? null : { ...extentSql(charted), asOf: at, limit: 1 },
+    changed,
+    isLive,
+  );
   const by = looking.by ?? bucketOf(extent.value);
   const question = by && chartSql(charted, by);
-  const points = useAnswer(question && { ...question, asOf: at, limit: MOST_POINTS }, changed);
+  const points = useLiveAnswer(question && { ...question, asOf: at, limit: MOST_POINTS }, changed, isLive);
   const asked = extent.isLoading || extent.trouble ? extent : points;
   const drawn = useMemo(() => points.value && seriesOf(points.value, value), [points.value, value]);
   return (

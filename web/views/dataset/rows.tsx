@@ -1,7 +1,6 @@
 /** The rows of a dataset, or those that were removed from it, a page at a time. */
 
 import type { Asked } from '../../asking.ts';
-import { useAnswer } from '../../asking.ts';
 import { duration, number, plural } from '../../formats.ts';
 import { useLive } from '../../live.ts';
 import { DownloadMenu } from '../../parts/download.tsx';
@@ -15,8 +14,8 @@ import type { Order } from '../../sql.ts';
 import { type Column, shownColumns } from './columns.ts';
 import type { Dataset } from './columns-hook.ts';
 import { FilterMenu, Filters, SearchBox } from './finding.tsx';
+import { useLiveAnswer } from './live-answer.ts';
 import { type Looking, searchOf } from './looking.ts';
-import { useRefresh } from './refresh.ts';
 import { countSql, pageSql, plainSql } from './rows-sql.ts';
 import { hiddenColumns, labelOf, listingOf, tableColumns } from './table-columns.tsx';
 
@@ -35,14 +34,17 @@ export function Rows({ dataset, columns, looking, at }: Props) {
   const isAll = listing.where.length === 0 && !isRemoved && at === null;
   // Who turns pages wants them to stand still.
   const isLive = at === null && looking.offset === 0;
-  const page = useAnswer(
+  const changed = status?.lastChange;
+  const page = useLiveAnswer(
     { ...pageSql(listing, PAGE_ROWS, looking.offset), asOf: at, limit: PAGE_ROWS },
-    useRefresh(isLive ? status?.lastChange : null, 0),
+    changed,
+    isLive,
   );
-  const counted = useAnswer(
-    isAll ? null : { ...countSql(listing), asOf: at, limit: 1 },
-    useRefresh(isLive ? status?.lastChange : null, 1_000),
-  );
+  const counted = useLiveAnswer(isAll ? null : { ...countSql(listing), asOf: at, limit: 1 }, changed, isLive);
+  const stopBoth = () => {
+    page.stop();
+    counted.stop();
+  };
   const total = isAll ? (status?.rows ?? null) : totalOf(counted);
   const order = looking.order ?? listing.order[0];
   const sort = ({ column, descending = false }: Order) =>
@@ -59,7 +61,10 @@ export function Rows({ dataset, columns, looking, at }: Props) {
       </div>
       <Filters looking={looking} />
       {at !== null && page.value && <Sources sources={page.value.sources} isPast />}
-      <Running asked={page} />
+      <Running
+        asked={page.isLoading ? { ...page, stop: stopBoth } : counted}
+        what={page.isLoading ? 'Reading' : 'Counting'}
+      />
       {page.trouble && <Failed trouble={page.trouble} again={page.again} />}
       {!page.value && page.isLoading && <Loading what="Reading rows" />}
       {page.value && (page.value.rows.length > 0 || looking.offset > 0) && (
@@ -111,6 +116,7 @@ function ChosenColumns({
 
 function Found({ counted, isAll, total }: { counted: Asked<Answer>; isAll: boolean; total: number | null }) {
   if (isAll) return null;
+  if (counted.trouble?.kind === 'stopped') return <span class="note">not counted</span>;
   if (counted.trouble) return <span class="note">not counted: {counted.trouble.message}</span>;
   if (total === null) return <span class="note">counting…</span>;
   return (
