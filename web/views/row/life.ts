@@ -66,9 +66,9 @@ export function lifeSql(table: string, history: string | null, columns: readonly
         ]),
     ')',
     'SELECT _valid_from, _valid_to, _ended_by, _walk_id, _first_seen_at,',
-    // The call whose answer was saved then is the walk's last one before.
-    '  (SELECT request_id FROM requests WHERE walk_id = life._walk_id AND status = 200 AND at <= _valid_from',
-    '     AND at >= (SELECT started_at FROM walks WHERE id = life._walk_id) ORDER BY at DESC LIMIT 1) AS request_id,',
+    // The call whose answer was saved then is the walk's last one before. The next may begin within the same millisecond.
+    `  coalesce(${callBy('<', 'at DESC')},`,
+    `    ${callBy('=', 'id')}) AS request_id,`,
     "  iif(_ended_by = 'delete', (SELECT id FROM walks",
     '     WHERE last_seq = CAST(round((julianday(_valid_to) - 2440587.5) * 86400000) AS INTEGER)), NULL) AS closed_by',
     `  ${own}`,
@@ -76,6 +76,10 @@ export function lifeSql(table: string, history: string | null, columns: readonly
   ];
   return { sql: lines.join('\n'), params: { key } };
 }
+
+const callBy = (is: '<' | '=', order: string) =>
+  `(SELECT request_id FROM requests WHERE walk_id = life._walk_id AND status = 200 AND at ${is} _valid_from
+      AND at >= (SELECT started_at FROM walks WHERE id = life._walk_id) ORDER BY ${order} LIMIT 1)`;
 
 /** @param at the moment that is shown, ISO 8601 UTC with milliseconds, or null for now. */
 export function lifeOf({ columns, rows }: Pick<Answer, 'columns' | 'rows'>, at: string | null): Life {

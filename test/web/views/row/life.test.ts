@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import type { PageCell } from '../../../../src/serve/page/wire.ts';
-import { type Life, lifeOf } from '../../../../web/views/row/life.ts';
+import { Database } from '../../../../src/store/db/sqlite.ts';
+import { type Life, lifeOf, lifeSql } from '../../../../web/views/row/life.ts';
 
 const times = ['2026-11-20T00:00:00.000Z', '2026-11-21T00:00:00.000Z', '2026-11-22T00:00:00.000Z'] as const;
 const names = [
@@ -82,6 +83,22 @@ describe('at a moment of the past', () => {
     const { versions } = life([first, second], times[1]);
     expect(versions.map(({ to }) => to)).toEqual([times[1], null]);
   });
+});
+
+test('the call that brought a version is the last one before it was saved, also where the next began at once', () => {
+  const db = new Database(':memory:');
+  db.exec(`CREATE TABLE news (_key TEXT, _body TEXT, _changed_at TEXT, _first_seen_at TEXT, _walk_id INTEGER);
+    CREATE TABLE walks (id INTEGER PRIMARY KEY, started_at TEXT, last_seq INTEGER);
+    CREATE TABLE requests (id INTEGER PRIMARY KEY, at TEXT, walk_id INTEGER, status INTEGER, request_id TEXT);
+    INSERT INTO news VALUES ('k', '{}', '2026-11-20T00:00:02.000Z', '2026-11-20T00:00:02.000Z', 5);
+    INSERT INTO walks VALUES (5, '2026-11-20T00:00:00.000Z', NULL);
+    INSERT INTO requests (at, walk_id, status, request_id) VALUES
+      ('2026-11-20T00:00:00.000Z', 5, 200, 'first page'), ('2026-11-20T00:00:01.000Z', 5, 200, 'its page'),
+      ('2026-11-20T00:00:01.500Z', 5, 429, 'refused'), ('2026-11-20T00:00:01.700Z', 6, 200, 'of another walk'),
+      ('2026-11-20T00:00:02.000Z', 5, 200, 'next page')`);
+  const { sql, params } = lifeSql('news', null, ['_body'], 'k');
+  const [row] = db.prepare<[typeof params], Record<string, unknown>>(sql).all(params);
+  expect(row).toMatchObject({ request_id: 'its page', _valid_to: null, closed_by: null });
 });
 
 test('a row without a body is its columns, with the JSON in them taken apart', () => {
