@@ -35,46 +35,95 @@ export function useSchema(): Asked<Schema> {
   return { ...asked, value: asked.value ?? schema };
 }
 
-/** @param key another one is another question; null asks nothing. */
+/**
+ * @param key another one is another question: the present one is ended. Null asks nothing.
+ * @param version another one asks the same again, once the present question is answered: what changes all the time must not
+ * keep an answer from ever coming.
+ */
 export function useFetched<T>(
   key: string | null,
   version: unknown,
   get: (signal: AbortSignal) => Promise<Outcome<T>>,
 ): Asked<T> {
-  const [state, setState] = useState<{ key: string | null; value: T | null; trouble: Trouble | null }>({
-    key: null,
-    value: null,
-    trouble: null,
-  });
+  const [state, setState] = useState<Held<T>>({ key: null, value: null, trouble: null });
   const [isLoading, setLoading] = useState(key !== null);
   const [turn, setTurn] = useState(0);
-  const running = useRef<AbortController | null>(null);
+  const running = useRef<Running | null>(null);
+  const asked = useRef(version);
 
   // `get` is another function each time: `key` says what it gets.
   useEffect(() => {
     if (key === null) return;
-    const controller = new AbortController();
-    running.current = controller;
-    let isCurrent = true;
-    setLoading(true);
-    get(controller.signal).then(({ value, trouble }) => {
-      if (!isCurrent) return;
-      setLoading(false);
-      setState((before) => ({ key, value: value ?? before.value, trouble: trouble ?? null }));
-    });
+    asked.current = version;
+    const present = keepAsking(
+      get,
+      (outcome) => setState((before) => held(before, key, outcome)),
+      setLoading,
+    );
+    running.current = present;
     return () => {
-      isCurrent = false;
-      controller.abort();
+      present.end();
+      running.current = null;
     };
-  }, [key, version, turn]);
+  }, [key, turn]);
+  useEffect(() => {
+    if (asked.current === version) return;
+    asked.current = version;
+    running.current?.again();
+  }, [version]);
 
   useRetryWhenBack(state.trouble, () => setTurn((before) => before + 1));
   return {
     value: key === null ? null : state.value,
     trouble: key === null || isLoading ? null : state.trouble,
     isLoading: key !== null && isLoading,
-    stop: () => running.current?.abort(),
+    stop: () => running.current?.stop(),
     again: () => setTurn((before) => before + 1),
+  };
+}
+
+type Held<T> = { key: string | null; value: T | null; trouble: Trouble | null };
+
+/** A value stays until there is another, but not beside what went wrong with another question. */
+function held<T>(before: Held<T>, key: string, { value, trouble }: Outcome<T>): Held<T> {
+  return { key, value: value ?? (before.key === key ? before.value : null), trouble: trouble ?? null };
+}
+
+type Running = { again(): void; stop(): void; end(): void };
+
+/** Asks at once, and again where it is told to meanwhile. */
+function keepAsking<T>(
+  get: (signal: AbortSignal) => Promise<Outcome<T>>,
+  tell: (outcome: Outcome<T>) => void,
+  setLoading: (isLoading: boolean) => void,
+): Running {
+  let controller: AbortController | undefined;
+  let isOver = false;
+  let isWanted = false;
+
+  async function ask(): Promise<void> {
+    isWanted = false;
+    controller = new AbortController();
+    setLoading(true);
+    const outcome = await get(controller.signal);
+    if (isOver) return;
+    controller = undefined;
+    tell(outcome);
+    if (isWanted && outcome.trouble?.kind !== 'stopped') return ask();
+    setLoading(false);
+  }
+
+  void ask();
+  return {
+    again() {
+      if (controller) isWanted = true;
+      else void ask();
+    },
+    stop: () => controller?.abort(),
+    end() {
+      isOver = true;
+      controller?.abort();
+    },
   };
 }
 

@@ -11,12 +11,13 @@ export type Live = {
   overview: Overview | null;
   /**
    * `connecting`: not all of it is there yet. `live`: changes come by themselves. `stale`: they do not, and it is tried again.
-   * `away`: the service does not answer, and it is tried again. `unread`: it does, but cannot read the mirror. `login`: it wants to know who asks.
+   * `away`: the service does not answer, and it is tried again. `unread`: it does, but cannot read the mirror. `login`: it
+   * wants to know who asks.
    */
   connection: 'connecting' | 'live' | 'stale' | 'away' | 'unread' | 'login';
   /** Why, where it is not `live`. */
   trouble: Trouble | null;
-  /** Grows whenever something may be new: what to ask again by. */
+  /** Grows, once a second at most, when something may be new: what to ask again by. */
   version: number;
 };
 
@@ -35,6 +36,8 @@ const byEvents = { opening: 'connecting', open: 'live', lost: 'stale' } as const
 /** Begins, once a page. */
 export function keepLive(): void {
   let asked = { at: 0, isUnderWay: false };
+  /** Since the last question was asked. */
+  let hasNews = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
   let events: Events = 'opening';
@@ -46,18 +49,27 @@ export function keepLive(): void {
   const askSoon = () => {
     if (!asked.isUnderWay && !document.hidden) askIn(Math.max(0, asked.at + LEAST_BETWEEN_MS - localNow()));
   };
+  const hear = () => {
+    hasNews = true;
+    askSoon();
+  };
 
   async function refresh(): Promise<void> {
     if (asked.isUnderWay) return;
     asked = { at: localNow(), isUnderWay: true };
+    const isNew = hasNews;
+    hasNews = false;
     const { value, trouble } = await fetchOverview(AbortSignal.timeout(RETRY.mostMs));
     asked = { ...asked, isUnderWay: false };
     failures = trouble ? failures + 1 : 0;
     if (value) {
       setServiceTime(value.at);
-      show({ overview: value, connection: byEvents[events], trouble: null });
-      return askIn(MOST_BETWEEN_MS);
+      const version = live.get().version + (isNew ? 1 : 0);
+      show({ overview: value, connection: byEvents[events], trouble: null, version });
+      // What came meanwhile may not be in it.
+      return askIn(hasNews ? LEAST_BETWEEN_MS : MOST_BETWEEN_MS);
     }
+    hasNews ||= isNew;
     const { kind } = trouble;
     // Such a call is ended by nobody but its time limit.
     const connection = kind === 'stopped' ? 'away' : kind === 'login' || kind === 'away' ? kind : 'unread';
@@ -66,17 +78,14 @@ export function keepLive(): void {
   }
 
   keepEvents({
-    news() {
-      live.set({ ...live.get(), version: live.get().version + 1 });
-      askSoon();
-    },
+    news: hear,
     became(next) {
       const wasOpening = events === 'opening';
       events = next;
       if (wasOpening && live.get().connection === 'connecting' && live.get().overview)
         show({ connection: byEvents[events] });
       // What was missed meanwhile is asked for; whether the service is there at all, that answer tells.
-      else askSoon();
+      else hear();
     },
   });
   document.addEventListener('visibilitychange', askSoon);

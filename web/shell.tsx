@@ -14,10 +14,8 @@ import { View } from './views.tsx';
 
 export function Shell() {
   const { route, path, at } = usePlace();
-  const { connection } = useLive();
-  const isPast = at !== null;
   return (
-    <div class={`shell${isPast ? ' past' : ''}${connection === 'away' ? ' away' : ''}`}>
+    <div class={`shell${at === null ? '' : ' past'}`}>
       <a class="skip" href="#content">
         To the content
       </a>

@@ -152,6 +152,13 @@ test('what comes into the mirror comes into the page, and what one has opened st
   expect(await card.getByRole('table').count()).toBe(1);
 });
 
+test('the numbers of a chart find room beside it on a small screen', async () => {
+  const window = await lived.visit('/', { width: 390 });
+  await window.page.getByRole('figure').first().getByText('Numbers').click();
+  await window.page.getByRole('figure').first().getByRole('table').waitFor();
+  expect(await faultsOf(window)).toEqual([]);
+});
+
 test('a strip of walks is gone through by the arrows, and tells each of them', async () => {
   const { page } = await lived.visit('/');
   await settled(page);

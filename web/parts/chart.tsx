@@ -173,7 +173,7 @@ function Numbers({ title, x, isTime, xLabel, series }: ChartProps) {
               </thead>
               <tbody>
                 {x.slice(from).map((place, line) => (
-                  <tr key={place}>
+                  <tr key={from + line}>
                     <th scope="row" class="time">
                       {placeText(place, isTime, zone)}
                     </th>

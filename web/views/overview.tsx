@@ -54,7 +54,7 @@ export const Overview: ViewOf<'overview'> = () => {
             ))}
           </div>
         ) : (
-          <Late load={loadPast} props={{ at, datasets: status.datasets }} />
+          <Late key={at} load={loadPast} props={{ at, datasets: status.datasets }} />
         )}
       </section>
       <Account status={status} plan={plan} quota={quota} calls={calls} isPast={at !== null} />
