@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Lived, openLived } from './lived.ts';
-import { tableIn } from './support.ts';
+import { settled, tableIn } from './support.ts';
 
 let lived: Lived;
 beforeAll(async () => {
@@ -17,6 +17,16 @@ async function write(page: Page, sql: string): Promise<void> {
   await page.keyboard.insertText(sql);
   await page.keyboard.press('Control+Enter');
 }
+
+/** As fast as keys can come. */
+async function type(page: Page, sql: string): Promise<void> {
+  await editorIn(page).click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type(sql);
+}
+
+/** The editor itself: the plain field before it is another. */
+const codeIn = (page: Page) => page.locator('.cm-content');
 
 const answerIn = (page: Page) => tableIn(page, 'Rows of the answer');
 const linkTo = (sql: string) => `/sql#${new URLSearchParams({ sql })}`;
@@ -125,4 +135,102 @@ test('a download is whole, and its receipt tells what is in it', async () => {
     'SELECT id, confidence FROM ai_signals ORDER BY id',
   );
   expect(lines).toEqual(['id,confidence', ...rows.map(({ id, confidence }) => `${id},${confidence}`)]);
+});
+
+test('what is written is run by a key, and nothing of it is lost', async () => {
+  const { page, messages } = await lived.visit('/sql');
+  await codeIn(page).waitFor();
+  await type(page, 'SELECT count(*) AS n, max(confidence) AS most FROM ai_signals');
+  await page.keyboard.press('Control+Enter');
+  const [row] = lived.bench.sql<{ n: number; most: number }>(
+    'SELECT count(*) AS n, max(confidence) AS most FROM ai_signals',
+  );
+  expect(await answerIn(page)).toEqual([
+    ['n', 'most'],
+    [String(row?.n), String(row?.most)],
+  ]);
+  expect(messages).toEqual([]);
+});
+
+test('columns of the tables that are named are proposed', async () => {
+  const { page } = await lived.visit('/sql');
+  await codeIn(page).waitFor();
+  await type(page, 'SELECT * FROM ai_signals WHERE entry_p');
+  await page.getByRole('option', { name: /^entry_price/ }).waitFor();
+  await page.keyboard.press('Escape');
+});
+
+test('the message of a wrong query marks the place, and the query stays', async () => {
+  const { page } = await lived.visit(linkTo('SELECT id,\n  confidense FROM ai_signals'));
+  const message = await page.getByRole('alert').innerText();
+  expect(message).toContain('no such column: confidense (did you mean confidence?), line 2');
+  expect(message).toMatch(/\n {2}2 \| {3}confidense FROM ai_signals\n\s+\^/);
+  await page.reload();
+  await settled(page);
+  expect(await codeIn(page).innerText()).toContain('confidense');
+});
+
+test('parameters get fields, and go to SQLite as what was typed', async () => {
+  const { page } = await lived.visit(linkTo('SELECT typeof(:a) AS a, typeof(:b) AS b, :b AS c'));
+  await page.getByRole('textbox', { name: ':a' }).fill('12');
+  await page.getByRole('textbox', { name: ':b' }).fill("'12'");
+  await page.keyboard.press('Enter');
+  await settled(page);
+  expect(await answerIn(page)).toEqual([
+    ['a', 'b', 'c'],
+    ['integer', 'text', '12'],
+  ]);
+  expect(new URLSearchParams(new URL(page.url()).hash.slice(1)).get('params')).toBe('{"a":12,"b":"12"}');
+});
+
+test('a link to an answer shows the same once the data are others', async () => {
+  const count = 'SELECT count(*) AS n FROM ai_signals';
+  const { page } = await lived.visit(linkTo(count));
+  const first = await answerIn(page);
+  const link = await page.getByRole('link', { name: 'Link to this answer' }).getAttribute('href');
+  lived.bench.clock.advance(60_000);
+  lived.bench.model.data.aiSignals.rows.unshift(...lived.bench.model.data.aiSignals.make(3));
+  await lived.bench.mirror('ai-signals');
+  await page.goto(`${lived.url}${linkTo(`${count} WHERE 1`)}`);
+  await settled(page);
+  expect(await answerIn(page)).not.toEqual(first);
+  await page.goto(`${lived.url}${link}`);
+  await settled(page);
+  expect(await answerIn(page)).toEqual(first);
+});
+
+test('a chart is chosen by what the columns hold, and can be another', async () => {
+  const { page, messages } = await lived.visit(
+    linkTo('SELECT "timestamp", confidence, asset FROM ai_signals ORDER BY 1'),
+  );
+  await page.getByRole('button', { name: 'Chart' }).click();
+  const kind = page.getByRole('combobox', { name: 'Chart', exact: true });
+  expect(await kind.inputValue()).toBe('line');
+  await page.locator('.plot canvas').waitFor();
+  await kind.selectOption('bar');
+  await page.locator('table.bars').waitFor();
+  expect(await page.locator('table.bars tbody tr').count()).toBe(100);
+  expect(messages).toEqual([]);
+});
+
+test('queries that were asked are kept in this browser, and can be forgotten', async () => {
+  const { page } = await lived.visit(linkTo('SELECT 1 AS one'));
+  await page.goto(`${lived.url}${linkTo('SELECT 2 AS two')}`);
+  await settled(page);
+  await page.getByText('2 queries asked before').click();
+  await page.getByRole('button', { name: 'SELECT 1 AS one' }).click();
+  await codeIn(page).getByText('SELECT 1 AS one').waitFor();
+  await page.getByRole('button', { name: 'Forget this query' }).first().click();
+  await page.getByText('1 query asked before').waitFor();
+  await page.getByRole('button', { name: 'Forget all' }).click();
+  expect(await page.getByText(/asked before/).count()).toBe(0);
+});
+
+test('a plain field takes the place of an editor that cannot be loaded', async () => {
+  const { page } = await lived.visit('/walks');
+  await page.route('**/assets/editor-*', (route) => route.abort());
+  await page.goto(`${lived.url}/sql`);
+  await page.getByRole('textbox', { name: 'SQL' }).fill('SELECT 3 AS three');
+  await page.keyboard.press('Control+Enter');
+  expect(await answerIn(page)).toEqual([['three'], ['3']]);
 });

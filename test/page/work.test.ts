@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Lived, openLived } from './lived.ts';
 import { settled, tableIn } from './support.ts';
 
+const hostile = '<img src=x onerror=alert(1)>';
+
 let lived: Lived;
 beforeAll(async () => {
   lived = await openLived();
@@ -117,4 +119,40 @@ describe('problems', () => {
     ))
       expect(text).toContain(path);
   });
+});
+
+test('a call is found by its X-Request-ID', async () => {
+  const [call] = lived.bench.sql<{ request_id: string; status: number }>(
+    'SELECT request_id, status FROM requests WHERE request_id IS NOT NULL ORDER BY id DESC LIMIT 1',
+  );
+  if (!call) throw new Error('no answer had an X-Request-ID');
+  const { page } = await lived.visit('/calls');
+  await page.getByRole('searchbox', { name: 'X-Request-ID' }).fill(call.request_id);
+  await page.getByText('1 call in all').waitFor();
+  await settled(page);
+  const rows = await tableIn(page, 'Calls, newest first');
+  expect(rows).toHaveLength(2);
+  expect(rows[1]).toContain(call.request_id);
+  expect(rows[1]).toContain(String(call.status));
+});
+
+test('text from elsewhere stays text', async () => {
+  lived.bench.tamper(
+    `INSERT INTO drift (job, kind, path, detail, first_seen_at, last_seen_at, times, request_id, walk_id)
+     SELECT 'news', '${hostile}', '${hostile}', '${hostile}', started_at, started_at, 1, '${hostile}', id FROM walks LIMIT 1`,
+  );
+  const { page, messages } = await lived.visit('/problems');
+  const [, ...rows] = await tableIn(page, 'Differences');
+  expect(rows.flat().filter((text) => text.includes(hostile)).length).toBeGreaterThanOrEqual(4);
+  expect(await page.locator('main img').count()).toBe(0);
+  expect(messages).toEqual([]);
+});
+
+test('the past shows what had happened by then', async () => {
+  const { page } = await lived.visit(`/walks?at=${lived.before}`);
+  const [{ n } = { n: 0 }] = lived.bench.sql<{ n: number }>(
+    'SELECT count(*) AS n FROM walks WHERE started_at <= ?',
+    lived.before,
+  );
+  expect(await tableIn(page, 'Walks, newest first')).toHaveLength(n + 1);
 });

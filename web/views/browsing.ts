@@ -1,6 +1,6 @@
 /** Lists that are read newest first, page by page. A page begins at a number, not at a place: new rows move none of it. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PageCell, PageQuestion } from '../../src/serve/page/wire.ts';
 import { type Asked, useAnswer } from '../asking.ts';
 import { live, useLive } from '../live.ts';
@@ -15,8 +15,13 @@ const LOOK_AGAIN_MS = 2_000;
 
 type Row = readonly PageCell[];
 
+export type Current = Asked<Answer> & {
+  /** What is there answers another question: the one before. */
+  isOld: boolean;
+};
+
 /** An answer that is asked for again when something is new, but never while one is on its way. */
-export function useCurrentAnswer(question: PageQuestion | null): Asked<Answer> {
+export function useCurrentAnswer(question: PageQuestion | null): Current {
   const { version } = useLive();
   const [seen, setSeen] = useState(version);
   const asked = useAnswer(question, seen);
@@ -26,7 +31,10 @@ export function useCurrentAnswer(question: PageQuestion | null): Asked<Answer> {
     const timer = setTimeout(() => setSeen(live.get().version), LOOK_AGAIN_MS);
     return () => clearTimeout(timer);
   }, [isBehind]);
-  return asked;
+  const key = JSON.stringify(question);
+  const answered = useRef({ key, value: asked.value });
+  if (answered.current.value !== asked.value) answered.current = { key, value: asked.value };
+  return { ...asked, isOld: answered.current.key !== key };
 }
 
 export type Listing = {
@@ -37,7 +45,7 @@ export type Listing = {
 };
 
 export type Listed = {
-  asked: Asked<Answer>;
+  asked: Current;
   rows: readonly Row[];
   /** That fit the filters, on all pages. */
   total: number | null;

@@ -1,6 +1,7 @@
 /** Filters of a list. They are kept in the address, so that a link shows the same. */
 
 import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { clockTime, fromClock, zoneName } from '../../formats.ts';
 import { useLive } from '../../live.ts';
 import { usePreferences } from '../../preferences.ts';
@@ -75,17 +76,25 @@ export function DatasetChoice() {
   );
 }
 
+/** Nobody wants an answer for every letter. */
+const WRITTEN_AFTER_MS = 300;
+
 export function TextFilter({ name, label, size = 18 }: { name: string; label: string; size?: number }) {
   const { search } = usePlace();
+  const here = search.get(name) ?? '';
+  const [text, setText] = useState(here);
+  // It may have been cleared, or come back to.
+  useEffect(() => setText(here), [here]);
+  useEffect(() => {
+    const written = text.trim();
+    if (written === here) return;
+    const timer = setTimeout(() => go(filteredBy({ [name]: written || null }), 'replace'), WRITTEN_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
   return (
     <label>
       <span>{label}</span>
-      <input
-        type="search"
-        size={size}
-        value={search.get(name) ?? ''}
-        onChange={(event) => go(filteredBy({ [name]: event.currentTarget.value.trim() || null }), 'replace')}
-      />
+      <input type="search" size={size} value={text} onInput={(event) => setText(event.currentTarget.value)} />
     </label>
   );
 }

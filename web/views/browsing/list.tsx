@@ -29,7 +29,13 @@ export function List({ caption, unit, columns, hidden, listed, empty }: Props) {
       {asked.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
         <div class="card">
-          <Table caption={`${caption}, newest first`} columns={columns} rows={rows} hidden={hidden} />
+          <Table
+            caption={`${caption}, newest first`}
+            columns={columns}
+            rows={rows}
+            hidden={hidden}
+            isLoading={asked.isOld}
+          />
         </div>
       )}
       <div class="tools">

@@ -41,7 +41,12 @@ export function Whole({ id, title, caption, note, unit, sql, columns, empty }: P
       {asked.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
         <div class="card">
-          <Table caption={caption} columns={columns} rows={rows.slice(offset, offset + PAGE)} />
+          <Table
+            caption={caption}
+            columns={columns}
+            rows={rows.slice(offset, offset + PAGE)}
+            isLoading={asked.isOld}
+          />
         </div>
       )}
       <div class="tools">

@@ -39,7 +39,13 @@ export function Calls({ walk }: { walk: number }) {
       {!value && !asked.trouble && <Loading />}
       {value && value.rows.length === 0 && <Empty>Its calls are forgotten: only their number is kept.</Empty>}
       {value && value.rows.length > 0 && (
-        <Table caption={`Calls of walk ${walk}`} columns={callTable} rows={value.rows} hidden={hidden} />
+        <Table
+          caption={`Calls of walk ${walk}`}
+          columns={callTable}
+          rows={value.rows}
+          hidden={hidden}
+          isLoading={asked.isOld}
+        />
       )}
     </section>
   );

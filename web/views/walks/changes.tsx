@@ -57,7 +57,12 @@ export function Changes({ walk, job, counted, first, last }: Props) {
       {value && value.rows.length > 0 && (
         <details open={value.rows.length <= MOST_OPEN}>
           <summary>Which rows</summary>
-          <Table caption={`Changes of walk ${walk}`} columns={tableOf(job)} rows={value.rows} />
+          <Table
+            caption={`Changes of walk ${walk}`}
+            columns={tableOf(job)}
+            rows={value.rows}
+            isLoading={asked.isOld}
+          />
         </details>
       )}
     </section>
