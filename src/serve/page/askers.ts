@@ -1,11 +1,11 @@
-/** Processes that answer the page's questions: some at a time, and one that waits already for the next. */
+/** Processes that answer the page's questions: some at a time, and some that wait already for the next. */
 
 import { type Ask, type Asker, startAsker } from '../../reading/query.ts';
 
 export type Askers = {
   /** Waits for its turn. Undefined where too many wait already, or `signal` was aborted before. */
   take(signal: AbortSignal): Promise<Lease | undefined>;
-  /** Somebody is about to ask: the first process is started. */
+  /** Somebody is about to ask: the first processes are started. */
   warm(): void;
   close(): void;
 };
@@ -18,12 +18,13 @@ export type AskerBounds = {
   readonly most: number;
   /** Questions that wait for those. */
   readonly waiting: number;
-  /** Processes that are kept though nothing is asked, and for how long. */
-  readonly spares: number;
+  /** Processes that wait for the next questions: a view asks several at once. */
+  readonly warm: number;
+  /** For how long processes are kept though nothing is asked. */
   readonly idleMs: number;
 };
 
-export const usualAskers: AskerBounds = { most: 4, waiting: 32, spares: 2, idleMs: 300_000 };
+export const usualAskers: AskerBounds = { most: 4, waiting: 32, warm: 2, idleMs: 120_000 };
 
 export function openAskers(bounds: AskerBounds = usualAskers, start: () => Asker = startAsker): Askers {
   const busy = new Set<Asker>();
@@ -42,7 +43,7 @@ export function openAskers(bounds: AskerBounds = usualAskers, start: () => Asker
 
   function giveBack(asker: Asker): void {
     if (!busy.delete(asker)) return;
-    if (!isClosed && asker.isFree() && spares.length < bounds.spares) spares.push(asker);
+    if (!isClosed && asker.isFree()) spares.push(asker);
     else asker.end();
     if (isClosed) return;
     const [first] = queue;
@@ -54,7 +55,8 @@ export function openAskers(bounds: AskerBounds = usualAskers, start: () => Asker
 
   function warm(): void {
     if (isClosed) return;
-    if (spares.length === 0 && busy.size < bounds.most) spares.push(start());
+    spares = spares.filter((asker) => asker.isFree());
+    while (spares.length < bounds.warm && busy.size + spares.length < bounds.most) spares.push(start());
     clearTimeout(idle);
     if (busy.size === 0) idle = setTimeout(endSpares, bounds.idleMs).unref();
   }

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Asker } from '../../../src/reading/query.ts';
 import { openAskers } from '../../../src/serve/page/askers.ts';
 
-const BOUNDS = { most: 2, waiting: 2, spares: 1, idleMs: 60_000 };
+const BOUNDS = { most: 2, waiting: 2, warm: 1, idleMs: 60_000 };
 
 type Made = Asker & { ended: boolean; free: boolean };
 
