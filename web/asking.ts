@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PageQuestion, Schema } from '../src/serve/page/wire.ts';
+import { keepAsking, type Running } from './keep-asking.ts';
 import { live, useLive } from './live.ts';
 import { type Answer, answerTo, fetchSchema, type Outcome, type Trouble } from './service.ts';
 
@@ -87,44 +88,6 @@ type Held<T> = { key: string | null; value: T | null; trouble: Trouble | null };
 /** A value stays until there is another, but not beside what went wrong with another question. */
 function held<T>(before: Held<T>, key: string, { value, trouble }: Outcome<T>): Held<T> {
   return { key, value: value ?? (before.key === key ? before.value : null), trouble: trouble ?? null };
-}
-
-type Running = { again(): void; stop(): void; end(): void };
-
-/** Asks at once, and again where it is told to meanwhile. */
-function keepAsking<T>(
-  get: (signal: AbortSignal) => Promise<Outcome<T>>,
-  tell: (outcome: Outcome<T>) => void,
-  setLoading: (isLoading: boolean) => void,
-): Running {
-  let controller: AbortController | undefined;
-  let isOver = false;
-  let isWanted = false;
-
-  async function ask(): Promise<void> {
-    isWanted = false;
-    controller = new AbortController();
-    setLoading(true);
-    const outcome = await get(controller.signal);
-    if (isOver) return;
-    controller = undefined;
-    tell(outcome);
-    if (isWanted && outcome.trouble?.kind !== 'stopped') return ask();
-    setLoading(false);
-  }
-
-  void ask();
-  return {
-    again() {
-      if (controller) isWanted = true;
-      else void ask();
-    },
-    stop: () => controller?.abort(),
-    end() {
-      isOver = true;
-      controller?.abort();
-    },
-  };
 }
 
 /** What failed while the service was away is asked again once it is back. */
