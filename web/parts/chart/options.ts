@@ -48,6 +48,7 @@ export function optionsOf(
   moved: (at: number | null) => void,
 ): uPlot.Options {
   const { isTime, series, reachesTo } = props();
+  const aside = isTime ? 12 * 3_600 : 1;
   return {
     ...size,
     legend: { show: false },
@@ -60,6 +61,10 @@ export function optionsOf(
         range: (_, min, max) => {
           const { spans, x } = props();
           const unit = isTime ? 1_000 : 1;
+          const [only] = x;
+          // uPlot would draw years around a single moment.
+          if (x.length === 1 && only !== undefined && !spans)
+            return [only / unit - aside, only / unit + aside];
           const [first = 0, last = 0] = [x[0], x.at(-1)];
           // What was drawn across to look at is no more than that.
           if (min * unit > first || max * unit < last) return [min, max];

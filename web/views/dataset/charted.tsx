@@ -75,6 +75,8 @@ export function ChartedRows({ dataset, columns, looking, at }: Props) {
           ]}
           choose={(next) => ({ by: (next || null) as Bucket | null })}
         />
+      </div>
+      <div class="tools">
         <SearchBox looking={looking} />
         <FilterMenu looking={looking} columns={columns} />
         {question && <DownloadMenu question={question} asOf={at} />}

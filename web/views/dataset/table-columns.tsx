@@ -86,9 +86,12 @@ const identityOf = (identity: readonly string[], row: readonly PageCell[]) =>
 
 const MOST_LETTERS = 24;
 
-/** A key may be a digest: its whole stands on the row's page. */
+/** A key may be a digest: its whole stands on the row's page. Many begin alike, so their ends are shown, too. */
 function RowLink({ job, rowKey }: { job: string; rowKey: string }) {
-  const short = rowKey.length > MOST_LETTERS ? `${rowKey.slice(0, 12).toWellFormed()}…` : rowKey;
+  const short =
+    rowKey.length > MOST_LETTERS
+      ? `${rowKey.slice(0, 16).toWellFormed()}…${rowKey.slice(-7).toWellFormed()}`
+      : rowKey;
   return (
     <a href={linkTo(pathOf({ view: 'row', job, key: rowKey }))} title={rowKey}>
       {short || 'empty'}
