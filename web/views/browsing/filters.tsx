@@ -14,7 +14,7 @@ export function Filters({ names, children }: { names: readonly string[]; childre
   const isFiltered = names.some((name) => search.has(name));
   const none = Object.fromEntries(names.map((name) => [name, null]));
   return (
-    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+    <form class="list-filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
       {children}
       <button type="button" disabled={!isFiltered} onClick={() => go(filteredBy(none), 'replace')}>
         Clear filters

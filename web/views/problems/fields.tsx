@@ -1,6 +1,7 @@
 /** The fields of datasets whose rows are not specified, as they were discovered. */
 
 import type { PageCell } from '../../../src/serve/page/wire.ts';
+import { Cell } from '../../parts/cell.tsx';
 import type { TableColumn } from '../../parts/table.tsx';
 import { usePlace } from '../../router.ts';
 import { select } from '../../sql.ts';
@@ -18,7 +19,15 @@ const shown: Record<string, Partial<TableColumn>> = {
   path: { label: 'Place', kind: 'text', show: (path) => <Code text={String(path)} /> },
   types: { label: 'Types', kind: 'text', show: (types) => <span class="unbroken">{typesOf(types)}</span> },
   nullable: { label: 'May be null', kind: 'text', show: (nullable) => (nullable === 1 ? 'yes' : 'no') },
-  example: { label: 'Example', kind: 'text' },
+  example: {
+    label: 'Example',
+    kind: 'text',
+    show: (example) => (
+      <div class="wide">
+        <Cell value={example} label="Example" />
+      </div>
+    ),
+  },
   first_seen_at: { label: 'First seen' },
   last_seen_at: { label: 'Last seen' },
   walk_id: { label: 'Last in walk', kind: 'text', show: (id) => <WalkLink id={id} /> },

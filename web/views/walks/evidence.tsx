@@ -16,7 +16,7 @@ export function Evidence({ read }: { read: Read }) {
   return (
     <section class="card stack" aria-label="Evidence">
       {remarks && <Remarks read={read} />}
-      <dl class="facts">
+      <dl class="evidence">
         <Fact name="Dataset">
           <JobLink job={read('job')} />
         </Fact>
