@@ -34,6 +34,8 @@ export type ServiceParts = {
   requestId?: () => string;
   /** Of the page's files; that of the build unless given. */
   pageFolder?: string;
+  /** How long a question of the page may take; a minute unless given. */
+  questionMs?: number;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: () => Promise<void>;
 };
@@ -120,6 +122,7 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
     mirrorVersion: () => answers.mirror.read(({ version }) => ({ now: version() }))?.now,
     failed,
     folder: rest.pageFolder,
+    timeoutMs: rest.questionMs,
   });
   const metrics = openMetrics({
     dir,

@@ -32,7 +32,7 @@ export type ServeBench = {
 };
 
 export type ServeBenchOptions = BenchOptions &
-  Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder'>> & {
+  Partial<Pick<ServiceParts, 'beforeAnswer' | 'requestId' | 'pageFolder' | 'questionMs'>> & {
     settings?: Partial<ServiceParts['settings']>;
     /** Datasets that are walked before the service opens; all lists unless given. */
     walked?: readonly string[];
@@ -55,6 +55,7 @@ export async function openServeBench({
   beforeAnswer,
   requestId,
   pageFolder,
+  questionMs,
   ...options
 }: ServeBenchOptions = {}): Promise<ServeBench> {
   const bench = await openBench(options);
@@ -71,6 +72,7 @@ export async function openServeBench({
     ...(beforeAnswer && { beforeAnswer }),
     ...(requestId && { requestId }),
     ...(pageFolder && { pageFolder }),
+    ...(questionMs && { questionMs }),
   });
   const server = createServer(service.handle);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -129,6 +129,12 @@ test('a question whose client has gone is ended, and makes room', async () => {
   }
 });
 
+test('a question that takes too long is ended, and told so', async () => {
+  const { ask } = await setupPage({ walked: [], questionMs: 500 });
+  const message = expect.stringContaining('took longer than 500ms and was ended');
+  expect(await ask({ sql: ENDLESS })).toEqual([{ failed: { kind: 'incomplete', message } }]);
+});
+
 test('rows come as they are read, no faster than they are taken', async () => {
   const { post } = await setupPage({ walked: [] });
   const sql =
