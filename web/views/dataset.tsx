@@ -6,12 +6,13 @@ import { useSchema } from '../asking.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
+import { useMenus } from '../parts/menus.ts';
 import { Proof } from '../parts/proof.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePlace } from '../router.ts';
 import { ChartedRows } from './dataset/charted.tsx';
-import { type Dataset, useColumns } from './dataset/columns-hook.ts';
+import { type Dataset, useColumns } from './dataset/known-columns.ts';
 import { type Looking, lookingOf, searchOf } from './dataset/looking.ts';
 import { Rows } from './dataset/rows.tsx';
 import type { ViewOf } from './view.ts';
@@ -19,6 +20,7 @@ import type { ViewOf } from './view.ts';
 type Status = Overview['status']['datasets'][number];
 
 export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
+  useMenus();
   const { at } = usePlace();
   const { overview, trouble } = useLive();
   const schema = useSchema();

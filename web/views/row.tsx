@@ -1,16 +1,17 @@
 /** A row and its whole life: each version with what it changed, and the walk and the call that brought it. */
 
 import { useMemo } from 'preact/hooks';
-import { useSchema } from '../asking.ts';
+import { useAnswer, useSchema } from '../asking.ts';
 import { count } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
-import { Proof } from '../parts/proof.tsx';
+import { Proof, Sources } from '../parts/proof.tsx';
 import { Running } from '../parts/running.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkHere, linkTo, linkToSql, usePlace } from '../router.ts';
 import { pathOf } from '../routes.ts';
+import { name } from '../sql.ts';
 import { isBookkeeping } from './dataset/columns.ts';
 import { useLiveAnswer } from './dataset/live-answer.ts';
 import { type Life, lifeOf, lifeSql, MOST_VERSIONS } from './row/life.ts';
@@ -34,6 +35,9 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
     status?.lastChange,
     at === null,
   );
+  const then = useAnswer(
+    dataset && at !== null ? { sql: provenSql(dataset.table), asOf: at, limit: 1 } : null,
+  );
   const life = useMemo(() => asked.value && lifeOf(asked.value, at), [asked.value, at]);
   const failed = schema.value ? asked.trouble : schema.trouble;
   return (
@@ -42,6 +46,8 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
         <a href={linkTo(pathOf({ view: 'dataset', job }))}>{job}</a> / row
       </p>
       <Heading title={key}>{status && at === null && <Proof {...proofOf(status)} />}</Heading>
+      {then.value && <Sources sources={then.value.sources} isPast />}
+      {then.trouble && <Failed trouble={then.trouble} />}
       <Running asked={asked} />
       {failed && <Failed trouble={failed} again={schema.value ? asked.again : schema.again} />}
       {schema.value && !dataset && <Empty>There is no dataset named {job}.</Empty>}
@@ -69,6 +75,9 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
     </>
   );
 };
+
+/** Every answer tells what was proven of its dataset then; the rows are not wanted. */
+const provenSql = (table: string) => `SELECT 1 FROM ${name(table)} LIMIT 1`;
 
 type Standing = { verdict: 'snapshot' | 'verified' | null; completeAsOf: string | null; fresh: boolean };
 

@@ -20,8 +20,8 @@ import {
   suitingBucket,
 } from './chart-sql.ts';
 import { type Column, numberColumns, timeColumns } from './columns.ts';
-import type { Dataset } from './columns-hook.ts';
 import { FilterMenu, Filters, SearchBox } from './finding.tsx';
+import type { Dataset } from './known-columns.ts';
 import { useLiveAnswer } from './live-answer.ts';
 import { conditionsOf, type Looking, searchOf } from './looking.ts';
 

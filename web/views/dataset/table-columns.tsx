@@ -6,7 +6,7 @@ import { linkTo } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
 import type { Answer } from '../../service.ts';
 import type { Column } from './columns.ts';
-import type { Dataset } from './columns-hook.ts';
+import type { Dataset } from './known-columns.ts';
 import { LongValue } from './long-value.tsx';
 import { conditionsOf, type Looking } from './looking.ts';
 import { cutsOf, type Listing, wholeSql } from './rows-sql.ts';
