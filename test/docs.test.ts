@@ -14,7 +14,9 @@ import { openStore } from '../src/store/index.ts';
 
 const pages = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
-  ...readdirSync('docs').map((name) => join('docs', name)),
+  ...readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
 ];
 const projectFiles = ['src', 'test', 'jobs', 'model-api', 'web', 'lab', 'scripts'].flatMap((room) =>
   readdirSync(room, { recursive: true, encoding: 'utf8' }),

@@ -17,6 +17,7 @@ export async function openLived(): Promise<Lived> {
   const sight = await openSight({ rows: 130, quota: { limit: 1_000, periodMs: HOUR_MS } });
   const { bench } = sight;
   const { aiSignals } = bench.model.data;
+  bench.model.beforeAnswer = () => bench.clock.advance(40);
   bench.clock.advance(HOUR_MS);
   const before = isoTime(bench.clock.now());
   bench.clock.advance(HOUR_MS);

@@ -95,6 +95,7 @@ FROM ai_signals GROUP BY day ORDER BY day`;
   await figure.waitFor();
   const text = async () => (await figure.innerText()).replaceAll('\n', ' ');
   if (await figure.getByText('Numbers').count()) await figure.getByText('Numbers').click();
+  await figure.getByRole('table').waitFor();
   for (const { day, signals } of lived.bench.sql<{ day: string; signals: number }>(sql)) {
     expect(await text()).toContain(day.slice(0, 10));
     expect(await text()).toContain(String(signals));

@@ -1,0 +1,111 @@
+/**
+ * Makes the pictures of the documentation, on what `npm run build` made: a mirror of sample data, looked at in a browser.
+ * `npm run pictures`.
+ */
+
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pino } from 'pino';
+import type { Browser } from 'playwright-core';
+import { readServeConfig } from '../src/config.ts';
+import { describeJobs, listJobs, ownSchedules } from '../src/job-list.ts';
+import { openService } from '../src/serve.ts';
+import { tryLock } from '../src/store/index.ts';
+import { launch } from '../test/helpers/browser.ts';
+import { live, schedules, steppedClock } from './pictures/life.ts';
+
+const folder = fileURLToPath(new URL('../docs/pictures', import.meta.url));
+const END = Date.parse('2026-03-04T16:00:00Z');
+
+const signalsByHour = `SELECT strftime('%Y-%m-%dT%H:00Z', timestamp) AS hour, count(*) AS signals
+FROM ai_signals GROUP BY hour ORDER BY hour`;
+
+type Picture = {
+  name: string;
+  path: string;
+  /** A button to press before it is taken. */
+  press?: string;
+  width?: number;
+  height: number;
+  colorScheme?: 'dark';
+};
+
+const pictures: readonly Picture[] = [
+  { name: 'overview', path: '/', height: 760 },
+  { name: 'overview-dark-small', path: '/', width: 390, height: 844, colorScheme: 'dark' },
+  { name: 'sql', path: `/sql#${new URLSearchParams({ sql: signalsByHour })}`, press: 'Chart', height: 920 },
+];
+
+const dir = mkdtempSync(join(tmpdir(), 'market-mirror-pictures-'));
+try {
+  const clock = steppedClock(END);
+  await live(dir, clock);
+  await withService(dir, clock, async (url) => {
+    const browser = await launch();
+    try {
+      for (const picture of pictures) await take(browser, url, picture);
+    } finally {
+      await browser.close();
+    }
+  });
+} finally {
+  rmSync(dir, { recursive: true });
+}
+
+async function withService(
+  dir: string,
+  clock: ReturnType<typeof steppedClock>,
+  use: (url: string) => Promise<void>,
+): Promise<void> {
+  const jobs = await listJobs();
+  const {
+    spending,
+    serve,
+    schedules: read,
+  } = readServeConfig({ MIRROR_DIR: dir, MIRROR_SERVE_PAGE: 'open', ...schedules }, ownSchedules(jobs));
+  const settings = { ...serve, host: '127.0.0.1', schedules: read, spending };
+  const log = pino({ level: 'silent' });
+  const service = openService({ dir, jobs, described: await describeJobs(), settings, clock, log });
+  // As if a daemon were at work on the folder.
+  const daemon = tryLock(dir, 'daemon');
+  const server = createServer(service.handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+    await service.close();
+    if (daemon && 'release' in daemon) daemon.release();
+  }
+}
+
+async function take(
+  browser: Browser,
+  url: string,
+  { name, path, press, width = 1_280, height, colorScheme }: Picture,
+): Promise<void> {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: colorScheme ?? 'light',
+    reducedMotion: 'reduce',
+  });
+  try {
+    const page = await context.newPage();
+    await page.goto(`${url}${path}`);
+    await page.locator('.connection.live').waitFor();
+    await page.locator('main .state.loading').waitFor({ state: 'hidden' });
+    if (press) await page.getByRole('button', { name: press }).click();
+    // Until charts are drawn.
+    await page.waitForTimeout(1_500);
+    const file = join(folder, `${name}.png`);
+    await page.screenshot({ path: file });
+    process.stdout.write(`${basename(file)} ${Math.round(statSync(file).size / 1_000)} kB\n`);
+  } finally {
+    await context.close();
+  }
+}

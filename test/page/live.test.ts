@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { HOUR_MS } from '../../src/clock.ts';
+import { openSight, type Sight } from './support.ts';
+
+let sight: Sight;
+beforeAll(async () => {
+  sight = await openSight({ rows: 130 });
+});
+afterAll(() => sight.close());
+
+test('numbers change while the mirror is written, without loading the page anew', async () => {
+  const { bench } = sight;
+  const { page, messages } = await sight.visit('/');
+  await page.evaluate(() => Object.assign(globalThis, { wasHere: true }));
+  const rows = page.getByRole('article', { name: 'news' }).locator('.figure');
+  expect(await rows.innerText()).toBe('130 rows');
+  const { news } = bench.model.data;
+  news.rows.unshift(...news.make(25));
+  bench.clock.advance(HOUR_MS);
+  await bench.mirror('news');
+  await rows.filter({ hasText: '155 rows' }).waitFor();
+  await page.getByRole('article', { name: 'news' }).getByText('155 new').waitFor();
+  expect(await page.evaluate(() => 'wasHere' in globalThis)).toBe(true);
+  expect(messages).toEqual([]);
+});
+
+test('a walk under way is seen as it goes, page by page', async () => {
+  const { bench } = sight;
+  const { page } = await sight.visit('/');
+  const card = page.getByRole('article', { name: 'meme-signals' });
+  let goOn = () => {};
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const { memeSignals } = bench.model.data;
+  memeSignals.rows.unshift(...memeSignals.make(120));
+  bench.clock.advance(HOUR_MS);
+  let calls = 0;
+  bench.model.beforeAnswer = async () => {
+    calls += 1;
+    if (calls === 2) await gate;
+  };
+  const walked = bench.mirror('meme-signals');
+  try {
+    await card.getByText('walk under way: page 1, 100 rows').waitFor();
+    await card.getByRole('progressbar').waitFor();
+  } finally {
+    goOn();
+    await walked;
+  }
+  await card.getByText('idle').waitFor();
+  expect(await card.locator('.figure').innerText()).toMatch(/^250 rows/);
+});
+
+test('the rows of a dataset follow, but not while somebody turns pages', async () => {
+  const { bench } = sight;
+  bench.model.beforeAnswer = undefined;
+  const { page } = await sight.visit('/datasets/news');
+  const { news } = bench.model.data;
+  const [added] = news.make(1);
+  news.rows.unshift(added as never);
+  bench.clock.advance(HOUR_MS);
+  await bench.mirror('news');
+  await page
+    .getByRole('link', { name: String(added?.['id'] ?? ''), exact: false })
+    .first()
+    .waitFor();
+});
