@@ -1,4 +1,4 @@
-/** `npm run bench`: how fast passes and answers are, what the governor costs, and how long commands take to start. */
+/** `npm run bench`: how fast passes, answers and the page are, what the governor costs, and how long commands take to start. */
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ const figures = {
   'pass-speed': 'a full mirror and an unchanged second pass, as ratios to the barest loop; peak memory',
   'governor-cost': 'what a permit of the governor costs a call, apart from all waiting',
   'start-time': 'how long commands take from start to end, beside a bare script',
+  page: 'the page in a browser: its first view, tasks of the main thread, waiting for rows',
   serve: 'the service beside a bare server of the same bytes; pages from SQL; memory; walks beside it',
 };
 const names = Object.keys(figures) as (keyof typeof figures)[];
@@ -22,8 +23,13 @@ const command = tool('bench', 'Prints figures of speed; docs/performance.md says
     ...before,
     oneOf(names)(name),
   ])
-  .option('--runs <number>', 'runs of pass-speed and serve, of which the medians are shown', whole(1), 5)
-  .option('--rows <number>', 'serve: rows of each dataset', whole(1_000), 100_000)
+  .option(
+    '--runs <number>',
+    'runs of pass-speed, page and serve, of which the medians are shown',
+    whole(1),
+    5,
+  )
+  .option('--rows <number>', 'page and serve: rows of each dataset', whole(1_000), 100_000)
   .option('--keys <number>', 'serve: keys, each with an account of its own', whole(1), 100)
   .option('--minutes <number>', 'serve: how long its memory is watched', positive, 0.5)
   .addHelpText(

@@ -20,11 +20,11 @@ export type Server = {
 const cli = fileURLToPath(new URL('../../../dist/src/cli.js', import.meta.url));
 const bare = fileURLToPath(new URL('bare-server.ts', import.meta.url));
 
-/** `market-mirror serve` as an operator runs it: what `npm run build` made, its log in a file. */
-export async function startServe(folder: string): Promise<Server> {
+/** `market-mirror serve` as an operator runs it: what `npm run build` made, its log in a file. @param settings besides. */
+export async function startServe(folder: string, settings: Record<string, string> = {}): Promise<Server> {
   const port = await freePort();
   const child = spawn(process.execPath, [cli, 'serve', '--port', String(port)], {
-    env: { PATH: process.env['PATH'], MIRROR_DIR: folder },
+    env: { PATH: process.env['PATH'], MIRROR_DIR: folder, ...settings },
     cwd: folder,
     stdio: ['ignore', 'ignore', openSync(join(folder, 'serve.log'), 'a')],
   });
