@@ -52,7 +52,7 @@ test('a walk under way is seen as it goes, page by page', async () => {
   expect(await card.locator('.figure').innerText()).toMatch(/^250 rows/);
 });
 
-test('the rows of a dataset follow, but not while somebody turns pages', async () => {
+test('the rows of a dataset follow, too', async () => {
   const { bench } = sight;
   bench.model.beforeAnswer = undefined;
   const { page } = await sight.visit('/datasets/news');

@@ -67,7 +67,7 @@ test('what is wrong is told at the place, and the SQL stays', async () => {
   expect(messages).toEqual([]);
 });
 
-test('a query that goes on for ever is ended by its button, and by leaving', async () => {
+test('a query that goes on for ever is ended by its button, and others are answered', async () => {
   const { page } = await lived.visit('/sql');
   const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
   await write(page, endless);
