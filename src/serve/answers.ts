@@ -9,9 +9,10 @@ import { filtersOf } from '../reading/filters.ts';
 import type { Moment } from '../reading/pages.ts';
 import { type Answer, errorAnswer, type Planned, planned } from './answers/answer.ts';
 import { readPaging, readSeq } from './answers/asked.ts';
+import { etagOf, isKnown } from './answers/etag.ts';
 import type { Encoding } from './answers/kept-pages.ts';
 import { type Mirror, type OpenMirror, watchedMirror } from './answers/mirror.ts';
-import { ageOfProof, etagOf, isKnown, momentFinder, momentHeaders } from './answers/moments.ts';
+import { ageOfProof, momentFinder, momentHeaders } from './answers/moments.ts';
 import { type PageSource, pageReader } from './answers/page-reader.ts';
 import type { Tell } from './trouble.ts';
 
@@ -23,9 +24,9 @@ export {
   planned,
   refusedAnswer,
 } from './answers/answer.ts';
+export { isKnown } from './answers/etag.ts';
 export { type Encoding, encodings } from './answers/kept-pages.ts';
 export type { Mirror } from './answers/mirror.ts';
-export { isKnown } from './answers/moments.ts';
 export type { PageSource } from './answers/page-reader.ts';
 
 export type Asked = {
@@ -65,7 +66,7 @@ const BUSY_SECONDS = 5;
 export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: AnswersParts): Answers {
   const mirror = watchedMirror(dir, jobs, clock, tell);
   const momentOf = momentFinder();
-  const readPage = pageReader(mirror, pageTold);
+  const readPage = pageReader(mirror, momentOf, pageTold);
 
   function planIn(open: OpenMirror, job: ServedJob, asked: Asked): Planned {
     const { query, ifNoneMatch } = asked;

@@ -3,13 +3,14 @@
 import type { ServedJob } from '../../job-list.ts';
 import type { Missing, Moment } from '../../reading/pages.ts';
 import type { OpenMirror } from './mirror.ts';
-import type { Page } from './page-reader.ts';
 
 /** Moments that were asked for by their number; each costs some look-ups. */
 const MOST_KEPT = 1_000;
 
+export type MomentFinder = (mirror: OpenMirror, job: ServedJob, seq?: number) => Moment | Missing;
+
 /** Finds moments, and keeps what it found until something is committed. */
-export function momentFinder(): (mirror: OpenMirror, job: ServedJob, seq?: number) => Moment | Missing {
+export function momentFinder(): MomentFinder {
   const found = new Map<string, Moment | Missing>();
   let foundIn: OpenMirror | undefined;
   let version: number | undefined;
@@ -47,24 +48,4 @@ export function momentHeaders(moment: Moment, etag: string, now: number): Record
     'X-Mirror-Verdict': verdict,
     ...proven,
   };
-}
-
-/** Weak, since the same page may come compressed; the same for every key. */
-export function etagOf(
-  { name }: Pick<OpenMirror, 'name'>,
-  { moment, paging, filters }: Pick<Page, 'moment' | 'paging' | 'filters'>,
-): string {
-  const { job, seq, volatileAsOf } = moment;
-  const { offset, limit } = paging;
-  return `W/"${[name, job, seq, volatileAsOf ?? '', offset, limit, filters?.key ?? ''].join('.')}"`;
-}
-
-/** @param ifNoneMatch the header; compared weakly, as RFC 9110 has it for GET. */
-export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const strong = etag.slice(2);
-  return (
-    ifNoneMatch.trim() === '*' ||
-    ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === strong)
-  );
 }

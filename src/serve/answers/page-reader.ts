@@ -8,6 +8,7 @@ import type { Paging } from './asked.ts';
 import { pageBody } from './body.ts';
 import { createKeptPages, type Encoding } from './kept-pages.ts';
 import type { Mirror, OpenMirror } from './mirror.ts';
+import type { MomentFinder } from './moments.ts';
 
 export type Page = {
   readonly job: ServedJob;
@@ -29,11 +30,16 @@ type Source = { total: number; read(open: OpenMirror, paging: Paging): string[] 
 export type PageSource = 'kept' | 'read';
 
 /**
+ * @param momentOf as of `momentFinder`.
  * @param told where each page came from that was answered.
  * @returns what reads a page, which its ETag names: `gone` where its moment was forgotten meanwhile, `unavailable` where the
  * mirror cannot be read now, or too many others are filtering.
  */
-export function pageReader(mirror: Pick<Mirror, 'read'>, told: (source: PageSource) => void) {
+export function pageReader(
+  mirror: Pick<Mirror, 'read'>,
+  momentOf: MomentFinder,
+  told: (source: PageSource) => void,
+) {
   const kept = createKeptPages();
 
   return async function readPage(
@@ -67,6 +73,12 @@ export function pageReader(mirror: Pick<Mirror, 'read'>, told: (source: PageSour
     return read.bytes;
   }
 
+  function bodyOf({ job, moment, paging }: Page, { total, read }: Source, open: OpenMirror) {
+    // History may have been forgotten since the moment was found.
+    if (typeof momentOf(open, job, moment.seq) === 'string') return { bytes: null };
+    return { bytes: pageBody(job, moment.generatedAt, read(open, paging), paging, total) };
+  }
+
   async function filtered(
     { moment }: Page,
     filters: Filters,
@@ -78,12 +90,6 @@ export function pageReader(mirror: Pick<Mirror, 'read'>, told: (source: PageSour
     const { total } = matches;
     return { total, read: (open, { offset, limit }) => open.filtered.readMatches(matches, offset, limit) };
   }
-}
-
-function bodyOf({ job, moment, paging }: Page, { total, read }: Source, open: OpenMirror) {
-  // History may have been forgotten since the moment was found.
-  if (typeof open.pages.momentOf(job.name, moment.seq) === 'string') return { bytes: null };
-  return { bytes: pageBody(job, moment.generatedAt, read(open, paging), paging, total) };
 }
 
 /** The mirror was replaced or closed under the scan, or its disk fails: the next look at it tells the operator. */
