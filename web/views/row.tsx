@@ -57,7 +57,7 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
           <State life={life} at={at} />
           {asked.value?.isCut && (
             <p class="note">
-              Only the latest {count(MOST_VERSIONS, 'version')} are shown; As SQL has them all.
+              Only the latest {count(MOST_VERSIONS, 'version')} are shown; "Open as SQL" has them all.
             </p>
           )}
           <ol class="lives">
@@ -67,7 +67,7 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
           </ol>
           {question && (
             <p class="tools">
-              <a href={linkToSql(question)}>As SQL</a>
+              <a href={linkToSql(question)}>Open as SQL</a>
             </p>
           )}
         </>

@@ -80,7 +80,7 @@ export function ChartedRows({ dataset, columns, looking, at }: Props) {
         <SearchBox looking={looking} />
         <FilterMenu looking={looking} columns={columns} />
         {question && <DownloadMenu question={question} asOf={at} />}
-        {question && <a href={linkToSql(question)}>As SQL</a>}
+        {question && <a href={linkToSql(question)}>Open as SQL</a>}
       </div>
       <Filters looking={looking} />
       {at !== null && points.value && <Sources sources={points.value.sources} isPast />}

@@ -57,7 +57,7 @@ export function Rows({ dataset, columns, looking, at }: Props) {
         <FilterMenu looking={looking} columns={columns} />
         <ChosenColumns columns={columns} shown={shown} looking={looking} />
         <DownloadMenu question={plainSql(listing)} asOf={at} />
-        <a href={linkToSql(plainSql(listing))}>As SQL</a>
+        <a href={linkToSql(plainSql(listing))}>Open as SQL</a>
       </div>
       <Filters looking={looking} />
       {at !== null && page.value && <Sources sources={page.value.sources} isPast />}
