@@ -140,13 +140,16 @@ function notFresh(dataset: DatasetStatus, daemonLives: boolean): Problem[] {
   return [error('incomplete', { code: 'stale', job }, message, next)];
 }
 
+const isOfQuota = (reason: string | null) => reason === 'quota' || reason === 'reserve';
+
 function nextStep(
   { kind, state, until, reason }: DatasetStatus['doing'],
   daemonLives: boolean,
   job: string,
 ): string {
   if (state === 'running' && kind === 'walk') return 'a walk is under way: wait for it to end';
-  if (state === 'waiting') return `its ${kind} goes on at ${until} (${reason}): wait, or raise the quota`;
+  if (state === 'waiting')
+    return `its ${kind} goes on at ${until} (${reason}): wait${isOfQuota(reason) ? ', or raise the quota' : ''}`;
   if (state === 'failed') return 'see why its last run failed';
   return daemonLives
     ? 'the daemon runs it when it is due: market-mirror plan says whether the quota will do, its log what went wrong'
@@ -188,7 +191,7 @@ function refusedRows({ job, quarantined, drifts }: DatasetStatus): Problem[] {
     found.push(
       warning(
         { code: 'quarantine', job },
-        `${quarantined} ${plural(quarantined, 'row')} broke the contract and wait in quarantine`,
+        `${quarantined} ${plural(quarantined, 'row')} broke the contract and went into quarantine`,
         'market-mirror quarantine list shows them with the reason',
       ),
     );
