@@ -127,7 +127,7 @@ describe('the rows that filters leave', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 
