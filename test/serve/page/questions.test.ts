@@ -132,7 +132,8 @@ test('a question whose client has gone is ended, and makes room', async () => {
 test('a question that takes too long is ended, and told so', async () => {
   const { ask } = await setupPage({ walked: [], questionMs: 500 });
   const message = expect.stringContaining('took longer than 500ms and was ended');
-  expect(await ask({ sql: ENDLESS })).toEqual([{ failed: { kind: 'incomplete', message } }]);
+  // It may have been opened by then.
+  expect((await ask({ sql: ENDLESS })).at(-1)).toEqual({ failed: { kind: 'incomplete', message } });
 });
 
 test('rows come as they are read, no faster than they are taken', async () => {
