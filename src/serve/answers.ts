@@ -9,8 +9,8 @@ import { filtersOf } from '../reading/filters.ts';
 import type { Moment } from '../reading/pages.ts';
 import { type Answer, errorAnswer, type Planned, planned } from './answers/answer.ts';
 import { readPaging, readSeq } from './answers/asked.ts';
+import type { Encoding } from './answers/compress.ts';
 import { etagOf, isKnown } from './answers/etag.ts';
-import type { Encoding } from './answers/kept-pages.ts';
 import { type Mirror, type OpenMirror, watchedMirror } from './answers/mirror.ts';
 import { ageOfProof, momentFinder, momentHeaders } from './answers/moments.ts';
 import { type PageSource, pageReader } from './answers/page-reader.ts';
@@ -24,8 +24,8 @@ export {
   planned,
   refusedAnswer,
 } from './answers/answer.ts';
-export { isKnown } from './answers/etag.ts';
-export { type Encoding, encodings } from './answers/kept-pages.ts';
+export { compress, type Encoding, encodings } from './answers/compress.ts';
+export { digestEtag, isKnown } from './answers/etag.ts';
 export type { Mirror } from './answers/mirror.ts';
 export type { PageSource } from './answers/page-reader.ts';
 

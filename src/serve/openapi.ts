@@ -1,8 +1,7 @@
 /** The description of the service in OpenAPI 3.1, which `/openapi.json` answers: made of what the jobs declare. */
 
-import { createHash } from 'node:crypto';
 import type { DescribedJob } from '../job-list.ts';
-import { type Answer, type Asked, isKnown } from './answers.ts';
+import { type Answer, type Asked, digestEtag, isKnown } from './answers.ts';
 import { parameters, responseHeaders, responses } from './openapi/components.ts';
 import { listPath, operatorPaths, usagePath } from './openapi/paths.ts';
 import { openSchemas } from './openapi/schemas.ts';
@@ -28,8 +27,7 @@ export function describeService(
   return ({ address, ifNoneMatch }) => {
     if (latest?.address !== address) {
       const body = JSON.stringify({ openapi, info, servers: [{ url: address }], ...rest });
-      const etag = `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-      latest = { address, body, etag };
+      latest = { address, body, etag: digestEtag(body) };
     }
     const { body, etag } = latest;
     const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' };

@@ -1,5 +1,6 @@
-/** What a page is known by to those who have it, and whether they do. */
+/** What an answer is known by to those who have it, and whether they do. */
 
+import { createHash } from 'node:crypto';
 import type { OpenMirror } from './mirror.ts';
 import type { Page } from './page-reader.ts';
 
@@ -11,6 +12,11 @@ export function etagOf(
   const { job, seq, volatileAsOf } = moment;
   const { offset, limit } = paging;
   return `W/"${[name, job, seq, volatileAsOf ?? '', offset, limit, filters?.key ?? ''].join('.')}"`;
+}
+
+/** Of a body that is told by nothing but its bytes. Weak, since it may come compressed. */
+export function digestEtag(bytes: string | Buffer): string {
+  return `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
 }
 
 /** @param ifNoneMatch the header; compared weakly, as RFC 9110 has it for GET. */

@@ -1,13 +1,7 @@
 /** Bodies that were answered, kept within a bound of bytes; each is compressed once, when somebody first asks for it so. */
 
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-
-export type Encoding = 'identity' | 'gzip' | 'br';
-
-/** The best first. */
-export const encodings: readonly Encoding[] = ['br', 'gzip', 'identity'];
+import { compress, type Encoding } from './compress.ts';
 
 type KeptPage = { readonly [of in Encoding]?: Buffer };
 
@@ -23,21 +17,6 @@ const MOST_BYTES = 64 * 1024 ** 2;
 /** Of the map itself, and of the name. */
 const BYTES_BESIDE = 500;
 
-/** Where a page of 90 kB takes about a millisecond; the last tenth of its size would take ten times as long. */
-const GZIP_LEVEL = 6;
-const BROTLI_QUALITY = 4;
-
-const compress = {
-  gzip: (page: Buffer) => promisify(gzip)(page, { level: GZIP_LEVEL }),
-  br: (page: Buffer) =>
-    promisify<Buffer, object, Buffer>(brotliCompress)(page, {
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-        [constants.BROTLI_PARAM_SIZE_HINT]: page.length,
-      },
-    }),
-};
-
 export function createKeptPages(): KeptPages {
   const pages = new LRUCache<string, KeptPage>({
     maxSize: MOST_BYTES,
@@ -48,7 +27,7 @@ export function createKeptPages(): KeptPages {
     find: (name, encoding) => pages.get(name)?.[encoding],
     keep: (name, page) => void add(name, { identity: page }),
     async encoded(name, page, encoding) {
-      const form = await compress[encoding](page);
+      const form = await compress(page, encoding, 'quick');
       add(name, { [encoding]: form });
       return form;
     },

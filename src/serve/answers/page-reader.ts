@@ -6,7 +6,8 @@ import type { Filters } from '../../reading/filters.ts';
 import type { Moment } from '../../reading/pages.ts';
 import type { Paging } from './asked.ts';
 import { pageBody } from './body.ts';
-import { createKeptPages, type Encoding } from './kept-pages.ts';
+import type { Encoding } from './compress.ts';
+import { createKeptPages } from './kept-pages.ts';
 import type { Mirror, OpenMirror } from './mirror.ts';
 import type { MomentFinder } from './moments.ts';
 

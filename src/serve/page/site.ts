@@ -1,11 +1,16 @@
 /** The document of the page and what it loads, as the build made them: read once, compressed once. */
 
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
-import { type Answer, type Asked, type Encoding, jsonAnswer } from '../answers.ts';
+import {
+  type Answer,
+  type Asked,
+  compress,
+  digestEtag,
+  type Encoding,
+  isKnown,
+  jsonAnswer,
+} from '../answers.ts';
 import { documentHeaders } from './policy.ts';
 
 export type Site = {
@@ -25,11 +30,6 @@ const types: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
   '.png': 'image/png',
   '.ico': 'image/x-icon',
-};
-
-const encoders: Readonly<Record<Exclude<Encoding, 'identity'>, (bytes: Buffer) => Promise<Buffer>>> = {
-  br: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
-  gzip: (bytes) => promisify(gzip)(bytes, { level: 9 }),
 };
 
 /** @param folder of `index.html`; a name that holds a digest, as `main-2QO7Z5KB.js`, changes with what it holds. */
@@ -80,9 +80,8 @@ function filesIn(folder: string): Map<string, File> {
   return new Map(
     found.map(({ parentPath, name }) => {
       const bytes = readFileSync(join(parentPath, name));
-      const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
       const type = types[extname(name)] ?? 'application/octet-stream';
-      return [basename(name), { type, bytes, etag: `W/"${digest}"`, compressed: new Map() }];
+      return [basename(name), { type, bytes, etag: digestEtag(bytes), compressed: new Map() }];
     }),
   );
 }
@@ -91,11 +90,7 @@ async function encoded(file: File, encoding: Encoding, headers: Answer['headers'
   const typed = { ...headers, 'Content-Type': file.type };
   if (encoding === 'identity' || file.type === 'image/png')
     return { status: 200, headers: typed, body: file.bytes };
-  const kept = file.compressed.get(encoding) ?? encoders[encoding](file.bytes);
+  const kept = file.compressed.get(encoding) ?? compress(file.bytes, encoding, 'thorough');
   file.compressed.set(encoding, kept);
   return { status: 200, headers: { ...typed, 'Content-Encoding': encoding }, body: await kept };
-}
-
-function isKnown(sent: string | undefined, etag: string): boolean {
-  return sent?.split(',').some((one) => one.trim() === etag || one.trim() === '*') ?? false;
 }
