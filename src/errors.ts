@@ -68,3 +68,21 @@ export function worstExitCode(codes: readonly number[]): number {
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
+
+/** Any thrown value as a Failure: what is none was not foreseen. */
+export function asFailure(thrown: unknown): Failure {
+  return thrown instanceof Failure ? thrown : new Failure('bug', `${toError(thrown).stack}`);
+}
+
+/** A Failure on its way to another thread or process, which classes do not survive. */
+export type FailureSent = { failed: { kind: FailureKind; message: string } };
+
+export function sentFailure(thrown: unknown): FailureSent {
+  const { kind, message } = asFailure(thrown);
+  return { failed: { kind, message } };
+}
+
+/** The same as it arrives. */
+export function receivedFailure({ failed: { kind, message } }: FailureSent): Failure {
+  return new Failure(kind, message);
+}

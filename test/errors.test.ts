@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { exitCodes, Failure, Snooze, toError, worstExitCode } from '../src/errors.ts';
+import {
+  asFailure,
+  exitCodes,
+  Failure,
+  receivedFailure,
+  Snooze,
+  sentFailure,
+  toError,
+  worstExitCode,
+} from '../src/errors.ts';
 
 describe('exit codes', () => {
   test('are those of sysexits that scripts rely on', () => {
@@ -46,4 +55,18 @@ test('whatever is thrown becomes an error', () => {
   expect(toError(error)).toBe(error);
   expect(toError('only words')).toEqual(new Error('only words'));
   expect(toError(undefined)).toBeInstanceOf(Error);
+});
+
+test('what was not foreseen becomes a failure that says where it was thrown', () => {
+  const failure = new Failure('disk', 'as it is');
+  expect(asFailure(failure)).toBe(failure);
+  const { kind, message } = asFailure(new TypeError('a mistake'));
+  expect(kind).toBe('bug');
+  expect(message).toMatch(/^TypeError: a mistake\n +at .*errors\.test\.ts/);
+});
+
+test('a failure arrives in another thread as it was sent', () => {
+  const arrived = receivedFailure(structuredClone(sentFailure(new Failure('disk', 'the disk is full'))));
+  expect(arrived).toBeInstanceOf(Failure);
+  expect(arrived).toMatchObject({ kind: 'disk', message: 'the disk is full', exitCode: 74 });
 });

@@ -5,7 +5,7 @@ import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import ms from 'ms';
-import { Failure, type FailureKind } from '../errors.ts';
+import { Failure, type FailureSent, receivedFailure } from '../errors.ts';
 import type { Cell, Column, Rows } from '../output/answer.ts';
 import { judge, type MostAges } from './query/proof.ts';
 import type { Source } from './query/sources.ts';
@@ -35,10 +35,7 @@ export type Opened = { columns: Column[]; sources: Source[]; seq: number };
 export type Asked = Question | 'more';
 
 /** And what it answers; an empty batch of rows is the end. */
-export type Answered =
-  | { opened: Opened }
-  | { rows: Cell[][] }
-  | { failed: { kind: FailureKind; message: string } };
+export type Answered = { opened: Opened } | { rows: Cell[][] } | FailureSent;
 
 /** `notes`: what whoever reads the answer should know of it, one line each. */
 export type Answer = Rows & Opened & { notes: string[] };
@@ -157,7 +154,7 @@ function openLine(child: ChildProcess): Line {
       child.send(asked);
     });
     isFree = 'failed' in answered || ('rows' in answered && answered.rows.length === 0);
-    if ('failed' in answered) throw new Failure(answered.failed.kind, answered.failed.message);
+    if ('failed' in answered) throw receivedFailure(answered);
     return answered;
   };
   return { exchange, hangUp, isFree: () => isFree && ended === undefined };

@@ -2,7 +2,7 @@
 
 import { extname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
-import { Failure, type FailureKind, toError } from '../../errors.ts';
+import { asFailure, Failure, type FailureSent, receivedFailure } from '../../errors.ts';
 import type { ServedJob } from '../../job-list.ts';
 import { askThread, startThread } from '../../thread.ts';
 import type { Moment } from '../pages.ts';
@@ -12,9 +12,7 @@ import type { RowNumbers } from './scan.ts';
 /** What the thread is started with. `wanted` holds the number of the scan that somebody waits for. */
 export type ThreadParts = { file: string; jobs: readonly ServedJob[]; wanted: Int32Array };
 export type AskedOfThread = { id: number; moment: Moment; filters: Filters };
-export type AnsweredByThread =
-  | { numbers: RowNumbers | undefined }
-  | { failed: { kind: FailureKind; message: string } };
+export type AnsweredByThread = { numbers: RowNumbers | undefined } | FailureSent;
 
 export type ScanThread = {
   /**
@@ -49,13 +47,13 @@ export function scanThread(file: string, jobs: readonly ServedJob[]): ScanThread
       try {
         const asked: AskedOfThread = { id: scans, moment, filters };
         const answered = await askThread<AnsweredByThread>(worker, asked, ended);
-        if ('failed' in answered) throw new Failure(answered.failed.kind, answered.failed.message);
+        if ('failed' in answered) throw receivedFailure(answered);
         return answered.numbers;
       } catch (thrown) {
         // What is wrong with the mirror, or with the thread, may be right for the next one.
         await worker?.terminate();
         worker = undefined;
-        throw thrown instanceof Failure ? thrown : new Failure('bug', `${toError(thrown).stack}`);
+        throw asFailure(thrown);
       }
     },
     async close() {

@@ -1,7 +1,7 @@
 /** The thread that looks at rows: a connection of its own, one scan at a time. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { Failure, toError } from '../../errors.ts';
+import { sentFailure } from '../../errors.ts';
 import { openReadOnly, storeFailure } from '../../store/read.ts';
 import { openPages } from '../pages.ts';
 import { openScan, type Scan } from './scan.ts';
@@ -17,10 +17,7 @@ parentPort?.on('message', ({ id, moment, filters }: AskedOfThread) => {
     const numbers = scan(moment, filters, () => Atomics.load(wanted, 0) === id);
     reply({ numbers }, numbers);
   } catch (thrown) {
-    const known = storeFailure(thrown, file);
-    const { kind, message } =
-      known instanceof Failure ? known : new Failure('bug', `${toError(thrown).stack}`);
-    reply({ failed: { kind, message } });
+    reply(sentFailure(storeFailure(thrown, file)));
   }
 });
 

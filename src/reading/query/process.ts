@@ -3,7 +3,7 @@
  * at any moment, by a time limit or Ctrl-C, and leaves the asking one free to be asked to stop.
  */
 
-import { Failure, toError } from '../../errors.ts';
+import { asFailure, Failure, sentFailure } from '../../errors.ts';
 import { type Cell, surveyRows } from '../../output/answer.ts';
 import { type Connection, openMirror, statementError, storeFailure } from '../../store/read.ts';
 import type { Answered, Asked, Opened, Question } from '../query.ts';
@@ -24,9 +24,9 @@ process.on('message', (asked: Asked) => {
   try {
     reply(asked === 'more' ? { rows: nextBatch() } : { opened: open(asked) });
   } catch (thrown) {
-    const { kind, message } = asFailure(thrown, asked === 'more' ? 'the query' : asked.dir);
+    const failure = failureOf(thrown, asked === 'more' ? 'the query' : asked.dir);
     close();
-    reply({ failed: { kind, message } });
+    reply(sentFailure(failure));
   }
 });
 
@@ -73,13 +73,10 @@ function asCell(value: unknown): Cell {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-function asFailure(thrown: unknown, where: string): Failure {
+function failureOf(thrown: unknown, where: string): Failure {
   const known = storeFailure(thrown, where);
-  if (known instanceof Failure) return known;
-  const mistake = statementError(thrown);
-  return mistake === undefined
-    ? new Failure('bug', `${toError(thrown).stack}`)
-    : new Failure('usage', mistake);
+  const mistake = known instanceof Failure ? undefined : statementError(thrown);
+  return mistake === undefined ? asFailure(known) : new Failure('usage', mistake);
 }
 
 function reply(answered: Answered): void {

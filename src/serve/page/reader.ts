@@ -3,7 +3,7 @@
 import { extname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.ts';
-import { Failure, type FailureKind } from '../../errors.ts';
+import { Failure, type FailureSent, receivedFailure } from '../../errors.ts';
 import type { Dataset, ServedJob } from '../../job-list.ts';
 import type { Spending } from '../../plan.ts';
 import { askThread, startThread } from '../../thread.ts';
@@ -21,7 +21,7 @@ export type ReaderParts = {
 export type AskedOfReader = { readonly what: 'overview' | 'schema'; readonly now: number };
 
 /** `json`: an Overview or a Schema. */
-export type AnsweredByReader = { json: string } | { failed: { kind: FailureKind; message: string } };
+export type AnsweredByReader = { json: string } | FailureSent;
 
 export type Reader = {
   /** As JSON. @throws Failure as reading the mirror does. */
@@ -49,7 +49,7 @@ export function openReader(
     const asked: AskedOfReader = { what, now: clock.now() };
     try {
       const answered = await askThread<AnsweredByReader>(worker, asked, ended);
-      if ('failed' in answered) throw new Failure(answered.failed.kind, answered.failed.message);
+      if ('failed' in answered) throw receivedFailure(answered);
       return answered.json;
     } catch (thrown) {
       // What is wrong with a thread may be right with the next one.

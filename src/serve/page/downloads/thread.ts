@@ -1,7 +1,7 @@
 /** A download that is made on a thread of its own: forms such as Parquet take long enough to be felt by all others. */
 
 import { extname } from 'node:path';
-import { Failure, type FailureKind } from '../../../errors.ts';
+import { Failure, type FailureSent, receivedFailure } from '../../../errors.ts';
 import type { Order, Receipt } from '../../../reading/export.ts';
 import type { Question } from '../../../reading/query.ts';
 import { startThread } from '../../../thread.ts';
@@ -17,10 +17,7 @@ export type DownloadParts = {
 
 export type SaidToDownload = 'taken' | 'stop';
 
-export type SaidByDownload =
-  | { piece: Uint8Array }
-  | { receipt: Receipt }
-  | { failed: { kind: FailureKind; message: string } };
+export type SaidByDownload = { piece: Uint8Array } | { receipt: Receipt } | FailureSent;
 
 /**
  * Writes the file, no faster than it is taken.
@@ -36,7 +33,7 @@ export async function writeDownload(parts: DownloadParts, write: Write, gone: Ab
       worker.on('message', (said: SaidByDownload) => {
         if ('piece' in said) write(said.piece).then(() => say('taken'), reject);
         else if ('receipt' in said) resolve(said.receipt);
-        else reject(new Failure(said.failed.kind, said.failed.message));
+        else reject(receivedFailure(said));
       });
       worker.once('error', reject);
       worker.once('exit', () => reject(new Failure('incomplete', 'the thread of the download has ended')));

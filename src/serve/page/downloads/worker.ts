@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import { Failure, toError } from '../../../errors.ts';
+import { sentFailure } from '../../../errors.ts';
 import { exportAnswer, type Receipt } from '../../../reading/export.ts';
 import { asking } from '../../../reading/query.ts';
 import type { DownloadParts, SaidByDownload, SaidToDownload } from './thread.ts';
@@ -44,9 +44,7 @@ try {
   const receipt: Receipt = { ...exported, file, bytes, sha256: hash.digest('hex') };
   say({ receipt });
 } catch (thrown) {
-  const { kind, message } =
-    thrown instanceof Failure ? thrown : new Failure('bug', `${toError(thrown).stack}`);
-  say({ failed: { kind, message } });
+  say(sentFailure(thrown));
 } finally {
   parentPort?.close();
 }

@@ -1,7 +1,7 @@
 /** The thread that reads for the page: each answer from one moment of the mirror. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { Failure, toError } from '../../../errors.ts';
+import { sentFailure } from '../../../errors.ts';
 import { readMirror, storeFailure } from '../../../store/read.ts';
 import type { AnsweredByReader, AskedOfReader, ReaderParts } from '../reader.ts';
 import { overviewOf } from './overview.ts';
@@ -18,9 +18,6 @@ function answer({ what, now }: AskedOfReader): AnsweredByReader {
     );
     return { json: JSON.stringify(read) };
   } catch (thrown) {
-    const known = storeFailure(thrown, parts.dir);
-    const { kind, message } =
-      known instanceof Failure ? known : new Failure('bug', `${toError(thrown).stack}`);
-    return { failed: { kind, message } };
+    return sentFailure(storeFailure(thrown, parts.dir));
   }
 }
