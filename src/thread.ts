@@ -3,10 +3,13 @@
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { asFailure, Failure, type FailureSent, receivedFailure } from './errors.ts';
 
-/** @param file of the thread, with the extension of whoever starts it: `.ts` from the sources, as tests do. */
-export function startThread(file: URL, workerData: unknown): Worker {
-  const worker = new Worker(extname(file.pathname) === '.ts' ? fromSource(file) : file, { workerData });
+/** @param file of the thread, seen from `starter`, without its extension. @param starter `import.meta.url` of whoever starts it. */
+export function startThread(file: string, starter: string, workerData: unknown): Worker {
+  const extension = extname(starter);
+  const url = new URL(`${file}${extension}`, starter);
+  const worker = new Worker(extension === '.ts' ? fromSource(url) : url, { workerData });
   // What ends it between two questions is told to whoever asks next; unheard, it would end the process.
   worker.on('error', () => undefined);
   return worker;
@@ -20,18 +23,53 @@ function fromSource(file: URL): URL {
   );
 }
 
+export type Thread<Asked, Answered> = {
+  /** One question at a time. @throws Failure that the thread has sent, or that tells how it ended. */
+  ask(asked: Asked): Promise<Answered>;
+  close(): Promise<void>;
+};
+
+/**
+ * A thread that answers questions: started by the first of them, and anew by the one after a failure.
+ * @param start it. @param name as in `the thread that reads`, for whoever is told that it ended.
+ */
+export function threadOnDemand<Asked, Answered extends object>(
+  start: () => Worker,
+  name: string,
+): Thread<Asked, Answered> {
+  let worker: Worker | undefined;
+  let isClosed = false;
+  const ended = () => new Failure('incomplete', `${name} has ended`);
+  return {
+    async ask(asked) {
+      if (isClosed) throw ended();
+      worker ??= start();
+      try {
+        const answered = await askThread<Answered | FailureSent>(worker, asked, ended);
+        if ('failed' in answered) throw receivedFailure(answered);
+        return answered;
+      } catch (thrown) {
+        // What was wrong with it, or with what it holds open, may be right with the next one.
+        await worker?.terminate();
+        worker = undefined;
+        throw asFailure(thrown);
+      }
+    },
+    async close() {
+      isClosed = true;
+      await worker?.terminate();
+    },
+  };
+}
+
 /** What Node.js calls a thread that has ended. */
 const GONE = -1;
 
 /**
- * One question at a time. The process is kept alive for an answer, not for the thread.
+ * The process is kept alive for an answer, not for the thread.
  * @throws what ended the thread, and what `ended` makes where it ended without a word.
  */
-export async function askThread<Answered>(
-  worker: Worker,
-  asked: unknown,
-  ended: () => Error,
-): Promise<Answered> {
+async function askThread<Answered>(worker: Worker, asked: unknown, ended: () => Error): Promise<Answered> {
   const end = new AbortController();
   const { signal } = end;
   if (worker.threadId === GONE) throw ended();

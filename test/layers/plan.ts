@@ -38,6 +38,7 @@ export const rooms: Record<string, Room> = {
   log: { imports: ['printable'], strict: true },
   'socket-path': { imports: ['errors'], strict: true },
   'atomic-file': { imports: ['errors', 'disk'], strict: true },
+  thread: { imports: ['errors'], strict: true },
 
   // The API itself, for tests and the demo.
   'model-api': { strict: true, doors: ['model-api/index.ts'] },

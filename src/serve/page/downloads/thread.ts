@@ -1,6 +1,5 @@
 /** A download that is made on a thread of its own: forms such as Parquet take long enough to be felt by all others. */
 
-import { extname } from 'node:path';
 import { Failure, type FailureSent, receivedFailure } from '../../../errors.ts';
 import type { Order, Receipt } from '../../../reading/export.ts';
 import type { Question } from '../../../reading/query.ts';
@@ -24,7 +23,7 @@ export type SaidByDownload = { piece: Uint8Array } | { receipt: Receipt } | Fail
  * @throws Failure as `export` does, and what `write` throws.
  */
 export async function writeDownload(parts: DownloadParts, write: Write, gone: AbortSignal): Promise<Receipt> {
-  const worker = startThread(new URL(`worker${extname(import.meta.url)}`, import.meta.url), parts);
+  const worker = startThread('worker', import.meta.url, parts);
   const say = (word: SaidToDownload) => worker.postMessage(word);
   const stop = () => say('stop');
   gone.addEventListener('abort', stop, { once: true });
