@@ -17,7 +17,6 @@ import { parseSchedule, type Schedule } from './schedule.ts';
 
 export { forCommands, forService } from './config/environments.ts';
 export {
-  isLoopback,
   readTlsFiles,
   refuseOpenAddress,
   type ServeSettings,

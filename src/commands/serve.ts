@@ -3,10 +3,11 @@
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { isoTime } from '../clock.ts';
-import { isLoopback, readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
+import { readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
 import { Failure, toError } from '../errors.ts';
 import { describeJobs, listJobs, ownSchedules } from '../job-list.ts';
 import type { Log } from '../log.ts';
+import { isLoopback } from '../loopback.ts';
 import type { ServeNote, ServeWord } from '../reading/status.ts';
 import { releasing } from '../releases.ts';
 import { PAGE_SCOPE } from '../serve/keys.ts';

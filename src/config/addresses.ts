@@ -1,6 +1,7 @@
 /** The addresses among the settings: what they must be, and how they are shown without what is secret. */
 
 import { Failure } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 
 /** The base address without a slash at its end. @throws Failure `config`, like `readRedisUrl`. */
 export function readApiUrl(text: string): string {
@@ -22,10 +23,6 @@ export function readRedisUrl(text: string): string {
 
 function refuse(problem: string): never {
   throw new Failure('config', problem);
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** A letter of another alphabet may look like one of ours: the address that is called shows it, in the form that DNS knows. */

@@ -1,8 +1,8 @@
 /** The settings of the service: where it listens, who may reach it how, and how old its data may be. */
 
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { Failure } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 import { nearest } from '../near.ts';
 import type { Bounds, PageAccess, ServeAddress } from './service-values.ts';
 
@@ -71,11 +71,6 @@ export function refuseOpenAddress(
     `${host} is not loopback, and keys would cross the network unencrypted: set MIRROR_SERVE_TLS_CERT and MIRROR_SERVE_TLS_KEY, ` +
       'or MIRROR_SERVE_TRUST to the address of the proxy before it',
   );
-}
-
-/** Whether nothing but this machine reaches it. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /** Their text. @throws Failure `config` for one that cannot be read. */

@@ -8,10 +8,11 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
+import { isLoopback } from '../loopback.ts';
 import { type Admission, draftHeaders, isRefused, limitHeaders, type Permit } from './admission.ts';
 import { type Answer, type Asked, errorAnswer, type Planned, refusedAnswer } from './answers.ts';
 import { askedOf, type InHono, type Origin, type PageAsked, pageAskedOf } from './app/asked.ts';
-import { authorizationOf, isLoopback, pathOf, serviceAddress } from './app/incoming.ts';
+import { authorizationOf, pathOf, serviceAddress } from './app/incoming.ts';
 import { onceOver } from './app/once-over.ts';
 import { Gone, type Stream, streamTo } from './app/stream.ts';
 

@@ -27,6 +27,7 @@ export const leaves = [
   'socket-path',
   'atomic-file',
   'thread',
+  'loopback',
 ];
 
 // What all that writes to the database stands on.

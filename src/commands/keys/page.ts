@@ -1,8 +1,8 @@
 /** A new link to the page of the service that runs on the folder. */
 
 import { isoTime } from '../../clock.ts';
-import { isLoopback } from '../../config.ts';
 import { Failure } from '../../errors.ts';
+import { isLoopback } from '../../loopback.ts';
 import { readService } from '../../reading/status.ts';
 import { PAGE_SCOPE } from '../../serve/keys.ts';
 import { linkPath, openTokens } from '../../serve/page/tokens.ts';
@@ -42,7 +42,7 @@ const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '
 function onThisMachine(url: string): string {
   const { protocol, hostname, port } = new URL(url);
   const host = everywhere[hostname] ?? hostname;
-  if (isLoopback(host.replace(/^\[(.*)\]$/, '$1'))) return `${protocol}//${host}${port && `:${port}`}`;
+  if (isLoopback(host)) return `${protocol}//${host}${port && `:${port}`}`;
   throw new Failure(
     'usage',
     `serve listens on ${url}, which is not this machine's own: its page opens by a key, which market-mirror keys create --name me --scope ${PAGE_SCOPE} makes`,

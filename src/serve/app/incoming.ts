@@ -20,5 +20,3 @@ export function serviceAddress({ socket, headers }: IncomingMessage, address: st
   const isSecure = told === undefined ? 'encrypted' in socket : told === 'https';
   return `${isSecure ? 'https' : 'http'}://${headers.host}`;
 }
-
-export const isLoopback = (address: string) => /^(::ffff:)?127\.|^::1$/.test(address);

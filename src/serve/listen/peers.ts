@@ -1,7 +1,7 @@
 /** Who may connect where there is no TLS: this machine, and the proxies that are named. */
 
 import type { Socket } from 'node:net';
-import { isLoopback } from '../../config.ts';
+import { isLoopback } from '../../loopback.ts';
 import { networksOf } from '../keys/addresses.ts';
 
 type Ends = Pick<Socket, 'remoteAddress' | 'localAddress'>;
@@ -14,7 +14,7 @@ export function peersOf(proxies: readonly string[]): (ends: Ends) => boolean {
   const isProxy = networksOf(proxies);
   return ({ remoteAddress = '', localAddress }) => {
     // From one of its own addresses to the same, nothing leaves this machine.
-    const isHere = remoteAddress === localAddress || isLoopback(remoteAddress.replace(/^::ffff:/, ''));
+    const isHere = remoteAddress === localAddress || isLoopback(remoteAddress);
     return isHere || isProxy(remoteAddress);
   };
 }
