@@ -12,7 +12,7 @@ import type { Log } from './log.ts';
 import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
 import { isRefused, openAdmission } from './serve/admission.ts';
-import { type Answer, jsonAnswer, openAnswers, refusedAnswer } from './serve/answers.ts';
+import { type Answer, jsonAnswer, openAnswers, refusedAnswer, UNREADY_SECONDS } from './serve/answers.ts';
 import { clientAddresses } from './serve/app/client-address.ts';
 import { hostNames } from './serve/app/host-names.ts';
 import { createApp, type Endpoint, type OpenEndpoint } from './serve/app.ts';
@@ -173,9 +173,6 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
     },
   };
 }
-
-/** Until a walk that is under way may have ended. */
-const UNREADY_SECONDS = 30;
 
 function readyAnswer(readiness: Readiness): Answer {
   if (readiness.ready) return jsonAnswer(200, readiness);

@@ -57,8 +57,8 @@ export type AnswersParts = {
   pageTold(source: PageSource): void;
 };
 
-/** Until the first walk may have ended, or a fresher one. */
-const UNREADY_SECONDS = 30;
+/** Until a walk may have ended that brings what is missing: the first one, or one that is fresher. */
+export const UNREADY_SECONDS = 30;
 
 /** Until whoever keeps the mirror busy may be through. */
 const BUSY_SECONDS = 5;
