@@ -5,7 +5,6 @@
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +15,7 @@ import { describeJobs, listJobs, ownSchedules } from '../src/job-list.ts';
 import { openService } from '../src/serve.ts';
 import { tryLock } from '../src/store/index.ts';
 import { launch } from '../test/helpers/browser.ts';
+import { listenOnLoopback } from '../test/helpers/loopback.ts';
 import { live, schedules, steppedClock } from './pictures/life.ts';
 
 const folder = fileURLToPath(new URL('../docs/pictures', import.meta.url));
@@ -72,13 +72,11 @@ async function withService(
   const service = openService({ dir, jobs, described: await describeJobs(), settings, clock, log });
   // As if a daemon were at work on the folder.
   const daemon = tryLock(dir, 'daemon');
-  const server = createServer(service.handle);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listening = await listenOnLoopback(createServer(service.handle));
   try {
-    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await use(listening.url);
   } finally {
-    server.closeAllConnections();
-    server.close();
+    await listening.close();
     await service.close();
     if (daemon && 'release' in daemon) daemon.release();
   }

@@ -2,10 +2,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openReadOnly } from '../src/store/db/connection.ts';
+import { listenOnLoopback } from './helpers/loopback.ts';
 import { copyProject } from './helpers/project-copy.ts';
 
 const guide = readFileSync('CONTRIBUTING.md', 'utf8');
@@ -73,10 +73,7 @@ async function serve(): Promise<string> {
     });
     response.end(JSON.stringify({ rows: page, pagination }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listenOnLoopback(server);
+  onTestFinished(close);
+  return url;
 }

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -16,6 +15,7 @@ import { systemClock } from '../../src/clock.ts';
 import { Failure } from '../../src/errors.ts';
 import { keyFromValue } from '../../src/key.ts';
 import type { Call } from '../../src/page.ts';
+import { listenOnLoopback } from '../helpers/loopback.ts';
 
 const CANARY = 'canary-key-4f1d2c';
 const path = '/api/v1/ai-signals';
@@ -108,10 +108,9 @@ describe('a page that comes', () => {
       seen.push(request.headers);
       response.setHeader('content-type', 'application/json; charset=utf-8').end('{}');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    releases.push(() => new Promise((resolve) => server.close(() => resolve())));
-    const { port } = server.address() as AddressInfo;
-    const { get } = await setup([], { baseUrl: `http://127.0.0.1:${port}/below/` });
+    const { url, close } = await listenOnLoopback(server);
+    releases.push(close);
+    const { get } = await setup([], { baseUrl: `${url}/below/` });
     await get();
     expect(seen[0]).toMatchObject({
       authorization: `Bearer ${CANARY}`,
@@ -202,10 +201,9 @@ test('the key never reaches the host that a redirect names', async () => {
     visited += 1;
     response.end();
   });
-  await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
-  releases.push(() => new Promise((resolve) => elsewhere.close(() => resolve())));
-  const { port } = elsewhere.address() as AddressInfo;
-  const { get } = await setup(always(faults.redirect(`http://127.0.0.1:${port}${path}`)));
+  const { url, close } = await listenOnLoopback(elsewhere);
+  releases.push(close);
+  const { get } = await setup(always(faults.redirect(`${url}${path}`)));
   expect((await failureOf(get())).message).toContain('redirect');
   expect(visited).toBe(0);
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Running, runCli, startCli } from '../helpers/cli.ts';
+import { listenOnLoopback } from '../helpers/loopback.ts';
 import { runMain } from '../helpers/main.ts';
 import { CANARY, setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
@@ -116,10 +117,8 @@ test('a second one on the folder ends with 75 and names the first', async () => 
 });
 
 test('a port in use ends it with 75 and one line that names who holds it', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  onTestFinished(() => void other.close());
-  const { port } = other.address() as { port: number };
+  const { port, close } = await listenOnLoopback(createServer());
+  onTestFinished(close);
   const { code, stderr } = await runCli(
     ['serve', '--port', String(port)],
     { LOG_LEVEL: 'fatal' },

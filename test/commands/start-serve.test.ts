@@ -4,7 +4,8 @@ import { afterEach, expect, test } from 'vitest';
 import { isAlive } from '../../src/alive.ts';
 import type { Status } from '../../src/reading/status.ts';
 import { runCli } from '../helpers/cli.ts';
-import { CANARY, freePort, releaseAll, setup, within } from '../helpers/daemon-bench.ts';
+import { CANARY, releaseAll, setup, within } from '../helpers/daemon-bench.ts';
+import { freePort } from '../helpers/loopback.ts';
 
 afterEach(releaseAll);
 

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.ts';
 import { get, redisServers, releaseAll, releases, setup, within } from '../helpers/daemon-bench.ts';
+import { listenOnLoopback } from '../helpers/loopback.ts';
 
 afterEach(releaseAll);
 
@@ -34,15 +35,12 @@ describe('a start that fails late', () => {
 
 describe('SIGTERM', () => {
   test('while a daemon waits for a Redis that does not answer ends it at once', async () => {
-    const mute = createServer().listen(0, '127.0.0.1');
-    releases.push(() => mute.close());
     let connected = 0;
-    mute.on('connection', (socket) => {
+    const mute = createServer(() => {
       connected += 1;
-      releases.push(() => socket.destroy());
     });
-    await expect.poll(() => mute.listening, within).toBe(true);
-    const { port } = mute.address() as { port: number };
+    const { port, close } = await listenOnLoopback(mute);
+    releases.push(close);
     const { start } = await setup({}, { REDIS_URL: `redis://127.0.0.1:${port}` });
     const daemon = start();
     await expect.poll(() => connected, within).toBeGreaterThan(0);

@@ -7,16 +7,8 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Database } from '../../src/store/db/sqlite.ts';
 import { runCli } from '../helpers/cli.ts';
-import {
-  CANARY,
-  freePort,
-  get,
-  redisServers,
-  releaseAll,
-  releases,
-  setup,
-  within,
-} from '../helpers/daemon-bench.ts';
+import { CANARY, get, redisServers, releaseAll, releases, setup, within } from '../helpers/daemon-bench.ts';
+import { freePort } from '../helpers/loopback.ts';
 
 afterEach(releaseAll);
 

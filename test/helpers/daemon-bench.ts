@@ -1,9 +1,7 @@
 /** A daemon of the built program, on a model API of its own, in a folder that goes when the test ends. */
 
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ModelOptions, scopes, startModelApi } from '../../model-api/index.ts';
@@ -86,12 +84,4 @@ export async function get(socketPath: string, path: string) {
       .on('error', reject)
       .end();
   });
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

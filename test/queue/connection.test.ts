@@ -1,10 +1,10 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseRedisUrl } from '../../src/queue/address.ts';
 import { connect } from '../../src/queue/connection.ts';
 import { diagnose } from '../../src/queue/trouble.ts';
-import { freePort, recordingLog, redisServer, start, until } from './setup.ts';
+import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
+import { recordingLog, redisServer, start, until } from './setup.ts';
 
 const run = async () => {};
 
@@ -108,10 +108,8 @@ describe('the connection', () => {
   });
 
   test.each(['redis', 'rediss'])('by %s to something that does not answer says so too', async (protocol) => {
-    const mute = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void mute.close());
-    await once(mute, 'listening');
-    const { port } = mute.address() as AddressInfo;
+    const { port, close } = await listenOnLoopback(createServer());
+    onTestFinished(close);
     const { codes, parts } = reports();
     const link = connect(parseRedisUrl(`${protocol}://127.0.0.1:${port}`), { ...parts, greetingMs: 400 });
     await link.greeted;

@@ -3,7 +3,8 @@
 import pino from 'pino';
 import { startQueue } from '../../src/queue/index.ts';
 import { startPrivateRedis } from '../../src/queue/private-redis.ts';
-import { freePort, gate, untilAborted } from './setup.ts';
+import { freePort } from '../helpers/loopback.ts';
+import { gate, untilAborted } from './setup.ts';
 
 const [when, dir = ''] = process.argv.slice(2);
 const log = pino({ enabled: false });

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Outage } from '../../src/queue/index.ts';
 import { diagnose } from '../../src/queue/trouble.ts';
-import { freePort, gate, redisServer, type Server, start, until } from './setup.ts';
+import { freePort } from '../helpers/loopback.ts';
+import { gate, redisServer, type Server, start, until } from './setup.ts';
 
 const config = (server: Server, name: string, value: string) => server.client.config('SET', name, value);
 

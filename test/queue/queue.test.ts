@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { freePort, gate, redisServer, start, temporaryFolder, until, untilAborted } from './setup.ts';
+import { freePort } from '../helpers/loopback.ts';
+import { gate, redisServer, start, temporaryFolder, until, untilAborted } from './setup.ts';
 
 const schedules = { news: 'off' } as const;
 const prefix = 'market-mirror';

@@ -1,6 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
@@ -9,6 +8,7 @@ import pino from 'pino';
 import { onTestFinished } from 'vitest';
 import { type ChangesAt, type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue/index.ts';
 import type { Fields, Log } from '../../src/queue/trouble.ts';
+import { freePort } from '../helpers/loopback.ts';
 
 export type Line = Fields & { level: number; msg: string };
 
@@ -44,15 +44,6 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 export type Server = {

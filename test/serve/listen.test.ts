@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { listenOnLoopback } from '../helpers/loopback.ts';
 import { answerTo, get, getLast, hello, listening, refusalIn, speak } from './listen/support.ts';
 
 test('a request is answered where it listens, and the connection kept for the next', async () => {
@@ -117,10 +118,8 @@ test('a client that vanishes leaves nothing behind', async () => {
 
 describe('a place where it cannot listen', () => {
   test('is in use: 75, with the process that holds it', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    onTestFinished(() => void other.close());
-    const { port } = other.address() as { port: number };
+    const { port, close } = await listenOnLoopback(createServer());
+    onTestFinished(close);
     await expect(listening(hello, {}, { port })).rejects.toMatchObject({
       kind: 'incomplete',
       message: expect.stringMatching(

@@ -3,10 +3,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { findRedisServer } from '../../../src/queue/redis-process.ts';
+import { freePort } from '../../../test/helpers/loopback.ts';
 import { needs } from '../../../test/helpers/tools.ts';
 import type { World } from '../world.ts';
 import { type Attack, type End, expectThat } from './attack.ts';
@@ -124,13 +123,4 @@ function certify(home: string): string {
     'ca.key',
   );
   return join(home, 'ca.crt');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

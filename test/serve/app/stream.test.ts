@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { bodyOf, Gone, type Stream, streamTo } from '../../../src/serve/app/stream.ts';
+import { listenOnLoopback } from '../../helpers/loopback.ts';
 
 /** A client that has asked and takes nothing until it is told to, and how its answer ended. */
 async function asking(stream: (incoming: IncomingMessage) => Stream) {
@@ -13,9 +14,9 @@ async function asking(stream: (incoming: IncomingMessage) => Stream) {
     void streamTo(incoming, outgoing, stream(incoming)).then(() => ended('well'), ended);
   const server = createServer(handle);
   server.timeout = 30_000;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const { port, close } = await listenOnLoopback(server);
+  onTestFinished(close);
+  const client = connect(port, '127.0.0.1');
   onTestFinished(() => void client.destroy());
   client.pause();
   client.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
@@ -69,9 +70,8 @@ test('a body is read whole, or not at all where it is too long', async () => {
     outgoing.setHeader('Connection', 'close');
     outgoing.end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listenOnLoopback(server);
+  onTestFinished(close);
   for (const body of ['', '12345', 'é12', '123456']) await fetch(url, { method: 'POST', body });
   expect(read).toEqual(['', '12345', 'é12', undefined]);
 });
