@@ -1,8 +1,6 @@
 /** Mirrors of mirrors: each reads from the service of the one above it, and the first from the model API, all within quotas. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { type ModelApi, sampleKey, startModelApi } from '../../model-api/index.ts';
@@ -12,11 +10,10 @@ import { described } from '../../src/job/described.ts';
 import { served } from '../../src/job/served.ts';
 import { openKeyring } from '../../src/serve/keys.ts';
 import { type Limits, parseQuota } from '../../src/serve/limits.ts';
-import { openService } from '../../src/serve.ts';
 import { openReadOnly } from '../../src/store/db/connection.ts';
 import type { WalkRow } from '../../src/store/index.ts';
 import { roomOf } from './mirror-bench.ts';
-import { allScopes, quietSettings } from './serve-bench.ts';
+import { allScopes, quietSettings, serveOnLoopback } from './serve-bench.ts';
 import { mirroredForm } from './truth.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
@@ -105,7 +102,7 @@ function levelOf(app: App, dir: string, clock: VirtualClock): Level {
 }
 
 async function serveFrom(dir: string, { jobs }: App, clock: VirtualClock, limits: Partial<Limits>) {
-  const service = openService({
+  const { url, close } = await serveOnLoopback({
     dir,
     jobs: jobs.map(served),
     described: jobs.map(described),
@@ -113,20 +110,9 @@ async function serveFrom(dir: string, { jobs }: App, clock: VirtualClock, limits
     clock,
     log: pino({ level: 'silent' }),
   });
-  const server = createServer(service.handle);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const keyring = openKeyring(dir);
   const terms = { name: 'below', account: 'below', scopes: allScopes, addresses: null, expiresAt: null };
   const { key } = keyring.create(terms, limits, clock.now());
   keyring.close();
-  return {
-    key,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-      await service.close();
-    },
-  };
+  return { key, url, close };
 }

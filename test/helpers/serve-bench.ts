@@ -1,7 +1,6 @@
 /** The service over a mirror of the model API: real HTTP on loopback, keys of its own, and time that a test moves. */
 
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { readSchedules } from '../../src/config.ts';
@@ -12,6 +11,7 @@ import { logOptions } from '../../src/log.ts';
 import { type Issued, type KeyTerms, openKeyring } from '../../src/serve/keys.ts';
 import type { Limits } from '../../src/serve/limits.ts';
 import { openService, type Service, type ServiceParts } from '../../src/serve.ts';
+import { type Listening, listenOnLoopback } from './loopback.ts';
 import { type Bench, type BenchOptions, openBench } from './mirror-bench.ts';
 
 export const listNames = ['ai-signals', 'news', 'smart-wallets', 'meme-signals'] as const;
@@ -49,6 +49,20 @@ export const quietSettings: ServiceParts['settings'] = {
   spending: 'full',
 };
 
+/** A service that listens; `close` closes both. */
+export async function serveOnLoopback(parts: ServiceParts): Promise<Listening & { service: Service }> {
+  const service = openService(parts);
+  const listening = await listenOnLoopback(createServer(service.handle));
+  return {
+    ...listening,
+    service,
+    async close() {
+      await listening.close();
+      await service.close();
+    },
+  };
+}
+
 export async function openServeBench({
   settings,
   walked = listNames,
@@ -62,7 +76,7 @@ export async function openServeBench({
   for (const job of walked) await bench.mirror(job);
   const lines: string[] = [];
   const { dir, clock } = bench;
-  const service = openService({
+  const { service, url, close } = await serveOnLoopback({
     dir,
     jobs: bench.jobs.map(served),
     described: bench.jobs.map(described),
@@ -74,13 +88,11 @@ export async function openServeBench({
     ...(pageFolder && { pageFolder }),
     ...(questionMs && { questionMs }),
   });
-  const server = createServer(service.handle);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const keyring = openKeyring(dir);
   return {
     bench,
     service,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     log: () => lines.join(''),
     issue({ name = 'desk', account = name, ...terms } = {}, limits) {
       const all = { name, account, scopes: allScopes, addresses: null, expiresAt: null, ...terms };
@@ -88,10 +100,7 @@ export async function openServeBench({
     },
     revoke: (id) => void keyring.revoke(id, clock.now()),
     async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-      await service.close();
+      await close();
       keyring.close();
       await bench.close();
     },
