@@ -3,18 +3,18 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { BenchOptions } from './bench/options.ts';
-import { oneOf, positive, tool, whole } from './options.ts';
+import { lineNames, lines } from './bench/pass-speed/lines.ts';
+import { listOf, oneOf, positive, tool, whole } from './options.ts';
 
 /** Each is a script in `bench/` that measures one thing and prints it; a new one is found by its line here. */
 const figures = {
-  'pass-speed': 'a full mirror and an unchanged second pass, as ratios to the barest loop; peak memory',
+  'pass-speed': 'passes beside the barest loop, as whole processes; what they write, peak memory, stalls',
   'governor-cost': 'what a permit of the governor costs a call, apart from all waiting',
   'start-time': 'how long commands take from start to end, beside a bare script',
   page: 'the page in a browser: its first view, tasks of the main thread, waiting for rows',
   serve: 'the service beside a bare server of the same bytes; pages from SQL; memory; walks beside it',
 };
 const names = Object.keys(figures) as (keyof typeof figures)[];
-const width = Math.max(...names.map((name) => name.length));
 
 type Figure = (typeof names)[number];
 
@@ -29,12 +29,26 @@ const command = tool('bench', 'Prints figures of speed; docs/performance.md says
     whole(1),
     5,
   )
-  .option('--rows <number>', 'page and serve: rows of each dataset', whole(1_000), 100_000)
+  .option('--rows <number>', 'pass-speed, page and serve: rows of each dataset', whole(1_000), 100_000)
+  .option(
+    '--lines <names>',
+    'some lines of pass-speed, such as first,aged',
+    listOf(oneOf(lineNames)),
+    lineNames,
+  )
   .option('--keys <number>', 'serve: keys, each with an account of its own', whole(1), 100)
   .option('--minutes <number>', 'serve: how long its memory is watched', positive, 0.5)
   .addHelpText(
     'after',
-    `\nFigures:\n${names.map((name) => `  ${name.padEnd(width)}  ${figures[name]}`).join('\n')}`,
+    `
+Figures:
+${described(figures)}
+
+Lines of pass-speed:
+${described(Object.fromEntries(lineNames.map((name) => [name, lines[name].about])))}
+
+One line in less than a minute, after npm run build:
+  npm run bench -- pass-speed --lines aged --runs 3`,
   )
   .parse();
 const [asked = names] = command.processedArgs as [Figure[]?];
@@ -49,4 +63,11 @@ for (const name of asked) {
     },
   );
   if (status !== 0) process.exitCode = 1;
+}
+
+function described(about: Record<string, string>): string {
+  const width = Math.max(...Object.keys(about).map((name) => name.length));
+  return Object.entries(about)
+    .map(([name, text]) => `  ${name.padEnd(width)}  ${text}`)
+    .join('\n');
 }

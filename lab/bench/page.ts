@@ -17,7 +17,7 @@ const learnt = await withLargeApi(10_000, learnApi);
 
 await withLargeApi(rows, (api) =>
   withFolder(async (folder) => {
-    for (const job of ['ai-signals', 'news']) measurePass(job, api, folder, learnt);
+    for (const job of ['ai-signals', 'news']) await measurePass(job, api, folder, learnt);
     const serve = await startServe(folder, { MIRROR_SERVE_PAGE: 'open' });
     const browser = await launch();
     try {

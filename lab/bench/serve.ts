@@ -20,7 +20,7 @@ const learnt = await withLargeApi(10_000, learnApi);
 
 await withLargeApi(rows, (api) =>
   withFolder(async (folder) => {
-    for (const job of jobs) measurePass(job, api, folder, learnt);
+    for (const job of jobs) await measurePass(job, api, folder, learnt);
     const keys = issueKeys(folder, count);
     const serve = await startServe(folder);
     try {

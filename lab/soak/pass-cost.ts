@@ -31,10 +31,10 @@ export async function costTable(jobs: readonly string[], sizes: readonly number[
 function measureCost(job: string, rows: number) {
   return withFolder((folder) =>
     withLargeApi(rows, async (url) => {
-      const first = measurePass(job, url, folder);
+      const first = await measurePass(job, url, folder);
       await fetch(`${url}/publish`);
       const log = holdLog(join(folder, 'mirror.db'));
-      const again = measurePass(job, url, folder);
+      const again = await measurePass(job, url, folder);
       if (again.changed !== 0 || again.verdict === 'union' || again.rows !== rows)
         throw new Error(`not an unchanged pass: ${JSON.stringify(again)}`);
       return { first, again, logBytes: log.release() };

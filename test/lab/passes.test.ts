@@ -1,28 +1,53 @@
 /** A pass in a process of its own over an API of any size: what the figures of speed and cost are taken from. */
 
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { measurePass, withFolder, withLargeApi } from '../../lab/passes.ts';
+import { measureBareLoop, measurePass, withFolder, withLargeApi } from '../../lab/passes.ts';
+import { Database } from '../../src/store/db/sqlite.ts';
 
 test.each(['ai-signals', 'news'])(
   'a pass over %s brings every row, and a second one no change though published again',
   async (job) => {
     await withFolder((folder) =>
       withLargeApi(250, async (url) => {
-        const first = measurePass(job, url, folder);
+        const first = await measurePass(job, url, folder);
         expect(first).toMatchObject({ rows: 250, changed: 250 });
         expect(first.rowsPerSecond).toBeGreaterThan(1);
         expect(first.peakMb).toBeGreaterThan(10);
         await fetch(`${url}/publish`);
-        expect(measurePass(job, url, folder)).toMatchObject({ rows: 250, changed: 0 });
+        expect(await measurePass(job, url, folder)).toMatchObject({ rows: 250, changed: 0 });
       }),
     );
   },
 );
 
-test('the ceiling brings the same rows', async () => {
+test.each(['ai-signals', 'news'])('the bare loop brings the same rows of %s', async (dataset) => {
   await withFolder((folder) =>
     withLargeApi(250, async (url) => {
-      expect(measurePass('ceiling', url, folder)).toMatchObject({ rows: 250 });
+      const pass = await measureBareLoop(dataset, url, folder, 2);
+      expect(pass).toMatchObject({ rows: 250 });
+      expect(pass.writtenBytes).toBeGreaterThan(10_000);
     }),
   );
+});
+
+test('a pass in which only the age of the rows moved, and their order, changes no row', async () => {
+  await withFolder((folder) =>
+    withLargeApi(250, async (url) => {
+      await measurePass('ai-signals', url, folder);
+      await fetch(`${url}/publish?aged`);
+      expect(await measurePass('ai-signals', url, folder)).toMatchObject({ rows: 250, changed: 0 });
+      const db = new Database(join(folder, 'mirror.db'), { readonly: true });
+      const ages = db.prepare<[], number>('SELECT min(quality_age_seconds) FROM ai_signals').pluck();
+      expect(ages.get()).toBeGreaterThanOrEqual(60);
+      db.close();
+    }),
+  );
+});
+
+test('an API that allows two calls at once refuses a third', async () => {
+  await withLargeApi({ rows: 250, latencyMs: 50, atOnce: 2 }, async (url) => {
+    const ask = async () => (await fetch(`${url}/api/v1/news?offset=0&limit=100`)).status;
+    expect((await Promise.all([ask(), ask(), ask()])).sort()).toEqual([200, 200, 429]);
+  });
 });

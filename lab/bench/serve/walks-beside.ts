@@ -1,7 +1,7 @@
 /** What clients of the service cost the walks of a daemon over the same mirror. */
 
 import { median } from '../../figures.ts';
-import { measurePass, passBeside } from '../../passes.ts';
+import { measurePass } from '../../passes.ts';
 import { load } from './load.ts';
 import { distinctOffsets } from './pages-from-sql.ts';
 import type { Server } from './servers.ts';
@@ -21,7 +21,7 @@ export async function measureWalks(
   const beside: number[] = [];
   for (let run = 0; run < runs; run += 1) {
     await fetch(`${api}/publish`);
-    alone.push(measurePass('ai-signals', api, folder, learnt).rowsPerSecond);
+    alone.push((await measurePass('ai-signals', api, folder, learnt)).rowsPerSecond);
     await fetch(`${api}/publish`);
     beside.push(await whileAsked());
   }
@@ -44,7 +44,7 @@ export async function measureWalks(
           key,
         }));
     })();
-    const { rowsPerSecond } = await passBeside('ai-signals', api, folder, learnt);
+    const { rowsPerSecond } = await measurePass('ai-signals', api, folder, learnt);
     isOver = true;
     await asking;
     return rowsPerSecond;

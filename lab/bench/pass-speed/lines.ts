@@ -1,0 +1,202 @@
+/** What is measured of passes: each line makes its own API and its own mirrors. */
+
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { number } from '../../../src/output/text.ts';
+import { median } from '../../figures.ts';
+import {
+  learnApi,
+  type MirrorPass,
+  measureBareLoop,
+  measureNaive,
+  measurePass,
+  measurePython,
+  measureSqliteUtils,
+  type Pass,
+  withFolder,
+  withLargeApi,
+} from '../../passes.ts';
+import { bytesARow, figureRow, longestStall, type Run, speedRow } from './figures.ts';
+
+export type Size = { rows: number; runs: number };
+export type Line = {
+  about: string;
+  measure(size: Size): Promise<{ rows: string[][]; stallMs?: number }>;
+};
+export type LineName = keyof typeof lines;
+
+const JOB = 'ai-signals';
+const LATENCY_MS = 50;
+const IN_FLIGHT = 4;
+/** The governor has learnt how many calls may be under way by the end of so many passes. */
+const PASSES_TO_LEARN = 4;
+/** A statement a row takes a minute for a hundred thousand. */
+const NAIVE_PART = 1 / 20;
+
+export const lines = {
+  first: {
+    about: 'a first mirror of ai-signals, the governor knows the API; what it writes',
+    async measure({ rows, runs }) {
+      const sizes: number[] = [];
+      const taken = await withLargeApi(rows, async (url) => {
+        const learnt = await learnApi(url);
+        return await inTurn(runs, async (folder, isBare) => {
+          if (isBare) return await measureBareLoop(JOB, url, folder);
+          const pass = await measurePass(JOB, url, folder, learnt);
+          sizes.push(statSync(join(folder, 'mirror.db')).size);
+          return expectChanges(pass, rows);
+        });
+      });
+      const growth = median(taken.map(({ other }, run) => other.writtenBytes / (sizes[run] ?? 0)));
+      return {
+        rows: [
+          speedRow('first mirror, governor taught', taken, 1),
+          figureRow('bytes it writes ÷ size of the database', growth, 4, 1),
+        ],
+        stallMs: longestStall(taken),
+      };
+    },
+  },
+  empty: {
+    about: 'the same in an empty folder, learning included',
+    async measure({ rows, runs }) {
+      const taken = await withLargeApi(rows, (url) =>
+        inTurn(runs, (folder, isBare) =>
+          isBare ? measureBareLoop(JOB, url, folder) : measurePass(JOB, url, folder),
+        ),
+      );
+      return { rows: [speedRow('first mirror, empty folder', taken, 0.8)] };
+    },
+  },
+  aged: {
+    about: 'a later pass: only volatile columns moved, the upstream order shuffled',
+    async measure(size) {
+      const taken = await again(JOB, '/publish?aged', size);
+      return {
+        rows: [
+          speedRow('aged pass, upstream shuffled', taken, 0.9),
+          figureRow('bytes a row that it writes', bytesARow(taken), 250),
+        ],
+        stallMs: longestStall(taken),
+      };
+    },
+  },
+  unchanged: {
+    about: 'a later pass of ai-signals, published again unchanged',
+    async measure(size) {
+      const taken = await again(JOB, '/publish', size);
+      return { rows: [speedRow('unchanged pass', taken, 1)], stallMs: longestStall(taken) };
+    },
+  },
+  news: {
+    about: 'a later pass of news, unchanged; its rows are kept as received',
+    async measure(size) {
+      const taken = await again('news', '/publish', size);
+      return { rows: [speedRow('unchanged pass of news', taken, 1.5)], stallMs: longestStall(taken) };
+    },
+  },
+  latency: {
+    about: `a first mirror of a fifth of the rows, ${LATENCY_MS} ms a call, ${IN_FLIGHT} allowed under way; the loop has ${IN_FLIGHT} under way`,
+    async measure({ rows, runs }) {
+      const api = { rows: Math.round(rows / 5), latencyMs: LATENCY_MS, atOnce: IN_FLIGHT };
+      const taken = await withLargeApi(api, async (url) => {
+        const learnt = await learnApi(url, PASSES_TO_LEARN);
+        return await inTurn(runs, (folder, isBare) =>
+          isBare ? measureBareLoop(JOB, url, folder, IN_FLIGHT) : measurePass(JOB, url, folder, learnt),
+        );
+      });
+      return { rows: [speedRow(`${LATENCY_MS} ms a call, ${number(rows / 5)} rows`, taken, 0.85)] };
+    },
+  },
+  memory: {
+    about: 'peak memory of a first mirror of ten times the rows, against a tenth of them',
+    async measure({ rows, runs }) {
+      const few = Math.min(runs, 3);
+      const [small, large] = [await peakOf(Math.round(rows / 10), few), await peakOf(rows * 10, few)];
+      const name = `peak MB at ${number(rows * 10)} rows (${large.toFixed(0)}) less that at ${number(rows / 10)}`;
+      return { rows: [figureRow(name, large - small, 10)] };
+    },
+  },
+  beside: {
+    about:
+      'for comparison, a first mirror by a naive script, by Python, and by sqlite-utils where it is installed',
+    async measure({ rows, runs }) {
+      const others: [string, number, (url: string, folder: string) => Promise<Pass>][] = [
+        [`naive script, ${number(rows * NAIVE_PART)} rows`, Math.round(rows * NAIVE_PART), measureNaive],
+        ["Python's standard library", rows, (url, folder) => measurePython(url, folder, rows)],
+      ];
+      if (hasSqliteUtils())
+        others.push(['sqlite-utils', rows, (url, folder) => measureSqliteUtils(url, folder, rows)]);
+      const table: string[][] = [];
+      for (const [name, size, measure] of others) {
+        const taken = await withLargeApi(size, (url) =>
+          inTurn(runs, (folder, isBare) =>
+            isBare ? measureBareLoop(JOB, url, folder) : measure(url, folder),
+          ),
+        );
+        table.push(speedRow(name, taken));
+      }
+      return { rows: table };
+    },
+  },
+} satisfies Record<string, Line>;
+
+export const lineNames = Object.keys(lines) as LineName[];
+
+/** Runs the bare loop and the other side in turn, each in a folder of its own; who comes first changes from run to run. */
+async function inTurn(
+  runs: number,
+  measure: (folder: string, isBare: boolean) => Promise<Pass>,
+): Promise<Run[]> {
+  const taken: Run[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    const once = (isBare: boolean) => withFolder((folder) => measure(folder, isBare));
+    taken.push(await bothSides(run, once));
+  }
+  return taken;
+}
+
+/** Later passes over what both sides hold already; before each the API publishes by a GET of `change`. */
+async function again(job: string, change: string, { rows, runs }: Size): Promise<Run[]> {
+  return await withLargeApi(rows, (url) =>
+    withFolder(async (folder) => {
+      const learnt = await learnApi(url);
+      await measureBareLoop(job, url, folder);
+      await measurePass(job, url, folder, learnt);
+      const taken: Run[] = [];
+      for (let run = 0; run < runs; run += 1) {
+        await fetch(url + change);
+        const pass = await bothSides(run, async (isBare) =>
+          isBare
+            ? await measureBareLoop(job, url, folder)
+            : expectChanges(await measurePass(job, url, folder), 0),
+        );
+        taken.push(pass);
+      }
+      return taken;
+    }),
+  );
+}
+
+async function bothSides(run: number, measure: (isBare: boolean) => Promise<Pass>): Promise<Run> {
+  const first = await measure(run % 2 === 0);
+  const second = await measure(run % 2 !== 0);
+  return run % 2 === 0 ? { bare: first, other: second } : { bare: second, other: first };
+}
+
+function expectChanges(pass: MirrorPass, changed: number): MirrorPass {
+  if (pass.changed === changed && pass.verdict !== 'union') return pass;
+  throw new Error(`not the pass that was to be measured: ${JSON.stringify(pass)}`);
+}
+
+async function peakOf(rows: number, runs: number): Promise<number> {
+  return await withLargeApi(rows, async (url) => {
+    const peaks: number[] = [];
+    for (let run = 0; run < runs; run += 1)
+      peaks.push((await withFolder((folder) => measurePass(JOB, url, folder))).peakMb);
+    return median(peaks);
+  });
+}
+
+const hasSqliteUtils = () => spawnSync('sqlite-utils', ['--version']).status === 0;
