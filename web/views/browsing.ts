@@ -1,17 +1,15 @@
 /** Lists that are read newest first, page by page. A page begins at a number, not at a place: new rows move none of it. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import type { PageCell, PageQuestion } from '../../src/serve/page/wire.ts';
-import { type Asked, useAnswer } from '../asking.ts';
-import { live, useLive } from '../live.ts';
+import type { Asked } from '../asking.ts';
+import { useLive } from '../live.ts';
+import { useLiveAnswer } from '../live-answer.ts';
 import { linkHere, type Search, usePlace } from '../router.ts';
 import type { Answer } from '../service.ts';
 import { type Condition, type Sql, select, whereOf } from '../sql.ts';
 
 export const PAGE = 50;
-
-/** While a dataset is walked something is new four times a second: nobody reads that fast. */
-const LOOK_AGAIN_MS = 2_000;
 
 type Row = readonly PageCell[];
 
@@ -20,17 +18,10 @@ export type Current = Asked<Answer> & {
   isOld: boolean;
 };
 
-/** An answer that is asked for again when something is new, but never while one is on its way. */
+/** An answer that is asked for again whenever something is new in the mirror. */
 export function useCurrentAnswer(question: PageQuestion | null): Current {
   const { version } = useLive();
-  const [seen, setSeen] = useState(version);
-  const asked = useAnswer(question, seen);
-  const isBehind = seen !== version && !asked.isLoading;
-  useEffect(() => {
-    if (!isBehind) return;
-    const timer = setTimeout(() => setSeen(live.get().version), LOOK_AGAIN_MS);
-    return () => clearTimeout(timer);
-  }, [isBehind]);
+  const asked = useLiveAnswer(question, version, true);
   const key = JSON.stringify(question);
   const answered = useRef({ key, value: asked.value });
   if (answered.current.value !== asked.value) answered.current = { key, value: asked.value };

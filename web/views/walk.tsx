@@ -1,8 +1,8 @@
 /** One walk: its evidence, every call it made, and every row it changed. */
 
+import { Awaited } from '../parts/awaited.tsx';
 import { Heading } from '../parts/heading.tsx';
-import { Running } from '../parts/running.tsx';
-import { Empty, Failed, Loading } from '../parts/states.tsx';
+import { Empty } from '../parts/states.tsx';
 import { linkTo, linkToSql } from '../router.ts';
 import { select } from '../sql.ts';
 import { reading, useCurrentAnswer } from './browsing.ts';
@@ -56,9 +56,7 @@ export const WalkView: ViewOf<'walk'> = ({ id }) => {
           <a href={linkToSql(sql)}>Open as SQL</a>
         </span>
       </Heading>
-      {asked.trouble && <Failed trouble={asked.trouble} again={asked.again} />}
-      <Running asked={asked} />
-      {asked.value === null && !asked.trouble && <Loading />}
+      <Awaited asked={asked} />
       {asked.value !== null && !row && (
         <Empty>There is no walk {id}. Walks that changed nothing are forgotten after some time.</Empty>
       )}

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from 'preact';
 import { count } from '../../formats.ts';
-import { Running } from '../../parts/running.tsx';
-import { Empty, Failed, Loading } from '../../parts/states.tsx';
+import { Awaited } from '../../parts/awaited.tsx';
+import { Empty } from '../../parts/states.tsx';
 import { Table, type TableColumn } from '../../parts/table.tsx';
 import { linkToSql } from '../../router.ts';
 import type { Listed } from '../browsing.ts';
@@ -23,9 +23,7 @@ export function List({ caption, unit, columns, hidden, listed, empty }: Props) {
   const { asked, rows, total, sql } = listed;
   return (
     <section class="stack" aria-label={caption}>
-      {asked.trouble && <Failed trouble={asked.trouble} again={asked.again} />}
-      <Running asked={asked} />
-      {asked.value === null && !asked.trouble && <Loading />}
+      <Awaited asked={asked} />
       {asked.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
         <div class="card">

@@ -3,11 +3,12 @@
 import { useMemo } from 'preact/hooks';
 import { momentOf, number } from '../../formats.ts';
 import { useLive } from '../../live.ts';
+import { useLiveAnswer } from '../../live-answer.ts';
+import { Awaited } from '../../parts/awaited.tsx';
 import { Chart, type Series } from '../../parts/chart.tsx';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
-import { Running } from '../../parts/running.tsx';
-import { Empty, Failed, Loading } from '../../parts/states.tsx';
+import { Empty } from '../../parts/states.tsx';
 import { go, linkHere, linkToSql } from '../../router.ts';
 import type { Answer } from '../../service.ts';
 import {
@@ -22,7 +23,6 @@ import {
 import { type Column, numberColumns, timeColumns } from './columns.ts';
 import { FilterMenu, Filters, SearchBox } from './finding.tsx';
 import type { Dataset } from './known-columns.ts';
-import { useLiveAnswer } from './live-answer.ts';
 import { conditionsOf, type Looking, searchOf } from './looking.ts';
 
 type Props = { dataset: Dataset; columns: readonly Column[]; looking: Looking; at: string | null };
@@ -84,9 +84,7 @@ export function ChartedRows({ dataset, columns, looking, at }: Props) {
       </div>
       <Filters looking={looking} />
       {at !== null && points.value && <Sources sources={points.value.sources} isPast />}
-      <Running asked={asked} />
-      {asked.trouble && <Failed trouble={asked.trouble} again={asked.again} />}
-      {!drawn && asked.isLoading && <Loading what="Counting" />}
+      <Awaited asked={asked} loading="Counting" isThere={drawn !== null} />
       {drawn && by && drawn.x.length > 0 && (
         <section class="card">
           <Chart

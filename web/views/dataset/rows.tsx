@@ -3,6 +3,7 @@
 import type { Asked } from '../../asking.ts';
 import { duration, number, plural } from '../../formats.ts';
 import { useLive } from '../../live.ts';
+import { useLiveAnswer } from '../../live-answer.ts';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
 import { Running } from '../../parts/running.tsx';
@@ -14,7 +15,6 @@ import type { Order } from '../../sql.ts';
 import { type Column, shownColumns } from './columns.ts';
 import { FilterMenu, Filters, SearchBox } from './finding.tsx';
 import type { Dataset } from './known-columns.ts';
-import { useLiveAnswer } from './live-answer.ts';
 import { type Looking, searchOf } from './looking.ts';
 import { countSql, pageSql, plainSql } from './rows-sql.ts';
 import { hiddenColumns, labelOf, listingOf, tableColumns } from './table-columns.tsx';

@@ -1,10 +1,10 @@
 /** A list that is short enough to be shown whole. */
 
-import { useState } from 'preact/hooks';
 import { count } from '../../formats.ts';
-import { Running } from '../../parts/running.tsx';
-import { Empty, Failed, Loading } from '../../parts/states.tsx';
-import { Pager, Table, type TableColumn } from '../../parts/table.tsx';
+import { Awaited } from '../../parts/awaited.tsx';
+import { usePages } from '../../parts/pages.tsx';
+import { Empty } from '../../parts/states.tsx';
+import { Table, type TableColumn } from '../../parts/table.tsx';
 import { linkToSql } from '../../router.ts';
 import type { Sql } from '../../sql.ts';
 import { PAGE, useCurrentAnswer } from '../browsing.ts';
@@ -26,39 +26,23 @@ type Props = {
 
 export function Whole({ id, title, caption, note, unit, sql, columns, empty }: Props) {
   const asked = useCurrentAnswer({ ...sql, limit: MOST });
-  const [turned, setTurned] = useState(0);
   const rows = asked.value?.rows ?? [];
-  const offset = turned < rows.length ? turned : 0;
+  const { shown, pager } = usePages(rows, PAGE);
   return (
     <section class="stack" aria-labelledby={id}>
       <div class="heading">
         <h2 id={id}>{title}</h2>
         <span class="note">{note}</span>
       </div>
-      {asked.trouble && <Failed trouble={asked.trouble} again={asked.again} />}
-      <Running asked={asked} />
-      {asked.value === null && !asked.trouble && <Loading />}
+      <Awaited asked={asked} />
       {asked.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
         <div class="card">
-          <Table
-            caption={caption}
-            columns={columns}
-            rows={rows.slice(offset, offset + PAGE)}
-            isLoading={asked.isOld}
-          />
+          <Table caption={caption} columns={columns} rows={shown} isLoading={asked.isOld} />
         </div>
       )}
       <div class="tools">
-        {rows.length > PAGE && (
-          <Pager
-            offset={offset}
-            limit={PAGE}
-            shown={Math.min(PAGE, rows.length - offset)}
-            total={rows.length}
-            turn={setTurned}
-          />
-        )}
+        {pager}
         {rows.length > 0 && <span class="note">{count(rows.length, unit)}</span>}
         <span class="spread" />
         <a href={linkToSql(sql)}>Open as SQL</a>

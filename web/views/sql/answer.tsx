@@ -4,9 +4,10 @@ import { useMemo, useState } from 'preact/hooks';
 import type { OpenedQuery } from '../../../src/serve/page/wire.ts';
 import { count, number } from '../../formats.ts';
 import { DownloadMenu } from '../../parts/download.tsx';
+import { usePages } from '../../parts/pages.tsx';
 import { Sources } from '../../parts/proof.tsx';
 import { Empty } from '../../parts/states.tsx';
-import { Pager, Table } from '../../parts/table.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { linkToSql } from '../../router.ts';
 import { AnswerChart } from './chart.tsx';
@@ -122,21 +123,12 @@ function Origin({ run: { question, at }, opened: { sources, seq } }: { run: Run;
 }
 
 function Paged({ run, opened, kinds }: { run: Run; opened: OpenedQuery; kinds: ReturnType<typeof kindsOf> }) {
-  const [offset, setOffset] = useState(0);
-  const { rows } = run;
+  const { shown, pager } = usePages(run.rows, PAGE);
   const columns = opened.columns.map((column, at) => ({ ...column, kind: kinds[at] ?? ('text' as const) }));
   return (
     <>
-      <Table caption="Rows of the answer" columns={columns} rows={rows.slice(offset, offset + PAGE)} />
-      {rows.length > PAGE && (
-        <Pager
-          offset={offset}
-          limit={PAGE}
-          shown={Math.min(PAGE, rows.length - offset)}
-          total={rows.length}
-          turn={setOffset}
-        />
-      )}
+      <Table caption="Rows of the answer" columns={columns} rows={shown} />
+      {pager}
     </>
   );
 }

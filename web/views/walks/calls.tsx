@@ -1,8 +1,8 @@
 /** Every call of a walk, in the order in which they were sent. */
 
 import { count } from '../../formats.ts';
-import { Running } from '../../parts/running.tsx';
-import { Empty, Failed, Loading } from '../../parts/states.tsx';
+import { Awaited } from '../../parts/awaited.tsx';
+import { Empty } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { linkTo, linkToSql } from '../../router.ts';
 import { select } from '../../sql.ts';
@@ -34,9 +34,7 @@ export function Calls({ walk }: { walk: number }) {
         <a href={linkTo('/calls', { walk })}>Among all calls</a>
         <a href={linkToSql(sql)}>Open as SQL</a>
       </div>
-      {asked.trouble && <Failed trouble={asked.trouble} again={asked.again} />}
-      <Running asked={asked} />
-      {!value && !asked.trouble && <Loading />}
+      <Awaited asked={asked} />
       {value && value.rows.length === 0 && <Empty>Its calls are forgotten: only their number is kept.</Empty>}
       {value && value.rows.length > 0 && (
         <Table

@@ -2,8 +2,7 @@
 
 import type { PageCell } from '../../../src/serve/page/wire.ts';
 import { count } from '../../formats.ts';
-import { Running } from '../../parts/running.tsx';
-import { Failed, Loading } from '../../parts/states.tsx';
+import { Awaited } from '../../parts/awaited.tsx';
 import { Table, type TableColumn } from '../../parts/table.tsx';
 import { linkTo, linkToSql } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
@@ -50,10 +49,8 @@ export function Changes({ walk, job, counted, first, last }: Props) {
         <span class="spread" />
         {!isNone && <a href={linkToSql(sql)}>Open as SQL</a>}
       </div>
-      {asked.trouble && <Failed trouble={asked.trouble} again={asked.again} />}
-      <Running asked={asked} />
+      <Awaited asked={asked} />
       {isNone && <p class="note">It changed nothing.</p>}
-      {!isNone && !value && !asked.trouble && <Loading />}
       {value && value.rows.length > 0 && (
         <details open={value.rows.length <= MOST_OPEN}>
           <summary>Which rows</summary>

@@ -1,9 +1,9 @@
 /** An answer that is asked for again when there is something new, but never so often that slow ones are not finished. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { PageQuestion } from '../../../src/serve/page/wire.ts';
-import { type Asked, useAnswer } from '../../asking.ts';
-import type { Answer } from '../../service.ts';
+import type { PageQuestion } from '../src/serve/page/wire.ts';
+import { type Asked, useAnswer } from './asking.ts';
+import type { Answer } from './service.ts';
 
 const LEAST_MS = 1_000;
 /** So many times longer than an answer takes is the pause behind it. */
