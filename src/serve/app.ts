@@ -7,80 +7,27 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
-import type { Clock } from '../clock.ts';
-import { isLoopback } from '../loopback.ts';
-import { type Admission, draftHeaders, isRefused, limitHeaders, type Permit } from './admission.ts';
-import { type Answer, type Asked, errorAnswer, type Planned, refusedAnswer } from './answers.ts';
-import { askedOf, type InHono, type Origin, type PageAsked, pageAskedOf } from './app/asked.ts';
+import { type Admission, draftHeaders, isRefused, limitHeaders } from './admission.ts';
+import { type Answer, errorAnswer, refusedAnswer } from './answers.ts';
+import { askedOf, type InHono, pageAskedOf } from './app/asked.ts';
+import { beginCall, type Call, type CallParts, counted, endCall } from './app/call.ts';
+import type { Endpoint, OpenEndpoint, PageAnswer, PageEndpoint } from './app/endpoints.ts';
 import { authorizationOf, pathOf, serviceAddress } from './app/incoming.ts';
 import { onceOver } from './app/once-over.ts';
-import { Gone, type Stream, streamTo } from './app/stream.ts';
+import { Gone, streamTo } from './app/stream.ts';
 
 export type { PageAsked } from './app/asked.ts';
+export type { AnsweredCall } from './app/call.ts';
+export type { Endpoint, OpenEndpoint, PageAnswer, PageEndpoint } from './app/endpoints.ts';
 export { Gone, type Stream, type Write } from './app/stream.ts';
 
-/** Who calls, once the key is known. */
-export type Guest = { readonly account: string };
-
-export type Endpoint = {
-  /** In counts and logs: never the path, which anybody may make up. */
-  readonly name: string;
-  readonly path: string;
-  /** The scope that the key needs; null where any active key will do. */
-  readonly scope: string | null;
-  plan(asked: Asked, guest: Guest): Planned;
-};
-
-/** An endpoint that tells of the service itself and counts against no limit. */
-export type OpenEndpoint = {
-  readonly name: string;
-  readonly path: string;
-  /** The scope that the key needs where the client is not on this machine; null where no key is asked for. */
-  readonly scope: string | null;
-  /** `address`: the one by which the service was asked, without a slash at its end. */
-  answer(asked: Asked & { readonly address: string }): Answer | Promise<Answer>;
-};
-
-/** An endpoint of the page, which decides by itself who may see it, and takes as long as it takes. */
-export type PageEndpoint = {
-  readonly name: string;
-  /** `:name` stands for a part of it. */
-  readonly path: string;
-  readonly methods: readonly string[];
-  answer(asked: PageAsked): PageAnswer | Promise<PageAnswer>;
-};
-
-export type PageAnswer = Answer | (Omit<Answer, 'body'> & { readonly body: Stream });
-
-/** A call that has been answered, or whose client has gone. */
-export type AnsweredCall = {
-  readonly requestId: string;
-  readonly route: string;
-  readonly method: string;
-  readonly status: number;
-  readonly ms: number;
-  /** Of the body. */
-  readonly bytes: number;
-  readonly address: string;
-  readonly keyId: string | null;
-  readonly account: string | null;
-  /** The limit that refused it. */
-  readonly limit: string | null;
-};
-
-export type AppParts = {
+export type AppParts = CallParts & {
   admission: Pick<Admission, 'identify' | 'enter'>;
   endpoints: readonly Endpoint[];
   open: readonly OpenEndpoint[];
   page: readonly PageEndpoint[];
   isOurHost(host: string | undefined): boolean;
-  addressOf(peer: string, forwarded: string | undefined): string;
   draftHeaders: boolean;
-  requestId(): string;
-  clock: Pick<Clock, 'monotonic'>;
-  /** A call has come; `told` follows, whatever becomes of it. */
-  began(): void;
-  told(call: AnsweredCall): void;
   /** Told of what must not happen; the call is answered 500. */
   failed(thrown: unknown, requestId: string): void;
   /** For tests: a call that was let in waits for it. */
@@ -89,22 +36,6 @@ export type AppParts = {
 
 /** What a call is for, and by which methods it may come. */
 type Route = { readonly name: string; readonly path?: string; readonly methods?: readonly string[] };
-
-type Call = Origin & {
-  readonly requestId: string;
-  readonly startedAt: number;
-  route: string;
-  keyId: string | null;
-  account: string | null;
-  limit: string | null;
-  permit: Permit | null;
-  status: number;
-  bytes: number;
-  isOver: boolean;
-};
-
-/** Of a call whose client went before there was an answer, as proxies write it in their logs. */
-const CLIENT_GONE = 499;
 
 /** Why a request is answered before anything is looked for. */
 type Misdirected = 'bad_request' | 'misdirected_request';
@@ -121,7 +52,7 @@ const strictHeaders = {
 };
 
 export function createApp(parts: AppParts): RequestListener {
-  const { admission, clock } = parts;
+  const { admission } = parts;
   const app = new Hono<{ Bindings: HttpBindings }>();
   for (const endpoint of parts.endpoints)
     app.all(endpoint.path, (c) => respond(c, endpoint, (call) => answerTo(c, call, endpoint)));
@@ -167,8 +98,8 @@ export function createApp(parts: AppParts): RequestListener {
     { name }: Route,
     answer: (call: Call) => PageAnswer | Promise<PageAnswer>,
   ): Promise<PageAnswer> {
-    const call = begin(incoming, name);
-    onceOver(incoming, outgoing, () => end(call, incoming));
+    const call = beginCall(parts, incoming, name);
+    onceOver(incoming, outgoing, () => endCall(parts, call, incoming));
     const { status, body, ...given } = await answer(call);
     const headers = { ...strictHeaders, ...given.headers, 'X-Request-ID': call.requestId };
     call.status = status;
@@ -176,27 +107,6 @@ export function createApp(parts: AppParts): RequestListener {
     call.bytes = body === null ? 0 : Buffer.byteLength(body);
     const length = status === 304 ? {} : { 'Content-Length': String(call.bytes) };
     return { status, headers: { ...headers, ...length }, body: incoming.method === 'HEAD' ? null : body };
-  }
-
-  function begin({ socket, headers }: IncomingMessage, route: string): Call {
-    const peer = socket.remoteAddress ?? '';
-    const forwarded = headers['x-forwarded-for'];
-    parts.began();
-    const address = parts.addressOf(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded);
-    return {
-      requestId: parts.requestId(),
-      address,
-      isLocal: forwarded === undefined && isLoopback(address),
-      startedAt: clock.monotonic(),
-      route,
-      keyId: null,
-      account: null,
-      limit: null,
-      permit: null,
-      status: CLIENT_GONE,
-      bytes: 0,
-      isOver: false,
-    };
   }
 
   async function judge(
@@ -259,14 +169,6 @@ export function createApp(parts: AppParts): RequestListener {
     return caller;
   }
 
-  function end(call: Call, { method = '' }: IncomingMessage): void {
-    call.isOver = true;
-    call.permit?.leave();
-    const { requestId, route, status, bytes, address, keyId, account, limit } = call;
-    const ms = clock.monotonic() - call.startedAt;
-    parts.told({ requestId, route, method, status, ms, bytes, address, keyId, account, limit });
-  }
-
   // It throws only what it has answered; it is told here lest it be lost.
   const listener = getRequestListener(app.fetch);
   return (incoming, outgoing) => {
@@ -287,13 +189,4 @@ function isAsSent(incoming: IncomingMessage, path: string, route: Route): boolea
   if (sent === path) return true;
   const hasParts = route.path?.includes(':') ?? false;
   return hasParts && URL.canParse(sent, 'http://any') && new URL(sent, 'http://any').pathname === sent;
-}
-
-/** Counts what is written for the call. */
-function counted(body: Stream, call: Call): Stream {
-  return (write) =>
-    body((piece) => {
-      call.bytes += Buffer.byteLength(piece);
-      return write(piece);
-    });
 }
