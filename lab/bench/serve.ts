@@ -28,7 +28,7 @@ await withLargeApi(rows, (api) =>
         `${rows.toLocaleString('en-US')} rows each of ${jobs.join(' and ')}, ${count} keys\n`,
       );
       print(await measureKept(serve, folder, keys, runs));
-      print(await measurePages(serve, keys, rows));
+      print(await measurePages(serve, folder, keys, rows));
       print(await measureMemory(serve, keys, rows, minutes));
       print(await measureWalks(serve, keys, rows, runs, { api, folder, learnt }));
     } finally {

@@ -8,7 +8,7 @@ import type { Filters } from './filters/asked.ts';
 import type { RowNumbers } from './filters/scan.ts';
 import { scansOn } from './filters/scans.ts';
 import { scanThread } from './filters/thread.ts';
-import type { Moment, Pages } from './pages.ts';
+import type { Frame, Moment, Pages } from './pages.ts';
 
 export { type Filters, filtersOf } from './filters/asked.ts';
 
@@ -29,8 +29,8 @@ export type Filtered = {
    * @throws Failure as reading the mirror does, and `disk` where another file has taken its place.
    */
   filtered(moment: Moment, filters: Filters, signal?: AbortSignal): Promise<Matches | 'busy' | 'stopped'>;
-  /** The JSON of each row, from `offset` on, `limit` at most. */
-  readMatches(matches: Matches, offset: number, limit: number): string[];
+  /** The rows from `offset` on, `limit` at most, as `readPage` gives them. */
+  readMatches(matches: Matches, offset: number, limit: number, frame: Frame): Buffer;
   /** Ends the thread; whoever waits is told by a Failure. */
   close(): Promise<void>;
 };
@@ -45,7 +45,7 @@ const BYTES_BESIDE = 500;
 export function openFiltered(
   connection: Connection,
   jobs: readonly ServedJob[],
-  pages: Pick<Pages, 'readRows'>,
+  pages: Pick<Pages, 'readNumbered'>,
 ): Filtered {
   const kept = new LRUCache<string, RowNumbers>({
     maxSize: MOST_BYTES,
@@ -66,8 +66,8 @@ export function openFiltered(
       const numbers = kept.get(name) ?? (await scans.ask(name, moment, filters, signal));
       return typeof numbers === 'string' ? numbers : { moment, total: numbers.length, numbers };
     },
-    readMatches: ({ moment, numbers }, offset, limit) =>
-      pages.readRows(moment, numbers.subarray(offset, offset + limit)).filter((row) => row !== undefined),
+    readMatches: ({ moment, numbers }, offset, limit, frame) =>
+      pages.readNumbered(moment, numbers.subarray(offset, offset + limit), frame),
     close: thread.close,
   };
 }

@@ -7,9 +7,10 @@ import type { ServedJob } from '../job-list.ts';
 import { type Connection, chunkReader, numbersAt } from '../store/read.ts';
 import { type Missing, type Moment, openMoments } from './pages/moments.ts';
 import { latestFirst } from './pages/new-rows.ts';
-import { openRowsThen, type RowsThen } from './pages/rows-then.ts';
+import { type Frame, openRowsThen, type RowsThen } from './pages/rows-then.ts';
 
 export type { Missing, Moment } from './pages/moments.ts';
+export type { Frame } from './pages/rows-then.ts';
 
 export type Pages = {
   /**
@@ -17,10 +18,15 @@ export type Pages = {
    * `seq` that of its proof.
    */
   momentOf(job: string, seq?: number): Moment | Missing;
-  /** The JSON of each row, from `offset` on, `limit` at most. A moment that history no longer reaches may lack rows. */
-  readPage(moment: Moment, offset: number, limit: number): string[];
+  /**
+   * The rows from `offset` on, `limit` at most, as JSON with commas between, in their frame; UTF-8. A moment that history no
+   * longer reaches may lack rows.
+   */
+  readPage(moment: Moment, offset: number, limit: number, frame: Frame): Buffer;
   /** The numbers of those rows. */
   numbersOf(moment: Moment, offset: number, limit: number): number[];
+  /** The same of the rows that had these numbers. */
+  readNumbered(moment: Moment, numbers: Iterable<number>, frame: Frame): Buffer;
   /** The JSON of the row that had each number; undefined where none had. */
   readRows(moment: Moment, numbers: Iterable<number>): (string | undefined)[];
 };
@@ -56,22 +62,23 @@ export function openPages(connection: Connection, jobs: readonly ServedJob[]): P
     return left > 0 ? [...numbers, ...numbersAt(readChunk, at.list.root, from, left)] : numbers;
   }
 
-  const atOnce = <T>(read: () => T): T => connection.transaction(read)();
+  const transaction = connection.transaction((read: () => unknown) => read());
+  const atOnce = <T>(read: () => T): T => transaction(read) as T;
   const numbers = (moment: Moment, offset: number, limit: number) =>
     numbersOf(moment, datasetOf(moment.job).rows, offset, limit);
-  const readRows = ({ job, at }: Moment, of: Iterable<number>) => datasetOf(job).rows.jsonOf([...of], at);
+  const pageOf = ({ job, at }: Moment, of: Iterable<number>, frame: Frame) =>
+    datasetOf(job).rows.pageOf([...of], at, frame);
 
   return {
     // All that a moment is made of is read at once.
     momentOf: (job, seq) => atOnce(() => datasetOf(job).momentOf(seq)),
-    readPage: (moment, offset, limit) =>
-      atOnce(() => readRows(moment, numbers(moment, offset, limit)).filter(isRow)),
+    readPage: (moment, offset, limit, frame) =>
+      atOnce(() => pageOf(moment, numbers(moment, offset, limit), frame)),
     numbersOf: (moment, offset, limit) => atOnce(() => numbers(moment, offset, limit)),
-    readRows: (moment, of) => atOnce(() => readRows(moment, of)),
+    readNumbered: (moment, of, frame) => atOnce(() => pageOf(moment, of, frame)),
+    readRows: ({ job, at }, of) => atOnce(() => datasetOf(job).rows.jsonOf([...of], at)),
   };
 }
-
-const isRow = (row: string | undefined) => row !== undefined;
 
 const range = (from: number, to: number) =>
   Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at);

@@ -161,11 +161,11 @@ describe('requests are counted', () => {
   test('and their pages by where they came from', async () => {
     const { url, issue, scrape } = await setupWatched();
     const get = getter(url, issue().key);
-    for (const query of ['', '', '?offset=10']) await get(`${NEWS}${query}`);
+    for (const query of ['', '', '', '?offset=10']) await get(`${NEWS}${query}`);
     await get(NEWS, { 'accept-encoding': 'br' });
     await get(NEWS, { 'if-none-match': '*' });
     const samples = await scrape();
-    expect(samples.get('market_mirror_pages_total{source="read"}')).toBe(2);
+    expect(samples.get('market_mirror_pages_total{source="read"}')).toBe(3);
     expect(samples.get('market_mirror_pages_total{source="kept"}')).toBe(2);
   });
 

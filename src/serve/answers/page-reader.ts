@@ -3,9 +3,9 @@
 import { Failure } from '../../errors.ts';
 import type { ServedJob } from '../../job-list.ts';
 import type { Filters } from '../../reading/filters.ts';
-import type { Moment } from '../../reading/pages.ts';
+import type { Frame, Moment } from '../../reading/pages.ts';
 import type { Paging } from './asked.ts';
-import { pageBody } from './body.ts';
+import { pageFrame } from './body.ts';
 import type { Encoding } from './compress.ts';
 import { createKeptPages } from './kept-pages.ts';
 import type { Mirror, OpenMirror } from './mirror.ts';
@@ -25,7 +25,7 @@ const COMPRESSED_FROM_BYTES = 1_000;
 type Read = { bytes: Buffer; encoding: Encoding };
 
 /** Which rows of the moment the page is cut from, and how many there are. */
-type Source = { total: number; read(open: OpenMirror, paging: Paging): string[] };
+type Source = { total: number; read(open: OpenMirror, paging: Paging, frame: Frame): Buffer };
 
 /** Where a page comes from. */
 export type PageSource = 'kept' | 'read';
@@ -77,7 +77,7 @@ export function pageReader(
   function bodyOf({ job, moment, paging }: Page, { total, read }: Source, open: OpenMirror) {
     // History may have been forgotten since the moment was found.
     if (typeof momentOf(open, job, moment.seq) === 'string') return { bytes: null };
-    return { bytes: pageBody(job, moment.generatedAt, read(open, paging), paging, total) };
+    return { bytes: read(open, paging, pageFrame(job, moment.generatedAt, paging, total)) };
   }
 
   async function filtered(
@@ -89,7 +89,10 @@ export function pageReader(
     const matches = await asked?.catch(unlessBug);
     if (matches === undefined || typeof matches === 'string') return undefined;
     const { total } = matches;
-    return { total, read: (open, { offset, limit }) => open.filtered.readMatches(matches, offset, limit) };
+    return {
+      total,
+      read: (open, { offset, limit }, frame) => open.filtered.readMatches(matches, offset, limit, frame),
+    };
   }
 }
 
@@ -100,5 +103,5 @@ function unlessBug(thrown: unknown): undefined {
 
 const unfiltered = (moment: Moment): Source => ({
   total: moment.total,
-  read: ({ pages }, { offset, limit }) => pages.readPage(moment, offset, limit),
+  read: ({ pages }, { offset, limit }, frame) => pages.readPage(moment, offset, limit, frame),
 });

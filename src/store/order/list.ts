@@ -84,8 +84,9 @@ export function numbersAt(read: ReadChunk, root: number, offset: number, limit: 
   const found: number[] = [];
   let before = 0;
   for (const { id, rows } of entriesOf(content)) {
+    if (found.length === limit) break;
     const from = Math.max(0, offset - before);
-    if (found.length < limit && from < rows) found.push(...numbersAt(read, id, from, limit - found.length));
+    if (from < rows) found.push(...numbersAt(read, id, from, limit - found.length));
     before += rows;
   }
   return found;
@@ -104,9 +105,6 @@ export function chunksOf(read: ReadChunk, root: number, into = new Set<number>()
   return into;
 }
 
-function entriesOf(content: Buffer): Entry[] {
-  const entries: Entry[] = [];
-  for (const next = numberReader(content, 1); next.at < content.length; )
-    entries.push({ id: next(), rows: next() });
-  return entries;
+function* entriesOf(content: Buffer): Generator<Entry> {
+  for (const next = numberReader(content, 1); next.at < content.length; ) yield { id: next(), rows: next() };
 }

@@ -51,9 +51,10 @@ describe('rows that filters leave', () => {
     const expected = rows.filter((row) => row['category'] === 'companies');
     const matches = await found(filtered(moment, news('?category=Companies')));
     expect(matches.total).toBe(expected.length);
-    const texts = [0, 100, 200].flatMap((offset) => readMatches(matches, offset, 100));
-    expect(texts.map((text) => JSON.parse(text) as Row)).toEqual(JSON.parse(JSON.stringify(expected)));
-    expect(readMatches(matches, matches.total, 100)).toEqual([]);
+    const rowsFrom = (offset: number) =>
+      JSON.parse(readMatches(matches, offset, 100, () => ['[', ']']).toString()) as Row[];
+    expect([0, 100, 200].flatMap(rowsFrom)).toEqual(JSON.parse(JSON.stringify(expected)));
+    expect(rowsFrom(matches.total)).toEqual([]);
   });
 
   it('are looked for once a moment, whoever asks', async () => {

@@ -33,11 +33,17 @@ export function momentOf(pages: Pages, job: string, seq?: number): Moment {
 export function textsOf(pages: Pages, moment: Moment, sizes: readonly number[] = [100]): string[] {
   const all: string[] = [];
   for (let page = 0; all.length < moment.total; page += 1) {
-    const rows = pages.readPage(moment, all.length, sizes[page % sizes.length] ?? 1);
+    const limit = sizes[page % sizes.length] ?? 1;
+    const rows = pages
+      .readRows(moment, pages.numbersOf(moment, all.length, limit))
+      .filter((row) => row !== undefined);
     if (rows.length === 0) throw new Error(`page ${page} is empty before its end`);
+    const text = pages.readPage(moment, all.length, limit, (count) => [`${count} [`, ']']).toString();
+    if (text !== `${rows.length} [${rows.join(',')}]`)
+      throw new Error(`page ${page} is not made of its rows`);
     all.push(...rows);
   }
-  if (pages.readPage(moment, moment.total, 10).length > 0) throw new Error('rows come behind the end');
+  if (pages.numbersOf(moment, moment.total, 10).length > 0) throw new Error('rows come behind the end');
   return all;
 }
 
