@@ -5,6 +5,7 @@ import type { DatasetStatus } from '../src/serve/page/wire.ts';
 import { useLive } from './live.ts';
 import { Connection } from './parts/connection.tsx';
 import { Moment } from './parts/moment.tsx';
+import { Select } from './parts/select.tsx';
 import { Empty } from './parts/states.tsx';
 import { outcomes, Sign } from './parts/verdict.tsx';
 import { prefer, usePreferences } from './preferences.ts';
@@ -93,39 +94,28 @@ function Standing({ dataset: { fresh, verdict } }: { dataset: DatasetStatus }) {
   );
 }
 
-const themes = { system: 'System', light: 'Light', dark: 'Dark' } as const;
-const zones = { utc: 'UTC', local: 'Local time' } as const;
+const themes = [
+  ['system', 'System'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+] as const;
+const zones = [
+  ['utc', 'UTC'],
+  ['local', 'Local time'],
+] as const;
 
 function Switches() {
   const { theme, zone } = usePreferences();
   const { overview } = useLive();
   return (
     <div class="switches">
-      <Choice label="Times" value={zone} options={zones} choose={(next) => prefer({ zone: next })} />
-      <Choice label="Colours" value={theme} options={themes} choose={(next) => prefer({ theme: next })} />
+      <label>
+        Times <Select value={zone} options={zones} choose={(next) => prefer({ zone: next })} />
+      </label>
+      <label>
+        Colours <Select value={theme} options={themes} choose={(next) => prefer({ theme: next })} />
+      </label>
       {overview && <p class="version">market-mirror {overview.version}</p>}
     </div>
-  );
-}
-
-type ChoiceProps<Key extends string> = {
-  label: string;
-  value: Key;
-  options: Readonly<Record<Key, string>>;
-  choose(key: Key): void;
-};
-
-function Choice<Key extends string>({ label, value, options, choose }: ChoiceProps<Key>) {
-  return (
-    <label>
-      {label}{' '}
-      <select value={value} onChange={(event) => choose(event.currentTarget.value as Key)}>
-        {(Object.entries(options) as [Key, string][]).map(([key, name]) => (
-          <option key={key} value={key}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { clockTime, fromClock, zoneName } from '../../formats.ts';
 import { useLive } from '../../live.ts';
+import { Select } from '../../parts/select.tsx';
 import { usePreferences } from '../../preferences.ts';
 import { go, usePlace } from '../../router.ts';
 import type { Condition } from '../../sql.ts';
@@ -61,17 +62,11 @@ export function DatasetChoice() {
   return (
     <label>
       <span>Dataset</span>
-      <select
+      <Select
         value={here ?? ''}
-        onChange={(event) => go(filteredBy({ job: event.currentTarget.value || null }), 'replace')}
-      >
-        <option value="">all</option>
-        {jobs.map((job) => (
-          <option key={job} value={job}>
-            {job}
-          </option>
-        ))}
-      </select>
+        options={[['', 'all'], ...jobs.map((job) => [job, job] as const)]}
+        choose={(job) => go(filteredBy({ job: job || null }), 'replace')}
+      />
     </label>
   );
 }

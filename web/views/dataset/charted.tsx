@@ -8,6 +8,7 @@ import { Awaited } from '../../parts/awaited.tsx';
 import { Chart, type Series } from '../../parts/chart.tsx';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
+import { Select } from '../../parts/select.tsx';
 import { Empty } from '../../parts/states.tsx';
 import { go, linkHere, linkToSql } from '../../router.ts';
 import type { Answer } from '../../service.ts';
@@ -124,16 +125,11 @@ function Choice({ label, value, options, choose }: ChoiceProps) {
   return (
     <label class="choice">
       {label}{' '}
-      <select
+      <Select
         value={value}
-        onChange={(event) => go(linkHere(searchOf(choose(event.currentTarget.value))), 'replace')}
-      >
-        {options.map(([key, name]) => (
-          <option key={key} value={key}>
-            {name}
-          </option>
-        ))}
-      </select>
+        options={options}
+        choose={(next) => go(linkHere(searchOf(choose(next))), 'replace')}
+      />
     </label>
   );
 }

@@ -1,6 +1,7 @@
 /** Which rows: a text that is searched for, and conditions on columns. The database looks for them. */
 
 import { useEffect, useState } from 'preact/hooks';
+import { Select } from '../../parts/select.tsx';
 import { go, linkHere } from '../../router.ts';
 import type { Comparison } from '../../sql.ts';
 import type { Column } from './columns.ts';
@@ -44,24 +45,18 @@ export function FilterMenu({ looking, columns }: Props) {
     <details class="menu">
       <summary>Filter</summary>
       <form class="menu-box filter" onSubmit={add}>
-        <select aria-label="Column" value={column} onChange={(event) => setColumn(event.currentTarget.value)}>
-          {columns.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <select
-          aria-label="Comparison"
+        <Select
+          name="Column"
+          value={column}
+          options={columns.map(({ name }) => [name, name] as const)}
+          choose={(next) => setColumn(next)}
+        />
+        <Select
+          name="Comparison"
           value={is}
-          onChange={(event) => setIs(event.currentTarget.value as Comparison)}
-        >
-          {(Object.entries(comparisons) as [Comparison, string][]).map(([key, label]) => (
-            <option key={key} value={key}>
-              {label}
-            </option>
-          ))}
-        </select>
+          options={Object.entries(comparisons) as [Comparison, string][]}
+          choose={(next) => setIs(next)}
+        />
         {needsValue(is) && (
           <input
             aria-label="Value"

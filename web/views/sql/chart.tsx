@@ -6,6 +6,7 @@ import { number } from '../../formats.ts';
 import type { Kind } from '../../kinds.ts';
 import { Cell } from '../../parts/cell.tsx';
 import { Chart } from '../../parts/chart.tsx';
+import { Select } from '../../parts/select.tsx';
 import { Empty } from '../../parts/states.tsx';
 import {
   type ChartKind,
@@ -52,45 +53,32 @@ function Choosing({ columns, kinds, choice, choose }: Chosen) {
     <div class="tools">
       <label>
         Chart{' '}
-        <select
+        <Select
           value={kind}
-          onChange={(event) => choose(withKind(choice, event.currentTarget.value as ChartKind, kinds))}
-        >
-          {(Object.keys(kindNames) as ChartKind[])
-            .filter((each) => canDraw(choice, each, kinds))
-            .map((each) => (
-              <option key={each} value={each}>
-                {kindNames[each]}
-              </option>
-            ))}
-        </select>
+          options={(Object.entries(kindNames) as [ChartKind, string][]).filter(([each]) =>
+            canDraw(choice, each, kinds),
+          )}
+          choose={(next) => choose(withKind(choice, next, kinds))}
+        />
       </label>
       <label>
         along{' '}
-        <select value={x} onChange={(event) => choose({ ...choice, x: Number(event.currentTarget.value) })}>
-          {columns.map(
-            ({ name }, at) =>
-              mayBeX(kind, kinds[at] ?? 'text') && (
-                <option key={at} value={at}>
-                  {name}
-                </option>
-              ),
-          )}
-        </select>
+        <Select
+          value={x}
+          options={columns
+            .map(({ name }, at) => [at, name] as const)
+            .filter(([at]) => mayBeX(kind, kinds[at] ?? 'text'))}
+          choose={(next) => choose({ ...choice, x: next })}
+        />
       </label>
       {kind === 'bar' ? (
         <label>
           of{' '}
-          <select
+          <Select
             value={y[0]}
-            onChange={(event) => choose({ ...choice, y: [Number(event.currentTarget.value)] })}
-          >
-            {numbers.map(({ name, at }) => (
-              <option key={at} value={at}>
-                {name}
-              </option>
-            ))}
-          </select>
+            options={numbers.map(({ name, at }) => [at, name] as const)}
+            choose={(next) => choose({ ...choice, y: [next] })}
+          />
         </label>
       ) : (
         <fieldset class="tools">

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { localNow } from '../../clock.ts';
 import { count, number } from '../../formats.ts';
+import { Select } from '../../parts/select.tsx';
 import type { Run } from './run.ts';
 
 type Props = {
@@ -25,13 +26,11 @@ export function RunBar({ run, limit, limits, choose, start, stop }: Props) {
       <span class="note keys">Ctrl-Enter, or ⌘-Enter</span>
       <label>
         At most{' '}
-        <select value={limit} onChange={(event) => choose(Number(event.currentTarget.value))}>
-          {limits.map((each) => (
-            <option key={each} value={each}>
-              {number(each)} rows
-            </option>
-          ))}
-        </select>
+        <Select
+          value={limit}
+          options={limits.map((each) => [each, `${number(each)} rows`] as const)}
+          choose={choose}
+        />
       </label>
       {isRunning && <Progress run={run} />}
       <span class="unseen" role="status">
