@@ -134,7 +134,12 @@ function build(
     job: (name) => findJob(jobs, name),
     async mirror(job, signal, progress, kind) {
       const once = async () => {
-        const walk = await mirror(job, { api, store, ...(progress ? { progress } : {}) }, signal, kind);
+        const walk = await mirror(
+          job,
+          { api, store, clock, ...(progress ? { progress } : {}) },
+          signal,
+          kind,
+        );
         const change = hook && store.changes.of(job, walk);
         if (change) hook.tell(change);
         await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted);

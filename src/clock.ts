@@ -9,6 +9,8 @@ export type Clock = {
   monotonic(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Does `work` once `ms` have passed; what it returns keeps it from that. */
+  after(ms: number, work: () => void): () => void;
 };
 
 export const HOUR_MS = 3_600_000;
@@ -31,6 +33,10 @@ export const systemClock: Clock = {
       }
       left -= step;
     } while (left > 0);
+  },
+  after(ms, work) {
+    const timer = setTimeout(work, ms);
+    return () => clearTimeout(timer);
   },
 };
 

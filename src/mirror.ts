@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Api } from './api/client.ts';
+import type { Clock } from './clock.ts';
 import { Failure, type FailureKind, toError } from './errors.ts';
 import type { Job } from './job.ts';
 import type { CheckedPage, Page } from './page.ts';
@@ -15,15 +16,19 @@ import { type Previous, type WalkEnd, type WalkKind, walk } from './walk.ts';
 export type MirrorParts = {
   api: Api;
   store: Store;
-  /** Told of every page that has been saved. */
+  clock: Pick<Clock, 'after'>;
+  /** Told of every commit, of one page or several. */
   progress?: (at: Progress) => void;
 };
 
-/** `callsLeft` as the API last said, where it said so. */
+/** `saved`: by this commit. `callsLeft` as the API last said, where it said so. */
 export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft: number | null };
 
 /** A full walk runs once a day; a little less, so that a run that comes late still falls within it. */
 export const FULL_WALK_EVERY_MS = 23 * 3_600_000;
+
+/** So long a page waits for others at most, to be committed with them. */
+const PATIENCE_MS = 250;
 
 /**
  * Mirrors one dataset from the checkpoint of its last unfinished walk, or from the beginning, to its end. A glance looks at
@@ -38,17 +43,45 @@ export async function mirror(
   signal: AbortSignal,
   kind: WalkKind = 'walk',
 ): Promise<WalkRow> {
-  const session = parts.store.openWalk(job, job.reading === 'snapshot' ? 'walk' : kind);
+  const patience = createPatience(parts.clock, () => session.commit());
+  const session = parts.store.openWalk(job, job.reading === 'snapshot' ? 'walk' : kind, (saved, last) => {
+    patience.end();
+    parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: last.rateRemaining });
+  });
   try {
     return job.reading === 'snapshot'
       ? await takeSnapshot(job, session, parts, signal)
-      : await walkThrough(job, session, parts, signal);
+      : await walkThrough(job, session, parts, signal, patience);
   } catch (thrown) {
-    pause(session, toError(thrown), signal.aborted);
-    throw thrown;
+    throw pause(session, toError(thrown), signal.aborted) ?? thrown;
   } finally {
+    patience.end();
     session.release();
   }
+}
+
+type Patience = { begin(): void; end(): void };
+
+/** Commits what waits where the next answer is slow. */
+function createPatience({ after }: MirrorParts['clock'], commit: () => void): Patience {
+  let end: (() => void) | undefined;
+  const work = () => {
+    end = undefined;
+    try {
+      commit();
+    } catch {
+      // The session keeps it, and whoever comes to it next is told.
+    }
+  };
+  return {
+    begin() {
+      end ??= after(PATIENCE_MS, work);
+    },
+    end() {
+      end?.();
+      end = undefined;
+    },
+  };
 }
 
 async function walkThrough(
@@ -56,13 +89,15 @@ async function walkThrough(
   session: WalkSession,
   parts: MirrorParts,
   signal: AbortSignal,
+  patience: Patience,
 ): Promise<WalkRow> {
   const read = pageReader(job, session, parts, signal);
   for await (const walked of walk(read, session.checkpoint, previousOf(session), session.row.kind)) {
     const { page, end } = walked;
-    const saved = session.savePage(walked);
-    parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: page.call.rateRemaining });
+    patience.begin();
+    session.savePage(walked);
     const breach = describeBreach(page);
+    if (breach || end) session.commit();
     if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
     if (end) return await session.finish(endingOf(job, session, end));
     signal.throwIfAborted();
@@ -80,7 +115,7 @@ function pageReader(
   let choice = store.choice(job.name);
   return async (offset, limit) => {
     const request = { job: job.name, walkId: session.row.id, path: job.path, query: { offset, limit } };
-    const { text, json, call } = await api.get(request, signal);
+    const { text, json, call } = await api.get(request, signal, session.commit);
     const page = checkPage(job, text, json, choice);
     if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
     choice = page.choice;
@@ -104,14 +139,14 @@ function digestOf(job: Job, { keys, accepted, refused }: CheckedPage): string {
 async function takeSnapshot(
   job: Job,
   session: WalkSession,
-  { api, progress }: MirrorParts,
+  { api }: MirrorParts,
   signal: AbortSignal,
 ): Promise<WalkRow> {
   const request = { job: job.name, walkId: session.row.id, path: job.path, query: {} };
   const { text, json, call } = await api.get(request, signal);
   const page = { ...checkSnapshot(text, json, `${call.at} ${session.row.id}`, call.at), call };
-  const saved = session.savePage({ page, checkpoint: { ...beginning, pages: 1, rows: 1 }, met: 'add' });
-  progress?.({ job: job.name, walk: session.row, saved, callsLeft: call.rateRemaining });
+  session.savePage({ page, checkpoint: { ...beginning, pages: 1, rows: 1 }, met: 'add' });
+  session.commit();
   const breach = describeBreach({ ...page, received: 1, offset: 0 });
   if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
   return await session.finish({ verdict: 'snapshot' });
@@ -147,12 +182,16 @@ function giveUp(session: WalkSession, kind: FailureKind, message: string): Failu
   return new Failure(kind, message);
 }
 
-/** A walk that cannot go on keeps its checkpoint; where even that cannot be noted, its last page's commit stands. */
-function pause(session: WalkSession, thrown: Error, stopped: boolean): void {
+/**
+ * A walk that cannot go on keeps its checkpoint; where even that cannot be noted, its last commit stands. Returns what is
+ * worse than what was thrown: that pages which waited are lost.
+ */
+function pause(session: WalkSession, thrown: Error, stopped: boolean): Error | undefined {
   try {
-    session.pause(thrown, stopped);
+    return session.pause(thrown, stopped);
   } catch {
     // The first error tells more than this one, which mostly has the same cause.
+    return undefined;
   }
 }
 

@@ -55,6 +55,7 @@ async function cost(transact: GateParts['transact'], isPaced: boolean): Promise<
     now: () => now,
     monotonic: () => now,
     sleep: () => new Promise<void>(() => undefined),
+    after: () => () => undefined,
   });
   const runs: number[] = [];
   for (let run = 0; run < 5; run += 1) {

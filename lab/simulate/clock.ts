@@ -23,30 +23,37 @@ export function virtualClock(now = Date.UTC(2026, 0, 1), isBusy = () => false): 
     setImmediate(leap);
   }
 
+  const sleep: Clock['sleep'] = (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const stop = () => {
+        sleeper.asleep = false;
+        reject(signal?.reason);
+      };
+      const sleeper: Sleeper = {
+        until: now + Math.max(0, ms),
+        order: order++,
+        asleep: true,
+        wake() {
+          signal?.removeEventListener('abort', stop);
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', stop, { once: true });
+      push(heap, sleeper);
+      if (running) return;
+      running = true;
+      setImmediate(leap);
+    });
+
   return {
     now: () => now,
     monotonic: () => now,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        const stop = () => {
-          sleeper.asleep = false;
-          reject(signal?.reason);
-        };
-        const sleeper: Sleeper = {
-          until: now + Math.max(0, ms),
-          order: order++,
-          asleep: true,
-          wake() {
-            signal?.removeEventListener('abort', stop);
-            resolve();
-          },
-        };
-        signal?.addEventListener('abort', stop, { once: true });
-        push(heap, sleeper);
-        if (running) return;
-        running = true;
-        setImmediate(leap);
-      }),
+    sleep,
+    after(ms, work) {
+      const end = new AbortController();
+      sleep(ms, end.signal).then(work, () => undefined);
+      return () => end.abort();
+    },
   };
 }
 

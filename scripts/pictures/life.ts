@@ -76,6 +76,7 @@ export function steppedClock(start: number): Clock & { advance(ms: number): void
       signal?.throwIfAborted();
       now += Math.max(0, ms);
     },
+    after: () => () => undefined,
   };
 }
 

@@ -39,10 +39,11 @@ export type ApiParts = {
 
 export type Api = {
   /**
+   * @param held called before the call has to wait for leave, or is repeated.
    * @throws Failure by the answer's line in the catalogue; Snooze where a permit is a long wait away;
    * the signal's reason when it is aborted.
    */
-  get(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer>;
+  get(request: ApiRequest, signal: AbortSignal, held?: () => void): Promise<ApiAnswer>;
   /** One call, never repeated, and recorded whatever comes of it. @throws as `get` where there is no permit for it. */
   probe(request: ApiRequest, signal: AbortSignal): Promise<Probed>;
   close(): Promise<void>;
@@ -68,10 +69,10 @@ export function createApi(parts: ApiParts): Api {
     maxResponseSize: limits.bodyBytes,
   });
 
-  async function attempt(request: ApiRequest, signal: AbortSignal) {
+  async function attempt(request: ApiRequest, signal: AbortSignal, held?: () => void) {
     const url = `${request.path}${queryString(request.query)}`;
     if (key.reload()) permits.keyChanged();
-    await permits.pass(request.job, signal);
+    await permits.pass(request.job, signal, held);
     const began = clock.now();
     const answer = await exchange(
       pool,
@@ -96,13 +97,14 @@ export function createApi(parts: ApiParts): Api {
   }
 
   return {
-    async get(request, signal) {
+    async get(request, signal, held) {
       for (let made = 1; ; made += 1) {
-        const { verdict, call } = await attempt(request, signal);
+        const { verdict, call } = await attempt(request, signal, held);
         if (verdict.fine) return { text: verdict.text, json: verdict.json, call };
         record(call);
         signal.throwIfAborted();
         if (made >= attempts[verdict.again]) throw told(verdict.failure);
+        held?.();
         // After a 429 or 503 it is the governor that knows how long to wait.
         if (verdict.again !== 'when-allowed') await clock.sleep(backoffMs(made, random()), signal);
       }

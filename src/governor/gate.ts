@@ -10,10 +10,12 @@ export type { Answer } from './owner.ts';
 export type Gate = {
   /**
    * Resolves when one call of `job` may be made; `settle` must follow.
+   * @param held called where the governor makes it wait, be it for quota, pace or anything else; not where the call only
+   * follows one of ours that is under way. What it throws is thrown.
    * @throws Snooze where the wait is longer than `longestWaitMs`; Failure `key` where the API refuses the key;
    * the signal's reason when it is aborted; what reading the job's lag or the state throws.
    */
-  pass(job: string, signal: AbortSignal): Promise<void>;
+  pass(job: string, signal: AbortSignal, held?: () => void): Promise<void>;
   settle(job: string, answer: Answer): void;
   keyChanged(): void;
   /** The clock was set, or the machine slept: what was reckoned across that is forgotten, and who waits asks anew. */
@@ -31,7 +33,7 @@ export type GateParts = OwnerParts & {
 };
 
 /** A call that waits in `pass`: it is not worth asking for it again before `notBefore`. */
-type Waiter = { job: string; notBefore: number; go(): void; refuse(reason: unknown): void };
+type Waiter = { job: string; notBefore: number; held(): void; go(): void; refuse(reason: unknown): void };
 
 /** Waits that are the same for every job. */
 const accountWide: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency', 'retry_after']);
@@ -49,16 +51,18 @@ export function createGate(parts: GateParts): Gate {
   let closed = false;
 
   return {
-    pass(job, signal) {
+    pass(job, signal, held = () => undefined) {
       return new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         const stop = () => {
-          waiters.splice(waiters.indexOf(waiter), 1);
+          const at = waiters.indexOf(waiter);
+          if (at >= 0) waiters.splice(at, 1);
           signal.removeEventListener('abort', drop);
         };
         const waiter: Waiter = {
           job,
           notBefore: 0,
+          held,
           go() {
             stop();
             resolve();
@@ -148,12 +152,21 @@ export function createGate(parts: GateParts): Gate {
       const now = clock.now();
       if (!('wait' in decision) || decision.wait.until - now > longestWaitMs) throw denial(job, decision);
       const { until, reason } = decision.wait;
-      for (const held of accountWide.has(reason) ? waiters : [waiter])
-        held.notBefore = Math.max(held.notBefore, until, now + 1);
+      const all = accountWide.has(reason) ? [...waiters] : [waiter];
+      for (const held of all) held.notBefore = Math.max(held.notBefore, until, now + 1);
+      for (const held of all) hold(held);
     } catch (reason) {
       waiter.refuse(reason);
     }
     return false;
+  }
+
+  function hold(waiter: Waiter): void {
+    try {
+      waiter.held();
+    } catch (reason) {
+      waiter.refuse(reason);
+    }
   }
 
   function napUntil(until: number): void {

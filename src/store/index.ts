@@ -22,6 +22,7 @@ import { type QuarantinedRow, type Retried, retryQuarantine } from './retry-quar
 import { datasets, type WalkRow } from './schema.ts';
 import { PROOF } from './sql.ts';
 import { ensureHistory, ensureViews } from './views.ts';
+import type { Committed } from './walk/save-page.ts';
 import { openSession, type WalkSession } from './walk/session.ts';
 
 export { guarded } from './db/failure.ts';
@@ -41,8 +42,11 @@ export type Store = {
   /** What became of the file that was opened, where the mirror's path no longer leads to it. */
   lost(): Failure | undefined;
   governor: GovernorState;
-  /** Goes on with the job's unfinished walk or glance or begins one; this process alone takes it until it is released. */
-  openWalk(job: Job, kind?: WalkRow['kind']): WalkSession;
+  /**
+   * Goes on with the job's unfinished walk or glance or begins one; this process alone takes it until it is released.
+   * @param committed told of each commit of its pages.
+   */
+  openWalk(job: Job, kind?: WalkRow['kind'], committed?: Committed): WalkSession;
   /** Looks at the job's refused rows again: those that `check` finds to fit now are mirrored. */
   retryQuarantine(job: Job, check: (row: QuarantinedRow) => CheckedRows): Retried;
   /**
@@ -146,9 +150,9 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     if (!isBusy(thrown)) throw storeFailure(thrown, file);
   };
   const guardedParts = guardedAll(file, {
-    openWalk(job: Job, kind: WalkRow['kind'] = 'walk') {
+    openWalk(job: Job, kind: WalkRow['kind'] = 'walk', committed: Committed = () => undefined) {
       check();
-      return openSession(connection, dir, job, kind, now, check);
+      return openSession(connection, dir, job, kind, now, check, committed);
     },
     retryQuarantine(job: Job, recheck: (row: QuarantinedRow) => CheckedRows) {
       check();

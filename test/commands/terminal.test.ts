@@ -55,7 +55,7 @@ describe('hostile text', () => {
     const { code, stdout, stderr } = await runMain(
       args,
       {},
-      { now: () => 0, monotonic: () => 0, sleep: async () => {} },
+      { now: () => 0, monotonic: () => 0, sleep: async () => {}, after: () => () => {} },
     );
     expect(code).not.toBe(0);
     expect(stdout + stderr).not.toMatch(raw);

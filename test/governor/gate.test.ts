@@ -112,6 +112,34 @@ describe('the gate', () => {
     expect(gate.waits('usage')).toBe(false);
   });
 
+  it('says so before the governor makes a call wait, not where it goes at once or follows one of ours', async () => {
+    const { gate } = setup();
+    const held: string[] = [];
+    const pass = (job: string) => gate.pass(job, never, () => void held.push(job));
+    for (let call = 0; call < 40; call += 1) await callFine(gate);
+    await pass('news');
+    const following = pass('usage');
+    gate.settle('news', { ...fine, status: 429, retryAfterMs: 1_000 });
+    expect(held).toEqual(['usage']);
+    const waiting = pass('news');
+    expect(held).toContain('news');
+    await following;
+    gate.settle('usage', fine);
+    await waiting;
+  });
+
+  it('lets no call go whose last word before it waits fails', async () => {
+    const { gate } = setup();
+    await gate.pass('news', never);
+    gate.settle('news', { ...fine, status: 429, retryAfterMs: 1_000 });
+    const full = () => {
+      throw new Error('the disk is full');
+    };
+    await expect(gate.pass('news', never, full)).rejects.toThrow('the disk is full');
+    expect(gate.waits('news')).toBe(false);
+    await gate.pass('usage', never);
+  });
+
   it('gives unused permits back when it falls idle, so that others are not held up', async () => {
     const { gate, shared, clock } = setup();
     for (let call = 0; call < 30; call += 1) await callFine(gate);

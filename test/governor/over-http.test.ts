@@ -77,6 +77,7 @@ function tenfold(): Clock {
     now: () => performance.now() * 10,
     monotonic: () => performance.now() * 10,
     sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
+    after: (ms, work) => systemClock.after(ms / 10, work),
   };
 }
 

@@ -24,6 +24,8 @@ import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 export type BenchOptions = ModelOptions & {
   /** Those of `jobs/` if not given. */
   jobs?: readonly Job[];
+  /** See the bench. */
+  ample?: boolean;
 };
 
 export type Bench = {
@@ -32,13 +34,18 @@ export type Bench = {
   /** Folder of the mirror. */
   dir: string;
   jobs: readonly Job[];
+  /**
+   * Calls go at once, so that pages wait for one another. Else each has to wait before it goes, though that takes no time, and
+   * every page is committed by itself.
+   */
+  ample: boolean;
   /** The store as it is open now; another one after `reopen`. */
   readonly store: Store;
   readonly api: Api;
   job(name: string): Job;
   /** The model's dataset that a job mirrors. */
   upstream(job: string): Dataset;
-  /** One pass over one dataset; `progress` is told of every page saved. */
+  /** One pass over one dataset; `progress` is told of every commit. */
   mirror(
     job: string,
     progress?: (at: Progress) => void,
@@ -64,7 +71,11 @@ export type Bench = {
 export const openPermits: Permits = { pass: async () => {}, settle: () => {}, keyChanged: () => {} };
 
 /** Starts a model, on the bench's clock, and opens an empty mirror of it. Close it when done. */
-export async function openBench({ jobs: given, ...options }: BenchOptions = {}): Promise<Bench> {
+export async function openBench({
+  jobs: given,
+  ample = false,
+  ...options
+}: BenchOptions = {}): Promise<Bench> {
   const jobs = given ?? (await loadJobs());
   const clock = virtualClock();
   const model = await startModelApi({ now: clock.now, ...options });
@@ -73,7 +84,13 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
   const api = createApi({
     baseUrl: model.url,
     key: keyFromValue(sampleKey.key),
-    permits: openPermits,
+    permits: {
+      ...openPermits,
+      async pass(_job, signal, held) {
+        if (!bench.ample) held?.();
+        signal.throwIfAborted();
+      },
+    },
     record: (call) => store.recordCall(call),
     clock,
     random: () => 0.5,
@@ -89,6 +106,7 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
     clock,
     dir,
     jobs,
+    ample,
     get store() {
       return store;
     },
@@ -100,7 +118,7 @@ export async function openBench({ jobs: given, ...options }: BenchOptions = {}):
       ),
     upstream: (name) => found(model.data[datasetOf[name] as DatasetName], name),
     mirror: (name, progress, signal = new AbortController().signal, kind = 'walk') =>
-      mirror(bench.job(name), { api, store, ...(progress ? { progress } : {}) }, signal, kind),
+      mirror(bench.job(name), { api, store, clock, ...(progress ? { progress } : {}) }, signal, kind),
     glance: (name, progress, signal) => bench.mirror(name, progress, signal, 'glance'),
     sql<Row>(query: string, ...values: (string | number | null)[]) {
       const connection = openReadOnly(store.file);

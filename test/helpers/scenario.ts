@@ -24,6 +24,8 @@ export type Scenario = {
   rows: number;
   /** What the API makes of every limit. */
   pageRows: number;
+  /** Whether calls go at once, so that pages wait for one another. */
+  ample: boolean;
   /** Which runs are glances, over and over; the others are walks. */
   looks: readonly boolean[];
   /** What happens before each call, from the first on; nothing more after the last. */
@@ -95,6 +97,7 @@ export function scenarios(wildness: Wildness, longest: number): fc.Arbitrary<Sce
       dataset,
       rows: fc.noBias(fc.integer({ min: 0, max: 60 })),
       pageRows: fc.noBias(fc.integer({ min: 3, max: 9 })),
+      ample: fc.boolean(),
       looks:
         wildness === 'interrupted'
           ? fc.constant([false])
@@ -118,7 +121,8 @@ export type Watcher = { beforeAnswer(): void; afterPassage(passage: Passage): vo
 
 /** Mirrors the dataset again and again until every event has happened, and the last walk has ended. */
 export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher): Promise<Life> {
-  const { job, dated, rows, pageRows, looks, events } = scenario;
+  const { job, dated, rows, pageRows, ample, looks, events } = scenario;
+  bench.ample = ample;
   const dataset = bench.upstream(job);
   dataset.rows = dataset.make(rows);
   dataset.generatedAt = job !== 'ai-signals' ? undefined : dated ? publication(bench) : null;
@@ -145,7 +149,8 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     const edit = editOf(event, dataset.rows.length);
     if (edit) {
       edit(dataset);
-      bench.clock.advance(1_000);
+      // A few of them, and what waits is committed.
+      bench.clock.advance(100);
       if (dated) dataset.generatedAt = publication(bench);
     } else if (event.do === 'short page') fault = faults.shortPage(event.rows);
     else if (event.do === 'empty page') fault = faults.emptyPageWithMore();

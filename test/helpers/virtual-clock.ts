@@ -8,18 +8,24 @@ export type VirtualClock = Clock & {
   slept: number[];
 };
 
-/** Time that stands still but for sleeps, which end at once and move it on. */
+/**
+ * Time that stands still but for sleeps, which end at once and move it on. What is to be done after a while is done when
+ * something else has moved it so far.
+ */
 export function virtualClock(start = Date.parse('2026-11-21T12:00:00Z')): VirtualClock {
   let now = start;
   let jumped = 0;
   const slept: number[] = [];
+  const timers = new Set<{ at: number; work: () => void }>();
+  const moveTo = (time: number) => {
+    now = Math.max(now, time);
+    for (const timer of [...timers]) if (timer.at <= now && timers.delete(timer)) timer.work();
+  };
   return {
     slept,
     now: () => now + jumped,
     monotonic: () => now - start,
-    advance: (ms) => {
-      now += ms;
-    },
+    advance: (ms) => moveTo(now + ms),
     jump: (ms) => {
       jumped += ms;
     },
@@ -29,7 +35,12 @@ export function virtualClock(start = Date.parse('2026-11-21T12:00:00Z')): Virtua
       slept.push(ms);
       await new Promise(setImmediate);
       signal?.throwIfAborted();
-      now = Math.max(now, until);
+      moveTo(until);
+    },
+    after(ms, work) {
+      const timer = { at: now + ms, work };
+      timers.add(timer);
+      return () => void timers.delete(timer);
     },
   };
 }

@@ -48,7 +48,7 @@ test('a walk that finds the lock held stays at its place for another try: 75', a
     calls += 1;
     if (calls === 2) letGo = holdWriteLock(store.file);
   };
-  const kept = walk(job('ai-signals'), { api, store: hasty }, new AbortController().signal);
+  const kept = walk(job('ai-signals'), { api, store: hasty, clock }, new AbortController().signal);
   await expect(kept).rejects.toMatchObject({
     kind: 'incomplete',
     message: `${store.file}: another process keeps the database busy; try again`,

@@ -8,7 +8,7 @@ const ROWS = 6_000;
 it.each(['news', 'ai-signals'])(
   'an unchanged pass over %s adds at most 24 bytes a row to the write-ahead log',
   async (job) => {
-    const bench = await setup({ rows: ROWS });
+    const bench = await setup({ rows: ROWS, ample: true });
     await bench.mirror(job);
     if (job === 'ai-signals') publish('2026-01-02T03:04:05Z')(bench.upstream(job));
     bench.tamper('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -11,12 +11,6 @@ import { type WalkRow, walkSeen, walks } from '../schema.ts';
 import type { OpenWalk } from './open-walk.ts';
 import { type Part, packMet } from './seen.ts';
 
-/**
- * Pages that changed no row wait for company before their checkpoints are committed: each commit costs whole pages
- * of the write-ahead log. A crash repeats at most this many calls, or as many as fit into this time.
- */
-const PATIENCE = { pages: 20, ms: 1_000 };
-
 /** A checkpoint in a row of `walks`: `memory` holds the whole of it, the other columns show it to people. */
 function columnsOf(checkpoint: Checkpoint) {
   const { offset, pages, rows, unkeyed, total, totalFirst, restarts, generatedAt = null } = checkpoint;
@@ -43,7 +37,7 @@ export function checkpointOf({ memory }: WalkRow): Checkpoint {
   return restored(JSON.parse(memory));
 }
 
-/** What a page did. */
+/** What the pages of a commit did. */
 export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
 export type CheckpointKeeper = {
@@ -53,10 +47,8 @@ export type CheckpointKeeper = {
   meetRefused(number: number): void;
   /** The walk is reset: rows met so far no longer count as met. */
   forget(): void;
-  arrive(checkpoint: Checkpoint, call: Call, counts: Counts): void;
-  commit(): void;
-  /** The transaction failed: nothing of this walk may be committed any more from memory. */
-  abandon(): void;
+  /** Writes where the walk stands now, and the calls that brought it there; call it in the transaction of their pages. */
+  arrive(checkpoint: Checkpoint, calls: readonly Call[], saved: Counts): void;
 };
 
 /** Numbers of rows of the table, by where they were met, and of refused ones. */
@@ -64,11 +56,7 @@ const noneMet = (): Record<Part | 'refused', number[]> => ({ rows: [], head: [],
 
 const counted = ['inserted', 'updated', 'quarantined', 'drifted', 'apiCalls', 'distinctKeys'] as const;
 
-export function createCheckpointKeeper(
-  connection: Connection,
-  { row, met }: OpenWalk,
-  now: () => number,
-): CheckpointKeeper {
+export function createCheckpointKeeper(connection: Connection, { row, met }: OpenWalk): CheckpointKeeper {
   const db = drizzle(connection);
   const record = callRecorder(connection);
   const updateOf = (names: readonly (keyof WalkRow)[]) =>
@@ -81,28 +69,9 @@ export function createCheckpointKeeper(
     db.insert(walkSeen).values({ walkId: row.id, ...placeholders(walkSeen, ['rowids', 'part']) }),
   );
   const deleteSeen = prepare(connection, db.delete(walkSeen).where(eq(walkSeen.walkId, row.id)));
-  let calls: Call[] = [];
   let unsaved = noneMet();
   let hasForgotten = false;
   let savedSeq = row.lastSeq;
-  let lastCommit = now();
-  let abandoned = false;
-
-  function commit(): void {
-    if (calls.length === 0 || abandoned) return;
-    for (const call of calls) record(call);
-    const { rows, refused, head } = unsaved;
-    if (hasForgotten) deleteSeen.run({});
-    if (rows.length + refused.length > 0) insertSeen.run({ rowids: packMet(rows, refused), part: 'rows' });
-    if (head.length > 0) insertSeen.run({ rowids: packMet(head, []), part: 'head' });
-    update.run(row);
-    if (row.lastSeq !== savedSeq) updateSeq.run(row);
-    savedSeq = row.lastSeq;
-    calls = [];
-    unsaved = noneMet();
-    hasForgotten = false;
-    lastCommit = now();
-  }
 
   return {
     meetRow(rowid, part) {
@@ -122,20 +91,23 @@ export function createCheckpointKeeper(
       hasForgotten = true;
       row.distinctKeys = 0;
     },
-    arrive(checkpoint, call, counts) {
+    arrive(checkpoint, calls, saved) {
       Object.assign(row, columnsOf(checkpoint));
-      row.inserted += counts.inserted;
-      row.updated += counts.updated;
-      row.quarantined += counts.quarantined;
-      row.drifted += counts.drifted;
-      row.apiCalls += 1;
-      calls.push(call);
-      const changed = counts.inserted + counts.updated + counts.quarantined > 0;
-      if (changed || calls.length >= PATIENCE.pages || now() - lastCommit >= PATIENCE.ms) commit();
-    },
-    commit,
-    abandon() {
-      abandoned = true;
+      row.inserted += saved.inserted;
+      row.updated += saved.updated;
+      row.quarantined += saved.quarantined;
+      row.drifted += saved.drifted;
+      row.apiCalls += calls.length;
+      for (const call of calls) record(call);
+      const { rows, refused, head } = unsaved;
+      if (hasForgotten) deleteSeen.run({});
+      if (rows.length + refused.length > 0) insertSeen.run({ rowids: packMet(rows, refused), part: 'rows' });
+      if (head.length > 0) insertSeen.run({ rowids: packMet(head, []), part: 'head' });
+      update.run(row);
+      if (row.lastSeq !== savedSeq) updateSeq.run(row);
+      savedSeq = row.lastSeq;
+      unsaved = noneMet();
+      hasForgotten = false;
     },
   };
 }

@@ -21,15 +21,14 @@ const ROWS_AT_ONCE = 5_000;
  */
 export async function readOrder(connection: Connection, walk: OpenWalk): Promise<MetOrder | undefined> {
   const head = new Set<number>();
-  for (const { rowids, part } of commitsOf(connection, walk.row)) {
+  for (const { rowids, part } of readHeads(connection, walk.row)) {
     if (part === null) return undefined;
-    if (part === 'head') for (const number of unpackRows(rowids)) head.add(number);
+    for (const number of unpackRows(rowids)) head.add(number);
   }
   const draft = draftOrder(connection, walk.job.name);
   for (const number of head) draft.push(number);
   let taken = 0;
-  for (const { rowids, part } of commitsOf(connection, walk.row)) {
-    if (part !== 'rows') continue;
+  for (const { rowids } of readRows(connection, walk.row)) {
     for (const number of unpackRows(rowids)) {
       if (!head.has(number)) draft.push(number);
       taken += 1;
@@ -42,10 +41,19 @@ export async function readOrder(connection: Connection, walk: OpenWalk): Promise
 
 type Commit = { id: number; rowids: Buffer; part: Part | null };
 
+/** What was met at the head, which is little, and what an earlier release noted. */
+function readHeads(connection: Connection, { id: walkId }: WalkRow): Commit[] {
+  return connection
+    .prepare<[number], Commit>(
+      `SELECT id, rowids, part FROM walk_seen WHERE walk_id = ? AND part IS NOT 'rows' ORDER BY id`,
+    )
+    .all(walkId);
+}
+
 /** One after the other, and no statement left open meanwhile: others use the connection, too. */
-function* commitsOf(connection: Connection, { id: walkId }: WalkRow): Generator<Commit> {
+function* readRows(connection: Connection, { id: walkId }: WalkRow): Generator<Commit> {
   const next = connection.prepare<[number, number], Commit>(
-    'SELECT id, rowids, part FROM walk_seen WHERE id > ? AND walk_id = ? ORDER BY id LIMIT 1',
+    `SELECT id, rowids, part FROM walk_seen WHERE id > ? AND walk_id = ? AND part = 'rows' ORDER BY id LIMIT 1`,
   );
   for (let after = 0; ; ) {
     const commit = next.get(after, walkId);

@@ -1,8 +1,11 @@
-/** One transaction a page: rows, refused rows, drift, the call and the walk's checkpoint, all or nothing. */
+/**
+ * Pages are committed together: rows, refused rows, drift, calls and the walk's checkpoint in one transaction, all or nothing.
+ * A page waits in memory for those that come soon after it, since each commit writes whole pages of the database.
+ */
 
 import { isoTime } from '../../clock.ts';
 import type { Call, CheckedRows, Page } from '../../page.ts';
-import { type Checkpoint, isBehindHead, type Met } from '../../walk/checkpoint.ts';
+import { isBehindHead, type Met } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { watchFields } from '../fields.ts';
 import { createSequence } from '../records/changes.ts';
@@ -11,42 +14,63 @@ import { type Origin, openQuarantine } from '../records/quarantine.ts';
 import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
 import type { OpenWalk } from './open-walk.ts';
 import { type ComparedRow, createTableWriter, type Held } from './rows.ts';
-
-/** A page with the checkpoint behind it, and whether its rows count as met. */
-export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Checkpoint; met: Met };
+import type { Part } from './seen.ts';
+import { createWaitingPages, type PageToSave, type WaitingPage } from './waiting.ts';
 
 export type PageWriter = {
   /**
-   * Holds a page against the mirror, ahead of the transaction that saves it. Returns of each of its keys whether this
-   * pass of the walk has met it, and whether the mirror held it by a walk that has ended well.
+   * Holds a page against the mirror and the pages that wait. Returns of each of its keys whether this pass of the walk has
+   * met it, and whether the mirror held it by a walk that has ended well. What waits is committed where the page
+   * contradicts it.
    */
   lookUp(page: CheckedRows): Pick<Page, 'seen' | 'known'>;
-  savePage(page: PageToSave): Counts;
-  /** Commits the checkpoints of pages that changed nothing, which wait a little for company. */
+  /** Takes the page, which is committed at once where no more may wait. */
+  savePage(page: PageToSave): void;
+  /** Commits what waits. @throws also what an earlier commit threw: the pages that it lost are missing. */
+  commit(): void;
+  /** The same at the end of the walk or its pause, with all that was only counted until then. */
   flush(): void;
   /** Notes what a walk that has read the whole dataset did not find; call in the transaction that ends it. */
   conclude(): void;
 };
 
-export function createPageWriter(connection: Connection, walk: OpenWalk, now: () => number): PageWriter {
+/** Told of each commit: what its pages did, and the call of the last one. */
+export type Committed = (saved: Counts, last: Call) => void;
+
+export function createPageWriter(
+  connection: Connection,
+  walk: OpenWalk,
+  now: () => number,
+  committed: Committed,
+): PageWriter {
   const { job, row } = walk;
   const table = createTableWriter(connection, job);
   const quarantine = openQuarantine(connection, job.name);
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
-  const progress = createCheckpointKeeper(connection, walk, now);
+  const progress = createCheckpointKeeper(connection, walk);
   const nextSeq = createSequence(connection);
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
   const atOnce = connection.transaction((read: () => Pick<Page, 'seen' | 'known'>) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
+  const waiting = createWaitingPages();
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
+  let failure: { thrown: unknown } | undefined;
 
   function lookUp({ accepted, keys }: CheckedRows): Pick<Page, 'seen' | 'known'> {
-    const rows = accepted.map((row) => table.compare(row));
-    const found = new Map(rows.map(({ key, held }) => [key, held]));
+    const rows = accepted.map((row) => waiting.find(row.key) ?? table.compare(row));
+    const found = new Map(rows.map((row) => [row.key, row]));
     lookedUp = { accepted, rows };
-    const isSeen = (key: string) => (found.has(key) ? hasMetRow(found.get(key)) : hasMetRefused(key));
-    const isKnown = (key: string) => (found.has(key) ? isSettled(found.get(key)) : isKnownRefused(key));
+    const isSeen = (key: string) => {
+      const row = found.get(key);
+      return row ? waiting.hasMet(key) || hasMetRow(row.held) : hasMetRefused(key);
+    };
+    const isKnown = (key: string) => {
+      const row = found.get(key);
+      // A row that waits belongs to this walk once it is written.
+      if (row && waiting.find(key) && row.change === 'changed') return false;
+      return row ? isSettled(row.held) : isKnownRefused(key);
+    };
     return {
       seen: keys.map((key) => key !== null && isSeen(key)),
       known: keys.map((key) => key !== null && isKnown(key)),
@@ -59,53 +83,103 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
     return lookedUp?.rows ?? [];
   }
 
-  /** The time of this page's commit; one that changes rows gets its number in the order of all changes. */
-  function timeOf(rows: readonly ComparedRow[]): number {
-    if (!rows.some(({ change }) => change === 'new' || change === 'changed')) return now();
+  /** The time of a commit; one that changes rows gets its number in the order of all changes. */
+  function timeOfCommit(): number {
+    const changes = ({ rows }: WaitingPage) =>
+      rows.some(({ change }) => change === 'new' || change === 'changed');
+    if (!waiting.pages.some(changes)) return now();
     const seq = nextSeq(job.name, now());
     row.firstSeq ??= seq;
     row.lastSeq = seq;
     return seq;
   }
 
-  /** Returns their numbers by key. */
-  function writeRows(rows: readonly ComparedRow[], at: string, counts: Counts): Map<string, number> {
+  /** Writes all that waits, in the order in which it came. Returns what it did. */
+  function writePages(last: WaitingPage): Counts {
+    const saved = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
+    const now = isoTime(timeOfCommit());
+    /** Of the rows of these pages, by key. */
     const numbers = new Map<string, number>();
-    for (const compared of rows) {
-      numbers.set(compared.key, table.write(compared, row.id, at));
-      if (compared.change === 'new') counts.inserted += 1;
-      if (compared.change === 'changed') counts.updated += 1;
-      quarantine.resolve(compared.key, at);
+    for (const { page, rows, met, checkpoint } of waiting.pages) {
+      const origin = { job: job.name, walkId: row.id, requestId: page.call.requestId, now };
+      saved.drifted += fields?.note(page.fields, origin) ?? 0;
+      writeRows(rows, origin, numbers, saved);
+      writeProblems(page, met, origin, numbers, saved);
+      if (met === 'add') meetInOrder(page.keys, isBehindHead(checkpoint) ? 'head' : 'rows', numbers);
+      if (met === 'clear') progress.forget();
     }
-    return numbers;
+    progress.arrive(
+      last.checkpoint,
+      waiting.pages.map(({ page }) => page.call),
+      saved,
+    );
+    return saved;
+  }
+  /** A row that an earlier of these pages showed is written already. */
+  function writeRows(
+    rows: readonly ComparedRow[],
+    { now }: Origin,
+    numbers: Map<string, number>,
+    saved: Counts,
+  ) {
+    for (const compared of rows) {
+      const { key, change } = compared;
+      if (numbers.has(key)) continue;
+      numbers.set(key, table.write(compared, row.id, now));
+      if (change === 'new') saved.inserted += 1;
+      if (change === 'changed') saved.updated += 1;
+      quarantine.resolve(key, now);
+    }
   }
 
-  /** Returns the numbers, by key, of those that the mirror holds as they were before. */
-  function writeProblems({ page, met }: PageToSave, origin: Origin, counts: Counts): Map<string, number> {
-    const numbers = new Map<string, number>();
-    for (const refusedRow of page.refused) {
+  function writeProblems(
+    { refused, drifts }: CheckedRows,
+    met: Met,
+    origin: Origin,
+    numbers: Map<string, number>,
+    saved: Counts,
+  ) {
+    for (const refusedRow of refused) {
       const number = quarantine.keep(refusedRow, origin);
-      counts.quarantined += 1;
+      saved.quarantined += 1;
       if (refusedRow.key === null || met !== 'add') continue;
       // A refused row is still there upstream: what the mirror holds under its key must not look gone.
       const held = table.find(refusedRow.key);
       if (held) numbers.set(refusedRow.key, held.rowid);
       else progress.meetRefused(number);
     }
-    for (const found of page.drifts) {
+    for (const found of drifts) {
       driftLog.note(found, origin);
-      counts.drifted += found.times;
+      saved.drifted += found.times;
     }
-    return numbers;
   }
 
-  function meetInOrder({ page, checkpoint }: PageToSave, ...written: Map<string, number>[]): void {
-    const part = isBehindHead(checkpoint) ? 'head' : 'rows';
-    for (const key of page.keys) {
-      if (key === null) continue;
-      const rowid = written.find((numbers) => numbers.has(key))?.get(key);
+  function meetInOrder(keys: CheckedRows['keys'], part: Part, numbers: ReadonlyMap<string, number>) {
+    for (const key of keys) {
+      const rowid = key === null ? undefined : numbers.get(key);
       if (rowid !== undefined) progress.meetRow(rowid, part);
     }
+  }
+
+  /** @param andAfter is done in the same transaction. */
+  function commit(andAfter?: () => void): void {
+    // What the transaction undid, the parts of this walk that are kept in memory may hold for done.
+    if (failure) throw failure.thrown;
+    const last = waiting.pages.at(-1);
+    if (!last && !andAfter) return;
+    let saved: Counts | undefined;
+    try {
+      atomically(() => {
+        if (last) saved = writePages(last);
+        andAfter?.();
+      });
+    } catch (thrown) {
+      failure = { thrown };
+      throw thrown;
+    }
+    waiting.clear();
+    lookedUp = undefined;
+    if (last && saved) committed(saved, last.page.call);
   }
 
   const hasMetRow = (held: Held | undefined) => held !== undefined && walk.met.rows.has(held.rowid);
@@ -119,33 +193,19 @@ export function createPageWriter(connection: Connection, walk: OpenWalk, now: ()
   const isKnownRefused = (key: string) => isSettled(quarantine.find(key)) || isSettled(table.find(key));
 
   return {
-    lookUp: (page) => atOnce(() => lookUp(page)),
-    savePage(saved) {
-      const { page, met, checkpoint } = saved;
-      const counts = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
-      try {
-        const rows = comparedRows(page);
-        atomically(() => {
-          const { requestId } = page.call;
-          const origin = { job: job.name, walkId: row.id, requestId, now: isoTime(timeOf(rows)) };
-          counts.drifted += fields?.note(page.fields, origin) ?? 0;
-          const written = writeRows(rows, origin.now, counts);
-          const refused = writeProblems(saved, origin, counts);
-          if (met === 'add') meetInOrder(saved, written, refused);
-          if (met === 'clear') progress.forget();
-          progress.arrive(checkpoint, page.call, counts);
-        });
-      } catch (thrown) {
-        progress.abandon();
-        throw thrown;
-      }
-      return counts;
+    lookUp(page) {
+      // Two versions of a row are two changes, each with a number of its own.
+      if (waiting.contradicts(page)) commit();
+      return atOnce(() => lookUp(page));
     },
-    flush: () =>
-      atomically(() => {
-        driftLog.flush();
-        progress.commit();
-      }),
+    savePage(saved) {
+      if (failure) throw failure.thrown;
+      waiting.add({ ...saved, rows: comparedRows(saved.page) });
+      // Look-ups ask the table for what was met, which is no longer so.
+      if (waiting.isFull || saved.met === 'clear') commit();
+    },
+    commit: () => commit(),
+    flush: () => commit(driftLog.flush),
     conclude() {
       row.drifted += fields?.conclude() ?? 0;
     },

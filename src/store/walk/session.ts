@@ -1,6 +1,7 @@
 /** A walk as the mirror holds it: it saves pages, ends with a verdict or stays at its checkpoint, and lets go. */
 
 import { ageOf, isoTime } from '../../clock.ts';
+import { toError } from '../../errors.ts';
 import type { Job } from '../../job.ts';
 import { type Checkpoint, withAnomalies } from '../../walk/checkpoint.ts';
 import type { Verdict, WalkKind } from '../../walk.ts';
@@ -15,7 +16,7 @@ import { checkpointOf } from './checkpoint.ts';
 import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './open-walk.ts';
 import { keepOrder, readOrder } from './order.ts';
 import { findUnmet, forgetMet, hasAbsences, retireRows } from './retire.ts';
-import { createPageWriter, type PageWriter } from './save-page.ts';
+import { type Committed, createPageWriter, type PageWriter } from './save-page.ts';
 
 /** What the walk proves, and what kept it from proving more. */
 export type Ending = {
@@ -38,22 +39,28 @@ export type Before = {
   hasOrder: boolean;
 };
 
-export type WalkSession = Pick<PageWriter, 'lookUp' | 'savePage'> & {
-  /** The walk's row as it stands; changes with every saved page. */
+export type WalkSession = Pick<PageWriter, 'lookUp' | 'savePage' | 'commit'> & {
+  /** The walk's row as it stands; changes with every commit. */
   row: Readonly<WalkRow>;
   /** Where it was taken up. A walk that no longer knows which rows it has met proves nothing, as this says. */
   checkpoint: Checkpoint;
   before: Before | undefined;
   /** Ends the walk: with a proof, rows absent from it and from the one before leave the table. */
   finish(ending: Ending): Promise<WalkRow>;
-  /** Leaves the walk at its committed checkpoint, since this was thrown; the next run goes on from there. */
-  pause(thrown: Error, stopped: boolean): void;
+  /**
+   * Leaves the walk at its committed checkpoint, since this was thrown; the next run goes on from there. Returns what kept
+   * pages that waited from being committed, if anything did: that is why it was left, then.
+   */
+  pause(thrown: Error, stopped: boolean): Error | undefined;
   /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
   giveUp(error: string): void;
   release(): void;
 };
 
-/** @param check throws where the file that was opened is no longer the mirror: no walk ends in what is lost. */
+/**
+ * @param check throws where the file that was opened is no longer the mirror: no walk ends in what is lost.
+ * @param committed told of each commit of pages.
+ */
 export function openSession(
   connection: Connection,
   dir: string,
@@ -61,10 +68,11 @@ export function openSession(
   kind: WalkKind,
   now: () => number,
   check: () => void,
+  committed: Committed,
 ): WalkSession {
   const walk = openWalk(connection, dir, job, kind, now());
   try {
-    const session = createSession(connection, walk, now, check);
+    const session = createSession(connection, walk, now, check, committed);
     if (ageOf(Date.parse(walk.row.startedAt), now()) !== null) return session;
     // Whatever it came to prove, nobody could tell of when.
     session.giveUp('it began under a clock that was ahead: the next walk begins anew');
@@ -73,7 +81,7 @@ export function openSession(
     throw thrown;
   }
   walk.lock.release();
-  return openSession(connection, dir, job, kind, now, check);
+  return openSession(connection, dir, job, kind, now, check, committed);
 }
 
 function createSession(
@@ -81,11 +89,12 @@ function createSession(
   walk: OpenWalk,
   now: () => number,
   check: () => void,
+  committed: Committed,
 ): WalkSession {
   const { job, row, met } = walk;
   const forgot = row.distinctKeys !== met.rows.size + met.refused.size;
   const before = readBefore(connection, job, now());
-  const writer = createPageWriter(connection, walk, now);
+  const writer = createPageWriter(connection, walk, now, committed);
   const file = connection.name;
   const atomically = connection.transaction((work: () => void) => work()).immediate;
 
@@ -95,6 +104,7 @@ function createSession(
     before,
     lookUp: (page) => guarded(file, () => writer.lookUp(page)),
     savePage: (page) => guarded(file, () => writer.savePage(page)),
+    commit: () => guarded(file, writer.commit),
     async finish({ verdict: found, error = null, callsSaved }) {
       // Beside an unfinished walk even a glance that read everything stays one: two walks would count absences twice.
       const verdict = walk.isBesideWalk ? null : found;
@@ -136,10 +146,9 @@ function createSession(
       }
     },
     pause(thrown, stopped) {
-      guarded(file, () => {
-        writer.flush();
-        pauseWalk(connection, walk, thrown, stopped);
-      });
+      const lost = failureOf(() => guarded(file, writer.flush));
+      guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost));
+      return lost;
     },
     giveUp(error) {
       guarded(file, () => {
@@ -154,6 +163,15 @@ function createSession(
     },
     release: () => walk.lock.release(),
   };
+}
+
+function failureOf(work: () => void): Error | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (thrown) {
+    return toError(thrown);
+  }
 }
 
 /** How many rows glances have brought since the complete walk before this one. */

@@ -172,7 +172,7 @@ describe('a difference from a contract', () => {
     const { editRows, editPage } = faults;
     const odd = editRows((rows) => rows.map((row) => ({ ...row, lane: 'hot' })));
     const undated = editPage((page) => ({ ...page, generatedAt: null }));
-    const bench = await setup({ rows: 450, faults: [when({}, odd, undated)] });
+    const bench = await setup({ rows: 450, ample: true, faults: [when({}, odd, undated)] });
     await bench.mirror('ai-signals');
     bench.tamper(
       `CREATE TABLE written (at);

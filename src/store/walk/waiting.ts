@@ -1,0 +1,76 @@
+/** Pages that wait in memory for their commit, and what a look-up must know of them: the table does not show them yet. */
+
+import type { Call, CheckedRows } from '../../page.ts';
+import type { Checkpoint, Met } from '../../walk/checkpoint.ts';
+import type { ComparedRow } from './rows.ts';
+
+/** A page with the checkpoint behind it, and whether its rows count as met. */
+export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Checkpoint; met: Met };
+
+/** With its rows beside what the table holds, as they were looked up. */
+export type WaitingPage = PageToSave & { rows: readonly ComparedRow[] };
+
+/**
+ * So many wait for one another: more would save little, and a commit would keep all else waiting for longer than 25 ms.
+ * A crash repeats as many calls.
+ */
+const MOST = { pages: 20, rowsToWrite: 2_000 };
+
+export type WaitingPages = {
+  readonly pages: readonly WaitingPage[];
+  /** True once no more may wait. */
+  readonly isFull: boolean;
+  add(page: WaitingPage): void;
+  /** The row that waits under this key. */
+  find(key: string): ComparedRow | undefined;
+  /** Whether a page that waits counts its row of this key as met. */
+  hasMet(key: string): boolean;
+  /** Whether the page says something else of a row than a page that waits: it can only follow that page's commit. */
+  contradicts(page: CheckedRows): boolean;
+  clear(): void;
+};
+
+export function createWaitingPages(): WaitingPages {
+  const pages: WaitingPage[] = [];
+  /** Null where the row was refused. */
+  const rows = new Map<string, ComparedRow | null>();
+  const met = new Set<string>();
+  let rowsToWrite = 0;
+  return {
+    pages,
+    get isFull() {
+      return pages.length >= MOST.pages || rowsToWrite >= MOST.rowsToWrite;
+    },
+    add(waiting) {
+      pages.push(waiting);
+      for (const row of waiting.rows) {
+        if (row.change !== 'none' && rows.get(row.key) !== row) rowsToWrite += 1;
+        rows.set(row.key, row);
+      }
+      for (const { key } of waiting.page.refused) if (key !== null) rows.set(key, null);
+      if (waiting.met === 'add') for (const key of waiting.page.keys) if (key !== null) met.add(key);
+    },
+    find: (key) => rows.get(key) ?? undefined,
+    hasMet: (key) => met.has(key),
+    contradicts({ accepted, refused }) {
+      if (pages.length === 0) return false;
+      return (
+        refused.some(({ key }) => key !== null && rows.has(key)) ||
+        accepted.some((row) => {
+          const before = rows.get(row.key);
+          return before !== undefined && !isSame(before, row);
+        })
+      );
+    },
+    clear() {
+      pages.length = 0;
+      rows.clear();
+      met.clear();
+      rowsToWrite = 0;
+    },
+  };
+}
+
+function isSame(before: ComparedRow | null, { values }: Pick<ComparedRow, 'values'>): boolean {
+  return before !== null && Object.keys(values).every((name) => before.values[name] === values[name]);
+}
