@@ -5,7 +5,7 @@
 
 import type { Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { type Connection, guarded, isLock, tryLock, watchFiles } from '../store/beside.ts';
+import { type Connection, forgetPages, guarded, isLock, tryLock, watchFiles } from '../store/beside.ts';
 import { type AnsweredCall, type CallCount, countCalls } from './admission/calls.ts';
 import { countFailures } from './admission/failures.ts';
 import { openMeter, type Permit, type Report, type Usage } from './admission/meter.ts';
@@ -123,8 +123,12 @@ function admissionOf(
   const look = looking(connection.name, clock);
   const keepUse = keepingUses(clock, written);
   const attempt = tellingOnce(tell);
-  const reachable = <T extends object>(work: () => T) =>
-    attempt(work) ?? refusal('unavailable', UNAVAILABLE_MS);
+  const reachable = <T extends object>(work: () => T) => {
+    const done = attempt(work);
+    if (done !== undefined) return done;
+    forgetPages(connection);
+    return refusal('unavailable', UNAVAILABLE_MS);
+  };
 
   return {
     identify: (visitor) =>

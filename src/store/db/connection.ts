@@ -63,6 +63,14 @@ export function openReadOnly(file: string, lockWaitMs?: number): Connection {
 }
 
 /**
+ * Lets a connection that stays open read its file anew, after trouble with it. SQLite keeps pages until another connection
+ * commits, damaged ones as well: it would never see that the file was mended.
+ */
+export function forgetPages(connection: Connection): void {
+  connection.pragma('shrink_memory');
+}
+
+/**
  * Whoever is the first to open the mirror makes the index of its log, for which a full disk has no room. Alone with the
  * mirror, SQLite keeps that index in memory.
  */
