@@ -18,7 +18,7 @@ export function virtualClock(start = Date.parse('2026-11-21T12:00:00Z')): Virtua
   const slept: number[] = [];
   const timers = new Set<{ at: number; work: () => void }>();
   const moveTo = (time: number) => {
-    now = Math.max(now, time);
+    now = time;
     for (const timer of [...timers]) if (timer.at <= now && timers.delete(timer)) timer.work();
   };
   return {
@@ -35,7 +35,7 @@ export function virtualClock(start = Date.parse('2026-11-21T12:00:00Z')): Virtua
       slept.push(ms);
       await new Promise(setImmediate);
       signal?.throwIfAborted();
-      moveTo(until);
+      moveTo(Math.max(now, until));
     },
     after(ms, work) {
       const timer = { at: now + ms, work };
