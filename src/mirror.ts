@@ -116,7 +116,7 @@ function pageReader(
   return async (offset, limit) => {
     const request = { job: job.name, walkId: session.row.id, path: job.path, query: { offset, limit } };
     const { text, json, call } = await api.get(request, signal, session.commit);
-    const page = checkPage(job, text, json, choice);
+    const page = checkPage(job, text, json, choice, session.storedRows());
     if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
     choice = page.choice;
     const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;

@@ -31,8 +31,21 @@ export type Pagination = {
   hasMore: boolean | undefined;
 };
 
-/** A row that fits. */
-export type Row = { key: string; values: RowValues };
+/** A row in the table: its number there, and the walk that changed it last. */
+export type Held = { rowid: number; walkId: number };
+
+/** A row that is kept as received, as the table holds it. `asOf` tells one state of the table from another. */
+export type StoredRow = Held & { key: string; body: string; asOf: number };
+
+/** The rows of a dataset that is kept as received, as the table holds them. */
+export type StoredRows = {
+  find(key: string): StoredRow | undefined;
+  /** Those that follow a row in the table, which is mostly how the API shows them: they were first mirrored together. */
+  after(row: StoredRow, count: number): StoredRow[];
+};
+
+/** A row that fits. `stored` is set where its text was found to be that in the table. */
+export type Row = { key: string; values: RowValues; stored?: StoredRow };
 
 /** One thing wrong with a row: where, what was expected, what kind of value came. */
 export type Problem = { path: string; expected: string; received: string };
@@ -73,8 +86,11 @@ export type SeenField = {
   example: unknown;
 };
 
-/** What was seen of the fields of rows whose shape is not specified; of others, nothing. */
-export type PageFields = { rows: number; fields: readonly SeenField[] };
+/**
+ * What was seen of the fields of rows whose shape is not specified; of others, nothing. Of rows that are as the table holds
+ * them, nothing either: what they have to show is known.
+ */
+export type PageFields = { rows: number; fields: readonly SeenField[]; areStored?: true };
 
 /** How a dataset whose shape is not specified is read: chosen once on evidence, then held to. */
 export type Choice = {

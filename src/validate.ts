@@ -2,7 +2,18 @@
 
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
-import type { CheckedPage, CheckedRows, Choice, Drift, Page, PageFields, RefusedRow, Row } from './page.ts';
+import type {
+  CheckedPage,
+  CheckedRows,
+  Choice,
+  Drift,
+  Page,
+  PageFields,
+  RefusedRow,
+  Row,
+  StoredRows,
+} from './page.ts';
+import { type PageAsStored, readAsStored } from './validate/as-stored.ts';
 import { checkDiscovered } from './validate/discovered.ts';
 import { asRecord, readEnvelope } from './validate/envelope.ts';
 import { type CheckedRow, identityOf } from './validate/findings.ts';
@@ -15,9 +26,18 @@ const noFields: PageFields = { rows: 0, fields: [] };
 
 /**
  * @param known the choice made for this dataset before, if it needs one; it comes back where nothing speaks against it.
+ * @param stored the rows as they are stored, where those that are the same need not be looked at.
  * @throws Failure `contract` where the envelope is broken.
  */
-export function checkPage(job: Job, text: string, json: unknown, known: Choice | undefined): CheckedPage {
+export function checkPage(
+  job: Job,
+  text: string,
+  json: unknown,
+  known: Choice | undefined,
+  stored?: StoredRows,
+): CheckedPage {
+  const asStored = known && stored && readAsStored(text, known, stored);
+  if (asStored) return describeStored(job, known, asStored);
   const { rows, path, drifts, ...envelope } = readEnvelope(job, json, known?.rowsPath);
   const slices = once(() => slicesOf(job, text, path, rows.length));
   const { checked, fields, choice } = job.contract
@@ -25,6 +45,21 @@ export function checkPage(job: Job, text: string, json: unknown, known: Choice |
     : checkDiscovered(rows, slices(), path, known);
   const received = rows.length;
   return { ...envelope, received, ...collect(job, checked, slices, drifts), fields, choice };
+}
+
+function describeStored(job: Job, choice: Choice, { rows, json }: PageAsStored): CheckedPage {
+  const { pagination, generatedAt, drifts } = readEnvelope(job, json, choice.rowsPath);
+  return {
+    pagination,
+    generatedAt,
+    received: rows.length,
+    keys: rows.map(({ key }) => key),
+    accepted: rows.map((stored) => ({ key: stored.key, values: { _body: stored.body }, stored })),
+    refused: [],
+    drifts,
+    fields: { rows: rows.length, fields: [], areStored: true },
+    choice,
+  };
 }
 
 /**

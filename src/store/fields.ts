@@ -12,6 +12,7 @@ import { type Field, openKnownFields } from './fields/known-fields.ts';
 import type { DriftLog } from './records/drift.ts';
 import type { Origin } from './records/quarantine.ts';
 import { lastWalk } from './records/walks.ts';
+import { isProof } from './sql.ts';
 
 export { ensureColumns } from './fields/columns.ts';
 
@@ -21,6 +22,8 @@ export type FieldWatch = {
    * nothing new. Returns how many drifts it noted.
    */
   note(page: PageFields, origin: Origin): number;
+  /** Whether rows that are as the table holds them have nothing more to show in this walk. */
+  isSettled(): boolean;
   /**
    * Ends a walk that has read the whole dataset: a field that the one before met, but no row of this one bears,
    * has vanished. Returns how many drifts it noted.
@@ -33,9 +36,12 @@ const LONGEST_EXAMPLE = 100;
 export function watchFields(connection: Connection, job: Job, walkId: number, drift: DriftLog): FieldWatch {
   const known = openKnownFields(connection, job);
   const isFull = `status = 'complete' AND probe_of IS NULL AND id < ${walkId}`;
-  const walkBefore = lastWalk(connection, job.name, isFull)?.id;
+  const before = lastWalk(connection, job.name, isFull);
+  const walkBefore = before?.id;
+  const tellsAnew = prepareTellsAnew(connection, job.name);
   const anyRow = connection.prepare(`SELECT 1 FROM "${tableOf(job)}" LIMIT 1`);
   let latest: Origin | undefined;
+  let isMet = false;
   let drifted = 0;
 
   function found(kind: Drift['kind'], path: string, detail: string, origin: Origin): void {
@@ -91,10 +97,11 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   }
 
   return {
-    note({ rows, fields }, origin) {
+    note({ rows, fields, areStored }, origin) {
       if (rows === 0) return 0;
       latest = origin;
       drifted = 0;
+      if (areStored) return 0;
       const met = new Set<string>();
       const unseen: SeenField[] = [];
       const look = (path: string, seen: Omit<SeenField, 'path'>) => {
@@ -112,6 +119,12 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       if (unseen.length > 0) discover(unseen, rows, origin);
       return drifted;
     },
+    isSettled() {
+      // A field that a proof did not meet is in no row that has stayed.
+      const from = isProof(before?.verdict ?? null) ? (before?.id ?? 0) : 0;
+      isMet ||= [...known.all()].every((field) => field.walkId === walkId || field.walkId < from);
+      return isMet && !tellsAnew();
+    },
     conclude() {
       drifted = 0;
       // A walk that brought no row says nothing of the fields that rows have.
@@ -123,6 +136,14 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       return drifted;
     },
   };
+}
+
+/** Whether rows of the job differ from what is expected in ways that each walk tells anew. */
+function prepareTellsAnew(connection: Connection, job: string): () => boolean {
+  const find = connection.prepare<[string]>(
+    `SELECT 1 FROM drift WHERE job = ? AND kind IN ('no-column', 'contradicted-key', 'more') LIMIT 1`,
+  );
+  return () => find.get(job) !== undefined;
 }
 
 /** The paths of the objects whose members were seen. */

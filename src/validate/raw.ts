@@ -32,6 +32,9 @@ export function sliceMember(text: string, name: string): string | undefined {
   return begin < 0 ? undefined : text.slice(begin, spanOf(text, begin).end);
 }
 
+/** Where the value that begins at a place ends. */
+export const endOfValue = (text: string, begin: number) => spanOf(text, begin).end;
+
 /** The text of the value that a path of names and places leads to. */
 export function sliceValue(text: string, path: readonly (string | number)[]): string | undefined {
   return path.reduce<string | undefined>(

@@ -64,7 +64,7 @@ export const rooms: Record<string, Room> = {
   'store/db': { imports: ['store/sql'] },
   'store/order': { imports: ['store/sql', 'store/db'] },
   'store/records': { imports: ['job', ...ground, 'store/order'], types: ['config'] },
-  'store/fields': { imports: ['job', 'store/schema', 'store/db', 'store/records'] },
+  'store/fields': { imports: ['job', ...ground, 'store/records'] },
   'store/walk': { imports: ['job', 'walk', ...ground, 'store/order', 'store/records', 'store/fields'] },
   store: {
     imports: ['job', ...ground, 'store/order', 'store/records', 'store/fields', 'store/walk'],

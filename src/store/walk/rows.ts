@@ -9,14 +9,11 @@ import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { bookkeeping, historyOf, type Job, ownColumnsOf, tableOf } from '../../job.ts';
-import type { Row, RowValues, SqlValue } from '../../page.ts';
+import type { Held, Row, RowValues, SqlValue } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 
 type RowChange = 'new' | 'changed' | 'volatile' | 'none';
-
-/** A row in the table: its number there, and the walk that changed it last. */
-export type Held = { rowid: number; walkId: number };
 
 /** A row beside what the table holds under its key, if it does. */
 export type ComparedRow = Row & { held: Held | undefined; change: RowChange };

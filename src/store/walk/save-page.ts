@@ -4,7 +4,7 @@
  */
 
 import { isoTime } from '../../clock.ts';
-import type { Call, CheckedRows, Page } from '../../page.ts';
+import type { Call, CheckedRows, Held, Page, Row, StoredRows } from '../../page.ts';
 import { isBehindHead, type Met } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { watchFields } from '../fields.ts';
@@ -13,8 +13,10 @@ import { createDriftLog } from '../records/drift.ts';
 import { type Origin, openQuarantine } from '../records/quarantine.ts';
 import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
 import type { OpenWalk } from './open-walk.ts';
-import { type ComparedRow, createTableWriter, type Held } from './rows.ts';
+import { hasAbsences } from './retire.ts';
+import { type ComparedRow, createTableWriter } from './rows.ts';
 import type { Part } from './seen.ts';
+import { openStoredRows } from './stored-rows.ts';
 import { createWaitingPages, type PageToSave, type WaitingPage } from './waiting.ts';
 
 export type PageWriter = {
@@ -24,6 +26,11 @@ export type PageWriter = {
    * contradicts it.
    */
   lookUp(page: CheckedRows): Pick<Page, 'seen' | 'known'>;
+  /**
+   * The rows as they are stored, where a page that shows nothing else has nothing to say but that they are there. Undefined
+   * where all of it must be looked at.
+   */
+  storedRows(): StoredRows | undefined;
   /** Takes the page, which is committed at once where no more may wait. */
   savePage(page: PageToSave): void;
   /** Commits what waits. @throws also what an earlier commit threw: the pages that it lost are missing. */
@@ -56,9 +63,19 @@ export function createPageWriter(
   const waiting = createWaitingPages();
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
   let failure: { thrown: unknown } | undefined;
+  let commits = 0;
+  const stored =
+    job.reading === 'walk' && fields ? openStoredRows(connection, job, () => commits) : undefined;
+  // Whatever such a row shows, the walk before did not meet.
+  const someAreAbsent = hasAbsences(connection, job.name);
+
+  function compare(row: Row): ComparedRow {
+    const { key, values, stored } = row;
+    return stored?.asOf === commits ? { key, values, held: stored, change: 'none' } : table.compare(row);
+  }
 
   function lookUp({ accepted, keys }: CheckedRows): Pick<Page, 'seen' | 'known'> {
-    const rows = accepted.map((row) => waiting.find(row.key) ?? table.compare(row));
+    const rows = accepted.map((row) => waiting.find(row.key) ?? compare(row));
     const found = new Map(rows.map((row) => [row.key, row]));
     lookedUp = { accepted, rows };
     const isSeen = (key: string) => {
@@ -179,6 +196,7 @@ export function createPageWriter(
     }
     waiting.clear();
     lookedUp = undefined;
+    commits += 1;
     if (last && saved) committed(saved, last.page.call);
   }
 
@@ -198,6 +216,7 @@ export function createPageWriter(
       if (waiting.contradicts(page)) commit();
       return atOnce(() => lookUp(page));
     },
+    storedRows: () => (fields?.isSettled() && !someAreAbsent ? stored : undefined),
     savePage(saved) {
       if (failure) throw failure.thrown;
       waiting.add({ ...saved, rows: comparedRows(saved.page) });

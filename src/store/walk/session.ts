@@ -6,7 +6,7 @@ import type { Job } from '../../job.ts';
 import { type Checkpoint, withAnomalies } from '../../walk/checkpoint.ts';
 import type { Verdict, WalkKind } from '../../walk.ts';
 import type { Connection } from '../db/connection.ts';
-import { guarded, storeFailure } from '../db/failure.ts';
+import { guarded, guardedAll, storeFailure } from '../db/failure.ts';
 import { hasOrder } from '../order/keep.ts';
 import { resolveGone } from '../records/quarantine.ts';
 import { lastWalk } from '../records/walks.ts';
@@ -39,7 +39,7 @@ export type Before = {
   hasOrder: boolean;
 };
 
-export type WalkSession = Pick<PageWriter, 'lookUp' | 'savePage' | 'commit'> & {
+export type WalkSession = Pick<PageWriter, 'lookUp' | 'storedRows' | 'savePage' | 'commit'> & {
   /** The walk's row as it stands; changes with every commit. */
   row: Readonly<WalkRow>;
   /** Where it was taken up. A walk that no longer knows which rows it has met proves nothing, as this says. */
@@ -103,6 +103,10 @@ function createSession(
     checkpoint: withAnomalies(checkpointOf(row), forgot && 'forgotten'),
     before,
     lookUp: (page) => guarded(file, () => writer.lookUp(page)),
+    storedRows() {
+      const stored = guarded(file, writer.storedRows);
+      return stored && guardedAll(file, stored);
+    },
     savePage: (page) => guarded(file, () => writer.savePage(page)),
     commit: () => guarded(file, writer.commit),
     async finish({ verdict: found, error = null, callsSaved }) {

@@ -1,0 +1,137 @@
+/**
+ * A page whose rows are, letter by letter, as they are stored: it is told by its text, and none of its rows is parsed. All
+ * else is left to those who look at every row.
+ */
+
+import type { Choice, StoredRow, StoredRows } from '../page.ts';
+import { asRecord } from './envelope.ts';
+import { endOfValue, sliceMember } from './raw.ts';
+import { mayHoldHostileText } from './storable.ts';
+
+export type PageAsStored = {
+  rows: StoredRow[];
+  /** The page as JSON, without its rows: one text stands where they were. */
+  json: unknown;
+};
+
+/**
+ * @param choice how the dataset is read.
+ * @returns undefined where a row is new or another one, or where that cannot be told for sure by the text.
+ */
+export function readAsStored(text: string, choice: Choice, stored: StoredRows): PageAsStored | undefined {
+  const { rowsPath, keyField, sharedKeys } = choice;
+  if (keyField === null || sharedKeys.length > 0 || mayHoldHostileText(text)) return undefined;
+  const begin = findRows(text, rowsPath);
+  const found = begin < 0 ? undefined : matchRows(text, begin, keyField, stored);
+  if (!found || escapedName.test(text)) return undefined;
+  const json = parseWithout(text, rowsPath, begin, found.end);
+  return json === undefined ? undefined : { rows: found.rows, json };
+}
+
+/** A name that is spelled with an escape, or what looks like one: what is stored has been given plain names. */
+const escapedName = /\\[^"\\]*"\s*:/;
+
+/** Where the first array begins that has the name of the rows; -1 where there is none. */
+function findRows(text: string, path: readonly string[]): number {
+  const name = path.at(-1);
+  if (name === undefined) return at(text, skipSpace(text, 0), '[');
+  const quoted = `"${name}"`;
+  for (let found = text.indexOf(quoted); found >= 0; found = text.indexOf(quoted, found + 1)) {
+    const colon = at(text, skipSpace(text, found + quoted.length), ':');
+    const begin = colon < 0 ? -1 : at(text, skipSpace(text, colon + 1), '[');
+    if (begin >= 0) return begin;
+  }
+  return -1;
+}
+
+type Match = { rows: StoredRow[]; end: number };
+
+/** Rows mostly come in the order in which they lie in the table; one that does not is looked up by its key. */
+function matchRows(text: string, begin: number, keyField: string, stored: StoredRows): Match | undefined {
+  const rows: StoredRow[] = [];
+  const keys = new Set<string>();
+  const foresight = createForesight(stored);
+  for (let next = skipSpace(text, begin + 1); ; ) {
+    const foreseen = foresight.next();
+    const isForeseen = foreseen !== undefined && text.startsWith(foreseen.body, next);
+    const row = isForeseen ? foreseen : lookUp(text, next, keyField, stored);
+    if (!row || keys.has(row.key)) return undefined;
+    if (!isForeseen) foresight.beginAt(row);
+    rows.push(row);
+    keys.add(row.key);
+    const end = skipSpace(text, next + row.body.length);
+    if (text[end] === ']') return { rows, end: end + 1 };
+    if (text[end] !== ',') return undefined;
+    next = skipSpace(text, end + 1);
+  }
+}
+
+function lookUp(text: string, begin: number, keyField: string, stored: StoredRows): StoredRow | undefined {
+  const body = text.slice(begin, endOfValue(text, begin));
+  const key = readKey(sliceMember(body, keyField));
+  const row = key === undefined ? undefined : stored.find(key);
+  return row?.body === body ? row : undefined;
+}
+
+/** The key that a value is, where it is spelled as most are. */
+function readKey(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const [, text, digits] = /^(?:"([^"\\]+)"|(0|-?[1-9]\d*))$/.exec(value) ?? [];
+  return text ?? digits;
+}
+
+/** Rows that are likely to come next. More are read at once the longer the likely ones come. */
+function createForesight(stored: StoredRows) {
+  let foreseen: StoredRow[] = [];
+  let last: StoredRow | undefined;
+  let place = 0;
+  let count = 1;
+  return {
+    next(): StoredRow | undefined {
+      if (!last) return undefined;
+      if (place === foreseen.length) {
+        foreseen = stored.after(last, count);
+        place = 0;
+        count *= 4;
+      }
+      last = foreseen[place] ?? last;
+      place += 1;
+      return foreseen[place - 1];
+    },
+    beginAt(row: StoredRow): void {
+      foreseen = [];
+      last = row;
+      place = 0;
+      count = 1;
+    },
+  };
+}
+
+const ROWS = 'the rows';
+
+/** Undefined where that is no JSON, or where the rows that JSON knows by their path may be others. */
+function parseWithout(text: string, path: readonly string[], begin: number, end: number): unknown {
+  const before = text.slice(0, begin);
+  const behind = text.slice(end);
+  const name = path.at(-1);
+  // Of two members of one name the last one counts, however it is spelled.
+  if (before.includes('\\') || behind.includes('\\')) return undefined;
+  if (name !== undefined && behind.includes(`"${name}"`)) return undefined;
+  try {
+    const json: unknown = JSON.parse(`${before}["${ROWS}"]${behind}`);
+    const rows = path.reduce<unknown>((around, step) => asRecord(around)?.[step], json);
+    return Array.isArray(rows) && rows[0] === ROWS ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** -1 unless the character lies there. */
+const at = (text: string, place: number, char: string) => (text[place] === char ? place : -1);
+
+/** Only what JSON takes for space. */
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at += 1;
+  return at;
+}
