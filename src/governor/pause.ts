@@ -21,10 +21,14 @@ const tries = [1_000, 10_000, LONGEST_RATE_MS] as const;
 /** Who waits asks again within this time; later, nobody was there to ask. */
 const PROMPT_MS = 2_000;
 
-/** The first 429 begins a pause; one that answers the probe lengthens it; others were already under way. */
+/** The first 429 begins a pause; one that answers the probe lengthens it; others were already under way with it. */
 export function throttled(state: State, event: EventOf<'answer'>, inflight: number, now: number): void {
   const before = state.pause;
-  if (before && !isProbe(before, event)) return;
+  if (before && !isProbe(before, event)) {
+    // One more than was ever accepted is refused alone: where several are, it is not for their number.
+    before.inflight = 1;
+    return;
+  }
   const again = before?.cause === 'quota';
   const pause = before ? lengthened(before, now) : begun(inflight, now);
   state.pause = pause;

@@ -59,7 +59,7 @@ export type Pause = {
   probe: { owner: string; job: string } | null;
   /** What it is most likely about. */
   cause: Cause;
-  /** Calls under way when the first was refused. */
+  /** Calls under way when one was refused; 1 where others were refused with it, since their number was not it. */
   inflight: number;
 };
 

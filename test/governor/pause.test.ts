@@ -81,6 +81,19 @@ describe('after an answer 429', () => {
     expect(machine.shown.concurrency.confidence).toBe('none');
   });
 
+  it('several together are not refused for their number', () => {
+    const machine = drive();
+    machine.call();
+    for (const job of ['news', 'usage']) {
+      machine.pass(1_000);
+      machine.ask(job);
+    }
+    for (const job of ['news', 'usage']) machine.answer({ status: 429, inflight: 2 }, job);
+    machine.call();
+    expect(machine.shown.concurrency.confidence).toBe('none');
+    expect(machine.shown.rate.confidence).not.toBe('none');
+  });
+
   it('what is still refused after a minute was the quota', () => {
     const machine = drive();
     for (let call = 0; call < 20; call += 1) machine.call();

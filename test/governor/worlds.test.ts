@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { median } from '../../lab/figures.ts';
 import { policies } from '../../lab/simulate/policies.ts';
 import { run, runOptimum } from '../../lab/simulate/run.ts';
 import { scenarios, worlds } from '../../lab/simulate/scenarios.ts';
@@ -8,6 +9,8 @@ import { scenarios, worlds } from '../../lab/simulate/scenarios.ts';
  * shortly after a refusal was once taken for a sign of something else there, at the cost of weeks.
  */
 const SEEDS = [11];
+/** Where all depends on latencies, which differ by half a second between two seeds in a thousand calls. */
+const MORE_SEEDS = [11, 12, 13, 14, 15];
 /** What a first sync may cost, and what may be refused of the next 1,000 calls, a trial or two among them. */
 const bounds = { ratio: 1.2, learning: 10, steady: 3, after: 1_000 };
 
@@ -48,23 +51,25 @@ describe.each([
   });
 });
 
-describe('where no limit is felt', () => {
+describe('an API that never objects, from an empty folder', () => {
   it.each([
-    ['no limit felt, 1 ms, 1 job, 30 calls', 3_000],
-    ['no limit felt, 150 ms, 5 jobs, 30 calls', 3_000],
-    ['no limit felt, 1 ms, 1 job', 10_000],
-    ['no limit felt, 150 ms, 5 jobs', 10_000],
-  ])('%s: at most %i ms are added to a first sync, and nothing measurable after it', async (name, mostMs) => {
+    'no limit felt, 1 ms, 1 job, 30 calls',
+    'no limit felt, 1 ms, 1 job',
+    'no limit felt, 150 ms, 5 jobs, 30 calls',
+    'no limit felt, 150 ms, 5 jobs',
+  ])('%s: the careful start costs a second at most, and nothing measurable after it', async (name) => {
     const scenario = scenarios.find((one) => one.name === name);
     if (!scenario) throw new Error(`there is no world "${name}"`);
-    for (const seed of SEEDS) {
+    const added: number[] = [];
+    for (const seed of MORE_SEEDS) {
       const [ours, optimum] = await Promise.all([
         run(scenario, seed, policies.governor),
         runOptimum(scenario, seed),
       ]);
-      expect(ours.firstMs - optimum.firstMs).toBeLessThan(mostMs);
+      added.push(ours.firstMs - optimum.firstMs);
       expect(ours.afterMs / optimum.afterMs).toBeLessThan(1.05);
       expect(ours.firstRefusals + ours.afterRefusals).toBe(0);
     }
+    expect(median(added)).toBeLessThanOrEqual(1_000);
   });
 });
