@@ -10,13 +10,20 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import type { Browser } from 'playwright-core';
-import { readServeConfig } from '../src/config.ts';
+import { startModel } from '../src/commands/demo/model.ts';
+import {
+  livePast,
+  PAST_MS,
+  pastSchedule,
+  type SteppedClock,
+  steppedClock,
+} from '../src/commands/demo/past.ts';
+import { readServeConfig, settingOf } from '../src/config.ts';
 import { describeJobs, listJobs, ownSchedules } from '../src/job-list.ts';
 import { openService } from '../src/serve.ts';
 import { tryLock } from '../src/store/index.ts';
 import { launch } from '../test/helpers/browser.ts';
 import { listenOnLoopback } from '../test/helpers/loopback.ts';
-import { live, schedules, steppedClock } from './pictures/life.ts';
 
 const folder = fileURLToPath(new URL('../docs/pictures', import.meta.url));
 const END = Date.parse('2026-03-04T16:00:00Z');
@@ -40,10 +47,17 @@ const pictures: readonly Picture[] = [
   { name: 'sql', path: `/sql#${new URLSearchParams({ sql: signalsByHour })}`, press: 'Chart', height: 920 },
 ];
 
+const jobs = await listJobs();
+const names = jobs.map(({ name }) => name);
+/** As it was mirrored. */
+const schedules = Object.fromEntries(names.map((name) => [settingOf(name), pastSchedule(name)]));
+
 const dir = mkdtempSync(join(tmpdir(), 'market-mirror-pictures-'));
 try {
-  const clock = steppedClock(END);
-  await live(dir, clock);
+  const clock = steppedClock(END - PAST_MS);
+  const model = await startModel(clock.now);
+  await livePast(model, { dir, jobs: names, clock, signal: new AbortController().signal });
+  await model.close();
   await withService(dir, clock, async (url) => {
     const browser = await launch();
     try {
@@ -58,10 +72,9 @@ try {
 
 async function withService(
   dir: string,
-  clock: ReturnType<typeof steppedClock>,
+  clock: SteppedClock,
   use: (url: string) => Promise<void>,
 ): Promise<void> {
-  const jobs = await listJobs();
   const {
     spending,
     serve,

@@ -7,21 +7,20 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { faults, type ModelApi, sampleKey, startModelApi, when } from '../../model-api/index.ts';
+import { type ModelApi, sampleKey } from '../../model-api/index.ts';
 import { exitCodes } from '../errors.ts';
 import { type ListedJob, listJobs } from '../job-list.ts';
 import type { Context } from './context.ts';
-import { liveSettings, showService, troubleOne } from './demo/live.ts';
+import { liveSettings, showService } from './demo/live.ts';
+import { quota, startModel } from './demo/model.ts';
+import { livePast, PAST_MS, steppedClock, TROUBLED } from './demo/past.ts';
 import { withExamples } from './help.ts';
 import { changing } from './model-api/changing.ts';
 import { describeWalk, progressLines } from './progress-lines.ts';
 import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
 
-/** Of each list. */
-const ROWS = 430;
-/** Small enough to be felt: the datasets take more calls than one period allows. */
-const quota = { limit: 12, periodMs: 10_000 };
+const LATENCY_MS = 40;
 /** Of every list, for who stays to see it. */
 const changes = { count: 3, periodMs: 20_000 };
 
@@ -40,16 +39,28 @@ export function demoCommand(context: Context): Command {
 }
 
 async function demo(context: Context): Promise<void> {
+  const { clock, signal } = context;
   const say = (text: string) => context.stdout.write(`${text}\n`);
   const stays = context.stdout.isTTY === true;
   const dir = mkdtempSync(join(tmpdir(), 'market-mirror-demo-'));
   const jobs = await listJobs();
-  const model = await startModel(context, stays);
+  // The model tells the time of the past while that is lived, and then of now.
+  const past = steppedClock(clock.now() - PAST_MS);
+  let isPast = stays;
+  const model = await startModel(() => (isPast ? past : clock).now());
   say('This is sample data, made up by a model of the API on this machine; no call leaves it.');
   say(
     `The model allows ${quota.limit} calls every ${quota.periodMs / 1_000} s; watch the mirror live with that.\n`,
   );
   try {
+    if (stays) {
+      say('Some days of it are lived first, in seconds, so that there is a past to look at.\n');
+      const names = jobs.map(({ name }) => name);
+      await livePast(model, { dir, jobs: names, clock: past, signal });
+      isPast = false;
+      model.beforeAnswer = changing(changes, 2, clock.now());
+    }
+    model.latencyMs = LATENCY_MS;
     const daemon = await startDaemon(context, model, dir, jobs, stays);
     try {
       await daemon.mirrored;
@@ -58,7 +69,6 @@ async function demo(context: Context): Promise<void> {
       await look(context, dir);
       tell(context, model, dir, jobs);
       if (!stays) return;
-      troubleOne(model);
       await showService(context, dir, jobs, daemon.over);
     } finally {
       await daemon.end();
@@ -66,17 +76,6 @@ async function demo(context: Context): Promise<void> {
   } finally {
     await model.close();
   }
-}
-
-async function startModel({ clock }: Context, isLive: boolean): Promise<ModelApi> {
-  return await startModelApi({
-    rows: ROWS,
-    quota,
-    latencyMs: 40,
-    epoch: clock.now(),
-    faults: [when({}, faults.ageing())],
-    ...(isLive && { beforeAnswer: changing(changes, 1, clock.now()) }),
-  });
 }
 
 type Daemon = {
@@ -98,7 +97,8 @@ async function startDaemon(
   const { clock, random, stderr, signal } = context;
   const names = jobs.map(({ name }) => name);
   const lines = await progressLines(stderr, names, clock);
-  const left = new Set(names);
+  // It is in trouble from the past on.
+  const left = new Set(names.filter((name) => !isLive || name !== TROUBLED));
   const ending = new AbortController();
   let isMirrored = () => {};
   const mirrored = new Promise<void>((resolve) => {

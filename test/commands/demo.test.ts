@@ -1,9 +1,16 @@
 /** The demo, as it runs for people at a terminal, and for programs. */
 
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { startModel } from '../../src/commands/demo/model.ts';
+import { livePast, PAST_MS, steppedClock } from '../../src/commands/demo/past.ts';
+import { listJobs } from '../../src/job-list.ts';
 import { main } from '../../src/main.ts';
+import type { Overview } from '../../src/serve/page/wire.ts';
+import { runMain } from '../helpers/main.ts';
 
 /** It waits for the quota of its model as anybody would. */
 const within = { timeout: 100_000, interval: 100 };
@@ -46,12 +53,48 @@ test('at a terminal it stays, with a key, a curl line and a link that work, unti
   const [link = ''] = /http:\S+\?token=\S+/.exec(said()) ?? [];
   const opened = await fetch(link);
   const cookie = opened.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
-  const overview = await fetch(new URL('/page/overview', link), { headers: { cookie } });
-  expect([opened.status, overview.status]).toEqual([200, 200]);
+  const asked = await fetch(new URL('/page/overview', link), { headers: { cookie } });
+  expect([opened.status, asked.status]).toEqual([200, 200]);
+  const overview = (await asked.json()) as Overview;
+  expect(overview.status.datasets.filter(({ fresh }) => !fresh).map(({ job }) => job)).toEqual([
+    'meme-signals',
+  ]);
+  for (const { walks, changes } of overview.datasets) {
+    expect(walks.length).toBeGreaterThan(5);
+    expect(changes.filter(({ inserted }) => inserted > 0).length).toBeGreaterThan(2);
+  }
   stop();
   expect(await ended).toBe(0);
   await expect(fetch(address ?? '')).rejects.toThrow();
 }, 120_000);
+
+test('what was yesterday can be looked back to from the first look on', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'market-mirror-past-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const now = Date.parse('2026-03-04T16:00:00Z');
+  const clock = steppedClock(now - PAST_MS);
+  const model = await startModel(clock.now);
+  onTestFinished(() => model.close());
+  const jobs = (await listJobs()).map(({ name }) => name);
+  await livePast(model, { dir, jobs, clock, signal: new AbortController().signal });
+  expect(clock.now()).toBe(now);
+  const answer = (sql: string, asOf?: string) =>
+    runMain(
+      ['query', sql, '--format', 'json', ...(asOf ? ['--as-of', asOf] : [])],
+      { MIRROR_DIR: dir },
+      clock,
+    );
+  const days = 'SELECT DISTINCT date(started_at) AS day FROM walks WHERE inserted + updated + deleted > 0';
+  expect(JSON.parse((await answer(days)).stdout)).toEqual([
+    { day: '2026-03-02' },
+    { day: '2026-03-03' },
+    { day: '2026-03-04' },
+  ]);
+  const newest = 'SELECT max(timestamp) AS newest FROM ai_signals';
+  const yesterday = JSON.parse((await answer(newest, '2026-03-03T16:00:00Z')).stdout);
+  expect(yesterday[0].newest < '2026-03-03T16').toBe(true);
+  expect(JSON.parse((await answer(newest)).stdout)[0].newest > '2026-03-04T12').toBe(true);
+});
 
 test('elsewhere it ends by itself, and shows no key', async () => {
   const { said, ended } = demo(false);

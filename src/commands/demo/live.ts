@@ -1,6 +1,5 @@
 /** The demo for who stays: lists that change, one that gets into trouble, the service and its page. */
 
-import { faults, type ModelApi, when } from '../../../model-api/index.ts';
 import { settingOf } from '../../config.ts';
 import { Failure } from '../../errors.ts';
 import { type ListedJob, scopesOf } from '../../job-list.ts';
@@ -8,6 +7,7 @@ import { readService } from '../../reading/status.ts';
 import { openKeyring } from '../../serve/keys.ts';
 import type { Context } from '../context.ts';
 import { linkToPage } from '../keys/page.ts';
+import { TROUBLED } from './past.ts';
 
 /** So often, for people who wait for something to happen. */
 const SCHEDULE = 'every 30s';
@@ -16,11 +16,6 @@ const SCHEDULE = 'every 30s';
 export function liveSettings(jobs: readonly ListedJob[]): Record<string, string> {
   const schedules = jobs.map(({ name }) => [settingOf(name), SCHEDULE]);
   return { ...Object.fromEntries(schedules), MIRROR_SERVE: '127.0.0.1:0', LOG_LEVEL: 'error' };
-}
-
-/** Without any trouble nobody would see how it is shown. */
-export function troubleOne(model: ModelApi): void {
-  model.faults.push(when({ endpoint: 'memeSignals' }, faults.refuse(503)));
 }
 
 /** Prints how to look at the service and the page, and waits for Ctrl-C. @param over of the daemon, if it ends. */
@@ -38,8 +33,8 @@ export async function showService(
   const { key } = keyring.create(terms, undefined, clock.now());
   keyring.close();
   stdout.write(`
-The mirror goes on, with lists that change every few seconds; the model now refuses meme-signals, so that you see how trouble is
-shown. While this runs, the mirror answers as the API does, to who has a key:
+The mirror goes on, with lists that change every few seconds; the model refuses ${TROUBLED} since some hours, so
+that you see how trouble is shown. While this runs, the mirror answers as the API does, to who has a key:
 
   curl -H "Authorization: Bearer ${key}" "${url}/api/v1/ai-signals?limit=3"
 
