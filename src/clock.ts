@@ -50,12 +50,17 @@ export function ageOf(at: number, now: number): number | null {
 }
 
 /** What is said of a proof that began at such a time, ISO 8601 UTC. */
-export const describeAhead = (startedAt: string) => ahead(`walk (complete as of ${startedAt})`);
+export const describeAhead = (startedAt: string) => `${aheadWords.before}${startedAt}${aheadWords.after}`;
 
 /** And of a look at the head, by a walk or a glance. */
-export const describeSeenAhead = (startedAt: string) => ahead(`look (seen as of ${startedAt})`);
+export const describeSeenAhead = (startedAt: string) =>
+  `the clock was ahead at the last look (seen as of ${startedAt}), or is behind now: the age is not known`;
 
-const ahead = (at: string) => `the clock was ahead at the last ${at}, or is behind now: the age is not known`;
+/** Around the time of that proof. */
+export const aheadWords = {
+  before: 'the clock was ahead at the last walk (complete as of ',
+  after: '), or is behind now: the age is not known',
+} as const;
 
 export const CLOCK_ADVICE = 'keep the clock by NTP, such as timedatectl set-ntp true';
 

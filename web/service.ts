@@ -30,6 +30,11 @@ export type Answer = OpenedQuery & { rows: (readonly PageCell[])[]; isCut: boole
 export const fetchOverview = (signal?: AbortSignal) => fetchJson<Overview>('/page/overview', signal);
 export const fetchSchema = (signal?: AbortSignal) => fetchJson<Schema>('/page/schema', signal);
 
+/** Ends the session of this browser. */
+export async function signOut(): Promise<void> {
+  await fetch('/page/logout', { method: 'POST' }).catch(() => undefined);
+}
+
 export const prepareDownload = (question: DownloadQuestion, signal?: AbortSignal) =>
   fetchJson<Download>('/page/downloads', signal, asJson(question));
 

@@ -11,6 +11,7 @@ import { outcomes, Sign } from './parts/verdict.tsx';
 import { prefer, usePreferences } from './preferences.ts';
 import { linkTo, usePlace } from './router.ts';
 import { pathOf, type Route } from './routes.ts';
+import { signOut } from './service.ts';
 import { View } from './views.tsx';
 
 export function Shell() {
@@ -94,6 +95,12 @@ function Standing({ dataset: { fresh, verdict } }: { dataset: DatasetStatus }) {
   );
 }
 
+/** To where it is said how the page opens again. */
+async function leave(): Promise<void> {
+  await signOut();
+  location.assign('/');
+}
+
 const themes = [
   ['system', 'System'],
   ['light', 'Light'],
@@ -115,6 +122,11 @@ function Switches() {
       <label>
         Colours <Select value={theme} options={themes} choose={(next) => prefer({ theme: next })} />
       </label>
+      {overview?.access === 'token' && (
+        <button type="button" onClick={leave}>
+          Sign out
+        </button>
+      )}
       {overview && <p class="version">market-mirror {overview.version}</p>}
     </div>
   );

@@ -145,7 +145,8 @@ async function startDaemon(
 
 /** What anyone would do next: the status, and two questions. */
 async function look(context: Context, dir: string): Promise<void> {
-  const here = { ...context, environment: { MIRROR_DIR: dir } };
+  // The trouble of sample data is no failure of the demo.
+  const here = { ...context, environment: { MIRROR_DIR: dir }, exit: () => undefined };
   context.stdout.write('\n$ market-mirror status\n');
   await statusCommand(here).parseAsync([], { from: 'user' });
   for (const sql of queries) {

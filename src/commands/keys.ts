@@ -1,8 +1,8 @@
 /** `market-mirror keys`: who may read from `serve`, how much, and until when; and links to its page. */
 
 import { Argument, Command } from 'commander';
-import { readLocalConfig, readServeConfig } from '../config.ts';
-import { listJobs, ownSchedules, scopesOf } from '../job-list.ts';
+import { readLocalConfig } from '../config.ts';
+import { listJobs, scopesOf } from '../job-list.ts';
 import { type Paint, paintFor } from '../output/text.ts';
 import { printableJson } from '../printable.ts';
 import { type Keyring, openKeyring } from '../serve/keys.ts';
@@ -68,7 +68,7 @@ async function keys(
 ): Promise<void> {
   const { environment, clock, stdout, stderr } = context;
   checkUse(action, which, given);
-  if (action === 'page') return await printLink(given, context);
+  if (action === 'page') return printLink(given, context);
   const act = await actionOf(action, which ?? '', given, clock.now());
   const keyring = openKeyring(readLocalConfig(environment).dir);
   try {
@@ -80,9 +80,8 @@ async function keys(
   }
 }
 
-async function printLink(given: Given, { environment, clock, stdout, stderr }: Context): Promise<void> {
-  const { dir, serve } = readServeConfig(environment, ownSchedules(await listJobs()));
-  const { json, text, notes } = tellLink(linkToPage(dir, serve.page, clock.now()));
+function printLink(given: Given, { environment, clock, stdout, stderr }: Context): void {
+  const { json, text, notes } = tellLink(linkToPage(readLocalConfig(environment).dir, clock.now()));
   stdout.write(given.json ? `${printableJson(json)}\n` : `${text}\n`);
   for (const note of notes) stderr.write(`${note}\n`);
 }

@@ -73,7 +73,7 @@ async function serve(options: Options, context: Context): Promise<void> {
       return listening.end();
     });
     const { url } = listening;
-    const note: ServeNote = { url, since: isoTime(clock.now()) };
+    const note: ServeNote = { url, since: isoTime(clock.now()), page: serve.page };
     try {
       service.note(JSON.stringify(note));
     } catch (thrown) {

@@ -124,10 +124,10 @@ function renderProven({ completeAsOf, ageSeconds, fresh }: DatasetStatus, paint:
 
 function renderDoing({ doing }: DatasetStatus, now: number): string {
   const { kind, state, pages, rows, total, until, reason } = doing;
+  const place = pages === 0 ? 'before its first page' : `page ${number(pages)}`;
+  const ofAll = total === null ? '' : ` of ${number(total)}`;
   const progress =
-    kind === 'glance'
-      ? `glance, page ${number(pages)}`
-      : `page ${number(pages)}, ${number(rows)}${total === null ? '' : ` of ${number(total)}`} rows`;
+    kind === 'glance' ? `glance, ${place}` : pages === 0 ? place : `${place}, ${number(rows)}${ofAll} rows`;
   switch (state) {
     case 'running':
       return progress;

@@ -14,6 +14,7 @@ import { findProblems, type Problem } from './status/problems.ts';
 import { readNote, readService, type ServeStatus, type ServeTrouble } from './status/service.ts';
 
 export type { DatasetStatus, Doing } from './status/datasets.ts';
+export type { Phrase } from './status/phrase.ts';
 export type { Problem } from './status/problems.ts';
 export type { ServeNote, ServeStatus, ServeTrouble, ServeWord } from './status/service.ts';
 export { readService } from './status/service.ts';

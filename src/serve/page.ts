@@ -75,7 +75,7 @@ export function openPage(parts: PageParts): Page {
   const door = openDoor({ access, tokens, admission, clock });
   const site = openSite(parts.folder ?? builtFolder());
   const askers = openAskers();
-  const reader = openReader({ dir, jobs, datasets, spending, version }, clock, mirrorVersion);
+  const reader = openReader({ dir, jobs, datasets, spending, version, access }, clock, mirrorVersion);
   const events = openEvents(
     () => JSON.stringify([mirrorVersion(), unlessFailed(() => readDaemon(dir))]),
     clock.now,
@@ -133,6 +133,7 @@ export function openPage(parts: PageParts): Page {
         async (asked) => (await site.asset(asked.param('name'), asked)) ?? errorAnswer('not_found'),
       ),
       open('page-login', '/page/login', ['POST'], door.login),
+      open('page-logout', '/page/logout', ['POST'], door.logout),
       guarded('page-overview', '/page/overview', reading, () => read('overview')),
       guarded('page-schema', '/page/schema', reading, () => read('schema')),
       guarded('page-events', '/page/events', ['GET'], listen),

@@ -1,17 +1,18 @@
 /** Links to the page: for who is at this machine, and only while somebody serves. */
 
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ServeNote } from '../../src/reading/status.ts';
 import { openTokens } from '../../src/serve/page/tokens.ts';
 import { isLock, tryLock } from '../../src/store/beside.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupKeysCommand } from './keys-support.ts';
 
 /** As a process that serves leaves it. */
-function setupServing(url: string) {
+function setupServing(url: string, page: ServeNote['page'] = 'token') {
   const keys = setupKeysCommand();
   const lock = tryLock(keys.dir, 'serve');
   if (!isLock(lock)) throw new Error('somebody serves');
-  lock.note(JSON.stringify({ url, since: '2026-11-21T11:00:00.000Z' }));
+  lock.note(JSON.stringify({ url, since: '2026-11-21T11:00:00.000Z', page }));
   onTestFinished(lock.release);
   return keys;
 }
@@ -67,11 +68,27 @@ describe('keys page', () => {
     });
   });
 
-  test('where there is to be no page, says so', async () => {
+  test('where the service that runs has no page, says so, whatever is set here', async () => {
+    const { dir, clock } = setupServing('http://127.0.0.1:4020', 'off');
+    for (const MIRROR_SERVE_PAGE of ['off', 'token', 'open'])
+      expect(await runMain(['keys', 'page'], { MIRROR_DIR: dir, MIRROR_SERVE_PAGE }, clock)).toMatchObject({
+        code: 64,
+        stdout: '',
+        stderr: expect.stringContaining('runs with MIRROR_SERVE_PAGE=off'),
+      });
+  });
+
+  test('what is set here alone takes no page away', async () => {
     const { dir, clock } = setupServing('http://127.0.0.1:4020');
     expect(
       await runMain(['keys', 'page'], { MIRROR_DIR: dir, MIRROR_SERVE_PAGE: 'off' }, clock),
-    ).toMatchObject({ code: 64, stderr: expect.stringContaining('MIRROR_SERVE_PAGE is off') });
+    ).toMatchObject({ code: 0, stdout: expect.stringContaining('?token=') });
+  });
+
+  test('where everybody on this machine may see it, prints its address alone', async () => {
+    const { run, json } = setupServing('http://127.0.0.1:4020', 'open');
+    expect(await json('page')).toEqual({ url: 'http://127.0.0.1:4020/', expiresAt: null });
+    expect((await run('page')).stderr).toContain('MIRROR_SERVE_PAGE=open');
   });
 
   test('takes nothing else', async () => {

@@ -99,6 +99,22 @@ describe('without a link', () => {
   });
 });
 
+test('who signs out is out, in all windows of that browser', async () => {
+  const { context, page } = await openWindow(sight.browser, sight.url);
+  await enter(page);
+  await settled(page);
+  const another = await context.newPage();
+  await another.goto(`${sight.url}/walks`);
+  await settled(another);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'This page opens by a link or a key' }).waitFor();
+  expect(await context.cookies()).toEqual([]);
+  await sight.bench.mirror('news');
+  await another.getByText('not signed in').waitFor();
+  await another.reload();
+  expect(await heading(another)).toBe('This page opens by a link or a key');
+});
+
 test('a session that ends while the page is open is said, with what opens it again', async () => {
   const { page } = await openWindow(sight.browser, sight.url);
   await enter(page);

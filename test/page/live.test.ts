@@ -42,7 +42,7 @@ test('a walk under way is seen as it goes, page by page', async () => {
   };
   const walked = bench.mirror('meme-signals');
   try {
-    await card.getByText('walk under way: page 1, 100 rows').waitFor();
+    await card.getByText('walk under way, after page 1, 100 rows').waitFor();
     await card.getByRole('progressbar').waitFor();
   } finally {
     goOn();

@@ -27,12 +27,21 @@ test('each dataset is told with its rows, its verdict and how old that is, as SQ
   }
 });
 
-test('who looks sees at once which dataset is stale, and where to read why', async () => {
+test('who looks sees at once which dataset is stale, why, and what to do', async () => {
   const { page } = await lived.visit('/');
   const stale = page.getByRole('article').filter({ has: page.getByText('stale', { exact: true }) });
   expect(await stale.getByRole('heading').allInnerTexts()).toEqual(['news']);
   expect(await page.getByRole('navigation').getByText('stale').count()).toBe(1);
-  expect(await page.locator('main').innerText()).toMatch(/news\s+is older than it is meant to be/);
+  const [problem = ''] = await page
+    .getByRole('listitem')
+    .filter({ hasText: 'is older than' })
+    .allInnerTexts();
+  expect(problem).toMatch(/news is older than it is meant to be: .* as of 2026-11-21 12:00:00 UTC/);
+  expect(problem).toMatch(
+    /its last run failed before its first page: news: the API is temporarily unavailable/,
+  );
+  expect(problem).toMatch(/→ .*(market-mirror|wait)/);
+  expect(problem).not.toMatch(/\dT\d\d:/);
 });
 
 test('what changed within the day is said in numbers, and hour by hour', async () => {

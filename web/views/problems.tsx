@@ -3,6 +3,7 @@
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
 import { Empty, Loading } from '../parts/states.tsx';
+import { Told } from '../parts/told.tsx';
 import { usePlace } from '../router.ts';
 import { DatasetChoice, Filters } from './browsing/filters.tsx';
 import { Drift } from './problems/drift.tsx';
@@ -44,7 +45,7 @@ function Standing() {
         <Empty>Nothing.</Empty>
       ) : (
         <ul class="problems">
-          {problems.map(({ level, code, job: of, message, advice }) => (
+          {problems.map(({ level, code, job: of, messageParts, adviceParts }) => (
             <li key={`${code} ${of}`}>
               <span class={`tag ${level === 'error' ? 'bad' : 'warn'}`}>
                 {level === 'error' ? '× error' : '! warning'}
@@ -55,9 +56,11 @@ function Standing() {
                     <JobLink job={of} />{' '}
                   </>
                 )}
-                {message}
+                <Told phrase={messageParts} />
               </span>
-              <span class="advice">→ {advice}</span>
+              <span class="advice">
+                → <Told phrase={adviceParts} />
+              </span>
             </li>
           ))}
         </ul>

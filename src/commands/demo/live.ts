@@ -40,7 +40,7 @@ that you see how trouble is shown. While this runs, the mirror answers as the AP
 
 And it has a page to look at:
 
-  ${linkToPage(dir, 'token', clock.now()).url}
+  ${linkToPage(dir, clock.now()).url}
 
 Ctrl-C ends it.
 `);

@@ -7,26 +7,30 @@ import { readService } from '../../reading/status.ts';
 import { PAGE_SCOPE } from '../../serve/keys.ts';
 import { linkPath, openTokens } from '../../serve/page/tokens.ts';
 
-/** `expiresAt`: when it no longer opens the page, ISO 8601 UTC. */
-export type Link = { readonly url: string; readonly expiresAt: string };
+/** `expiresAt`: when it no longer opens the page, ISO 8601 UTC; null where that opens for everybody on this machine. */
+export type Link = { readonly url: string; readonly expiresAt: string | null };
 
 /** As long as another process may well be writing. */
 const LOCK_WAIT_MS = 5_000;
 
 /**
- * @param access as MIRROR_SERVE_PAGE has it.
+ * By the settings of the service that runs, which need not be those of who asks.
  * @throws Failure `incomplete` where nobody serves from the folder, `usage` where a link would open nothing.
  */
-export function linkToPage(dir: string, access: string, now: number): Link {
-  if (access === 'off')
-    throw new Failure('usage', 'MIRROR_SERVE_PAGE is off: serve has no page to which a link could lead');
-  const url = readService(dir)?.url;
+export function linkToPage(dir: string, now: number): Link {
+  const { url, page } = readService(dir) ?? {};
   if (!url)
     throw new Failure(
       'incomplete',
       `nobody serves from ${dir}: run market-mirror serve, or set MIRROR_DIR to the folder of the one that runs`,
     );
+  if (page === 'off')
+    throw new Failure(
+      'usage',
+      `the service at ${url} runs with MIRROR_SERVE_PAGE=off: it has no page to which a link could lead`,
+    );
   const address = onThisMachine(url);
+  if (page === 'open') return { url: `${address}/`, expiresAt: null };
   const tokens = openTokens(dir, LOCK_WAIT_MS);
   try {
     const issued = tokens.issueLink(now);

@@ -46,7 +46,9 @@ export function tellLink(link: Link) {
     json: link,
     text: link.url,
     notes: [
-      `It opens the page on this machine until ${link.expiresAt}. Whoever has it sees what the mirror holds: give it to nobody else.`,
+      link.expiresAt === null
+        ? 'The service runs with MIRROR_SERVE_PAGE=open: everybody on this machine sees its page.'
+        : `It opens the page on this machine until ${link.expiresAt}. Whoever has it sees what the mirror holds: give it to nobody else.`,
     ],
   };
 }

@@ -22,6 +22,8 @@ export type Doing = {
   total: number | null;
   until: string | null;
   reason: string | null;
+  /** Of one that is `stopped`: until when it had to wait, and for what; null where it did not. */
+  waited: { at: string; reason: string | null } | null;
   /** What the walk last noted: why it stopped, failed or proved nothing. */
   message: string | null;
 };
@@ -166,13 +168,14 @@ function doingOf(walk: Walk | undefined, walking: boolean, now: number): Doing {
   if (!walk)
     return {
       ...{ kind: null, state: 'never', pages: 0, rows: 0, total: null },
-      ...{ until: null, reason: null, message: null },
+      ...{ until: null, reason: null, waited: null, message: null },
     };
   const { kind, pages, rows, total, error: message, waitsUntil: until, waitsFor: reason } = walk;
-  const at = { kind, pages, rows, total, until: null, reason: null, message };
+  const at = { kind, pages, rows, total, until: null, reason: null, waited: null, message };
   if (walk.status === 'snoozed' && until !== null && until >= isoTime(now))
     return { ...at, state: 'waiting', until, reason };
   if (walk.status === 'running' && walking) return { ...at, state: 'running' };
   const states = { running: 'stopped', snoozed: 'stopped', failed: 'failed', complete: 'idle' } as const;
-  return { ...at, state: states[walk.status] };
+  const waited = walk.status === 'snoozed' && until !== null ? { at: until, reason } : null;
+  return { ...at, state: states[walk.status], waited };
 }

@@ -1,6 +1,6 @@
 /** What is wrong, the gravest first, each with what to do about it. */
 
-import { CLOCK_ADVICE, describeAhead } from '../../clock.ts';
+import { aheadWords, CLOCK_ADVICE } from '../../clock.ts';
 import { exitCodes } from '../../errors.ts';
 import { plural } from '../../output/text.ts';
 import type { Limits } from '../../plan/limits.ts';
@@ -8,7 +8,9 @@ import type { Outage } from '../../queue/index.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
 import type { LastCall } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
+import { type Phrase, phrase, textOf } from './phrase.ts';
 import type { ServeTrouble } from './service.ts';
+import { type Around, whyNotFresh } from './stale.ts';
 
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
@@ -29,8 +31,12 @@ export type Problem = {
     | 'serve-down';
   /** Null where the problem is not of one dataset. */
   job: string | null;
+  /** One line each, for a person. */
   message: string;
   advice: string;
+  /** The same with their times apart. */
+  messageParts: Phrase;
+  adviceParts: Phrase;
   /** What it alone makes of the exit code: 0 for a warning. */
   exitCode: number;
 };
@@ -59,7 +65,13 @@ export function findProblems(
     ...(daemon?.queue ? [queueStuck(daemon.queue)] : []),
     ...datasets.flatMap((dataset) => [
       ...(isForbidden(dataset.job) ? [scopeMissing(dataset.job, lastCalls().get(dataset.job))] : []),
-      ...notFresh(dataset, daemon !== null),
+      ...notFresh(dataset, {
+        daemonLives: daemon !== null,
+        isStuck: Boolean(daemon?.queue),
+        isKeyRefused: refused,
+        isForbidden: isForbidden(dataset.job),
+        lastCall: () => lastCalls().get(dataset.job),
+      }),
       ...lastWalk(dataset),
       ...refusedRows(dataset),
     ]),
@@ -72,20 +84,27 @@ export function findProblems(
 
 type About = Pick<Problem, 'code' | 'job'>;
 
-function error(kind: 'key' | 'incomplete', about: About, message: string, advice: string): Problem {
-  return { level: 'error', ...about, message, advice, exitCode: exitCodes[kind] };
+function error(kind: 'key' | 'incomplete', about: About, message: Phrase, advice: Phrase): Problem {
+  return { level: 'error', ...about, ...told(message, advice), exitCode: exitCodes[kind] };
 }
 
-function warning(about: About, message: string, advice: string): Problem {
-  return { level: 'warning', ...about, message, advice, exitCode: exitCodes.done };
+function warning(about: About, message: Phrase, advice: Phrase): Problem {
+  return { level: 'warning', ...about, ...told(message, advice), exitCode: exitCodes.done };
 }
+
+const told = (messageParts: Phrase, adviceParts: Phrase) => ({
+  message: textOf(messageParts),
+  advice: textOf(adviceParts),
+  messageParts,
+  adviceParts,
+});
 
 function keyRefused(): Problem {
   return error(
     'key',
     { code: 'key-refused', job: null },
-    'the API refuses the key (401)',
-    'set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE',
+    phrase`the API refuses the key (401)`,
+    phrase`set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE`,
   );
 }
 
@@ -93,24 +112,24 @@ function queueStuck({ message, advice, since, errors }: Outage): Problem {
   return error(
     'incomplete',
     { code: 'queue-stuck', job: null },
-    `no run of the daemon begins since ${since}: ${message} (${errors} ${plural(errors, 'error')})`,
-    `${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
+    phrase`no run of the daemon begins since ${{ at: since }}: ${message} (${errors} ${plural(errors, 'error')})`,
+    phrase`${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
   );
 }
 
 function serveDown({ message, since, nextTry }: ServeTrouble): Problem {
   return warning(
     { code: 'serve-down', job: null },
-    `the service does not run since ${since}: ${message}`,
-    `the daemon tries again at ${nextTry}, and mirrors meanwhile`,
+    phrase`the service does not run since ${{ at: since }}: ${message}`,
+    phrase`the daemon tries again at ${{ at: nextTry }}, and mirrors meanwhile`,
   );
 }
 
 function longLog(bytes: number): Problem {
   return warning(
     { code: 'long-log', job: null },
-    `the write-ahead log is ${Math.round(bytes / 1e6)} MB long: a reader at work for long keeps it from being emptied`,
-    'end its query or transaction (fuser -v mirror.db names who has it open); the next walk empties the log',
+    phrase`the write-ahead log is ${Math.round(bytes / 1e6)} MB long: a reader at work for long keeps it from being emptied`,
+    phrase`end its query or transaction (fuser -v mirror.db names who has it open); the next walk empties the log`,
   );
 }
 
@@ -120,40 +139,32 @@ function scopeMissing(job: string, call: LastCall | undefined): Problem {
   return error(
     'key',
     { code: 'scope-missing', job },
-    `the API refuses this dataset to the key (${refusal?.errorCode || '403'})`,
-    `give the key the scope it lacks, allow this address, or switch the dataset off${named}`,
+    phrase`the API refuses this dataset to the key (${refusal?.errorCode || '403'})`,
+    phrase`give the key the scope it lacks, allow this address, or switch the dataset off${named}`,
   );
 }
 
-function notFresh(dataset: DatasetStatus, daemonLives: boolean): Problem[] {
-  const { job, fresh, completeAsOf, ageSeconds, seenAsOf, doing } = dataset;
+function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
+  const { job, fresh, completeAsOf, ageSeconds, seenAsOf } = dataset;
   if (fresh) return [];
-  const next = nextStep(doing, daemonLives, job);
-  if (completeAsOf === null)
-    return [error('incomplete', { code: 'never-complete', job }, 'has never been complete', next)];
-  if (ageSeconds === null) {
-    const advice = `${CLOCK_ADVICE}; ${next}`;
-    return [error('incomplete', { code: 'clock-ahead', job }, describeAhead(completeAsOf), advice)];
+  const { why, advice } = whyNotFresh(dataset, around);
+  if (completeAsOf === null) {
+    // Of what was never begun there is nothing more to say.
+    const message =
+      dataset.doing.state === 'never'
+        ? phrase`has never been complete`
+        : phrase`has never been complete: ${why}`;
+    return [error('incomplete', { code: 'never-complete', job }, message, advice)];
   }
-  const seen = seenAsOf !== null && seenAsOf > completeAsOf ? `, and looked at as of ${seenAsOf}` : '';
-  const message = `is older than it is meant to be: last proven complete as of ${completeAsOf}${seen}`;
-  return [error('incomplete', { code: 'stale', job }, message, next)];
-}
-
-const isOfQuota = (reason: string | null) => reason === 'quota' || reason === 'reserve';
-
-function nextStep(
-  { kind, state, until, reason }: DatasetStatus['doing'],
-  daemonLives: boolean,
-  job: string,
-): string {
-  if (state === 'running' && kind === 'walk') return 'a walk is under way: wait for it to end';
-  if (state === 'waiting')
-    return `its ${kind} goes on at ${until} (${reason}): wait${isOfQuota(reason) ? ', or raise the quota' : ''}`;
-  if (state === 'failed') return 'see why its last run failed';
-  return daemonLives
-    ? 'the daemon runs it when it is due: market-mirror plan says whether the quota will do, its log what went wrong'
-    : `no daemon is running: market-mirror start, or market-mirror sync ${job}`;
+  const asOf = { at: completeAsOf };
+  if (ageSeconds === null) {
+    const message = phrase`${aheadWords.before}${asOf}${aheadWords.after}`;
+    return [error('incomplete', { code: 'clock-ahead', job }, message, phrase`${CLOCK_ADVICE}; ${advice}`)];
+  }
+  const seen =
+    seenAsOf !== null && seenAsOf > completeAsOf ? phrase`, and looked at as of ${{ at: seenAsOf }}` : '';
+  const message = phrase`is older than it is meant to be: last proven complete as of ${asOf}${seen}; ${why}`;
+  return [error('incomplete', { code: 'stale', job }, message, advice)];
 }
 
 function lastWalk({ job, doing, held }: DatasetStatus): Problem[] {
@@ -162,24 +173,24 @@ function lastWalk({ job, doing, held }: DatasetStatus): Problem[] {
     found.push(
       warning(
         { code: 'failed', job },
-        `its last ${doing.kind === 'glance' ? 'glance' : 'run'} failed: ${doing.message ?? 'no reason was noted'}`,
-        'the next run goes on at the committed place; market-mirror doctor says what is wrong here',
+        phrase`its last ${doing.kind === 'glance' ? 'glance' : 'run'} failed: ${doing.message ?? 'no reason was noted'}`,
+        phrase`the next run goes on at the committed place; market-mirror doctor says what is wrong here`,
       ),
     );
   if (doing.state === 'idle' && doing.message !== null)
     found.push(
       warning(
         { code: 'unproven', job },
-        `its last walk proved nothing: ${doing.message}`,
-        'everything received is kept; the next walk tries again',
+        phrase`its last walk proved nothing: ${doing.message}`,
+        phrase`everything received is kept; the next walk tries again`,
       ),
     );
   if (held > 0)
     found.push(
       warning(
         { code: 'removal-held', job },
-        `${held} ${plural(held, 'row')} gone upstream, too many or too doubtful to remove at once`,
-        'they leave the table when the next proven walks agree',
+        phrase`${held} ${plural(held, 'row')} gone upstream, too many or too doubtful to remove at once`,
+        phrase`they leave the table when the next proven walks agree`,
       ),
     );
   return found;
@@ -191,16 +202,16 @@ function refusedRows({ job, quarantined, drifts }: DatasetStatus): Problem[] {
     found.push(
       warning(
         { code: 'quarantine', job },
-        `${quarantined} ${plural(quarantined, 'row')} broke the contract and went into quarantine`,
-        'market-mirror quarantine list shows them with the reason',
+        phrase`${quarantined} ${plural(quarantined, 'row')} broke the contract and went into quarantine`,
+        phrase`market-mirror quarantine list shows them with the reason`,
       ),
     );
   if (drifts > 0)
     found.push(
       warning(
         { code: 'drift', job },
-        `${drifts} ${plural(drifts, 'difference')} from what was expected of its fields`,
-        `market-mirror query "SELECT * FROM drift WHERE job = '${job}'" shows them`,
+        phrase`${drifts} ${plural(drifts, 'difference')} from what was expected of its fields`,
+        phrase`market-mirror query "SELECT * FROM drift WHERE job = '${job}'" shows them`,
       ),
     );
   return found;

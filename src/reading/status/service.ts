@@ -8,6 +8,8 @@ export type ServeNote = {
   url: string;
   /** Since when, ISO 8601 UTC. */
   since: string;
+  /** Who may see its page, as MIRROR_SERVE_PAGE has it; absent where an earlier version serves. */
+  page?: 'off' | 'token' | 'open';
 };
 
 /** What the process that serves says to the daemon that started it. */
@@ -24,7 +26,7 @@ export type ServeTrouble = {
 };
 
 /** A process that serves; address and time are null until it listens. */
-export type ServeStatus = { pid: number; url: string | null; since: string | null };
+export type ServeStatus = { pid: number; url: string | null; since: string | null } & Pick<ServeNote, 'page'>;
 
 /** The process that serves from the folder, or null where none lives. */
 export function readService(dir: string): ServeStatus | null {

@@ -18,6 +18,8 @@ export type Door = {
   isWelcome(asked: PageAsked): boolean;
   /** By a key. */
   login(asked: PageAsked): Promise<PageAnswer>;
+  /** Ends the session of who asks; the other sessions go on. */
+  logout(asked: PageAsked): PageAnswer | Promise<PageAnswer>;
 };
 
 export type DoorParts = {
@@ -52,7 +54,17 @@ export function openDoor({ access, tokens, admission, clock }: DoorParts): Door 
     return wait === null ? sayOldLink(asked.isLocal) : sayRefused(429, wait, asked.isLocal);
   }
 
+  const guard: Door['guard'] = (answer) => (asked) => {
+    if (!isFromOurs(asked)) return refused(403, 'only the page itself may ask this');
+    if (isWelcome(asked)) return answer(asked);
+    const wait = cookieOf(asked) === undefined ? null : countFailure(asked);
+    return wait === null
+      ? refused(401, 'the page opens by a link or a key: reload it to see how')
+      : refused(429, 'too many calls without a session', wait);
+  };
+
   return {
+    guard,
     isWelcome,
     async enter(asked, document) {
       const token = asked.query.get('token');
@@ -62,14 +74,12 @@ export function openDoor({ access, tokens, admission, clock }: DoorParts): Door 
       if (comesFrom === 'cross-site' || comesFrom === 'same-site') return sendOn(null);
       return sayWhoMaySee(asked.isLocal);
     },
-    guard: (answer) => (asked) => {
-      if (!isFromOurs(asked)) return refused(403, 'only the page itself may ask this');
-      if (isWelcome(asked)) return answer(asked);
-      const wait = cookieOf(asked) === undefined ? null : countFailure(asked);
-      return wait === null
-        ? refused(401, 'the page opens by a link or a key: reload it to see how')
-        : refused(429, 'too many calls without a session', wait);
-    },
+    logout: guard((asked) => {
+      const token = cookieOf(asked);
+      if (token !== undefined) tokens.endSession(token);
+      const headers = { 'Set-Cookie': setCookie(asked, '', 0), 'Cache-Control': 'no-store' };
+      return { status: 204, headers, body: null };
+    }),
     async login(asked) {
       if (!isFromOurs(asked)) return refused(403, 'only the page itself may ask this');
       const key = new URLSearchParams((await asked.body(MOST_FORM_BYTES)) ?? '').get('key')?.trim() ?? '';
@@ -115,7 +125,11 @@ function cookieOf(asked: PageAsked): string | undefined {
 }
 
 function cookieFor({ token, expiresAt }: Issued, asked: PageAsked, now: number): string {
-  const seconds = Math.floor((expiresAt - now) / 1_000);
+  return setCookie(asked, token, Math.floor((expiresAt - now) / 1_000));
+}
+
+/** @param seconds how long the browser keeps it; 0 takes it away. */
+function setCookie(asked: PageAsked, value: string, seconds: number): string {
   const secure = asked.isSecure ? '; Secure' : '';
-  return `${cookieName(asked)}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  return `${cookieName(asked)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }

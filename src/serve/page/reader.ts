@@ -5,6 +5,7 @@ import type { FailureSent } from '../../errors.ts';
 import type { Dataset, ServedJob } from '../../job-list.ts';
 import type { Spending } from '../../plan.ts';
 import { startThread, threadOnDemand } from '../../thread.ts';
+import type { Overview } from './wire.ts';
 
 /** What the thread is started with. */
 export type ReaderParts = {
@@ -14,6 +15,7 @@ export type ReaderParts = {
   readonly spending: Spending;
   /** Of market-mirror. */
   readonly version: string;
+  readonly access: Overview['access'];
 };
 
 export type AskedOfReader = { readonly what: 'overview' | 'schema'; readonly now: number };

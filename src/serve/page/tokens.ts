@@ -28,6 +28,8 @@ export type Tokens = {
   openByLink(token: string, now: number): Issued | undefined;
   /** @param key the id of one that opens the page. */
   openByKey(key: string, now: number): Issued;
+  /** It opens nothing from now on; one that is none is none. */
+  endSession(token: string): void;
   isSession(token: string, visit: Visit, now: number): boolean;
   close(): void;
 };
@@ -75,6 +77,10 @@ export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Toke
     openByLink: (token, now) =>
       find('link', token, now) ? issue('session', null, now, SESSION_MS) : undefined,
     openByKey: (key, now) => issue('session', key, now, SESSION_MS),
+    endSession(token) {
+      const { connection, end } = current();
+      guarded(connection.name, () => end.run(hash('sha256', token)));
+    },
     isSession(token, { address, isLocal }, now) {
       const found = find('session', token, now);
       if (!found) return false;
@@ -100,6 +106,7 @@ function connect(dir: string, lockWaitMs: number) {
       'INSERT INTO page_tokens (digest, kind, key, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
     ),
     sweep: connection.prepare('DELETE FROM page_tokens WHERE expires_at <= ?'),
+    end: connection.prepare("DELETE FROM page_tokens WHERE digest = ? AND kind = 'session'"),
     byDigest: connection.prepare<[string, string, string], Found>(
       `SELECT page_tokens.key, keys.digest FROM page_tokens LEFT JOIN keys ON keys.id = page_tokens.key
        WHERE page_tokens.digest = ? AND kind = ? AND page_tokens.expires_at > ?`,

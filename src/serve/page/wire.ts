@@ -6,12 +6,14 @@ import type { Source } from '../../reading/query.ts';
 import type { Status } from '../../reading/status.ts';
 
 export type { Source } from '../../reading/query.ts';
-export type { DatasetStatus, Problem } from '../../reading/status.ts';
+export type { DatasetStatus, Phrase, Problem } from '../../reading/status.ts';
 
 /** `GET /page/overview`: what `status --json` and `plan --json` print, and the last day beside them. */
 export type Overview = {
   /** Of market-mirror. */
   version: string;
+  /** `open`: everybody on this machine sees it, and there is no session to end. */
+  access: 'token' | 'open';
   at: string;
   status: Status;
   plan: PlanJson;
@@ -50,6 +52,8 @@ export type QuotaPoint = {
   /** Answered 429. */
   refused: number;
 };
+
+/** `POST /page/logout`: 204; the session of who asks is over. */
 
 /** `GET /page/schema`: what there is to ask for. */
 export type Schema = {

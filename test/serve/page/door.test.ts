@@ -69,6 +69,36 @@ describe('by a link', () => {
   });
 });
 
+describe('signing out', () => {
+  test('ends the session in serve.db, and takes its cookie away', async () => {
+    const { url, cookie, get, post, comeByLink } = await setupPage({ walked: [] });
+    const other = await comeByLink();
+    const answer = await post('/page/logout', '');
+    const { port } = new URL(url);
+    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([
+      204,
+      `market_mirror_page_${port}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`,
+    ]);
+    expect((await get('/page/overview', { cookie })).status).toBe(401);
+    expect((await fetch(url, { headers: { cookie } })).status).toBe(401);
+    // Another browser has a session of its own.
+    expect((await get('/page/overview', { cookie: other })).status).toBe(200);
+  });
+
+  test('no other page can do it, and none by a mere link', async () => {
+    const { get, post } = await setupPage({ walked: [] });
+    expect((await post('/page/logout', '', { origin: 'http://evil.example' })).status).toBe(403);
+    expect((await post('/page/logout', '', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await get('/page/logout')).status).toBe(405);
+    expect((await get('/page/overview')).status).toBe(200);
+  });
+
+  test('is for those who are in', async () => {
+    const { url } = await setupPage({ walked: [] });
+    expect((await fetch(`${url}/page/logout`, { method: 'POST' })).status).toBe(401);
+  });
+});
+
 describe('without one', () => {
   test.each(['/', '/sql', '/datasets/news'])('%s says how to get one', async (path) => {
     const { url } = await setupPage({ walked: [] });

@@ -82,22 +82,28 @@ function AgeBar({ dataset }: { dataset: DatasetStatus }) {
 function Doing({ dataset: { doing, nextRun, job }, hasDaemon }: Pick<Props, 'dataset' | 'hasDaemon'>) {
   const { state, kind, pages, rows, total, until, reason } = doing;
   const isGlance = kind === 'glance';
-  const progress = isGlance
-    ? `page ${number(pages)}`
-    : `page ${number(pages)}, ${number(rows)}${total === null ? '' : ` of ${number(total)}`} ${plural(rows, 'row')}`;
+  const ofAll = total === null ? '' : ` of ${number(total)}`;
+  const place =
+    pages === 0
+      ? 'before its first page'
+      : `after page ${number(pages)}${isGlance ? '' : `, ${number(rows)}${ofAll} ${plural(rows, 'row')}`}`;
   const isUnderWay = state === 'running' || state === 'waiting' || state === 'stopped';
   return (
     <div class="doing">
       <p>
         <span>
-          {state === 'running' && `${isGlance ? 'glance' : 'walk'} under way: ${progress}`}
+          {state === 'running' && `${isGlance ? 'glance' : 'walk'} under way, ${place}`}
           {state === 'waiting' && (
             <>
-              {kind} waits, goes on {until === null ? 'later' : <Ago at={until} />} ({reason}): {progress}
+              {kind} waits, goes on {until === null ? 'later' : <Ago at={until} />} ({reason}), {place}
             </>
           )}
-          {state === 'stopped' && `${kind} stopped at ${progress}`}
-          {state === 'failed' && <span class="tag bad">last {kind} failed</span>}
+          {state === 'stopped' && `${kind} stopped ${place}`}
+          {state === 'failed' && (
+            <span class="tag bad">
+              last {kind} failed {place}
+            </span>
+          )}
           {state === 'idle' && 'idle'}
           {state === 'never' && 'not walked yet'}
         </span>

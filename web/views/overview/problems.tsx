@@ -1,6 +1,7 @@
 /** What is wrong, the gravest first, each with what to do, and where to look. */
 
 import type { Overview, Problem } from '../../../src/serve/page/wire.ts';
+import { Told } from '../../parts/told.tsx';
 import { linkTo } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
 
@@ -24,11 +25,11 @@ export function Problems({ overview, isPast }: { overview: Overview; isPast: boo
                     <a href={linkTo(pathOf({ view: 'dataset', job: problem.job }))}>{problem.job}</a>{' '}
                   </b>
                 )}
-                {problem.message}
+                <Told phrase={problem.messageParts} />
               </p>
               <p class="advice">
                 <span aria-hidden="true">→ </span>
-                {problem.advice} <Look problem={problem} overview={overview} />
+                <Told phrase={problem.adviceParts} /> <Look problem={problem} overview={overview} />
               </p>
             </div>
           </li>
@@ -48,6 +49,8 @@ function Look({ problem: { code, job }, overview }: { problem: Problem; overview
     case 'key-refused':
     case 'scope-missing':
       return <a href={linkTo('/calls', { job })}>See the calls</a>;
+    case 'stale':
+    case 'never-complete':
     case 'failed':
     case 'unproven':
     case 'removal-held': {

@@ -13,12 +13,13 @@ const WALKS = 40;
 
 export function overviewOf(
   connection: Connection,
-  { dir, jobs, datasets, spending, version }: Omit<ReaderParts, 'dir'> & { dir: string },
+  { dir, jobs, datasets, spending, version, access }: Omit<ReaderParts, 'dir'> & { dir: string },
   now: number,
 ): Overview {
   const plan = planOf(connection, datasets, spending, now);
   return {
     version,
+    access,
     at: isoTime(now),
     status: statusOf(connection, dir, datasets, spending, now),
     plan: planJson(plan),

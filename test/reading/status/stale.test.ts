@@ -1,0 +1,113 @@
+/** Why a dataset is stale, said of each state that it may be in. */
+
+import { describe, expect, test } from 'vitest';
+import { phrase, textOf } from '../../../src/reading/status/phrase.ts';
+import { type Around, whyNotFresh } from '../../../src/reading/status/stale.ts';
+import type { DatasetStatus, Doing } from '../../../src/reading/status.ts';
+
+const idle: Doing = {
+  kind: 'walk',
+  state: 'idle',
+  pages: 5,
+  rows: 430,
+  total: 430,
+  until: null,
+  reason: null,
+  waited: null,
+  message: null,
+};
+
+const well: Around = {
+  daemonLives: true,
+  isStuck: false,
+  isKeyRefused: false,
+  isForbidden: false,
+  lastCall: () => ({ status: 200, errorCode: null, requestId: null }),
+};
+
+const refused503: Partial<Around> = { lastCall: () => ({ status: 503, errorCode: null, requestId: null }) };
+
+function said(doing: Partial<Doing>, around: Partial<Around> = {}) {
+  const dataset = { job: 'news', nextRun: null, doing: { ...idle, ...doing } } as DatasetStatus;
+  const { why, advice } = whyNotFresh(dataset, { ...well, ...around });
+  return `${textOf(why)} → ${textOf(advice)}`;
+}
+
+const until = '2026-03-01T12:00:00.000Z';
+
+test.each<[string, Partial<Doing>, Partial<Around>, RegExp]>([
+  [
+    'the quota is used up',
+    { state: 'waiting', pages: 2, rows: 200, until, reason: 'quota' },
+    {},
+    /^its walk waits, after page 2 and 200 of 430 rows: calls are scarce → its walk goes on at 2026.*: wait, or raise the quota$/,
+  ],
+  [
+    'the API does not serve it',
+    { state: 'waiting', pages: 0, rows: 0, until, reason: 'unavailable' },
+    refused503,
+    /^its walk waits, before its first page: the API does not serve it at present \(it last answered 503\) → .*: wait$/,
+  ],
+  [
+    'the last run failed',
+    { state: 'failed', pages: 0, rows: 0, message: 'the API is temporarily unavailable' },
+    {},
+    /^its last run failed before its first page: the API is temporarily unavailable → /,
+  ],
+  [
+    'the process died',
+    { state: 'stopped', pages: 3, rows: 300 },
+    { daemonLives: false },
+    /^its last run stopped after page 3 .*: its process ended, and no daemon runs → .*market-mirror start/,
+  ],
+  [
+    'nothing took up a walk that waited',
+    { state: 'stopped', waited: { at: until, reason: 'quota' } },
+    { daemonLives: false },
+    /it waited until 2026-03-01T12:00:00.000Z \(calls are scarce\), and nothing took it up since → no daemon is running/,
+  ],
+  [
+    'the daemon is down',
+    {},
+    { daemonLives: false },
+    /^no daemon runs it → no daemon is running: market-mirror start/,
+  ],
+  ['no run begins', {}, { isStuck: true }, /^no run of the daemon begins → /],
+  [
+    'nothing was proven',
+    { message: 'the dataset changed' },
+    {},
+    /^its last walk proved nothing: the dataset changed → /,
+  ],
+  [
+    'a walk is under way',
+    { state: 'running', pages: 1, rows: 100 },
+    {},
+    /under way, after page 1 .* wait for it to end$/,
+  ],
+  [
+    'the key is refused',
+    { state: 'failed' },
+    { isKeyRefused: true },
+    /^the API refuses the key → set a valid key$/,
+  ],
+  [
+    'the key lacks the scope',
+    { state: 'failed' },
+    { isForbidden: true },
+    /^the API refuses it to the key → give the key/,
+  ],
+  ['it was never walked', { state: 'never' }, {}, /^it was not walked yet → the daemon runs it/],
+])('where %s, that is said, with what to do', (_, doing, around, expected) => {
+  expect(said(doing, around)).toMatch(expected);
+});
+
+describe('what is said', () => {
+  test('keeps its times apart from its words', () => {
+    expect(phrase`as of ${{ at: until }}, ${phrase`page ${3}`}.`).toEqual([
+      'as of ',
+      { at: until },
+      ', page 3.',
+    ]);
+  });
+});
