@@ -9,7 +9,6 @@ beforeAll(async () => {
 afterAll(() => sight.close());
 
 test('the first view is traced; `npm run bench -- page` judges what is only printed here', async () => {
-  await openOnce(sight.browser, sight.url);
   const { usableMs, longestTaskMs } = await openOnce(sight.browser, sight.url);
   process.stdout.write(
     `first view: usable after ${usableMs.toFixed(0)} ms, longest task ${longestTaskMs.toFixed(0)} ms\n`,

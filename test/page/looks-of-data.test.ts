@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openWindow } from '../helpers/browser.ts';
 import { type Lived, openLived } from './lived.ts';
 import { expectNoFaults } from './views.ts';
 
@@ -19,3 +21,45 @@ test.each([
 ])('%s can be read by everybody, on every screen', async (_, path) => {
   await expectNoFaults(lived, path());
 });
+
+describe('who asks their system for less motion', () => {
+  test.each(['/', '/datasets/ai-signals?show=chart&value=confidence', '/sql', '/walks'])(
+    'sees none at %s',
+    async (path) => {
+      const { page } = await lived.visit(path, { reducedMotion: 'reduce' });
+      expect(await motionsOn(page)).toEqual([]);
+    },
+  );
+
+  test('sees none while an answer is waited for, where others do', async () => {
+    for (const [reducedMotion, expected] of [
+      ['reduce', []],
+      ['no-preference', ['appear']],
+    ] as const) {
+      const { page } = await openWindow(lived.browser, lived.url, { reducedMotion });
+      // It is never answered.
+      await page.route('**/page/query', () => undefined);
+      await page.goto(`${lived.url}/walks`);
+      await page.locator('main .state.loading').first().waitFor({ state: 'attached' });
+      expect([...new Set(await motionsOn(page))]).toEqual(expected);
+    }
+  });
+});
+
+/** What moves by itself on the page or would on a change, in shadow trees as well. */
+async function motionsOn(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    const found: string[] = [];
+    const look = (root: Document | ShadowRoot) => {
+      for (const element of root.querySelectorAll('*')) {
+        const { animationName, transitionDuration, scrollBehavior } = getComputedStyle(element);
+        if (animationName !== 'none') found.push(animationName);
+        if (/[1-9]/.test(transitionDuration)) found.push(`transition of ${element.className}`);
+        if (scrollBehavior === 'smooth') found.push(`smooth scrolling of ${element.className}`);
+        if (element.shadowRoot) look(element.shadowRoot);
+      }
+    };
+    look(document);
+    return found;
+  });
+}

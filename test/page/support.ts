@@ -12,10 +12,14 @@ export type Sight = ServeBench & {
   visit(path: string, look?: Partial<Looks>): Promise<Window>;
 };
 
+/** One a process, which ends with it: its windows know nothing of each other, and a start takes as long as a test. */
+let shared: Promise<Browser> | undefined;
+
 /** Everybody on this machine may see it, unless the settings say otherwise. Close it when done. */
 export async function openSight({ settings, ...options }: ServeBenchOptions = {}): Promise<Sight> {
+  shared ??= launch();
   const [browser, serve] = await Promise.all([
-    launch(),
+    shared,
     openServeBench({ ...options, settings: { page: 'open', ...settings } }),
   ]);
   return {
@@ -28,7 +32,6 @@ export async function openSight({ settings, ...options }: ServeBenchOptions = {}
       return window;
     },
     async close() {
-      await browser.close();
       await serve.close();
     },
   };
@@ -53,11 +56,14 @@ function isSettled(): boolean {
 }
 
 /** What nobody should find on any view, one line each. */
-export async function faultsOf({ page, messages, elsewhere }: Window): Promise<string[]> {
+export async function faultsOf(
+  { page, messages, elsewhere }: Window,
+  rules: 'all' | 'colours' = 'all',
+): Promise<string[]> {
   return [
     ...messages,
     ...elsewhere.map((address) => `asked elsewhere: ${address}`),
-    ...(await obstacles(page)),
+    ...(await obstacles(page, rules)),
     ...(await tooWide(page)),
   ];
 }
