@@ -53,7 +53,7 @@ test('answers those who have a key, while no daemon runs, and makes no call', as
 
   const { pid } = running.child;
   const { serve } = JSON.parse((await run(['status', '--json'])).stdout);
-  expect(serve).toEqual({ pid, url, since: expect.stringMatching(/^\d{4}-.*Z$/) });
+  expect(serve).toEqual({ pid, url, page: 'token', since: expect.stringMatching(/^\d{4}-.*Z$/) });
   expect((await run(['status'])).stdout).toMatch(new RegExp(`; serving ${url} \\(process ${pid}, began `));
   running.child.kill('SIGTERM');
   expect((await running.ended).code).toBe(0);
