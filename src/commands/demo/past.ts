@@ -64,6 +64,8 @@ export function steppedClock(start: number): SteppedClock {
       signal?.throwIfAborted();
       now += Math.max(0, ms);
     },
+    // What would be done while time passes is done when its walk ends.
+    after: () => () => undefined,
   };
 }
 
