@@ -26,15 +26,15 @@ export function chartSql({ table, time, value, where }: Charted, by: Bucket): Sq
   const of = value === null ? '' : name(value);
   const measures =
     value === null ? [] : [`avg(${of}) AS "avg"`, `min(${of}) AS "min"`, `max(${of}) AS "max"`];
-  const needed = [
-    ...(value === null ? [] : [`typeof(${of}) IN ('integer', 'real')`]),
-    `${bucketOf(time, by)} IS NOT NULL`,
-  ];
+  const isNumber = value === null ? '' : `typeof(${of}) IN ('integer', 'real')`;
+  const needed = isNumber === '' ? sql : `${sql === '' ? 'WHERE' : `${sql}\n  AND`} ${isNumber}`;
+  const at = bucketOf(time, by);
   const lines = [
-    `SELECT ${[`${bucketOf(time, by)} AS "at"`, 'count(*) AS "rows"', ...measures].join(', ')}`,
+    `SELECT ${[`${at} AS "at"`, 'count(*) AS "rows"', ...measures].join(', ')}`,
     `FROM ${name(table)}`,
-    `${sql === '' ? 'WHERE' : `${sql}\n  AND`} ${needed.join('\n  AND ')}`,
-    'GROUP BY 1 ORDER BY 1 DESC',
+    ...(needed === '' ? [] : [needed]),
+    // Asked of the groups, so that the time of a row is read once.
+    `GROUP BY 1 HAVING ${at} IS NOT NULL ORDER BY 1 DESC`,
   ];
   return { sql: lines.join('\n'), params };
 }
