@@ -1,6 +1,7 @@
 /**
  * The page in a real browser, on what `npm run build` made: how soon its first view is usable, whether the browser's main
- * thread is ever held up, and how long a dataset's table waits for its rows. `npm run bench -- page --rows 1000000`.
+ * thread is ever held up, and how long a dataset's table waits for its rows. Ends with 1 where a bound is broken.
+ * `npm run bench -- page --rows 1000000`.
  */
 
 import { inColumns } from '../../src/output/text.ts';
@@ -10,7 +11,7 @@ import { readBenchOptions } from './options.ts';
 import { measureFirstView } from './page/first-view.ts';
 import { measureTable } from './page/table.ts';
 import { startServe } from './serve/servers.ts';
-import type { Table } from './serve/table.ts';
+import { isHeld, type Table } from './serve/table.ts';
 
 const { runs, rows } = readBenchOptions();
 const learnt = await withLargeApi(10_000, learnApi);
@@ -34,4 +35,5 @@ await withLargeApi(rows, (api) =>
 function print({ about, heads, rows }: Table): void {
   const aligns = heads.map((_, at) => (at === 0 ? 'left' : 'right'));
   process.stdout.write(`\n${about}:\n${inColumns([heads, ...rows], aligns)}\n`);
+  if (rows.some((row) => !isHeld(row))) process.exitCode = 1;
 }

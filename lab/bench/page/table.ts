@@ -1,6 +1,6 @@
 /** A dataset's table: how long one who turns, sorts or searches waits for the rows. */
 
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { median } from '../../figures.ts';
 import { atMost, type Table, targetHeads } from '../serve/table.ts';
 
@@ -15,26 +15,30 @@ export async function measureTable(
   runs: number,
 ): Promise<Table> {
   const most = rows <= MANY ? MOST_MS.few : MOST_MS.many;
-  const asked = {
-    'the first rows': '',
-    'rows in the middle': `?from=${Math.floor(rows / 2)}`,
-    'sorted by a number': '?sort=-confidence',
-    'found by a text in any column': '?q=gold',
-    'filtered by a column': `?where=${encodeURIComponent(JSON.stringify([['action', '=', 'SELL']]))}`,
+  const asked: Record<string, Look> = {
+    'the first rows': { search: '', ...ofRows },
+    'rows in the middle': { search: `?from=${Math.floor(rows / 2)}`, ...ofRows },
+    'sorted by a number': { search: '?sort=-confidence', ...ofRows },
+    'found by a text in any column': { search: '?q=gold', ...ofRows },
+    'filtered by a column': {
+      search: `?where=${encodeURIComponent(JSON.stringify([['action', '=', 'SELL']]))}`,
+      ...ofRows,
+    },
+    'a chart of a number by time': { search: '?show=chart&value=confidence', ...ofChart },
   };
   const context = await browser.newContext({ viewport: { width: 1_280, height: 800 } });
   try {
     const page = await context.newPage();
     const lines: string[][] = [];
-    for (const [name, search] of Object.entries(asked)) {
+    for (const [name, look] of Object.entries(asked)) {
       const took: number[] = [];
       for (let run = 0; run < runs; run += 1)
-        took.push(await answered(page, `${url}/datasets/ai-signals${search}`));
+        took.push(await answered(page, `${url}/datasets/ai-signals`, look));
       const figure = median(took);
       lines.push([name, figure.toFixed(0), Math.max(...took).toFixed(0), ...atMost(figure, most)]);
     }
     return {
-      about: `a page of 50 rows of ai-signals, from asking for it to seeing it, in milliseconds, ${runs} times`,
+      about: `50 rows of ai-signals, or its chart, from asking to seeing, in milliseconds, ${runs} times`,
       heads: ['', 'median', 'most', ...targetHeads],
       rows: lines,
     };
@@ -43,14 +47,28 @@ export async function measureTable(
   }
 }
 
-/** From asking for the rows to seeing them, on a page that is opened anew. */
-async function answered(page: Page, address: string): Promise<number> {
-  await page.goto('about:blank');
-  const asked = page.waitForRequest((request) => isOfRows(request.postData())).then(() => performance.now());
-  await page.goto(address);
-  await page.getByRole('region', { name: 'Rows of ai-signals' }).locator('tbody tr').first().waitFor();
-  return performance.now() - (await asked);
-}
+/** What is looked at, the question that it begins with, and where it is seen. */
+type Look = { search: string; isAsked(body: string): boolean; seen(page: Page): Locator };
 
 /** The rows are asked for with where they are cut; their columns and their number are not. */
-const isOfRows = (body: string | null) => body?.includes('_cut') ?? false;
+const ofRows: Omit<Look, 'search'> = {
+  isAsked: (body) => body.includes('_cut'),
+  seen: (page) => page.getByRole('region', { name: 'Rows of ai-signals' }).locator('tbody tr').first(),
+};
+
+/** A chart asks first from when to when it reaches. */
+const ofChart: Omit<Look, 'search'> = {
+  isAsked: (body) => body.includes('unixepoch('),
+  seen: (page) => page.locator('main canvas').first(),
+};
+
+/** From asking to seeing, on a page that is opened anew. */
+async function answered(page: Page, address: string, { search, isAsked, seen }: Look): Promise<number> {
+  await page.goto('about:blank');
+  const asked = page
+    .waitForRequest((request) => isAsked(request.postData() ?? ''))
+    .then(() => performance.now());
+  await page.goto(`${address}${search}`);
+  await seen(page).waitFor();
+  return performance.now() - (await asked);
+}

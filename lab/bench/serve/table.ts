@@ -4,6 +4,9 @@ export type Table = { about: string; heads: string[]; rows: string[][] };
 
 export const targetHeads = ['target', 'held'];
 
+/** Whether a row is within its target. */
+export const isHeld = (row: readonly string[]) => row.at(-1) !== 'NO';
+
 /** The last two cells of a row. */
 export const atMost = (figure: number, most: number, unit = '') => [
   `≤ ${most}${unit}`,
