@@ -44,7 +44,7 @@ function Standing() {
       {problems.length === 0 ? (
         <Empty>Nothing.</Empty>
       ) : (
-        <ul class="problems">
+        <ul class="wrongs">
           {problems.map(({ level, code, job: of, messageParts, adviceParts }) => (
             <li key={`${code} ${of}`}>
               <span class={`tag ${level === 'error' ? 'bad' : 'warn'}`}>

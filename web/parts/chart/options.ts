@@ -70,7 +70,7 @@ export function optionsOf(
           if (min * unit > first || max * unit < last) return [min, max];
           // Of a single point uPlot thinks that it might be years.
           const [from, to] = spans ? [Math.min(first, spans[0]), Math.max(last, spans[1])] : [first, last];
-          const margin = from === to ? 1 : 0;
+          const margin = from === to ? 1 : spans ? 0 : barMargin(props()) / unit;
           return [from / unit - margin, to / unit + margin];
         },
       },
@@ -93,6 +93,13 @@ export function optionsOf(
       draw: [(self) => drawMarks(self, props())],
     },
   };
+}
+
+/** Half of what lies between two bars, so that the first and the last are drawn whole. */
+function barMargin({ series, x }: ChartProps): number {
+  if (x.length < 2 || !series.some(({ kind }) => kind === 'bars')) return 0;
+  const steps = x.slice(1).map((place, at) => place - (x[at] ?? place));
+  return Math.min(...steps) / 2;
 }
 
 function seriesOf(UPlot: typeof uPlot, { label, kind, colour, isDashed, isFilled }: Series, at: number) {
