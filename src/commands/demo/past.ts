@@ -34,7 +34,7 @@ const SPARSE = 4;
 
 /** The dataset that the model refuses in the last hours, and from then on. */
 export const TROUBLED = 'meme-signals';
-const TROUBLED_HOURS = 3;
+const TROUBLED_HOURS = 7;
 /** A row that breaks the contract, so many hours ago. */
 const REFUSED_HOURS = 5;
 

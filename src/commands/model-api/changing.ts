@@ -6,7 +6,7 @@ import { isoTime } from '../../clock.ts';
 /** So many in a period. */
 export type Pace = { count: number; periodMs: number };
 
-/** Edits every list so many times in a period from `started` on; those that are due are made when somebody looks. */
+/** Edits every list so many times in a period from `started` on; those that are due are made when somebody looks, as of when they were due. */
 export function changing({ count, periodMs }: Pace, seed: number, started: number): BeforeAnswer {
   const random = seededRandom(seed);
   let made = 0;
@@ -14,6 +14,9 @@ export function changing({ count, periodMs }: Pace, seed: number, started: numbe
     const due = Math.floor(((at - started) * count) / periodMs);
     if (due > made)
       for (const dataset of Object.values(data)) if (dataset.generatedAt) dataset.generatedAt = isoTime(at);
-    for (; made < due; made++) for (const dataset of Object.values(data)) liveEdit(dataset, random, at);
+    for (; made < due; made++) {
+      const madeAt = Math.round(started + ((made + 1) * periodMs) / count);
+      for (const dataset of Object.values(data)) liveEdit(dataset, random, madeAt);
+    }
   };
 }
