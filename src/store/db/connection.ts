@@ -14,8 +14,8 @@ export const synchronous = { full: 2, normal: 1 } as const;
 /** A walk touches most pages once; what it reads again is in the system's cache. SQLite takes 2 MB, better-sqlite3 16. */
 const CACHE_KIB = 4_096;
 
-/** Half as many again as SQLite's own: pages written often reach the file less often, and no checkpoint takes over 25 ms. */
-const CHECKPOINT_PAGES = 1_500;
+/** A commit that finds so many pages in the log copies them into the database. Before, `copyLog` does, in a turn of its own. */
+const CHECKPOINT_PAGES = 6_000;
 
 /** A log that a long reader or one large transaction has stretched is cut back to this when it begins anew. */
 const LONGEST_LOG_AT_REST_BYTES = 16 * 1024 ** 2;

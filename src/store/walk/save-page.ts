@@ -6,6 +6,7 @@
 import { isoTime } from '../../clock.ts';
 import type { Call, CheckedRows, Held, Page, Row, StoredRows } from '../../page.ts';
 import { isBehindHead, type Met } from '../../walk/checkpoint.ts';
+import { copyLog } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
 import { watchFields } from '../fields.ts';
 import { createSequence } from '../records/changes.ts';
@@ -196,6 +197,7 @@ export function createPageWriter(
     }
     waiting.clear();
     lookedUp = undefined;
+    copyLog(connection);
     commits += 1;
     if (last && saved) committed(saved, last.page.call);
   }

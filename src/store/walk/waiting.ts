@@ -10,11 +10,8 @@ export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Check
 /** With its rows beside what the table holds, as they were looked up. */
 export type WaitingPage = PageToSave & { rows: readonly ComparedRow[] };
 
-/**
- * So many wait for one another: more would save little, and a commit would keep all else waiting for longer than 25 ms.
- * A crash repeats as many calls.
- */
-const MOST = { pages: 20, rowsToWrite: 2_000 };
+/** A crash repeats the calls of as many pages; a commit that writes more rows would keep all else waiting for over 25 ms. */
+const MOST = { pages: 20, rowsToWrite: 1_500 };
 
 export type WaitingPages = {
   readonly pages: readonly WaitingPage[];

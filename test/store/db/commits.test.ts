@@ -1,5 +1,7 @@
 import { statSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { copyLog } from '../../../src/store/db/commits.ts';
 import { openConnection, openReadOnly } from '../../../src/store/db/connection.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import { setup } from '../../helpers/setup.ts';
@@ -35,6 +37,26 @@ test('the log is cut back as it begins anew, once no reader holds what it has gr
   leave();
   for (let commit = 0; commit < 3; commit += 1) write(1);
   expect(bench.store.logBytes()).toBeLessThan(17 * MB);
+});
+
+test('a long log is copied into the database in a turn of its own, behind the commit', async () => {
+  const bench = await setup({ rows: 1 });
+  const connection = openConnection(bench.store.file);
+  onTestFinished(() => void connection.close());
+  const write = openWriter(bench);
+  const left = () => {
+    const [{ log, checkpointed }] = connection.pragma('wal_checkpoint(NOOP)') as [Record<string, number>];
+    return Number(log) - Number(checkpointed);
+  };
+  write(10);
+  copyLog(connection);
+  await setImmediate();
+  expect(left()).toBeGreaterThan(2_000);
+  write(5);
+  copyLog(connection);
+  expect(left()).toBeGreaterThan(3_000);
+  await setImmediate();
+  expect(left()).toBe(0);
 });
 
 test('an idle store empties the log, and waits for no reader', async () => {
