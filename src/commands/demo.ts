@@ -3,7 +3,7 @@
  * with the service and its page, until Ctrl-C.
  */
 
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -12,7 +12,7 @@ import { exitCodes } from '../errors.ts';
 import { type ListedJob, listJobs } from '../job-list.ts';
 import type { Context } from './context.ts';
 import { liveSettings, showService } from './demo/live.ts';
-import { quota, startModel } from './demo/model.ts';
+import { LATENCY_MS, quota, startModel } from './demo/model.ts';
 import { livePast, PAST_MS, steppedClock, TROUBLED } from './demo/past.ts';
 import { withExamples } from './help.ts';
 import { changing } from './model-api/changing.ts';
@@ -20,7 +20,6 @@ import { describeWalk, progressLines } from './progress-lines.ts';
 import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
 
-const LATENCY_MS = 40;
 /** Of every list, for who stays to see it. */
 const changes = { count: 3, periodMs: 20_000 };
 
@@ -44,6 +43,9 @@ async function demo(context: Context): Promise<void> {
   const stays = context.stdout.isTTY === true;
   const dir = mkdtempSync(join(tmpdir(), 'market-mirror-demo-'));
   const jobs = await listJobs();
+  const unlessAborted = (thrown: unknown) => {
+    if (!signal.aborted) throw thrown;
+  };
   // The model tells the time of the past while that is lived, and then of now.
   const past = steppedClock(clock.now() - PAST_MS);
   let isPast = stays;
@@ -56,7 +58,12 @@ async function demo(context: Context): Promise<void> {
     if (stays) {
       say('Some days of it are lived first, in seconds, so that there is a past to look at.\n');
       const names = jobs.map(({ name }) => name);
-      await livePast(model, { dir, jobs: names, clock: past, signal });
+      await livePast(model, { dir, jobs: names, clock: past, signal }).catch(unlessAborted);
+      if (signal.aborted) {
+        // Nobody was told of it yet.
+        rmSync(dir, { recursive: true, force: true });
+        return context.exit(exitCodes.incomplete);
+      }
       isPast = false;
       model.beforeAnswer = changing(changes, 2, clock.now());
     }

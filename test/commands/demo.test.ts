@@ -96,6 +96,13 @@ test('what was yesterday can be looked back to from the first look on', async ()
   expect(JSON.parse((await answer(newest)).stdout)[0].newest > '2026-03-04T12').toBe(true);
 });
 
+test('told to end while it lives its past, it ends', async () => {
+  const { said, stop, ended } = demo(true);
+  await expect.poll(said, within).toContain('a past to look at');
+  stop();
+  expect(await ended).toBe(75);
+}, 120_000);
+
 test('elsewhere it ends by itself, and shows no key', async () => {
   const { said, ended } = demo(false);
   expect(await ended).toBe(0);

@@ -7,6 +7,9 @@ const ROWS = 430;
 /** Small enough to be felt: the datasets take more calls than one period allows. */
 export const quota = { limit: 12, periodMs: 10_000 };
 
+/** Of every call. */
+export const LATENCY_MS = 40;
+
 /** @param now its time, in epoch milliseconds. */
 export async function startModel(now: () => number): Promise<ModelApi> {
   const ageing = when({}, faults.ageing());

@@ -15,15 +15,13 @@ import type { App } from '../../app.ts';
 import { type Clock, HOUR_MS } from '../../clock.ts';
 import { Snooze } from '../../errors.ts';
 import { changing } from '../model-api/changing.ts';
-import { quota } from './model.ts';
+import { LATENCY_MS, quota } from './model.ts';
 
 export const PAST_MS = 52 * HOUR_MS;
 /** Of every list. */
 const changes = { count: 6, periodMs: HOUR_MS };
 /** So much that nothing waits for it for long. */
 const quotaOfThen = { limit: 60, periodMs: HOUR_MS };
-/** Of every call. */
-const LATENCY_MS = 40;
 /** The last walks begin so long before now. */
 const LAST_MS = 4 * 60_000;
 
