@@ -13,7 +13,7 @@ import type { Overview } from '../../src/serve/page/wire.ts';
 import { runMain } from '../helpers/main.ts';
 
 /** It waits for the quota of its model as anybody would. */
-const within = { timeout: 100_000, interval: 100 };
+const within = { timeout: 220_000, interval: 100 };
 
 function demo(isTTY: boolean) {
   let said = '';
@@ -66,7 +66,7 @@ test('at a terminal it stays, with a key, a curl line and a link that work, unti
   stop();
   expect(await ended).toBe(0);
   await expect(fetch(address ?? '')).rejects.toThrow();
-}, 120_000);
+});
 
 test('what was yesterday can be looked back to from the first look on', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'market-mirror-past-'));
@@ -101,11 +101,11 @@ test('told to end while it lives its past, it ends', async () => {
   await expect.poll(said, within).toContain('a past to look at');
   stop();
   expect(await ended).toBe(75);
-}, 120_000);
+});
 
 test('elsewhere it ends by itself, and shows no key', async () => {
   const { said, ended } = demo(false);
   expect(await ended).toBe(0);
   expect(said()).toContain('All of it is sample data.');
   expect(said()).not.toMatch(/mmkey_|token=/);
-}, 120_000);
+});
