@@ -19,6 +19,7 @@ systemd-notify  systemd      systemd                   -            -
 libfaketime     libfaketime  libfaketime               libfaketime  libfaketime
 promtool        prometheus   golang-github-prometheus  prometheus   prometheus
 chromium        chromium-headless-shell  chromium  chromium  chromium
+initdb          postgresql   postgresql-server         postgresql17  postgresql@17
 '
 
 main() {
@@ -118,6 +119,10 @@ find_test_tool() {
     chromium)
       has chromium-headless-shell || has headless_shell || has chromium || has chromium-browser || has google-chrome
       ;;
+    # A server of Postgres: Debian and others keep its programs off PATH. test/helpers/postgres.ts looks in the same folders.
+    initdb)
+      has initdb || [ -n "$(find /usr/lib/postgresql /usr/libexec -name initdb 2>/dev/null)" ]
+      ;;
     *) has "$1" ;;
   esac
 }
@@ -149,11 +154,15 @@ install_test_packages_by_apt() {
     if [ "$package" = prometheus ]; then
       install_promtool_of_debian || return
     else
+      # Debian would make a cluster of the server and start it; the tests have one of their own.
+      [ "$package" != postgresql ] || echo 'create_main_cluster = false' |
+        as_root install -D -m 644 /dev/stdin /etc/postgresql-common/createcluster.conf || return
       others="$others $package"
     fi
   done
   [ -z "$others" ] ||
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $others
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+      -o Dpkg::Options::=--force-confold $others
 }
 
 install_promtool_of_debian() (

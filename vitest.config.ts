@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/helpers/seeds.ts'],
+    globalSetup: ['test/helpers/postgres.ts'],
     // Deadlines are there for what hangs: no test may fail because the machine has other work.
     testTimeout: 240_000,
     hookTimeout: 120_000,

@@ -150,6 +150,8 @@ export default defineJob({
       about: "The validator's reason codes, one row each, in the order of `position`.",
       sql: `SELECT signal.id, signal.timestamp, signal.asset, signal.action, code.key AS position, code.value AS reason_code
 FROM ai_signals AS signal, json_each(signal.validator_reason_codes) AS code`,
+      postgres: `SELECT signal.id, signal.timestamp, signal.asset, signal.action, code.number - 1 AS position, code.value AS reason_code
+FROM ai_signals AS signal, json_array_elements_text(signal.validator_reason_codes) WITH ORDINALITY AS code (value, number)`,
       example: `SELECT reason_code, count(*) AS signals, round(avg(confidence), 2) AS confidence
 FROM ai_signal_reason_codes JOIN ai_signals USING (id)
 GROUP BY reason_code ORDER BY signals DESC, reason_code`,
@@ -159,6 +161,8 @@ GROUP BY reason_code ORDER BY signals DESC, reason_code`,
       about: 'The quality checks that a signal went through, one row each, in the order of `position`.',
       sql: `SELECT signal.id, signal.timestamp, signal.asset, signal.quality_grade, tested.key AS position, tested.value AS check_name
 FROM ai_signals AS signal, json_each(signal.quality_checks) AS tested`,
+      postgres: `SELECT signal.id, signal.timestamp, signal.asset, signal.quality_grade, tested.number - 1 AS position, tested.value AS check_name
+FROM ai_signals AS signal, json_array_elements_text(signal.quality_checks) WITH ORDINALITY AS tested (value, number)`,
       example: `SELECT check_name, quality_grade, count(*) AS signals
 FROM ai_signal_checks GROUP BY check_name, quality_grade ORDER BY signals DESC`,
     },
@@ -179,6 +183,20 @@ FROM (
   SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
     _changed_at, NULL, NULL FROM ai_signals
 )
+WINDOW life AS (PARTITION BY id ORDER BY valid_from)`,
+      postgres: `SELECT id, asset, row_number() OVER life AS version, valid_from, valid_to, ended_by,
+  action, lag(action) OVER life AS previous_action,
+  status, lag(status) OVER life AS previous_status,
+  confidence, lag(confidence) OVER life AS previous_confidence,
+  quality_grade, lag(quality_grade) OVER life AS previous_quality_grade,
+  entry_price, tp_price, sl_price
+FROM (
+  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
+    _valid_from AS valid_from, _valid_to AS valid_to, _ended_by AS ended_by FROM ai_signals_history
+  UNION ALL
+  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
+    _changed_at, NULL, NULL FROM ai_signals
+) AS versions
 WINDOW life AS (PARTITION BY id ORDER BY valid_from)`,
       example: `SELECT valid_from, asset, id, previous_status, status
 FROM ai_signal_changes WHERE version > 1 AND status IS NOT previous_status

@@ -88,6 +88,14 @@ const groups: Record<string, readonly Entry[]> = {
       load: async () => (await import('./commands/keys.ts')).keysCommand,
     },
   ],
+  'To read elsewhere:': [
+    {
+      name: 'ship',
+      takes: '[job...]',
+      about: 'send what changed to the Postgres of MIRROR_SHIP; makes no call',
+      load: async () => (await import('./commands/ship.ts')).shipCommand,
+    },
+  ],
   'To rehearse, on a model of the API:': [
     {
       name: 'demo',

@@ -1,5 +1,6 @@
 /** The settings: read from the environment once and checked. `config/settings.ts` describes each. */
 
+import type { ShipAddress } from './config/addresses.ts';
 import { type ServeSettings, serveSettingsOf } from './config/service.ts';
 import {
   allSettings,
@@ -10,11 +11,13 @@ import {
   settingOf,
   settings,
 } from './config/settings.ts';
+import { readShipAddress } from './config/target.ts';
 import { Failure, toError } from './errors.ts';
 import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
 import { nearest } from './near.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
+export type { ShipAddress } from './config/addresses.ts';
 export { forCommands, forService } from './config/environments.ts';
 export {
   readTlsFiles,
@@ -29,8 +32,10 @@ type Values<Entries> = {
   [Name in keyof Entries]: Entries[Name] extends Setting<infer Value> ? Value : Values<Entries[Name]>;
 };
 
-export type Config = Omit<Values<typeof settings>, 'keyText' | 'keyFile' | 'serve'> & {
+export type Config = Omit<Values<typeof settings>, 'keyText' | 'keyFile' | 'serve' | 'ship'> & {
   key: KeySource;
+  /** The Postgres that follows the mirror, where there is one. */
+  ship: ShipAddress | undefined;
   schedules: Record<string, Schedule>;
   serve: ServeSettings;
 };
@@ -49,9 +54,10 @@ export type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
   const given = withoutEmpty(environment);
   refuseDangers(given);
-  const { keyText, keyFile, serve, ...others } = settings;
+  const { keyText, keyFile, serve, ship, ...others } = settings;
   return {
     ...readAll(others, given),
+    ship: readShip(given),
     key: readKey(given),
     schedules: readSchedules(environment, schedules),
     serve: readServe(given, Object.keys(schedules)),
@@ -86,6 +92,12 @@ export function readServeConfig(environment: Environment, schedules: Record<stri
 /** @throws Failure `config` for settings that are wrong, or do not go together. */
 export function readServe(given: Environment, jobs: readonly string[]): ServeSettings {
   return serveSettingsOf(readAll(settings.serve, given), jobs);
+}
+
+/** The Postgres that follows the mirror, where there is one. @throws Failure `config` that never shows its password. */
+export function readShip(environment: Environment): ShipAddress | undefined {
+  const given = withoutEmpty(environment);
+  return readShipAddress(readAll(settings.ship, given));
 }
 
 /** The folder of the mirror, whatever is wrong with other settings. */

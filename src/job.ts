@@ -92,6 +92,8 @@ export type View = {
   about: string;
   /** The SELECT that it stands for. */
   sql: string;
+  /** The same in the SQL of Postgres, where the mirror may be shipped to; without it, the view is not there. */
+  postgres?: string;
   /** A query that shows its use. */
   example: string;
 };

@@ -8,12 +8,14 @@ let { folder, bin, program, quietProgram, setUp } = {} as BareMachine;
 const find = placeOf('find');
 
 describe('with --tests it installs what only the tests use', () => {
-  const programs = 'zsh fish python3 sqlite3 openssl ps script systemd-notify promtool chromium'.split(' ');
+  const programs = 'zsh fish python3 sqlite3 openssl ps script systemd-notify promtool chromium initdb'.split(
+    ' ',
+  );
   const install = (...tools: string[]) =>
     tools.map((tool) => `: > "${bin}/${tool}"; chmod +x "${bin}/${tool}"`).join('; ');
   /** Whether libfaketime is in its folder, to whom asks. */
   const faketime = (isThere: string) =>
-    quietProgram('find', `case "$*" in *faketime*) ${isThere} ;; *) exec ${find} "$@" ;; esac`);
+    quietProgram('find', `case "$*" in *faketime*) ${isThere} ;; *initdb*) ;; *) exec ${find} "$@" ;; esac`);
 
   beforeEach(() => {
     ({ folder, bin, program, quietProgram, setUp } = bareMachine());
@@ -30,20 +32,20 @@ describe('with --tests it installs what only the tests use', () => {
     [
       'dnf',
       'dnf install -y',
-      'zsh fish python3 sqlite openssl procps-ng util-linux-script systemd libfaketime golang-github-prometheus chromium',
+      'zsh fish python3 sqlite openssl procps-ng util-linux-script systemd libfaketime golang-github-prometheus chromium postgresql-server',
     ],
     [
       'apk',
       'apk add --no-cache',
-      'zsh fish python3 sqlite openssl procps util-linux libfaketime prometheus chromium',
+      'zsh fish python3 sqlite openssl procps util-linux libfaketime prometheus chromium postgresql17',
     ],
-    ['brew', 'brew install', 'zsh fish python sqlite openssl libfaketime prometheus chromium'],
+    ['brew', 'brew install', 'zsh fish python sqlite openssl libfaketime prometheus chromium postgresql@17'],
   ])('with %s, all at once, and nothing the second time', async (manager, command, packages) => {
     program(manager, install(...programs, 'faketime'));
     const { code, said, called } = await setUp('--tests');
     expect([code, called]).toEqual([0, [`${command} ${packages}`, 'npm ci --include=dev']]);
     expect(said[0]).toBe(
-      'installing what only the tests use: zsh, fish, python3, sqlite3, openssl, ps, script, systemd-notify, libfaketime, promtool, chromium',
+      'installing what only the tests use: zsh, fish, python3, sqlite3, openssl, ps, script, systemd-notify, libfaketime, promtool, chromium, initdb',
     );
     expect((await setUp('--tests')).called).toEqual([]);
   });
@@ -66,7 +68,8 @@ describe('with --tests it installs what only the tests use', () => {
         'dpkg-deb --extract prometheus_1.deb .',
         'install -D -m 755 usr/bin/promtool /usr/local/bin/promtool',
         `rm -rf ${folder}/src`,
-        'apt-get install -y --no-install-recommends zsh fish python3 sqlite3 openssl procps bsdutils systemd libfaketime chromium-headless-shell',
+        'install -D -m 644 /dev/stdin /etc/postgresql-common/createcluster.conf',
+        'apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confold zsh fish python3 sqlite3 openssl procps bsdutils systemd libfaketime chromium-headless-shell postgresql',
         'npm ci --include=dev',
       ],
     ]);

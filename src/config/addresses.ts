@@ -21,6 +21,27 @@ export function readRedisUrl(text: string): string {
   return text;
 }
 
+/** Where a Postgres is that follows the mirror, and the schema there that is the mirror's own. */
+export type ShipAddress = {
+  /** It may hold a password. */
+  url: string;
+  schema: string;
+};
+
+/** `?schema=` is ours; the rest is what Postgres's own programs take. @throws Failure `config`. */
+export function readShipUrl(text: string): ShipAddress {
+  const form = 'is not of the form postgres://user:password@host:5432/database?schema=market_mirror';
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) refuse(form);
+  const url = new URL(text);
+  const schema = url.searchParams.get('schema') ?? 'market_mirror';
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema) || /^pg_|^information_schema$|^public$/.test(schema))
+    refuse(
+      "names a schema that cannot be the mirror's own: small letters, digits and _, not public, nothing of Postgres",
+    );
+  url.searchParams.delete('schema');
+  return { url: url.href, schema };
+}
+
 function refuse(problem: string): never {
   throw new Failure('config', problem);
 }
@@ -39,6 +60,13 @@ export function showRedisUrl(given: string): string {
   const { protocol, host, pathname, search, hash } = URL.canParse(given) ? new URL(given) : { search: given };
   const mayHoldSecret = search || hash || pathname?.includes('@');
   return mayHoldSecret ? 'is set (not shown)' : spelt(`${protocol}//${host}${pathname}`);
+}
+
+/** The same of a Postgres. */
+export function showShipUrl(given: string): string {
+  if (!URL.canParse(given)) return 'is set (not shown)';
+  const { protocol, host, pathname } = new URL(given);
+  return pathname.includes('@') ? 'is set (not shown)' : spelt(`${protocol}//${host}${pathname}`);
 }
 
 const BEYOND_ASCII = /[^ -~]/gu;

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { DAY_MS } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { millisecondsOf } from '../schedule.ts';
-import { readApiUrl, readRedisUrl, showApiUrl, showRedisUrl } from './addresses.ts';
+import { readApiUrl, readRedisUrl, readShipUrl, showApiUrl, showRedisUrl, showShipUrl } from './addresses.ts';
 import {
   readBounds,
   readHosts,
@@ -73,6 +73,21 @@ export const settings = {
     asItIs,
     hide,
   ),
+  /** `target.ts` puts them together. */
+  ship: {
+    /** May hold a password. */
+    address: optional(
+      'MIRROR_SHIP',
+      'a Postgres that follows the mirror, `postgres://user@host/database`; `?schema=` names the schema, `market_mirror` unless given',
+      readShipUrl,
+      showShipUrl,
+    ),
+    file: optional(
+      'MIRROR_SHIP_FILE',
+      'instead of the address, a file that holds it: it may have a password',
+      (text) => resolve(text),
+    ),
+  },
   /** In milliseconds; infinite for ever. */
   keep: {
     requestsMs: preset(

@@ -3,7 +3,9 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { runMain } from '../helpers/main.ts';
+import { postgres } from '../helpers/postgres.ts';
 import { CANARY, setupSync } from '../helpers/sync-bench.ts';
+
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
 const help = async (...args: string[]) => (await runMain([...args, '--help'], {}, virtualClock())).stdout;
@@ -33,12 +35,13 @@ test('what help shows works as it is shown', async () => {
   onTestFinished(() => process.chdir(home));
   writeFileSync('market-api.key', CANARY, { mode: 0o600 });
   await sync();
+  const { url: MIRROR_SHIP } = await postgres();
 
   for (const line of examples.flatMap(({ lines }) => lines)) {
     if ([...endless, ...besideThem].includes(line)) continue;
     // What would run on and on ends at once.
     const signal = /^model-api|--watch/.test(line) ? AbortSignal.abort() : undefined;
-    const settings = line.startsWith('init') ? {} : environment;
+    const settings = line.startsWith('init') ? {} : { ...environment, MIRROR_SHIP };
     const { code, stdout, stderr } = await runMain(wordsOf(line), settings, clock, signal);
     expect([line, code, stderr]).toEqual([line, 0, expect.not.stringContaining('market-mirror: ')]);
     expect(stdout + stderr).not.toContain(CANARY);

@@ -76,6 +76,9 @@ export const rooms: Record<string, Room> = {
   mirror: { imports: ['job', 'walk', 'validate', 'store'], types: ['api'], doors: ['src/mirror.ts'] },
   queue: { doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
 
+  // Another engine that follows the mirror.
+  ship: { imports: ['job', 'store'], types: ['config', 'job-list'], doors: ['src/ship.ts'] },
+
   // What people and programs read.
   plan: { imports: ['governor', 'store'], types: ['job-list'] },
   output: {},
@@ -163,6 +166,7 @@ export const rooms: Record<string, Room> = {
       'plan',
       'reading',
       'serve',
+      'ship',
       'serve/database',
       'serve/keys',
       'serve/limits',
@@ -186,6 +190,8 @@ export const packages: Record<string, string | readonly string[]> = {
   hono: 'serve/app',
   '@hono/node-server': 'serve/app',
   'prom-client': 'serve/metrics',
+  pg: 'ship',
+  'pg-copy-streams': 'ship',
   preact: 'web',
   uplot: 'web',
   'lru-cache': ['reading', 'serve/answers', 'serve/keys'],

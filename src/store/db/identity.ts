@@ -59,6 +59,11 @@ export function nameOf(dir: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
+/** Which mirror it is, and since when its course is the one that is told. */
+export function identityOf(dir: string): { id: string; epoch: string } {
+  return { id: nameOf(dir), epoch: '' };
+}
+
 /**
  * Remembers the files of a database that was just opened.
  * @returns what has become of them since: undefined where they are the same.

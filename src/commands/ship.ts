@@ -1,0 +1,105 @@
+/** `market-mirror ship`: sends to Postgres what it has not yet, proves both sides equal, or forgets that one. */
+
+import { Command } from 'commander';
+import { type Environment, readLocalConfig, readShip } from '../config.ts';
+import { exitCodes, Failure, worstExitCode } from '../errors.ts';
+import { findJob } from '../job-list.ts';
+import { loadJobs } from '../load-jobs.ts';
+import { number, plural } from '../output/text.ts';
+import { printable, printableJson } from '../printable.ts';
+import type { Mended, Outcome, ShipParts, Shipped } from '../ship.ts';
+import type { Context } from './context.ts';
+import { withExamples } from './help.ts';
+
+type Options = { verify?: true; drop?: true; yes?: true; reader?: string; json?: true };
+
+export function shipCommand(context: Context): Command {
+  const command = new Command('ship')
+    .argument('[job...]', 'the jobs to ship; all unless given')
+    .option('--verify', 'compare all that is there with the mirror, name what differs and mend it')
+    .option('--reader <role>', 'let this role of Postgres read all of it; made where there is none')
+    .option('--drop', 'remove all of it from Postgres; with --yes')
+    .option('--yes', 'do remove it')
+    .option('--json', 'print what became of each job as JSON')
+    .action((names: string[], options: Options) => run(names, options, context));
+  return withExamples(
+    command,
+    ['what changed since it was last shipped', 'ship'],
+    ['prove that Postgres holds what the mirror holds', 'ship --verify'],
+    ['let reports read it as the role analysts', 'ship --reader analysts'],
+  );
+}
+
+async function run(names: string[], options: Options, context: Context): Promise<void> {
+  const { environment, clock, signal, stdout } = context;
+  const { dir } = readLocalConfig(environment);
+  const address = addressOf(environment);
+  const jobs = await loadJobs();
+  const only = names.map((name) => findJob(jobs, name).name);
+  const { admit, forget, ship } = await import('../ship.ts');
+  const parts: ShipParts = { dir, address, jobs, now: clock.now, signal };
+  if (options.drop) {
+    if (!options.yes)
+      throw new Failure(
+        'usage',
+        `--drop removes the schema ${address.schema} from Postgres with all that lies in it: say --yes, too`,
+      );
+    const was = await forget(parts);
+    stdout.write(`${address.schema} ${was ? 'is removed from Postgres' : 'was not there'}\n`);
+    return;
+  }
+  const outcomes = await ship(parts, {
+    ...(only.length > 0 ? { only } : {}),
+    compare: options.verify === true,
+  });
+  if (options.reader !== undefined) await admit(parts, options.reader);
+  if (options.json) stdout.write(`${printableJson(outcomes.map(forJson))}\n`);
+  else for (const outcome of outcomes) stdout.write(`${printable(line(outcome, options.verify === true))}\n`);
+  context.exit(worstExitCode(outcomes.map(exitCodeOf)));
+}
+
+function addressOf(environment: Environment) {
+  const address = readShip(environment);
+  if (address) return address;
+  throw new Failure(
+    'config',
+    'MIRROR_SHIP is missing: set it to a Postgres, such as postgres://user:password@host:5432/database, or MIRROR_SHIP_FILE to a file that holds that',
+  );
+}
+
+const exitCodeOf = ({ failure, shipped }: Outcome) =>
+  failure?.exitCode ?? (shipped && shipped.problems.length > 0 ? exitCodes.incomplete : exitCodes.done);
+
+const forJson = (outcome: Outcome) => ({
+  job: outcome.job,
+  exitCode: exitCodeOf(outcome),
+  message: outcome.failure?.message ?? null,
+  shipped: outcome.shipped,
+});
+
+function line({ job, shipped, failure }: Outcome, isVerified: boolean): string {
+  if (!shipped) return `${job}: ${failure?.message}`;
+  const problems = shipped.problems.map((problem) => `; ${problem}`).join('');
+  const said = isVerified || shipped.how === 'compared' ? comparison(shipped) : sentWords(shipped);
+  return `${job}: ${said}, up to change ${shipped.to}${problems}`;
+}
+
+function sentWords({ how, sent }: Shipped): string {
+  if (how === 'first') return `${number(sent)} ${plural(sent, 'row')} sent, all there are`;
+  return sent === 0 ? 'nothing new' : `${number(sent)} ${plural(sent, 'change')} sent`;
+}
+
+function comparison({ mended }: Shipped): string {
+  const differing = mended.filter(({ missing, extra, changed }) => missing + extra + changed > 0);
+  return differing.length === 0 ? 'both sides are equal' : `mended ${differing.map(difference).join('; ')}`;
+}
+
+function difference({ table, missing, extra, changed, keys }: Mended): string {
+  const counts = [
+    [missing, 'missing'],
+    [extra, 'too many'],
+    [changed, 'with other values'],
+  ] as const;
+  const words = counts.filter(([rows]) => rows > 0).map(([rows, what]) => `${number(rows)} ${what}`);
+  return `${table} (${words.join(', ')}${keys.length > 0 ? `: ${keys.join(', ')}` : ''})`;
+}

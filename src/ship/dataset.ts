@@ -1,0 +1,191 @@
+/**
+ * Shipping one dataset: all that happened since it was last shipped moves in one transaction of Postgres, with the place
+ * that says how far it has come. The place is locked before the mirror is looked at, so of two shippers the second goes on
+ * where the first has ended, and what is lost on the way, even the answer to COMMIT, is asked of the place.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Job } from '../job.ts';
+import { type Connection, quoted } from '../store/read.ts';
+import { ownTables, type Table, tablesOfJob } from './columns.ts';
+import type { Target } from './connection.ts';
+import { load, type Mended, makeStage, mendTable, putSql } from './mend.ts';
+import { after } from './rows.ts';
+import { type Identity, lockPlace, movePlace, type Place } from './schema.ts';
+import { lastWalkOf, type Standing, standingOf } from './standing.ts';
+import { followTable } from './tables.ts';
+
+export type Shipped = {
+  job: string;
+  /** `first`: all of it. `changes`: what came after `from`. `compared`: both sides, range by range. */
+  how: 'first' | 'changes' | 'compared';
+  /** Numbers of changes, see the view `changes`. */
+  from: number | null;
+  to: number;
+  /** Rows and versions that were sent. */
+  sent: number;
+  /** What differed, where both sides were compared. */
+  mended: Mended[];
+  /** What could not be shipped, in a line each. */
+  problems: string[];
+};
+
+export type DatasetParts = {
+  target: Target;
+  connection: Connection;
+  identity: Identity;
+  schema: string;
+  job: Job;
+  now: number;
+  /** Compare both sides, whatever the place says. */
+  compare: boolean;
+};
+
+export async function shipDataset(parts: DatasetParts): Promise<Shipped> {
+  const { target, connection, job } = parts;
+  return await target.transaction(async () => {
+    const place = await lockPlace(target, job.name);
+    connection.exec('BEGIN');
+    try {
+      return await shipFrom(place, standingOf(connection, job), parts);
+    } finally {
+      if (connection.inTransaction) connection.exec('ROLLBACK');
+    }
+  });
+}
+
+async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): Promise<Shipped> {
+  const { target, connection, identity, schema, job, now, compare } = parts;
+  const followed = await followAll(target, connection, job);
+  const { tables, shape, problems } = followed;
+  const isReliable =
+    place.epoch === identity.epoch &&
+    place.shape === shape &&
+    standing.knows(place.seq) &&
+    place.lastWalk === lastWalkOf(connection, job.name, place.lastWalk);
+  const ended: Shipped = {
+    ...{ job: job.name, how: 'changes', from: place.seq, to: standing.seq, sent: 0, mended: [], problems },
+  };
+  if (place.seq !== null && isReliable) {
+    ended.sent = await shipChanges(target, connection, tables, place.seq);
+    await forgetPruned(target, tables, place, standing);
+    if (place.volatile !== standing.volatile) await shipVolatile(target, connection, job, tables.rows);
+    await shipWalks(target, connection, tables.walks, place.walksFrom);
+    for (const table of [tables.fields, tables.datasets]) await replace(target, connection, table);
+  } else ended.how = place.seq === null ? 'first' : 'compared';
+  if (ended.how !== 'changes' || compare) {
+    const all = [tables.history, tables.rows, tables.walks, tables.fields, tables.datasets];
+    for (const table of all) if (table) ended.mended.push(await mendTable(target, connection, table));
+    const ofDataset = ended.mended.filter(({ table }) =>
+      [tables.rows.name, tables.history?.name].includes(table),
+    );
+    ended.sent += ofDataset.reduce((sum, { missing, changed }) => sum + missing + changed, 0);
+  }
+  const { seq, volatile, walksFrom, historyFrom } = standing;
+  const lastWalk = lastWalkOf(connection, job.name);
+  const { epoch } = identity;
+  await movePlace(
+    target,
+    { job: job.name, schema, now },
+    {
+      ...{ seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom },
+    },
+  );
+  return ended;
+}
+
+type Tables = { rows: Table; history: Table | undefined; walks: Table; fields: Table; datasets: Table };
+
+/** Makes every table what the mirror's is, as far as that can be done. */
+async function followAll(target: Target, connection: Connection, job: Job) {
+  const wanted = { ...tablesOfJob(connection, job), ...ownTables(connection, job.name) };
+  const problems: string[] = [];
+  const follow = async (table: Table) => {
+    const followed = await followTable(target, table);
+    problems.push(...followed.problems);
+    return followed.table;
+  };
+  const tables: Tables = {
+    rows: await follow(wanted.rows),
+    history: wanted.history && (await follow(wanted.history)),
+    walks: await follow(wanted.walks),
+    fields: await follow(wanted.fields),
+    datasets: await follow(wanted.datasets),
+  };
+  const columns = Object.values(tables).map((table) =>
+    table?.columns.map(({ name, from, type }) => [name, from, type]),
+  );
+  const shape = createHash('sha256').update(JSON.stringify(columns)).digest('hex');
+  return { tables, shape, problems };
+}
+
+/** Every row that came or changed after `seq`, and every version that ended since. @returns how many. */
+async function shipChanges(
+  target: Target,
+  connection: Connection,
+  { rows, history }: Tables,
+  seq: number,
+): Promise<number> {
+  let sent = 0;
+  if (history) {
+    await makeStage(target, history, 'stage');
+    sent += await load(target, connection, history, 'stage', after('_valid_to', seq));
+    await target.run(
+      `DELETE FROM ${quoted(rows.name)} WHERE _key IN (SELECT _key FROM stage WHERE _ended_by = 'delete')`,
+    );
+    await target.run(putSql(history, 'stage'));
+  }
+  await makeStage(target, rows, 'stage');
+  sent += await load(target, connection, rows, 'stage', after('_changed_at', seq));
+  await target.run(putSql(rows, 'stage'));
+  return sent;
+}
+
+/** What the mirror keeps no longer goes there, too. */
+async function forgetPruned(
+  target: Target,
+  { rows, history }: Tables,
+  place: Place,
+  { historyFrom }: Standing,
+): Promise<void> {
+  if (historyFrom === place.historyFrom) return;
+  const [table, column] = history ? [history, '_valid_to'] : [rows, '_fetched_at'];
+  await target.run(`DELETE FROM ${quoted(table.name)} WHERE ${quoted(column)} <= $1`, [historyFrom]);
+}
+
+/** Values that make no version come as of a proof, for all rows at once. */
+async function shipVolatile(target: Target, connection: Connection, job: Job, rows: Table): Promise<void> {
+  const names = job.contract?.volatile ?? [];
+  if (names.length === 0) return;
+  const columns = rows.columns.filter(({ name }) => name === '_key' || names.includes(name));
+  const narrow = { ...rows, columns };
+  const list = (from: string) => names.map((name) => `${from}.${quoted(name)}`).join(', ');
+  await target.run('DROP TABLE IF EXISTS pg_temp.stage');
+  await target.run(
+    `CREATE TEMP TABLE stage ON COMMIT DROP AS SELECT ${columns.map(({ name }) => quoted(name)).join(', ')}
+     FROM ${quoted(rows.name)} WITH NO DATA`,
+  );
+  await load(target, connection, narrow, 'stage');
+  await target.run(
+    `UPDATE ${quoted(rows.name)} AS kept SET ${names.map((name) => `${quoted(name)} = stage.${quoted(name)}`).join(', ')}
+     FROM stage WHERE stage._key = kept._key AND (${list('stage')}) IS DISTINCT FROM (${list('kept')})`,
+  );
+}
+
+/** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */
+async function shipWalks(target: Target, connection: Connection, walks: Table, from: number): Promise<void> {
+  await makeStage(target, walks, 'stage');
+  await load(target, connection, walks, 'stage', `id >= ${from}`);
+  await target.run(putSql(walks, 'stage'));
+  const [there] = await target.query<{ rows: string }>('SELECT count(*) AS rows FROM walks WHERE job = $1', [
+    walks.job,
+  ]);
+  const here = connection.prepare<[string], number>('SELECT count(*) FROM walks WHERE job = ?').pluck();
+  if (Number(there?.rows) !== here.get(walks.job ?? '')) await mendTable(target, connection, walks);
+}
+
+/** A few rows that change in place. */
+async function replace(target: Target, connection: Connection, table: Table): Promise<void> {
+  await target.run(`DELETE FROM ${quoted(table.name)} WHERE job = $1`, [table.job]);
+  await load(target, connection, table, table.name);
+}

@@ -1,0 +1,71 @@
+/** Tables over there: made when they are first needed, and given every column that the mirror has by then. */
+
+import { toError } from '../errors.ts';
+import { quoted } from '../store/read.ts';
+import type { Column, Table } from './columns.ts';
+import type { Target } from './connection.ts';
+import type { ColumnType } from './values.ts';
+
+export type Followed = {
+  /** The table as it is there now, without columns that could not be made. */
+  table: Table;
+  /** Whether columns came or changed: rows that are there lack them. */
+  isChanged: boolean;
+  /** What could not be done, in a line each. */
+  problems: string[];
+};
+
+/** Makes the table what the mirror's is. Call it in a transaction. */
+export async function followTable(target: Target, table: Table): Promise<Followed> {
+  const present = await columnsThere(target, table.name);
+  if (present.size === 0) {
+    await target.run(createSql(table));
+    return { table, isChanged: true, problems: [] };
+  }
+  const columns: Column[] = [];
+  const problems: string[] = [];
+  let isChanged = false;
+  for (const column of table.columns) {
+    const type = present.get(column.name);
+    if (type === column.type) columns.push(column);
+    else {
+      try {
+        await target.attempt(() => target.run(alterSql(table.name, column, type)));
+        columns.push(column);
+        isChanged = true;
+      } catch (thrown) {
+        // A view of somebody rests on it: what fits its old type is sent on.
+        problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${toError(thrown).message}`);
+        if (type !== undefined) columns.push({ ...column, type });
+      }
+    }
+  }
+  return { table: { ...table, columns }, isChanged, problems };
+}
+
+async function columnsThere(target: Target, table: string): Promise<Map<string, ColumnType>> {
+  const rows = await target.query<{ name: string; type: ColumnType }>(
+    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
+     WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
+    [quoted(table)],
+  );
+  return new Map(rows.map(({ name, type }) => [name, type]));
+}
+
+function createSql({ name, columns, key }: Table): string {
+  const list = columns.map((column) => definition(column));
+  const parts = [...list, `PRIMARY KEY (${key.map(quoted).join(', ')})`];
+  return `CREATE TABLE ${quoted(name)} (${parts.join(', ')})`;
+}
+
+/** Keys sort as SQLite sorts them, whatever language the database speaks. */
+const definition = ({ name, type }: Column) =>
+  `${quoted(name)} ${type}${name === '_key' ? ' COLLATE "C"' : ''}`;
+
+/** What is in a column that changes its type is sent anew. */
+function alterSql(table: string, column: Column, type: ColumnType | undefined): string {
+  const alter = `ALTER TABLE ${quoted(table)}`;
+  return type === undefined
+    ? `${alter} ADD COLUMN ${definition(column)}`
+    : `${alter} ALTER COLUMN ${quoted(column.name)} TYPE ${column.type} USING NULL`;
+}

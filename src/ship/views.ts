@@ -1,0 +1,83 @@
+/** The views over there: the mirror's own, and those that the jobs declare. */
+
+import { historyOf, type Job, tableOf } from '../job.ts';
+import { PROOF, quoted, SEEN } from '../store/read.ts';
+import type { Target } from './connection.ts';
+
+type Definition = { name: string; sql: string };
+
+/** Makes views whose definition is not the one that was made last. A dataset that has not come yet has none. */
+export async function makeViews(target: Target, jobs: readonly Job[]): Promise<void> {
+  const tables = await target.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`,
+  );
+  const shipped = jobs.filter((job) => tables.some(({ name }) => name === tableOf(job)));
+  if (shipped.length === 0) return;
+  const made = await target.query<{ name: string; made: string | null }>(
+    `SELECT relname AS name, obj_description(oid, 'pg_class') AS made FROM pg_class
+     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v'`,
+  );
+  const due = definitions(shipped).filter(
+    ({ name, sql }) => made.find((view) => view.name === name)?.made !== sql,
+  );
+  if (due.length === 0) return;
+  await target.transaction(async () => {
+    for (const { name, sql } of due) {
+      // Views of others may rest on it, which a new one of the same columns leaves as they are.
+      await target.run(`CREATE OR REPLACE VIEW ${quoted(name)} AS ${sql}`);
+      await target.run(`COMMENT ON VIEW ${quoted(name)} IS '${sql.replaceAll("'", "''")}'`);
+    }
+  });
+}
+
+function definitions(jobs: readonly Job[]): Definition[] {
+  return [
+    { name: 'freshness', sql: freshness(jobs) },
+    { name: 'changes', sql: jobs.flatMap(changesOf).join('\nUNION ALL\n') },
+    ...jobs.flatMap(({ views }) =>
+      views.flatMap(({ name, postgres }) => (postgres === undefined ? [] : [{ name, sql: postgres }])),
+    ),
+  ];
+}
+
+/** The same columns as the mirror's, of what has arrived here; and up to which change that is, and since when. */
+function freshness(jobs: readonly Job[]): string {
+  const counts = jobs.map(
+    (job) => `SELECT '${job.name}' AS job, (SELECT count(*) FROM ${quoted(tableOf(job))}) AS rows`,
+  );
+  const age = (at: string) =>
+    `CASE WHEN ${at} <= clock_timestamp() + interval '2 seconds'
+      THEN greatest(0, round(extract(epoch FROM clock_timestamp() - ${at}), 1))::double precision END`;
+  return `WITH counted AS (${counts.join(' UNION ALL ')})
+SELECT counted.job, counted.rows, proof.started_at AS complete_as_of, ${age('proof.started_at')} AS age_seconds,
+  proof.verdict, coalesce(walk.status, 'never') AS status, walk.error AS last_error, datasets.next_due_at,
+  CASE WHEN ${age('seen.started_at')} IS NOT NULL THEN seen.started_at END AS seen_as_of,
+  ${age('seen.started_at')} AS seen_age_seconds, place.seq AS shipped_seq, place.at AS shipped_at
+FROM counted
+LEFT JOIN LATERAL (SELECT * FROM walks WHERE walks.job = counted.job AND ${PROOF} ORDER BY id DESC LIMIT 1) AS proof ON true
+LEFT JOIN LATERAL (SELECT * FROM walks WHERE walks.job = counted.job AND kind = 'walk' ORDER BY id DESC LIMIT 1) AS walk ON true
+LEFT JOIN LATERAL (SELECT * FROM walks WHERE walks.job = counted.job AND ${SEEN} ORDER BY id DESC LIMIT 1) AS seen ON true
+LEFT JOIN datasets ON datasets.job = counted.job
+LEFT JOIN _places AS place ON place.job = counted.job`;
+}
+
+const seqOf = (at: string) => `(extract(epoch FROM ${at}) * 1000)::bigint`;
+
+function changesOf(job: Job): string[] {
+  const table = tableOf(job);
+  const from = (change: string, at: string, walk: string, source: string, where = '') =>
+    `SELECT ${seqOf(at)} AS seq, ${at} AS at, '${job.name}'::text AS job, '${table}'::text AS "table", _key AS key,
+  ${change} AS change, ${walk} AS walk_id FROM ${source}${where}`;
+  const past = historyOf(job);
+  if (past === undefined) return [from(`'insert'`, '_changed_at', '_walk_id', quoted(table))];
+  const history = quoted(past);
+  const begun = (at: string) =>
+    `CASE WHEN EXISTS (SELECT 1 FROM ${history} AS before WHERE before._key = version._key
+    AND before._valid_to = version.${at} AND before._ended_by = 'update') THEN 'update' ELSE 'insert' END`;
+  const closing = `(SELECT id FROM walks WHERE last_seq = ${seqOf('_valid_to')})`;
+  return [
+    from(begun('_changed_at'), '_changed_at', '_walk_id', `${quoted(table)} AS version`),
+    from(begun('_valid_from'), '_valid_from', '_walk_id', `${history} AS version`),
+    from(`'delete'`, '_valid_to', closing, history, ` WHERE _ended_by = 'delete'`),
+  ];
+}

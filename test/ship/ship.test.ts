@@ -1,0 +1,207 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Database } from '../../src/store/db/sqlite.ts';
+import { type Postgres, postgres } from '../helpers/postgres.ts';
+import { setupSync } from '../helpers/sync-bench.ts';
+
+async function setup(rows = 40) {
+  const [bench, there] = [await setupSync({ rows }), await postgres()];
+  const ship = (...args: string[]) => bench.run(['ship', ...args], { MIRROR_SHIP: there.url });
+  return { ...bench, there, ship };
+}
+
+/** By an independent reader: every table of the datasets, value by value, as text. */
+async function expectEqual(file: string, { query }: Pick<Postgres, 'query'>): Promise<void> {
+  const mirror = new Database(file, { readonly: true });
+  try {
+    for (const table of ['ai_signals', 'news', 'smart_wallets', 'meme_signals', 'usage'])
+      for (const name of table === 'usage' ? [table] : [table, `${table}_history`]) {
+        const order = name === table ? '_key' : '_key, _valid_from';
+        const here = mirror
+          .prepare<[], Record<string, unknown>>(`SELECT * FROM ${name} ORDER BY ${order}`)
+          .all();
+        const there = await query<Record<string, unknown>>(
+          `SELECT * FROM ${name} ORDER BY ${name === table ? '_key' : '_key, _valid_from'}`,
+        );
+        expect(there.map(plain), name).toEqual(here.map((row, at) => like(row, there[at] ?? {})));
+      }
+    const walks = mirror.prepare('SELECT id, job, status, verdict, rows FROM walks ORDER BY id').all();
+    const shipped = await query('SELECT id::int, job, status, verdict, rows::int FROM walks ORDER BY id');
+    expect(shipped).toEqual(walks);
+  } finally {
+    mirror.close();
+  }
+}
+
+/** Without the columns of times that stand beside the text received. */
+function plain(row: Record<string, unknown>): Record<string, unknown> {
+  const own = Object.entries(row).filter(([name]) => !name.endsWith('_utc'));
+  return Object.fromEntries(own.map(([name, value]) => [name, comparable(value)]));
+}
+
+/** What SQLite holds, in the type that Postgres has for it. */
+function like(row: Record<string, unknown>, there: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => {
+      const other = there[name];
+      if (value === null) return [name, null];
+      if (typeof other === 'boolean') return [name, value === 1];
+      if (other !== null && typeof other === 'object' && !(other instanceof Date))
+        return [name, JSON.parse(String(value))];
+      return [name, comparable(other instanceof Date ? new Date(String(value)) : value)];
+    }),
+  );
+}
+
+function comparable(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'number' ? String(value) : value;
+}
+
+describe('a mirror that is shipped', () => {
+  test('is there value by value, with true types, and tells how fresh it is', async () => {
+    const { sync, ship, there, file, clock } = await setup();
+    await sync();
+    const { code, stdout, stderr } = await ship();
+    expect([code, stdout, stderr]).toEqual([0, expect.anything(), '']);
+    expect(stdout).toMatch(/^ai-signals: 40 rows sent, all there are, up to change \d+$/m);
+    await expectEqual(file, there);
+    const types = await there.query<{ name: string; type: string }>(
+      `SELECT column_name AS name, data_type AS type FROM information_schema.columns
+       WHERE table_name = 'ai_signals' AND table_schema = 'market_mirror'`,
+    );
+    expect(Object.fromEntries(types.map(({ name, type }) => [name, type]))).toMatchObject({
+      timestamp: 'text',
+      timestamp_utc: 'timestamp with time zone',
+      confidence: 'double precision',
+      quality_publishable: 'boolean',
+      quality_checks: 'json',
+      _walk_id: 'bigint',
+      _changed_at: 'timestamp with time zone',
+    });
+    const [signal] = await there.query<{ equal: boolean }>(
+      'SELECT bool_and(timestamp_utc = timestamp::timestamptz) AS equal FROM ai_signals',
+    );
+    expect(signal?.equal).toBe(true);
+    const fresh = await there.query<{ job: string; rows: string; verdict: string }>(
+      'SELECT job, rows, verdict, complete_as_of FROM freshness ORDER BY job',
+    );
+    expect(fresh.find(({ job }) => job === 'ai-signals')).toEqual({
+      job: 'ai-signals',
+      rows: '40',
+      verdict: 'snapshot',
+      complete_as_of: expect.any(Date),
+    });
+    expect(clock.now()).toBeGreaterThan(0);
+    expect((await there.query('SELECT * FROM changes')).length).toBeGreaterThan(40);
+  });
+
+  test('is followed by what changed alone: rows that came, changed and went, and their versions', async () => {
+    const { sync, ship, there, file, model, clock } = await setup();
+    await sync();
+    await ship();
+    for (let round = 0; round < 3; round += 1) {
+      const { rows } = model.data.aiSignals;
+      rows.splice(round, 1);
+      Object.assign(rows[4] ?? {}, { status: `round ${round}` });
+      model.data.aiSignals.generatedAt = new Date(clock.now() + round).toISOString();
+      await clock.sleep(200_000);
+      await sync();
+      expect((await ship()).code).toBe(0);
+      await expectEqual(file, there);
+    }
+    expect((await ship()).stdout).toMatch(/^ai-signals: nothing new/m);
+    const views = await there.query<{ reason_code: string }>('SELECT * FROM ai_signal_reason_codes');
+    expect(views.length).toBeGreaterThan(0);
+    expect((await there.query('SELECT * FROM ai_signal_changes WHERE version > 1')).length).toBeGreaterThan(
+      0,
+    );
+  });
+
+  test('is proven equal by --verify, which names and mends what somebody changed there', async () => {
+    const { sync, ship, there, file } = await setup();
+    await sync();
+    await ship();
+    expect((await ship('--verify')).stdout).toMatch(/^ai-signals: both sides are equal, up to change \d+$/m);
+    const [gone] = await there.query<{ _key: string }>(
+      'DELETE FROM ai_signals WHERE _key = (SELECT min(_key) FROM ai_signals) RETURNING _key',
+    );
+    await there.query(`UPDATE news SET _body = '{}' WHERE _key = (SELECT max(_key) FROM news)`);
+    await there.query(`INSERT INTO smart_wallets SELECT * FROM (SELECT * FROM smart_wallets LIMIT 1) AS one
+      ON CONFLICT DO NOTHING`);
+    const { stdout, code } = await ship('--verify');
+    expect(code).toBe(0);
+    expect(stdout).toContain(`ai-signals: mended ai_signals (1 missing: ${gone?._key})`);
+    expect(stdout).toMatch(/^news: mended news \(1 with other values: /m);
+    await expectEqual(file, there);
+    expect((await ship('--verify')).stdout).not.toContain('mended');
+  });
+
+  test('is forgotten by --drop, on a second word alone', async () => {
+    const { sync, ship, there } = await setup();
+    await sync('usage');
+    await ship();
+    expect((await ship('--drop')).code).toBe(64);
+    expect((await ship('--drop', '--yes')).stdout).toBe('market_mirror is removed from Postgres\n');
+    expect(await there.query(`SELECT 1 FROM pg_namespace WHERE nspname = 'market_mirror'`)).toEqual([]);
+    expect((await ship('--drop', '--yes')).stdout).toBe('market_mirror was not there\n');
+  });
+
+  test('may be read by a role that is made on wish', async () => {
+    const { sync, ship, there } = await setup();
+    await sync('usage');
+    const role = `reader_${there.database}`;
+    expect((await ship('--reader', role)).code).toBe(0);
+    const [may] = await there.query<{ reads: boolean; writes: boolean }>(
+      `SELECT has_table_privilege($1, 'usage', 'SELECT') AS reads, has_table_privilege($1, 'usage', 'INSERT') AS writes`,
+      [role],
+    );
+    expect(may).toEqual({ reads: true, writes: false });
+  });
+});
+
+describe('what cannot be shipped to', () => {
+  test('is named in one line without its password, and nothing is loaded without a setting', async () => {
+    const { sync, run, cwd } = await setup();
+    await sync('usage');
+    const missing = await run(['ship']);
+    expect([missing.code, missing.stderr]).toEqual([78, expect.stringContaining('MIRROR_SHIP is missing')]);
+    const bad = await run(['ship'], { MIRROR_SHIP: 'mysql://user:s3cret@host/db' });
+    expect([bad.code, bad.stderr]).toEqual([78, expect.stringContaining('MIRROR_SHIP is not of the form')]);
+    const down = await run(['ship'], { MIRROR_SHIP: 'postgres://user:s3cret@127.0.0.1:9/db' });
+    expect([down.code, down.stderr]).toEqual([75, expect.stringContaining('cannot be reached')]);
+    writeFileSync(join(cwd, 'address'), 'postgres://user:s3cret@127.0.0.1:9/db?schema=public\n');
+    const file = await run(['ship'], { MIRROR_SHIP_FILE: join(cwd, 'address') });
+    expect([file.code, file.stderr]).toEqual([78, expect.stringContaining('names a schema')]);
+    for (const { stderr, stdout } of [missing, bad, down, file])
+      expect(stderr + stdout).not.toContain('s3cret');
+  });
+
+  test('is left as it is where it follows another mirror, is newer, or holds tables of others', async () => {
+    const { sync, ship, there } = await setup();
+    await sync('usage');
+    await ship();
+    await there.query(`UPDATE _mirror SET id = 'another'`);
+    expect(await ship()).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining('follows another mirror'),
+    });
+    expect((await ship('--drop', '--yes')).code).toBe(78);
+    await there.query('UPDATE _mirror SET version = 99');
+    expect(await ship()).toMatchObject({ code: 78, stderr: expect.stringContaining('newer market-mirror') });
+    await there.query('DROP TABLE _mirror');
+    expect(await ship()).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining('tables of somebody else'),
+    });
+    expect((await there.query('SELECT * FROM usage')).length).toBe(1);
+  });
+
+  test('is named where it is read-only, and nothing of it is moved', async () => {
+    const { sync, ship, there } = await setup();
+    await sync('usage');
+    await there.query(`ALTER DATABASE ${there.database} SET default_transaction_read_only = on`);
+    expect(await ship()).toMatchObject({ code: 75, stderr: expect.stringContaining('is read-only') });
+  });
+});
