@@ -7,7 +7,7 @@ import { Failure, type FailureKind, toError } from './errors.ts';
 import type { Job } from './job.ts';
 import type { CheckedPage, Page } from './page.ts';
 import type { Counts, Ending, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store/index.ts';
-import { checkAgain, checkPage, checkSnapshot, describeBreach } from './validate.ts';
+import { checkAgain, checkPage, checkSnapshot, describeBreach, readPage } from './validate.ts';
 import { PAGE_ROWS } from './walk/bounds.ts';
 import { beginning } from './walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from './walk.ts';
@@ -113,10 +113,18 @@ function pageReader(
   signal: AbortSignal,
 ): (offset: number, limit: number) => Promise<Page> {
   let choice = store.choice(job.name);
+  const read = (text: string) => {
+    try {
+      return readPage(text, choice, session.storedRows());
+    } catch {
+      // What keeps the rows from being read keeps the page from being saved, too, which says so.
+      return JSON.parse(text);
+    }
+  };
   return async (offset, limit) => {
-    const request = { job: job.name, walkId: session.row.id, path: job.path, query: { offset, limit } };
+    const request = { job: job.name, walkId: session.row.id, path: job.path, query: { offset, limit }, read };
     const { text, json, call } = await api.get(request, signal, session.commit);
-    const page = checkPage(job, text, json, choice, session.storedRows());
+    const page = checkPage(job, text, json, choice);
     if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
     choice = page.choice;
     const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;

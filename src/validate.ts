@@ -13,7 +13,7 @@ import type {
   Row,
   StoredRows,
 } from './page.ts';
-import { type PageAsStored, readAsStored } from './validate/as-stored.ts';
+import { PageAsStored, readAsStored } from './validate/as-stored.ts';
 import { checkDiscovered } from './validate/discovered.ts';
 import { asRecord, readEnvelope } from './validate/envelope.ts';
 import { type CheckedRow, identityOf } from './validate/findings.ts';
@@ -25,19 +25,23 @@ import { findRepeatedNameIn, inspect, mayHoldHostileText, withPlainNames } from 
 const noFields: PageFields = { rows: 0, fields: [] };
 
 /**
+ * Reads the text of a page, for `checkPage`.
+ * @param known the choice made for this dataset before, if it needs one.
+ * @param stored its rows as they are stored, where those that are the same need not be looked at.
+ * @throws SyntaxError where it is no JSON.
+ */
+export function readPage(text: string, known: Choice | undefined, stored: StoredRows | undefined): unknown {
+  return (known && stored && readAsStored(text, known, stored)) ?? JSON.parse(text);
+}
+
+/**
+ * @param json what `readPage` or `JSON.parse` made of the text.
  * @param known the choice made for this dataset before, if it needs one; it comes back where nothing speaks against it.
- * @param stored the rows as they are stored, where those that are the same need not be looked at.
  * @throws Failure `contract` where the envelope is broken.
  */
-export function checkPage(
-  job: Job,
-  text: string,
-  json: unknown,
-  known: Choice | undefined,
-  stored?: StoredRows,
-): CheckedPage {
-  const asStored = known && stored && readAsStored(text, known, stored);
-  if (asStored) return describeStored(job, known, asStored);
+export function checkPage(job: Job, text: string, json: unknown, known: Choice | undefined): CheckedPage {
+  if (json instanceof PageAsStored)
+    return json.choice === known ? describeStored(job, json) : checkPage(job, text, JSON.parse(text), known);
   const { rows, path, drifts, ...envelope } = readEnvelope(job, json, known?.rowsPath);
   const slices = once(() => slicesOf(job, text, path, rows.length));
   const { checked, fields, choice } = job.contract
@@ -47,7 +51,7 @@ export function checkPage(
   return { ...envelope, received, ...collect(job, checked, slices, drifts), fields, choice };
 }
 
-function describeStored(job: Job, choice: Choice, { rows, json }: PageAsStored): CheckedPage {
+function describeStored(job: Job, { rows, json, choice }: PageAsStored): CheckedPage {
   const { pagination, generatedAt, drifts } = readEnvelope(job, json, choice.rowsPath);
   return {
     pagination,

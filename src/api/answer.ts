@@ -36,8 +36,11 @@ const refusals: Record<number, [FailureKind, message: string, Again]> = {
   503: ['incomplete', 'the API is temporarily unavailable; try again later', 'when-allowed'],
 };
 
-/** @param what the endpoint, for messages; `limit`: the most bytes that a body may have once it is unpacked. */
-export function judge(answer: Exchange, what: string, limit: number, now: number): Verdict {
+/** What of a request its judge needs: the endpoint's name, for messages, and how its answers are read. */
+type Asked = { job: string; read?: (text: string) => unknown };
+
+/** @param limit the most bytes that a body may have once it is unpacked. */
+export function judge(answer: Exchange, { job, read }: Asked, limit: number, now: number): Verdict {
   const facts = readHeaders(answer.came === 'response' ? answer.headers : {}, now);
   const failed = (
     code: string | null,
@@ -45,7 +48,7 @@ export function judge(answer: Exchange, what: string, limit: number, now: number
     message: string,
     again: Again = 'never',
   ): Verdict => {
-    return { fine: false, failure: new Failure(kind, `${what}: ${message}`), again, code, facts };
+    return { fine: false, failure: new Failure(kind, `${job}: ${message}`), again, code, facts };
   };
   if (answer.came === 'nothing') {
     const code = answer.error.code ?? answer.error.name;
@@ -53,10 +56,10 @@ export function judge(answer: Exchange, what: string, limit: number, now: number
   }
   const { status, body } = answer;
   if (status === 200) {
-    const read = readBody(body, facts, limit);
-    return 'text' in read
-      ? { fine: true, ...read, facts }
-      : failed('bad_body', 'contract', read.problem, 'once');
+    const made = readBody(body, facts, limit, read);
+    return 'text' in made
+      ? { fine: true, ...made, facts }
+      : failed('bad_body', 'contract', made.problem, 'once');
   }
   const code = readErrorCode(body);
   const [kind, message, again] = refusals[status] ?? unexpected(status);
@@ -97,7 +100,12 @@ function readErrorCode(body: Buffer): string | null {
 
 type Body = { text: string; json: unknown } | { problem: string };
 
-function readBody(bytes: Buffer, { contentType, contentEncoding }: HeaderFacts, limit: number): Body {
+function readBody(
+  bytes: Buffer,
+  { contentType, contentEncoding }: HeaderFacts,
+  limit: number,
+  read: (text: string) => unknown = JSON.parse,
+): Body {
   if (contentType !== 'application/json')
     return { problem: `an answer of type ${contentType || 'unknown'} instead of JSON${glimpse(bytes)}` };
   const plain = unpack(bytes, contentEncoding, limit);
@@ -106,7 +114,7 @@ function readBody(bytes: Buffer, { contentType, contentEncoding }: HeaderFacts, 
   if (!isUtf8(plain)) return { problem: 'an answer that is not valid UTF-8' };
   const text = plain.toString('utf8');
   try {
-    return { text, json: JSON.parse(text) };
+    return { text, json: read(text) };
   } catch {
     return { problem: `an answer that is not valid JSON${glimpse(plain)}` };
   }

@@ -14,6 +14,8 @@ export type ApiRequest = {
   walkId: number | null;
   path: string;
   query: Record<string, number>;
+  /** Makes of the text what is told as `json`; throws a SyntaxError where it is none. `JSON.parse` unless given. */
+  read?: (text: string) => unknown;
 };
 
 export type ApiAnswer = { text: string; json: unknown; call: Call };
@@ -83,7 +85,7 @@ export function createApi(parts: ApiParts): Api {
       signal,
     );
     const ms = clock.now() - began;
-    const verdict = judge(answer, request.job, limits.bodyBytes, clock.now());
+    const verdict = judge(answer, request, limits.bodyBytes, clock.now());
     const call = describe(request, url, isoTime(began), ms, answer, verdict);
     permits.settle(request.job, {
       status: call.status,

@@ -173,7 +173,7 @@ function answering(
   clock: VirtualClock,
   ample: boolean,
 ) {
-  const get: Api['get'] = async ({ job, walkId, query }, _signal, held) => {
+  const get: Api['get'] = async ({ job, walkId, query, read }, _signal, held) => {
     if (!ample) held?.();
     const offset = query['offset'] ?? 0;
     const page = rows.slice(offset, offset + PAGE_ROWS);
@@ -197,7 +197,7 @@ function answering(
       },
       ...{ requestId: null, rateLimit: null, rateRemaining: null, errorCode: null },
     };
-    return { text, json: JSON.parse(text), call };
+    return { text, json: read?.(text), call };
   };
   return { get } as Api;
 }

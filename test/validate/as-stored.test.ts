@@ -1,0 +1,62 @@
+import { describe, expect, it, test } from 'vitest';
+import type { Choice, StoredRow, StoredRows } from '../../src/page.ts';
+import { readAsStored } from '../../src/validate/as-stored.ts';
+
+const bodies = ['{"id":"a","n":1}', '{"id":"b","rows":[1]}', '{"id":7}', '{"id":"ü"}'];
+const [a = '', b = ''] = bodies;
+const keys = ['a', 'b', '7', 'ü'];
+const rows = bodies.map(
+  (body, at): StoredRow => ({ rowid: at + 1, walkId: 1, key: keys[at] ?? '', body, asOf: 0 }),
+);
+const stored: StoredRows = {
+  find: (key) => rows.find((row) => row.key === key),
+  after: ({ rowid }, count) => rows.slice(rowid, rowid + count),
+};
+const choice: Choice = { rowsPath: ['rows'], keyField: 'id', sharedKeys: [] };
+const read = (text: string, by: Partial<Choice> = {}) => readAsStored(text, { ...choice, ...by }, stored);
+const page = (list: string) => `{"rows":[${list}],"total":4}`;
+
+describe('a page is told by the text of its rows', () => {
+  test.each([
+    ['in the order of the table', page(bodies.join())],
+    ['in another order', page(bodies.toReversed().join())],
+    ['with space around them', `{"rows" :\n[ ${bodies.join(' ,\r\n\t')} ] , "total":4}`],
+  ])('%s', (_, text) => {
+    const found = read(text);
+    expect(found?.rows.map(({ key }) => key).toSorted()).toEqual(keys.toSorted());
+    expect(found?.json).toEqual({ rows: ['the rows'], total: 4 });
+  });
+
+  it('where they lie deeper, or are all there is', () => {
+    expect(read(`{"data":{"rows":[${a}]}}`, { rowsPath: ['data', 'rows'] })?.rows).toEqual([rows[0]]);
+    expect(read(`[${a},${b}]`, { rowsPath: [] })?.rows).toEqual(rows.slice(0, 2));
+  });
+});
+
+describe('every row is looked at', () => {
+  test.each([
+    ['where one is new', page(`${a},{"id":"c"}`)],
+    ['where one is another', page(`${a},{"id":"b"}`)],
+    ['where one is spelled differently', page('{"id":"a", "n":1}')],
+    ['where one comes twice', page(`${a},${a}`)],
+    ['where one has no key', page('{"n":1}')],
+    ['where there is none', page('')],
+    ['where there is nothing behind a comma', page(`${a},`)],
+    ['where no comma is between two', page(`${a} ${b}`)],
+    ['where something else than space is between two', page(`${a},\u0001${b}`)],
+    ['where the page is cut short', `{"rows":[${a}`],
+    ['where it goes on behind its end', `${page(a)}}`],
+    ['where what is around them is no JSON', `{"rows":[${a}],"total":}`],
+    ['where others come under the same name', `{"rows":[${a}],"rows":[{"id":"x"}]}`],
+    ['where the same name may be spelled with escapes', `{"rows":[${a}],"r\\u006fws":[]}`],
+    ['where the first array of that name lies elsewhere', `{"meta":{"rows":[${a}]},"rows":[{"id":"x"}]}`],
+    ['where a name has escapes', page(`${a},{"\\u0069d":"b"}`)],
+  ])('%s', (_, text) => {
+    expect(read(text)).toBeUndefined();
+  });
+
+  it('where keys do not tell rows apart, or digests do', () => {
+    expect(read(page(a), { sharedKeys: ['z'] })).toBeUndefined();
+    expect(read(page(a), { keyField: null })).toBeUndefined();
+  });
+});
