@@ -11,6 +11,8 @@ export type Asked<T> = {
   value: T | null;
   trouble: Trouble | null;
   isLoading: boolean;
+  /** Whether the present question has been answered, however well, if only before something changed. */
+  isAnswered: boolean;
   /** Ends the present question. */
   stop(): void;
   again(): void;
@@ -78,6 +80,7 @@ export function useFetched<T>(
     value: key === null ? null : state.value,
     trouble: key === null || isLoading ? null : state.trouble,
     isLoading: key !== null && isLoading,
+    isAnswered: key !== null && state.key === key,
     stop: () => running.current?.stop(),
     again: () => setTurn((before) => before + 1),
   };

@@ -1,5 +1,6 @@
 /** The rows of a dataset, or those that were removed from it, a page at a time. */
 
+import { useRef } from 'preact/hooks';
 import type { Asked } from '../../asking.ts';
 import { duration, number, plural } from '../../formats.ts';
 import { useLive } from '../../live.ts';
@@ -40,11 +41,9 @@ export function Rows({ dataset, columns, looking, at }: Props) {
     changed,
     isLive,
   );
-  const counted = useLiveAnswer(isAll ? null : { ...countSql(listing), asOf: at, limit: 1 }, changed, isLive);
-  const stopBoth = () => {
-    page.stop();
-    counted.stop();
-  };
+  const count = { ...countSql(listing), asOf: at, limit: 1 };
+  const mayCount = useOnce(page.isAnswered && !page.trouble, JSON.stringify(count));
+  const counted = useLiveAnswer(isAll || !mayCount ? null : count, changed, isLive);
   const total = isAll ? (status?.rows ?? null) : totalOf(counted);
   const order = looking.order ?? listing.order[0];
   const sort = ({ column, descending = false }: Order) =>
@@ -61,10 +60,7 @@ export function Rows({ dataset, columns, looking, at }: Props) {
       </div>
       <Filters looking={looking} />
       {at !== null && page.value && <Sources sources={page.value.sources} isPast />}
-      <Running
-        asked={page.isLoading ? { ...page, stop: stopBoth } : counted}
-        what={page.isLoading ? 'Reading' : 'Counting'}
-      />
+      <Running asked={page.isLoading ? page : counted} what={page.isLoading ? 'Reading' : 'Counting'} />
       {page.trouble && <Failed trouble={page.trouble} again={page.again} />}
       {!page.value && page.isLoading && <Loading what="Reading rows" />}
       {page.value && (page.value.rows.length > 0 || looking.offset > 0) && (
@@ -86,7 +82,7 @@ export function Rows({ dataset, columns, looking, at }: Props) {
               total={total}
               turn={(offset) => go(linkHere(searchOf({ offset })))}
             />
-            <Found counted={counted} isAll={isAll} total={total} />
+            <Found page={page} counted={counted} isAll={isAll} total={total} />
             <span class="note">read in {readingTime(page.value.ms)}</span>
           </div>
         </div>
@@ -96,6 +92,16 @@ export function Rows({ dataset, columns, looking, at }: Props) {
       )}
     </div>
   );
+}
+
+/**
+ * Whether `isDue` has been true since `what` is what it is. Rows are waited for, and to count all that are found takes as
+ * long as to find them: both at once would take each twice as long. Another page of the same rows is not counted again.
+ */
+function useOnce(isDue: boolean, what: string): boolean {
+  const done = useRef<string | null>(null);
+  if (isDue) done.current = what;
+  return done.current === what;
 }
 
 function ChosenColumns({
@@ -114,9 +120,12 @@ function ChosenColumns({
   return <ColumnChoice columns={choices} hidden={hidden} choose={choose} />;
 }
 
-function Found({ counted, isAll, total }: { counted: Asked<Answer>; isAll: boolean; total: number | null }) {
+type FoundProps = { page: Asked<Answer>; counted: Asked<Answer>; isAll: boolean; total: number | null };
+
+function Found({ page, counted, isAll, total }: FoundProps) {
   if (isAll) return null;
-  if (counted.trouble?.kind === 'stopped') return <span class="note">not counted</span>;
+  const isStopped = [page, counted].some(({ trouble }) => trouble?.kind === 'stopped');
+  if (isStopped) return <span class="note">not counted</span>;
   if (counted.trouble) return <span class="note">not counted: {counted.trouble.message}</span>;
   if (total === null) return <span class="note">counting…</span>;
   return (
