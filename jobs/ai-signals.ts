@@ -1,6 +1,6 @@
 import { integer, real, text } from 'drizzle-orm/sqlite-core';
 import { z } from 'zod';
-import { defineJob, mirrorTable } from '../src/job.ts';
+import { agingTable, defineJob } from '../src/job.ts';
 
 /** RFC 3339, which allows leap seconds and lower-case letters; kept exactly as received. */
 const dateTime = z
@@ -62,36 +62,40 @@ const signal = z
   })
   .meta({ title: 'AiSignal' });
 
-export const { table, history } = mirrorTable('ai_signals', {
-  id: text().notNull(),
-  timestamp: text().notNull(),
-  asset: text().notNull(),
-  action: text().notNull(),
-  confidence: real().notNull(),
-  risk_reward: real(),
-  entry_price: real().notNull(),
-  tp_price: real(),
-  sl_price: real(),
-  rationale: text().notNull(),
-  status: text().notNull(),
-  validator_allowed: integer(),
-  validator_score: real(),
-  validator_reason_codes: text().notNull(),
-  validator_final_action: text(),
-  quality_publishable: integer().notNull(),
-  quality_grade: text().notNull(),
-  quality_age_seconds: real().notNull(),
-  quality_freshness: text().notNull(),
-  quality_checks: text().notNull(),
-  asset_class: text().notNull(),
-  screener_score: real(),
-  regime: text(),
-  dual_ai_analyst: text(),
-  dual_ai_arbiter: text(),
-  dual_ai_verdict: text(),
-  dual_ai_confidence: real(),
-  dual_ai: text(),
-});
+export const { table, rows, volatile, history } = agingTable(
+  'ai_signals',
+  {
+    id: text().notNull(),
+    timestamp: text().notNull(),
+    asset: text().notNull(),
+    action: text().notNull(),
+    confidence: real().notNull(),
+    risk_reward: real(),
+    entry_price: real().notNull(),
+    tp_price: real(),
+    sl_price: real(),
+    rationale: text().notNull(),
+    status: text().notNull(),
+    validator_allowed: integer(),
+    validator_score: real(),
+    validator_reason_codes: text().notNull(),
+    validator_final_action: text(),
+    quality_publishable: integer().notNull(),
+    quality_grade: text().notNull(),
+    quality_age_seconds: real().notNull(),
+    quality_freshness: text().notNull(),
+    quality_checks: text().notNull(),
+    asset_class: text().notNull(),
+    screener_score: real(),
+    regime: text(),
+    dual_ai_analyst: text(),
+    dual_ai_arbiter: text(),
+    dual_ai_verdict: text(),
+    dual_ai_confidence: real(),
+    dual_ai: text(),
+  },
+  ['quality_age_seconds', 'quality_freshness'],
+);
 
 export default defineJob({
   about: 'The published AI signal snapshot, one row a signal.',
@@ -101,6 +105,8 @@ export default defineJob({
   schedule: 'every 2m',
   weight: 3,
   table,
+  rows,
+  volatile,
   history,
   contract: {
     page: z
@@ -142,7 +148,6 @@ export default defineJob({
       dual_ai_confidence: row.dualAi?.confidence ?? null,
       dual_ai: row.dualAi && JSON.stringify(row.dualAi),
     }),
-    volatile: ['quality_age_seconds', 'quality_freshness'],
   },
   views: [
     {

@@ -68,9 +68,10 @@ export function datasetsOf(
   jobs: readonly ListedJob[],
   schedules: Readonly<Record<string, Schedule>>,
 ): Dataset[] {
-  return jobs.map(({ name, table, weight }) => ({
+  return jobs.map(({ name, table, rows, weight }) => ({
     name,
     table,
+    rows,
     weight,
     schedule: schedules[name] ?? 'off',
   }));

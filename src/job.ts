@@ -3,14 +3,17 @@
  * endpoint as data; nothing else in the project names an endpoint.
  */
 
-import { getTableColumns } from 'drizzle-orm';
+import { getTableColumns, is } from 'drizzle-orm';
 import {
   getTableConfig,
+  getViewConfig,
   index,
   integer,
   type SQLiteColumnBuilderBase,
-  type SQLiteTable,
+  SQLiteTable,
+  type SQLiteView,
   sqliteTable,
+  sqliteView,
   text,
 } from 'drizzle-orm/sqlite-core';
 import type { z } from 'zod';
@@ -35,12 +38,15 @@ const validity = () => ({
   _ended_by: text({ enum: ['update', 'delete'] }).notNull(),
 });
 
+const historyTable = <const Name extends string, const Own extends Columns>(name: Name, columns: Own) =>
+  sqliteTable(`${name}_history`, { ...columns, ...validity() }, (history) => [
+    index(`${name}_history_by_key`).on(history._key, history._valid_to),
+  ]);
+
 function withHistory<const Name extends string, const Own extends Columns>(name: Name, columns: Own) {
   return {
     table: sqliteTable(name, { ...columns, ...bookkeepingColumns() }),
-    history: sqliteTable(`${name}_history`, { ...columns, ...validity() }, (history) => [
-      index(`${name}_history_by_key`).on(history._key, history._valid_to),
-    ]),
+    history: historyTable(name, columns),
   };
 }
 
@@ -50,6 +56,38 @@ function withHistory<const Name extends string, const Own extends Columns>(name:
  */
 export function mirrorTable<const Name extends string, const Own extends Columns>(name: Name, columns: Own) {
   return withHistory(name, { ...columns, extra: text() });
+}
+
+/**
+ * The same of a dataset some of whose columns are volatile: kept current, but never a version, for they change while the
+ * record does not. They lie in a narrow table of their own, so that a walk in which nothing else moved writes little.
+ * `table` is a view that shows each row with both. A refused row without a key is known again by its other members, so
+ * volatile columns are named as the path of their member is in snake_case.
+ */
+export function agingTable<
+  const Name extends string,
+  const Own extends Columns,
+  const Volatile extends keyof Own & string,
+>(name: Name, columns: Own, volatile: readonly Volatile[]) {
+  const own = { ...columns, extra: text() };
+  return {
+    table: sqliteView(name, { ...own, ...bookkeepingColumns() }).existing(),
+    rows: sqliteTable(`${name}_rows`, { ...without(own, volatile), ...bookkeepingColumns() }),
+    volatile: sqliteTable(`${name}_volatile`, { ...numberColumn(), ...only(columns, volatile) }),
+    history: historyTable(name, own),
+  };
+}
+
+/** The number of the row in the other table: its rowid. */
+const numberColumn = () => ({ _number: integer().primaryKey() });
+
+function only<Of extends object, Name extends keyof Of>(of: Of, names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, of[name]])) as Pick<Of, Name>;
+}
+
+function without<Of extends object, Name extends keyof Of>(of: Of, names: readonly Name[]) {
+  const left = Object.entries(of).filter(([name]) => !names.some((lacking) => lacking === name));
+  return Object.fromEntries(left) as Omit<Of, Name>;
 }
 
 /** The tables of a dataset whose record shape is not specified: `_body` is the row's JSON as received, with plain names. */
@@ -70,18 +108,16 @@ export function snapshotTable<const Name extends string>(name: Name) {
 
 type FilledByTheEngine = '_key' | '_first_seen_at' | '_changed_at' | '_walk_id' | 'extra';
 
+/** What queries name to see every row of a dataset as it is now. */
+type Shown = SQLiteTable | SQLiteView;
+
 /** What the specification says of an endpoint's pages and rows. `Row` is a row that fits. */
-export type Contract<Row, Table extends SQLiteTable> = {
+export type Contract<Row, Table extends Shown> = {
   /** The page without `rows` and `pagination`. A page that breaks it halts the dataset. */
   page: z.ZodType;
   row: z.ZodType<Row>;
   key(row: Row): string;
   columns(row: Row): Omit<Table['$inferSelect'], FilledByTheEngine>;
-  /**
-   * Columns that are kept current but never make a version: they change while the record does not. A refused row
-   * without a key is known again by its other members, so name them as the path of their member is in snake_case.
-   */
-  volatile: readonly (keyof Table['$inferSelect'] & string)[];
 };
 
 /** A view that makes a dataset pleasant to report on; it stands in the database beside the tables. */
@@ -112,7 +148,7 @@ export type Filter =
    */
   | { by: 'field'; values?: readonly string[]; all?: string };
 
-type Definition<Row, Table extends SQLiteTable> = {
+type Definition<Row, Table extends Shown> = {
   /** What the dataset is, in a sentence or two, for `docs/tables.md`. */
   about: string;
   /** Path below the base address, such as `/api/v1/news`. */
@@ -131,13 +167,19 @@ type Definition<Row, Table extends SQLiteTable> = {
   filters?: Readonly<Record<string, Filter>>;
   table: Table;
   history?: SQLiteTable;
+  /** Both where some of its columns are volatile, see `agingTable`. */
+  rows?: SQLiteTable;
+  volatile?: SQLiteTable;
   /** Absent where the record shape is not specified. */
   contract?: Contract<Row, Table>;
   views?: readonly View[];
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: the engine treats every dataset's rows alike; each job file is typed.
-type AnyContract = Contract<any, any>;
+type AnyContract = Contract<any, any> & {
+  /** The columns that are volatile. */
+  volatile: readonly string[];
+};
 
 /** An endpoint as the engine sees it. */
 export type Job = {
@@ -151,23 +193,36 @@ export type Job = {
   weight: number;
   reading: Reading;
   filters: Readonly<Record<string, Filter>>;
-  table: SQLiteTable;
+  table: Shown;
   history: SQLiteTable | undefined;
+  /** Where its rows lie, with their numbers: `table` itself unless that is a view. */
+  rows: SQLiteTable;
+  volatile: SQLiteTable | undefined;
   contract: AnyContract | undefined;
   views: readonly View[];
 };
 
 /** Declares an endpoint; the default export of a file in `jobs/`, which gives it its name. */
-export function defineJob<Row, Table extends SQLiteTable>(
-  definition: Definition<Row, Table>,
-): Omit<Job, 'name'> {
-  const { weight = 1, reading = 'walk', filters = {}, history, contract, views = [], ...rest } = definition;
-  return { ...rest, weight, reading, filters, history, contract, views };
+export function defineJob<Row, Table extends Shown>(definition: Definition<Row, Table>): Omit<Job, 'name'> {
+  const { weight = 1, reading = 'walk', filters = {}, history, volatile, views = [], ...rest } = definition;
+  // Whoever loads the file looks whether it is one.
+  const { table, rows = table as SQLiteTable } = rest;
+  const columns = volatile ? Object.keys(getTableColumns(volatile)) : [];
+  const contract = rest.contract && {
+    ...rest.contract,
+    volatile: columns.filter((name) => name !== '_number'),
+  };
+  return { ...rest, weight, reading, filters, history, rows, volatile, contract, views };
 }
 
-/** The name of the job's table in SQL. */
-export function tableOf(job: Pick<Job, 'table'>): string {
-  return getTableConfig(job.table).name;
+/** What queries name to see the dataset: its table, or a view. */
+export function tableOf({ table }: Pick<Job, 'table'>): string {
+  return is(table, SQLiteTable) ? getTableConfig(table).name : getViewConfig(table).name;
+}
+
+/** The name of the table that holds its rows by their numbers. */
+export function rowsOf(job: Pick<Job, 'rows'>): string {
+  return getTableConfig(job.rows).name;
 }
 
 /** The name of its history, where it has one. */
@@ -179,14 +234,25 @@ export function historyOf(job: Pick<Job, 'history'>): string | undefined {
 export const bookkeeping: readonly string[] = Object.keys(bookkeepingColumns());
 
 /** The columns that are the dataset's own. */
-export function ownColumnsOf(job: Pick<Job, 'table'>): string[] {
-  return Object.keys(getTableColumns(job.table)).filter((name) => !bookkeeping.includes(name));
+export function ownColumnsOf({ table }: Pick<Job, 'table'>): string[] {
+  const columns = is(table, SQLiteTable) ? getTableColumns(table) : getViewConfig(table).selectedFields;
+  return Object.keys(columns).filter((name) => !bookkeeping.includes(name));
 }
 
-/** What those who read the mirror need to know of a job. */
-export type ListedJob = Pick<Job, 'name' | 'schedule' | 'weight' | 'scope'> & { table: string };
+/** Those of them in which a change makes a version. */
+export function stableColumnsOf(job: Pick<Job, 'table' | 'contract'>): string[] {
+  return ownColumnsOf(job).filter((name) => !job.contract?.volatile.includes(name));
+}
+
+/** The name of the table that holds its volatile columns by the numbers of rows, where it has some. */
+export function volatileOf(job: Pick<Job, 'volatile'>): string | undefined {
+  return job.volatile && getTableConfig(job.volatile).name;
+}
+
+/** What those who read the mirror need to know of a job. `rows` is the table of its rows: `table`, unless that is a view. */
+export type ListedJob = Pick<Job, 'name' | 'schedule' | 'weight' | 'scope'> & { table: string; rows: string };
 
 export function listed(job: Job): ListedJob {
   const { name, schedule, weight, scope } = job;
-  return { name, table: tableOf(job), schedule, weight, scope };
+  return { name, table: tableOf(job), rows: rowsOf(job), schedule, weight, scope };
 }

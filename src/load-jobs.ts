@@ -3,13 +3,15 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { is } from 'drizzle-orm';
-import { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { SQLiteTable, SQLiteView } from 'drizzle-orm/sqlite-core';
 import { z } from 'zod';
 import { Failure, toError } from './errors.ts';
 import type { Job } from './job.ts';
 import { parseSchedule } from './schedule.ts';
 
 const here = new URL('../jobs/', import.meta.url);
+
+const isTable = (value: unknown) => is(value, SQLiteTable);
 
 const declaration = z.object({
   about: z.string().min(1),
@@ -18,7 +20,8 @@ const declaration = z.object({
   schedule: z.string().refine(isSchedule, 'is not a schedule such as "every 2m"'),
   weight: z.number().positive(),
   reading: z.enum(['walk', 'snapshot']),
-  table: z.custom<SQLiteTable>((value) => is(value, SQLiteTable), 'is not a table'),
+  table: z.custom<Job['table']>((value) => isTable(value) || is(value, SQLiteView), 'is not a table'),
+  rows: z.custom<Job['rows']>(isTable, 'is not a table'),
 });
 
 /** @throws Failure `bug` that names the file and what is wrong with it. */

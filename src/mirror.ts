@@ -53,7 +53,10 @@ export async function mirror(
       ? await takeSnapshot(job, session, parts, signal)
       : await walkThrough(job, session, parts, signal, patience);
   } catch (thrown) {
-    throw pause(session, toError(thrown), signal.aborted) ?? thrown;
+    const lost = pause(session, toError(thrown), signal.aborted);
+    // Who stops it does not want to wait: what is staged is shown when it has gone on to its end.
+    if (!signal.aborted) await session.settle().catch(() => undefined);
+    throw lost ?? thrown;
   } finally {
     patience.end();
     session.release();

@@ -96,7 +96,7 @@ export function planOf(
   limits: Limits = readLimits(connection, now),
 ): DayPlan {
   const known = datasets.map((dataset) => {
-    const facts = readFacts(connection, dataset.name, dataset.table, now);
+    const facts = readFacts(connection, dataset.name, dataset.rows, now);
     const asked = runsWithin(dataset.schedule, now, DAY_MS);
     const drawsOnQuota = !limits.quota.apart.includes(dataset.name);
     return { ...dataset, facts, ...asked, drawsOnQuota, state: stateOf(dataset, facts, limits.waits) };

@@ -7,7 +7,7 @@ import { getTableColumns } from 'drizzle-orm';
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { endpoints, sampleKey, startModelApi } from '../model-api/index.ts';
-import type { Job } from '../src/job.ts';
+import { type Job, ownColumnsOf, rowsOf, tableOf } from '../src/job.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openReadOnly } from '../src/store/db/connection.ts';
 import { openStore } from '../src/store/index.ts';
@@ -39,10 +39,10 @@ test('every endpoint of the specification has its job', () => {
 });
 
 describe.each(jobs)('$name', (job) => {
-  const { name, table, history, contract } = job;
-  const tableName = getTableConfig(table).name;
-  const columns = Object.keys(getTableColumns(table));
-  const own = columns.filter((column) => !bookkeeping.includes(column));
+  const { name, rows, volatile, history, contract } = job;
+  const tableName = tableOf(job);
+  const own = ownColumnsOf(job);
+  const columns = [...own, ...bookkeeping];
 
   test('has its table named after it', () => {
     expect(tableName).toBe(name.replaceAll('-', '_'));
@@ -59,20 +59,28 @@ describe.each(jobs)('$name', (job) => {
   });
 
   test('names its columns in SQL as in code, in snake_case', () => {
-    for (const [property, column] of Object.entries(getTableColumns(table))) {
-      expect(column.name).toBe(property);
-      expect(property).toMatch(/^_?[a-z][a-z0-9]*(_[a-z0-9]+)*$/);
-    }
+    for (const table of [rows, ...(volatile ? [volatile] : [])])
+      for (const [property, column] of Object.entries(getTableColumns(table))) {
+        expect(column.name).toBe(property);
+        expect(property).toMatch(/^_?[a-z][a-z0-9]*(_[a-z0-9]+)*$/);
+      }
   });
 
   test('carries the bookkeeping, with _key as its primary key', () => {
-    expect(columns.slice(-bookkeeping.length)).toEqual(bookkeeping);
-    expect(primaryKey(tableName)).toEqual(['_key']);
+    expect(Object.keys(getTableColumns(rows)).slice(-bookkeeping.length)).toEqual(bookkeeping);
+    expect(primaryKey(rowsOf(job))).toEqual(['_key']);
   });
 
   test('has its tables in the migrations, just as declared', () => {
-    expect(columnsInDatabase(tableName)).toEqual(declaredColumns(table));
-    if (history) expect(columnsInDatabase(`${tableName}_history`)).toEqual(declaredColumns(history));
+    for (const table of [rows, ...(volatile ? [volatile] : []), ...(history ? [history] : [])])
+      expect(columnsInDatabase(getTableConfig(table).name)).toEqual(declaredColumns(table));
+  });
+
+  test('shows all of its columns under its name, in the order in which they are declared, with their types', () => {
+    const shown = columnsInDatabase(tableName).map(({ name, type }) => ({ name, type }));
+    const declared = [rows, ...(volatile ? [volatile] : [])].flatMap(declaredColumns);
+    const typeOf = (name: string) => declared.find((column) => column.name === name)?.type;
+    expect(shown).toEqual(columns.map((name) => ({ name, type: typeOf(name) })));
   });
 
   test('keeps a history of the same columns, where rows can change', () => {
@@ -92,7 +100,7 @@ describe.each(jobs)('$name', (job) => {
 describe.each(
   jobs.filter(({ contract, path }) => contract && endpoints.some((known) => known.path === path)),
 )('the contract of $name', (job) => {
-  const own = Object.keys(getTableColumns(job.table)).filter((column) => !bookkeeping.includes(column));
+  const own = ownColumnsOf(job);
 
   test('takes what the model of the API sends as it is, and fills every column', async () => {
     const filled = new Set<string>();

@@ -50,7 +50,7 @@ test('a sixth endpoint is one file and what is generated from it', async () => {
 
   const database = openReadOnly(join(project.folder, 'mirror', 'mirror.db'));
   const mirrored = database
-    .prepare('SELECT id, market, rate, age_seconds AS ageSeconds FROM funding_rates ORDER BY rowid')
+    .prepare('SELECT id, market, rate, age_seconds AS ageSeconds FROM funding_rates ORDER BY age_seconds')
     .all();
   const fresh = database
     .prepare(`SELECT rows, verdict, status FROM freshness WHERE job = 'funding-rates'`)

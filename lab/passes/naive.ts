@@ -4,16 +4,17 @@
  */
 
 import Database from 'better-sqlite3';
-import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import job, { table } from '../../jobs/ai-signals.ts';
+import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import job from '../../jobs/ai-signals.ts';
+import { ownColumnsOf } from '../../src/job.ts';
 
 const [url = '', folder = ''] = process.argv.slice(2);
-const names = Object.keys(getTableColumns(table)).filter((name) => !name.startsWith('_'));
+const names = ownColumnsOf(job);
+const columns = Object.fromEntries(names.map((name) => [name, text()]));
+const table = sqliteTable('ai_signals', { _key: text().primaryKey(), ...columns });
 const sqlite = new Database(`${folder}/naive.db`);
-sqlite.exec(
-  `CREATE TABLE IF NOT EXISTS ai_signals (_key TEXT PRIMARY KEY, _first_seen_at, _changed_at, _walk_id, ${names})`,
-);
+sqlite.exec(`CREATE TABLE IF NOT EXISTS ai_signals (_key TEXT PRIMARY KEY, ${names})`);
 const db = drizzle(sqlite);
 
 let rows = 0;
@@ -23,7 +24,7 @@ for (let hasMore = true; hasMore; ) {
   for (const row of page.rows) {
     const values = job.contract?.columns(row) as Record<string, unknown>;
     db.insert(table)
-      .values({ ...values, _key: values['id'], _first_seen_at: '', _changed_at: '', _walk_id: 0 } as never)
+      .values({ ...values, _key: values['id'] } as never)
       .onConflictDoUpdate({ target: table._key, set: values as never })
       .run();
   }

@@ -3,8 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getTableConfig } from 'drizzle-orm/sqlite-core';
-import type { Job, View } from '../../src/job.ts';
+import { type Job, rowsOf, tableOf, type View, volatileOf } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openReadOnly } from '../../src/store/db/connection.ts';
 import { openStore } from '../../src/store/index.ts';
@@ -14,9 +13,11 @@ import {
   examples,
   historyOf,
   introduction,
+  rowsApart,
   sharedMeanings,
   sharedViewMeanings,
   viewMeanings,
+  volatileApart,
 } from './words.ts';
 
 type Column = { name: string; type: string; notnull: number; pk: number };
@@ -44,8 +45,14 @@ export async function renderTables(): Promise<string> {
 
 /** The table, its history and its views. */
 function datasetSections(job: Job, present: Map<string, Column[]>): Section[] {
-  const { name } = getTableConfig(job.table);
-  const columns = present.get(name) ?? [];
+  const name = tableOf(job);
+  const [rows, volatile] = [rowsOf(job), volatileOf(job)];
+  const apart = volatile === undefined ? [] : [rows, volatile].flatMap((table) => present.get(table) ?? []);
+  // A view does not say which of its columns may be null.
+  const columns = (present.get(name) ?? []).map((column) => ({
+    ...column,
+    ...(volatile !== undefined && apart.find((stored) => stored.name === column.name)),
+  }));
   const meanings = meaningsOf(job);
   const table = {
     name,
@@ -60,7 +67,29 @@ function datasetSections(job: Job, present: Map<string, Column[]>): Section[] {
     meaning: () => undefined,
   };
   const views = job.views.map((view) => viewSection(view, present, meanings));
-  return [table, ...(job.history ? [history] : []), ...views];
+  return [
+    table,
+    ...(job.history ? [history] : []),
+    ...(volatile === undefined ? [] : apartSections({ name, rows, volatile }, present, meanings)),
+    ...views,
+  ];
+}
+
+/** The tables whose rows a dataset with volatile columns shows. */
+function apartSections(
+  { name, rows, volatile }: { name: string; rows: string; volatile: string },
+  present: Map<string, Column[]>,
+  meanings: Map<string, string>,
+): Section[] {
+  return [
+    { name: rows, about: rowsApart(name), columns: [], meaning: () => undefined },
+    {
+      name: volatile,
+      about: volatileApart(name),
+      columns: present.get(volatile) ?? [],
+      meaning: (column) => meanings.get(column),
+    },
+  ];
 }
 
 /** @param meanings of the columns of the table that the view shows. */
@@ -107,7 +136,9 @@ function render({ name, about, columns, meaning, example = examples[name] }: Sec
   return [
     `### ${name}`,
     about,
-    ['| column | type | null | meaning |', '|---|---|---|---|', ...rows].join('\n'),
+    ...(rows.length > 0
+      ? [['| column | type | null | meaning |', '|---|---|---|---|', ...rows].join('\n')]
+      : []),
     ...(example ? [`\`\`\`sql\n${example.replace(/;?$/, ';')}\n\`\`\``] : []),
   ].join('\n\n');
 }

@@ -20,6 +20,12 @@ type Words = Record<string, string>;
 export const historyOf = (table: string) =>
   `Every version of a row of \`${table}\` that was replaced or removed: the columns of that table, and these.`;
 
+export const rowsApart = (table: string) =>
+  `The rows that \`${table}\` shows, with all of its columns but the volatile ones. Ask \`${table}\`: this is where they lie.`;
+
+export const volatileApart = (table: string) =>
+  `The volatile values that \`${table}\` shows, apart from the rows, since they change while these do not. A walk brings them up to date as it ends.`;
+
 /** Columns that mean the same in every view that has them. */
 export const sharedViewMeanings: Words = {
   position: 'Its position in the list, from 0.',
@@ -68,6 +74,7 @@ export const sharedMeanings: Words = {
   _ended_by: '`update` or `delete`.',
   _body: 'The JSON as received, but names without needless escapes (`id` for `\\u0069d`).',
   _fetched_at: 'When it was requested.',
+  _number: 'The number of the row: its rowid.',
   extra: 'JSON of the properties that the contract does not list, at their places. Null if there are none.',
   id: 'The number of the row.',
   job: 'The job, such as `ai-signals`.',

@@ -1,7 +1,15 @@
 /** How a row is shown as JSON again: SQL that the build writes down, so that whoever serves rows needs no contract. */
 
 import { z } from 'zod';
-import { type Filter, historyOf, type Job, type ListedJob, listed, ownColumnsOf } from '../job.ts';
+import {
+  type Filter,
+  historyOf,
+  type Job,
+  type ListedJob,
+  listed,
+  ownColumnsOf,
+  volatileOf,
+} from '../job.ts';
 
 /** What those who serve the mirror need to know of a job. */
 export type ServedJob = ListedJob & {
@@ -19,6 +27,8 @@ export type ServedJob = ListedJob & {
   /** The columns that are the dataset's own, and those of them that make no version. */
   columns: readonly string[];
   volatile: readonly string[];
+  /** SQL to name in FROM in place of `table`, for rows with their `rowid`: a view has none. */
+  numbered: string;
   /**
    * SQL for the JSON of a row, over its columns in something named `row`: what the contract lists and nothing else, or the
    * row as it was received.
@@ -38,10 +48,21 @@ export function served(job: Job): ServedJob {
     history: historyOf(job) ?? null,
     columns: own,
     volatile: contract?.volatile ?? [],
+    numbered: numberedOf(job),
     rowJson: contract
       ? objectOf(z.toJSONSchema(contract.row) as Shape, [], new Set(columns))
       : column(['_body']),
   };
+}
+
+function numberedOf(job: Job): string {
+  const { table, rows } = listed(job);
+  const volatile = volatileOf(job);
+  if (volatile === undefined) return `"${table}"`;
+  const values = job.contract?.volatile.map(
+    (name) => `(SELECT "${name}" FROM "${volatile}" WHERE _number = stored.rowid) AS "${name}"`,
+  );
+  return `(SELECT stored.rowid AS rowid, stored.*, ${values} FROM "${rows}" AS stored)`;
 }
 
 /** The part of JSON Schema in which zod describes our contracts. */

@@ -15,6 +15,7 @@ import { lastWalk } from './records/walks.ts';
 import { quarantine } from './schema.ts';
 import { FULL_PROOF } from './sql.ts';
 import { type ComparedRow, createTableWriter } from './walk/rows.ts';
+import { openVolatile } from './walk/volatile.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
 
@@ -83,7 +84,9 @@ function retryAll(
 
 /** Saves a row as the walk that brought it would have. */
 function createSaver(connection: Connection, job: Job, now: string) {
-  const table = createTableWriter(connection, job);
+  const volatile = openVolatile(connection, job);
+  // No walk's end brings what is staged here to light.
+  const table = createTableWriter(connection, job, volatile && { ...volatile, stage: volatile.put });
   const drift = createDriftLog(connection, job.name);
   const latest = lastWalk(connection, job.name)?.id ?? 0;
   const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);
@@ -100,6 +103,7 @@ function createSaver(connection: Connection, job: Job, now: string) {
       table.write(row, walkId, isoTime(seq));
       note(row, walkId, seq);
     }
+    volatile?.commit();
   };
 }
 

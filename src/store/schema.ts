@@ -1,11 +1,13 @@
 /** The tables that the mirror keeps about itself. Those of the datasets are declared in `jobs/`. */
 
 import { sql } from 'drizzle-orm';
-import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FieldType, Problem } from '../page.ts';
 import { PROOF } from './sql.ts';
 
 export * from './schema/orders.ts';
+export * from './schema/unfinished.ts';
+export { volatileSeen, walkSeen } from './schema/unfinished.ts';
 
 /** One pass over a dataset: how far it got, its counts, and the evidence for its verdict. */
 export const walks = sqliteTable(
@@ -239,6 +241,8 @@ export const datasets = sqliteTable('datasets', {
   lastSeq: integer('last_seq'),
   /** `seq` of its latest order, see `orders`, that came without a change of a row. Null if there was none. */
   orderSeq: integer('order_seq'),
+  /** Grows with every change of its volatile values, which `seq` does not tell. */
+  volatileSeq: integer('volatile_seq').notNull().default(0),
   /**
    * Versions that ended by this time were removed from its history (and orders from `orders`), see `MIRROR_KEEP_HISTORY`; or snapshots taken by
    * this time from its table, see `MIRROR_KEEP_USAGE`. Null if none were.
@@ -250,19 +254,6 @@ export const datasets = sqliteTable('datasets', {
   callsSaved: integer('calls_saved').notNull().default(0),
   /** When the daemon will mirror it next. */
   nextDueAt: text('next_due_at'),
-});
-
-/** The rows that unfinished walks have found so far, one row for each commit. No index, since there are never many. */
-export const walkSeen = sqliteTable('walk_seen', {
-  id: integer().primaryKey(),
-  walkId: integer('walk_id').notNull(),
-  /** Their rowids in the dataset's table or in `quarantine`, packed. */
-  rowids: blob({ mode: 'buffer' }).notNull(),
-  /**
-   * Where they stood, each in the order in which they were shown: `rows` as the walk read on, `head` as it looked at the
-   * beginning again. Null where an earlier release packed them: in its own way, and in no order.
-   */
-  part: text({ enum: ['rows', 'head'] }),
 });
 
 /** Rows that the last proven walk did not find. If the next one does not find them either, they are removed. */

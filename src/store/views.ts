@@ -5,9 +5,18 @@
  */
 
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
-import { bookkeeping, type Job, ownColumnsOf, tableOf, type View } from '../job.ts';
+import {
+  bookkeeping,
+  type Job,
+  ownColumnsOf,
+  rowsOf,
+  stableColumnsOf,
+  tableOf,
+  type View,
+  volatileOf,
+} from '../job.ts';
 import type { Connection } from './db/connection.ts';
-import { PROOF, SEEN, seqOf } from './sql.ts';
+import { PROOF, quoted, SEEN, seqOf } from './sql.ts';
 
 /** Every view that the mirror of these jobs has. */
 export function viewsOf(jobs: readonly Job[]): View[] {
@@ -19,32 +28,62 @@ export function ensureViews(connection: Connection, jobs: readonly Job[]): void 
     ensureObject(connection, 'view', name, `CREATE VIEW "${name}" AS\n${sql}`);
 }
 
+/**
+ * Makes the view that shows the rows of a job with their volatile values, where these lie apart. They are looked up by
+ * subqueries: SQLite leaves out those that nobody asks for, and takes the view apart wherever a query joins it, as it does
+ * not with a join within. And a column of one keeps its type.
+ */
+export function ensureShown(connection: Connection, job: Job): void {
+  const volatile = volatileOf(job);
+  if (volatile === undefined) return;
+  const name = tableOf(job);
+  const columns = [...ownColumnsOf(job), ...bookkeeping].map((column) =>
+    job.contract?.volatile.includes(column)
+      ? `${shownValue(volatile, column, 'stored.rowid')} AS ${quoted(column)}`
+      : `stored.${quoted(column)}`,
+  );
+  const sql = `SELECT ${columns.join(', ')}\nFROM ${quoted(rowsOf(job))} AS stored`;
+  ensureObject(connection, 'view', name, `CREATE VIEW ${quoted(name)} AS\n${sql}`);
+}
+
+/** SQL for the volatile value of the row of a number. */
+const shownValue = (volatile: string, column: string, number: string) =>
+  `(SELECT ${quoted(column)} FROM ${quoted(volatile)} WHERE _number = ${number})`;
+
 /** Makes the triggers of a job's table those of its declaration. */
 export function ensureHistory(connection: Connection, job: Job): void {
   if (!job.history) return;
-  const table = tableOf(job);
-  const own = ownColumnsOf(job);
-  const columns = [...own, ...bookkeeping];
-  const stable = own.filter((name) => !job.contract?.volatile.includes(name));
+  const name = tableOf(job);
+  const table = rowsOf(job);
+  const volatile = volatileOf(job);
+  const columns = [...ownColumnsOf(job), ...bookkeeping];
+  const stable = stableColumnsOf(job);
   const changed = `(${stable.map((name) => `OLD."${name}"`)}) IS NOT (${stable.map((name) => `NEW."${name}"`)})`;
   const removedAt = `coalesce((SELECT removed_at FROM absences WHERE job = '${job.name}' AND key = OLD._key), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`;
+  const old = columns.map((column) =>
+    volatile !== undefined && job.contract?.volatile.includes(column)
+      ? shownValue(volatile, column, 'OLD.rowid')
+      : `OLD."${column}"`,
+  );
   const keepOld = (validTo: string, endedBy: 'update' | 'delete', more = '') =>
-    `BEGIN INSERT INTO "${table}_history" (${columns.map((name) => `"${name}"`)}, _valid_from, _valid_to, _ended_by) ` +
-    `VALUES (${columns.map((name) => `OLD."${name}"`)}, OLD._changed_at, ${validTo}, '${endedBy}'); ${more}END`;
+    `BEGIN INSERT INTO "${name}_history" (${columns.map((name) => `"${name}"`)}, _valid_from, _valid_to, _ended_by) ` +
+    `VALUES (${old}, OLD._changed_at, ${validTo}, '${endedBy}'); ${more}END`;
   // Another row may get its number, by which orders know it.
   const keepNumber = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${job.name}', OLD.rowid, ${seqOf(removedAt)}, OLD._key); `;
+  const forgetVolatile =
+    volatile === undefined ? '' : `DELETE FROM ${quoted(volatile)} WHERE _number = OLD.rowid; `;
 
   ensureObject(
     connection,
     'trigger',
-    `${table}_superseded`,
-    `CREATE TRIGGER "${table}_superseded" AFTER UPDATE ON "${table}" WHEN ${changed} ${keepOld('NEW._changed_at', 'update')}`,
+    `${name}_superseded`,
+    `CREATE TRIGGER "${name}_superseded" AFTER UPDATE ON "${table}" WHEN ${changed} ${keepOld('NEW._changed_at', 'update')}`,
   );
   ensureObject(
     connection,
     'trigger',
-    `${table}_removed`,
-    `CREATE TRIGGER "${table}_removed" AFTER DELETE ON "${table}" ${keepOld(removedAt, 'delete', keepNumber)}`,
+    `${name}_removed`,
+    `CREATE TRIGGER "${name}_removed" AFTER DELETE ON "${table}" ${keepOld(removedAt, 'delete', keepNumber + forgetVolatile)}`,
   );
 }
 
@@ -72,7 +111,7 @@ const ageOf = (at: string) => {
 /** One row a dataset that tells a report whether to trust the rest. */
 function freshness(jobs: readonly Job[]): View {
   const counts = jobs.map(
-    (job) => `SELECT '${job.name}' AS job, (SELECT count(*) FROM "${tableOf(job)}") AS rows`,
+    (job) => `SELECT '${job.name}' AS job, (SELECT count(*) FROM "${rowsOf(job)}") AS rows`,
   );
   return {
     name: 'freshness',

@@ -91,7 +91,7 @@ describe('with a mirror', () => {
     const bytes = readFileSync(file);
     const [page] = read<{ page: number }>(
       file,
-      `SELECT rootpage AS page FROM sqlite_master WHERE name = 'ai_signals'`,
+      `SELECT rootpage AS page FROM sqlite_master WHERE name = 'ai_signals_rows'`,
     );
     bytes.fill(0xff, ((page?.page ?? 0) - 1) * 4_096, (page?.page ?? 0) * 4_096);
     writeFileSync(file, bytes);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tableOf } from '../../src/job.ts';
+import { rowsOf, tableOf } from '../../src/job.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
 import { Database } from '../../src/store/db/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
@@ -158,6 +158,7 @@ describe('a dataset that is behind', () => {
     const datasets = bench.jobs.map((job) => ({
       name: job.name,
       table: tableOf(job),
+      rows: rowsOf(job),
       schedule: 'off' as const,
       weight: 1,
     }));

@@ -1,7 +1,7 @@
 /** Rows of a moment that match, found by looking at them one by one. */
 
 import type { ServedJob } from '../../job-list.ts';
-import { type Connection, quoted } from '../../store/read.ts';
+import type { Connection } from '../../store/read.ts';
 import type { Moment, Pages } from '../pages.ts';
 
 export type Look = {
@@ -21,7 +21,7 @@ export const ROWS_AT_ONCE = 256;
  */
 export function lookAtAll(
   connection: Connection,
-  { table, rowJson }: ServedJob,
+  { numbered, rowJson }: ServedJob,
   pages: Pages,
   numbers: Float64Array,
   look: Look,
@@ -29,7 +29,7 @@ export function lookAtAll(
   const { moment, matches, isWanted } = look;
   const rows = connection
     .prepare<[string], [number, string]>(
-      `SELECT rowid, ${rowJson} FROM ${quoted(table)} AS row WHERE _changed_at <= ? ORDER BY rowid`,
+      `SELECT rowid, ${rowJson} FROM ${numbered} AS row WHERE _changed_at <= ? ORDER BY rowid`,
     )
     .raw();
   const upwards = numbers.toSorted();

@@ -1,7 +1,7 @@
 /** The texts of a dataset's rows as they are now, folded and kept in memory: words are found in them without reading a row. */
 
 import type { ServedJob } from '../../job-list.ts';
-import { type Connection, quoted } from '../../store/read.ts';
+import type { Connection } from '../../store/read.ts';
 import type { Moment, Pages } from '../pages.ts';
 import { ROWS_AT_ONCE } from './look.ts';
 import { foldedText } from './matcher.ts';
@@ -17,7 +17,7 @@ export type Texts = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<num
 export function keepTexts(connection: Connection, job: ServedJob, pages: Pages, mostBytes: number): Texts {
   const changed = connection
     .prepare<[string], [number, string]>(
-      `SELECT rowid, ${job.rowJson} FROM ${quoted(job.table)} AS row WHERE _changed_at > ? ORDER BY rowid`,
+      `SELECT rowid, ${job.rowJson} FROM ${job.numbered} AS row WHERE _changed_at > ? ORDER BY rowid`,
     )
     .raw();
   const texts = new Map<number, string>();

@@ -25,8 +25,8 @@ export type Moment = {
   completeAsOf: string | null;
   /** Of the proven snapshot whose rows these are; null where the dataset has none. */
   generatedAt: string | null;
-  /** Names what volatile values are as of, which no `seq` tells; null where the dataset has none. */
-  volatileAsOf: string | null;
+  /** Grows with every change of volatile values, which no `seq` tells; null where the dataset has none. */
+  volatileAsOf: number | null;
   /** Where its rows lie, for `readPage` alone. */
   at: Then & NewRows & { list: { root: number; rows: number } | null };
 };
@@ -70,12 +70,8 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
     `SELECT id, last_seq AS lastSeq FROM walks
      WHERE job = ? AND kind = 'walk' AND status = 'complete' AND probe_of IS NULL ORDER BY id LIMIT 1`,
   );
-  // A walk goes on beside a glance that began after it.
-  const looks = connection
-    .prepare<[string], string | null>(
-      `SELECT group_concat(id || '.' || pages, '-') FROM (
-         SELECT id, pages FROM walks WHERE job = ? ORDER BY id DESC LIMIT 2)`,
-    )
+  const volatileSeq = connection
+    .prepare<[string], number>('SELECT volatile_seq FROM datasets WHERE job = ?')
     .pluck();
 
   const momentOf = (asked?: number): Moment | Missing => {
@@ -139,7 +135,7 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
     };
   }
 
-  const volatileAsOf = () => (job.volatile.length > 0 ? (looks.get(job.name) ?? null) : null);
+  const volatileAsOf = () => (job.volatile.length > 0 ? (volatileSeq.get(job.name) ?? null) : null);
 
   return momentOf;
 }

@@ -28,7 +28,8 @@ export type RowsThen = {
 };
 
 export function openRowsThen(connection: Connection, job: ServedJob & { history: string }): RowsThen {
-  const table = quoted(job.table);
+  const table = job.numbered;
+  const stored = quoted(job.rows);
   const history = quoted(job.history);
   const text = (sql: string) => connection.prepare<(string | number)[], string>(sql).pluck();
   // In one piece: V8 would decode, join and encode a hundred strings in the time of their reading, and collect them and
@@ -55,17 +56,17 @@ export function openRowsThen(connection: Connection, job: ServedJob & { history:
   const removedKey = text(
     'SELECT key FROM removed_rows WHERE job = ? AND number = ? AND until > ? ORDER BY until LIMIT 1',
   );
-  const currentKey = text(`SELECT _key FROM ${table} WHERE rowid = ?`);
+  const currentKey = text(`SELECT _key FROM ${stored} WHERE rowid = ?`);
   const firstVersion = text(
     `SELECT _valid_from FROM ${history} WHERE _key = ? AND _valid_to > ? ORDER BY _valid_to LIMIT 1`,
   );
-  const changedAt = text(`SELECT _changed_at FROM ${table} WHERE rowid = ?`);
+  const changedAt = text(`SELECT _changed_at FROM ${stored} WHERE rowid = ?`);
   const number = (sql: string) => connection.prepare<(string | number)[], number | null>(sql).pluck();
-  const latest = number(`SELECT max(rowid) FROM ${table}`);
+  const latest = number(`SELECT max(rowid) FROM ${stored}`);
   const greatestNow = () => latest.get() ?? 0;
   const greatestRemoved = number('SELECT max(number) FROM removed_rows WHERE job = ?');
-  const count = number(`SELECT count(*) FROM ${table}`);
-  const byPlace = number(`SELECT rowid FROM ${table} ORDER BY rowid LIMIT ? OFFSET ?`);
+  const count = number(`SELECT count(*) FROM ${stored}`);
+  const byPlace = number(`SELECT rowid FROM ${stored} ORDER BY rowid LIMIT ? OFFSET ?`);
   const removed = (rowid: number, { seq }: Then) => removedKey.get(job.name, rowid, seq);
 
   function pastJson(rowid: number, then: Then): string | undefined {

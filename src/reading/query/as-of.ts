@@ -12,7 +12,7 @@ export function lookBack(connection: Connection, tables: readonly string[], asOf
   connection.pragma('temp_store = memory');
   connection.pragma('query_only = 0');
   for (const table of tables) shadowTable(connection, table, `'${asOf.replaceAll("'", "''")}'`);
-  for (const definition of views(connection))
+  for (const definition of views(connection, tables))
     connection.exec(definition.replace(/^CREATE VIEW/, 'CREATE TEMP VIEW'));
   connection.pragma('query_only = 1');
 }
@@ -57,11 +57,15 @@ function shadowTable(connection: Connection, table: string, asOf: string): void 
   );
 }
 
-function views(connection: Connection): string[] {
+/** Those that show other tables than these: of which some are views themselves. */
+function views(connection: Connection, tables: readonly string[]): string[] {
   return connection
-    .prepare<[], string>(`SELECT sql FROM main.sqlite_master WHERE type = 'view' AND name <> 'freshness'`)
+    .prepare<[string], string>(
+      `SELECT sql FROM main.sqlite_master WHERE type = 'view' AND name <> 'freshness'
+         AND name NOT IN (SELECT value FROM json_each(?))`,
+    )
     .pluck()
-    .all();
+    .all(JSON.stringify(tables));
 }
 
 /** Empty for a table that there is not; generated columns count. */

@@ -73,7 +73,7 @@ export function sourcesOf(
         WHERE job = :job AND first_seen_at <= :until AND coalesce(resolved_at > :until, true)) AS quarantined`,
   );
   const opened = tablesRead(connection, sql, params);
-  const read = new Set(opened.map((table) => table.replace(/_history$/, '')));
+  const read = new Set(opened.map((table) => table.replace(/_(history|rows|volatile)$/, '')));
   return Object.entries(tables)
     .filter(([table]) => read.has(table))
     .map(([table, job]) => {

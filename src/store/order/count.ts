@@ -6,6 +6,7 @@ import { quoted } from '../sql.ts';
 /**
  * The last order names all rows that were held at its proof; those that came since have the numbers behind `top`, one after
  * the other, for rows leave with a proof alone. Where there is no order yet the rows are counted.
+ * @param table the one in which they lie.
  */
 export function countRows(connection: Connection, job: string, table: string): number {
   const number = (sql: string) => connection.prepare<string[], number | null>(sql).pluck();

@@ -11,7 +11,7 @@
 
 import { and, desc, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import { historyOf, type Job, tableOf } from '../../job.ts';
+import { historyOf, type Job, rowsOf } from '../../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
 import { type WalkRow, walks } from '../schema.ts';
@@ -97,7 +97,7 @@ export async function sweepWalks(
   const history = historyOf(job);
   const referred = new Set<number>();
   // A row that is superseded meanwhile leaves the table for the end of its history.
-  for (const table of [tableOf(job), ...(history ? [history] : [])])
+  for (const table of [rowsOf(job), ...(history ? [history] : [])])
     await noteReferred(connection, table, referred);
   const next = connection.prepare<[string, number, number, number], { id: number; lastSeq: number | null }>(
     `SELECT id, last_seq AS lastSeq FROM walks WHERE job = ? AND id > ? AND id < ? ORDER BY id LIMIT ?`,

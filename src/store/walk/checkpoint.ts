@@ -10,6 +10,7 @@ import { callRecorder } from '../records/calls.ts';
 import { type WalkRow, walkSeen, walks } from '../schema.ts';
 import type { OpenWalk } from './open-walk.ts';
 import { type Part, packMet } from './seen.ts';
+import type { VolatileValues } from './volatile.ts';
 
 /** A checkpoint in a row of `walks`: `memory` holds the whole of it, the other columns show it to people. */
 function columnsOf(checkpoint: Checkpoint) {
@@ -56,7 +57,11 @@ const noneMet = (): Record<Part | 'refused', number[]> => ({ rows: [], head: [],
 
 const counted = ['inserted', 'updated', 'quarantined', 'drifted', 'apiCalls', 'distinctKeys'] as const;
 
-export function createCheckpointKeeper(connection: Connection, { row, met }: OpenWalk): CheckpointKeeper {
+export function createCheckpointKeeper(
+  connection: Connection,
+  { row, met }: OpenWalk,
+  volatile: Pick<VolatileValues, 'commit'> | undefined,
+): CheckpointKeeper {
   const db = drizzle(connection);
   const record = callRecorder(connection);
   const updateOf = (names: readonly (keyof WalkRow)[]) =>
@@ -99,6 +104,7 @@ export function createCheckpointKeeper(connection: Connection, { row, met }: Ope
       row.drifted += saved.drifted;
       row.apiCalls += calls.length;
       for (const call of calls) record(call);
+      volatile?.commit();
       const { rows, refused, head } = unsaved;
       if (hasForgotten) deleteSeen.run({});
       if (rows.length + refused.length > 0) insertSeen.run({ rowids: packMet(rows, refused), part: 'rows' });

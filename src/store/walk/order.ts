@@ -1,7 +1,7 @@
 /** The order of a dataset's rows, from what a walk has met of them. */
 
 import { setImmediate as breath } from 'node:timers/promises';
-import { tableOf } from '../../job.ts';
+import { rowsOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
 import { draftOrder, type OrderDraft } from '../order/keep.ts';
 import { createSequence } from '../records/changes.ts';
@@ -71,7 +71,7 @@ export function keepOrder(
   now: number,
 ): void {
   const { job } = order.walk;
-  const table = quoted(tableOf(job));
+  const table = quoted(rowsOf(job));
   const isHeld = connection.prepare<[number]>(`SELECT 1 FROM ${table} WHERE rowid = ?`);
   const top = connection.prepare<[], number | null>(`SELECT max(rowid) FROM ${table}`).pluck();
   const proven = {

@@ -7,7 +7,7 @@
 import { and, count, eq, gte, isNotNull, lt, type SQL } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
-import { tableOf } from '../../job.ts';
+import { rowsOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
 import { countRows } from '../order/count.ts';
 import { createSequence } from '../records/changes.ts';
@@ -30,7 +30,7 @@ const ROWS_AT_ONCE = 5_000;
 export async function findUnmet(connection: Connection, { job, met }: OpenWalk): Promise<number[]> {
   const batch = connection
     .prepare<[number, number], number>(
-      `SELECT rowid FROM ${quoted(tableOf(job))} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+      `SELECT rowid FROM ${quoted(rowsOf(job))} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
     )
     .pluck();
   const unmet: number[] = [];
@@ -66,7 +66,7 @@ export function retireRows(
     db.select({ rows: count() }).from(absences).where(absent).get()?.rows ?? 0;
 
   const due = countOf(and(gone(PROOFS), certain));
-  const proofs = proofsFor(due, countRows(connection, job.name, tableOf(job)));
+  const proofs = proofsFor(due, countRows(connection, job.name, rowsOf(job)));
   const removable = and(gone(proofs), certain);
   const { firstSeq, lastSeq } = row;
   if (countOf(removable) === 0) return { deleted: 0, held: countOf(gone(PROOFS)), firstSeq, lastSeq };
@@ -78,7 +78,7 @@ export function retireRows(
     .run();
   const { changes: deleted } = connection
     .prepare(
-      `DELETE FROM ${quoted(tableOf(job))}
+      `DELETE FROM ${quoted(rowsOf(job))}
        WHERE _key IN (SELECT key FROM absences WHERE job = ? AND removed_at IS NOT NULL)`,
     )
     .run(job.name);
@@ -91,7 +91,7 @@ export function retireRows(
 /** Rows that a walk met are not absent, be it a proof or not. */
 export function forgetMet(connection: Connection, { job, met }: OpenWalk): void {
   const db = drizzle(connection);
-  const table = quoted(tableOf(job));
+  const table = quoted(rowsOf(job));
   const noted = connection
     .prepare<[string], { rowid: number; key: string }>(
       `SELECT ${table}.rowid AS rowid, key FROM absences JOIN ${table} ON _key = key WHERE job = ?`,
@@ -114,7 +114,7 @@ export function hasAbsences(connection: Connection, job: string): boolean {
 function noteAbsences(connection: Connection, walk: OpenWalk, absent: readonly number[], now: number): void {
   const note = connection.prepare<[string, number, string, number, number]>(
     `INSERT INTO absences (job, key, walk_id, since, proofs, doubtful)
-     SELECT ?, _key, ?, ?, 1, ? FROM ${quoted(tableOf(walk.job))} WHERE rowid = ?
+     SELECT ?, _key, ?, ?, 1, ? FROM ${quoted(rowsOf(walk.job))} WHERE rowid = ?
      ON CONFLICT DO UPDATE SET proofs = proofs + 1, walk_id = excluded.walk_id`,
   );
   const before = lastWalk(connection, walk.job.name, `${FULL_PROOF} AND id < ${walk.row.id}`);

@@ -1,17 +1,18 @@
 /**
  * Writing the rows of one dataset. A row is first compared where it lies: one that did not change writes
  * nothing, nor does one whose JSON is only written in another way; a change in volatile columns alone makes no
- * version, anything else is upserted.
+ * version and is staged (`volatile.ts`), anything else is upserted.
  */
 
 import { isDeepStrictEqual } from 'node:util';
 import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { bookkeeping, historyOf, type Job, ownColumnsOf, tableOf } from '../../job.ts';
+import { bookkeeping, historyOf, type Job, rowsOf, stableColumnsOf } from '../../job.ts';
 import type { Held, Row, RowValues, SqlValue } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
+import type { VolatileValues } from './volatile.ts';
 
 type RowChange = 'new' | 'changed' | 'volatile' | 'none';
 
@@ -25,20 +26,17 @@ export type TableWriter = {
   find(key: string): Held | undefined;
 };
 
-export function createTableWriter(connection: Connection, job: Job): TableWriter {
-  const names = ownColumnsOf(job);
-  const volatile = job.contract?.volatile ?? [];
-  const stable = names.filter((name) => !volatile.includes(name));
-  const comparison = prepareComparison(connection, job, stable, volatile);
+/** @param volatile where the dataset's volatile values go, if it has some. */
+export function createTableWriter(connection: Connection, job: Job, volatile?: VolatileValues): TableWriter {
+  const names = stableColumnsOf(job);
+  const comparison = prepareComparison(connection, job, names, volatile);
   const upsert = prepareUpsert(connection, job, names);
-  const refresh = volatile.length > 0 ? prepareRefresh(connection, job, volatile) : undefined;
   const history = historyOf(job);
   const firstSeen = history === undefined ? undefined : prepareFirstSeen(connection, history);
   const stored = job.contract ? undefined : prepareBody(connection, job);
   const find = prepareFind(connection, job);
-  const toCompare = binder([...stable, ...volatile]);
+  const toCompare = binder([...names, ...(volatile?.columns ?? [])]);
   const written = binder(names);
-  const refreshed = binder(volatile);
   let lastWasNew = false;
 
   const isRewritten = (rowid: number, { _body: body }: RowValues) =>
@@ -53,7 +51,8 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
     const [rowid, walkId, changed, volatileChanged] = found;
     const held = { rowid, walkId };
     if (changed && !isRewritten(rowid, values)) return { key, values, held, change: 'changed' };
-    return { key, values, held, change: volatileChanged ? 'volatile' : 'none' };
+    const hasMoved = volatileChanged || volatile?.isStaged(rowid);
+    return { key, values, held, change: hasMoved ? 'volatile' : 'none' };
   }
 
   return {
@@ -62,13 +61,16 @@ export function createTableWriter(connection: Connection, job: Job): TableWriter
     write({ key, values, held, change }, walkId, now) {
       if (held && change === 'none') return held.rowid;
       if (held && change === 'volatile') {
-        refresh?.run(refreshed(values, held.rowid));
+        volatile?.stage(held.rowid, values);
         return held.rowid;
       }
       // A row that was gone and is back keeps the time when it was first seen.
       const born = (change === 'new' && firstSeen?.(key)) || now;
       const { lastInsertRowid } = upsert.run(written(values, key, born, now, walkId));
-      return held?.rowid ?? Number(lastInsertRowid);
+      const rowid = held?.rowid ?? Number(lastInsertRowid);
+      // The trigger that keeps the version before has read the values that were shown with it.
+      volatile?.put(rowid, values);
+      return rowid;
     },
   };
 }
@@ -85,24 +87,27 @@ function binder(names: readonly string[]) {
 
 type Comparison = [rowid: number, walkId: number, changed: number, volatileChanged: number];
 
-function prepareComparison(connection: Connection, job: Job, stable: string[], volatile: readonly string[]) {
-  const differs = (columns: readonly string[]) =>
-    columns.length > 0
-      ? `(${columns.map(quoted).join(', ')}) IS NOT (${columns.map(() => '?').join(', ')})`
-      : '0';
+function prepareComparison(
+  connection: Connection,
+  job: Job,
+  names: string[],
+  volatile: VolatileValues | undefined,
+) {
+  const differ = `(${names.map((name) => `stored.${quoted(name)}`)}) IS NOT (${names.map(() => '?')})`;
   return connection
     .prepare<[SqlValue[]], Comparison>(
-      `SELECT rowid, _walk_id, ${differs(stable)}, ${differs(volatile)} FROM ${quoted(tableOf(job))} WHERE _key = ?`,
+      `SELECT stored.rowid, _walk_id, ${differ}, ${volatile?.differ ?? 0}
+       FROM ${quoted(rowsOf(job))} AS stored WHERE _key = ?`,
     )
     .raw();
 }
 
 function prepareUpsert(connection: Connection, job: Job, names: string[]) {
-  const columns: Record<string, SQLiteColumn> = getTableColumns(job.table);
+  const columns: Record<string, SQLiteColumn> = getTableColumns(job.rows);
   const all = [...names, ...bookkeeping];
   const replaced = [...names, '_changed_at', '_walk_id'];
   const query = drizzle(connection)
-    .insert(job.table)
+    .insert(job.rows)
     .values(Object.fromEntries(all.map((name) => [name, sql.placeholder(name)])) as never)
     .onConflictDoUpdate({
       target: columns['_key'] as SQLiteColumn,
@@ -110,13 +115,6 @@ function prepareUpsert(connection: Connection, job: Job, names: string[]) {
     });
   // Drizzle's SQL on a statement of our own: bound by position, it costs a tenth less per row (docs/performance.md).
   return connection.prepare<[SqlValue[]]>(query.toSQL().sql);
-}
-
-function prepareRefresh(connection: Connection, job: Job, volatile: readonly string[]) {
-  const assignments = volatile.map((name) => `${quoted(name)} = ?`).join(', ');
-  return connection.prepare<[SqlValue[]]>(
-    `UPDATE ${quoted(tableOf(job))} SET ${assignments} WHERE rowid = ?`,
-  );
 }
 
 /** When a row that is new was seen before, if it was. */
@@ -131,13 +129,13 @@ function prepareFirstSeen(connection: Connection, history: string) {
 
 function prepareBody(connection: Connection, job: Job) {
   return connection
-    .prepare<[number], string>(`SELECT _body FROM ${quoted(tableOf(job))} WHERE rowid = ?`)
+    .prepare<[number], string>(`SELECT _body FROM ${quoted(rowsOf(job))} WHERE rowid = ?`)
     .pluck();
 }
 
 function prepareFind(connection: Connection, job: Job) {
   const statement = connection.prepare<[string], Held>(
-    `SELECT rowid, _walk_id AS walkId FROM ${quoted(tableOf(job))} WHERE _key = ?`,
+    `SELECT rowid, _walk_id AS walkId FROM ${quoted(rowsOf(job))} WHERE _key = ?`,
   );
   return (key: string) => statement.get(key);
 }

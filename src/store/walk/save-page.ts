@@ -18,6 +18,7 @@ import { hasAbsences } from './retire.ts';
 import { type ComparedRow, createTableWriter } from './rows.ts';
 import type { Part } from './seen.ts';
 import { openStoredRows } from './stored-rows.ts';
+import { openVolatile } from './volatile.ts';
 import { createWaitingPages, type PageToSave, type WaitingPage } from './waiting.ts';
 
 export type PageWriter = {
@@ -52,11 +53,12 @@ export function createPageWriter(
   committed: Committed,
 ): PageWriter {
   const { job, row } = walk;
-  const table = createTableWriter(connection, job);
+  const volatile = openVolatile(connection, job);
+  const table = createTableWriter(connection, job, volatile);
   const quarantine = openQuarantine(connection, job.name);
   const driftLog = createDriftLog(connection, job.name);
   const fields = job.contract ? undefined : watchFields(connection, job, row.id, driftLog);
-  const progress = createCheckpointKeeper(connection, walk);
+  const progress = createCheckpointKeeper(connection, walk, volatile);
   const nextSeq = createSequence(connection);
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
   const atOnce = connection.transaction((read: () => Pick<Page, 'seen' | 'known'>) => read());

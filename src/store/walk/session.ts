@@ -17,6 +17,7 @@ import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './o
 import { keepOrder, readOrder } from './order.ts';
 import { findUnmet, forgetMet, hasAbsences, retireRows } from './retire.ts';
 import { type Committed, createPageWriter, type PageWriter } from './save-page.ts';
+import { mergeStaged } from './volatile.ts';
 
 /** What the walk proves, and what kept it from proving more. */
 export type Ending = {
@@ -52,6 +53,8 @@ export type WalkSession = Pick<PageWriter, 'lookUp' | 'storedRows' | 'savePage' 
    * pages that waited from being committed, if anything did: that is why it was left, then.
    */
   pause(thrown: Error, stopped: boolean): Error | undefined;
+  /** Shows the volatile values that a walk which does not go on for now has received; those of others are shown as they end. */
+  settle(): Promise<void>;
   /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
   giveUp(error: string): void;
   release(): void;
@@ -120,6 +123,7 @@ function createSession(
         const retires = proof !== null && job.reading === 'walk';
         const unmet = retires ? await findUnmet(connection, walk) : [];
         const order = retires ? await readOrder(connection, walk) : undefined;
+        await mergeStaged(connection, job);
         check();
         atomically(() => {
           if (proof !== null) resolveGone(connection, job.name, row.id, isoTime(now()));
@@ -153,6 +157,13 @@ function createSession(
       const lost = failureOf(() => guarded(file, writer.flush));
       guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost));
       return lost;
+    },
+    async settle() {
+      try {
+        await mergeStaged(connection, job);
+      } catch (thrown) {
+        throw storeFailure(thrown, file);
+      }
     },
     giveUp(error) {
       guarded(file, () => {

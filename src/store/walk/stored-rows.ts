@@ -1,6 +1,6 @@
 /** The rows of a dataset that is kept as received, as the table holds them: a page is held against their text. */
 
-import { type Job, tableOf } from '../../job.ts';
+import { type Job, rowsOf } from '../../job.ts';
 import type { StoredRow, StoredRows } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
@@ -9,7 +9,7 @@ type Columns = [rowid: number, walkId: number, key: string, body: string];
 
 /** @param asOf a number for the state that the table is in. */
 export function openStoredRows(connection: Connection, job: Job, asOf: () => number): StoredRows {
-  const select = `SELECT rowid, _walk_id, _key, _body FROM ${quoted(tableOf(job))}`;
+  const select = `SELECT rowid, _walk_id, _key, _body FROM ${quoted(rowsOf(job))}`;
   const find = connection.prepare<[string], Columns>(`${select} WHERE _key = ?`).raw();
   const after = connection
     .prepare<[number, number], Columns>(`${select} WHERE rowid > ? ORDER BY rowid LIMIT ?`)

@@ -81,7 +81,7 @@ test('a glance beside a walk that is not over is well', async () => {
 describe('it is found', () => {
   test.each([
     ['that a row is lacking', 'DELETE FROM news WHERE rowid = 4', ['lost', 'false']],
-    ['that a value is another', "UPDATE ai_signals SET asset = 'other' WHERE rowid = 4", ['lost']],
+    ['that a value is another', "UPDATE ai_signals_rows SET asset = 'other' WHERE rowid = 4", ['lost']],
     [
       'that a version overlaps the next',
       "UPDATE ai_signals_history SET _valid_to = '2999-01-01T00:00:00.000Z' WHERE _ended_by = 'update'",

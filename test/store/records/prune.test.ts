@@ -90,7 +90,7 @@ describe('much that is old', () => {
     const bench = await setup({ rows: 1 });
     await bench.mirror('ai-signals');
     bench.tamper(
-      `UPDATE ai_signals SET confidence = 0.5 - confidence;
+      `UPDATE ai_signals_rows SET confidence = 0.5 - confidence;
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10700)
        INSERT INTO ai_signals_history SELECT ai_signals_history.* FROM ai_signals_history, n`,
     );

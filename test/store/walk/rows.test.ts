@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Job } from '../../../src/job.ts';
+import { type Job, rowsOf, tableOf } from '../../../src/job.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
 import type { RowValues } from '../../../src/page.ts';
 import { createTableWriter, saysTheSame } from '../../../src/store/walk/rows.ts';
+import { mergeStaged, openVolatile } from '../../../src/store/walk/volatile.ts';
 import { signal } from '../../validate/support.ts';
 import { bytesWritten, openTables } from '../support.ts';
 
@@ -11,8 +12,10 @@ const named = (name: string) => jobs.find((job) => job.name === name) as Job;
 
 function open(name: string) {
   const connection = openTables(jobs);
-  let writer = createTableWriter(connection, named(name));
-  const table = name.replace('-', '_');
+  const job = named(name);
+  const volatile = openVolatile(connection, job);
+  let writer = createTableWriter(connection, job, volatile);
+  const table = tableOf(job);
   return {
     connection,
     put(key: string, values: RowValues, now = 'now', walkId = 1) {
@@ -24,8 +27,12 @@ function open(name: string) {
     history: () => connection.prepare<[], RowValues>(`SELECT * FROM ${table}_history`).all(),
     /** As at the end of a walk; the next one writes with a writer of its own. */
     remove(key: string) {
-      connection.prepare(`DELETE FROM ${table} WHERE _key = ?`).run(key);
-      writer = createTableWriter(connection, named(name));
+      connection.prepare(`DELETE FROM ${rowsOf(job)} WHERE _key = ?`).run(key);
+      writer = createTableWriter(connection, job, openVolatile(connection, job));
+    },
+    async endWalk() {
+      volatile?.commit();
+      await mergeStaged(connection, job);
     },
   };
 }
@@ -71,10 +78,11 @@ describe('a row', () => {
       expect(put('s-1', signalValues({ regime })).change).not.toBe('none');
   });
 
-  it('is kept current in its volatile columns, without a version of its own', () => {
-    const { put, row, history } = open('ai-signals');
+  it('is kept current in its volatile columns, without a version of its own', async () => {
+    const { put, row, history, endWalk } = open('ai-signals');
     put('s-1', aged(1), 't1');
     expect(put('s-1', aged(61), 't2').change).toBe('volatile');
+    await endWalk();
     expect(row('s-1')).toMatchObject({ quality_age_seconds: 61, _changed_at: 't1' });
     expect(history()).toEqual([]);
   });

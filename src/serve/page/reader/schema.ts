@@ -29,14 +29,19 @@ export function schemaOf(connection: Connection, jobs: readonly ServedJob[]): Sc
     })),
     tables: tables.map(({ name, type }) => ({
       name,
-      kind: type === 'view' ? 'view' : kindOf(name, jobs),
+      kind: kindOf(name, type, jobs),
       columns: columns.all(name),
     })),
     historyFrom: Object.fromEntries(jobs.map(({ name }) => [name, known.get(name) ?? null])),
   };
 }
 
-function kindOf(table: string, jobs: readonly ServedJob[]): 'dataset' | 'history' | 'bookkeeping' {
+function kindOf(
+  table: string,
+  type: 'table' | 'view',
+  jobs: readonly ServedJob[],
+): Schema['tables'][number]['kind'] {
   if (jobs.some((job) => job.table === table)) return 'dataset';
+  if (type === 'view') return 'view';
   return jobs.some(({ history }) => history === table) ? 'history' : 'bookkeeping';
 }

@@ -1,0 +1,185 @@
+/**
+ * Volatile values. Their rows come in the order of the API, which is random among the numbers of rows: written as they come,
+ * every commit would change most pages of their table. So they are staged, one row a commit, and merged as the walk ends, in
+ * the order of the numbers.
+ */
+
+import { setImmediate as breath } from 'node:timers/promises';
+import { type Job, volatileOf } from '../../job.ts';
+import type { RowValues, SqlValue } from '../../page.ts';
+import { inBatches } from '../db/commits.ts';
+import type { Connection } from '../db/connection.ts';
+import { quoted } from '../sql.ts';
+import { createSeenRows, type SeenRows } from './seen.ts';
+
+/** The volatile values of the rows of one dataset, by their numbers. */
+export type VolatileValues = {
+  /** SQL over a row that lies in something named `stored`: whether it has other values than those bound, in the order of `columns`. */
+  differ: string;
+  columns: readonly string[];
+  /** Shown from this commit on: of a row that is written anyway. */
+  put(number: number, values: RowValues): void;
+  /** Shown once the walk has ended. */
+  stage(number: number, values: RowValues): void;
+  /** Whether others than those shown are staged of the row. */
+  isStaged(number: number): boolean;
+  /** Writes what was staged since the last commit; call it inside its transaction. */
+  commit(): void;
+};
+
+type StagedRow = { number: number; values: SqlValue[] };
+
+/** The numbers of rows, and the values of each volatile column. */
+type Content = { numbers: number[]; values: SqlValue[][] };
+
+/** Undefined where the dataset has none. */
+export function openVolatile(connection: Connection, job: Job): VolatileValues | undefined {
+  const table = volatileOf(job);
+  if (table === undefined) return undefined;
+  const columns = job.contract?.volatile ?? [];
+  const upsert = connection.prepare<[SqlValue[]]>(
+    `INSERT INTO ${quoted(table)} (_number, ${columns.map(quoted)}) VALUES (?, ${columns.map(() => '?')})
+     ON CONFLICT DO UPDATE SET ${columns.map((name) => `${quoted(name)} = excluded.${quoted(name)}`)}`,
+  );
+  const insert = connection.prepare<[string, string]>(
+    'INSERT INTO volatile_seen (job, content) VALUES (?, ?)',
+  );
+  const staged = readStaged(connection, job.name);
+  const none = (): Content => ({ numbers: [], values: columns.map(() => []) });
+  const note = noteChange(connection, job.name);
+  let fresh = none();
+  let hasPut = false;
+
+  const stage = (number: number, values: RowValues) => {
+    staged.add(number);
+    fresh.numbers.push(number);
+    for (const [at, name] of columns.entries()) fresh.values[at]?.push(values[name] ?? null);
+  };
+
+  return {
+    differ: `coalesce((SELECT (${columns.map(quoted)}) IS NOT (${columns.map(() => '?')}) FROM ${quoted(table)} WHERE _number = stored.rowid), 1)`,
+    columns,
+    put(number, values) {
+      hasPut = true;
+      upsert.run([number, ...columns.map((name) => values[name] ?? null)]);
+      // Else what was staged of it before would be merged over it.
+      if (staged.has(number)) stage(number, values);
+    },
+    stage,
+    isStaged: (number) => staged.has(number),
+    commit() {
+      if (hasPut) note();
+      hasPut = false;
+      if (fresh.numbers.length === 0) return;
+      insert.run(job.name, JSON.stringify(fresh));
+      fresh = none();
+    },
+  };
+}
+
+function readStaged(connection: Connection, job: string): SeenRows {
+  const rows = createSeenRows();
+  for (const { numbers } of stagedOf(connection, job)) for (const number of numbers) rows.add(number);
+  return rows;
+}
+
+/** Commit by commit, and no statement left open meanwhile: others use the connection, too. */
+function* stagedOf(connection: Connection, job: string): Generator<Content> {
+  const next = connection.prepare<[number, string], { id: number; content: string }>(
+    'SELECT id, content FROM volatile_seen WHERE id > ? AND job = ? ORDER BY id LIMIT 1',
+  );
+  for (let after = 0; ; ) {
+    const commit = next.get(after, job);
+    if (!commit) return;
+    yield JSON.parse(commit.content) as Content;
+    after = commit.id;
+  }
+}
+
+/** Rows are merged by pieces of so many numbers, whose values are held in memory, and committed by so many. */
+const PIECE_ROWS = 2 ** 17;
+const MERGED_AT_ONCE = 2_000;
+/** So many commits are read, or forgotten, at once. */
+const COMMITS_AT_ONCE = 10;
+
+/**
+ * Brings all that is staged of the job to where it is shown, a little at a time. It stays staged until the last of it is
+ * there: where a crash comes between, it is merged again.
+ */
+export async function mergeStaged(connection: Connection, job: Job): Promise<void> {
+  const table = volatileOf(job);
+  if (table === undefined) return;
+  const write = prepareMerge(connection, job, table);
+  for (const piece of await piecesOf(connection, job.name)) {
+    const { from, isStaged, values } = await readPiece(connection, job, piece);
+    let at = isStaged.indexOf(1);
+    const batch = () => {
+      const rows: StagedRow[] = [];
+      for (; at >= 0 && rows.length < MERGED_AT_ONCE; at = isStaged.indexOf(1, at + 1))
+        rows.push({ number: from + at, values: values.map((column) => column[at] ?? null) });
+      write(rows);
+      return at >= 0;
+    };
+    await inBatches(connection, [batch]);
+  }
+  const forget = connection.prepare<[string, number]>(
+    'DELETE FROM volatile_seen WHERE id IN (SELECT id FROM volatile_seen WHERE job = ? ORDER BY id LIMIT ?)',
+  );
+  await inBatches(connection, [() => forget.run(job.name, COMMITS_AT_ONCE).changes === COMMITS_AT_ONCE]);
+}
+
+/** Writes rows, each as its number and its values; values that are there already cost nothing. */
+function prepareMerge(connection: Connection, job: Job, table: string): (rows: StagedRow[]) => void {
+  const columns = job.contract?.volatile ?? [];
+  const update = connection.prepare<[SqlValue[]]>(
+    `UPDATE ${quoted(table)} SET ${columns.map((name) => `${quoted(name)} = ?`)}
+     WHERE _number = ? AND (${columns.map(quoted)}) IS NOT (${columns.map(() => '?')})`,
+  );
+  const note = noteChange(connection, job.name);
+  return (rows) => {
+    let changes = 0;
+    for (const { number, values } of rows) changes += update.run([...values, number, ...values]).changes;
+    if (changes > 0) note();
+  };
+}
+
+/** Tells readers that volatile values have changed. */
+function noteChange(connection: Connection, job: string): () => void {
+  const note = connection.prepare<[string]>(
+    `INSERT INTO datasets (job, volatile_seq) VALUES (?, 1)
+     ON CONFLICT DO UPDATE SET volatile_seq = volatile_seq + 1`,
+  );
+  return () => void note.run(job);
+}
+
+/** The pieces in which some row is staged, upwards. */
+async function piecesOf(connection: Connection, job: string): Promise<number[]> {
+  const pieces = new Set<number>();
+  for await (const { numbers } of calmly(stagedOf(connection, job)))
+    for (const number of numbers) pieces.add(Math.floor(number / PIECE_ROWS));
+  return [...pieces].sort((one, other) => one - other);
+}
+
+/** What was staged last of each row of a piece: by column, at the row's place in the piece. */
+async function readPiece(connection: Connection, job: Job, piece: number) {
+  const from = piece * PIECE_ROWS;
+  const isStaged = new Uint8Array(PIECE_ROWS);
+  const values = (job.contract?.volatile ?? []).map(() => new Array<SqlValue>(PIECE_ROWS));
+  for await (const { numbers, values: staged } of calmly(stagedOf(connection, job.name)))
+    for (const [at, number] of numbers.entries()) {
+      const place = number - from;
+      if (place < 0 || place >= PIECE_ROWS) continue;
+      isStaged[place] = 1;
+      for (const [column, cells] of values.entries()) cells[place] = staged[column]?.[at] ?? null;
+    }
+  return { from, isStaged, values };
+}
+
+async function* calmly<T>(items: Iterable<T>): AsyncGenerator<T> {
+  let taken = 0;
+  for (const item of items) {
+    yield item;
+    taken += 1;
+    if (taken % COMMITS_AT_ONCE === 0) await breath();
+  }
+}
