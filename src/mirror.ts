@@ -9,7 +9,7 @@ import type { CheckedPage, Page } from './page.ts';
 import type { Counts, Ending, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store/index.ts';
 import { checkAgain, checkPage, checkSnapshot, describeBreach, readPage } from './validate.ts';
 import { PAGE_ROWS } from './walk/bounds.ts';
-import { beginning } from './walk/checkpoint.ts';
+import { beginning, type Checkpoint } from './walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from './walk.ts';
 
 /** What mirroring needs, and what it tells while it goes on. */
@@ -96,13 +96,12 @@ async function walkThrough(
 ): Promise<WalkRow> {
   const read = pageReader(job, session, parts, signal);
   for await (const walked of walk(read, session.checkpoint, previousOf(session), session.row.kind)) {
-    const { page, end } = walked;
+    const { page, checkpoint, end } = walked;
     patience.begin();
     session.savePage(walked);
     const breach = describeBreach(page);
-    if (breach || end) session.commit();
     if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
-    if (end) return await session.finish(endingOf(job, session, end));
+    if (end) return await session.finish(endingOf(job, session, checkpoint, end));
     signal.throwIfAborted();
   }
   throw new Failure('bug', `${job.name}: the walk ended without an end`);
@@ -157,7 +156,6 @@ async function takeSnapshot(
   const { text, json, call } = await api.get(request, signal);
   const page = { ...checkSnapshot(text, json, `${call.at} ${session.row.id}`, call.at), call };
   session.savePage({ page, checkpoint: { ...beginning, pages: 1, rows: 1 }, met: 'add' });
-  session.commit();
   const breach = describeBreach({ ...page, received: 1, offset: 0 });
   if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
   return await session.finish({ verdict: 'snapshot' });
@@ -179,9 +177,13 @@ function previousOf({ before }: WalkSession): Previous | undefined {
 }
 
 /** @throws Failure `incomplete` for a walk that no answer ended. */
-function endingOf(job: Job, session: WalkSession, { renewed, verdict, unproven, stuck }: WalkEnd): Ending {
-  if (renewed)
-    return { verdict: 'snapshot', callsSaved: Math.ceil((session.row.total ?? 0) / PAGE_ROWS) - 1 };
+function endingOf(
+  job: Job,
+  session: WalkSession,
+  { total }: Checkpoint,
+  { renewed, verdict, unproven, stuck }: WalkEnd,
+): Ending {
+  if (renewed) return { verdict: 'snapshot', callsSaved: Math.ceil((total ?? 0) / PAGE_ROWS) - 1 };
   if (!stuck) return { verdict, error: unproven && `the dataset changed: ${unproven}` };
   const message = `${job.name}: the API's pages lead nowhere (${stuck}); what came is kept, the next run begins anew`;
   throw giveUp(session, 'incomplete', message);
