@@ -7,6 +7,7 @@ import { followClock } from './daemon/clock-jumps.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
 import { watchMirrorFile } from './daemon/mirror-file.ts';
 import { keepServing } from './daemon/service.ts';
+import { keepShipping, type Shipping } from './daemon/shipping.ts';
 import { createPulse, type Pulse, serviceManager } from './daemon/systemd.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze, toError } from './errors.ts';
@@ -50,7 +51,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const { log, clock, random } = parts;
   const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
   releases.add(app.close);
-  const { dir, apiUrl, redisUrl, schedules, serve } = app.config;
+  const { dir, apiUrl, redisUrl, schedules, serve, ship } = app.config;
   const lock = holdFolder(dir);
   releases.add(lock.release);
   const note = noting(lock, log);
@@ -65,11 +66,19 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     ending.addEventListener('abort', () => void service.end(), { once: true });
     releases.add(service.end);
   }
+  const shipping =
+    ship &&
+    keepShipping({
+      ...{ dir, address: ship, jobs: app.jobs.map(({ name }) => name), clock, random, log },
+      note: (ship) => note({ ship }),
+    });
+  releases.add(() => shipping?.end());
   const queue = await startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
     schedules,
     lastRun: app.store.lastRun,
-    run: (name, within) => file.during(() => run(app, app.job(name), parts, { pulse, turns }, within)),
+    run: (name, within) =>
+      file.during(() => run(app, app.job(name), parts, { pulse, turns, shipping }, within)),
     changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
     onOutage: (queue) => note({ queue }),
     log,
@@ -97,7 +106,7 @@ async function run(
   app: App,
   job: Job,
   { log, clock, progress, ended, waits }: DaemonParts,
-  { pulse, turns }: { pulse: Pulse; turns: Turns },
+  { pulse, turns, shipping }: { pulse: Pulse; turns: Turns; shipping: Shipping | undefined },
   signal: AbortSignal,
 ): Promise<void> {
   const turn = turns.of(job);
@@ -118,7 +127,11 @@ async function run(
       if (thrown instanceof Snooze && !signal.aborted) waits?.(job.name, thrown);
       throw thrown;
     })
-    .finally(() => pulse.end(job.name));
+    .finally(() => {
+      pulse.end(job.name);
+      // Also where it broke off: pages that were saved are news.
+      shipping?.due(job.name);
+    });
   tell(job, walk, log);
   ended?.(job.name, walk);
   const scheduled = nextDue(app.config.schedules[job.name] ?? 'off', Date.parse(walk.startedAt), clock.now());
@@ -149,12 +162,12 @@ function statusOf({ config, jobs }: App, now: number) {
 
 /** For whoever asks for the status meanwhile, in this process or another. */
 function noting(lock: Lock, log: Log): (change: Partial<DaemonNote>) => void {
-  let noted: DaemonNote = { queue: null, serve: null };
+  let noted: DaemonNote = { queue: null, serve: null, ship: null };
   lock.note(null);
   return (change) => {
     noted = { ...noted, ...change };
     try {
-      lock.note(noted.queue || noted.serve ? JSON.stringify(noted) : null);
+      lock.note(noted.queue || noted.serve || noted.ship ? JSON.stringify(noted) : null);
     } catch (thrown) {
       log.warn({ err: toError(thrown).message }, 'status cannot be told what keeps the daemon waiting');
     }

@@ -4,12 +4,12 @@ import type { ShipAddress } from './config.ts';
 import { Failure, toError } from './errors.ts';
 import type { Job } from './job.ts';
 import { openTarget, type Target } from './ship/connection.ts';
-import { type Shipped, shipDataset } from './ship/dataset.ts';
+import { type Outcome, shipDataset } from './ship/dataset.ts';
 import { admitReader, claimSchema, dropSchema, type Identity } from './ship/schema.ts';
 import { makeViews } from './ship/views.ts';
 import { identityOf, openMirror } from './store/read.ts';
 
-export type { Shipped } from './ship/dataset.ts';
+export type { Outcome, Shipped } from './ship/dataset.ts';
 export type { Mended } from './ship/mend.ts';
 
 export type ShipParts = {
@@ -20,9 +20,6 @@ export type ShipParts = {
   now: () => number;
   signal: AbortSignal;
 };
-
-/** What became of one dataset. */
-export type Outcome = { job: string; shipped: Shipped | null; failure: Failure | null };
 
 /**
  * Ships datasets one after the other. What fails with one leaves the others to go on, unless Postgres is not to be had.
@@ -40,7 +37,7 @@ export async function ship(
     for (const job of parts.jobs)
       if (!only || only.includes(job.name))
         outcomes.push(await shipOne(parts, target, identity, job, compare));
-    await makeViews(target, parts.jobs);
+    if (!target.isLost()) await makeViews(target, parts.jobs);
     return outcomes;
   });
 }
@@ -59,7 +56,8 @@ async function shipOne(
     return { job: job.name, shipped, failure: null };
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown;
-    return { job: job.name, shipped: null, failure: thrown };
+    const { kind, message } = thrown;
+    return { job: job.name, shipped: null, failure: { kind, message } };
   } finally {
     connection.close();
   }

@@ -67,8 +67,10 @@ function addressOf(environment: Environment) {
   );
 }
 
-const exitCodeOf = ({ failure, shipped }: Outcome) =>
-  failure?.exitCode ?? (shipped && shipped.problems.length > 0 ? exitCodes.incomplete : exitCodes.done);
+function exitCodeOf({ failure, shipped }: Outcome): number {
+  if (failure) return exitCodes[failure.kind];
+  return shipped && shipped.problems.length > 0 ? exitCodes.incomplete : exitCodes.done;
+}
 
 const forJson = (outcome: Outcome) => ({
   job: outcome.job,

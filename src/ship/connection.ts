@@ -19,6 +19,8 @@ export type Target = {
   transaction<T>(work: () => Promise<T>): Promise<T>;
   /** Like `work`, but what fails in it leaves nothing, and the transaction around it goes on. */
   attempt<T>(work: () => Promise<T>): Promise<T>;
+  /** Whether the connection broke: nothing more can be asked. */
+  isLost(): boolean;
   close(): Promise<void>;
 };
 
@@ -85,6 +87,7 @@ export async function openTarget(url: string, signal: AbortSignal): Promise<Targ
     transaction: (work) => atomic(work, ['BEGIN', 'COMMIT', 'ROLLBACK']),
     attempt: (work) =>
       atomic(work, ['SAVEPOINT attempt', 'RELEASE attempt', 'ROLLBACK TO attempt; RELEASE attempt']),
+    isLost: () => lost !== undefined,
     close,
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import type { FailureKind } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { type Connection, quoted } from '../store/read.ts';
 import { ownTables, type Table, tablesOfJob } from './columns.ts';
@@ -28,6 +29,13 @@ export type Shipped = {
   mended: Mended[];
   /** What could not be shipped, in a line each. */
   problems: string[];
+};
+
+/** What became of one dataset. */
+export type Outcome = {
+  job: string;
+  shipped: Shipped | null;
+  failure: { kind: FailureKind; message: string } | null;
 };
 
 export type DatasetParts = {

@@ -79,7 +79,12 @@ test('a queue that stands still is named by status, doctor and the health check 
     const { code, stdout } = await runCli(['status', '--json'], environment, cwd);
     return { code, status: JSON.parse(stdout) };
   };
-  expect((await status()).status.daemon).toEqual({ pid: daemon.child.pid, queue: null, serve: null });
+  expect((await status()).status.daemon).toEqual({
+    pid: daemon.child.pid,
+    queue: null,
+    serve: null,
+    ship: null,
+  });
 
   await redis.config('SET', 'maxmemory', '1');
   await expect.poll(async () => (await status()).code, { ...within, interval: 200 }).toBe(75);

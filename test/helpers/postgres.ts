@@ -1,7 +1,9 @@
 /** A Postgres of the tests' own: one for a whole run, started by the first test that asks; each test has a database of its own. */
 
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -50,6 +52,45 @@ export async function postgres(): Promise<Postgres> {
     database,
     query: async (sql, values = []) => (await client.query(sql, [...values])).rows,
   };
+}
+
+export type Cutting = {
+  /** As MIRROR_SHIP takes it. */
+  url: string;
+  /** How many pieces clients have sent. */
+  sent: () => number;
+};
+
+/**
+ * A way to it on which connections are lost.
+ * @param isCut told of each piece that a client sends, with its number; `after`: it arrives, its answer does not.
+ */
+export async function cuttingProxy(
+  { folder, database }: Postgres,
+  isCut: (piece: string, number: number) => 'before' | 'after' | false,
+): Promise<Cutting> {
+  let sent = 0;
+  const server = createServer((client) => {
+    const there = connect(join(folder, '.s.PGSQL.5432'));
+    const cut = () => {
+      client.destroy();
+      there.destroy();
+    };
+    let isLast = false;
+    for (const socket of [client, there]) socket.on('error', cut).on('close', cut);
+    there.on('data', (piece) => (isLast ? cut() : client.write(piece)));
+    client.on('data', (piece) => {
+      sent += 1;
+      const how = isCut(piece.toString('latin1'), sent);
+      if (how === 'before') return cut();
+      isLast ||= how === 'after';
+      return there.write(piece);
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `postgres://postgres@127.0.0.1:${port}/${database}`, sent: () => sent };
 }
 
 let databases = 0;

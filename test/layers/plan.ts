@@ -77,7 +77,11 @@ export const rooms: Record<string, Room> = {
   queue: { doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
 
   // Another engine that follows the mirror.
-  ship: { imports: ['job', 'store'], types: ['config', 'job-list'], doors: ['src/ship.ts'] },
+  ship: {
+    imports: ['job', 'load-jobs', 'store'],
+    types: ['config', 'job-list'],
+    doors: ['src/ship.ts', 'src/ship/thread.ts'],
+  },
 
   // What people and programs read.
   plan: { imports: ['governor', 'store'], types: ['job-list'] },
@@ -144,7 +148,7 @@ export const rooms: Record<string, Room> = {
     types: ['job'],
   },
   daemon: {
-    imports: ['app', 'config', 'job', 'job-list', 'plan', 'queue', 'reading', 'store'],
+    imports: ['app', 'config', 'job', 'job-list', 'plan', 'queue', 'reading', 'ship', 'store'],
     types: ['mirror'],
     doors: ['src/daemon.ts'],
   },

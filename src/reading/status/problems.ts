@@ -10,6 +10,7 @@ import type { LastCall } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
 import { type Phrase, phrase, textOf } from './phrase.ts';
 import type { ServeTrouble } from './service.ts';
+import type { ShipStatus } from './ship.ts';
 import { type Around, whyNotFresh } from './stale.ts';
 
 export type Problem = {
@@ -28,7 +29,8 @@ export type Problem = {
     | 'quarantine'
     | 'drift'
     | 'long-log'
-    | 'serve-down';
+    | 'serve-down'
+    | 'ship-behind';
   /** Null where the problem is not of one dataset. */
   job: string | null;
   /** One line each, for a person. */
@@ -52,6 +54,7 @@ export function findProblems(
   lastCalls: () => ReadonlyMap<string, LastCall>,
   daemon: { queue: Outage | null; serve: ServeTrouble | null } | null,
   logBytes: number,
+  ship: ShipStatus | null = null,
 ): Problem[] {
   const refused = waits
     ? waits.some(({ reason }) => reason === 'key_refused')
@@ -77,6 +80,7 @@ export function findProblems(
     ]),
     ...(logBytes > LONG_LOG_BYTES ? [longLog(logBytes)] : []),
     ...(daemon?.serve ? [serveDown(daemon.serve)] : []),
+    ...(ship?.trouble ? [shipBehind(ship, ship.trouble)] : []),
   ];
   const ofLevel = (level: Problem['level']) => found.filter((problem) => problem.level === level);
   return [...ofLevel('error'), ...ofLevel('warning')];
@@ -122,6 +126,14 @@ function serveDown({ message, since, nextTry }: ServeTrouble): Problem {
     { code: 'serve-down', job: null },
     phrase`the service does not run since ${{ at: since }}: ${message}`,
     phrase`the daemon tries again at ${{ at: nextTry }}, and mirrors meanwhile`,
+  );
+}
+
+function shipBehind({ changes }: ShipStatus, { message, since, nextTry }: ServeTrouble): Problem {
+  return warning(
+    { code: 'ship-behind', job: null },
+    phrase`nothing is shipped since ${{ at: since }}, ${changes} ${plural(changes, 'change')} behind: ${message}`,
+    phrase`the daemon tries again at ${{ at: nextTry }}, and mirrors meanwhile; see docs/ship.md`,
   );
 }
 
