@@ -7,7 +7,7 @@ import type { Wildness } from '../test/helpers/scenario.ts';
 import { freshSeed, listOf, oneOf, tool, whole } from './options.ts';
 import { liveChains } from './soak/chains.ts';
 import { tryLives } from './soak/lives.ts';
-import { missedRowsTable } from './soak/missed-rows.ts';
+import { missedRowsTable, sideBySideTable } from './soak/missed-rows.ts';
 import { costTable } from './soak/pass-cost.ts';
 import { liveYear } from './soak/year.ts';
 
@@ -83,8 +83,7 @@ async function soak({ lives, rowPasses, seed, wildness, path }: Options): Promis
       const happened = Object.entries(tally).map(([what, times]) => `${times} ${what}`);
       print(`${kind}: ${happened.join(', ')} in ${seconds} s; every promise held`);
     }
-  if (rowPasses > 0 && !path)
-    print(
-      `\nper million row-passes, ${rowPasses} of them each:\n\n${await missedRowsTable(rowPasses, seed)}`,
-    );
+  if (rowPasses === 0 || path) return;
+  print(`\nper million row-passes, ${rowPasses} of them each:\n\n${await missedRowsTable(rowPasses, seed)}`);
+  print(`\nthe same with four calls side by side:\n\n${await sideBySideTable(rowPasses, seed)}`);
 }

@@ -1,13 +1,12 @@
 /** One pass over one dataset: the whole story on one screen. */
 
-import { createHash } from 'node:crypto';
 import type { Api } from './api/client.ts';
 import type { Clock } from './clock.ts';
 import { Failure, type FailureKind, toError } from './errors.ts';
 import type { Job } from './job.ts';
-import type { CheckedPage, Page } from './page.ts';
+import { createPageReader } from './mirror/page-reader.ts';
 import type { Counts, Ending, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store/index.ts';
-import { checkAgain, checkPage, checkSnapshot, describeBreach, readPage } from './validate.ts';
+import { checkAgain, checkSnapshot, describeBreach } from './validate.ts';
 import { PAGE_ROWS } from './walk/bounds.ts';
 import { beginning, type Checkpoint } from './walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from './walk.ts';
@@ -94,55 +93,21 @@ async function walkThrough(
   signal: AbortSignal,
   patience: Patience,
 ): Promise<WalkRow> {
-  const read = pageReader(job, session, parts, signal);
-  for await (const walked of walk(read, session.checkpoint, previousOf(session), session.row.kind)) {
-    const { page, checkpoint, end } = walked;
-    patience.begin();
-    session.savePage(walked);
-    const breach = describeBreach(page);
-    if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
-    if (end) return await session.finish(endingOf(job, session, checkpoint, end));
-    signal.throwIfAborted();
+  const reader = createPageReader(job, session, parts, signal);
+  try {
+    for await (const walked of walk(reader.read, session.checkpoint, previousOf(session), session.row.kind)) {
+      const { page, checkpoint, end } = walked;
+      patience.begin();
+      session.savePage(walked);
+      const breach = describeBreach(page);
+      if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
+      if (end) return await session.finish(endingOf(job, session, checkpoint, end));
+      signal.throwIfAborted();
+    }
+  } finally {
+    await reader.close();
   }
   throw new Failure('bug', `${job.name}: the walk ended without an end`);
-}
-
-/** Asks for a page, checks it, and holds it against what the mirror knows. */
-function pageReader(
-  job: Job,
-  session: WalkSession,
-  { api, store }: MirrorParts,
-  signal: AbortSignal,
-): (offset: number, limit: number) => Promise<Page> {
-  let choice = store.choice(job.name);
-  const read = (text: string) => {
-    try {
-      return readPage(text, choice, session.storedRows());
-    } catch {
-      // What keeps the rows from being read keeps the page from being saved, too, which says so.
-      return JSON.parse(text);
-    }
-  };
-  return async (offset, limit) => {
-    const request = { job: job.name, walkId: session.row.id, path: job.path, query: { offset, limit }, read };
-    const { text, json, call } = await api.get(request, signal, session.commit);
-    const page = checkPage(job, text, json, choice);
-    if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
-    choice = page.choice;
-    const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
-    return { ...page, offset, ...session.lookUp(page), digest, call };
-  };
-}
-
-/** What a page says, apart from columns that change while their record does not. */
-function digestOf(job: Job, { keys, accepted, refused }: CheckedPage): string {
-  const stable = accepted.map(({ values }) =>
-    Object.entries(values).filter(([column]) => !job.contract?.volatile.includes(column)),
-  );
-  const problems = refused.map((row) => row.problems);
-  return createHash('sha256')
-    .update(JSON.stringify([keys, stable, problems]))
-    .digest('base64');
 }
 
 /** A dataset that is kept as snapshots: one call, one row, whatever the response looks like. */

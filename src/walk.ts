@@ -4,7 +4,7 @@
  */
 
 import { advanceAnchored } from './walk/anchored.ts';
-import { isEndless, PAGE_ROWS } from './walk/bounds.ts';
+import { isEndless } from './walk/bounds.ts';
 import {
   anchored,
   type Checkpoint,
@@ -13,6 +13,7 @@ import {
   type Step,
   withAnomalies,
 } from './walk/checkpoint.ts';
+import { requestOffset } from './walk/foresee.ts';
 import { isHeadRead, withNewRows } from './walk/head.ts';
 import { pageAnomalies } from './walk/pages.ts';
 import { advanceSnapshot, isOfSnapshot } from './walk/snapshot.ts';
@@ -61,17 +62,17 @@ export type Previous = {
  * Yields each page with the checkpoint behind it, from `checkpoint` to the end of what is to be read. The next page is
  * asked for only when the consumer, who has saved the last one, comes back: `seen` then knows its rows.
  * Bounded in calls (see `bounds.ts`), whatever the API answers.
- * @param read asks the API for rows from an offset; its errors pass through.
+ * @param read asks the API for a page from an offset, as a walk needs it that stands at the checkpoint; its errors pass through.
  * @param previous the walk before this one, whose proof the first page may renew.
  */
 export async function* walk<Page extends PageFacts>(
-  read: (offset: number, limit: number) => Promise<Page>,
+  read: (offset: number, at: Checkpoint) => Promise<Page>,
   checkpoint: Checkpoint,
   previous?: Previous,
   kind: WalkKind = 'walk',
 ): AsyncGenerator<WalkedPage<Page>, void> {
   for (let at = beginWith(checkpoint, previous); ; ) {
-    const page = await read(requestOffset(at), PAGE_ROWS);
+    const page = await read(requestOffset(at), at);
     const step = advance(at, page, previous);
     const isRenewed = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
     const end = isRenewed ? renewal : endOf(step, kind === 'glance' && isHeadRead(step, page));
@@ -88,12 +89,6 @@ function beginWith(checkpoint: Checkpoint, previous: Previous | undefined): Chec
   const last = previous?.checkpoint;
   const isRestless = last?.mode === 'anchored' && last.replaced;
   return checkpoint.pages === 0 && isRestless ? anchored(checkpoint) : checkpoint;
-}
-
-/** Where there is an anchor, the page is asked for from that row on, to see it again. */
-function requestOffset(at: Checkpoint): number {
-  const anchor = at.mode === 'anchored' ? at.anchor : null;
-  return at.offset - (anchor?.back ?? 0);
 }
 
 function advance(before: Checkpoint, page: PageFacts, previous: Previous | undefined): Step {

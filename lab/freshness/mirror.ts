@@ -5,6 +5,7 @@ import { FULL_WALK_EVERY_MS } from '../../src/mirror.ts';
 import type { Walk } from '../../src/plan/facts.ts';
 import { isProof } from '../../src/store/sql.ts';
 import { PROOFS, proofsFor } from '../../src/store/walk/retire.ts';
+import { PAGE_ROWS } from '../../src/walk/bounds.ts';
 import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from '../../src/walk.ts';
 import type { Dataset, Spec } from './dataset.ts';
@@ -88,9 +89,9 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
     let now = startedAt;
     let shown: Row[] = [];
 
-    const read = async (offset: number, limit: number): Promise<PageFacts> => {
+    const read = async (offset: number): Promise<PageFacts> => {
       dataset.advance(now);
-      shown = dataset.rows.slice(offset, offset + limit);
+      shown = dataset.rows.slice(offset, offset + PAGE_ROWS);
       const total = dataset.rows.length;
       const returned = shown.length;
       return {
@@ -102,7 +103,7 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
         known: shown.map(({ copy }) => copy.isHeld && copy.changedIn !== look),
         // Nothing changes but what is published.
         digest: offset === 0 ? dataset.generatedAt : undefined,
-        pagination: { offset, limit, total, returned, hasMore: offset + returned < total },
+        pagination: { offset, limit: PAGE_ROWS, total, returned, hasMore: offset + returned < total },
       };
     };
 

@@ -18,6 +18,8 @@ type Figures = {
   falselyRemoved: number;
   proofs: number;
   calls: number;
+  /** Of these, the ones that nobody needed. */
+  wasted: number;
   leastCalls: number;
 };
 
@@ -36,32 +38,69 @@ const heads = [
   'calls ÷ least: ours',
 ];
 
+/** So many calls under way at once. */
+const SIDE_BY_SIDE = 4;
+
+const headsSideBySide = [
+  'what changes',
+  'changes a call',
+  'missed',
+  'missed in proofs',
+  'falsely removed',
+  'proofs',
+  'calls ÷ least',
+  'of them for nothing',
+];
+
 /**
  * Markdown, a row a kind of change and rate; `rowPasses` for each rule.
  * @throws Error where a proof of ours missed a row under changes that keep the order: none ever may.
  */
 export async function missedRowsTable(rowPasses: number, seed: number): Promise<string> {
+  return await table(heads, async (kind, rate) => {
+    const bare = await measure(kind, rate, () => bareRule, rowPasses, seed);
+    const ours = await measure(kind, rate, (random) => ourRule(1, random), rowPasses, seed);
+    checkProofs(kind, ours);
+    return [
+      perMillion(bare, 'missed'),
+      perMillion(ours, 'missed'),
+      perMillion(ours, 'missedInProofs'),
+      perMillion(bare, 'falselyRemoved'),
+      perMillion(ours, 'falselyRemoved'),
+      percent(ours.proofs, ours.passes),
+      ratio(bare),
+      ratio(ours),
+    ];
+  });
+}
+
+/** The same of our rule alone, with calls side by side that are answered in any order, however many of them are for nothing. */
+export async function sideBySideTable(rowPasses: number, seed: number): Promise<string> {
+  return await table(headsSideBySide, async (kind, rate) => {
+    const ours = await measure(kind, rate, (random) => ourRule(SIDE_BY_SIDE, random), rowPasses, seed);
+    checkProofs(kind, ours);
+    return [
+      perMillion(ours, 'missed'),
+      perMillion(ours, 'missedInProofs'),
+      perMillion(ours, 'falselyRemoved'),
+      percent(ours.proofs, ours.passes),
+      ratio(ours),
+      percent(ours.wasted, ours.calls),
+    ];
+  });
+}
+
+async function table(
+  heads: readonly string[],
+  cells: (kind: Kind, rate: number) => Promise<string[]>,
+): Promise<string> {
   const lines: (string | number)[][] = [];
   for (const kind of kinds)
-    for (const rate of kind.rates) {
-      const bare = await measure(kind, rate, bareRule, rowPasses, seed);
-      const ours = await measure(kind, rate, ourRule, rowPasses, seed);
-      checkProofs(kind, ours);
-      lines.push([
-        kind.name,
-        rate,
-        perMillion(bare, 'missed'),
-        perMillion(ours, 'missed'),
-        perMillion(ours, 'missedInProofs'),
-        perMillion(bare, 'falselyRemoved'),
-        perMillion(ours, 'falselyRemoved'),
-        `${Math.round((100 * ours.proofs) / ours.passes)} %`,
-        ratio(bare),
-        ratio(ours),
-      ]);
-    }
+    for (const rate of kind.rates) lines.push([kind.name, rate, ...(await cells(kind, rate))]);
   return markdownTable(heads, lines);
 }
+
+const percent = (part: number, whole: number) => `${Math.round((100 * part) / whole)} %`;
 
 function checkProofs({ name, orderly }: Kind, { missedInProofs, falselyRemoved }: Figures): void {
   if (orderly && missedInProofs + falselyRemoved > 0)
@@ -79,12 +118,13 @@ const ratio = ({ calls, leastCalls }: Figures) => (calls / leastCalls).toFixed(2
 async function measure(
   kind: Kind,
   rate: number,
-  rule: Rule,
+  ruleOf: (random: Random) => Rule,
   rowPasses: number,
   seed: number,
 ): Promise<Figures> {
   const random = seededRandom(seed);
   const dataset = createDataset(ROWS, random);
+  const rule = ruleOf(random);
   const total: Figures = {
     rowPasses: 0,
     passes: 0,
@@ -93,6 +133,7 @@ async function measure(
     falselyRemoved: 0,
     proofs: 0,
     calls: 0,
+    wasted: 0,
     leastCalls: 0,
   };
   const upstream = {
@@ -106,13 +147,14 @@ async function measure(
 
   while (total.rowPasses < rowPasses) {
     dataset.throughout();
-    const { calls, received, met, isProof } = await rule(upstream);
+    const { calls, wasted, received, met, isProof } = await rule(upstream);
     const throughout = dataset.throughout();
     const missed = throughout.filter((row) => !received.has(row)).length;
     total.rowPasses += throughout.length;
     total.passes += 1;
     total.missed += missed;
     total.calls += calls;
+    total.wasted += wasted;
     total.leastCalls += Math.max(1, Math.ceil(dataset.rows.length / PAGE_ROWS));
     if (!isProof) continue;
     total.proofs += 1;

@@ -3,7 +3,7 @@
 import { Pool } from 'undici';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import type { Gate } from '../governor/gate.ts';
+import type { Gate, Manner } from '../governor/gate.ts';
 import type { KeySource } from '../key.ts';
 import type { Call } from '../page.ts';
 import { judge, type Verdict } from './answer.ts';
@@ -23,8 +23,20 @@ export type ApiAnswer = { text: string; json: unknown; call: Call };
 /** What came of one call. `aheadMs`: what our clock is ahead of the API's at least; null where it does not tell. */
 export type Probed = { call: Call; failure: Failure | null; aheadMs: number | null };
 
+/** A call that was asked ahead of its turn, in the belief that its answer will be needed. */
+export type Guess<Answer = ApiAnswer> = {
+  /** Undefined where there was no permit for it, or no page came of it. It never rejects. */
+  answer: Promise<Answer | undefined>;
+  /** Whether the call has been made, or is on its way. */
+  isMade(): boolean;
+  /** Nobody wants it any more: where it still waits for a permit, it is not made. */
+  drop(): void;
+  /** To be told of each answer that came: whether it was needed. */
+  settle(wasNeeded: boolean): void;
+};
+
 /** What the client needs of the governor. */
-export type Permits = Pick<Gate, 'pass' | 'settle' | 'keyChanged'>;
+export type Permits = Pick<Gate, 'pass' | 'settle' | 'stake' | 'unstake' | 'keyChanged'>;
 
 export type ApiParts = {
   /** Base address without a slash at its end. */
@@ -41,11 +53,16 @@ export type ApiParts = {
 
 export type Api = {
   /**
-   * @param held called before the call has to wait for leave, or is repeated.
+   * @param manner whether other calls of the job will follow, and who is told that this one has to wait or is repeated.
    * @throws Failure by the answer's line in the catalogue; Snooze where a permit is a long wait away;
    * the signal's reason when it is aborted.
    */
-  get(request: ApiRequest, signal: AbortSignal, held?: () => void): Promise<ApiAnswer>;
+  get(request: ApiRequest, signal: AbortSignal, manner?: Manner): Promise<ApiAnswer>;
+  /**
+   * The same ahead of its turn, once: whoever finds that nothing came of it asks again. Undefined where the governor lets
+   * none go ahead.
+   */
+  guess(request: ApiRequest, signal: AbortSignal, foreseen: number): Guess | undefined;
   /** One call, never repeated, and recorded whatever comes of it. @throws as `get` where there is no permit for it. */
   probe(request: ApiRequest, signal: AbortSignal): Promise<Probed>;
   close(): Promise<void>;
@@ -55,6 +72,8 @@ const defaultLimits = { connectMs: 10_000, headersMs: 30_000, deadlineMs: 60_000
 
 /** Calls that are made of one request, the first included. */
 const attempts = { never: 1, once: 2, 'after-pause': 3, 'when-allowed': 3 } as const;
+/** Ends the wait of a guess; a reason of its own, since making the usual one is dear. */
+const needless = new Error('nobody wants it any more');
 /** Before a call that got no answer is repeated. */
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 10_000;
@@ -71,10 +90,18 @@ export function createApi(parts: ApiParts): Api {
     maxResponseSize: limits.bodyBytes,
   });
 
-  async function attempt(request: ApiRequest, signal: AbortSignal, held?: () => void) {
-    const url = `${request.path}${queryString(request.query)}`;
+  async function attempt(request: ApiRequest, signal: AbortSignal, manner?: Manner) {
+    await pass(request, signal, manner);
+    return await send(request, signal);
+  }
+
+  async function pass({ job }: ApiRequest, signal: AbortSignal, manner?: Manner): Promise<void> {
     if (key.reload()) permits.keyChanged();
-    await permits.pass(request.job, signal, held);
+    await permits.pass(job, signal, manner);
+  }
+
+  async function send(request: ApiRequest, signal: AbortSignal) {
+    const url = `${request.path}${queryString(request.query)}`;
     const began = clock.now();
     const answer = await exchange(
       pool,
@@ -99,17 +126,41 @@ export function createApi(parts: ApiParts): Api {
   }
 
   return {
-    async get(request, signal, held) {
+    async get(request, signal, manner) {
       for (let made = 1; ; made += 1) {
-        const { verdict, call } = await attempt(request, signal, held);
+        const { verdict, call } = await attempt(request, signal, manner);
         if (verdict.fine) return { text: verdict.text, json: verdict.json, call };
         record(call);
         signal.throwIfAborted();
         if (made >= attempts[verdict.again]) throw told(verdict.failure);
-        held?.();
+        manner?.held?.();
         // After a 429 or 503 it is the governor that knows how long to wait.
         if (verdict.again !== 'when-allowed') await clock.sleep(backoffMs(made, random()), signal);
       }
+    },
+    guess(request, signal, foreseen) {
+      if (!permits.stake()) return undefined;
+      const dropped = new AbortController();
+      let isMade = false;
+      const make = async () => {
+        await pass(request, dropped.signal, { foreseen, isAhead: true });
+        isMade = true;
+        const { verdict, call } = await send(request, signal);
+        if (verdict.fine) return { text: verdict.text, json: verdict.json, call };
+        record(call);
+        throw verdict.failure;
+      };
+      const nothing = () => {
+        permits.unstake(!isMade);
+        return undefined;
+      };
+      return {
+        // Whatever went wrong is told to who asks again.
+        answer: make().catch(nothing),
+        isMade: () => isMade,
+        drop: () => dropped.abort(needless),
+        settle: (wasNeeded) => permits.unstake(wasNeeded),
+      };
     },
     async probe(request, signal) {
       const { verdict, call } = await attempt(request, signal);

@@ -32,6 +32,11 @@ export function allowedInFlight({ seen, refused, calm, patience }: Concurrency):
   return calm >= patience ? refused : Math.max(1, refused - 1);
 }
 
+/** The same for calls of one walk, which could do without: one more than is proven. */
+export function mostOfOne(it: Concurrency): number {
+  return Math.min(allowedInFlight(it), it.proven + 1);
+}
+
 /** A call sent as the `inflight`th under way was accepted. */
 export function accepted(it: Concurrency, inflight: number): void {
   if (it.refused !== null && inflight >= it.refused - 1) it.calm += 1;

@@ -11,17 +11,27 @@ export type Event =
   /** A process is known to have ended: what it did not account for counts as spent. */
   | { type: 'gone'; owner: string }
   /** A job asks for permits for up to `want` calls. */
-  | { type: 'ask'; owner: string; job: string; want: number }
+  | ({ type: 'ask'; owner: string; job: string; want: number } & Asking)
   /** An answer came. `inflight`: calls of this process under way when it was sent, itself included. */
   | ({ type: 'answer'; status: number; inflight: number; key: KeyMark | null } & Ended & Report)
   /** No answer came, or we stopped before one could. */
   | ({ type: 'lost'; stopped?: boolean } & Ended)
-  /** Permits for `unused` calls are given back. */
-  | { type: 'release'; owner: string; unused: number }
+  /** Permits for `unused` calls are given back, and stakes that stand on no call. */
+  | { type: 'release'; owner: string; unused: number; stakes?: number }
   /** The clock was set, or time passed unnoticed: what was reckoned across that moment is worth nothing. */
   | { type: 'clock' }
   /** The key changed. */
   | { type: 'key' };
+
+/** How a call is asked for; for calls ahead of their turn see `ahead.ts`. */
+export type Asking = {
+  /** So many calls of the job will follow this one; 0 where nobody knows. */
+  foreseen?: number;
+  /** Whether this call itself is asked ahead of its turn. */
+  isAhead?: boolean;
+  /** Stakes of this process on calls that have not proven right yet. */
+  staked?: number;
+};
 
 export type EventOf<Type extends Event['type']> = Extract<Event, { type: Type }>;
 
@@ -40,8 +50,11 @@ export type Report = {
 };
 
 export type Decision =
-  /** Permits for `go` calls, of which `parallel` may be under way at once. They go stale after `PERMIT_TTL_MS`. */
-  | { go: number; parallel: number }
+  /**
+   * Permits for `go` calls, of which `parallel` may be under way at once, and `stakes` for calls that are asked ahead. They go
+   * stale after `PERMIT_TTL_MS`.
+   */
+  | { go: number; parallel: number; stakes: number }
   | { wait: { until: number; reason: WaitReason } }
   | { refused: 'key_refused' | 'forbidden'; until: number }
   /** The event asked for nothing. */

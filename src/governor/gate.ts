@@ -2,25 +2,37 @@
 
 import { isoTime } from '../clock.ts';
 import { Failure, Snooze, type WaitReason } from '../errors.ts';
-import type { Decision } from './events.ts';
+import type { Asking, Decision } from './events.ts';
 import { type Answer, createOwner, type OwnerParts } from './owner.ts';
 
 export type { Answer } from './owner.ts';
 
+/** How a call is asked for. `foreseen`: so many calls of the job will follow; `isAhead`: its own turn has not come. */
+export type Manner = Pick<Asking, 'foreseen' | 'isAhead'> & {
+  /**
+   * Called where the governor makes it wait, be it for quota, pace or anything else; not where the call only follows one of
+   * ours that is under way. What it throws is thrown.
+   */
+  held?: () => void;
+};
+
 export type Gate = {
   /**
-   * Resolves when one call of `job` may be made; `settle` must follow.
-   * @param held called where the governor makes it wait, be it for quota, pace or anything else; not where the call only
-   * follows one of ours that is under way. What it throws is thrown.
+   * Resolves when one call of `job` may be made; `settle` must follow. One that is asked ahead needs a stake, and goes after
+   * all others that wait.
    * @throws Snooze where the wait is longer than `longestWaitMs`; Failure `key` where the API refuses the key;
    * the signal's reason when it is aborted; what reading the job's lag or the state throws.
    */
-  pass(job: string, signal: AbortSignal, held?: () => void): Promise<void>;
+  pass(job: string, signal: AbortSignal, manner?: Manner): Promise<void>;
   settle(job: string, answer: Answer): void;
+  /** Puts a stake on a call that is to be asked ahead; false where none may be. `unstake` must follow. */
+  stake(): boolean;
+  /** That call was needed or never made, and its stake comes back; or it was made for nothing. */
+  unstake(comesBack: boolean): void;
   keyChanged(): void;
   /** The clock was set, or the machine slept: what was reckoned across that is forgotten, and who waits asks anew. */
   clockJumped(): void;
-  /** Whether a call of `job` waits in `pass`. */
+  /** Whether a call of `job` whose turn has come waits in `pass`. */
   waits(job: string): boolean;
   /** Gives unused permits back and keeps what was learnt. */
   close(): void;
@@ -32,11 +44,19 @@ export type GateParts = OwnerParts & {
   lag?: (job: string) => number;
 };
 
-/** A call that waits in `pass`: it is not worth asking for it again before `notBefore`. */
-type Waiter = { job: string; notBefore: number; held(): void; go(): void; refuse(reason: unknown): void };
+/** A call that waits in `pass`: it is not worth manner for it again before `notBefore`. */
+type Waiter = {
+  job: string;
+  manner: Manner;
+  notBefore: number;
+  go(): void;
+  refuse(reason: unknown): void;
+};
 
 /** Waits that are the same for every job. */
 const accountWide: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency', 'retry_after']);
+/** Short waits, which a call asked ahead sits out. */
+const passing: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency']);
 /** Answers without news are kept back for so long at most, to be told together. */
 const IDLE_MS = 250;
 /** Ends a sleep; a reason of its own, since making the usual one is dear. */
@@ -51,7 +71,7 @@ export function createGate(parts: GateParts): Gate {
   let closed = false;
 
   return {
-    pass(job, signal, held = () => undefined) {
+    pass(job, signal, manner = {}) {
       return new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         const stop = () => {
@@ -61,8 +81,8 @@ export function createGate(parts: GateParts): Gate {
         };
         const waiter: Waiter = {
           job,
+          manner,
           notBefore: 0,
-          held,
           go() {
             stop();
             resolve();
@@ -87,6 +107,13 @@ export function createGate(parts: GateParts): Gate {
       }
     },
 
+    stake: owner.stake,
+
+    unstake(comesBack) {
+      owner.unstake(comesBack);
+      if (waiters.length === 0) tidyWhenIdle();
+    },
+
     keyChanged() {
       owner.hear({ type: 'key' });
       serve();
@@ -102,7 +129,7 @@ export function createGate(parts: GateParts): Gate {
       serve();
     },
 
-    waits: (job) => waiters.some((waiter) => waiter.job === job),
+    waits: (job) => waiters.some((waiter) => waiter.job === job && !waiter.manner.isAhead),
 
     close() {
       closed = true;
@@ -115,7 +142,7 @@ export function createGate(parts: GateParts): Gate {
   /** Serves those who wait, the one furthest behind first, until none can go now; then naps until one may. */
   function serve(): void {
     for (let waiter = next(); waiter; waiter = next()) {
-      if (!owner.take(waiter.job) && !askFor(waiter)) continue;
+      if (!owner.take(waiter.job, waiter.manner) && !askFor(waiter)) continue;
       owner.send(waiter.job);
       waiter.go();
     }
@@ -123,13 +150,18 @@ export function createGate(parts: GateParts): Gate {
     else if (owner.hasNews()) tidyWhenIdle();
   }
 
-  /** Of those who may ask, the one furthest behind; who cannot be told how far that is waits no longer. */
+  /**
+   * Of those who may ask, the one furthest behind, and calls asked ahead last; who cannot be told how far that is waits no
+   * longer.
+   */
   function next(): Waiter | undefined {
     if (owner.isFull()) return undefined;
     const now = clock.now();
     // A clock that was set back would make a wait longer than any that is sat out.
     for (const waiter of waiters) if (waiter.notBefore > now + longestWaitMs) waiter.notBefore = 0;
-    const ready = waiters.filter(({ job, notBefore }) => owner.holds(job) || notBefore <= now);
+    const mayAsk = waiters.filter(({ job, notBefore }) => owner.holds(job) || notBefore <= now);
+    const ready = mayAsk.filter(({ manner }) => !manner.isAhead);
+    if (ready.length === 0) return mayAsk[0];
     // The usual case, which needs no look at the database.
     if (ready.length === 1) return ready[0];
     let first: { waiter: Waiter; behind: number } | undefined;
@@ -145,13 +177,14 @@ export function createGate(parts: GateParts): Gate {
 
   /** True with a permit for the waiter's call; otherwise it waits on, or is told that waiting is not worth it. */
   function askFor(waiter: Waiter): boolean {
-    const { job } = waiter;
+    const { job, manner } = waiter;
     try {
-      const decision = owner.ask(job);
+      const decision = owner.ask(job, manner);
       if ('go' in decision) return owner.take(job);
       const now = clock.now();
       if (!('wait' in decision) || decision.wait.until - now > longestWaitMs) throw denial(job, decision);
       const { until, reason } = decision.wait;
+      if (manner.isAhead && !passing.has(reason)) throw denial(job, decision);
       const all = accountWide.has(reason) ? [...waiters] : [waiter];
       for (const held of all) held.notBefore = Math.max(held.notBefore, until, now + 1);
       for (const held of all) hold(held);
@@ -163,7 +196,7 @@ export function createGate(parts: GateParts): Gate {
 
   function hold(waiter: Waiter): void {
     try {
-      waiter.held();
+      waiter.manner.held?.();
     } catch (reason) {
       waiter.refuse(reason);
     }

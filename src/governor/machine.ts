@@ -3,6 +3,7 @@
  * happens and the time; chance comes in with the events. docs/governor.md draws it.
  */
 
+import { countCall } from './ahead.ts';
 import * as concurrency from './concurrency.ts';
 import type { Decision, Event, EventOf } from './events.ts';
 import * as paces from './pace.ts';
@@ -64,6 +65,7 @@ function tryRefusedAgain(state: State): void {
 /** The call may or may not have been made. Where we stopped, the endpoint is not to blame. */
 function lost(state: State, event: EventOf<'lost'>, now: number): void {
   permits.settle(state, event.owner, 1, now);
+  countCall(state.ahead, now);
   spent(state, event);
   if (!event.stopped) unavailable(state, event, null, now);
 }
@@ -72,6 +74,7 @@ function lost(state: State, event: EventOf<'lost'>, now: number): void {
 function answer(state: State, event: EventOf<'answer'>, now: number): void {
   const { status, owner, key, latencyMs } = event;
   permits.settle(state, owner, 1, now);
+  countCall(state.ahead, now);
   state.latencyMs ??= latencyMs;
   state.latencyMs += LATENCY_WEIGHT * (latencyMs - state.latencyMs);
   const inflight = event.inflight + permits.parallelOfOthers(state, owner);
@@ -121,11 +124,16 @@ function unavailable(
   toldMs: number | null,
   now: number,
 ): void {
-  state.retryCredit = Math.max(0, state.retryCredit - 1);
   const known = state.jobs[job];
+  const told = toldMs === null ? 0 : withJitter(toldMs, roll);
+  if (known?.outage && now < known.outage.resumeAt) {
+    // Nobody was let go since it began: this one was under way then, and tells of no other failure.
+    known.outage.resumeAt = Math.max(known.outage.resumeAt, now + told);
+    return;
+  }
+  state.retryCredit = Math.max(0, state.retryCredit - 1);
   if (!known) return;
   const failures = (known.outage?.failures ?? 0) + 1;
   const doubled = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
-  const told = toldMs === null ? 0 : withJitter(toldMs, roll);
   known.outage = { failures, resumeAt: now + Math.max(doubled * (1 + roll), told) };
 }

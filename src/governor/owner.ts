@@ -1,7 +1,14 @@
 /** One process among those that share the state: the permits it holds, its calls under way, what it has not told yet. */
 
 import type { Clock, Random } from '../clock.ts';
-import { type Decision, type Event, type KeyMark, PERMIT_TTL_MS, type Report } from './events.ts';
+import {
+  type Asking,
+  type Decision,
+  type Event,
+  type KeyMark,
+  PERMIT_TTL_MS,
+  type Report,
+} from './events.ts';
 import { govern } from './machine.ts';
 import { readState, type State } from './state.ts';
 
@@ -40,27 +47,56 @@ export function createOwner(parts: OwnerParts) {
   const permits = new Map<string, Permits>();
   const inflight: Call[] = [];
   let parallel = 1;
+  /** Stakes for calls asked ahead, those on calls that have not proven right, and until when the machine's word on them holds. */
+  let stakes = 0;
+  let staked = 0;
+  let stakesStaleAt = 0;
   let pending: Event[] = [{ type: 'start', owner, again }];
 
   return {
     /** Asks permits for the job, and holds those that are given. */
-    ask(job: string): Decision {
-      for (const [other, held] of permits) if (isStale(held)) giveBack(other);
-      const decision = tell({ type: 'ask', owner, job, want: LARGEST_BLOCK });
+    ask(job: string, { foreseen = 0, isAhead = false }: Asking = {}): Decision {
+      for (const [other, held] of permits) if (other === job || isStale(held)) giveBack(other);
+      giveStakesBack();
+      const decision = tell({
+        type: 'ask',
+        owner,
+        job,
+        want: LARGEST_BLOCK,
+        ...(foreseen > 0 && { foreseen, isAhead, staked }),
+      });
       if ('go' in decision) {
+        const staleAt = clock.now() + PERMIT_TTL_MS;
         parallel = decision.parallel;
-        permits.set(job, { calls: decision.go, staleAt: clock.now() + PERMIT_TTL_MS });
+        stakes = decision.stakes;
+        if (foreseen > 0) stakesStaleAt = staleAt;
+        permits.set(job, { calls: decision.go, staleAt });
       }
       return decision;
     },
 
-    /** Takes a permit for one call, where one is held that is still good. */
-    take(job: string): boolean {
+    /** Takes a permit for one call, where one is held that is still good; and lately asked whether others may go ahead. */
+    take(job: string, { foreseen = 0 }: Asking = {}): boolean {
       const held = permits.get(job);
       if (!held || isStale(held)) return false;
+      if (foreseen > 0 && isStale({ staleAt: stakesStaleAt })) return false;
       if (held.calls === 1) permits.delete(job);
       else permits.set(job, { ...held, calls: held.calls - 1 });
       return true;
+    },
+
+    /** Puts a stake on a call that is to be asked ahead, where there is one. */
+    stake(): boolean {
+      if (stakes < 1) return false;
+      stakes -= 1;
+      staked += 1;
+      return true;
+    },
+
+    /** That call was needed or never made, and its stake comes back; or it was made for nothing. */
+    unstake(comesBack: boolean): void {
+      staked -= 1;
+      if (comesBack) stakes += 1;
     },
 
     holds: (job: string) => permits.has(job),
@@ -97,7 +133,7 @@ export function createOwner(parts: OwnerParts) {
       tell();
     },
 
-    hasNews: () => permits.size > 0 || pending.length > 0,
+    hasNews: () => permits.size > 0 || pending.length > 0 || stakes > 0,
 
     /** Gives all permits back and tells what was not told yet. */
     tidy(): void {
@@ -107,7 +143,7 @@ export function createOwner(parts: OwnerParts) {
   };
 
   /** Too old, or given by a clock that was ahead. */
-  function isStale({ staleAt }: Permits): boolean {
+  function isStale({ staleAt }: Pick<Permits, 'staleAt'>): boolean {
     const left = staleAt - clock.now();
     return left <= 0 || left > PERMIT_TTL_MS;
   }
@@ -120,6 +156,12 @@ export function createOwner(parts: OwnerParts) {
 
   function giveAllBack(): void {
     for (const job of [...permits.keys()]) giveBack(job);
+    giveStakesBack();
+  }
+
+  function giveStakesBack(): void {
+    if (stakes > 0) pending.push({ type: 'release', owner, unused: 0, stakes });
+    stakes = 0;
   }
 
   /** Tells the machine what is pending and then `last`, in one transaction; where that fails, it stays pending. */

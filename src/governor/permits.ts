@@ -1,6 +1,8 @@
 /** Who asks for permits meets seven gates in turn; the first that is closed says when to ask again, and why. */
 
 import type { WaitReason } from '../errors.ts';
+import { giveStakes, takeStakesBack } from './ahead.ts';
+import { mostAhead } from './ample.ts';
 import { allowedInFlight } from './concurrency.ts';
 import type { Decision, EventOf } from './events.ts';
 import * as paces from './pace.ts';
@@ -34,6 +36,10 @@ const gates = [keyGate, scopeGate, outageGate, pauseGate, quotaGate, concurrency
 
 export function ask(state: State, event: Ask, now: number): Decision {
   jobOf(state, event.job, now).askedAt = now;
+  const others = parallelOfOthers(state, event.owner);
+  const ahead = mostAhead(state, event, others, outstanding(state), now);
+  // Nobody waits for it, nor is it any use as a probe.
+  if (event.isAhead && ahead === 0) return { wait: { until: now, reason: 'quota' } };
   const passages: Exclude<Passage, Decision>[] = [];
   for (const gate of gates) {
     const passage = gate(state, event, now);
@@ -44,11 +50,12 @@ export function ask(state: State, event: Ask, now: number): Decision {
   const most = Math.min(event.want, paces.blockSize(state.rate), ...passages.map(({ open }) => open));
   const go = Math.max(1, Math.floor(most));
   const parallel = freeOfOthers(state, event.owner);
+  const stakes = giveStakes(state.ahead, ahead - (event.staked ?? 0), now);
   const held = state.leases[event.owner]?.calls ?? 0;
   state.leases[event.owner] = { calls: held + go, parallel, heardAt: now };
   // A probe tells of the limit that was met, not of the pace.
   if (!state.pause) paces.takeSlots(state.rate, go, now);
-  return { go, parallel };
+  return { go, parallel, stakes };
 }
 
 /** What is known of a job: who asks is known from then on. */
@@ -166,8 +173,9 @@ export function settle({ leases }: State, owner: string, calls: number, now: num
   if (held.calls <= 0) delete leases[owner];
 }
 
-/** Permits for `unused` calls are given back. */
-export function release(state: State, { owner, unused }: EventOf<'release'>, now: number): void {
+/** Permits for `unused` calls are given back, and stakes. */
+export function release(state: State, { owner, unused, stakes = 0 }: EventOf<'release'>, now: number): void {
+  takeStakesBack(state.ahead, stakes, now);
   const held = Math.min(unused, state.leases[owner]?.calls ?? 0);
   settle(state, owner, held, now);
   paces.giveBackSlots(state.rate, held, now);

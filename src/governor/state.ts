@@ -3,6 +3,7 @@
  * Every epoch time (milliseconds) has a name that ends in `At`, and nothing else has.
  */
 
+import { type Ahead, initialAhead } from './ahead.ts';
 import { type Concurrency, initialConcurrency } from './concurrency.ts';
 import type { KeyMark } from './events.ts';
 import { initialPace, measureAnew, type Pace } from './pace.ts';
@@ -26,6 +27,7 @@ export type State = {
   rate: Pace;
   concurrency: Concurrency;
   quota: quotas.Quota;
+  ahead: Ahead;
   /** Failed calls that may still be tried again soon. */
   retryCredit: number;
   /** Without any, one call of all endpoints may try again then: else nobody would notice that all are well. */
@@ -92,6 +94,7 @@ export function initialState(): State {
     rate: initialPace(),
     concurrency: initialConcurrency(),
     quota: quotas.initialQuota(),
+    ahead: initialAhead(),
     retryCredit: MOST_CREDIT,
     unpaidAt: 0,
   };
@@ -100,7 +103,9 @@ export function initialState(): State {
 /** The state as it was kept; one that is absent, damaged or of another version is begun anew. */
 export function readState(kept: unknown): State {
   const initial = initialState();
-  return sameShape(initial, kept) ? (kept as State) : initial;
+  // An earlier release of this version kept nothing of calls asked ahead.
+  const whole = typeof kept === 'object' ? { ahead: initial.ahead, ...kept } : kept;
+  return sameShape(initial, whole) ? (whole as State) : initial;
 }
 
 /** Whether all that `model` always has is there with its type; what may be null or keyed by name is not entered. */

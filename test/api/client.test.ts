@@ -25,6 +25,9 @@ afterEach(async () => {
   for (const release of releases.splice(0).reverse()) await release();
 });
 
+/** Lets no call go ahead of its turn. */
+const neverAhead = { stake: () => false, unstake: () => undefined };
+
 async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) {
   const model = await startModelApi({
     rows: 120,
@@ -43,6 +46,7 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
       pass: async (job) => void asked.push(job),
       settle: (_job, answer) => void settled.push(answer.status),
       keyChanged: () => undefined,
+      ...neverAhead,
     },
     record: (call) => records.push(call),
     clock: { ...systemClock, sleep: async (ms) => void sleeps.push(ms) },
@@ -233,6 +237,7 @@ test('stopping between permit and call takes no permit along', async () => {
     pass: async () => stop.abort(new Error('stopped')),
     settle: (...told: unknown[]) => void settled.push(told),
     keyChanged: () => undefined,
+    ...neverAhead,
   };
   const { get, model } = await setup([], { permits });
   await expect(get(stop.signal)).rejects.toThrow('stopped');
@@ -246,7 +251,7 @@ test('a changed key is taken up with the next call', async () => {
   const told = vi.fn();
   const { api, model } = await setup([], {
     key: { current: () => keyFromValue(current).current(), reload: () => changed },
-    permits: { pass: async () => undefined, settle: () => undefined, keyChanged: told },
+    permits: { pass: async () => undefined, settle: () => undefined, keyChanged: told, ...neverAhead },
   });
   const request = { job: 'ai-signals', walkId: null, path, query: {} };
   const { signal } = new AbortController();

@@ -115,7 +115,7 @@ describe('the gate', () => {
   it('says so before the governor makes a call wait, not where it goes at once or follows one of ours', async () => {
     const { gate } = setup();
     const held: string[] = [];
-    const pass = (job: string) => gate.pass(job, never, () => void held.push(job));
+    const pass = (job: string) => gate.pass(job, never, { held: () => void held.push(job) });
     for (let call = 0; call < 40; call += 1) await callFine(gate);
     await pass('news');
     const following = pass('usage');
@@ -135,7 +135,7 @@ describe('the gate', () => {
     const full = () => {
       throw new Error('the disk is full');
     };
-    await expect(gate.pass('news', never, full)).rejects.toThrow('the disk is full');
+    await expect(gate.pass('news', never, { held: full })).rejects.toThrow('the disk is full');
     expect(gate.waits('news')).toBe(false);
     await gate.pass('usage', never);
   });

@@ -91,13 +91,13 @@ function checkRemovals(passage: Passage, proof: Passage | undefined): void {
 }
 
 function checkCalls(passage: Passage, { pageRows, dated }: Scenario): void {
-  const { walk, upstream, interruptions, shortened } = passage;
+  const { walk, upstream, interruptions, shortened, wasted } = passage;
   const rows = Math.max(...upstream.map(({ size }) => size), walk.rows);
   const bound = dated ? mostCallsOfSnapshot : mostCalls;
   const most = bound(rows, Math.min(pageRows, PAGE_ROWS)) + shortened;
   expectThat(walk.apiCalls <= most, `${name(passage)} kept within ${most} calls`);
   expectThat(
-    upstream.length <= walk.apiCalls + interruptions * REPEATED,
+    upstream.length <= walk.apiCalls + wasted + interruptions * REPEATED,
     `${name(passage)} repeated no more calls than its ${interruptions} interruptions cost`,
   );
 }

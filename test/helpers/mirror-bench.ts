@@ -11,7 +11,7 @@ import {
   sampleKey,
   startModelApi,
 } from '../../model-api/index.ts';
-import { type Api, createApi, type Permits } from '../../src/api/client.ts';
+import { type Api, createApi } from '../../src/api/client.ts';
 import type { Job } from '../../src/job.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
@@ -19,6 +19,7 @@ import { mirror, type Progress } from '../../src/mirror.ts';
 import { openConnection, openReadOnly } from '../../src/store/db/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store/index.ts';
 import type { WalkKind } from '../../src/walk.ts';
+import { createSideBySide, type SideBySide } from './side-by-side.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
 export type BenchOptions = ModelOptions & {
@@ -42,6 +43,8 @@ export type Bench = {
   /** The store as it is open now; another one after `reopen`. */
   readonly store: Store;
   readonly api: Api;
+  /** Lets every call pass at once; none ahead of its turn unless it is told so. */
+  sideBySide: SideBySide;
   job(name: string): Job;
   /** The model's dataset that a job mirrors. */
   upstream(job: string): Dataset;
@@ -67,9 +70,6 @@ export type Bench = {
   close(): Promise<void>;
 };
 
-/** Lets every call pass at once. */
-export const openPermits: Permits = { pass: async () => {}, settle: () => {}, keyChanged: () => {} };
-
 /** Starts a model, on the bench's clock, and opens an empty mirror of it. Close it when done. */
 export async function openBench({
   jobs: given,
@@ -81,14 +81,16 @@ export async function openBench({
   const model = await startModelApi({ now: clock.now, ...options });
   const dir = mkdtempSync(join(roomOf(), 'mirror-bench-'));
   let store = openStore(dir, jobs, clock.now);
+  const sideBySide = createSideBySide();
   const api = createApi({
     baseUrl: model.url,
     key: keyFromValue(sampleKey.key),
     permits: {
-      ...openPermits,
-      async pass(_job, signal, held) {
-        if (!bench.ample) held?.();
+      ...sideBySide.permits,
+      async pass(job, signal, manner) {
+        if (!bench.ample) manner?.held?.();
         signal.throwIfAborted();
+        await sideBySide.permits.pass(job, signal);
       },
     },
     record: (call) => store.recordCall(call),
@@ -111,6 +113,7 @@ export async function openBench({
       return store;
     },
     api,
+    sideBySide,
     job: (name) =>
       found(
         jobs.find((job) => job.name === name),

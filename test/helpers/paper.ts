@@ -1,5 +1,8 @@
 /** The walk on paper: its own code over rows in memory, without HTTP or a database. */
 
+import type { Guess } from '../../src/api/client.ts';
+import { pagesInOrder } from '../../src/mirror/in-order.ts';
+import { PAGE_ROWS } from '../../src/walk/bounds.ts';
 import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
 import type { WalkEnd } from '../../src/walk.ts';
 import { walk } from '../../src/walk.ts';
@@ -8,6 +11,8 @@ export type PaperWalk = {
   end: WalkEnd;
   checkpoint: Checkpoint;
   calls: number;
+  /** Calls whose answers nobody needed. */
+  wasted: number;
   /** Every key that came, and those that count as met. */
   received: Set<string>;
   met: Set<string>;
@@ -19,42 +24,84 @@ export type PaperOptions = {
   generatedAt?: () => string | null | undefined;
   /** How many rows a page has at most, whatever is asked for. */
   pageRows?: (call: number) => number;
+  /** Calls that may be under way at once, which are answered in an order drawn by `random`. */
+  sideBySide?: { calls: number; random: () => number };
 };
+
+type PaperPage = Omit<PageFacts, 'seen' | 'known'>;
 
 /** Walks over the keys that `rows` gives at each call. */
 export async function walkOnPaper(
   rows: (call: number) => readonly string[],
-  { from = beginning, generatedAt = () => undefined, pageRows = () => 100 }: PaperOptions = {},
+  {
+    from = beginning,
+    generatedAt = () => undefined,
+    pageRows = () => PAGE_ROWS,
+    ...options
+  }: PaperOptions = {},
 ): Promise<PaperWalk> {
+  const { calls: mostCalls, random } = options.sideBySide ?? { calls: 1, random: () => 0 };
   const received = new Set<string>();
   const met = new Set<string>();
   let calls = 0;
-  const read = async (offset: number, limit: number): Promise<PageFacts> => {
+  let staked = 0;
+  let wasted = 0;
+
+  function answer(offset: number): PaperPage {
     calls += 1;
     const all = rows(calls);
-    const keys = all.slice(offset, offset + Math.min(limit, pageRows(calls)));
-    for (const key of keys) received.add(key);
+    const keys = all.slice(offset, offset + Math.min(PAGE_ROWS, pageRows(calls)));
+    const [total, returned] = [all.length, keys.length];
     return {
       offset,
       generatedAt: generatedAt(),
-      received: keys.length,
+      received: returned,
       keys,
-      seen: keys.map((key) => met.has(key)),
-      known: keys.map(() => false),
       digest: undefined,
-      pagination: {
-        offset,
-        limit,
-        total: all.length,
-        returned: keys.length,
-        hasMore: offset + keys.length < all.length,
-      },
+      pagination: { offset, limit: PAGE_ROWS, total, returned, hasMore: offset + returned < total },
+    };
+  }
+
+  /** Others are answered meanwhile. */
+  async function get(offset: number): Promise<PaperPage> {
+    if (mostCalls > 1)
+      for (let turns = Math.floor(random() * 6 * mostCalls); turns > 0; turns -= 1) await undefined;
+    return answer(offset);
+  }
+
+  function guess(offset: number): Guess<PaperPage> | undefined {
+    if (staked >= mostCalls - 1) return undefined;
+    staked += 1;
+    const settle = () => {
+      staked -= 1;
+    };
+    return { answer: get(offset), isMade: () => true, drop: () => undefined, settle };
+  }
+
+  const pages = pagesInOrder<PaperPage, PaperPage>({
+    get,
+    guess,
+    check: (page) => page,
+    agree: () => true,
+    discard() {
+      wasted += 1;
+    },
+  });
+  const read = async (_: number, at: Checkpoint): Promise<PageFacts> => {
+    const { page } = await pages.next(at);
+    for (const key of page.keys) received.add(key as string);
+    return {
+      ...page,
+      seen: page.keys.map((key) => key !== null && met.has(key)),
+      known: page.keys.map(() => false),
     };
   };
   for await (const { page, checkpoint, met: change, end } of walk(read, from)) {
     if (change === 'clear') met.clear();
     if (change === 'add') for (const key of page.keys) met.add(key as string);
-    if (end) return { end, checkpoint, calls, received, met };
+    if (!end) continue;
+    await pages.end();
+    return { end, checkpoint, calls, wasted, received, met };
   }
   throw new Error('the walk ended without an end');
 }

@@ -28,6 +28,9 @@ export type Scenario = {
   ample: boolean;
   /** Which runs are glances, over and over; the others are walks. */
   looks: readonly boolean[];
+  /** Calls at once, and in which order they are answered (see `side-by-side.ts`). */
+  atOnce: number;
+  order: readonly number[];
   /** What happens before each call, from the first on; nothing more after the last. */
   events: readonly (readonly Event[])[];
 };
@@ -44,6 +47,8 @@ export type Passage = {
   isBesideWalk: boolean;
   /** Pages of it that a fault made shorter. */
   shortened: number;
+  /** Calls of it that were made ahead of their turn for nothing. */
+  wasted: number;
 };
 
 export type Life = { passages: Passage[]; sent: Set<string> };
@@ -98,6 +103,8 @@ export function scenarios(wildness: Wildness, longest: number): fc.Arbitrary<Sce
       rows: fc.noBias(fc.integer({ min: 0, max: 60 })),
       pageRows: fc.noBias(fc.integer({ min: 3, max: 9 })),
       ample: fc.boolean(),
+      atOnce: fc.constantFrom(1, 2, 4),
+      order: fc.array(fc.nat(3), { minLength: 1, maxLength: 7 }),
       looks:
         wildness === 'interrupted'
           ? fc.constant([false])
@@ -121,7 +128,7 @@ export type Watcher = { beforeAnswer(): void; afterPassage(passage: Passage): vo
 
 /** Mirrors the dataset again and again until every event has happened, and the last walk has ended. */
 export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher): Promise<Life> {
-  const { job, dated, rows, pageRows, ample, looks, events } = scenario;
+  const { job, dated, rows, pageRows, ample, atOnce, order, looks, events } = scenario;
   bench.ample = ample;
   const dataset = bench.upstream(job);
   dataset.rows = dataset.make(rows);
@@ -137,12 +144,16 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
   bench.model.faults = [
     () => [faults.limitIgnored(pageRows), ...(fault ? [fault] : []), noteSent(bench, job, life.sent)],
   ];
-  bench.model.beforeAnswer = () => {
+  bench.sideBySide.allow(atOnce, order);
+  bench.model.beforeAnswer = async ({ query }) => {
+    const asking = now;
+    await bench.sideBySide.hold(Number(query['offset']));
     watcher?.beforeAnswer();
     fault = undefined;
     for (const event of events[calls] ?? []) happen(event);
     calls += 1;
-    now.upstream.push(upstreamVersions(bench, job, dataset.rows));
+    if (fault) asking.shortened += 1;
+    asking.upstream.push(upstreamVersions(bench, job, dataset.rows));
   };
 
   function happen(event: Event): void {
@@ -157,7 +168,6 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     else if (event.do === 'wait') bench.clock.advance(event.hours * 3_600_000);
     else if (event.do === 'crash') bench.reopen();
     else stop.abort(new Error('stopped'));
-    if (fault) now.shortened += 1;
   }
 
   for (let run = 0; calls < events.length || isInterrupted(under); run += 1) {
@@ -168,8 +178,13 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     under[kind].isBesideWalk ||= kind === 'glance' && under.walk.interruptions > 0;
     now = under[kind];
     stop = new AbortController();
+    const before = bench.sideBySide.wasted;
+    const ended = async () => {
+      await bench.sideBySide.allAnswered();
+      now.wasted += bench.sideBySide.wasted - before;
+    };
     try {
-      const walk = await bench.mirror(job, undefined, stop.signal, kind);
+      const walk = await bench.mirror(job, undefined, stop.signal, kind).finally(ended);
       const passage = { ...now, walk, after: mirroredVersions(bench, job) };
       life.passages.push(passage);
       watcher?.afterPassage(passage);
@@ -182,6 +197,7 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
       else throw thrown;
     }
   }
+  bench.sideBySide.allow(1);
   bench.model.beforeAnswer = undefined;
   bench.model.faults = [() => noteSent(bench, job, life.sent)];
   return life;
@@ -199,6 +215,7 @@ function beginPassage(before: Map<string, string>) {
     interruptions: 0,
     isBesideWalk: false,
     shortened: 0,
+    wasted: 0,
   };
 }
 

@@ -173,8 +173,8 @@ function answering(
   clock: VirtualClock,
   ample: boolean,
 ) {
-  const get: Api['get'] = async ({ job, walkId, query, read }, _signal, held) => {
-    if (!ample) held?.();
+  const get: Api['get'] = async ({ job, walkId, query, read }, _signal, manner) => {
+    if (!ample) manner?.held?.();
     const offset = query['offset'] ?? 0;
     const page = rows.slice(offset, offset + PAGE_ROWS);
     const pagination = {
@@ -199,7 +199,7 @@ function answering(
     };
     return { text, json: read?.(text), call };
   };
-  return { get } as Api;
+  return { get, guess: () => undefined } as unknown as Api;
 }
 
 function edit(rows: string[], step: Exclude<Step, { do: 'pass' }>): void {

@@ -1,5 +1,6 @@
 /** The bare rule of the specification, and ours, over the same dataset. */
 
+import type { Random } from '../../../model-api/index.ts';
 import { PAGE_ROWS } from '../../../src/walk/bounds.ts';
 import { walkOnPaper } from '../../../test/helpers/paper.ts';
 
@@ -11,6 +12,8 @@ export type Upstream = {
 
 export type Outcome = {
   calls: number;
+  /** Calls whose answers nobody needed. */
+  wasted: number;
   received: Set<string>;
   /** The rows that count as met; what is not among them counts as absent. */
   met: Set<string>;
@@ -27,11 +30,15 @@ export const bareRule: Rule = async ({ rows }) => {
     const page = all.slice(offset, offset + PAGE_ROWS);
     for (const row of page) received.add(row);
     offset += page.length;
-    if (offset >= all.length) return { calls, received, met: received, isProof: true };
+    if (offset >= all.length) return { calls, wasted: 0, received, met: received, isProof: true };
   }
 };
 
-export const ourRule: Rule = async ({ rows, generatedAt }) => {
-  const { calls, received, met, end } = await walkOnPaper(rows, { generatedAt });
-  return { calls, received, met, isProof: end.verdict !== 'union' };
-};
+/** @param sideBySide so many calls under way at once, answered in an order drawn by `random`. */
+export const ourRule =
+  (sideBySide: number, random: Random): Rule =>
+  async ({ rows, generatedAt }) => {
+    const walked = await walkOnPaper(rows, { generatedAt, sideBySide: { calls: sideBySide, random } });
+    const { calls, wasted, received, met, end } = walked;
+    return { calls, wasted, received, met, isProof: end.verdict !== 'union' };
+  };

@@ -1,0 +1,129 @@
+/**
+ * Pages of a walk, taken in order, while those that follow are asked for ahead of their turn. Where an answer that was asked
+ * for ahead will not do, it is asked for again, as if nothing had been.
+ */
+
+import type { Guess } from '../api/client.ts';
+import type { CheckedPage } from '../page.ts';
+import type { Checkpoint } from '../walk/checkpoint.ts';
+import { type Foreseen, foresee, isAsIfAskedNow, requestOffset } from '../walk/foresee.ts';
+
+/** Where answers come from, and what is made of them. `foreseen`: so many calls will follow. */
+export type Upstream<Answer, Of extends PageInOrder> = {
+  get(offset: number, foreseen: number): Promise<Answer>;
+  /** Undefined where nothing may be asked ahead. */
+  guess(offset: number, foreseen: number): Guess<Answer> | undefined;
+  check(answer: Answer): Of;
+  /** Whether rows that both pages show are the same in both: an answer may be older than the one before. */
+  agree(before: Of, page: Of): boolean;
+  /** A call was made for this answer, which nobody needs. */
+  discard(answer: Answer): void;
+};
+
+export type PageInOrder = Pick<CheckedPage, 'keys' | 'pagination' | 'received'>;
+
+export type PagesInOrder<Answer, Of> = {
+  /** The page that a walk needs which stands there. What fails, fails as if it had been asked for now. */
+  next(at: Checkpoint): Promise<{ page: Of; answer: Answer }>;
+  /** Nothing more is wanted; resolves when nothing is under way. */
+  end(): Promise<void>;
+};
+
+/** As many calls as may ever be under way, less the one whose turn it is. */
+const MOST_AHEAD = 15;
+
+export function pagesInOrder<Answer, Of extends PageInOrder>(
+  upstream: Upstream<Answer, Of>,
+): PagesInOrder<Answer, Of> {
+  const guesses = new Map<number, Guess<Answer>>();
+  const underWay = new Set<Promise<unknown>>();
+  let last: Of | undefined;
+  let pageRows = 0;
+
+  async function next(at: Checkpoint): Promise<{ page: Of; answer: Answer }> {
+    const offset = requestOffset(at);
+    const foreseen = foresee(at, pageRows, MOST_AHEAD);
+    const guess = take(offset, foreseen);
+    if (!guess) return await askNow(offset, foreseen);
+    askAhead(foreseen);
+    const answer = await guess.answer;
+    if (answer === undefined) return await askNow(offset, foreseen);
+    const page = check(guess, answer);
+    const isGood = isAsIfAskedNow(at, page) && last !== undefined && upstream.agree(last, page);
+    guess.settle(isGood);
+    if (isGood) return { page, answer };
+    upstream.discard(answer);
+    dropAll();
+    return await askNow(offset, { calls: foreseen.calls, offsets: [] });
+  }
+
+  /** The guess at this offset, once its call is made. Guesses that are no longer foreseen are dropped. */
+  function take(offset: number, { offsets }: Foreseen): Guess<Answer> | undefined {
+    const guess = guesses.get(offset);
+    const isMade = guess?.isMade() ?? false;
+    if (isMade) guesses.delete(offset);
+    for (const other of [...guesses.keys()]) if (!offsets.includes(other)) drop(other);
+    return isMade ? guess : undefined;
+  }
+
+  /** The call whose turn it is goes before those that follow. */
+  async function askNow(offset: number, foreseen: Foreseen): Promise<{ page: Of; answer: Answer }> {
+    const asked = upstream.get(offset, foreseen.calls);
+    askAhead(foreseen);
+    const answer = await asked;
+    return { page: upstream.check(answer), answer };
+  }
+
+  function askAhead({ calls, offsets }: Foreseen): void {
+    for (const offset of offsets) {
+      if (guesses.has(offset)) continue;
+      const guess = upstream.guess(offset, calls);
+      if (!guess) return;
+      guesses.set(offset, guess);
+      const done = guess.answer.finally(() => underWay.delete(done));
+      underWay.add(done);
+    }
+  }
+
+  /** An answer that cannot be read was needed all the same. */
+  function check(guess: Guess<Answer>, answer: Answer): Of {
+    try {
+      return upstream.check(answer);
+    } catch (thrown) {
+      guess.settle(true);
+      throw thrown;
+    }
+  }
+
+  function drop(offset: number): void {
+    const guess = guesses.get(offset);
+    guesses.delete(offset);
+    guess?.drop();
+    // Where its call is made already, it counts like any other.
+    const discarded = guess?.answer.then((answer) => {
+      if (answer === undefined) return;
+      guess.settle(false);
+      upstream.discard(answer);
+    });
+    if (!discarded) return;
+    const done = discarded.finally(() => underWay.delete(done));
+    underWay.add(done);
+  }
+
+  function dropAll(): void {
+    for (const offset of [...guesses.keys()]) drop(offset);
+  }
+
+  return {
+    async next(at) {
+      const { page, answer } = await next(at);
+      last = page;
+      pageRows = Math.max(pageRows, page.received);
+      return { page, answer };
+    },
+    async end() {
+      dropAll();
+      await Promise.all(underWay);
+    },
+  };
+}

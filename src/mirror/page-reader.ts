@@ -1,0 +1,103 @@
+/** Asks for the pages of a walk, checks each, and holds it against what the mirror knows. */
+
+import { createHash } from 'node:crypto';
+import type { Api, ApiAnswer } from '../api/client.ts';
+import type { Job } from '../job.ts';
+import type { CheckedPage, CheckedRows, Page, Row } from '../page.ts';
+import type { Store, WalkSession } from '../store/index.ts';
+import { checkPage, readPage } from '../validate.ts';
+import { PAGE_ROWS } from '../walk/bounds.ts';
+import type { Checkpoint } from '../walk/checkpoint.ts';
+import { pagesInOrder, type Upstream } from './in-order.ts';
+
+export type PageReader = {
+  /** The page at an offset, which the walk needs that stands there; what was asked for ahead is checked only now. */
+  read(offset: number, at: Checkpoint): Promise<Page>;
+  /** Ends what is under way; call it when the walk is over, however it ended. */
+  close(): Promise<void>;
+};
+
+export function createPageReader(
+  job: Job,
+  session: WalkSession,
+  { api, store }: { api: Api; store: Store },
+  signal: AbortSignal,
+): PageReader {
+  const ahead = new AbortController();
+  const stop = () => ahead.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  let choice = store.choice(job.name);
+
+  const request = (offset: number) => ({
+    job: job.name,
+    walkId: session.row.id,
+    path: job.path,
+    query: { offset, limit: PAGE_ROWS },
+    read,
+  });
+  const read = (text: string) => {
+    try {
+      return readPage(text, choice, session.storedRows());
+    } catch {
+      // What keeps the rows from being read keeps the page from being saved, too, which says so.
+      return JSON.parse(text);
+    }
+  };
+  const upstream: Upstream<ApiAnswer, CheckedPage> = {
+    get: (offset, foreseen) => api.get(request(offset), signal, { foreseen, held: session.commit }),
+    // A glance reads no more than it must.
+    guess: (offset, foreseen) =>
+      session.row.kind === 'walk' ? api.guess(request(offset), ahead.signal, foreseen) : undefined,
+    check: ({ text, json }) => checkPage(job, text, json, choice),
+    agree: (before, page) => showSameRows(job, before, page),
+    discard({ call }) {
+      try {
+        store.recordCall(call);
+      } catch {
+        // Whatever keeps it from being written down keeps the next page, too, which says so.
+      }
+    },
+  };
+  const pages = pagesInOrder(upstream);
+
+  return {
+    async read(offset, at) {
+      const { page, answer } = await pages.next(at);
+      signal.throwIfAborted();
+      if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
+      choice = page.choice;
+      const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
+      return { ...page, offset, ...session.lookUp(page), digest, call: answer.call };
+    },
+    async close() {
+      signal.removeEventListener('abort', stop);
+      ahead.abort(over);
+      await pages.end();
+    },
+  };
+}
+
+/** Ends the calls that are asked ahead; a reason of its own, since making the usual one is dear. */
+const over = new Error('the walk is over');
+
+/** What a page says, apart from columns that change while their record does not. */
+function digestOf(job: Job, { keys, accepted, refused }: CheckedRows): string {
+  const stable = accepted.map((row) => stableOf(job, row));
+  const problems = refused.map((row) => row.problems);
+  return createHash('sha256')
+    .update(JSON.stringify([keys, stable, problems]))
+    .digest('base64');
+}
+
+/** Of the rows that both pages show. */
+function showSameRows(job: Job, before: CheckedRows, page: CheckedRows): boolean {
+  const shown = new Map(before.accepted.map((row) => [row.key, row]));
+  return page.accepted.every((row) => {
+    const other = shown.get(row.key);
+    return !other || JSON.stringify(stableOf(job, row)) === JSON.stringify(stableOf(job, other));
+  });
+}
+
+function stableOf({ contract }: Job, { values }: Row): [string, unknown][] {
+  return Object.entries(values).filter(([column]) => !contract?.volatile.includes(column));
+}

@@ -1,0 +1,213 @@
+/** When the governor lets calls go ahead of their turn, how many, and what it counts as wasted. */
+
+import { describe, expect, it } from 'vitest';
+import { initialState, readState } from '../../src/governor/state.ts';
+import { drive } from './drive.ts';
+import { callFine, fine, never, setup } from './gate-bench.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** A governor that has made so many calls lately, and knows that so many may go at once. */
+function acquainted(calls: number, proven = 4) {
+  const state = initialState();
+  const machine = drive({
+    ...state,
+    rate: { ...state.rate, perSecond: 1_000 },
+    concurrency: { ...state.concurrency, seen: proven, proven },
+  });
+  for (let made = 0; made < calls; made += 1) machine.call();
+  machine.pass(1_000);
+  return machine;
+}
+
+type Machine = ReturnType<typeof drive>;
+
+/** Asks for a call that others are foreseen to follow; gives the stakes for those. */
+function stakes({ on }: Machine, foreseen = 100, staked = 0, owner = 'me', job = 'news'): number {
+  const decision = on({ type: 'ask', owner, job, want: 1, foreseen, staked });
+  return 'go' in decision ? decision.stakes : 0;
+}
+
+describe('calls ahead of their turn', () => {
+  it('are as many as are proven to go at once', () => {
+    expect(stakes(acquainted(2_000, 4))).toBe(4);
+    expect(stakes(acquainted(2_000, 8))).toBe(8);
+    expect(stakes(acquainted(2_000, 4), 2)).toBe(2);
+    expect(stakes(acquainted(2_000, 4), 0)).toBe(0);
+  });
+
+  it('are tried one more at a time, where none ever went', () => {
+    expect(stakes(acquainted(2_000, 1))).toBe(1);
+  });
+
+  it('are never more than are left of what is allowed at once, all processes together', () => {
+    const machine = acquainted(2_000, 4);
+    for (let call = 0; call < 3; call += 1) {
+      machine.ask('usage', 'another', 1);
+      machine.pass(10);
+    }
+    const { parallel = 0 } = machine.state.leases['another'] ?? {};
+    expect(stakes(machine)).toBeLessThanOrEqual(5 - Math.min(3, parallel) - 1);
+  });
+
+  it('may waste one in a hundred of the calls of a day, and none before so many were made', () => {
+    expect(stakes(acquainted(99))).toBe(0);
+    expect(stakes(acquainted(110))).toBe(1);
+    expect(stakes(acquainted(230))).toBe(2);
+    const machine = acquainted(230);
+    expect(stakes(machine)).toBe(2);
+    machine.answer();
+    machine.pass(100);
+    // They count as wasted until they come back.
+    expect(stakes(machine, 100, 2)).toBe(0);
+    machine.answer();
+    machine.pass(100);
+    machine.on({ type: 'release', owner: 'me', unused: 0, stakes: 2 });
+    expect(stakes(machine)).toBe(2);
+  });
+
+  it('of a day are forgotten as days pass: calls and waste alike', () => {
+    const machine = acquainted(500);
+    expect(stakes(machine)).toBe(4);
+    machine.answer();
+    machine.pass(3 * DAY);
+    expect(stakes(machine)).toBe(0);
+  });
+
+  it('that a crash keeps from coming back stay wasted', () => {
+    const machine = acquainted(230);
+    expect(stakes(machine)).toBe(2);
+    machine.on({ type: 'gone', owner: 'me' });
+    machine.pass(1_000);
+    expect(stakes(machine, 100, 0, 'another')).toBe(0);
+    machine.on({ type: 'start', owner: 'me', again: false });
+    machine.pass(1_000);
+    expect(stakes(machine)).toBe(0);
+  });
+});
+
+describe('no call goes ahead', () => {
+  it.each([
+    ['429', { status: 429 }],
+    ['401', { status: 401 }],
+    ['403', { status: 403 }],
+    ['503', { status: 503 }],
+  ])('after a %s', (_, answer) => {
+    const machine = acquainted(2_000);
+    machine.ask('news', 'me', 1);
+    machine.answer(answer);
+    const ahead = { type: 'ask', owner: 'me', job: 'news', want: 1, foreseen: 100, isAhead: true } as const;
+    // Nor is it the probe that finds out whether all is well again.
+    for (const ms of [0, 1_000, 10_000, 61_000, HOUR, DAY]) {
+      machine.pass(ms);
+      expect(machine.on(ahead)).not.toHaveProperty('go');
+    }
+  });
+
+  it('where less is left than what is foreseen, others usually take, and a quarter of the pool', () => {
+    const left = (remaining: number, foreseen: number) => {
+      const machine = acquainted(0);
+      for (let call = 200; call >= 0; call -= 1)
+        machine.call({ limit: 10_000, remaining: remaining + call }, 'ai-signals');
+      machine.pass(100);
+      return stakes(machine, foreseen, 0, 'me', 'ai-signals');
+    };
+    expect(left(9_000, 100)).toBe(2);
+    expect(left(2_500, 100)).toBe(0);
+    expect(left(9_000, 6_500)).toBe(0);
+    expect(left(3_500, 100)).toBe(2);
+    expect(left(3_500, 900)).toBe(0);
+  });
+
+  it('at a quota of which nobody tells, once a call was refused for want of it', () => {
+    const machine = acquainted(500);
+    expect(stakes(machine)).toBe(4);
+    const { quota } = machine.state;
+    const counted = drive(
+      { ...machine.state, quota: { ...quota, source: 'count', level: null } },
+      machine.now,
+    );
+    counted.pass(1_000);
+    expect(stakes(counted)).toBe(0);
+  });
+});
+
+it('a state that an earlier release kept is read, and knows of no calls', () => {
+  const { ahead: _, ...kept } = { ...initialState(), latencyMs: 77 };
+  expect(readState(kept)).toMatchObject({ latencyMs: 77, ahead: { calls: 0, wasted: 0 } });
+});
+
+describe('an outage that meets several calls of one endpoint', () => {
+  it('counts as one failure', () => {
+    const [one, several] = [acquainted(100), acquainted(100)];
+    for (const [machine, calls] of [
+      [one, 1],
+      [several, 4],
+    ] as const) {
+      machine.ask('news', 'me', 4);
+      for (let call = 0; call < calls; call += 1) machine.answer({ status: 503 });
+    }
+    expect(several.state.jobs['news']?.outage).toEqual(one.state.jobs['news']?.outage);
+    expect(several.state.retryCredit).toBe(one.state.retryCredit);
+  });
+});
+
+describe('the gate', () => {
+  /** A gate that knows the API, with the call of a walk under way. */
+  async function underWay() {
+    const bench = setup();
+    for (let call = 0; call < 600; call += 1) await callFine(bench.gate);
+    await bench.clock.sleep(1_000);
+    const kept = bench.shared.state;
+    if (kept) kept.concurrency = { ...kept.concurrency, seen: 4, proven: 4 };
+    await bench.gate.pass('news', never, { foreseen: 100 });
+    return bench;
+  }
+  const ahead = { foreseen: 100, isAhead: true };
+
+  it('gives stakes for calls ahead, and takes them back', async () => {
+    const { gate, shared, clock } = await underWay();
+    const wasted = () => shared.state?.ahead.wasted ?? 0;
+    expect([gate.stake(), gate.stake(), gate.stake(), gate.stake(), gate.stake()]).toEqual([
+      ...[true, true, true, true],
+      false,
+    ]);
+    expect(wasted()).toBeCloseTo(4, 2);
+    for (const comesBack of [true, true, true, false]) gate.unstake(comesBack);
+    gate.settle('news', fine);
+    await clock.sleep(2_000);
+    expect(wasted()).toBeCloseTo(1, 2);
+  });
+
+  it('lets whoever waits go before them', async () => {
+    const { gate, clock } = await underWay();
+    const went: string[] = [];
+    const go = async (name: string, job: string, asking = {}) => {
+      await gate.pass(job, never, asking);
+      went.push(name);
+    };
+    for (let call = 0; call < 4; call += 1) gate.stake();
+    const all = ['first', 'second', 'third', 'fourth'].map((name) => go(name, 'news', ahead));
+    await clock.sleep(1_000);
+    // As many are under way as may be; one more guess waits, and behind it a call whose turn has come.
+    all.push(go('late guess', 'news', ahead), go('another job', 'usage'));
+    await clock.sleep(1_000);
+    const before = went.length;
+    gate.settle('news', fine);
+    await clock.sleep(1_000);
+    expect(went.slice(before)).toEqual(['another job']);
+    expect(gate.waits('news')).toBe(false);
+    for (let call = 0; call < 5; call += 1) gate.settle('news', fine);
+    await Promise.all(all);
+  });
+
+  it('refuses them at once where calls have to wait', async () => {
+    const { gate } = await underWay();
+    expect(gate.stake()).toBe(true);
+    gate.settle('news', { ...fine, status: 429 });
+    await expect(gate.pass('news', never, ahead)).rejects.toThrow();
+    gate.unstake(true);
+    expect(gate.waits('news')).toBe(false);
+  });
+});

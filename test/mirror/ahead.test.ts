@@ -1,0 +1,162 @@
+/** Calls of one walk side by side, answered in any order: what is asked for ahead of its turn, and what becomes of it. */
+
+import { describe, expect, it } from 'vitest';
+import { faults, when } from '../../model-api/index.ts';
+import { bump, change, type Edit, insert, publish, remove } from '../helpers/edits.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';
+
+const ROWS = 950;
+const AT_ONCE = 4;
+const jobs = ['ai-signals', 'news'] as const;
+/** The last call first, the others in turn, and as they come. */
+const orders = [[3], [2, 0, 3, 1], [0]];
+
+/** Lets calls go side by side, and edits the dataset before so many of them are answered, counted from 1. */
+function letGo(bench: Bench, job: string, order: readonly number[] = [3], edits: Record<number, Edit> = {}) {
+  let answered = 0;
+  bench.sideBySide.allow(AT_ONCE, order);
+  bench.model.beforeAnswer = async ({ query }) => {
+    await bench.sideBySide.hold(Number(query['offset']));
+    answered += 1;
+    edits[answered]?.(bench.upstream(job));
+  };
+}
+
+/** Of the calls from number `first` on. */
+const offsets = ({ model }: Bench, first = 0) =>
+  model.calls.slice(first).map(({ query }) => Number(query['offset']));
+const mostAtOnce = ({ model }: Bench, first = 0) =>
+  Math.max(...model.calls.slice(first).map(({ inFlight }) => inFlight));
+const recorded = (bench: Bench) =>
+  bench.sql<{ url: string; walk_id: number }>('SELECT url, walk_id FROM requests');
+
+describe.each(jobs)('a walk over %s with calls side by side', (job) => {
+  it.each(orders)('takes its pages in order, however they are answered (%j …)', async (...order) => {
+    const bench = await setup({ rows: ROWS });
+    await bench.mirror(job);
+    const oneByOne = offsets(bench).sort();
+    bench.clear();
+    letGo(bench, job, order);
+    const walk = await bench.mirror(job);
+    expect(walk.verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
+    expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
+    expect(mostAtOnce(bench)).toBe(AT_ONCE);
+    // Nothing was asked for that a walk one by one does not ask for: nothing beyond the end, nor the head again.
+    expect(offsets(bench, oneByOne.length).sort()).toEqual(oneByOne);
+    expect(bench.sideBySide.wasted).toBe(0);
+    expect(recorded(bench)).toHaveLength(oneByOne.length);
+  });
+
+  it('asks for its first page alone, and for nothing ahead in a glance', async () => {
+    const bench = await setup({ rows: ROWS });
+    letGo(bench, job);
+    await bench.mirror(job);
+    expect(bench.model.calls.slice(0, 2).map(({ inFlight }) => inFlight)).toEqual([1, 1]);
+    const made = bench.model.calls.length;
+    insert(0, 250)(bench.upstream(job));
+    await bench.glance(job);
+    expect(bench.model.calls.length).toBeGreaterThan(made + 2);
+    expect(mostAtOnce(bench, made)).toBe(1);
+  });
+
+  it('asks again, when its turn comes, for a page that did not come', async () => {
+    const bench = await setup({ rows: ROWS });
+    bench.model.faults = [when({ offset: job === 'news' ? 297 : 300, nth: 1 }, faults.refuse(503))];
+    letGo(bench, job);
+    const walk = await bench.mirror(job);
+    expect(walk.verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
+    expect(missingKeys(bench, job)).toEqual([]);
+  });
+
+  it('leaves nothing under way when it is stopped, and goes on from its last page', async () => {
+    const bench = await setup({ rows: ROWS });
+    const stop = new AbortController();
+    letGo(bench, job, [0], { 4: () => stop.abort(new Error('stopped')) });
+    await expect(bench.mirror(job, undefined, stop.signal)).rejects.toThrow('stopped');
+    expect(bench.sideBySide.underWay).toBe(0);
+    await bench.sideBySide.allAnswered();
+    letGo(bench, job);
+    const walk = await bench.mirror(job);
+    expect(walk.id).toBe(1);
+    expect(missingKeys(bench, job)).toEqual([]);
+  });
+
+  it('goes on from its last page after a crash', async () => {
+    const bench = await setup({ rows: ROWS });
+    letGo(bench, job, [0], { 5: () => bench.reopen() });
+    await expect(bench.mirror(job)).rejects.toThrow();
+    expect(bench.sideBySide.underWay).toBe(0);
+    await bench.sideBySide.allAnswered();
+    letGo(bench, job);
+    expect(await bench.mirror(job)).toMatchObject({
+      id: 1,
+      verdict: expect.stringMatching(/snapshot|verified/),
+    });
+    expect(missingKeys(bench, job)).toEqual([]);
+  });
+});
+
+describe('a dataset that changes while calls are side by side', () => {
+  const edits: Record<string, Edit> = {
+    'a row goes above': remove(10),
+    'a row goes among those asked for': remove(350),
+    'a row comes in above': insert(0),
+    'a row comes in among those asked for': insert(350),
+    'a row moves to the head': bump(450),
+    'a row that was read moves to the head': bump(50),
+    'one row goes above as another comes in below': (dataset) => {
+      remove(10)(dataset);
+      insert(700)(dataset);
+    },
+  };
+  const cases = Object.entries(edits).flatMap(([what, edit]) =>
+    orders.map((order) => ({ what, order, edit })),
+  );
+
+  it.each(cases)('$what, answers in the order $order: no proof lacks a row', async ({ edit, order }) => {
+    for (const before of [2, 3, 4, 5, 6]) {
+      const bench = await setup({ rows: ROWS });
+      letGo(bench, 'news', order, { [before]: edit });
+      const throughout = new Set(upstreamRows(bench, 'news').keys());
+      const walk = await bench.mirror('news');
+      const mirrored = mirroredRows(bench, 'news');
+      for (const key of upstreamRows(bench, 'news').keys())
+        if (throughout.has(key) && walk.verdict === 'verified') expect(mirrored.has(key)).toBe(true);
+      expect(bench.sideBySide.wasted).toBeLessThan(AT_ONCE);
+      // Whatever was asked for is on record, needed or not.
+      expect(recorded(bench)).toHaveLength(bench.model.calls.length);
+      expect(new Set(recorded(bench).map(({ walk_id }) => walk_id))).toEqual(new Set([walk.id]));
+    }
+  });
+
+  it('a snapshot that is replaced is begun anew, one by one', async () => {
+    const bench = await setup({ rows: ROWS });
+    const replace: Edit = (dataset) => {
+      remove(20)(dataset);
+      publish('2026-01-02T00:00:00Z')(dataset);
+    };
+    letGo(bench, 'ai-signals', [0], { 4: replace });
+    const walk = await bench.mirror('ai-signals');
+    expect(walk).toMatchObject({ verdict: 'snapshot', restarts: 1 });
+    expect(missingKeys(bench, 'ai-signals')).toEqual([]);
+    expect(bench.sideBySide.wasted).toBeLessThan(AT_ONCE);
+    const again = offsets(bench).lastIndexOf(0);
+    expect(offsets(bench, again)).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
+  });
+
+  it('an answer that is older than the one before takes no row back to what it was', async () => {
+    const bench = await setup({ rows: ROWS });
+    await bench.mirror('news');
+    // The pages from 99 on are asked for together, and answered the last one first: row 198 changes between two of them,
+    // and is on both.
+    const { rows } = bench.upstream('news');
+    const newer: Edit = change(198, { title: 'newer' });
+    letGo(bench, 'news', [3], { 5: newer });
+    await bench.mirror('news');
+    const key = String(rows[198]?.[bench.upstream('news').idField]);
+    expect(mirroredRows(bench, 'news').get(key)).toEqual(upstreamRows(bench, 'news').get(key));
+    expect(bench.sql('SELECT 1 FROM news_history')).toHaveLength(1);
+  });
+});
