@@ -5,9 +5,9 @@ import { Failure, toError } from './errors.ts';
 import type { Job } from './job.ts';
 import { openTarget, type Target } from './ship/connection.ts';
 import { type Outcome, shipDataset } from './ship/dataset.ts';
-import { admitReader, claimSchema, dropSchema, type Identity } from './ship/schema.ts';
+import { admitReader, claimSchema, dropSchema } from './ship/schema.ts';
 import { makeViews } from './ship/views.ts';
-import { identityOf, openMirror } from './store/read.ts';
+import { type Identity, identityOf, openMirror } from './store/read.ts';
 
 export type { Outcome, Shipped } from './ship/dataset.ts';
 export type { Mended } from './ship/mend.ts';
@@ -80,8 +80,7 @@ async function withTarget<T>(
   { dir, address, signal }: ShipParts,
   work: (target: Target, identity: Identity) => Promise<T>,
 ): Promise<T> {
-  openMirror(dir).close();
-  const identity = identityOf(dir);
+  const identity = readIdentity(dir);
   const target = await openTarget(address.url, signal);
   try {
     return await work(target, identity);
@@ -89,5 +88,19 @@ async function withTarget<T>(
     throw thrown instanceof Failure ? thrown : new Failure('bug', `${toError(thrown).stack}`);
   } finally {
     await target.close();
+  }
+}
+
+function readIdentity(dir: string): Identity {
+  const connection = openMirror(dir);
+  try {
+    const identity = identityOf(connection);
+    if (identity) return identity;
+    throw new Failure(
+      'incomplete',
+      `${connection.name} has no name yet: the next sync or start gives it one`,
+    );
+  } finally {
+    connection.close();
   }
 }

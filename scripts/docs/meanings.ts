@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Job } from '../../src/job.ts';
 import * as schema from '../../src/store/schema.ts';
 
-const sources = ['schema.ts', 'schema/unfinished.ts', 'schema/orders.ts'].map(
+const sources = ['schema.ts', 'schema/unfinished.ts', 'schema/orders.ts', 'schema/identity.ts'].map(
   (file) => new URL(`../../src/store/${file}`, import.meta.url),
 );
 

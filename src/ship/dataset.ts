@@ -7,12 +7,12 @@
 import { createHash } from 'node:crypto';
 import type { FailureKind } from '../errors.ts';
 import type { Job } from '../job.ts';
-import { type Connection, quoted } from '../store/read.ts';
+import { type Connection, type Identity, quoted } from '../store/read.ts';
+import { changedAfter } from './changed.ts';
 import { ownTables, type Table, tablesOfJob } from './columns.ts';
 import type { Target } from './connection.ts';
 import { load, type Mended, makeStage, mendTable, putSql } from './mend.ts';
-import { after } from './rows.ts';
-import { type Identity, lockPlace, movePlace, type Place } from './schema.ts';
+import { lockPlace, movePlace, type Place } from './schema.ts';
 import { lastWalkOf, type Standing, standingOf } from './standing.ts';
 import { followTable } from './tables.ts';
 
@@ -75,7 +75,7 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
     ...{ job: job.name, how: 'changes', from: place.seq, to: standing.seq, sent: 0, mended: [], problems },
   };
   if (place.seq !== null && isReliable) {
-    ended.sent = await shipChanges(target, connection, tables, place.seq);
+    ended.sent = await shipChanges(parts, tables, place.seq);
     await forgetPruned(target, tables, place, standing);
     if (place.volatile !== standing.volatile) await shipVolatile(target, connection, job, tables.rows);
     await shipWalks(target, connection, tables.walks, place.walksFrom);
@@ -129,22 +129,22 @@ async function followAll(target: Target, connection: Connection, job: Job) {
 
 /** Every row that came or changed after `seq`, and every version that ended since. @returns how many. */
 async function shipChanges(
-  target: Target,
-  connection: Connection,
+  { target, connection, job }: DatasetParts,
   { rows, history }: Tables,
   seq: number,
 ): Promise<number> {
+  const changed = changedAfter(connection, job, seq);
   let sent = 0;
   if (history) {
     await makeStage(target, history, 'stage');
-    sent += await load(target, connection, history, 'stage', after('_valid_to', seq));
+    sent += await load(target, connection, history, 'stage', changed.versions);
     await target.run(
       `DELETE FROM ${quoted(rows.name)} WHERE _key IN (SELECT _key FROM stage WHERE _ended_by = 'delete')`,
     );
     await target.run(putSql(history, 'stage'));
   }
   await makeStage(target, rows, 'stage');
-  sent += await load(target, connection, rows, 'stage', after('_changed_at', seq));
+  sent += await load(target, connection, rows, 'stage', changed.rows);
   await target.run(putSql(rows, 'stage'));
   return sent;
 }

@@ -1,6 +1,5 @@
 /** The rows of one table of the mirror, as they are sent. */
 
-import { isoTime } from '../clock.ts';
 import { type Connection, quoted } from '../store/read.ts';
 import type { Column, Table } from './columns.ts';
 import { copyLine, digestOf, type Given, rangeOf, type Sent, sent, sentKey } from './values.ts';
@@ -65,6 +64,3 @@ export function rangesOf(rows: Iterable<Row>): Map<string, Range> {
   }
   return ranges;
 }
-
-/** SQL for what came after a change; its time says its number. */
-export const after = (column: string, seq: number) => `${quoted(column)} > '${isoTime(seq)}'`;

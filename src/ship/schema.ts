@@ -2,11 +2,8 @@
 
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { quoted } from '../store/read.ts';
+import { type Identity, quoted } from '../store/read.ts';
 import type { Target } from './connection.ts';
-
-/** Which mirror it is, and since when its course is the one that is told: a backup that is restored begins another. */
-export type Identity = { id: string; epoch: string };
 
 /** How far a dataset has come there. Numbers are of changes, see the view `changes`. */
 export type Place = {
@@ -39,7 +36,7 @@ COMMENT ON TABLE _places IS 'Of market-mirror: up to which change each dataset h
  * Makes the schema, or finds it to be this mirror's.
  * @throws Failure `config` for one of another mirror, of a newer version, or with tables of somebody else: untouched.
  */
-export async function claimSchema(target: Target, schema: string, { id }: Identity): Promise<void> {
+export async function claimSchema(target: Target, schema: string, { name }: Identity): Promise<void> {
   await target.transaction(async () => {
     await target.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
     if (!(await hasSchema(target, schema))) await target.run(`CREATE SCHEMA ${quoted(schema)}`);
@@ -48,23 +45,23 @@ export async function claimSchema(target: Target, schema: string, { id }: Identi
     if (found === undefined) {
       if (await hasTables(target, schema)) throw refused(target, schema, 'holds tables of somebody else');
       await target.run(tables);
-      await target.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, id]);
+      await target.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, name]);
       return;
     }
     if (found.version > VERSION)
       throw refused(target, schema, `was made by a newer market-mirror: upgrade this one, or`);
-    if (found.id !== id) throw refused(target, schema, `follows another mirror (${found.id})`);
+    if (found.id !== name) throw refused(target, schema, `follows another mirror (${found.id})`);
   });
 }
 
 /** Removes the schema with all that lies in it. @returns whether there was one. @throws Failure `config`, as above. */
-export async function dropSchema(target: Target, schema: string, { id }: Identity): Promise<boolean> {
+export async function dropSchema(target: Target, schema: string, { name }: Identity): Promise<boolean> {
   return await target.transaction(async () => {
     await target.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
     if (!(await hasSchema(target, schema))) return false;
     const found = await ownerOf(target, schema);
     if (!found) throw refused(target, schema, 'holds tables of somebody else');
-    if (found.id !== id) throw refused(target, schema, `follows another mirror (${found.id})`);
+    if (found.id !== name) throw refused(target, schema, `follows another mirror (${found.id})`);
     await target.run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
     return true;
   });

@@ -10,7 +10,7 @@ import type { Call, CheckedRows, Choice } from '../page.ts';
 import { emptyLog, logBytes } from './db/commits.ts';
 import { type Connection, openConnection } from './db/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './db/failure.ts';
-import { hasMirror, mirrorFile, nameOf, watchFiles } from './db/identity.ts';
+import { ensureIdentity, hasMirror, mirrorFile, nameOf, watchFiles } from './db/identity.ts';
 import { createTables } from './db/migrate.ts';
 import { refuseUnfit } from './db/version.ts';
 import { ensureColumns } from './fields.ts';
@@ -96,6 +96,7 @@ export function openStore(dir: string, jobs: readonly Job[], now: () => number, 
     chmodSync(file, 0o600);
     createTables(connection);
     followDeclarations(connection, jobs);
+    ensureIdentity(connection, dir);
     refuseLost(lost);
     return createStore(connection, dir, now, lost);
   } catch (thrown) {

@@ -11,7 +11,7 @@ export { LONG_LOG_BYTES, logBytes } from './db/commits.ts';
 export { type Connection, openReadOnly, refuseNetworkFilesystem } from './db/connection.ts';
 export { copyDatabase, sealCopy } from './db/copy.ts';
 export { storeFailure } from './db/failure.ts';
-export { hasMirror, identityOf, mirrorFile } from './db/identity.ts';
+export { hasMirror, type Identity, identityOf, mirrorFile } from './db/identity.ts';
 export { holderNote, livingHolder } from './db/lock.ts';
 export { examineMirror, lastProofAt, mirrorBytes } from './db/version.ts';
 export { chunkReader } from './order/chunks.ts';

@@ -5,6 +5,7 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'driz
 import type { FieldType, Problem } from '../page.ts';
 import { PROOF } from './sql.ts';
 
+export * from './schema/identity.ts';
 export * from './schema/orders.ts';
 export * from './schema/unfinished.ts';
 export { volatileSeen, walkSeen } from './schema/unfinished.ts';

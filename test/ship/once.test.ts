@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startCli } from '../helpers/cli.ts';
@@ -102,6 +102,25 @@ test('a mirror that is put back to an earlier state, and goes on from there, is 
   const { stdout, code } = await bench.ship();
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^ai-signals: mended ai_signals_history /m)]);
   await expectEqual(bench.file, bench.there);
+});
+
+test('a backup that is restored elsewhere is the same mirror, on a course of its own', async () => {
+  const bench = await setup(12);
+  await bench.sync();
+  await bench.ship();
+  const restored = join(bench.cwd, 'restored');
+  mkdirSync(restored);
+  expect((await bench.run(['backup', join(restored, 'mirror.db')])).code).toBe(0);
+  const settings = { MIRROR_SHIP: bench.there.url, MIRROR_DIR: restored };
+  const compared = await bench.run(['ship'], settings);
+  expect([compared.code, compared.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^ai-signals: both sides are equal/m),
+  ]);
+  expect((await bench.run(['ship'], settings)).stdout).toMatch(/^ai-signals: nothing new/m);
+  const other = await setup(12);
+  await other.sync('usage');
+  expect((await other.run(['ship'], { MIRROR_SHIP: bench.there.url })).code).toBe(78);
 });
 
 const shippers = async ({ query, database }: Postgres) =>

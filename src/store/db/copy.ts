@@ -2,6 +2,7 @@
 
 import { openReadOnly } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
+import { renewEpoch } from './identity.ts';
 import { Database } from './sqlite.ts';
 
 /** Four megabytes: the thread is free again after some milliseconds. */
@@ -49,6 +50,7 @@ export function sealCopy(file: string, copy: string): void {
     const connection = new Database(copy, { fileMustExist: true });
     try {
       connection.pragma('journal_mode = delete');
+      renewEpoch(connection);
       const verdict = connection.pragma('integrity_check(1)', { simple: true });
       if (verdict !== 'ok') throw new Database.SqliteError(String(verdict), 'SQLITE_CORRUPT');
     } finally {

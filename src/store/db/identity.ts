@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
+import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
 
 const ID = 'mirror.id';
@@ -59,9 +60,26 @@ export function nameOf(dir: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Which mirror it is, and since when its course is the one that is told. */
-export function identityOf(dir: string): { id: string; epoch: string } {
-  return { id: nameOf(dir), epoch: '' };
+/** Which mirror it is, and the course that it has taken since it was first made or last restored from a backup. */
+export type Identity = { name: string; epoch: string };
+
+/** Gives a mirror its identity, once: the name of its folder, which others may know already. */
+export function ensureIdentity(connection: Connection, dir: string): void {
+  if (identityOf(connection)) return;
+  connection
+    .prepare('INSERT OR IGNORE INTO identity (id, name, epoch) VALUES (1, ?, ?)')
+    .run(nameOf(dir), randomUUID());
+}
+
+/** Undefined where no writer has opened the mirror since it could have one. */
+export function identityOf(connection: Connection): Identity | undefined {
+  return connection.prepare<[], Identity>('SELECT name, epoch FROM identity').get();
+}
+
+/** Begins another course, in a copy that may be put in the mirror's place one day. */
+export function renewEpoch(copy: Connection): void {
+  const has = copy.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'identity'`).get();
+  if (has) copy.prepare('UPDATE identity SET epoch = ?').run(randomUUID());
 }
 
 /**
