@@ -77,7 +77,13 @@ export function createPageWriter(
     return stored?.asOf === commits ? { key, values, held: stored, change: 'none' } : table.compare(row);
   }
 
-  function lookUp({ accepted, keys }: CheckedRows): Pick<Page, 'seen' | 'known'> {
+  function lookUp(page: CheckedRows): Pick<Page, 'seen' | 'known'> {
+    // Two versions of a row are two changes, each with a number of its own.
+    if (waiting.contradicts(page)) commit();
+    return atOnce(() => compareAll(page));
+  }
+
+  function compareAll({ accepted, keys }: CheckedRows): Pick<Page, 'seen' | 'known'> {
     const rows = accepted.map((row) => waiting.find(row.key) ?? compare(row));
     const found = new Map(rows.map((row) => [row.key, row]));
     lookedUp = { accepted, rows };
@@ -215,11 +221,7 @@ export function createPageWriter(
   const isKnownRefused = (key: string) => isSettled(quarantine.find(key)) || isSettled(table.find(key));
 
   return {
-    lookUp(page) {
-      // Two versions of a row are two changes, each with a number of its own.
-      if (waiting.contradicts(page)) commit();
-      return atOnce(() => lookUp(page));
-    },
+    lookUp,
     storedRows: () => (fields?.isSettled() && !someAreAbsent ? stored : undefined),
     savePage(saved) {
       if (failure) throw failure.thrown;
