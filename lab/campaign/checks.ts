@@ -1,6 +1,6 @@
 /** What must hold of the mirror, its history and its consumer once the API has been left alone for two proofs. */
 
-import type { Job } from '../../src/job.ts';
+import { type Job, rowsOf, volatileOf } from '../../src/job.ts';
 import { differences } from '../../test/helpers/truth.ts';
 import type { Consumer } from './consumer.ts';
 import { type Forms, formOf, type Journal } from './world/upstream.ts';
@@ -115,6 +115,24 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
     `absences of rows that ${name} does not have`,
     `SELECT count(*) AS rows FROM absences WHERE job = '${name}' AND key NOT IN (SELECT _key FROM "${tableOf(name)}")`,
   ]);
+  const apart = jobs.flatMap((job): [string, string][] => {
+    const volatile = volatileOf(job);
+    if (volatile === undefined) return [];
+    const lacks = (one: string, number: string, other: string, others: string) =>
+      `SELECT count(*) AS rows FROM "${one}" WHERE ${number} NOT IN (SELECT ${others} FROM "${other}")`;
+    return [
+      [
+        `volatile values of rows that ${job.name} does not have`,
+        lacks(volatile, '_number', rowsOf(job), 'rowid'),
+      ],
+      [`rows of ${job.name} without volatile values`, lacks(rowsOf(job), 'rowid', volatile, '_number')],
+      [
+        `commits of volatile values of ${job.name} that are not shown, though no walk is unfinished`,
+        `SELECT count(*) AS rows FROM volatile_seen WHERE job = '${job.name}' AND NOT EXISTS (
+           SELECT 1 FROM walks WHERE walks.job = volatile_seen.job AND finished_at IS NULL)`,
+      ],
+    ];
+  });
   const ofWalks = ['absences', 'walk_seen', 'quarantine', 'drift'].map((table): [string, string] => [
     `${table} of walks that are unknown`,
     `SELECT count(*) AS rows FROM ${table} WHERE walk_id NOT IN (SELECT id FROM walks)`,
@@ -122,6 +140,7 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
   const queries: [string, string][] = [
     ...rows,
     ...absent,
+    ...apart,
     ...ofWalks,
     [
       'rows met by walks that have ended',

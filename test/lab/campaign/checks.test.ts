@@ -123,6 +123,21 @@ describe('it is found', () => {
       "INSERT INTO walk_seen VALUES (1, 1, x'00', 'rows')",
       ['orphan'],
     ],
+    [
+      'that a row has lost its volatile values',
+      'DELETE FROM ai_signals_volatile WHERE _number = 4',
+      ['orphan'],
+    ],
+    [
+      'that volatile values have outlived their row',
+      "INSERT INTO ai_signals_volatile VALUES (99999, 1, 'live')",
+      ['orphan'],
+    ],
+    [
+      'that volatile values were never shown',
+      "INSERT INTO volatile_seen VALUES (1, 'ai-signals', '{}')",
+      ['orphan'],
+    ],
     ['that a walk was left behind', 'UPDATE walks SET finished_at = NULL WHERE id = 1', ['orphan']],
     [
       'that a glance was left behind by a walk',
