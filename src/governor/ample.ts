@@ -11,7 +11,8 @@ import { nextReset } from './window.ts';
 const AMPLE_PART = 0.25;
 
 /**
- * How many calls of the job may be asked ahead, all at once.
+ * How many calls of the job may be asked ahead, all at once. Once a walk goes on by them, all that are under way are of
+ * this kind: it is proven only by its answer whether the one whose turn has come was needed.
  * @param others how many calls other processes may have under way.
  * @param unanswered calls of any process that may be made or answered at any moment.
  */
@@ -26,7 +27,7 @@ export function mostAhead(
   const known = jobs[job];
   if (foreseen < 1 || pause || keyRefused || known?.outage || known?.forbidden) return 0;
   if (!isAmple(state, job, foreseen + unanswered, now)) return 0;
-  return Math.max(0, Math.min(foreseen, mostOfOne(concurrency) - others - 1));
+  return Math.max(0, Math.min(foreseen, mostOfOne(concurrency) - others));
 }
 
 /**

@@ -29,8 +29,8 @@ export type PagesInOrder<Answer, Of> = {
   end(): Promise<void>;
 };
 
-/** As many calls as may ever be under way, less the one whose turn it is. */
-const MOST_AHEAD = 15;
+/** As many calls as may ever be under way. */
+const MOST_AHEAD = 16;
 
 export function pagesInOrder<Answer, Of extends PageInOrder>(
   upstream: Upstream<Answer, Of>,

@@ -44,6 +44,7 @@ export async function walkOnPaper(
   const received = new Set<string>();
   const met = new Set<string>();
   let calls = 0;
+  let underWay = 0;
   let staked = 0;
   let wasted = 0;
 
@@ -64,13 +65,15 @@ export async function walkOnPaper(
 
   /** Others are answered meanwhile. */
   async function get(offset: number): Promise<PaperPage> {
+    underWay += 1;
     if (mostCalls > 1)
       for (let turns = Math.floor(random() * 6 * mostCalls); turns > 0; turns -= 1) await undefined;
+    underWay -= 1;
     return answer(offset);
   }
 
   function guess(offset: number): Guess<PaperPage> | undefined {
-    if (staked >= mostCalls - 1) return undefined;
+    if (underWay >= mostCalls || staked >= mostCalls) return undefined;
     staked += 1;
     const settle = () => {
       staked -= 1;

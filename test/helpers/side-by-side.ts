@@ -45,7 +45,7 @@ export function createSideBySide(): SideBySide {
         setImmediate(answerOne);
       },
       stake() {
-        if (staked >= most - 1) return false;
+        if (underWay >= most || staked >= most) return false;
         staked += 1;
         return true;
       },

@@ -124,7 +124,7 @@ describe('a dataset that changes while calls are side by side', () => {
       const mirrored = mirroredRows(bench, 'news');
       for (const key of upstreamRows(bench, 'news').keys())
         if (throughout.has(key) && walk.verdict === 'verified') expect(mirrored.has(key)).toBe(true);
-      expect(bench.sideBySide.wasted).toBeLessThan(AT_ONCE);
+      expect(bench.sideBySide.wasted).toBeLessThanOrEqual(AT_ONCE);
       // Whatever was asked for is on record, needed or not.
       expect(recorded(bench)).toHaveLength(bench.model.calls.length);
       expect(new Set(recorded(bench).map(({ walk_id }) => walk_id))).toEqual(new Set([walk.id]));
@@ -141,7 +141,7 @@ describe('a dataset that changes while calls are side by side', () => {
     const walk = await bench.mirror('ai-signals');
     expect(walk).toMatchObject({ verdict: 'snapshot', restarts: 1 });
     expect(missingKeys(bench, 'ai-signals')).toEqual([]);
-    expect(bench.sideBySide.wasted).toBeLessThan(AT_ONCE);
+    expect(bench.sideBySide.wasted).toBeLessThanOrEqual(AT_ONCE);
     const again = offsets(bench).lastIndexOf(0);
     expect(offsets(bench, again)).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
   });
@@ -149,11 +149,10 @@ describe('a dataset that changes while calls are side by side', () => {
   it('an answer that is older than the one before takes no row back to what it was', async () => {
     const bench = await setup({ rows: ROWS });
     await bench.mirror('news');
-    // The pages from 99 on are asked for together, and answered the last one first: row 198 changes between two of them,
-    // and is on both.
+    // The page from 198 on is answered before that from 99 on: row 198 is on both, and changes between them.
     const { rows } = bench.upstream('news');
     const newer: Edit = change(198, { title: 'newer' });
-    letGo(bench, 'news', [3], { 5: newer });
+    letGo(bench, 'news', [0, 1, 0], { 3: newer });
     await bench.mirror('news');
     const key = String(rows[198]?.[bench.upstream('news').idField]);
     expect(mirroredRows(bench, 'news').get(key)).toEqual(upstreamRows(bench, 'news').get(key));
