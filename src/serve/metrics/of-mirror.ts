@@ -7,7 +7,7 @@ import type { Tally } from '../../reading/tally.ts';
 import type { Readiness } from './readiness.ts';
 
 /** The mirror at one moment. */
-export type Standing = Pick<Health, 'daemon' | 'problems' | 'datasets' | 'limits' | 'logBytes'> & {
+export type Standing = Pick<Health, 'daemon' | 'ship' | 'problems' | 'datasets' | 'limits' | 'logBytes'> & {
   readiness: Readiness;
   lastWalks: readonly LastWalk[];
   databaseBytes: number;
@@ -136,6 +136,16 @@ const gauges: readonly GaugeOfMirror[] = [
   ),
   of('database_bytes', 'Size of mirror.db.', ({ databaseBytes }) => databaseBytes),
   of('log_bytes', 'Size of the write-ahead log mirror.db-wal.', ({ logBytes }) => logBytes),
+  of(
+    'ship_behind_changes',
+    'Changes that have not arrived in Postgres; absent where no daemon ships.',
+    ({ ship }) => ship?.changes ?? null,
+  ),
+  of(
+    'ship_behind_seconds',
+    'Age of the oldest change that has not arrived in Postgres; absent where no daemon ships.',
+    ({ ship }) => ship?.seconds ?? null,
+  ),
 ];
 
 function of(name: string, help: string, value: (standing: Standing) => number | null): GaugeOfMirror {
