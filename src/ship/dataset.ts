@@ -65,8 +65,9 @@ export async function shipDataset(parts: DatasetParts): Promise<Shipped> {
 async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): Promise<Shipped> {
   const { target, connection, identity, schema, job, now, compare } = parts;
   const followed = await followAll(target, connection, job);
-  const { tables, shape, problems } = followed;
+  const { tables, shape, isChanged, problems } = followed;
   const isReliable =
+    !isChanged &&
     place.epoch === identity.epoch &&
     place.shape === shape &&
     standing.knows(place.seq) &&
@@ -108,8 +109,10 @@ type Tables = { rows: Table; history: Table | undefined; walks: Table; fields: T
 async function followAll(target: Target, connection: Connection, job: Job) {
   const wanted = { ...tablesOfJob(connection, job), ...ownTables(connection, job.name) };
   const problems: string[] = [];
+  let isChanged = false;
   const follow = async (table: Table) => {
     const followed = await followTable(target, table);
+    isChanged ||= followed.isChanged;
     problems.push(...followed.problems);
     return followed.table;
   };
@@ -124,7 +127,7 @@ async function followAll(target: Target, connection: Connection, job: Job) {
     table?.columns.map(({ name, from, type }) => [name, from, type]),
   );
   const shape = createHash('sha256').update(JSON.stringify(columns)).digest('hex');
-  return { tables, shape, problems };
+  return { tables, shape, isChanged, problems };
 }
 
 /** Every row that came or changed after `seq`, and every version that ended since. @returns how many. */

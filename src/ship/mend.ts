@@ -98,14 +98,14 @@ async function mendRanges(
   const key = table.key.map(quoted).join(', ');
   const digests = (from: string, where: string) =>
     `SELECT ${key}, ${digestThere(table)} AS digest FROM ${quoted(from)} WHERE ${where}`;
-  const inThem = `${ofJob(table)} AND ${rangeThere(table)} = ANY ($1)`;
+  const inThem = `${ofJob(table)} AND ${rangeThere(table)} = ANY ('{${ranges.join()}}')`;
   await makeStage(target, table, 'stage');
   await target.copy(intoSql(table, 'stage'), linesOf(inRanges(rowsOf(connection, table), new Set(ranges))));
   await target.run('DROP TABLE IF EXISTS pg_temp.differing');
   await target.run(
     `CREATE TEMP TABLE differing ON COMMIT DROP AS SELECT ${key},
        CASE WHEN there.digest IS NULL THEN 'missing' WHEN here.digest IS NULL THEN 'extra' ELSE 'changed' END AS how
-     FROM (${digests(table.name, inThem.replace('$1', `'{${ranges.join(',')}}'`))}) AS there
+     FROM (${digests(table.name, inThem)}) AS there
      FULL JOIN (${digests('stage', 'true')}) AS here USING (${key})
      WHERE there.digest IS DISTINCT FROM here.digest`,
   );

@@ -77,6 +77,17 @@ test('a column on which a view of somebody rests keeps its type, and is named; a
   await expectEqual(bench.file, bench.there);
 });
 
+test('a table or a column that somebody dropped there is made again, with all that was in it', async () => {
+  const bench = await setup(12);
+  await bench.sync();
+  await bench.ship();
+  await bench.there.query('DROP TABLE news CASCADE');
+  await bench.there.query('ALTER TABLE meme_signals DROP COLUMN _body');
+  expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+  expect((await bench.ship()).stdout).toMatch(/^news: nothing new/m);
+});
+
 test('nothing loads what speaks to Postgres but the command and the thread that ship', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.ts') && !file.startsWith('ship'),
