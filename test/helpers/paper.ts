@@ -73,7 +73,7 @@ export async function walkOnPaper(
   }
 
   function guess(offset: number): Guess<PaperPage> | undefined {
-    if (underWay >= mostCalls || staked >= mostCalls) return undefined;
+    if (mostCalls === 1 || underWay >= mostCalls || staked >= mostCalls) return undefined;
     staked += 1;
     const settle = () => {
       staked -= 1;
