@@ -32,9 +32,9 @@ export function allowedInFlight({ seen, refused, calm, patience }: Concurrency):
   return calm >= patience ? refused : Math.max(1, refused - 1);
 }
 
-/** The same for calls of one walk, which could do without: one more than is proven. */
-export function mostOfOne(it: Concurrency): number {
-  return Math.min(allowedInFlight(it), it.proven + 1);
+/** The same for calls of one walk, which could do without: one more than is proven, but never as many as were refused. */
+export function mostOfOne({ seen, proven, refused }: Concurrency): number {
+  return Math.max(1, Math.min(MOST, seen + 1, proven + 1, (refused ?? MOST + 1) - 1));
 }
 
 /** A call sent as the `inflight`th under way was accepted. */

@@ -37,6 +37,13 @@ describe('calls ahead of their turn', () => {
     expect(stakes(acquainted(2_000, 4), 0)).toBe(0);
   });
 
+  it('are never as many as were refused, however long ago', () => {
+    const { state, now } = acquainted(2_000, 4);
+    const calm = { ...state.concurrency, refused: 5, calm: 1_000, patience: 100 };
+    const machine = drive({ ...state, concurrency: calm }, now);
+    expect(stakes(machine)).toBe(4);
+  });
+
   it('make two at once where one is proven', () => {
     expect(stakes(acquainted(2_000, 1))).toBe(2);
   });

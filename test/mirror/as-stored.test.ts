@@ -214,12 +214,12 @@ function edit(rows: string[], step: Exclude<Step, { do: 'pass' }>): void {
   if (step.do === 'repeat' && rows[place] !== undefined) rows.push(rows[place]);
 }
 
-/** Every row of every table. */
+/** Every row of every table but the mirror's own name. */
 function dump({ file }: Store): Record<string, unknown[]> {
   const connection = openReadOnly(file);
   const tables = connection
     .prepare<[], string>(
-      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_\\_%' ESCAPE '\\'",
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_\\_%' ESCAPE '\\' AND name <> 'identity'",
     )
     .pluck()
     .all();
