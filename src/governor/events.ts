@@ -51,10 +51,10 @@ export type Report = {
 
 export type Decision =
   /**
-   * Permits for `go` calls, of which `parallel` may be under way at once, and `stakes` for calls that are asked ahead. They go
-   * stale after `PERMIT_TTL_MS`.
+   * Permits for `go` calls, of which `parallel` may be under way at once, and `stakes` for calls that are asked ahead, of which
+   * none goes where `parallelAhead` are under way. They go stale after `PERMIT_TTL_MS`.
    */
-  | { go: number; parallel: number; stakes: number }
+  | { go: number; parallel: number; stakes: number; parallelAhead: number }
   | { wait: { until: number; reason: WaitReason } }
   | { refused: 'key_refused' | 'forbidden'; until: number }
   /** The event asked for nothing. */

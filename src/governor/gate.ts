@@ -146,8 +146,10 @@ export function createGate(parts: GateParts): Gate {
       owner.send(waiter.job);
       waiter.go();
     }
-    if (waiters.length > 0) napUntil(Math.min(...waiters.map(({ notBefore }) => notBefore)));
-    else if (owner.hasNews()) tidyWhenIdle();
+    // Who is kept waiting by calls under way alone goes when one of them ends.
+    const timed = owner.isFullAhead() ? waiters.filter(({ manner }) => !manner.isAhead) : waiters;
+    if (timed.length > 0) napUntil(Math.min(...timed.map(({ notBefore }) => notBefore)));
+    else if (waiters.length === 0 && owner.hasNews()) tidyWhenIdle();
   }
 
   /**
@@ -161,7 +163,7 @@ export function createGate(parts: GateParts): Gate {
     for (const waiter of waiters) if (waiter.notBefore > now + longestWaitMs) waiter.notBefore = 0;
     const mayAsk = waiters.filter(({ job, notBefore }) => owner.holds(job) || notBefore <= now);
     const ready = mayAsk.filter(({ manner }) => !manner.isAhead);
-    if (ready.length === 0) return mayAsk[0];
+    if (ready.length === 0) return owner.isFullAhead() ? undefined : mayAsk[0];
     // The usual case, which needs no look at the database.
     if (ready.length === 1) return ready[0];
     let first: { waiter: Waiter; behind: number } | undefined;

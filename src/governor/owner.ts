@@ -47,6 +47,7 @@ export function createOwner(parts: OwnerParts) {
   const permits = new Map<string, Permits>();
   const inflight: Call[] = [];
   let parallel = 1;
+  let parallelAhead = 1;
   /** Stakes for calls asked ahead, those on calls that have not proven right, and until when the machine's word on them holds. */
   let stakes = 0;
   let staked = 0;
@@ -68,6 +69,7 @@ export function createOwner(parts: OwnerParts) {
       if ('go' in decision) {
         const staleAt = clock.now() + PERMIT_TTL_MS;
         parallel = decision.parallel;
+        parallelAhead = decision.parallelAhead;
         stakes = decision.stakes;
         if (foreseen > 0) stakesStaleAt = staleAt;
         permits.set(job, { calls: decision.go, staleAt });
@@ -102,6 +104,9 @@ export function createOwner(parts: OwnerParts) {
     holds: (job: string) => permits.has(job),
 
     isFull: () => inflight.length >= Math.max(1, parallel),
+
+    /** The same for calls that are asked ahead. */
+    isFullAhead: () => inflight.length >= Math.min(parallel, parallelAhead),
 
     /** A call of the job is sent. */
     send(job: string): void {

@@ -3,7 +3,7 @@
 import type { WaitReason } from '../errors.ts';
 import { giveStakes, takeStakesBack } from './ahead.ts';
 import { mostAhead } from './ample.ts';
-import { allowedInFlight } from './concurrency.ts';
+import { allowedInFlight, mostOfOne } from './concurrency.ts';
 import type { Decision, EventOf } from './events.ts';
 import * as paces from './pace.ts';
 import { reasonOf, startProbe } from './pause.ts';
@@ -55,7 +55,7 @@ export function ask(state: State, event: Ask, now: number): Decision {
   state.leases[event.owner] = { calls: held + go, parallel, heardAt: now };
   // A probe tells of the limit that was met, not of the pace.
   if (!state.pause) paces.takeSlots(state.rate, go, now);
-  return { go, parallel, stakes };
+  return { go, parallel, stakes, parallelAhead: mostOfOne(state.concurrency) - others };
 }
 
 /** What is known of a job: who asks is known from then on. */

@@ -207,6 +207,28 @@ describe('the gate', () => {
     await Promise.all(all);
   });
 
+  it('keeps them waiting where one more would be as many as were refused', async () => {
+    const bench = setup();
+    const { gate, clock, shared } = bench;
+    for (let call = 0; call < 600; call += 1) await callFine(gate);
+    await clock.sleep(1_000);
+    const kept = shared.state;
+    if (kept) kept.concurrency = { ...kept.concurrency, seen: 4, proven: 4, refused: 5, calm: 1_000 };
+    await gate.pass('news', never, { foreseen: 100 });
+    let went = 0;
+    const all = Array.from({ length: 4 }, async () => {
+      expect(gate.stake()).toBe(true);
+      await gate.pass('news', never, ahead);
+      went += 1;
+    });
+    await clock.sleep(10_000);
+    expect(went).toBe(3);
+    gate.settle('news', fine);
+    await clock.sleep(100);
+    expect(went).toBe(4);
+    await Promise.all(all);
+  });
+
   it('refuses them at once where calls have to wait', async () => {
     const { gate } = await underWay();
     expect(gate.stake()).toBe(true);
