@@ -117,7 +117,7 @@ test('every line that says where a new thing goes is walked', () => {
 });
 
 test('a new thing is noticed where CONTRIBUTING.md says, once it is where CONTRIBUTING.md says', async () => {
-  const project = copyProject('docs', 'scripts', 'lab');
+  const project = copyProject('docs', 'scripts', 'lab', 'test/helpers');
   const change = (file: string, to: (text: string) => string) =>
     writeFileSync(join(project.folder, file), to(readFileSync(join(project.folder, file), 'utf8')));
   const files: Files = {

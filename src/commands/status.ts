@@ -1,6 +1,7 @@
 /** `market-mirror status`: the first screen of an operator; its exit code is a health check. */
 
 import { Command } from 'commander';
+import { ageOf } from '../clock.ts';
 import type { Output } from '../output/print.ts';
 import {
   type Align,
@@ -105,15 +106,21 @@ function renderDatasets({ datasets, at }: Status, paint: Paint): string {
     dataset.job,
     number(dataset.rows),
     renderProven(dataset, paint),
-    relative(dataset.seenAsOf, now),
+    ago(dataset.seenAsOf, now),
     dataset.verdict ?? '–',
     renderDoing(dataset, now),
-    relative(dataset.lastChange, now),
+    ago(dataset.lastChange, now),
     renderNextRun(dataset, now),
     dataset.quarantined > 0 ? paint('yellow', number(dataset.quarantined)) : '0',
     dataset.drifts > 0 ? paint('yellow', number(dataset.drifts)) : '0',
   ]);
   return inColumns([heads(Object.keys(columns), paint), ...rows], Object.values(columns));
+}
+
+/** A time of the past; one that is ahead by what may be rounding is no other. */
+function ago(time: string | null, now: number): string {
+  const age = time === null ? null : ageOf(Date.parse(time), now);
+  return age === null ? relative(time, now) : `${duration(age)} ago`;
 }
 
 function renderProven({ completeAsOf, ageSeconds, fresh }: DatasetStatus, paint: Paint): string {

@@ -1,5 +1,6 @@
 /** Hours of a daemon's life in virtual time: its jobs run by their schedules, without a queue. */
 
+import { setImmediate as breath } from 'node:timers/promises';
 import { openApp } from '../../src/app.ts';
 import { createTurns } from '../../src/daemon/turns.ts';
 import { Snooze } from '../../src/errors.ts';
@@ -29,6 +30,8 @@ export async function live(
   const ages: Record<string, number[]> = Object.fromEntries(scheduled.map(({ name }) => [name, []]));
   for (const end = clock.now() + ms; ; ) {
     const [job, at] = [...due].reduce((first, other) => (other[1] < first[1] ? other : first));
+    // What is done a moment after a walk is done before the time until the next one has passed.
+    await breath();
     clock.advance(Math.max(0, Math.min(at, end) - clock.now()));
     if (at >= end) break;
     edit(clock.now());
