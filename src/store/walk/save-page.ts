@@ -141,6 +141,7 @@ export function createPageWriter(
     );
     return saved;
   }
+
   /** A row that an earlier of these pages showed is written already. */
   function writeRows(
     rows: readonly ComparedRow[],

@@ -126,7 +126,7 @@ describe('it is found', () => {
     [
       'that a row has lost its volatile values',
       'DELETE FROM ai_signals_volatile WHERE _number = 4',
-      ['orphan'],
+      ['lost', 'orphan'],
     ],
     [
       'that volatile values have outlived their row',
