@@ -8,7 +8,6 @@ import { PROOF } from './sql.ts';
 export * from './schema/identity.ts';
 export * from './schema/orders.ts';
 export * from './schema/unfinished.ts';
-export { volatileSeen, walkSeen } from './schema/unfinished.ts';
 
 /** One pass over a dataset: how far it got, its counts, and the evidence for its verdict. */
 export const walks = sqliteTable(
