@@ -97,6 +97,22 @@ export const { table, rows, volatile, history } = agingTable(
   ['quality_age_seconds', 'quality_freshness'],
 );
 
+/** The same in SQLite and in Postgres. */
+const signalChanges = `SELECT id, asset, row_number() OVER life AS version, valid_from, valid_to, ended_by,
+  action, lag(action) OVER life AS previous_action,
+  status, lag(status) OVER life AS previous_status,
+  confidence, lag(confidence) OVER life AS previous_confidence,
+  quality_grade, lag(quality_grade) OVER life AS previous_quality_grade,
+  entry_price, tp_price, sl_price
+FROM (
+  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
+    _valid_from AS valid_from, _valid_to AS valid_to, _ended_by AS ended_by FROM ai_signals_history
+  UNION ALL
+  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
+    _changed_at, NULL, NULL FROM ai_signals
+) AS versions
+WINDOW life AS (PARTITION BY id ORDER BY valid_from)`;
+
 export default defineJob({
   about: 'The published AI signal snapshot, one row a signal.',
   path: '/api/v1/ai-signals',
@@ -175,34 +191,8 @@ FROM ai_signal_checks GROUP BY check_name, quality_grade ORDER BY signals DESC`,
       name: 'ai_signal_changes',
       about:
         "A signal's life: one row a version, from `valid_from` until just before `valid_to` (null while it stands), with what it was before. `ended_by` is `update` or `delete`.",
-      sql: `SELECT id, asset, row_number() OVER life AS version, valid_from, valid_to, ended_by,
-  action, lag(action) OVER life AS previous_action,
-  status, lag(status) OVER life AS previous_status,
-  confidence, lag(confidence) OVER life AS previous_confidence,
-  quality_grade, lag(quality_grade) OVER life AS previous_quality_grade,
-  entry_price, tp_price, sl_price
-FROM (
-  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
-    _valid_from AS valid_from, _valid_to AS valid_to, _ended_by AS ended_by FROM ai_signals_history
-  UNION ALL
-  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
-    _changed_at, NULL, NULL FROM ai_signals
-)
-WINDOW life AS (PARTITION BY id ORDER BY valid_from)`,
-      postgres: `SELECT id, asset, row_number() OVER life AS version, valid_from, valid_to, ended_by,
-  action, lag(action) OVER life AS previous_action,
-  status, lag(status) OVER life AS previous_status,
-  confidence, lag(confidence) OVER life AS previous_confidence,
-  quality_grade, lag(quality_grade) OVER life AS previous_quality_grade,
-  entry_price, tp_price, sl_price
-FROM (
-  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
-    _valid_from AS valid_from, _valid_to AS valid_to, _ended_by AS ended_by FROM ai_signals_history
-  UNION ALL
-  SELECT id, asset, action, status, confidence, quality_grade, entry_price, tp_price, sl_price,
-    _changed_at, NULL, NULL FROM ai_signals
-) AS versions
-WINDOW life AS (PARTITION BY id ORDER BY valid_from)`,
+      sql: signalChanges,
+      postgres: signalChanges,
       example: `SELECT valid_from, asset, id, previous_status, status
 FROM ai_signal_changes WHERE version > 1 AND status IS NOT previous_status
 ORDER BY valid_from DESC LIMIT 20`,

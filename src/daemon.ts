@@ -4,10 +4,10 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, openApp, type Surroundings } from './app.ts';
 import { followClock } from './daemon/clock-jumps.ts';
+import { type Following, type FollowingParts, keepFollowing } from './daemon/following.ts';
 import { openHealthSocket } from './daemon/health-socket.ts';
 import { watchMirrorFile } from './daemon/mirror-file.ts';
 import { keepServing } from './daemon/service.ts';
-import { keepShipping, type Shipping } from './daemon/shipping.ts';
 import { createPulse, type Pulse, serviceManager } from './daemon/systemd.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze, toError } from './errors.ts';
@@ -16,9 +16,10 @@ import { datasetsOf } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { type ChangesAt, type MirrorQueue, startQueue } from './queue/index.ts';
-import { type DaemonNote, readStatus } from './reading/status.ts';
+import { type DaemonNote, noTargets, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { nextDue } from './schedule.ts';
+import { shipThread } from './ship/thread.ts';
 import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store/index.ts';
 
 export type DaemonParts = Surroundings & {
@@ -66,19 +67,25 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     ending.addEventListener('abort', () => void service.end(), { once: true });
     releases.add(service.end);
   }
-  const shipping =
-    ship &&
-    keepShipping({
-      ...{ dir, address: ship, jobs: app.jobs.map(({ name }) => name), clock, random, log },
+  const following: Following[] = [];
+  const follow = (target: Pick<FollowingParts, 'thread' | 'words' | 'note'>) => {
+    const jobs = app.jobs.map(({ name }) => name);
+    const kept = keepFollowing({ ...target, jobs, clock, random, log });
+    releases.add(kept.end);
+    following.push(kept);
+  };
+  if (ship)
+    follow({
+      thread: shipThread({ dir, address: ship }),
+      words: { goesOn: 'shipping goes on', fails: 'not shipped', lacks: 'not all is shipped' },
       note: (ship) => note({ ship }),
     });
-  releases.add(() => shipping?.end());
   const queue = await startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
     schedules,
     lastRun: app.store.lastRun,
     run: (name, within) =>
-      file.during(() => run(app, app.job(name), parts, { pulse, turns, shipping }, within)),
+      file.during(() => run(app, app.job(name), parts, { pulse, turns, following }, within)),
     changeSince: (name, seq) => app.store.changes.since(app.job(name), seq),
     onOutage: (queue) => note({ queue }),
     log,
@@ -106,7 +113,7 @@ async function run(
   app: App,
   job: Job,
   { log, clock, progress, ended, waits }: DaemonParts,
-  { pulse, turns, shipping }: { pulse: Pulse; turns: Turns; shipping: Shipping | undefined },
+  { pulse, turns, following }: { pulse: Pulse; turns: Turns; following: readonly Following[] },
   signal: AbortSignal,
 ): Promise<void> {
   const turn = turns.of(job);
@@ -130,7 +137,7 @@ async function run(
     .finally(() => {
       pulse.end(job.name);
       // Also where it broke off: pages that were saved are news.
-      shipping?.due(job.name);
+      for (const target of following) target.due(job.name);
     });
   tell(job, walk, log);
   ended?.(job.name, walk);
@@ -162,12 +169,12 @@ function statusOf({ config, jobs }: App, now: number) {
 
 /** For whoever asks for the status meanwhile, in this process or another. */
 function noting(lock: Lock, log: Log): (change: Partial<DaemonNote>) => void {
-  let noted: DaemonNote = { queue: null, serve: null, ship: null };
+  let noted: DaemonNote = { queue: null, serve: null, ...noTargets };
   lock.note(null);
   return (change) => {
     noted = { ...noted, ...change };
     try {
-      lock.note(noted.queue || noted.serve || noted.ship ? JSON.stringify(noted) : null);
+      lock.note(Object.values(noted).some((part) => part !== null) ? JSON.stringify(noted) : null);
     } catch (thrown) {
       log.warn({ err: toError(thrown).message }, 'status cannot be told what keeps the daemon waiting');
     }

@@ -9,7 +9,7 @@ import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
 import { checkAges, checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
 import { checkRedis } from './doctor/redis.ts';
-import { checkService, checkShipping } from './doctor/service.ts';
+import { checkService, checkTargets } from './doctor/service.ts';
 import type { Job } from './job.ts';
 import { ownSchedules } from './job-list.ts';
 import { version } from './version.ts';
@@ -44,7 +44,7 @@ export async function* diagnose(
   if (!found.some(({ name, wrong }) => name === 'REDIS_URL' && wrong))
     yield* await checkRedis(dir, environment);
   yield* checkService(dir);
-  yield* checkShipping(dir);
+  yield* checkTargets(dir);
 
   if (offline) yield skipped('api', 'not asked: --offline');
   else if (found.some(({ wrong }) => wrong)) yield skipped('api', 'not asked: mend the settings first');

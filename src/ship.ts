@@ -1,7 +1,7 @@
 /** Shipping the mirror to Postgres: every dataset goes on where it last ended there, each in a transaction of its own. */
 
 import type { ShipAddress } from './config.ts';
-import { Failure, toError } from './errors.ts';
+import { asFailure, Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import { openTarget, type Target } from './ship/connection.ts';
 import { type Outcome, shipDataset } from './ship/dataset.ts';
@@ -85,7 +85,7 @@ async function withTarget<T>(
   try {
     return await work(target, identity);
   } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : new Failure('bug', `${toError(thrown).stack}`);
+    throw asFailure(thrown);
   } finally {
     await target.close();
   }

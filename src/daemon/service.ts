@@ -3,11 +3,12 @@
 import { spawn } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Clock, isoTime, type Random } from '../clock.ts';
+import type { Clock, Random } from '../clock.ts';
 import { type Environment, forService } from '../config.ts';
 import { exitCodes } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { ServeTrouble, ServeWord } from '../reading/status.ts';
+import type { ServeWord, Trouble } from '../reading/status.ts';
+import { type Pauses, troubled, usualPauses } from './trouble.ts';
 
 export type ServiceProcess = {
   /** Ends it, and starts it no more. */
@@ -21,31 +22,21 @@ export type ServiceParts = {
   random: Random;
   log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** Told what keeps the service from running, and null when it listens. */
-  trouble: (trouble: ServeTrouble | null) => void;
+  trouble: (trouble: Trouble | null) => void;
   /** What is run; `market-mirror serve` unless given. */
   program?: readonly string[];
   timing?: Partial<Timing>;
 };
 
 /** Milliseconds. */
-export type Timing = {
-  shortestPause: number;
-  longestPause: number;
-  /** After a wrong setting or command line: somebody has to mend that first. */
-  hopelessPause: number;
+export type Timing = Pauses & {
   /** One that ran this long was well: its end is the first again. */
   steady: number;
   /** Left to one that is to end, before it is killed. */
   grace: number;
 };
 
-const usual: Timing = {
-  shortestPause: 1_000,
-  longestPause: 60_000,
-  hopelessPause: 600_000,
-  steady: 60_000,
-  grace: 10_000,
-};
+const usual: Timing = { ...usualPauses, steady: 60_000, grace: 10_000 };
 
 /** The note beside the lock has room for two such. */
 const LONGEST_MESSAGE = 500;
@@ -54,25 +45,17 @@ const LONGEST_MESSAGE = 500;
 type Ended = { message: string; isHopeless: boolean };
 
 export function keepServing(parts: ServiceParts): ServiceProcess {
-  const { clock, random, log, trouble } = parts;
+  const { clock, random, log } = parts;
   const timing = { ...usual, ...parts.timing };
   const ending = new AbortController();
-  let troubledSince: string | undefined;
-  let said = '';
+  const trouble = troubled({
+    ...{ clock, random, pauses: timing, note: parts.trouble },
+    say: (message, nextTry) =>
+      log.error({ nextTry }, `the service does not run: ${message}; mirroring goes on`),
+  });
 
   function listens(url: string): void {
-    if (troubledSince !== undefined) log.info({ url }, 'the service runs again');
-    [troubledSince, said] = [undefined, ''];
-    trouble(null);
-  }
-
-  function ended({ message }: Ended, waitMs: number): void {
-    const at = clock.now();
-    troubledSince ??= isoTime(at);
-    const nextTry = isoTime(at + waitMs);
-    trouble({ message, since: troubledSince, nextTry });
-    if (message !== said) log.error({ nextTry }, `the service does not run: ${message}; mirroring goes on`);
-    said = message;
+    if (trouble.over()) log.info({ url }, 'the service runs again');
   }
 
   async function keep(): Promise<void> {
@@ -81,11 +64,7 @@ export function keepServing(parts: ServiceParts): ServiceProcess {
       const end = await runOnce(parts, timing.grace, listens, ending.signal);
       if (ending.signal.aborted) return;
       failures = clock.monotonic() - began >= timing.steady ? 1 : failures + 1;
-      const pause = Math.min(timing.shortestPause * 2 ** (failures - 1), timing.longestPause);
-      // Several that fell together must not come back together.
-      const waitMs = end.isHopeless ? timing.hopelessPause : pause * (0.5 + random() / 2);
-      ended(end, waitMs);
-      await clock.sleep(waitMs, ending.signal).catch(() => undefined);
+      await clock.sleep(trouble.failed(end, failures), ending.signal).catch(() => undefined);
     }
   }
 

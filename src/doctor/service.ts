@@ -1,21 +1,24 @@
-/** The service on the folder, where one runs or is meant to. */
+/** What the daemon runs beside its walks: the service, and the targets that follow the mirror. */
 
-import { readDaemon, readService } from '../reading/status.ts';
+import { readDaemon, readService, type TargetName, targetNames, targets } from '../reading/status.ts';
 import { type Check, ok, problemOf, warning } from './check.ts';
 
-/** How far the daemon has shipped, where it ships. */
-export function checkShipping(dir: string): Check[] {
-  const name = 'ship';
+/** Whether the daemon brings changes to each of its targets. */
+export function checkTargets(dir: string): Check[] {
+  return targetNames.flatMap((target) => checkTarget(dir, target));
+}
+
+function checkTarget(dir: string, target: TargetName): Check[] {
   try {
-    const note = readDaemon(dir)?.ship;
+    const note = readDaemon(dir)?.[target];
     if (!note) return [];
-    if (!note.trouble) return [ok(name, 'the daemon ships what changes')];
+    const { name } = targets[target];
+    if (!note.trouble) return [ok(target, `the daemon brings what changes to ${name}`)];
     const { message, since, nextTry } = note.trouble;
-    return [
-      warning(name, `nothing is shipped since ${since}: ${message}`, `the daemon tries again at ${nextTry}`),
-    ];
+    const advice = `the daemon tries again at ${nextTry}`;
+    return [warning(target, `nothing has arrived in ${name} since ${since}: ${message}`, advice)];
   } catch (thrown) {
-    return [problemOf(name, thrown)];
+    return [problemOf(target, thrown)];
   }
 }
 

@@ -11,15 +11,16 @@ import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from 
 import { type CallStatus, readCalls } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';
 import { findProblems, type Problem } from './status/problems.ts';
-import { readNote, readService, type ServeStatus, type ServeTrouble } from './status/service.ts';
-import { lagOf, type ShipNote, type ShipStatus } from './status/ship.ts';
+import { readNote, readService, type ServeStatus, type Trouble } from './status/service.ts';
+import { lagsOf, noTargets, type TargetNotes, type TargetStatuses } from './status/targets.ts';
 
 export type { DatasetStatus, Doing } from './status/datasets.ts';
 export type { Phrase } from './status/phrase.ts';
 export type { Problem } from './status/problems.ts';
-export type { ServeNote, ServeStatus, ServeTrouble, ServeWord } from './status/service.ts';
+export type { ServeNote, ServeStatus, ServeWord, Trouble } from './status/service.ts';
 export { readService } from './status/service.ts';
-export type { ShipNote, ShipStatus } from './status/ship.ts';
+export type { TargetName, TargetNote, TargetStatus } from './status/targets.ts';
+export { noTargets, targetNames, targets } from './status/targets.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {
@@ -31,22 +32,21 @@ export type Status = {
   file: string;
   daemon: DaemonStatus | null;
   serve: ServeStatus | null;
-  /** How far Postgres is behind; null where no daemon ships. */
-  ship: ShipStatus | null;
   /** The gravest first. */
   problems: Problem[];
   datasets: DatasetStatus[];
   calls: CallStatus['calls'];
-} & LimitsJson;
+} & TargetStatuses &
+  LimitsJson;
 
 /** A daemon at work. */
 export type DaemonStatus = { pid: number } & DaemonNote;
 
 /**
  * What it leaves beside its lock: why its runs wait, and what keeps its service from running, null where nothing does; and
- * how far it has shipped, null where it does not ship.
+ * what has arrived in each target.
  */
-export type DaemonNote = { queue: Outage | null; serve: ServeTrouble | null; ship: ShipNote | null };
+export type DaemonNote = { queue: Outage | null; serve: Trouble | null } & TargetNotes;
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
 export function readStatus(
@@ -75,7 +75,7 @@ export function statusOf(
     file: mirrorFile(dir),
     daemon: health.daemon,
     serve: readService(dir),
-    ship: health.ship,
+    ...health.targets,
     problems,
     datasets: health.datasets,
     ...limitsJson(health.limits),
@@ -83,7 +83,8 @@ export function statusOf(
   };
 }
 
-export type Health = Pick<Status, 'daemon' | 'ship' | 'problems' | 'datasets'> & {
+export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets'> & {
+  targets: TargetStatuses;
   limits: Limits;
   /** Of the write-ahead log. */
   logBytes: number;
@@ -112,9 +113,9 @@ export function healthOf(
     return called;
   };
   const bytes = logBytes(connection.name);
-  const ship = daemon?.ship ? lagOf(connection, daemon.ship, now) : null;
-  const problems = findProblems(read, limits.waits, () => calls().lastCalls, daemon, bytes, ship);
-  return { daemon, ship, problems, datasets: read, limits, logBytes: bytes, calls };
+  const targets = lagsOf(connection, daemon, now);
+  const problems = findProblems(read, limits.waits, () => calls().lastCalls, daemon, bytes, targets);
+  return { daemon, targets, problems, datasets: read, limits, logBytes: bytes, calls };
 }
 
 /** The daemon at work on the folder, or null where none lives. */
@@ -122,6 +123,5 @@ export function readDaemon(dir: string): DaemonStatus | null {
   const pid = livingHolder(dir, 'daemon');
   if (pid === null) return null;
   const noted = readNote<Partial<DaemonNote>>(dir, 'daemon') ?? {};
-  const { queue = null, serve = null, ship = null } = noted;
-  return { pid, queue, serve, ship };
+  return { pid, queue: null, serve: null, ...noTargets, ...noted };
 }

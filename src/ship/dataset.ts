@@ -73,7 +73,13 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
     standing.knows(place.seq) &&
     place.lastWalk === lastWalkOf(connection, job.name, place.lastWalk);
   const ended: Shipped = {
-    ...{ job: job.name, how: 'changes', from: place.seq, to: standing.seq, sent: 0, mended: [], problems },
+    job: job.name,
+    how: 'changes',
+    from: place.seq,
+    to: standing.seq,
+    sent: 0,
+    mended: [],
+    problems,
   };
   if (place.seq !== null && isReliable) {
     ended.sent = await shipChanges(parts, tables, place.seq);
@@ -93,13 +99,8 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
   const { seq, volatile, walksFrom, historyFrom } = standing;
   const lastWalk = lastWalkOf(connection, job.name);
   const { epoch } = identity;
-  await movePlace(
-    target,
-    { job: job.name, schema, now },
-    {
-      ...{ seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom },
-    },
-  );
+  const reached = { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom };
+  await movePlace(target, { job: job.name, schema, now }, reached);
   return ended;
 }
 

@@ -36,35 +36,49 @@ COMMENT ON TABLE _places IS 'Of market-mirror: up to which change each dataset h
  * Makes the schema, or finds it to be this mirror's.
  * @throws Failure `config` for one of another mirror, of a newer version, or with tables of somebody else: untouched.
  */
-export async function claimSchema(target: Target, schema: string, { name }: Identity): Promise<void> {
+export async function claimSchema(target: Target, schema: string, identity: Identity): Promise<void> {
   await target.transaction(async () => {
-    await target.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
-    if (!(await hasSchema(target, schema))) await target.run(`CREATE SCHEMA ${quoted(schema)}`);
+    const found = await lockSchema(target, schema, identity, VERSION);
+    if (found === 'absent') await target.run(`CREATE SCHEMA ${quoted(schema)}`);
     await target.run(`SET search_path = ${quoted(schema)}`);
-    const found = await ownerOf(target, schema);
-    if (found === undefined) {
-      if (await hasTables(target, schema)) throw refused(target, schema, 'holds tables of somebody else');
-      await target.run(tables);
-      await target.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, name]);
-      return;
-    }
-    if (found.version > VERSION)
-      throw refused(target, schema, `was made by a newer market-mirror: upgrade this one, or`);
-    if (found.id !== name) throw refused(target, schema, `follows another mirror (${found.id})`);
+    if (found === 'own') return;
+    await target.run(tables);
+    await target.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, identity.name]);
   });
 }
 
-/** Removes the schema with all that lies in it. @returns whether there was one. @throws Failure `config`, as above. */
-export async function dropSchema(target: Target, schema: string, { name }: Identity): Promise<boolean> {
+/** Removes the schema with all that lies in it. @returns whether it was this mirror's. @throws Failure `config`, as above. */
+export async function dropSchema(target: Target, schema: string, identity: Identity): Promise<boolean> {
   return await target.transaction(async () => {
-    await target.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
-    if (!(await hasSchema(target, schema))) return false;
-    const found = await ownerOf(target, schema);
-    if (!found) throw refused(target, schema, 'holds tables of somebody else');
-    if (found.id !== name) throw refused(target, schema, `follows another mirror (${found.id})`);
+    const found = await lockSchema(target, schema, identity, Number.POSITIVE_INFINITY);
+    if (found !== 'own') return false;
     await target.run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
     return true;
   });
+}
+
+/**
+ * What there is by this name, which nobody else claims or drops until the transaction ends.
+ * @param newest the latest version that may be touched.
+ * @throws Failure `config` for one that is not this mirror's.
+ */
+async function lockSchema(
+  target: Target,
+  schema: string,
+  { name }: Identity,
+  newest: number,
+): Promise<'absent' | 'empty' | 'own'> {
+  await target.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
+  if (!(await hasSchema(target, schema))) return 'absent';
+  const found = await ownerOf(target, schema);
+  if (found === undefined) {
+    if (await hasTables(target, schema)) throw refused(target, schema, 'holds tables of somebody else');
+    return 'empty';
+  }
+  if (found.version > newest)
+    throw refused(target, schema, `was made by a newer market-mirror: upgrade this one, or`);
+  if (found.id !== name) throw refused(target, schema, `follows another mirror (${found.id})`);
+  return 'own';
 }
 
 const refused = (target: Target, schema: string, why: string) =>

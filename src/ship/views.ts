@@ -1,7 +1,7 @@
 /** The views over there: the mirror's own, and those that the jobs declare. */
 
 import { historyOf, type Job, tableOf } from '../job.ts';
-import { PROOF, quoted, SEEN } from '../store/read.ts';
+import { changesSql, PROOF, quoted, SEEN } from '../store/read.ts';
 import type { Target } from './connection.ts';
 
 type Definition = { name: string; sql: string };
@@ -33,7 +33,13 @@ export async function makeViews(target: Target, jobs: readonly Job[]): Promise<v
 function definitions(jobs: readonly Job[]): Definition[] {
   return [
     { name: 'freshness', sql: freshness(jobs) },
-    { name: 'changes', sql: jobs.flatMap(changesOf).join('\nUNION ALL\n') },
+    {
+      name: 'changes',
+      sql: changesSql(
+        jobs.map((job) => ({ job: job.name, table: tableOf(job), history: historyOf(job) })),
+        seqOf,
+      ),
+    },
     ...jobs.flatMap(({ views }) =>
       views.flatMap(({ name, postgres }) => (postgres === undefined ? [] : [{ name, sql: postgres }])),
     ),
@@ -62,22 +68,3 @@ LEFT JOIN _places AS place ON place.job = counted.job`;
 }
 
 const seqOf = (at: string) => `(extract(epoch FROM ${at}) * 1000)::bigint`;
-
-function changesOf(job: Job): string[] {
-  const table = tableOf(job);
-  const from = (change: string, at: string, walk: string, source: string, where = '') =>
-    `SELECT ${seqOf(at)} AS seq, ${at} AS at, '${job.name}'::text AS job, '${table}'::text AS "table", _key AS key,
-  ${change} AS change, ${walk} AS walk_id FROM ${source}${where}`;
-  const past = historyOf(job);
-  if (past === undefined) return [from(`'insert'`, '_changed_at', '_walk_id', quoted(table))];
-  const history = quoted(past);
-  const begun = (at: string) =>
-    `CASE WHEN EXISTS (SELECT 1 FROM ${history} AS before WHERE before._key = version._key
-    AND before._valid_to = version.${at} AND before._ended_by = 'update') THEN 'update' ELSE 'insert' END`;
-  const closing = `(SELECT id FROM walks WHERE last_seq = ${seqOf('_valid_to')})`;
-  return [
-    from(begun('_changed_at'), '_changed_at', '_walk_id', `${quoted(table)} AS version`),
-    from(begun('_valid_from'), '_valid_from', '_walk_id', `${history} AS version`),
-    from(`'delete'`, '_valid_to', closing, history, ` WHERE _ended_by = 'delete'`),
-  ];
-}

@@ -3,22 +3,31 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { sentFailure } from '../errors.ts';
 import { loadJobs } from '../load-jobs.ts';
-import { ship } from '../ship.ts';
-import type { AskedOfShipper, ShipperParts } from './thread.ts';
+import { type Outcome, ship } from '../ship.ts';
+import type { Arrival, AskedOfTarget, SaidByTarget } from '../target.ts';
+import type { ShipperParts } from './thread.ts';
 
 const parts = workerData as ShipperParts;
 /** It ends with its thread, and Postgres undoes what was not committed. */
 const { signal } = new AbortController();
 
-parentPort?.on('message', ({ only, now }: AskedOfShipper) => {
+parentPort?.on('message', ({ only, now }: AskedOfTarget) => {
   void answer(only, now);
 });
 
 async function answer(only: readonly string[], now: number): Promise<void> {
   try {
     const jobs = await loadJobs();
-    parentPort?.postMessage({ outcomes: await ship({ ...parts, jobs, now: () => now, signal }, { only }) });
+    const outcomes = await ship({ ...parts, jobs, now: () => now, signal }, { only });
+    parentPort?.postMessage({ arrivals: outcomes.map(arrival) } satisfies SaidByTarget);
   } catch (thrown) {
     parentPort?.postMessage(sentFailure(thrown));
   }
 }
+
+const arrival = ({ job, shipped, failure }: Outcome): Arrival => ({
+  job,
+  to: shipped?.to ?? null,
+  problems: shipped?.problems ?? [],
+  failure,
+});

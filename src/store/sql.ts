@@ -20,3 +20,31 @@ export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) 
 
 /** A name of a table or column, whatever it is made of. */
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+/** A dataset as SQL names it. */
+export type InSql = { job: string; table: string; history: string | undefined };
+
+/**
+ * SQL for the view `changes`, on SQLite and on Postgres alike.
+ * @param numberOf SQL for the number of the commit at the time in a column, as `seqOf` gives it.
+ */
+export function changesSql(datasets: readonly InSql[], numberOf: (at: string) => string): string {
+  return datasets.flatMap((dataset) => changesOf(dataset, numberOf)).join('\nUNION ALL\n');
+}
+
+function changesOf({ job, table, history: past }: InSql, numberOf: (at: string) => string): string[] {
+  const from = (change: string, at: string, walk: string, source: string, where = '') =>
+    `SELECT ${numberOf(at)} AS seq, ${at} AS at, '${job}' AS job, '${table}' AS "table", _key AS key,
+  ${change} AS change, ${walk} AS walk_id FROM ${source}${where}`;
+  if (past === undefined) return [from(`'insert'`, '_changed_at', '_walk_id', quoted(table))];
+  const history = quoted(past);
+  const begun = (at: string) =>
+    `CASE WHEN EXISTS (SELECT 1 FROM ${history} AS before WHERE before._key = version._key
+    AND before._valid_to = version.${at} AND before._ended_by = 'update') THEN 'update' ELSE 'insert' END`;
+  const closing = `(SELECT id FROM walks WHERE last_seq = ${numberOf('_valid_to')})`;
+  return [
+    from(begun('_changed_at'), '_changed_at', '_walk_id', `${quoted(table)} AS version`),
+    from(begun('_valid_from'), '_valid_from', '_walk_id', `${history} AS version`),
+    from(`'delete'`, '_valid_to', closing, history, ` WHERE _ended_by = 'delete'`),
+  ];
+}

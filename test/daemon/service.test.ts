@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { isAlive } from '../../src/alive.ts';
 import { isoTime, systemClock } from '../../src/clock.ts';
 import { keepServing, type Timing } from '../../src/daemon/service.ts';
-import type { ServeTrouble } from '../../src/reading/status.ts';
+import type { Trouble } from '../../src/reading/status.ts';
 
 const quick: Timing = {
   shortestPause: 8,
@@ -19,7 +19,7 @@ const quick: Timing = {
 function child(script: string, timing: Partial<Timing> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-service-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const troubles: (ServeTrouble | null)[] = [];
+  const troubles: (Trouble | null)[] = [];
   const said: string[] = [];
   const hear = (_: unknown, text: string) => void said.push(text);
   const service = keepServing({
@@ -48,7 +48,7 @@ function child(script: string, timing: Partial<Timing> = {}) {
   return { ...service, folder, troubles, said, notes };
 }
 
-const pauses = (troubles: readonly (ServeTrouble | null)[]) =>
+const pauses = (troubles: readonly (Trouble | null)[]) =>
   troubles.map((trouble) => trouble && Date.parse(trouble.nextTry));
 
 const listens =

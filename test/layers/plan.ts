@@ -28,6 +28,7 @@ export const leaves = [
   'atomic-file',
   'thread',
   'loopback',
+  'target',
 ];
 
 // What all that writes to the database stands on.
@@ -40,6 +41,7 @@ export const rooms: Record<string, Room> = {
   'socket-path': { imports: ['errors'], strict: true },
   'atomic-file': { imports: ['errors', 'disk'], strict: true },
   thread: { imports: ['errors'], strict: true },
+  target: { types: ['errors'], strict: true },
 
   // The API itself, for tests and the demo.
   'model-api': { strict: true, doors: ['model-api/index.ts'] },

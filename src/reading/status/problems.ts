@@ -9,9 +9,9 @@ import { LONG_LOG_BYTES } from '../../store/read.ts';
 import type { LastCall } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
 import { type Phrase, phrase, textOf } from './phrase.ts';
-import type { ServeTrouble } from './service.ts';
-import type { ShipStatus } from './ship.ts';
+import type { Trouble } from './service.ts';
 import { type Around, whyNotFresh } from './stale.ts';
+import { type TargetName, type TargetStatus, type TargetStatuses, targetNames, targets } from './targets.ts';
 
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
@@ -30,7 +30,7 @@ export type Problem = {
     | 'drift'
     | 'long-log'
     | 'serve-down'
-    | 'ship-behind';
+    | `${TargetName}-behind`;
   /** Null where the problem is not of one dataset. */
   job: string | null;
   /** One line each, for a person. */
@@ -52,9 +52,9 @@ export function findProblems(
   datasets: readonly DatasetStatus[],
   waits: Limits['waits'],
   lastCalls: () => ReadonlyMap<string, LastCall>,
-  daemon: { queue: Outage | null; serve: ServeTrouble | null } | null,
+  daemon: { queue: Outage | null; serve: Trouble | null } | null,
   logBytes: number,
-  ship: ShipStatus | null = null,
+  lags: Partial<TargetStatuses> = {},
 ): Problem[] {
   const refused = waits
     ? waits.some(({ reason }) => reason === 'key_refused')
@@ -80,7 +80,7 @@ export function findProblems(
     ]),
     ...(logBytes > LONG_LOG_BYTES ? [longLog(logBytes)] : []),
     ...(daemon?.serve ? [serveDown(daemon.serve)] : []),
-    ...(ship?.trouble ? [shipBehind(ship, ship.trouble)] : []),
+    ...targetNames.flatMap((target) => behind(target, lags[target])),
   ];
   const ofLevel = (level: Problem['level']) => found.filter((problem) => problem.level === level);
   return [...ofLevel('error'), ...ofLevel('warning')];
@@ -121,7 +121,7 @@ function queueStuck({ message, advice, since, errors }: Outage): Problem {
   );
 }
 
-function serveDown({ message, since, nextTry }: ServeTrouble): Problem {
+function serveDown({ message, since, nextTry }: Trouble): Problem {
   return warning(
     { code: 'serve-down', job: null },
     phrase`the service does not run since ${{ at: since }}: ${message}`,
@@ -129,12 +129,31 @@ function serveDown({ message, since, nextTry }: ServeTrouble): Problem {
   );
 }
 
-function shipBehind({ changes }: ShipStatus, { message, since, nextTry }: ServeTrouble): Problem {
-  return warning(
-    { code: 'ship-behind', job: null },
-    phrase`nothing is shipped since ${{ at: since }}, ${changes} ${plural(changes, 'change')} behind: ${message}`,
-    phrase`the daemon tries again at ${{ at: nextTry }}, and mirrors meanwhile; see docs/ship.md`,
-  );
+/** A target that is filled for the first time takes long, too, but not many minutes without a word. */
+const LONG_BEHIND_SECONDS = 600;
+
+function behind(target: TargetName, lag: TargetStatus | null | undefined): Problem[] {
+  if (!lag) return [];
+  const { changes, seconds, trouble } = lag;
+  const { name, docs } = targets[target];
+  const about = { code: `${target}-behind`, job: null } as const;
+  const lacking = `${changes} ${plural(changes, 'change')} behind`;
+  if (trouble)
+    return [
+      warning(
+        about,
+        phrase`nothing has arrived in ${name} since ${{ at: trouble.since }}, ${lacking}: ${trouble.message}`,
+        phrase`the daemon tries again at ${{ at: trouble.nextTry }}, and mirrors meanwhile; see ${docs}`,
+      ),
+    ];
+  if (seconds < LONG_BEHIND_SECONDS) return [];
+  return [
+    warning(
+      about,
+      phrase`${name} is ${lacking}, the oldest by ${Math.round(seconds / 60)} minutes`,
+      phrase`the daemon is at work on it; if that stays so, run market-mirror ${target} by hand and see ${docs}`,
+    ),
+  ];
 }
 
 function longLog(bytes: number): Problem {

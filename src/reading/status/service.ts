@@ -15,13 +15,13 @@ export type ServeNote = {
 /** What the process that serves says to the daemon that started it. */
 export type ServeWord = { serving: string } | { failed: string };
 
-/** What keeps the service of the daemon from running, as the daemon notes it. */
-export type ServeTrouble = {
+/** What keeps a part of the daemon, its service or a target, from its work, as the daemon notes it. */
+export type Trouble = {
   /** One line for a person. */
   message: string;
   /** ISO 8601 UTC. */
   since: string;
-  /** When it is started again. */
+  /** When it is tried again. */
   nextTry: string;
 };
 

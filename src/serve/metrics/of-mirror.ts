@@ -2,12 +2,15 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { LastWalk } from '../../reading/last-walks.ts';
-import type { DatasetStatus, Health } from '../../reading/status.ts';
+import { type DatasetStatus, type Health, targetNames, targets } from '../../reading/status.ts';
 import type { Tally } from '../../reading/tally.ts';
 import type { Readiness } from './readiness.ts';
 
 /** The mirror at one moment. */
-export type Standing = Pick<Health, 'daemon' | 'ship' | 'problems' | 'datasets' | 'limits' | 'logBytes'> & {
+export type Standing = Pick<
+  Health,
+  'daemon' | 'targets' | 'problems' | 'datasets' | 'limits' | 'logBytes'
+> & {
   readiness: Readiness;
   lastWalks: readonly LastWalk[];
   databaseBytes: number;
@@ -136,16 +139,18 @@ const gauges: readonly GaugeOfMirror[] = [
   ),
   of('database_bytes', 'Size of mirror.db.', ({ databaseBytes }) => databaseBytes),
   of('log_bytes', 'Size of the write-ahead log mirror.db-wal.', ({ logBytes }) => logBytes),
-  of(
-    'ship_behind_changes',
-    'Changes that have not arrived in Postgres; absent where no daemon ships.',
-    ({ ship }) => ship?.changes ?? null,
-  ),
-  of(
-    'ship_behind_seconds',
-    'Age of the oldest change that has not arrived in Postgres; absent where no daemon ships.',
-    ({ ship }) => ship?.seconds ?? null,
-  ),
+  ...targetNames.flatMap((target) => [
+    of(
+      `${target}_behind_changes`,
+      `Changes that have not arrived in ${targets[target].name}; absent where no daemon brings them there.`,
+      (standing) => standing.targets[target]?.changes ?? null,
+    ),
+    of(
+      `${target}_behind_seconds`,
+      `Age of the oldest change that has not arrived in ${targets[target].name}; absent where no daemon brings them there.`,
+      (standing) => standing.targets[target]?.seconds ?? null,
+    ),
+  ]),
 ];
 
 function of(name: string, help: string, value: (standing: Standing) => number | null): GaugeOfMirror {
