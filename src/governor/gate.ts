@@ -5,7 +5,7 @@ import { Failure, Snooze, type WaitReason } from '../errors.ts';
 import type { Asking, Decision } from './events.ts';
 import { type Answer, createOwner, type OwnerParts } from './owner.ts';
 
-export type { Answer } from './owner.ts';
+export type { Answer, Transact } from './owner.ts';
 
 /** How a call is asked for. `foreseen`: so many calls of the job will follow; `isAhead`: its own turn has not come. */
 export type Manner = Pick<Asking, 'foreseen' | 'isAhead'> & {
@@ -34,8 +34,8 @@ export type Gate = {
   clockJumped(): void;
   /** Whether a call of `job` whose turn has come waits in `pass`. */
   waits(job: string): boolean;
-  /** Gives unused permits back and keeps what was learnt. */
-  close(): void;
+  /** Gives unused permits back and keeps what was learnt; a promise where that lies elsewhere. */
+  close(): Promise<void> | undefined;
 };
 
 export type GateParts = OwnerParts & {
@@ -101,7 +101,7 @@ export function createGate(parts: GateParts): Gate {
 
     settle(job, answer) {
       try {
-        owner.settle(job, answer);
+        serveAfter(owner.settle(job, answer));
       } finally {
         serve();
       }
@@ -115,14 +115,14 @@ export function createGate(parts: GateParts): Gate {
     },
 
     keyChanged() {
-      owner.hear({ type: 'key' });
+      serveAfter(owner.hear({ type: 'key' }));
       serve();
     },
 
     clockJumped() {
       for (const waiter of waiters) waiter.notBefore = 0;
       try {
-        owner.hear({ type: 'clock' });
+        serveAfter(owner.hear({ type: 'clock' }));
       } catch {
         // It is told with the next call, which fails for the same reason.
       }
@@ -135,21 +135,32 @@ export function createGate(parts: GateParts): Gate {
       closed = true;
       nap?.end.abort(over);
       idle?.abort(over);
-      owner.tidy();
+      return owner.tidy();
     },
   };
 
   /** Serves those who wait, the one furthest behind first, until none can go now; then naps until one may. */
   function serve(): void {
     for (let waiter = next(); waiter; waiter = next()) {
-      if (!owner.take(waiter.job, waiter.manner) && !askFor(waiter)) continue;
-      owner.send(waiter.job);
-      waiter.go();
+      if (owner.take(waiter.job, waiter.manner) || askFor(waiter)) send(waiter);
     }
+    // Those who wait are served again once the machine has answered.
+    if (owner.isTelling()) return;
     // Who is kept waiting by calls under way alone goes when one of them ends.
     const timed = owner.isFullAhead() ? waiters.filter(({ manner }) => !manner.isAhead) : waiters;
     if (timed.length > 0) napUntil(Math.min(...timed.map(({ notBefore }) => notBefore)));
     else if (waiters.length === 0 && owner.hasNews()) tidyWhenIdle();
+  }
+
+  function send(waiter: Waiter): void {
+    owner.send(waiter.job);
+    waiter.go();
+  }
+
+  /** Where the machine is told by way of a promise: what follows from that comes later. */
+  function serveAfter(told: Promise<void> | undefined): void {
+    // What could not be told is kept, and told with the next call, which then fails for the same reason.
+    void told?.then(serve, serve);
   }
 
   /**
@@ -161,7 +172,9 @@ export function createGate(parts: GateParts): Gate {
     const now = clock.now();
     // A clock that was set back would make a wait longer than any that is sat out.
     for (const waiter of waiters) if (waiter.notBefore > now + longestWaitMs) waiter.notBefore = 0;
-    const mayAsk = waiters.filter(({ job, notBefore }) => owner.holds(job) || notBefore <= now);
+    const mayAsk = owner.isTelling()
+      ? waiters.filter(({ job, manner }) => owner.mayTake(job, manner))
+      : waiters.filter(({ job, notBefore }) => owner.holds(job) || notBefore <= now);
     const ready = mayAsk.filter(({ manner }) => !manner.isAhead);
     if (ready.length === 0) return owner.isFullAhead() ? undefined : mayAsk[0];
     // The usual case, which needs no look at the database.
@@ -179,20 +192,36 @@ export function createGate(parts: GateParts): Gate {
 
   /** True with a permit for the waiter's call; otherwise it waits on, or is told that waiting is not worth it. */
   function askFor(waiter: Waiter): boolean {
-    const { job, manner } = waiter;
     try {
-      const decision = owner.ask(job, manner);
-      if ('go' in decision) return owner.take(job);
-      const now = clock.now();
-      if (!('wait' in decision) || decision.wait.until - now > longestWaitMs) throw denial(job, decision);
-      const { until, reason } = decision.wait;
-      if (manner.isAhead && !passing.has(reason)) throw denial(job, decision);
-      const all = accountWide.has(reason) ? [...waiters] : [waiter];
-      for (const held of all) held.notBefore = Math.max(held.notBefore, until, now + 1);
-      for (const held of all) hold(held);
+      const decision = owner.ask(waiter.job, waiter.manner);
+      if (!(decision instanceof Promise)) return heed(waiter, decision);
+      void heedLater(waiter, decision);
     } catch (reason) {
       waiter.refuse(reason);
     }
+    return false;
+  }
+
+  async function heedLater(waiter: Waiter, decision: Promise<Decision>): Promise<void> {
+    try {
+      const made = await decision;
+      if (waiters.includes(waiter) && heed(waiter, made)) send(waiter);
+    } catch (reason) {
+      waiter.refuse(reason);
+    }
+    serve();
+  }
+
+  function heed(waiter: Waiter, decision: Decision): boolean {
+    const { job, manner } = waiter;
+    if ('go' in decision) return owner.take(job);
+    const now = clock.now();
+    if (!('wait' in decision) || decision.wait.until - now > longestWaitMs) throw denial(job, decision);
+    const { until, reason } = decision.wait;
+    if (manner.isAhead && !passing.has(reason)) throw denial(job, decision);
+    const all = accountWide.has(reason) ? [...waiters] : [waiter];
+    for (const held of all) held.notBefore = Math.max(held.notBefore, until, now + 1);
+    for (const held of all) hold(held);
     return false;
   }
 
@@ -227,7 +256,7 @@ export function createGate(parts: GateParts): Gate {
       .sleep(IDLE_MS, controller.signal)
       .then(() => {
         idle = undefined;
-        if (waiters.length === 0) owner.tidy();
+        if (waiters.length === 0) serveAfter(owner.tidy());
       })
       // What could not be told is kept, and told with the next call, which then fails for the same reason.
       .catch(() => undefined);

@@ -15,9 +15,16 @@ import { readState, type State } from './state.ts';
 /** `status` is null where no answer came; `stopped` where we did not wait for one. */
 export type Answer = Report & { status: number | null; stopped?: boolean };
 
+/**
+ * Changes the kept state (undefined at first) in one short transaction: at once, or by a promise where it lies elsewhere.
+ * `change` is given the time there, ours unless told; it may run again, on a state that is newer.
+ */
+export type Transact = <T>(
+  change: (kept: unknown, now?: number) => { state: State; result: T },
+) => T | Promise<T>;
+
 export type OwnerParts = {
-  /** Changes the kept state (undefined at first) in one short transaction. */
-  transact: <T>(change: (state: unknown) => { state: State; result: T }) => T;
+  transact: Transact;
   clock: Clock;
   random: Random;
   /** Names this process among those that share the state. */
@@ -30,6 +37,12 @@ export type OwnerParts = {
   again?: boolean;
 };
 
+/** What the machine made of what it was told, and when, by our clock. */
+type Told = { decision: Decision; at: number };
+
+/** Undefined where what was told is kept by now. */
+type Later = Promise<void> | undefined;
+
 /** A call under way: how many were when it was sent, itself included, and at most since. */
 type Call = { job: string; ordinal: number; peak: number };
 
@@ -39,6 +52,7 @@ type Permits = { calls: number; staleAt: number };
 const LARGEST_BLOCK = 10;
 /** So many answers without news are kept back at most, to be told together. */
 const MOST_PENDING = 2 * LARGEST_BLOCK;
+const noted: Decision = { noted: true };
 
 export type Owner = ReturnType<typeof createOwner>;
 
@@ -52,36 +66,36 @@ export function createOwner(parts: OwnerParts) {
   let stakes = 0;
   let staked = 0;
   let stakesStaleAt = 0;
-  let pending: Event[] = [{ type: 'start', owner, again }];
+  const pending: Event[] = [{ type: 'start', owner, again }];
+  /** The transaction that is under way, where the state lies elsewhere; it never rejects. */
+  let telling: Promise<unknown> | undefined;
 
   return {
-    /** Asks permits for the job, and holds those that are given. */
-    ask(job: string, { foreseen = 0, isAhead = false }: Asking = {}): Decision {
+    /** Asks permits for the job, and holds those that are given. One at a time: not while `isTelling`. */
+    ask(job: string, { foreseen = 0, isAhead = false }: Asking = {}): Decision | Promise<Decision> {
       for (const [other, held] of permits) if (other === job || isStale(held)) giveBack(other);
       giveStakesBack();
-      const decision = tell({
-        type: 'ask',
-        owner,
-        job,
-        want: LARGEST_BLOCK,
-        ...(foreseen > 0 && { foreseen, isAhead, staked }),
+      const asking = { want: LARGEST_BLOCK, ...(foreseen > 0 && { foreseen, isAhead, staked }) };
+      return whenThere(tell({ type: 'ask', owner, job, ...asking }), ({ decision, at }) => {
+        if ('go' in decision) {
+          const staleAt = at + PERMIT_TTL_MS;
+          parallel = decision.parallel;
+          parallelAhead = decision.parallelAhead;
+          stakes = decision.stakes;
+          if (foreseen > 0) stakesStaleAt = staleAt;
+          permits.set(job, { calls: decision.go, staleAt });
+        }
+        return decision;
       });
-      if ('go' in decision) {
-        const staleAt = clock.now() + PERMIT_TTL_MS;
-        parallel = decision.parallel;
-        parallelAhead = decision.parallelAhead;
-        stakes = decision.stakes;
-        if (foreseen > 0) stakesStaleAt = staleAt;
-        permits.set(job, { calls: decision.go, staleAt });
-      }
-      return decision;
     },
 
-    /** Takes a permit for one call, where one is held that is still good; and lately asked whether others may go ahead. */
-    take(job: string, { foreseen = 0 }: Asking = {}): boolean {
+    /** Whether a permit for a call of the job is held that is still good; and lately asked whether others may go ahead. */
+    mayTake,
+
+    /** Takes it, where there is one. */
+    take(job: string, asking?: Asking): boolean {
       const held = permits.get(job);
-      if (!held || isStale(held)) return false;
-      if (foreseen > 0 && isStale({ staleAt: stakesStaleAt })) return false;
+      if (!held || !mayTake(job, asking)) return false;
       if (held.calls === 1) permits.delete(job);
       else permits.set(job, { ...held, calls: held.calls - 1 });
       return true;
@@ -103,6 +117,9 @@ export function createOwner(parts: OwnerParts) {
 
     holds: (job: string) => permits.has(job),
 
+    /** Whether the machine is being told something: what it makes of it comes later. */
+    isTelling: () => telling !== undefined,
+
     isFull: () => inflight.length >= Math.max(1, parallel),
 
     /** The same for calls that are asked ahead. */
@@ -115,7 +132,7 @@ export function createOwner(parts: OwnerParts) {
     },
 
     /** A call of the job has ended; what says more than that all is well is told at once. */
-    settle(job: string, { status, stopped = false, ...reply }: Answer): void {
+    settle(job: string, { status, stopped = false, ...reply }: Answer): Later {
       const index = inflight.findIndex((call) => call.job === job);
       const [call] = inflight.splice(index < 0 ? inflight.length : index, 1);
       // Calls overtake one another: one that is refused may have met all that were under way with it.
@@ -128,22 +145,22 @@ export function createOwner(parts: OwnerParts) {
       );
       const eventful = status === null || status < 200 || status >= 300;
       if (eventful) giveAllBack();
-      if (eventful || pending.length >= MOST_PENDING) tell();
+      return eventful || pending.length >= MOST_PENDING ? tellPending() : undefined;
     },
 
     /** Something that concerns all jobs has happened. */
-    hear(event: Event): void {
+    hear(event: Event): Later {
       giveAllBack();
       pending.push(event);
-      tell();
+      return tellPending();
     },
 
     hasNews: () => permits.size > 0 || pending.length > 0 || stakes > 0,
 
     /** Gives all permits back and tells what was not told yet. */
-    tidy(): void {
+    tidy(): Later {
       giveAllBack();
-      if (pending.length > 0) tell();
+      return tellPending();
     },
   };
 
@@ -169,21 +186,60 @@ export function createOwner(parts: OwnerParts) {
     stakes = 0;
   }
 
-  /** Tells the machine what is pending and then `last`, in one transaction; where that fails, it stays pending. */
-  function tell(last?: Event): Decision {
-    const events = last ? [...pending, last] : pending;
-    const decision = parts.transact((kept) => {
-      const now = clock.now();
-      let state = readState(kept);
-      let result: Decision = { noted: true };
-      const gone = Object.keys(state.leases).filter((other) => other !== owner && isGone(other));
-      for (const other of gone) [state] = govern(state, { type: 'gone', owner: other }, now);
-      if (isOtherKey(state)) [state] = govern(state, { type: 'key' }, now);
-      for (const event of events) [state, result] = govern(state, event, now);
-      return { state, result };
+  function mayTake(job: string, { foreseen = 0 }: Asking = {}): boolean {
+    const held = permits.get(job);
+    return held !== undefined && !isStale(held) && !(foreseen > 0 && isStale({ staleAt: stakesStaleAt }));
+  }
+
+  /**
+   * Tells the machine what is pending and then `last`, in one transaction; where that fails, it stays pending. Where one is
+   * under way, it follows.
+   */
+  function tell(last?: Event): Told | Promise<Told> {
+    if (telling) return telling.then(() => tell(last));
+    const events = last ? [...pending, last] : [...pending];
+    if (events.length === 0) return { decision: noted, at: clock.now() };
+    const told = pending.length;
+    const transacted = parts.transact((kept, there) => {
+      const at = clock.now();
+      const now = there ?? at;
+      const [state, decision] = lived(kept, events, now);
+      return { state, result: { decision, at, now } };
     });
-    pending = [];
-    return decision;
+    if (!(transacted instanceof Promise)) {
+      over(told);
+      return transacted;
+    }
+    telling = transacted.then(
+      () => over(told),
+      () => over(0),
+    );
+    return transacted.then(({ decision, at, now }) => ({
+      // Our clock may have been set meanwhile.
+      decision: sooner(decision, now - clock.now()),
+      at,
+    }));
+  }
+
+  function tellPending(): Later {
+    const told = tell();
+    return told instanceof Promise ? told.then(() => undefined) : undefined;
+  }
+
+  function over(told: number): void {
+    pending.splice(0, told);
+    telling = undefined;
+  }
+
+  /** The state after those events, and what the machine makes of the last. */
+  function lived(kept: unknown, events: readonly Event[], now: number): [State, Decision] {
+    let state = readState(kept);
+    let decision = noted;
+    const gone = Object.keys(state.leases).filter((other) => other !== owner && isGone(other));
+    for (const other of gone) [state] = govern(state, { type: 'gone', owner: other }, now);
+    if (isOtherKey(state)) [state] = govern(state, { type: 'key' }, now);
+    for (const event of events) [state, decision] = govern(state, event, now);
+    return [state, decision];
   }
 
   function markKey(status: number): KeyMark | null {
@@ -198,4 +254,16 @@ export function createOwner(parts: OwnerParts) {
     if (!isRefused || !keyDigest) return false;
     return refusedKey === null || keyDigest(refusedKey.salt) !== refusedKey.digest;
   }
+}
+
+/** Goes on at once with what is there: a turn of the loop for each call would be dear. */
+function whenThere<T, Next>(value: T | Promise<T>, next: (value: T) => Next): Next | Promise<Next> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/** The same decision with its time so many milliseconds earlier. */
+function sooner(decision: Decision, ms: number): Decision {
+  if (ms === 0 || 'go' in decision || 'noted' in decision) return decision;
+  if ('wait' in decision) return { wait: { ...decision.wait, until: decision.wait.until - ms } };
+  return { ...decision, until: decision.until - ms };
 }

@@ -20,7 +20,8 @@ export async function callFine(gate: Gate): Promise<void> {
 
 type Given = Partial<Pick<GateParts, 'lag' | 'isGone' | 'keyDigest' | 'again'>>;
 
-export function setup(parts: Given = {}, clock = virtualClock()) {
+/** @param isElsewhere whether a change of the kept state is a promise. */
+export function setup(parts: Given = {}, clock = virtualClock(), isElsewhere = false) {
   const shared: { state: State | undefined; transactions: number; broken: boolean } = {
     state: undefined,
     transactions: 0,
@@ -30,11 +31,14 @@ export function setup(parts: Given = {}, clock = virtualClock()) {
     clock,
     gate: createGate({
       transact: (change) => {
-        if (shared.broken) throw new Error('the disk is full');
-        const { state, result } = change(structuredClone(shared.state));
-        shared.state = state;
-        shared.transactions += 1;
-        return result;
+        const work = () => {
+          if (shared.broken) throw new Error('the disk is full');
+          const { state, result } = change(structuredClone(shared.state));
+          shared.state = state;
+          shared.transactions += 1;
+          return result;
+        };
+        return isElsewhere ? Promise.resolve().then(work) : work();
       },
       clock,
       random: () => 0.5,
