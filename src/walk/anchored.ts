@@ -52,25 +52,29 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
   const fresh = freshRows(page);
   const overlap = overlapOf(before, page);
   const anchor = anchorOf(page, overlap);
+  const offset = page.offset + advanceOf(page);
+  const until = knownUntil(before, page);
+  const isReread = until !== null;
   const checkpoint = withAnomalies<AnchoredCheckpoint>(
     {
       ...before,
       phase: 'rows',
       tries: 0,
-      offset: page.offset + advanceOf(page),
+      offset,
       anchor,
       overlap,
       rows: before.rows + fresh,
       unkeyed: before.unkeyed + unkeyedRows(page, known),
-      shifted: before.shifted + shiftOf(before, page),
-      knownUntil: knownUntil(before, page),
+      readTo: isReread ? before.readTo : offset,
+      shifted: before.shifted + (isReread ? 0 : shiftOf(before, page, known)),
+      knownUntil: until,
     },
     seen.slice(known).includes(true) && 'repeat',
     keys.slice(0, known).some((key, at) => key !== null && !seen[at]) && 'disorder',
     !anchor && pagination.hasMore && 'unanchored',
   );
   if (isLast(before, checkpoint, page)) return end(checkpoint, page);
-  return goOn(checkpoint, page, checkpoint.knownUntil !== null);
+  return goOn(checkpoint, page, isReread);
 }
 
 /** An envelope without `hasMore` ends where nothing new comes, unless rows are read again. */
@@ -113,19 +117,28 @@ function end(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts): Step {
 
 function turnToHead(at: AnchoredCheckpoint): Step {
   if (at.pagesOfPass === 1) return finish(at, 0);
-  const checkpoint: AnchoredCheckpoint = { ...at, phase: 'head', offset: 0, anchor: null, tries: 0 };
+  const checkpoint: AnchoredCheckpoint = {
+    ...at,
+    phase: 'head',
+    offset: 0,
+    anchor: null,
+    tries: 0,
+    totalBeforeHead: at.total,
+  };
   return { checkpoint, next: 'go on', met: 'add' };
 }
 
 /** Looks until a page ends in rows that are known, and no row is known to be lacking. */
 function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: number): Step {
   const fresh = freshRows(page);
+  const freshKnown = freshRows({ ...page, keys: page.keys.map((key, at) => (page.known[at] ? key : null)) });
   const checkpoint: AnchoredCheckpoint = {
     ...before,
     offset: page.offset + advanceOf(page),
     anchor: anchorOf(page),
     rows: before.rows + fresh,
     found: before.found + fresh,
+    foundKnown: before.foundKnown + freshKnown,
     tries: before.tries + 1,
   };
   if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'), mayBeNew);
@@ -150,12 +163,16 @@ function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint
 }
 
 /**
- * More rows came in above than were found there. With a total that is reached, they are new, unless as many new rows came
- * in further down: then old ones may have moved up unseen.
+ * More rows came in above than were found there: old ones may have moved up unseen. Behind a complete walk, not more than
+ * there were at the beginning and were not met; rows that came after the last row was read are no others that were found.
  */
-function lackingByShift({ shifted, found, totalFirst, total }: AnchoredCheckpoint, mayBeNew: number): number {
+function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
+  const { shifted, found, totalFirst, total, totalBeforeHead } = at;
   const unfound = shifted - found;
-  return totalFirst === null || total === null ? unfound : Math.min(unfound, mayBeNew);
+  if (totalFirst === null || total === null || mayBeNew === Number.POSITIVE_INFINITY) return unfound;
+  const cameSince = Math.max(0, total - (totalBeforeHead ?? total));
+  const oldRowsMet = at.rows + at.unkeyed - found + at.foundKnown - mayBeNew;
+  return Math.min(unfound + cameSince, totalFirst - oldRowsMet);
 }
 
 function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {

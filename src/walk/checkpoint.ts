@@ -52,9 +52,15 @@ export type AnchoredCheckpoint = Common & {
   stepsBack: number;
   /** While rows are read again, the offset by which new ones must come; else null. */
   knownUntil: number | null;
-  /** Rows that came in above what was read, as the anchors showed, and new rows found at the head. */
+  /** The place behind the last row read, where that row stood then: what is shown further down shows what came in above. */
+  readTo: number;
+  /** Rows that came in above what was read. */
   shifted: number;
+  /** `total` when the last row was read. */
+  totalBeforeHead: number | null;
+  /** Rows first met where the head was read again; of these, the ones that the mirror knew. */
   found: number;
+  foundKnown: number;
   /** Rows of the longest page so far. */
   longestPage: number;
   /** Whether `generatedAt` changed between two pages of this pass. */
@@ -135,8 +141,11 @@ const anchoredBeginning: AnchoredCheckpoint = {
   tries: 0,
   stepsBack: 0,
   knownUntil: null,
+  readTo: 0,
   shifted: 0,
+  totalBeforeHead: null,
   found: 0,
+  foundKnown: 0,
   longestPage: 0,
   replaced: false,
   pagesOfSnapshots: 0,
@@ -153,7 +162,7 @@ export function anchored(before: Checkpoint): AnchoredCheckpoint {
 /** A checkpoint as it was kept, where one of an earlier release may lack what has come since. */
 export function restored(kept: Partial<Checkpoint>): Checkpoint {
   return kept.mode === 'anchored'
-    ? { ...anchoredBeginning, ...kept }
+    ? { ...anchoredBeginning, readTo: kept.offset ?? 0, ...kept }
     : { ...beginning, ...kept, mode: 'snapshot' };
 }
 

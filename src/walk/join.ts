@@ -38,9 +38,9 @@ export function overlapOf({ overlap, anchor }: AnchoredCheckpoint, { keys }: Pag
   return anchor && keys[0] === anchor.key ? Math.max(1, overlap - 1) : overlap;
 }
 
-/** How many rows came in above the anchor since it was read, less those that went. */
-export function shiftOf({ anchor }: AnchoredCheckpoint, { keys }: PageFacts): number {
-  return anchor ? Math.max(0, keys.indexOf(anchor.key)) : 0;
+/** How many rows came in above what was read, less those that went: by so much all that is unread moved down. */
+export function shiftOf({ readTo }: AnchoredCheckpoint, { offset }: PageFacts, known: number): number {
+  return Math.max(0, offset + known - readTo);
 }
 
 /**
