@@ -1,8 +1,8 @@
 /**
  * An API of any size, in a process of its own: `large-api.js '{"rows":1000}'` serves so many AI signals and news items, made
  * of a hundred samples of each and told apart by ids in random order. A GET of `/publish` publishes the signals anew,
- * `/publish?aged` a minute older and in another order. With `latencyMs` every answer takes so long, and with `atOnce`
- * a call beyond so many under way is refused.
+ * `/publish?aged` a minute older and in another order. With `latencyMs` every answer takes so long, with `atOnce` a call
+ * beyond so many under way is refused, and with `texts` the rationale of a signal is made of so many.
  */
 
 import { createServer } from 'node:http';
@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom, shuffled, startModelApi } from '../../model-api/index.ts';
 import { uuid } from '../../model-api/random.ts';
 
-export type LargeApi = { rows: number; latencyMs?: number; atOnce?: number };
+export type LargeApi = { rows: number; latencyMs?: number; atOnce?: number; texts?: number };
 
 type Dataset = { samples: Sample[]; envelope(): string };
 
@@ -21,13 +21,16 @@ const {
   rows,
   latencyMs = 0,
   atOnce = Number.POSITIVE_INFINITY,
+  texts = 1,
 } = JSON.parse(process.argv[2] ?? '') as LargeApi;
 
 const model = await startModelApi({
   rows: { aiSignals: SAMPLES, news: SAMPLES, smartWallets: 0, memeSignals: 0 },
 });
 const signals: Dataset = {
-  samples: model.data.aiSignals.rows.map(sampleOf),
+  samples: model.data.aiSignals.rows.map((row, at, all) =>
+    sampleOf({ ...row, rationale: longText(all, at) }),
+  ),
   envelope: () =>
     `"generatedAt":"${new Date(1_764_000_000_000 + published * 1_000).toISOString()}","source":"published-signal-snapshot","mode":"read-only"`,
 };
@@ -80,6 +83,12 @@ function page({ samples, envelope }: Dataset, offset: number, end: number): stri
   const returned = Math.max(0, end - offset);
   const pagination = JSON.stringify({ offset, limit: 100, total: rows, returned, hasMore: end < rows });
   return `{${envelope()},"rows":[${list}],"pagination":${pagination}}`;
+}
+
+/** The rationale of a row and of those that follow. */
+function longText(rows: readonly Record<string, unknown>[], from: number): string {
+  const each = Array.from({ length: texts }, (_, next) => rows[(from + next) % rows.length]?.['rationale']);
+  return each.join(' ');
 }
 
 /** A row as JSON, without its braces and its id, cut open at what grows with time. */

@@ -27,6 +27,8 @@ export type Line = {
 export type LineName = keyof typeof lines;
 
 const JOB = 'ai-signals';
+/** Rows of 1,120 bytes in the database of the mirror, as those that the first figures were of. */
+const TEXTS = 5;
 const LATENCY_MS = 50;
 const IN_FLIGHT = 4;
 /** The governor has learnt how many calls may be under way by the end of so many passes. */
@@ -39,7 +41,7 @@ export const lines = {
     about: 'a first mirror of ai-signals, the governor knows the API; what it writes',
     async measure({ rows, runs }) {
       const sizes: number[] = [];
-      const taken = await withLargeApi(rows, async (url) => {
+      const taken = await withLargeApi({ rows, texts: TEXTS }, async (url) => {
         const learnt = await learnApi(url);
         return await inTurn(runs, async (folder, isBare) => {
           if (isBare) return await measureBareLoop(JOB, url, folder);
@@ -61,7 +63,7 @@ export const lines = {
   empty: {
     about: 'the same in an empty folder, learning included',
     async measure({ rows, runs }) {
-      const taken = await withLargeApi(rows, (url) =>
+      const taken = await withLargeApi({ rows, texts: TEXTS }, (url) =>
         inTurn(runs, (folder, isBare) =>
           isBare ? measureBareLoop(JOB, url, folder) : measurePass(JOB, url, folder),
         ),
@@ -99,7 +101,7 @@ export const lines = {
   latency: {
     about: `a first mirror of a fifth of the rows, ${LATENCY_MS} ms a call, ${IN_FLIGHT} allowed under way; the loop has ${IN_FLIGHT} under way`,
     async measure({ rows, runs }) {
-      const api = { rows: Math.round(rows / 5), latencyMs: LATENCY_MS, atOnce: IN_FLIGHT };
+      const api = { rows: Math.round(rows / 5), texts: TEXTS, latencyMs: LATENCY_MS, atOnce: IN_FLIGHT };
       const taken = await withLargeApi(api, async (url) => {
         const learnt = await learnApi(url, PASSES_TO_LEARN);
         return await inTurn(runs, (folder, isBare) =>
@@ -130,7 +132,7 @@ export const lines = {
         others.push(['sqlite-utils', rows, (url, folder) => measureSqliteUtils(url, folder, rows)]);
       const table: string[][] = [];
       for (const [name, size, measure] of others) {
-        const taken = await withLargeApi(size, (url) =>
+        const taken = await withLargeApi({ rows: size, texts: TEXTS }, (url) =>
           inTurn(runs, (folder, isBare) =>
             isBare ? measureBareLoop(JOB, url, folder) : measure(url, folder),
           ),
@@ -159,7 +161,7 @@ async function inTurn(
 
 /** Later passes over what both sides hold already; before each the API publishes by a GET of `change`. */
 async function again(job: string, change: string, { rows, runs }: Size): Promise<Run[]> {
-  return await withLargeApi(rows, (url) =>
+  return await withLargeApi({ rows, texts: TEXTS }, (url) =>
     withFolder(async (folder) => {
       const learnt = await learnApi(url);
       await measureBareLoop(job, url, folder);
@@ -191,7 +193,7 @@ function expectChanges(pass: MirrorPass, changed: number): MirrorPass {
 }
 
 async function peakOf(rows: number, runs: number): Promise<number> {
-  return await withLargeApi(rows, async (url) => {
+  return await withLargeApi({ rows, texts: TEXTS }, async (url) => {
     const peaks: number[] = [];
     for (let run = 0; run < runs; run += 1)
       peaks.push((await withFolder((folder) => measurePass(JOB, url, folder))).peakMb);
