@@ -79,21 +79,14 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'ut
 
 type Violation = { id: string; help: string; nodes: { html: string }[] };
 
-/** All of those that are tried by default and look at colours. */
-const ofColours = ['color-contrast', 'link-in-text-block'];
+type Axe = { run(): Promise<{ violations: Violation[] }> };
 
-type Axe = { run(options: object): Promise<{ violations: Violation[] }> };
-
-/**
- * What keeps people with other eyes or hands from using the page as it stands; one line each.
- * @param rules those of colours alone, where nothing else has changed since all were tried.
- */
-export async function obstacles(page: Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
+/** What keeps people with other eyes or hands from using the page as it stands; one line each. */
+export async function obstacles(page: Page): Promise<string[]> {
   // By the debugger: the page's policy lets nothing in that it does not have itself. Once a document: it is large.
   if (await page.evaluate(() => !('axe' in globalThis))) await page.evaluate(axe);
   const violations = await page.evaluate(
-    async (options) => (await (globalThis as unknown as { axe: Axe }).axe.run(options)).violations,
-    rules === 'all' ? {} : { runOnly: { type: 'rule', values: ofColours } },
+    async () => (await (globalThis as unknown as { axe: Axe }).axe.run()).violations,
   );
   return violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`,

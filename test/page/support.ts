@@ -56,14 +56,11 @@ function isSettled(): boolean {
 }
 
 /** What nobody should find on any view, one line each. */
-export async function faultsOf(
-  { page, messages, elsewhere }: Window,
-  rules: 'all' | 'colours' = 'all',
-): Promise<string[]> {
+export async function faultsOf({ page, messages, elsewhere }: Window): Promise<string[]> {
   return [
     ...messages,
     ...elsewhere.map((address) => `asked elsewhere: ${address}`),
-    ...(await obstacles(page, rules)),
+    ...(await obstacles(page)),
     ...(await tooWide(page)),
   ];
 }

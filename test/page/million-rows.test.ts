@@ -1,0 +1,82 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { faultsOf, openSight, type Sight, settled, tableIn } from './support.ts';
+
+const ROWS = 1_000_000;
+
+let sight: Sight;
+beforeAll(async () => {
+  sight = await openSight({ rows: 0, walked: [] });
+  const { bench } = sight;
+  bench.model.data.news.rows = [newsRow(0)] as never;
+  await bench.mirror('news');
+  // A walk over so many takes minutes; all that the page reads of one is what it leaves behind.
+  bench.tamper(`
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS - 1})
+    INSERT INTO news (_body, _key, _first_seen_at, _changed_at, _walk_id)
+    SELECT json_set(_body, '$.id', 'n-' || i, '$.headline', 'Headline ' || i, '$.reads', i * 7919 % ${ROWS}),
+      'n-' || i, _first_seen_at, _changed_at, _walk_id FROM news, n;
+    UPDATE walks SET rows = ${ROWS}, distinct_keys = ${ROWS}, total = ${ROWS}, total_first = ${ROWS}, inserted = ${ROWS};
+  `);
+  bench.clock.advance(60_000);
+});
+afterAll(() => sight.close());
+
+function newsRow(at: number): Record<string, unknown> {
+  return { id: `n-${at}`, headline: `Headline ${at}`, reads: at, publishedAt: '2026-01-02T03:04:05Z' };
+}
+
+/** Of the rows that are shown. */
+async function keysIn(page: Page): Promise<string[]> {
+  const [, ...lines] = await tableIn(page, 'Rows of news');
+  return lines.map(([key = '']) => key);
+}
+
+const keysOf = (sql: string) => sight.bench.sql<{ _key: string }>(sql).map(({ _key }) => _key);
+
+test.each([
+  ['the first rows', '', 'LIMIT 50'],
+  ['rows in the middle', '?from=500000', 'LIMIT 50 OFFSET 500000'],
+  ['the largest of a number', '?sort=-reads', 'ORDER BY reads DESC LIMIT 50'],
+  ['those with a text in any column', '?q=headline+77777', `WHERE headline LIKE '%headline 77777%' LIMIT 50`],
+  [
+    'those that a condition chooses',
+    `?where=${encodeURIComponent(JSON.stringify([['reads', '<', '7']]))}`,
+    'WHERE reads < 7 ORDER BY _key LIMIT 50',
+  ],
+])('%s of a million are shown as SQL finds them', async (_, search, clauses) => {
+  const window = await sight.visit(`/datasets/news${search}`, { width: 390 });
+  const { page } = window;
+  expect(await page.locator('.heading').first().innerText()).toContain('1,000,000 rows');
+  expect(await keysIn(page)).toEqual(keysOf(`SELECT _key FROM news ${clauses}`));
+  expect(await faultsOf(window)).toEqual([]);
+});
+
+test('the last page of a million rows is reached in one step', async () => {
+  const { page } = await sight.visit(`/datasets/news?from=${ROWS - 50}`);
+  await page.getByText('999,951–1,000,000 of 1,000,000').waitFor();
+  expect(await keysIn(page)).toHaveLength(50);
+});
+
+test('a search through a million rows is given up for another without a trace', async () => {
+  const { page, messages } = await sight.visit('/datasets/news');
+  const box = page.getByRole('searchbox');
+  await box.fill('no row says this');
+  await page.waitForURL('**?q=no*');
+  await box.fill('headline 999999');
+  await page.getByText('1 row found').waitFor();
+  await settled(page);
+  expect(await keysIn(page)).toEqual(['n-999999']);
+  expect(messages).toEqual([]);
+});
+
+test('the overview counts them, and so does SQL, beside which others are answered', async () => {
+  const window = await sight.visit('/');
+  expect(await window.page.locator('main').innerText()).toContain('1,000,000');
+  const [slow, quick] = await Promise.all([
+    sight.visit(`/sql#${new URLSearchParams({ sql: 'SELECT sum(reads) AS reads FROM news' })}`),
+    sight.visit('/walks'),
+  ]);
+  await slow.page.getByRole('cell', { name: /^499,?999,?500,?000$/ }).waitFor();
+  for (const seen of [window, slow, quick]) expect(await faultsOf(seen)).toEqual([]);
+});
