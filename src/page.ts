@@ -22,6 +22,9 @@ export type Call = {
   errorCode: string | null;
 };
 
+/** The code of a call whose answer has a body that cannot be read. */
+export const BAD_BODY = 'bad_body';
+
 /** StandardPagination of the specification; a member is undefined where an unspecified envelope lacks it. */
 export type Pagination = {
   offset: number | undefined;

@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
 import { Failure, type FailureKind } from '../errors.ts';
+import { BAD_BODY } from '../page.ts';
 import type { Exchange, Headers } from './exchange.ts';
 
 export type Verdict = { facts: HeaderFacts } & (
@@ -59,7 +60,7 @@ export function judge(answer: Exchange, { job, read }: Asked, limit: number, now
     const made = readBody(body, facts, limit, read);
     return 'text' in made
       ? { fine: true, ...made, facts }
-      : failed('bad_body', 'contract', made.problem, 'once');
+      : failed(BAD_BODY, 'contract', made.problem, 'once');
   }
   const code = readErrorCode(body);
   const [kind, message, again] = refusals[status] ?? unexpected(status);

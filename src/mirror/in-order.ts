@@ -3,6 +3,7 @@
  * for ahead will not do, it is asked for again, as if nothing had been.
  */
 
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Guess } from '../api/client.ts';
 import type { CheckedPage } from '../page.ts';
 import type { Checkpoint } from '../walk/checkpoint.ts';
@@ -13,7 +14,8 @@ export type Upstream<Answer, Of extends PageInOrder> = {
   get(offset: number, foreseen: number): Promise<Answer>;
   /** Undefined where nothing may be asked ahead. */
   guess(offset: number, foreseen: number): Guess<Answer> | undefined;
-  check(answer: Answer): Of;
+  /** Undefined where an answer that was asked for ahead turns out to be no page. */
+  check(answer: Answer): Of | undefined;
   /** Whether rows that both pages show are the same in both: an answer may be older than the one before. */
   agree(before: Of, page: Of): boolean;
   /** A call was made for this answer, which nobody needs. */
@@ -29,26 +31,39 @@ export type PagesInOrder<Answer, Of> = {
   end(): Promise<void>;
 };
 
-/** As many calls as may ever be under way. */
+/** As many calls as may ever be under way; at first, where nobody knows how many are of use; and at least. */
 const MOST_AHEAD = 16;
+const FIRST_AHEAD = 4;
+const LEAST_AHEAD = 2;
+/** After so many answers in a row that had come before their turn, one call less is asked ahead. */
+const CALM = 16;
 
 export function pagesInOrder<Answer, Of extends PageInOrder>(
   upstream: Upstream<Answer, Of>,
 ): PagesInOrder<Answer, Of> {
   const guesses = new Map<number, Guess<Answer>>();
+  const answered = new WeakSet<Guess<Answer>>();
   const underWay = new Set<Promise<unknown>>();
   let last: Of | undefined;
   let pageRows = 0;
+  let ahead = FIRST_AHEAD;
+  let calm = 0;
 
   async function next(at: Checkpoint): Promise<{ page: Of; answer: Answer }> {
     const offset = requestOffset(at);
-    const foreseen = foresee(at, pageRows, MOST_AHEAD);
+    const foreseen = foresee(at, pageRows, ahead);
     const guess = take(offset, foreseen);
     if (!guess) return await askNow(offset, foreseen);
     askAhead(foreseen);
+    await learn(guess);
     const answer = await guess.answer;
     if (answer === undefined) return await askNow(offset, foreseen);
     const page = check(guess, answer);
+    if (page === undefined) {
+      guess.settle(false);
+      upstream.discard(answer);
+      return await askNow(offset, foreseen);
+    }
     const isGood = isAsIfAskedNow(at, page) && last !== undefined && upstream.agree(last, page);
     guess.settle(isGood);
     if (isGood) return { page, answer };
@@ -71,7 +86,19 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
     const asked = upstream.get(offset, foreseen.calls);
     askAhead(foreseen);
     const answer = await asked;
-    return { page: upstream.check(answer), answer };
+    return { page: upstream.check(answer) as Of, answer };
+  }
+
+  /**
+   * Learns how many calls are of use. Answers that wait for their turn are as old as they are large, and the garbage of them is
+   * dear. Two turns of the event loop, in which what has come is read, and all else that this process does goes on.
+   */
+  async function learn(guess: Guess<Answer>): Promise<void> {
+    await turn();
+    await turn();
+    calm = answered.has(guess) ? calm + 1 : 0;
+    if (calm === 0) ahead = Math.min(MOST_AHEAD, ahead + 1);
+    else if (calm % CALM === 0) ahead = Math.max(LEAST_AHEAD, ahead - 1);
   }
 
   function askAhead({ calls, offsets }: Foreseen): void {
@@ -80,13 +107,16 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
       const guess = upstream.guess(offset, calls);
       if (!guess) return;
       guesses.set(offset, guess);
-      const done = guess.answer.finally(() => underWay.delete(done));
+      const done = guess.answer.finally(() => {
+        answered.add(guess);
+        underWay.delete(done);
+      });
       underWay.add(done);
     }
   }
 
   /** An answer that cannot be read was needed all the same. */
-  function check(guess: Guess<Answer>, answer: Answer): Of {
+  function check(guess: Guess<Answer>, answer: Answer): Of | undefined {
     try {
       return upstream.check(answer);
     } catch (thrown) {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Api, ApiAnswer } from '../api/client.ts';
 import type { Job } from '../job.ts';
-import type { CheckedPage, CheckedRows, Page, Row } from '../page.ts';
+import { BAD_BODY, type CheckedPage, type CheckedRows, type Page, type Row } from '../page.ts';
 import type { Store, WalkSession } from '../store/index.ts';
 import { checkPage, readPage } from '../validate.ts';
 import { PAGE_ROWS } from '../walk/bounds.ts';
@@ -43,12 +43,27 @@ export function createPageReader(
       return JSON.parse(text);
     }
   };
+  /** What was asked for ahead is read in its turn: a text is smaller than what becomes of it, and the choice may change. */
+  const inItsTurn = ({ text, json, call }: ApiAnswer): { json: unknown } | undefined => {
+    if (json !== notYet) return { json };
+    try {
+      return { json: read(text) };
+    } catch {
+      call.errorCode = BAD_BODY;
+      return undefined;
+    }
+  };
   const upstream: Upstream<ApiAnswer, CheckedPage> = {
     get: (offset, foreseen) => api.get(request(offset), signal, { foreseen, held: session.commit }),
     // A glance reads no more than it must.
     guess: (offset, foreseen) =>
-      session.row.kind === 'walk' ? api.guess(request(offset), ahead.signal, foreseen) : undefined,
-    check: ({ text, json }) => checkPage(job, text, json, choice),
+      session.row.kind === 'walk'
+        ? api.guess({ ...request(offset), read: () => notYet }, ahead.signal, foreseen)
+        : undefined,
+    check(answer) {
+      const made = inItsTurn(answer);
+      return made && checkPage(job, answer.text, made.json, choice);
+    },
     agree: (before, page) => showSameRows(job, before, page),
     discard({ call }) {
       try {
@@ -76,6 +91,9 @@ export function createPageReader(
     },
   };
 }
+
+/** Stands for what has not been read yet. */
+const notYet = Symbol();
 
 /** Ends the calls that are asked ahead; a reason of its own, since making the usual one is dear. */
 const over = new Error('the walk is over');

@@ -70,6 +70,18 @@ describe.each(jobs)('a walk over %s with calls side by side', (job) => {
     expect(missingKeys(bench, job)).toEqual([]);
   });
 
+  it('asks again, when its turn comes, for a page that cannot be read, and records why', async () => {
+    const bench = await setup({ rows: ROWS });
+    bench.model.faults = [when({ offset: job === 'news' ? 297 : 300, nth: 1 }, faults.truncated())];
+    letGo(bench, job);
+    const walk = await bench.mirror(job);
+    expect(walk.verdict).toBe(job === 'news' ? 'verified' : 'snapshot');
+    expect(missingKeys(bench, job)).toEqual([]);
+    const unread = `SELECT status FROM requests WHERE error_code = 'bad_body'`;
+    expect(bench.sql(unread)).toEqual([{ status: 200 }]);
+    expect(bench.sideBySide.wasted).toBe(1);
+  });
+
   it('leaves nothing under way when it is stopped, and goes on from its last page', async () => {
     const bench = await setup({ rows: ROWS });
     const stop = new AbortController();

@@ -16,8 +16,15 @@ import type { VolatileValues } from './volatile.ts';
 
 type RowChange = 'new' | 'changed' | 'volatile' | 'none';
 
-/** A row beside what the table holds under its key, if it does. */
-export type ComparedRow = Row & { held: Held | undefined; change: RowChange };
+/**
+ * A row beside what the table holds under its key, if it does. One that did not change has no values: it may wait for its
+ * commit, and what waits outlives V8's cheap collections of garbage.
+ */
+export type ComparedRow = Omit<Row, 'stored'> & { held: Held | undefined; change: RowChange };
+
+export function unchanged(key: string, { rowid, walkId }: Held): ComparedRow {
+  return { key, values: {}, held: { rowid, walkId }, change: 'none' };
+}
 
 export type TableWriter = {
   compare(row: Row): ComparedRow;
@@ -64,7 +71,7 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
     const held = { rowid, walkId };
     if (changed && !isRewritten(rowid, values)) return { key, values, held, change: 'changed' };
     const hasMoved = volatileChanged || volatile?.isStaged(rowid);
-    return { key, values, held, change: hasMoved ? 'volatile' : 'none' };
+    return hasMoved ? { key, values, held, change: 'volatile' } : unchanged(key, held);
   }
 
   return {

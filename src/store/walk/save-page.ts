@@ -15,7 +15,7 @@ import { type Origin, openQuarantine } from '../records/quarantine.ts';
 import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
 import type { OpenWalk } from './open-walk.ts';
 import { hasAbsences } from './retire.ts';
-import { type ComparedRow, createTableWriter } from './rows.ts';
+import { type ComparedRow, createTableWriter, unchanged } from './rows.ts';
 import type { Part } from './seen.ts';
 import { openStoredRows } from './stored-rows.ts';
 import { openVolatile } from './volatile.ts';
@@ -66,15 +66,15 @@ export function createPageWriter(
   const waiting = createWaitingPages();
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
   let failure: { thrown: unknown } | undefined;
-  let commits = 0;
-  const stored =
-    job.reading === 'walk' && fields ? openStoredRows(connection, job, () => commits) : undefined;
+  /** Another one after each commit that changed a row. */
+  let asOf = 0;
+  const stored = job.reading === 'walk' && fields ? openStoredRows(connection, job, () => asOf) : undefined;
   // Whatever such a row shows, the walk before did not meet.
   const someAreAbsent = hasAbsences(connection, job.name);
 
   function compare(row: Row): ComparedRow {
-    const { key, values, stored } = row;
-    return stored?.asOf === commits ? { key, values, held: stored, change: 'none' } : table.compare(row);
+    const { key, stored } = row;
+    return stored?.asOf === asOf ? unchanged(key, stored) : table.compare(row);
   }
 
   function lookUp(page: CheckedRows): Pick<Page, 'seen' | 'known'> {
@@ -89,7 +89,7 @@ export function createPageWriter(
     lookedUp = { accepted, rows };
     const isSeen = (key: string) => {
       const row = found.get(key);
-      return row ? waiting.hasMet(key) || hasMetRow(row.held) : hasMetRefused(key);
+      return waiting.hasMet(key) || (row ? hasMetRow(row.held) : hasMetRefused(key));
     };
     const isKnown = (key: string) => {
       const row = found.get(key);
@@ -126,10 +126,11 @@ export function createPageWriter(
     const now = isoTime(timeOfCommit());
     /** Of the rows of these pages, by key. */
     const numbers = new Map<string, number>();
+    const written = new Set<ComparedRow>();
     for (const { page, rows, met, checkpoint } of waiting.pages) {
       const origin = { job: job.name, walkId: row.id, requestId: page.call.requestId, now };
       saved.drifted += fields?.note(page.fields, origin) ?? 0;
-      writeRows(rows, origin, numbers, saved);
+      writeRows(rows, written, origin, numbers, saved);
       writeProblems(page, met, origin, numbers, saved);
       if (met === 'add') meetInOrder(page.keys, isBehindHead(checkpoint) ? 'head' : 'rows', numbers);
       if (met === 'clear') progress.forget();
@@ -142,16 +143,18 @@ export function createPageWriter(
     return saved;
   }
 
-  /** A row that an earlier of these pages showed is written already. */
+  /** A row that waits may have been shown by more than one page: it is written once. */
   function writeRows(
     rows: readonly ComparedRow[],
+    written: Set<ComparedRow>,
     { now }: Origin,
     numbers: Map<string, number>,
     saved: Counts,
   ) {
     for (const compared of rows) {
       const { key, change } = compared;
-      if (numbers.has(key)) continue;
+      if (written.has(compared)) continue;
+      if (change !== 'none') written.add(compared);
       numbers.set(key, table.write(compared, row.id, now));
       if (change === 'new') saved.inserted += 1;
       if (change === 'changed') saved.updated += 1;
@@ -160,7 +163,7 @@ export function createPageWriter(
   }
 
   function writeProblems(
-    { refused, drifts }: CheckedRows,
+    { refused, drifts }: WaitingPage['page'],
     met: Met,
     origin: Origin,
     numbers: Map<string, number>,
@@ -207,7 +210,7 @@ export function createPageWriter(
     waiting.clear();
     lookedUp = undefined;
     copyLog(connection);
-    commits += 1;
+    if (saved && saved.inserted + saved.updated > 0) asOf += 1;
     if (last && saved) committed(saved, last.page.call);
   }
 
@@ -226,7 +229,14 @@ export function createPageWriter(
     storedRows: () => (fields?.isSettled() && !someAreAbsent ? stored : undefined),
     savePage(saved) {
       if (failure) throw failure.thrown;
-      waiting.add({ ...saved, rows: comparedRows(saved.page) });
+      const { page, checkpoint, met } = saved;
+      const { keys, refused, drifts, fields, call } = page;
+      waiting.add({
+        page: { keys, refused, drifts, fields, call },
+        checkpoint,
+        met,
+        rows: comparedRows(page),
+      });
       // Look-ups ask the table for what was met, which is no longer so.
       if (waiting.isFull || saved.met === 'clear') commit();
     },

@@ -1,14 +1,17 @@
 /** Pages that wait in memory for their commit, and what a look-up must know of them: the table does not show them yet. */
 
-import type { Call, CheckedRows } from '../../page.ts';
+import type { Call, CheckedRows, Page } from '../../page.ts';
 import type { Checkpoint, Met } from '../../walk/checkpoint.ts';
 import type { ComparedRow } from './rows.ts';
 
 /** A page with the checkpoint behind it, and whether its rows count as met. */
 export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Checkpoint; met: Met };
 
-/** With its rows beside what the table holds, as they were looked up. */
-export type WaitingPage = PageToSave & { rows: readonly ComparedRow[] };
+/** What is left to do of it: its rows beside what the table holds, as they were looked up, and all else but the rows. */
+export type WaitingPage = Pick<PageToSave, 'checkpoint' | 'met'> & {
+  page: Pick<Page, 'keys' | 'refused' | 'drifts' | 'fields' | 'call'>;
+  rows: readonly ComparedRow[];
+};
 
 /** A crash repeats the calls of as many pages; a commit that writes more rows would keep all else waiting for over 25 ms. */
 const MOST = { pages: 20, rowsToWrite: 1_500 };
@@ -18,7 +21,7 @@ export type WaitingPages = {
   /** True once no more may wait. */
   readonly isFull: boolean;
   add(page: WaitingPage): void;
-  /** The row that waits under this key. */
+  /** The row that waits to be written under this key. */
   find(key: string): ComparedRow | undefined;
   /** Whether a page that waits counts its row of this key as met. */
   hasMet(key: string): boolean;
@@ -29,7 +32,7 @@ export type WaitingPages = {
 
 export function createWaitingPages(): WaitingPages {
   const pages: WaitingPage[] = [];
-  /** Null where the row was refused. */
+  /** Those to be written; null where the row was refused. */
   const rows = new Map<string, ComparedRow | null>();
   const met = new Set<string>();
   let rowsToWrite = 0;
@@ -41,7 +44,8 @@ export function createWaitingPages(): WaitingPages {
     add(waiting) {
       pages.push(waiting);
       for (const row of waiting.rows) {
-        if (row.change !== 'none' && rows.get(row.key) !== row) rowsToWrite += 1;
+        if (row.change === 'none' || rows.get(row.key) === row) continue;
+        rowsToWrite += 1;
         rows.set(row.key, row);
       }
       for (const { key } of waiting.page.refused) if (key !== null) rows.set(key, null);

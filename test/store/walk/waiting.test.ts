@@ -50,3 +50,37 @@ it.each<Met>(['add', 'skip'])(
     expect(waiting.seen).toEqual([true, true, true, false, false].map((seen) => seen && met === 'add'));
   },
 );
+
+it('a row that has changed is written, though a page that showed it unchanged waits for the same commit', async () => {
+  const bench = await setup({ rows: 2 });
+  await bench.mirror('news');
+  const session = bench.store.openWalk(bench.job('news'));
+  onTestFinished(() => session.release());
+  const save = (page: CheckedRows, pages: number) => {
+    const found = session.lookUp(page);
+    session.savePage({ page: { ...page, call }, checkpoint: { ...beginning, pages }, met: 'add' });
+    return found;
+  };
+  const [row, other] = bench.upstream('news').rows;
+  save(pageOf(row, other), 1);
+  const corrected = { ...row, headline: 'corrected' };
+  expect(save(pageOf(corrected), 2)).toEqual({ seen: [true], known: [true] });
+  session.commit();
+  expect(bench.sql(`SELECT headline FROM news WHERE _key = '${row?.['id']}'`)).toEqual([
+    { headline: 'corrected' },
+  ]);
+  expect(session.row).toMatchObject({ updated: 1, distinctKeys: 2 });
+});
+
+it('a row that is refused is known to have been met, though the page that showed it unchanged waits', async () => {
+  const bench = await setup({ rows: 2 });
+  await bench.mirror('news');
+  const session = bench.store.openWalk(bench.job('news'));
+  onTestFinished(() => session.release());
+  const page = pageOf(bench.upstream('news').rows[0]);
+  session.lookUp(page);
+  session.savePage({ page: { ...page, call }, checkpoint: { ...beginning, pages: 1 }, met: 'add' });
+  const [key = ''] = page.keys;
+  const refused = [{ key, identity: String(key), body: '{}', problems: [] }];
+  expect(session.lookUp({ ...page, accepted: [], refused })).toEqual({ seen: [true], known: [true] });
+});

@@ -1,0 +1,62 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { type PageInOrder, pagesInOrder } from '../../src/mirror/in-order.ts';
+import { beginning, type Checkpoint } from '../../src/walk/checkpoint.ts';
+
+const PAGES = 300;
+
+const pageAt = (offset: number): PageInOrder => ({
+  keys: [String(offset)],
+  received: 1,
+  pagination: { offset, limit: 1, total: PAGES, returned: 1, hasMore: offset + 1 < PAGES },
+});
+
+/** A list of one row a page, each answer of which takes so many turns of the event loop. Returns how many calls are under way at each page. */
+async function readAll(turnsOfAnswer: number): Promise<number[]> {
+  let underWay = 0;
+  const most: number[] = [];
+  const answer = async (offset: number) => {
+    underWay += 1;
+    for (let passed = 0; passed < turnsOfAnswer; passed += 1) await turn();
+    underWay -= 1;
+    return offset;
+  };
+  let unread = 0;
+  const pages = pagesInOrder<number, PageInOrder>({
+    get: answer,
+    guess: (offset) => {
+      unread += 1;
+      return { answer: answer(offset), isMade: () => true, drop: () => undefined, settle: () => undefined };
+    },
+    check: pageAt,
+    agree: () => true,
+    discard: () => undefined,
+  });
+  for (let offset = 0; offset < PAGES; offset += 1) {
+    const at: Checkpoint = {
+      ...beginning,
+      offset,
+      pages: offset,
+      pagesOfPass: offset,
+      total: offset === 0 ? null : PAGES,
+    };
+    const { page } = await pages.next(at);
+    expect(page).toEqual(pageAt(offset));
+    if (offset > 1) unread -= 1;
+    most.push(unread);
+  }
+  await pages.end();
+  expect(underWay).toBe(0);
+  return most;
+}
+
+it('asks for few pages ahead where each has come before its turn', async () => {
+  const ahead = await readAll(1);
+  expect(Math.max(...ahead)).toBe(4);
+  expect(Math.max(...ahead.slice(PAGES / 2))).toBe(2);
+});
+
+it('asks for as many as may be where it has to wait for them', async () => {
+  const ahead = await readAll(100);
+  expect(Math.max(...ahead)).toBe(16);
+});
