@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openWindow } from '../helpers/browser.ts';
 import { type Lived, openLived } from './lived.ts';
 import { tableIn } from './support.ts';
 
@@ -103,4 +104,22 @@ test('times are in UTC and say so; on demand they are those of this place', asyn
   await page.reload();
   await time.waitFor();
   expect(await time.innerText()).toBe('2026-11-21 13:00:00 +01:00');
+});
+
+test.each([
+  [{ stretch: 1, stretchNow: 1 }, /Every schedule can be kept/],
+  [{ stretch: 1, stretchNow: 2.5 }, /what is left until more come is not: until then .* 2.5 times as long/],
+  [{ stretch: 3, stretchNow: 2.5 }, /Calls are scarce: .* 3 times as long/],
+])('the plan says of intervals %j what that means', async (stretches, words) => {
+  const { page } = await openWindow(lived.browser, lived.url);
+  await page.route('**/page/overview*', async (route) => {
+    const response = await route.fetch();
+    const overview = await response.json();
+    await route.fulfill({
+      response,
+      json: { ...overview, plan: { ...overview.plan, available: 999, ...stretches } },
+    });
+  });
+  await page.goto(lived.url);
+  await page.getByText(words).waitFor({ state: 'attached' });
 });

@@ -7,18 +7,13 @@ import { Scroll } from '../../parts/scroll.tsx';
 type Plan = Overview['plan'];
 
 export function PlanTable({ plan }: { plan: Plan }) {
-  const { datasets, calls, available, stretch, chanceOfRunningDry, unknown } = plan;
+  const { datasets, calls, available, chanceOfRunningDry, unknown } = plan;
   return (
     <>
       <h3>Plan of the next 24 hours</h3>
       <p>
         {number(calls, 0)} calls expected
-        {available === null ? '' : `, of ${number(available, 0)} that may be made`}.{' '}
-        {available === null
-          ? 'Whether so many may be made is not known yet.'
-          : stretch > 1
-            ? `Calls are scarce: intervals become up to ${number(stretch, 1)} times as long as the schedules ask for.`
-            : 'Every schedule can be kept.'}
+        {available === null ? '' : `, of ${number(available, 0)} that may be made`}. {whatIsEnough(plan)}
         {chanceOfRunningDry !== null &&
           chanceOfRunningDry >= 0.01 &&
           ` The chance of running dry is ${number(chanceOfRunningDry * 100, 0)} %.`}
@@ -79,3 +74,12 @@ export function PlanTable({ plan }: { plan: Plan }) {
 
 const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' } as const;
 const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));
+
+function whatIsEnough({ available, stretch, stretchNow }: Plan): string {
+  if (available === null) return 'Whether so many may be made is not known yet.';
+  const longer = (times: number) => `intervals become up to ${number(times, 1)} times as long`;
+  if (stretch > 1) return `Calls are scarce: ${longer(stretch)} as the schedules ask for.`;
+  if (stretchNow > 1)
+    return `The calls of the day are enough for every schedule; what is left until more come is not: until then ${longer(stretchNow)}.`;
+  return 'Every schedule can be kept.';
+}
