@@ -198,9 +198,10 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   return [error('incomplete', { code: 'stale', job }, message, advice)];
 }
 
-function lastWalk({ job, doing, held }: DatasetStatus): Problem[] {
+/** Of a dataset that is not fresh, how its last run failed is said with that. */
+function lastWalk({ job, doing, held, fresh }: DatasetStatus): Problem[] {
   const found: Problem[] = [];
-  if (doing.state === 'failed')
+  if (fresh && doing.state === 'failed')
     found.push(
       warning(
         { code: 'failed', job },
