@@ -44,7 +44,7 @@ export type GateParts = OwnerParts & {
   lag?: (job: string) => number;
 };
 
-/** A call that waits in `pass`: it is not worth manner for it again before `notBefore`. */
+/** A call that waits in `pass`: it is not worth asking for it again before `notBefore`. */
 type Waiter = {
   job: string;
   manner: Manner;
