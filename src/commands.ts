@@ -95,6 +95,12 @@ const groups: Record<string, readonly Entry[]> = {
       about: 'send what changed to the Postgres of MIRROR_SHIP; makes no call',
       load: async () => (await import('./commands/ship.ts')).shipCommand,
     },
+    {
+      name: 'lake',
+      takes: '[job...]',
+      about: 'put what changed into the lake of MIRROR_LAKE, as Parquet; makes no call',
+      load: async () => (await import('./commands/lake.ts')).lakeCommand,
+    },
   ],
   'To rehearse, on a model of the API:': [
     {

@@ -1,6 +1,6 @@
 /** The settings: read from the environment once and checked. `config/settings.ts` describes each. */
 
-import type { ShipAddress } from './config/addresses.ts';
+import type { LakeAddress, ShipAddress } from './config/addresses.ts';
 import { type ServeSettings, serveSettingsOf } from './config/service.ts';
 import {
   allSettings,
@@ -17,7 +17,7 @@ import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
 import { nearest } from './near.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
-export type { ShipAddress } from './config/addresses.ts';
+export type { LakeAddress, ShipAddress } from './config/addresses.ts';
 export { forCommands, forService } from './config/environments.ts';
 export {
   readTlsFiles,
@@ -32,13 +32,18 @@ type Values<Entries> = {
   [Name in keyof Entries]: Entries[Name] extends Setting<infer Value> ? Value : Values<Entries[Name]>;
 };
 
-export type Config = Omit<Values<typeof settings>, 'keyText' | 'keyFile' | 'serve' | 'ship'> & {
+export type Config = Omit<Values<typeof settings>, 'keyText' | 'keyFile' | 'serve' | 'ship' | 'lake'> & {
   key: KeySource;
   /** The Postgres that follows the mirror, where there is one. */
   ship: ShipAddress | undefined;
+  /** The lake that follows it, where there is one. */
+  lake: LakeSettings | undefined;
   schedules: Record<string, Schedule>;
   serve: ServeSettings;
 };
+
+/** In milliseconds; `keepMs` is infinite for ever. */
+export type LakeSettings = { address: LakeAddress; everyMs: number; keepMs: number };
 
 /** What a reading command needs: no address, no key. */
 export type LocalConfig = Pick<Config, 'dir' | 'logLevel' | 'spending'>;
@@ -54,10 +59,11 @@ export type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
   const given = withoutEmpty(environment);
   refuseDangers(given);
-  const { keyText, keyFile, serve, ship, ...others } = settings;
+  const { keyText, keyFile, serve, ship, lake, ...others } = settings;
   return {
     ...readAll(others, given),
     ship: readShip(given),
+    lake: readLake(given),
     key: readKey(given),
     schedules: readSchedules(environment, schedules),
     serve: readServe(given, Object.keys(schedules)),
@@ -98,6 +104,12 @@ export function readServe(given: Environment, jobs: readonly string[]): ServeSet
 export function readShip(environment: Environment): ShipAddress | undefined {
   const given = withoutEmpty(environment);
   return readShipAddress(readAll(settings.ship, given));
+}
+
+/** The lake that follows the mirror, where there is one. @throws Failure `config`. */
+export function readLake(environment: Environment): LakeSettings | undefined {
+  const { address, ...others } = readAll(settings.lake, withoutEmpty(environment));
+  return address && { address, ...others };
 }
 
 /** The folder of the mirror, whatever is wrong with other settings. */

@@ -1,5 +1,6 @@
 /** The addresses among the settings: what they must be, and how they are shown without what is secret. */
 
+import { resolve } from 'node:path';
 import { Failure } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 
@@ -40,6 +41,24 @@ export function readShipUrl(text: string): ShipAddress {
     );
   url.searchParams.delete('schema');
   return { url: url.href, schema };
+}
+
+/** Where a lake is: a folder of this machine, or a part of a bucket. Nothing of it is secret. */
+export type LakeAddress =
+  | { kind: 'disk'; folder: string }
+  /** `prefix` is empty, or ends with a slash. */
+  | { kind: 's3'; bucket: string; prefix: string };
+
+/** @throws Failure `config`. */
+export function readLakeAddress(text: string): LakeAddress {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'disk', folder: resolve(text) };
+  const { bucket = '', path = '' } =
+    /^s3:\/\/(?<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?<path>(?:\/[^/?#]+)*)\/?$/.exec(text)?.groups ?? {};
+  if (bucket === '')
+    refuse(
+      'is neither a folder nor of the form s3://bucket/prefix; keys and endpoint come from the AWS variables',
+    );
+  return { kind: 's3', bucket, prefix: path === '' ? '' : `${path.slice(1)}/` };
 }
 
 function refuse(problem: string): never {

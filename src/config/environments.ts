@@ -10,6 +10,7 @@ const ownSettings = [
   'MIRROR_ON_CHANGE',
   'MIRROR_SHIP',
   'MIRROR_SHIP_FILE',
+  'MIRROR_LAKE',
 ];
 
 const ofSystemd = ['CREDENTIALS_DIRECTORY', 'NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'];

@@ -4,7 +4,15 @@ import { resolve } from 'node:path';
 import { DAY_MS } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { millisecondsOf } from '../schedule.ts';
-import { readApiUrl, readRedisUrl, readShipUrl, showApiUrl, showRedisUrl, showShipUrl } from './addresses.ts';
+import {
+  readApiUrl,
+  readLakeAddress,
+  readRedisUrl,
+  readShipUrl,
+  showApiUrl,
+  showRedisUrl,
+  showShipUrl,
+} from './addresses.ts';
 import {
   readBounds,
   readHosts,
@@ -86,6 +94,25 @@ export const settings = {
       'MIRROR_SHIP_FILE',
       'instead of the address, a file that holds it: it may have a password',
       (text) => resolve(text),
+    ),
+  },
+  lake: {
+    address: optional(
+      'MIRROR_LAKE',
+      'a folder or `s3://bucket/prefix` that receives Parquet: what changed, and a snapshot a day',
+      readLakeAddress,
+    ),
+    everyMs: preset(
+      'MIRROR_LAKE_EVERY',
+      'how often `start` puts there what is new, at most: a file each time, so not too often',
+      '15m',
+      readPace,
+    ),
+    keepMs: preset(
+      'MIRROR_KEEP_SNAPSHOTS',
+      'how long the daily snapshots stay in the lake; changes stay',
+      '90d',
+      readKeeping,
     ),
   },
   /** In milliseconds; infinite for ever. */
@@ -244,6 +271,12 @@ function readLogLevel(text: string): string {
   const known = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
   if (known.includes(text)) return text;
   throw new Failure('config', `is not one of ${known.join(', ')}`);
+}
+
+function readPace(text: string): number {
+  const pace = millisecondsOf(text.trim());
+  if (pace !== undefined && pace <= DAY_MS) return pace;
+  throw new Failure('config', 'is no duration up to a day, such as 15m');
 }
 
 function readKeeping(text: string): number {

@@ -45,8 +45,8 @@ export function standingOf(connection: Connection, job: Job): Standing {
   };
 }
 
-/** Mostly it is the last one of a walk; else some row or version began or ended with it. */
-function isChange(connection: Connection, job: Job, seq: number, at: string): boolean {
+/** Whether the mirror has a change of that number: mostly the last one of a walk, else one with which a row or version began or ended. */
+export function isChange(connection: Connection, job: Job, seq: number, at = isoTime(seq)): boolean {
   const ofWalk = connection
     .prepare('SELECT 1 FROM walks WHERE last_seq = ? AND job = ? LIMIT 1')
     .get(seq, job.name);

@@ -41,7 +41,7 @@ test('what help shows works as it is shown', async () => {
     if ([...endless, ...besideThem].includes(line)) continue;
     // What would run on and on ends at once.
     const signal = /^model-api|--watch/.test(line) ? AbortSignal.abort() : undefined;
-    const settings = line.startsWith('init') ? {} : { ...environment, MIRROR_SHIP };
+    const settings = line.startsWith('init') ? {} : { ...environment, MIRROR_SHIP, MIRROR_LAKE: 'lake' };
     const { code, stdout, stderr } = await runMain(wordsOf(line), settings, clock, signal);
     expect([line, code, stderr]).toEqual([line, 0, expect.not.stringContaining('market-mirror: ')]);
     expect(stdout + stderr).not.toContain(CANARY);

@@ -82,7 +82,7 @@ export const rooms: Record<string, Room> = {
   ship: {
     imports: ['job', 'load-jobs', 'store'],
     types: ['config', 'job-list'],
-    doors: ['src/ship.ts', 'src/ship/thread.ts'],
+    doors: ['src/ship.ts', ...['thread', 'columns', 'changed', 'standing'].map((at) => `src/ship/${at}.ts`)],
   },
 
   // What people and programs read.
@@ -93,8 +93,15 @@ export const rooms: Record<string, Room> = {
     types: ['job-list', 'queue'],
     doors: [
       ...['status', 'query', 'export', 'backup', 'quarantine'],
-      ...['pages', 'filters', 'tally', 'last-walks'],
+      ...['pages', 'filters', 'tally', 'last-walks', 'query/sources'],
     ].map((at) => `src/reading/${at}.ts`),
+  },
+
+  // Files of Parquet that follow the mirror.
+  lake: {
+    imports: ['job', 'output', 'reading', 'ship', 'store'],
+    types: ['config'],
+    doors: ['src/lake.ts'],
   },
 
   // The service. Each of its rooms knows HTTP no better than it needs to.
@@ -166,6 +173,7 @@ export const rooms: Record<string, Room> = {
       'daemon',
       'doctor',
       'job-list',
+      'lake',
       'load-jobs',
       'model-api',
       'output',

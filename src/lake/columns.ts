@@ -1,0 +1,65 @@
+/** The columns of a dataset's files. A column has the same type in every file, unless its values do not fit it. */
+
+import { type Job, tableOf } from '../job.ts';
+import { type Cell, type Holding, microsOf } from '../output/answer.ts';
+import { type Column as Shipped, tablesOfJob } from '../ship/columns.ts';
+import { type Connection, quoted } from '../store/read.ts';
+
+export type LakeColumn = {
+  name: string;
+  /** SQL over the dataset's table and over its history. */
+  from: string;
+  fromHistory: string;
+  /** What all its files hold. */
+  holds: Holding;
+};
+
+const holdings: Record<Shipped['type'], Holding> = {
+  text: 'text',
+  json: 'text',
+  numeric: 'text',
+  boolean: 'integer',
+  bigint: 'integer',
+  'double precision': 'real',
+  'timestamp with time zone': 'timestamp',
+};
+
+/** All columns of the dataset, as Postgres gets them, too. */
+export function columnsOf(connection: Connection, job: Job): LakeColumn[] {
+  const { rows, history } = tablesOfJob(connection, job);
+  return rows.columns.map(({ name, from, type }) => ({
+    name,
+    from,
+    fromHistory: history?.columns.find((column) => column.name === name)?.from ?? 'NULL',
+    holds: holdings[type],
+  }));
+}
+
+/** Those whose values stay with a change for ever. */
+export function stableColumns(columns: readonly LakeColumn[], job: Job): LakeColumn[] {
+  return columns.filter(({ name }) => !job.contract?.volatile.includes(name));
+}
+
+/** @param surveyed what the values are, see `surveyRows`. @returns as what they are written. */
+export function heldAs(declared: Holding, surveyed: Holding | undefined): Holding {
+  const fitting: Partial<Record<Holding, Holding[]>> = {
+    integer: ['integer', 'nothing'],
+    real: ['real', 'integer', 'nothing'],
+  };
+  const isFit = fitting[declared]?.includes(surveyed ?? 'nothing') ?? true;
+  return isFit ? declared : 'text';
+}
+
+/** The value as a column of these holds it: what is no time is none. */
+export function asHeld(value: unknown, holds: Holding): Cell {
+  if (holds !== 'timestamp') return value as Cell;
+  if (typeof value !== 'string') return null;
+  const cut = value.replace(/(\.\d{6})\d+/, '$1');
+  return microsOf(cut) === undefined ? null : cut;
+}
+
+/** SQL for the rows of the dataset as they are now. */
+export function rowsSql(job: Job, columns: readonly LakeColumn[]): string {
+  return `SELECT ${columns.map(({ name, from }) => `${from} AS ${quoted(name)}`).join(', ')}
+FROM ${quoted(tableOf(job))} ORDER BY _key`;
+}

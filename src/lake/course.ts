@@ -1,0 +1,120 @@
+/**
+ * How far the changes of a dataset have come in the lake. The name of a file is the change after which it goes on, and it is
+ * put only where nothing has that name: of two lakes one is the first, and the other goes on where that one has ended,
+ * whatever both have read. Where a mirror cannot go on from there, for it was restored from a backup or has forgotten
+ * changes, it begins another course, in a folder of its own.
+ */
+
+import { isoTime } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import { type Job, tableOf } from '../job.ts';
+import { isChange, lastWalkOf, standingOf } from '../ship/standing.ts';
+import type { Connection, Identity } from '../store/read.ts';
+import { dayOf, firstSeq, type Range } from './changes.ts';
+import { json, type Place, readJson } from './place.ts';
+import { ensureReceipt } from './receipts.ts';
+
+export type Course = {
+  number: number;
+  /** The change after which it goes on. */
+  seq: number;
+  /** As the mirror stood when it was last written to; empty where nothing was. */
+  lastWalk: string;
+  /** What had been forgotten when it began, see `datasets.history_from`: that was never in it. */
+  historyFrom: string;
+};
+
+/** What a course has in its folder, beside its days. */
+type Begun = { version: 1; epoch: string; from: number; historyFrom: string; begunAt: string };
+
+export const changesFolder = (job: Job) => `${tableOf(job)}/changes`;
+export const courseFolder = (job: Job, course: number) => `${changesFolder(job)}/course=${course}`;
+
+export const changesPath = (job: Job, course: number, { from, to }: Range) =>
+  `${courseFolder(job, course)}/date=${dayOf(to)}/${from}.parquet`;
+
+const begunPath = (job: Job, course: number) => `${courseFolder(job, course)}/_course.json`;
+
+export type CourseParts = {
+  place: Place;
+  connection: Connection;
+  job: Job;
+  identity: Identity;
+  now: number;
+};
+
+/** The course on which this mirror goes on; undefined where nothing has ever changed. @throws Failure `config` where another one has taken its place. */
+export async function courseOf(parts: CourseParts): Promise<Course | undefined> {
+  const { place, connection, job, identity } = parts;
+  for (;;) {
+    const numbers = await courseNumbers(place, job);
+    const number = Math.max(0, ...numbers);
+    const begun = number > 0 ? await readJson<Begun>(place, begunPath(job, number)) : undefined;
+    const isOurs = begun?.epoch === identity.epoch;
+    if (begun && !isOurs) await refuseOvertaken(parts, numbers);
+    if (begun && isOurs) {
+      const course = await standOf(place, job, number, begun);
+      if (isOnWay(connection, job, course)) return course;
+    }
+    const first = firstSeq(connection, job);
+    if (first === undefined) return undefined;
+    // Where a folder was made, and nothing in it, it is as good as a new one.
+    await begin(parts, begun || number === 0 ? number + 1 : number, first - 1);
+  }
+}
+
+/** One that has the same number already is looked at anew. */
+async function begin(parts: CourseParts, number: number, from: number) {
+  const { place, connection, job, identity, now } = parts;
+  const { historyFrom } = standingOf(connection, job);
+  const begun: Begun = { version: 1, epoch: identity.epoch, from, historyFrom, begunAt: isoTime(now) };
+  await place.put(begunPath(job, number), json(begun));
+}
+
+/** Whether all that changed since is there: the mirror knows that change, and has forgotten none after it. */
+function isOnWay(connection: Connection, job: Job, { seq, lastWalk, historyFrom }: Course): boolean {
+  const standing = standingOf(connection, job);
+  const hasAll = standing.historyFrom === historyFrom || isoTime(seq) >= standing.historyFrom;
+  if (!hasAll) return false;
+  if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
+  const isKnown = seq === standing.seq || (seq < standing.seq && isChange(connection, job, seq));
+  return isKnown && lastWalk === lastWalkOf(connection, job.name, lastWalk);
+}
+
+async function standOf(
+  place: Place,
+  job: Job,
+  number: number,
+  { from, historyFrom }: Begun,
+): Promise<Course> {
+  const days = (await place.list(courseFolder(job, number))).folders.sort().reverse();
+  for (const day of days) {
+    const folder = `${courseFolder(job, number)}/${day}`;
+    const last = Math.max(...seqsIn((await place.list(folder)).files));
+    if (!Number.isFinite(last)) continue;
+    const receipt = await ensureReceipt(place, `${folder}/${last}.parquet`);
+    return { number, seq: receipt.seq, lastWalk: receipt.changes?.lastWalk ?? '', historyFrom };
+  }
+  return { number, seq: from, lastWalk: '', historyFrom };
+}
+
+/** The numbers that are names of files of changes. */
+export const seqsIn = (files: readonly string[]) =>
+  files.flatMap((name) => (/^\d+\.parquet$/.test(name) ? [Number.parseInt(name, 10)] : []));
+
+export async function courseNumbers(place: Place, job: Job): Promise<number[]> {
+  const { folders } = await place.list(changesFolder(job));
+  return folders.flatMap((name) => (/^course=\d+$/.test(name) ? [Number(name.slice('course='.length))] : []));
+}
+
+/** The mirror that a backup was restored to goes on in a course of its own, and the one before it has had its time. */
+async function refuseOvertaken({ place, job, identity }: CourseParts, numbers: readonly number[]) {
+  for (const number of numbers) {
+    const begun = await readJson<Begun>(place, begunPath(job, number));
+    if (begun?.epoch === identity.epoch)
+      throw new Failure(
+        'config',
+        `${place.shown}: another copy of this mirror, restored from a backup, goes on there: name another lake for one of them`,
+      );
+  }
+}

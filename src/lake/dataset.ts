@@ -1,0 +1,163 @@
+/** One dataset in the lake: the files of its changes, up to its last proof, and a snapshot a day. */
+
+import { basename, dirname } from 'node:path';
+import { isoTime } from '../clock.ts';
+import type { FailureKind } from '../errors.ts';
+import { type Job, tableOf } from '../job.ts';
+import { type Source, sourcesOf } from '../reading/query/sources.ts';
+import { lastWalkOf } from '../ship/standing.ts';
+import { type Connection, type Identity, PROOF } from '../store/read.ts';
+import { version } from '../version.ts';
+import { changesSql, type Range, rangesOf } from './changes.ts';
+import { columnsOf, rowsSql, stableColumns } from './columns.ts';
+import { changesPath, courseOf } from './course.ts';
+import { type About, writeParquet } from './parquet.ts';
+import { json, type Place } from './place.ts';
+import { ensureReceipt, receiptOf } from './receipts.ts';
+import { forgetSnapshots, snapshotPath } from './snapshots.ts';
+
+export type Laid = {
+  job: string;
+  /** The latest change that is there; null where there is none. */
+  seq: number | null;
+  /** The files that were put, by their paths in the lake. */
+  files: string[];
+  /** Changes in them. */
+  changes: number;
+  /** Snapshots that were removed. */
+  removed: string[];
+};
+
+/** What became of one dataset. */
+export type Outcome = {
+  job: string;
+  laid: Laid | null;
+  failure: { kind: FailureKind; message: string } | null;
+};
+
+export type DatasetParts = {
+  place: Place;
+  connection: Connection;
+  identity: Identity;
+  job: Job;
+  now: number;
+  /** How long snapshots stay; infinite for ever. */
+  keepMs: number;
+};
+
+/** The connection sees one moment. */
+export async function layDataset(parts: DatasetParts): Promise<Laid> {
+  const { job } = parts;
+  const laid: Laid = { job: job.name, seq: null, files: [], changes: 0, removed: [] };
+  const proven = provenSeq(parts.connection, job);
+  if (proven === undefined) return laid;
+  await layChanges(parts, proven, laid);
+  await laySnapshot(parts, laid);
+  await tellProof(parts, laid);
+  laid.removed = await forgetSnapshots(parts);
+  return laid;
+}
+
+/** The latest change by its last proof; undefined where there was no proof, 0 where nothing has changed by then. */
+function provenSeq(connection: Connection, { name }: Job): number | undefined {
+  const found = connection
+    .prepare<[string, string], { id: number; seq: number | null }>(
+      `SELECT proof.id AS id, (SELECT max(last_seq) FROM walks WHERE job = ? AND id <= proof.id) AS seq
+       FROM walks AS proof WHERE job = ? AND ${PROOF} ORDER BY proof.id DESC LIMIT 1`,
+    )
+    .get(name, name);
+  return found && (found.seq ?? 0);
+}
+
+async function layChanges(parts: DatasetParts, proven: number, laid: Laid): Promise<void> {
+  for (let isAlone = false; !isAlone; ) {
+    const course = await courseOf(parts);
+    if (!course) return;
+    laid.seq = course.seq;
+    isAlone = true;
+    for (const range of rangesOf(parts.connection, parts.job, { from: course.seq, to: proven })) {
+      isAlone = await layRange(parts, course.number, range, laid);
+      // Another lake has been there first, with as much as it knew of.
+      if (!isAlone) break;
+      laid.seq = range.to;
+    }
+  }
+}
+
+/** @returns whether it was put there. */
+async function layRange(parts: DatasetParts, course: number, range: Range, laid: Laid): Promise<boolean> {
+  const { place, connection, identity, job } = parts;
+  const path = changesPath(job, course, range);
+  const columns = stableColumns(columnsOf(connection, job), job);
+  const own = [
+    { name: '_change', holds: 'text' },
+    { name: '_seq', holds: 'integer' },
+  ] as const;
+  const sql = changesSql(connection, job, columns, range);
+  const about = {
+    ...aboutNow(parts, range.to),
+    changes: {
+      from: range.from,
+      course,
+      epoch: identity.epoch,
+      lastWalk: lastWalkOf(connection, job.name),
+    },
+  };
+  let rows = 0;
+  const isNew = await place.put(path, (spool) => {
+    rows = writeParquet(connection, sql, [...own, ...columns], about, spool);
+  });
+  if (!isNew) return false;
+  await ensureReceipt(place, path);
+  laid.files.push(path);
+  laid.changes += rows;
+  return true;
+}
+
+/** One a day: whoever comes first makes it. */
+async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
+  const { place, connection, job, now } = parts;
+  const path = snapshotPath(job, now);
+  const { files } = await place.list(dirname(path));
+  if (!files.includes(basename(path))) {
+    const columns = columnsOf(connection, job);
+    const about = { ...aboutNow(parts, latestSeq(connection, job)), changes: null };
+    const isNew = await place.put(path, (spool) => {
+      writeParquet(connection, rowsSql(job, columns), columns, about, spool);
+    });
+    if (isNew) laid.files.push(path);
+  }
+  if (!files.includes(basename(receiptOf(path)))) await ensureReceipt(place, path);
+}
+
+function latestSeq(connection: Connection, { name }: Job): number {
+  const seq = connection
+    .prepare<[string], number | null>('SELECT last_seq FROM datasets WHERE job = ?')
+    .pluck();
+  return seq.get(name) ?? 0;
+}
+
+/** For whoever asks how proven the lake is: the last proof, and the change up to which it is there. Alone it is replaced. */
+async function tellProof({ place, connection, job, now }: DatasetParts, { seq }: Laid): Promise<void> {
+  const told = { version: 1, seq, writtenAt: isoTime(now), source: sourceOf(connection, job) };
+  await place.replace(`${tableOf(job)}/_proof.json`, json(told));
+}
+
+function aboutNow(
+  { connection, job, now }: DatasetParts,
+  seq: number,
+): Omit<About, 'version' | 'columns' | 'changes'> {
+  return {
+    job: job.name,
+    seq,
+    source: sourceOf(connection, job),
+    exportedAt: isoTime(now),
+    by: `market-mirror ${version()}`,
+  };
+}
+
+function sourceOf(connection: Connection, job: Job): Source {
+  const table = tableOf(job);
+  const [source] = sourcesOf(connection, `SELECT * FROM "${table}"`, {}, { [table]: job.name }, null);
+  return source as Source;
+}
