@@ -1,6 +1,7 @@
 /** The settings: read from the environment once and checked. `config/settings.ts` describes each. */
 
 import type { LakeAddress, ShipAddress } from './config/addresses.ts';
+import { type AwsAccess, readAws } from './config/aws.ts';
 import { type ServeSettings, serveSettingsOf } from './config/service.ts';
 import {
   allSettings,
@@ -18,6 +19,7 @@ import { nearest } from './near.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
 export type { LakeAddress, ShipAddress } from './config/addresses.ts';
+export type { AwsAccess } from './config/aws.ts';
 export { forCommands, forService } from './config/environments.ts';
 export {
   readTlsFiles,
@@ -43,7 +45,13 @@ export type Config = Omit<Values<typeof settings>, 'keyText' | 'keyFile' | 'serv
 };
 
 /** In milliseconds; `keepMs` is infinite for ever. */
-export type LakeSettings = { address: LakeAddress; everyMs: number; keepMs: number };
+export type LakeSettings = {
+  address: LakeAddress;
+  /** To its bucket, where it is in one. */
+  access: AwsAccess | undefined;
+  everyMs: number;
+  keepMs: number;
+};
 
 /** What a reading command needs: no address, no key. */
 export type LocalConfig = Pick<Config, 'dir' | 'logLevel' | 'spending'>;
@@ -108,8 +116,9 @@ export function readShip(environment: Environment): ShipAddress | undefined {
 
 /** The lake that follows the mirror, where there is one. @throws Failure `config`. */
 export function readLake(environment: Environment): LakeSettings | undefined {
-  const { address, ...others } = readAll(settings.lake, withoutEmpty(environment));
-  return address && { address, ...others };
+  const given = withoutEmpty(environment);
+  const { address, ...others } = readAll(settings.lake, given);
+  return address && { address, access: address.kind === 's3' ? readAws(given) : undefined, ...others };
 }
 
 /** The folder of the mirror, whatever is wrong with other settings. */

@@ -1,6 +1,7 @@
 /** A lake that follows the mirror: files of Parquet in a folder or a bucket, put there once and never rewritten. */
 
-import type { LakeAddress } from './config.ts';
+import type { Clock, Random } from './clock.ts';
+import type { LakeSettings } from './config.ts';
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import { layDataset, type Outcome } from './lake/dataset.ts';
@@ -12,11 +13,11 @@ export type { Laid, Outcome } from './lake/dataset.ts';
 
 export type LakeParts = {
   dir: string;
-  address: LakeAddress;
+  settings: LakeSettings;
   jobs: readonly Job[];
-  /** How long snapshots stay, in milliseconds; infinite for ever. */
-  keepMs: number;
-  now: () => number;
+  clock: Clock;
+  random: Random;
+  signal: AbortSignal;
 };
 
 /**
@@ -24,25 +25,38 @@ export type LakeParts = {
  * @throws Failure `config` for a lake that is not this mirror's, `disk` or `incomplete` where it cannot be used.
  */
 export async function lay(parts: LakeParts, only?: readonly string[]): Promise<Outcome[]> {
-  const { dir, jobs, keepMs, now } = parts;
+  const { dir, jobs } = parts;
   const identity = readMirror(dir, identityOrWait);
   const place = await claimed(parts, identity);
-  const outcomes: Outcome[] = [];
-  for (const job of jobs.filter(({ name }) => !only || only.includes(name))) {
-    const connection = openMirror(dir);
-    try {
-      connection.exec('BEGIN');
-      const laid = await layDataset({ place, connection, identity, job, now: now(), keepMs });
-      outcomes.push({ job: job.name, laid, failure: null });
-    } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown;
-      const { kind, message } = thrown;
-      outcomes.push({ job: job.name, laid: null, failure: { kind, message } });
-    } finally {
-      connection.close();
-    }
+  try {
+    const outcomes: Outcome[] = [];
+    for (const job of jobs.filter(({ name }) => !only || only.includes(name)))
+      outcomes.push(await layOne(parts, place, identity, job));
+    return outcomes;
+  } finally {
+    await place.close();
   }
-  return outcomes;
+}
+
+async function layOne(
+  { dir, clock, settings: { keepMs }, signal }: LakeParts,
+  place: Place,
+  identity: Identity,
+  job: Job,
+): Promise<Outcome> {
+  if (signal.aborted) throw new Failure('incomplete', 'stopped');
+  const connection = openMirror(dir);
+  try {
+    connection.exec('BEGIN');
+    const laid = await layDataset({ place, connection, identity, job, now: clock.now(), keepMs });
+    return { job: job.name, laid, failure: null };
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown;
+    const { kind, message } = thrown;
+    return { job: job.name, laid: null, failure: { kind, message } };
+  } finally {
+    connection.close();
+  }
 }
 
 function identityOrWait(connection: Parameters<typeof identityOf>[0]): Identity {
@@ -59,16 +73,38 @@ type Owner = { version: number; mirror: string };
 const VERSION = 1;
 
 /** @throws Failure `config` for a place that is another's. */
-async function claimed({ address, now }: LakeParts, identity: Identity): Promise<Place> {
-  if (address.kind !== 'disk') throw new Failure('config', 'a lake in a bucket is not there yet');
-  const place = openDisk(address.folder, now());
+async function claimed(parts: LakeParts, identity: Identity): Promise<Place> {
+  const place = await openPlace(parts);
+  try {
+    await claim(place, identity);
+    return place;
+  } catch (thrown) {
+    await place.close();
+    throw thrown;
+  }
+}
+
+async function claim(place: Place, identity: Identity): Promise<void> {
   const mine: Owner = { version: VERSION, mirror: identity.name };
   const owner = (await ownerOf(place)) ?? (await take(place, mine));
   if (owner.version > VERSION)
     throw new Failure('config', `${place.shown} was made by a newer market-mirror: upgrade this one`);
   if (owner.mirror !== identity.name)
     throw new Failure('config', `${place.shown} follows another mirror: name another lake`);
-  return place;
+  if (await place.put(OWNER, json(owner)))
+    throw new Failure(
+      'config',
+      `${place.shown} writes over what is there, although it is told not to (If-None-Match): two lakes at once would spoil it; name another service`,
+    );
+}
+
+async function openPlace({ dir, settings, clock, random, signal }: LakeParts): Promise<Place> {
+  const { address, access } = settings;
+  if (address.kind === 'disk') return openDisk(address.folder, clock.now());
+  if (!access) throw new Failure('bug', 'a bucket, and no access to it');
+  const { openS3, wayIn } = await import('./lake/s3.ts');
+  const { bucket, prefix } = address;
+  return await openS3({ access, bucket, prefix, way: wayIn(dir), clock, random, signal });
 }
 
 async function take(place: Place, mine: Owner): Promise<Owner> {

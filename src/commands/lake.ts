@@ -22,14 +22,14 @@ export function lakeCommand(context: Context): Command {
 }
 
 async function run(names: string[], { json }: Options, context: Context): Promise<void> {
-  const { environment, clock, stdout } = context;
+  const { environment, clock, random, signal, stdout } = context;
   const { dir } = readLocalConfig(environment);
-  const { address, keepMs } = settingsOf(environment);
+  const settings = settingsOf(environment);
   const jobs = await loadJobs();
   const only = names.map((name) => findJob(jobs, name).name);
   const { lay } = await import('../lake.ts');
   const outcomes = await lay(
-    { dir, address, keepMs, jobs, now: clock.now },
+    { dir, settings, jobs, clock, random, signal },
     only.length > 0 ? only : undefined,
   );
   if (json) stdout.write(`${printableJson(outcomes.map(forJson))}\n`);

@@ -11,13 +11,11 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
-  statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DAY_MS } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Place } from './place.ts';
-import { onDisk, openSpool, PARTIAL, type Spool, type Spooled } from './spool.ts';
+import { ifThere, onDisk, openSpool, type Spool, type Spooled, sweepSpools } from './spool.ts';
 
 /** Files on their way. Readers of Parquet pass over what begins with `_`. */
 const WAY = '_partial';
@@ -40,7 +38,7 @@ export function openDisk(folder: string, now: number): Place {
     onDisk(file, () => mkdirSync(dirname(file), { recursive: true }));
     return file;
   };
-  sweep(way, now);
+  sweepSpools(way, now);
   return {
     shown: folder,
     async list(path) {
@@ -80,6 +78,7 @@ export function openDisk(folder: string, now: number): Place {
         // Other files are in it.
       }
     },
+    async close() {},
   };
 }
 
@@ -100,15 +99,6 @@ function link(from: string, to: string): boolean {
   }
 }
 
-/** What was killed on its way long ago is of no use to anyone. */
-function sweep(way: string, now: number): void {
-  for (const name of onDisk(way, () => ifThere(() => readdirSync(way))) ?? []) {
-    const file = join(way, name);
-    const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now;
-    if (name.endsWith(PARTIAL) && since < now - DAY_MS) rmSync(file, { force: true });
-  }
-}
-
 /** A name outlives a power cut only when its folder has reached the disk. */
 function syncFolder(folder: string): void {
   const descriptor = onDisk(folder, () => openSync(folder, 'r'));
@@ -116,14 +106,5 @@ function syncFolder(folder: string): void {
     onDisk(folder, () => fsyncSync(descriptor));
   } finally {
     closeSync(descriptor);
-  }
-}
-
-function ifThere<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw thrown;
   }
 }

@@ -14,6 +14,7 @@ export type Place = {
   /** The same, whatever is there. */
   replace(path: string, make: (spool: Spool) => void): Promise<void>;
   remove(path: string): Promise<void>;
+  close(): Promise<void>;
 };
 
 export type Listed = { folders: string[]; files: string[] };

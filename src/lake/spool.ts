@@ -1,8 +1,9 @@
 /** A file as it is made, before it goes to its place: its length and digest are known when it is whole. */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS } from '../clock.ts';
 import { diskTrouble } from '../disk.ts';
 import { Failure, toError } from '../errors.ts';
 
@@ -18,7 +19,7 @@ export type Spool = {
 export type Spooled = { path: string; bytes: number; sha256: string };
 
 /** Beside a file that is on its way. */
-export const PARTIAL = '.partial';
+const PARTIAL = '.partial';
 
 /** @throws Failure `disk` where the folder cannot be written, like `write` and `end`. */
 export function openSpool(folder: string): Spool {
@@ -61,5 +62,23 @@ export function onDisk<T>(path: string, work: () => T): T {
     const trouble = diskTrouble(thrown, join(path, '..'));
     const why = trouble ? `(${trouble.code}): ${trouble.advice}` : `(${toError(thrown).message})`;
     throw new Failure('disk', `${path} cannot be used ${why}`, { cause: thrown });
+  }
+}
+
+/** What was killed on its way long ago is of no use to anyone. @param now epoch milliseconds. */
+export function sweepSpools(folder: string, now: number): void {
+  for (const name of onDisk(folder, () => ifThere(() => readdirSync(folder))) ?? []) {
+    const file = join(folder, name);
+    const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now;
+    if (name.endsWith(PARTIAL) && since < now - DAY_MS) rmSync(file, { force: true });
+  }
+}
+
+export function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw thrown;
   }
 }
