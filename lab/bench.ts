@@ -12,6 +12,7 @@ const figures = {
   'governor-cost': 'what a permit of the governor costs a call, apart from all waiting',
   'start-time': 'how long commands take from start to end, beside a bare script',
   page: 'the page in a browser: its first view, tasks of the main thread, waiting for rows',
+  ship: 'shipping to Postgres beside plain COPY; changes; memory; walks beside it',
   serve: 'the service beside a bare server of the same bytes; pages from SQL; memory; walks beside it',
 };
 const names = Object.keys(figures) as (keyof typeof figures)[];
@@ -25,11 +26,11 @@ const command = tool('bench', 'Prints figures of speed; docs/performance.md says
   ])
   .option(
     '--runs <number>',
-    'runs of pass-speed, page and serve, of which the medians are shown',
+    'runs of pass-speed, page, ship and serve, of which the medians are shown',
     whole(1),
     5,
   )
-  .option('--rows <number>', 'pass-speed, page and serve: rows of each dataset', whole(1_000), 100_000)
+  .option('--rows <number>', 'pass-speed, page, ship and serve: rows of each dataset', whole(1_000), 100_000)
   .option(
     '--lines <names>',
     'some lines of pass-speed, such as first,aged',

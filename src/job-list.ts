@@ -7,17 +7,20 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Failure } from './errors.ts';
 import type { DescribedJob } from './job/described.ts';
 import type { ServedJob } from './job/served.ts';
+import type { ShippedJob } from './job/shipped.ts';
 import type { Job, ListedJob } from './job.ts';
 import { nearest } from './near.ts';
 import type { Schedule } from './schedule.ts';
 
 export type { DescribedJob, Schema } from './job/described.ts';
 export type { ServedJob } from './job/served.ts';
+export type { ShippedJob } from './job/shipped.ts';
 export type { ListedJob } from './job.ts';
 
 /** In a build only. */
 export const jobListFile = new URL('../jobs/list.json', import.meta.url);
 export const describedJobsFile = new URL('../jobs/described.json', import.meta.url);
+export const shippedJobsFile = new URL('../jobs/shipped.json', import.meta.url);
 
 export function listJobs(): Promise<ServedJob[]> {
   return writtenDown(jobListFile, async () => (await import('./job/served.ts')).served);
@@ -26,6 +29,11 @@ export function listJobs(): Promise<ServedJob[]> {
 /** What is told of each to those who call the service. */
 export function describeJobs(): Promise<DescribedJob[]> {
   return writtenDown(describedJobsFile, async () => (await import('./job/described.ts')).described);
+}
+
+/** What those need who bring the mirror to Postgres. */
+export function shippedJobs(): Promise<ShippedJob[]> {
+  return writtenDown(shippedJobsFile, async () => (await import('./job/shipped.ts')).shipped);
 }
 
 async function writtenDown<T>(file: URL, loadForm: () => Promise<(job: Job) => T>): Promise<T[]> {

@@ -4,14 +4,13 @@
  * `npm run bench -- page --rows 1000000`.
  */
 
-import { inColumns } from '../../src/output/text.ts';
 import { launch } from '../../test/helpers/browser.ts';
 import { learnApi, measurePass, withFolder, withLargeApi } from '../passes.ts';
 import { readBenchOptions } from './options.ts';
 import { measureFirstView } from './page/first-view.ts';
 import { measureTable } from './page/table.ts';
 import { startServe } from './serve/servers.ts';
-import { isHeld, type Table } from './serve/table.ts';
+import { printTable } from './serve/table.ts';
 
 const { runs, rows } = readBenchOptions();
 const learnt = await withLargeApi(10_000, learnApi);
@@ -23,17 +22,11 @@ await withLargeApi(rows, (api) =>
     const browser = await launch();
     try {
       process.stdout.write(`${rows.toLocaleString('en-US')} rows each of ai-signals and news\n`);
-      print(await measureFirstView(browser, serve.url, runs));
-      print(await measureTable(browser, serve.url, rows, runs));
+      printTable(await measureFirstView(browser, serve.url, runs));
+      printTable(await measureTable(browser, serve.url, rows, runs));
     } finally {
       await browser.close();
       await serve.end();
     }
   }),
 );
-
-function print({ about, heads, rows }: Table): void {
-  const aligns = heads.map((_, at) => (at === 0 ? 'left' : 'right'));
-  process.stdout.write(`\n${about}:\n${inColumns([heads, ...rows], aligns)}\n`);
-  if (rows.some((row) => !isHeld(row))) process.exitCode = 1;
-}

@@ -1,7 +1,15 @@
 /** Run by the build, when the jobs are compiled: writes down what is known of them. */
 
 import { writeFileSync } from 'node:fs';
-import { describedJobsFile, describeJobs, jobListFile, listJobs } from '../job-list.ts';
+import {
+  describedJobsFile,
+  describeJobs,
+  jobListFile,
+  listJobs,
+  shippedJobs,
+  shippedJobsFile,
+} from '../job-list.ts';
 
 writeFileSync(jobListFile, `${JSON.stringify(await listJobs(), null, 2)}\n`);
 writeFileSync(describedJobsFile, `${JSON.stringify(await describeJobs(), null, 2)}\n`);
+writeFileSync(shippedJobsFile, `${JSON.stringify(await shippedJobs(), null, 2)}\n`);

@@ -4,14 +4,14 @@
  */
 
 import { isoTime } from '../clock.ts';
-import { historyOf, type Job, rowsOf } from '../job.ts';
+import type { ShippedJob } from '../job-list.ts';
 import { type Connection, quoted } from '../store/read.ts';
 
 /** SQL for the WHERE of a table: of the rows as queries name them, and of the history. */
 export type Changed = { rows: string; versions: string };
 
 /** @param seq see the view `changes`. */
-export function changedAfter(connection: Connection, job: Job, seq: number): Changed {
+export function changedAfter(connection: Connection, job: ShippedJob, seq: number): Changed {
   const at = isoTime(seq);
   /** The last number by then: only rows that have changed since lie before it, and they left a version. */
   const lastBy = (table: string, column: string) =>
@@ -21,10 +21,9 @@ export function changedAfter(connection: Connection, job: Job, seq: number): Cha
       )
       .pluck()
       .get(at) ?? 0;
-  const stored = rowsOf(job);
+  const { rows: stored, history } = job;
   const came = `SELECT _key FROM ${quoted(stored)} WHERE rowid > ${lastBy(stored, '_changed_at')}`;
-  const history = historyOf(job);
-  if (history === undefined) return { rows: `_key IN (${came})`, versions: 'false' };
+  if (history === null) return { rows: `_key IN (${came})`, versions: 'false' };
   const versions = `rowid > ${lastBy(history, '_valid_to')}`;
   const changed = `SELECT _key FROM ${quoted(history)} WHERE ${versions} AND _ended_by = 'update'`;
   return { rows: `_key IN (${came} UNION ${changed})`, versions };

@@ -1,9 +1,7 @@
 /** What the tables of the mirror are over there: the same names, and the types that their values really have. */
 
 import { createHash } from 'node:crypto';
-import { described } from '../job/described.ts';
-import { historyOf, type Job, tableOf } from '../job.ts';
-import type { Schema } from '../job-list.ts';
+import type { Schema, ShippedJob } from '../job-list.ts';
 import type { FieldType } from '../page.ts';
 import { type Connection, quoted } from '../store/read.ts';
 import { type ColumnType, isTime } from './values.ts';
@@ -29,17 +27,20 @@ export type Table = {
 type Kind = ColumnType | 'received time';
 
 /** The tables of a dataset: its rows, and its history where it has one. */
-export function tablesOfJob(connection: Connection, job: Job): { rows: Table; history: Table | undefined } {
+export function tablesOfJob(
+  connection: Connection,
+  job: ShippedJob,
+): { rows: Table; history: Table | undefined } {
   const kinds = new Map<string, Kind>([...bookkeeping, ...kindsOf(connection, job)]);
-  const history = historyOf(job);
+  const { history } = job;
   const table = (name: string, key: readonly string[]): Table => ({
     name,
     columns: columnsOf(connection, name, (column, declared) => kinds.get(column) ?? kindOfType(declared)),
     key,
   });
   return {
-    rows: table(tableOf(job), ['_key']),
-    history: history === undefined ? undefined : table(history, ['_key', '_valid_from']),
+    rows: table(job.table, ['_key']),
+    history: history === null ? undefined : table(history, ['_key', '_valid_from']),
   };
 }
 
@@ -147,9 +148,8 @@ function shortened(name: string, bytes: number): string {
 }
 
 /** What the contract says of columns, or what was found in the rows so far. */
-function kindsOf(connection: Connection, job: Job): [string, Kind][] {
-  const contract = described(job).contract;
-  if (contract) return kindsOfSchema(contract.row, []);
+function kindsOf(connection: Connection, job: ShippedJob): [string, Kind][] {
+  if (job.row) return kindsOfSchema(job.row, []);
   return connection
     .prepare<[string], { column: string; types: string; example: string | null }>(
       'SELECT "column", types, example FROM fields WHERE job = ? ORDER BY rowid',

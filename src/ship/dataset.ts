@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import type { FailureKind } from '../errors.ts';
-import type { Job } from '../job.ts';
+import type { ShippedJob } from '../job-list.ts';
 import { type Connection, type Identity, quoted } from '../store/read.ts';
 import { changedAfter } from './changed.ts';
 import { ownTables, type Table, tablesOfJob } from './columns.ts';
@@ -43,7 +43,7 @@ export type DatasetParts = {
   connection: Connection;
   identity: Identity;
   schema: string;
-  job: Job;
+  job: ShippedJob;
   now: number;
   /** Compare both sides, whatever the place says. */
   compare: boolean;
@@ -107,7 +107,7 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
 type Tables = { rows: Table; history: Table | undefined; walks: Table; fields: Table; datasets: Table };
 
 /** Makes every table what the mirror's is, as far as that can be done. */
-async function followAll(target: Target, connection: Connection, job: Job) {
+async function followAll(target: Target, connection: Connection, job: ShippedJob) {
   const wanted = { ...tablesOfJob(connection, job), ...ownTables(connection, job.name) };
   const problems: string[] = [];
   let isChanged = false;
@@ -166,8 +166,13 @@ async function forgetPruned(
 }
 
 /** Values that make no version come as of a proof, for all rows at once. */
-async function shipVolatile(target: Target, connection: Connection, job: Job, rows: Table): Promise<void> {
-  const names = job.contract?.volatile ?? [];
+async function shipVolatile(
+  target: Target,
+  connection: Connection,
+  job: ShippedJob,
+  rows: Table,
+): Promise<void> {
+  const names = job.volatile;
   if (names.length === 0) return;
   const columns = rows.columns.filter(({ name }) => name === '_key' || names.includes(name));
   const narrow = { ...rows, columns };

@@ -27,7 +27,7 @@ export async function mendTable(target: Target, connection: Connection, table: T
   const none = { table: table.name, missing: 0, extra: 0, changed: 0, keys: [] };
   const there = await rangesThere(target, table);
   if (there.size === 0) return { ...none, missing: await load(target, connection, table, table.name) };
-  const here = rangesOf(rowsOf(connection, table));
+  const here = rangesOf(table, rowsOf(connection, table));
   const differing = [...new Set([...here.keys(), ...there.keys()])].filter(
     (range) => !areEqual(here.get(range), there.get(range)),
   );
@@ -65,7 +65,7 @@ export async function load(
   const count = () => {
     sent += 1;
   };
-  await target.copy(intoSql(table, into), linesOf(rowsOf(connection, table, where), count));
+  await target.copy(intoSql(table, into), linesOf(table, rowsOf(connection, table, where), count));
   return sent;
 }
 
@@ -100,7 +100,10 @@ async function mendRanges(
     `SELECT ${key}, ${digestThere(table)} AS digest FROM ${quoted(from)} WHERE ${where}`;
   const inThem = `${ofJob(table)} AND ${rangeThere(table)} = ANY ('{${ranges.join()}}')`;
   await makeStage(target, table, 'stage');
-  await target.copy(intoSql(table, 'stage'), linesOf(inRanges(rowsOf(connection, table), new Set(ranges))));
+  await target.copy(
+    intoSql(table, 'stage'),
+    linesOf(table, inRanges(rowsOf(connection, table), new Set(ranges))),
+  );
   await target.run('DROP TABLE IF EXISTS pg_temp.differing');
   await target.run(
     `CREATE TEMP TABLE differing ON COMMIT DROP AS SELECT ${key},

@@ -1,6 +1,6 @@
 /** A value of the mirror as Postgres is sent it, and as it is told there when both sides are compared. */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The types of columns over there. */
 export type ColumnType =
@@ -15,37 +15,52 @@ export type ColumnType =
 /** Whole numbers come as bigint, so that none loses digits. */
 export type Given = string | number | bigint | null | Buffer;
 
-/** What is sent, and what it is told as in a comparison; null also where the value does not fit the type. */
-export type Sent = { text: string; told: string } | null;
+/** The text of a value; null also where the value does not fit the type. */
+export type Sent = string | null;
 
-export function sent(value: Given, type: ColumnType): Sent {
-  if (value === null || Buffer.isBuffer(value)) return null;
-  switch (type) {
-    case 'text':
-      return alike(withoutNul(String(value)));
-    case 'json':
-      return typeof value === 'string' ? alike(plainJson(value)) : alike(String(value));
-    case 'boolean':
-      return value === 0n || value === 1n ? alike(value === 1n ? 'true' : 'false') : null;
-    case 'bigint':
-      return typeof value === 'bigint' ? alike(String(value)) : null;
-    case 'numeric':
-      return sentNumeric(String(value));
-    case 'double precision':
-      return typeof value === 'string' ? null : sentDouble(Number(value));
-    case 'timestamp with time zone':
-      return typeof value === 'string' ? sentTime(value) : null;
-  }
+const forms: Readonly<Record<ColumnType, (value: NonNullable<Given>) => Sent>> = {
+  text: (value) => withoutNul(String(value)),
+  json: (value) => (typeof value === 'string' ? plainJson(value) : String(value)),
+  boolean: (value) => (value === 1n ? 'true' : value === 0n ? 'false' : null),
+  bigint: (value) => (typeof value === 'bigint' ? String(value) : null),
+  numeric: (value) => sentNumeric(String(value)),
+  'double precision': (value) => (typeof value === 'string' ? null : sentDouble(Number(value))),
+  'timestamp with time zone': (value) => (typeof value === 'string' ? sentTime(value) : null),
+};
+
+export const sent = (value: Given, type: ColumnType): Sent =>
+  value === null || Buffer.isBuffer(value) ? null : forms[type](value);
+
+/** The same for a column: of times many rows in a row have the same. */
+export function senderOf(type: ColumnType): (value: Given) => Sent {
+  if (type !== 'timestamp with time zone') return (value) => sent(value, type);
+  let last: Given = null;
+  let was: Sent = null;
+  return (value) => {
+    if (value !== last) [last, was] = [value, sent(value, type)];
+    return was;
+  };
 }
 
-/** SQL that tells a column in the words of `Sent.told`. */
+/** How what was sent is told of in a comparison. `toldAs` says the same in SQL. */
+function told(text: string, type: ColumnType): string {
+  if (type === 'double precision') {
+    const bits = Buffer.allocUnsafe(8);
+    // Nobody can tell the two zeros apart, but their bits differ.
+    bits.writeDoubleBE(Number(text) || 0);
+    return bits.toString('hex');
+  }
+  if (type !== 'timestamp with time zone') return text;
+  // A Date has three digits of a second, this has six.
+  return String(BigInt(Date.parse(`${text.slice(0, 19)}Z`)) * 1_000n + BigInt(text.slice(20, -1)));
+}
+
+/** SQL that tells of a column as `told` does of what was sent. */
 export function toldAs(column: string, type: ColumnType): string {
   if (type === 'double precision') return `encode(float8send(${column}), 'hex')`;
   if (type === 'timestamp with time zone') return `(extract(epoch FROM ${column}) * 1000000)::bigint::text`;
   return type === 'text' ? column : `${column}::text`;
 }
-
-const alike = (text: string): Sent => ({ text, told: text });
 
 const UNSENDABLE = '\uFFFD';
 
@@ -53,9 +68,9 @@ const UNSENDABLE = '\uFFFD';
 const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', UNSENDABLE) : text);
 
 /** Keys that differ in what cannot be sent stay different. */
-export function sentKey(key: string): string {
-  if (!key.includes('\0')) return key;
-  return `${withoutNul(key)}#${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
+export function sentKey(key: Given): string {
+  const text = String(key);
+  return text.includes('\0') ? `${withoutNul(text)}#${hash('sha256', text).slice(0, 16)}` : text;
 }
 
 /** JSON whose every text Postgres can take out: an escaped NUL or half of a pair would fail whoever reads the column. */
@@ -67,13 +82,7 @@ export function plainJson(json: string): string {
   );
 }
 
-function sentDouble(value: number): Sent {
-  // Nobody can tell the two zeros apart, but their bits differ.
-  const number = value === 0 ? 0 : value;
-  const bits = Buffer.allocUnsafe(8);
-  bits.writeDoubleBE(number);
-  return Number.isFinite(number) ? { text: String(number), told: bits.toString('hex') } : null;
-}
+const sentDouble = (value: number): Sent => (Number.isFinite(value) ? String(value) : null);
 
 const MOST_DIGITS = 1_000;
 
@@ -97,35 +106,47 @@ function sentNumeric(text: string): Sent {
   const after =
     point >= digits.length ? '' : digits.slice(Math.max(0, point)).padStart(digits.length - point, '0');
   const number = after ? `${before}.${after}` : before;
-  return alike(/[1-9]/.test(number) ? `${sign}${number}` : number);
+  return /[1-9]/.test(number) ? `${sign}${number}` : number;
 }
 
 const TIME =
-  /^(?<day>\d{4}-\d\d-\d\d)[Tt ](?<time>[01]\d:[0-5]\d:[0-5]\d|2[0-3]:[0-5]\d:[0-5]\d)(?:\.(?<part>\d+))?(?:[Zz]|(?<sign>[+-])(?<hours>[01]\d|2[0-3]):(?<minutes>[0-5]\d))$/;
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
 /** An RFC 3339 time to the microsecond; what follows is cut. A second of 60 is none that Postgres has. */
 function sentTime(text: string): Sent {
-  const { day = '', time, part = '', sign, hours = '0', minutes = '0' } = TIME.exec(text)?.groups ?? {};
-  const noon = Date.parse(`${day}T${time}Z`);
-  // The calendar goes on after the 30th of February.
-  if (Number.isNaN(noon) || !new Date(noon).toISOString().startsWith(day)) return null;
+  const [found, year = '', month = '', day = '', time = '', part = '', sign, hours, minutes] =
+    TIME.exec(text) ?? [];
+  if (found === undefined || Number(day) > daysOf(Number(year), Number(month))) return null;
+  const micros = part.length === 6 ? part : part.slice(0, 6).padEnd(6, '0');
+  const there = `${year}-${month}-${day}T${time}`;
+  if (sign === undefined) return year === NO_YEAR ? null : `${there}.${micros}Z`;
   const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
-  const at = noon - offset;
-  if (at < FIRST_TIME) return null;
-  const micros = part.slice(0, 6).padEnd(6, '0');
-  const told = BigInt(at) * 1_000n + BigInt(micros);
-  return { text: `${new Date(at).toISOString().slice(0, 19)}.${micros}Z`, told: String(told) };
+  const at = new Date(Date.parse(`${there}Z`) - offset).toISOString();
+  return /^\d{4}/.test(at) && !at.startsWith(NO_YEAR) ? `${at.slice(0, 19)}.${micros}Z` : null;
 }
 
 /** Postgres knows no year 0. */
-const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z');
+const NO_YEAR = '0000';
+
+function daysOf(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
 
 /** Whether a column of such values is worth one of times beside it. */
 export const isTime = (text: string) => sentTime(text) !== null;
 
 /** The line of COPY for a row. */
-export function copyLine(values: readonly Sent[]): string {
-  return `${values.map((value) => (value === null ? '\\N' : escaped(value.text))).join('\t')}\n`;
+export function copyLine(values: readonly Sent[], types: readonly ColumnType[]): string {
+  let line = '';
+  for (let at = 0; at < values.length; at += 1) {
+    const value = values[at] ?? null;
+    const type = types[at];
+    if (at > 0) line += '\t';
+    // Only these may hold what COPY takes for an end.
+    line += value === null ? '\\N' : type === 'text' || type === 'json' ? escaped(value) : value;
+  }
+  return `${line}\n`;
 }
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
@@ -134,11 +155,13 @@ const escaped = (text: string) =>
   /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (letter) => escapes[letter] ?? letter) : text;
 
 /** The digest of a row: the first 60 bits of md5 over all that is told of it. `digestSql` says the same in SQL. */
-export function digestOf(values: readonly Sent[]): bigint {
-  const hash = createHash('md5');
-  for (const value of values)
-    hash.update(value === null ? '~' : `${Buffer.byteLength(value.told)}:${value.told}`);
-  return BigInt(`0x${hash.digest('hex').slice(0, 15)}`);
+export function digestOf(values: readonly Sent[], types: readonly ColumnType[]): bigint {
+  let all = '';
+  values.forEach((value, at) => {
+    const text = value === null ? null : told(value, types[at] ?? 'text');
+    all += text === null ? '~' : `${Buffer.byteLength(text)}:${text}`;
+  });
+  return BigInt(`0x${hash('md5', all).slice(0, 15)}`);
 }
 
 /** @param told SQL of each column, as `toldAs` gives it. */
@@ -148,6 +171,6 @@ export function digestSql(told: readonly string[]): string {
 }
 
 /** The range that a row belongs to, by its key: the first two digits of md5. `rangeSql` says the same in SQL. */
-export const rangeOf = (key: string) => createHash('md5').update(key).digest('hex').slice(0, 2);
+export const rangeOf = (key: string) => hash('md5', key).slice(0, 2);
 
 export const rangeSql = (key: string) => `left(md5(${key}), 2)`;

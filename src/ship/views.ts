@@ -1,17 +1,17 @@
 /** The views over there: the mirror's own, and those that the jobs declare. */
 
-import { historyOf, type Job, tableOf } from '../job.ts';
+import type { ShippedJob } from '../job-list.ts';
 import { changesSql, PROOF, quoted, SEEN } from '../store/read.ts';
 import type { Target } from './connection.ts';
 
 type Definition = { name: string; sql: string };
 
 /** Makes views whose definition is not the one that was made last. A dataset that has not come yet has none. */
-export async function makeViews(target: Target, jobs: readonly Job[]): Promise<void> {
+export async function makeViews(target: Target, jobs: readonly ShippedJob[]): Promise<void> {
   const tables = await target.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`,
   );
-  const shipped = jobs.filter((job) => tables.some(({ name }) => name === tableOf(job)));
+  const shipped = jobs.filter((job) => tables.some(({ name }) => name === job.table));
   if (shipped.length === 0) return;
   const made = await target.query<{ name: string; made: string | null }>(
     `SELECT relname AS name, obj_description(oid, 'pg_class') AS made FROM pg_class
@@ -30,26 +30,18 @@ export async function makeViews(target: Target, jobs: readonly Job[]): Promise<v
   });
 }
 
-function definitions(jobs: readonly Job[]): Definition[] {
+function definitions(jobs: readonly ShippedJob[]): Definition[] {
   return [
     { name: 'freshness', sql: freshness(jobs) },
-    {
-      name: 'changes',
-      sql: changesSql(
-        jobs.map((job) => ({ job: job.name, table: tableOf(job), history: historyOf(job) })),
-        seqOf,
-      ),
-    },
-    ...jobs.flatMap(({ views }) =>
-      views.flatMap(({ name, postgres }) => (postgres === undefined ? [] : [{ name, sql: postgres }])),
-    ),
+    { name: 'changes', sql: changesSql(jobs, seqOf) },
+    ...jobs.flatMap(({ views }) => views),
   ];
 }
 
 /** The same columns as the mirror's, of what has arrived here; and up to which change that is, and since when. */
-function freshness(jobs: readonly Job[]): string {
+function freshness(jobs: readonly ShippedJob[]): string {
   const counts = jobs.map(
-    (job) => `SELECT '${job.name}' AS job, (SELECT count(*) FROM ${quoted(tableOf(job))}) AS rows`,
+    (job) => `SELECT '${job.name}' AS job, (SELECT count(*) FROM ${quoted(job.table)}) AS rows`,
   );
   const age = (at: string) =>
     `CASE WHEN ${at} <= clock_timestamp() + interval '2 seconds'

@@ -22,7 +22,7 @@ export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) 
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /** A dataset as SQL names it. */
-export type InSql = { job: string; table: string; history: string | undefined };
+export type InSql = { name: string; table: string; history: string | null };
 
 /**
  * SQL for the view `changes`, on SQLite and on Postgres alike.
@@ -32,11 +32,11 @@ export function changesSql(datasets: readonly InSql[], numberOf: (at: string) =>
   return datasets.flatMap((dataset) => changesOf(dataset, numberOf)).join('\nUNION ALL\n');
 }
 
-function changesOf({ job, table, history: past }: InSql, numberOf: (at: string) => string): string[] {
+function changesOf({ name: job, table, history: past }: InSql, numberOf: (at: string) => string): string[] {
   const from = (change: string, at: string, walk: string, source: string, where = '') =>
     `SELECT ${numberOf(at)} AS seq, ${at} AS at, '${job}' AS job, '${table}' AS "table", _key AS key,
   ${change} AS change, ${walk} AS walk_id FROM ${source}${where}`;
-  if (past === undefined) return [from(`'insert'`, '_changed_at', '_walk_id', quoted(table))];
+  if (past === null) return [from(`'insert'`, '_changed_at', '_walk_id', quoted(table))];
   const history = quoted(past);
   const begun = (at: string) =>
     `CASE WHEN EXISTS (SELECT 1 FROM ${history} AS before WHERE before._key = version._key

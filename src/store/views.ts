@@ -146,7 +146,7 @@ function changes(jobs: readonly Job[]): View {
     about:
       'Every row that came, changed or went, over all datasets. `seq` grows with every commit, and all changes of one commit share it: whoever has read up to some `seq` goes on with greater ones and misses none. `change` is `insert`, `update` or `delete`; `walk_id` is the walk that found it.',
     sql: changesSql(
-      jobs.map((job) => ({ job: job.name, table: tableOf(job), history: historyOf(job) })),
+      jobs.map((job) => ({ name: job.name, table: tableOf(job), history: historyOf(job) ?? null })),
       seqOf,
     ),
     example: `SELECT seq, at, job, change, count(*) AS rows

@@ -1,26 +1,20 @@
 /** A Postgres of the tests' own: one for a whole run, started by the first test that asks; each test has a database of its own. */
 
-import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
+import { startCuttingProxy } from './cutting-proxy.ts';
+import { addressOf, careless, folderOfServer, startPostgres, stopPostgres } from './postgres-server.ts';
 
 const FOLDER = 'MARKET_MIRROR_TEST_POSTGRES';
 
 /** Called by vitest before all tests, in a process of its own; what it returns is called after them. */
 export default function prepare(): () => void {
-  // The path of a socket may not be long.
-  const folder = mkdtempSync('/tmp/mm-pg-');
+  const folder = folderOfServer();
   process.env[FOLDER] = folder;
-  return () => {
-    if (existsSync(join(folder, 'data/postmaster.pid')))
-      as(folder, 'pg_ctl', ['-D', join(folder, 'data'), '-m', 'immediate', '-w', '-s', 'stop']);
-    rmSync(folder, { recursive: true, force: true });
-  };
+  return () => stopPostgres(folder);
 }
 
 export type Postgres = {
@@ -47,7 +41,7 @@ export async function postgres(): Promise<Postgres> {
   await client.query('SET search_path = market_mirror; SET TimeZone = UTC');
   onTestFinished(() => client.end().catch(() => undefined));
   return {
-    url: `postgres:///${database}?host=${encodeURIComponent(folder)}&user=postgres`,
+    url: addressOf(folder, database),
     folder,
     database,
     query: async (sql, values = []) => (await client.query(sql, [...values])).rows,
@@ -61,36 +55,14 @@ export type Cutting = {
   sent: () => number;
 };
 
-/**
- * A way to it on which connections are lost.
- * @param isCut told of each piece that a client sends, with its number; `after`: it arrives, its answer does not.
- */
+/** A way to it on which connections are lost: see `startCuttingProxy`. */
 export async function cuttingProxy(
   { folder, database }: Postgres,
-  isCut: (piece: string, number: number) => 'before' | 'after' | false,
+  isCut: Parameters<typeof startCuttingProxy>[1],
 ): Promise<Cutting> {
-  let sent = 0;
-  const server = createServer((client) => {
-    const there = connect(join(folder, '.s.PGSQL.5432'));
-    const cut = () => {
-      client.destroy();
-      there.destroy();
-    };
-    let isLast = false;
-    for (const socket of [client, there]) socket.on('error', cut).on('close', cut);
-    there.on('data', (piece) => (isLast ? cut() : client.write(piece)));
-    client.on('data', (piece) => {
-      sent += 1;
-      const how = isCut(piece.toString('latin1'), sent);
-      if (how === 'before') return cut();
-      isLast ||= how === 'after';
-      return there.write(piece);
-    });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return { url: `postgres://postgres@127.0.0.1:${port}/${database}`, sent: () => sent };
+  const { port, sent, close } = await startCuttingProxy(folder, isCut);
+  onTestFinished(close);
+  return { url: `postgres://postgres@127.0.0.1:${port}/${database}`, sent };
 }
 
 let databases = 0;
@@ -105,50 +77,7 @@ async function start(): Promise<string> {
     while (!existsSync(join(folder, 'ready'))) await delay(50);
     return folder;
   }
-  if (process.getuid?.() === 0) chownSync(folder, ...ownerIds());
-  const data = join(folder, 'data');
-  as(folder, 'initdb', [
-    ...['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8'],
-    '--no-sync',
-    '--no-instructions',
-  ]);
-  const options = `-k ${folder} -c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off`;
-  as(folder, 'pg_ctl', [
-    '-D',
-    data,
-    '-w',
-    '-t',
-    '60',
-    '-s',
-    '-l',
-    join(folder, 'log'),
-    '-o',
-    options,
-    'start',
-  ]);
+  startPostgres(careless, folder);
   mkdirSync(join(folder, 'ready'));
   return folder;
-}
-
-/** It refuses to run as root. */
-function as(folder: string, program: string, args: readonly string[]): void {
-  const isRoot = process.getuid?.() === 0;
-  const user = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', 'env', `HOME=${folder}`];
-  const [command = '', ...rest] = [...(isRoot ? user : []), placeOf(program), ...args];
-  execFileSync(command, rest, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
-}
-
-function ownerIds(): [number, number] {
-  const id = (option: string) => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));
-  return [id('-u'), id('-g')];
-}
-
-/** Debian keeps them beside the versions. */
-function placeOf(program: string): string {
-  const debian = '/usr/lib/postgresql';
-  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
-  const found = versions
-    .map((version) => join(debian, version, 'bin', program))
-    .find((file) => existsSync(file));
-  return found ?? program;
 }

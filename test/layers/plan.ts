@@ -80,8 +80,8 @@ export const rooms: Record<string, Room> = {
 
   // Another engine that follows the mirror.
   ship: {
-    imports: ['job', 'load-jobs', 'store'],
-    types: ['config', 'job-list'],
+    imports: ['job-list', 'store'],
+    types: ['config'],
     doors: ['src/ship.ts', ...['thread', 'columns', 'changed', 'standing'].map((at) => `src/ship/${at}.ts`)],
   },
 

@@ -1,11 +1,13 @@
-/** Figures of the service as they are printed, each beside its target. */
+/** Figures as they are printed, each beside its target. */
+
+import { inColumns } from '../../../src/output/text.ts';
 
 export type Table = { about: string; heads: string[]; rows: string[][] };
 
 export const targetHeads = ['target', 'held'];
 
 /** Whether a row is within its target. */
-export const isHeld = (row: readonly string[]) => row.at(-1) !== 'NO';
+const isHeld = (row: readonly string[]) => row.at(-1) !== 'NO';
 
 /** The last two cells of a row. */
 export const atMost = (figure: number, most: number, unit = '') => [
@@ -14,3 +16,10 @@ export const atMost = (figure: number, most: number, unit = '') => [
 ];
 
 export const atLeast = (figure: number, least: number) => [`≥ ${least}`, figure >= least ? 'yes' : 'NO'];
+
+/** The process ends with 1 where a bound is broken. */
+export function printTable({ about, heads, rows }: Table): void {
+  const aligns = heads.map((_, at) => (at === 0 ? 'left' : 'right'));
+  process.stdout.write(`\n${about}:\n${inColumns([heads, ...rows], aligns)}\n`);
+  if (rows.some((row) => !isHeld(row))) process.exitCode = 1;
+}

@@ -1,0 +1,29 @@
+/**
+ * Shipping to a Postgres of its own, with the settings that Postgres has by itself, beside plain COPY of the same rows:
+ * `npm run bench -- ship`, on what `npm run build` made. Ends with 1 where a bound is broken.
+ */
+
+import { learnApi, measurePass, withFolder, withLargeApi } from '../passes.ts';
+import { readBenchOptions } from './options.ts';
+import { printTable } from './serve/table.ts';
+import { measureChanges } from './ship/changes.ts';
+import { measureFirstLoad } from './ship/first-load.ts';
+import { measureMemory } from './ship/memory.ts';
+import { withShipping } from './ship/shipping.ts';
+import { measureWalks } from './ship/walks-beside.ts';
+
+const { runs, rows } = readBenchOptions();
+const learnt = await withLargeApi(10_000, learnApi);
+
+await withLargeApi(rows, (api) =>
+  withFolder(async (folder) => {
+    for (const job of ['ai-signals', 'news']) await measurePass(job, api, folder, learnt);
+    await withShipping(folder, async (shipping) => {
+      process.stdout.write(`${rows.toLocaleString('en-US')} rows each of ai-signals and news\n`);
+      printTable(await measureFirstLoad(shipping, runs));
+      printTable(await measureChanges(shipping, rows, runs));
+      printTable(await measureWalks(shipping, runs, { api, folder, learnt }));
+      printTable(await measureMemory(shipping, rows, learnt));
+    });
+  }),
+);
