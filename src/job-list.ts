@@ -6,21 +6,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { Failure } from './errors.ts';
 import type { DescribedJob } from './job/described.ts';
+import type { FollowedJob } from './job/followed.ts';
 import type { ServedJob } from './job/served.ts';
-import type { ShippedJob } from './job/shipped.ts';
 import type { Job, ListedJob } from './job.ts';
 import { nearest } from './near.ts';
 import type { Schedule } from './schedule.ts';
 
 export type { DescribedJob, Schema } from './job/described.ts';
+export type { FollowedJob } from './job/followed.ts';
 export type { ServedJob } from './job/served.ts';
-export type { ShippedJob } from './job/shipped.ts';
 export type { ListedJob } from './job.ts';
 
 /** In a build only. */
 export const jobListFile = new URL('../jobs/list.json', import.meta.url);
 export const describedJobsFile = new URL('../jobs/described.json', import.meta.url);
-export const shippedJobsFile = new URL('../jobs/shipped.json', import.meta.url);
+export const followedJobsFile = new URL('../jobs/followed.json', import.meta.url);
 
 export function listJobs(): Promise<ServedJob[]> {
   return writtenDown(jobListFile, async () => (await import('./job/served.ts')).served);
@@ -31,9 +31,9 @@ export function describeJobs(): Promise<DescribedJob[]> {
   return writtenDown(describedJobsFile, async () => (await import('./job/described.ts')).described);
 }
 
-/** What those need who bring the mirror to Postgres. */
-export function shippedJobs(): Promise<ShippedJob[]> {
-  return writtenDown(shippedJobsFile, async () => (await import('./job/shipped.ts')).shipped);
+/** What those need who follow the mirror elsewhere: in Postgres, in a lake. */
+export function followedJobs(): Promise<FollowedJob[]> {
+  return writtenDown(followedJobsFile, async () => (await import('./job/followed.ts')).followed);
 }
 
 async function writtenDown<T>(file: URL, loadForm: () => Promise<(job: Job) => T>): Promise<T[]> {

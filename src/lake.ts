@@ -3,7 +3,7 @@
 import type { Clock, Random } from './clock.ts';
 import type { LakeSettings } from './config.ts';
 import { Failure } from './errors.ts';
-import type { Job } from './job.ts';
+import type { FollowedJob } from './job-list.ts';
 import { layDataset, type Outcome } from './lake/dataset.ts';
 import { openDisk } from './lake/disk.ts';
 import { json, type Place, readJson } from './lake/place.ts';
@@ -14,7 +14,7 @@ export type { Laid, Outcome } from './lake/dataset.ts';
 export type LakeParts = {
   dir: string;
   settings: LakeSettings;
-  jobs: readonly Job[];
+  jobs: readonly FollowedJob[];
   clock: Clock;
   random: Random;
   signal: AbortSignal;

@@ -2,7 +2,7 @@
 
 import type { ShipAddress } from './config.ts';
 import { asFailure, Failure } from './errors.ts';
-import type { ShippedJob } from './job-list.ts';
+import type { FollowedJob } from './job-list.ts';
 import { openTarget, type Target } from './ship/connection.ts';
 import { type Outcome, shipDataset } from './ship/dataset.ts';
 import { admitReader, claimSchema, dropSchema } from './ship/schema.ts';
@@ -16,7 +16,7 @@ export type ShipParts = {
   dir: string;
   address: ShipAddress;
   /** All that there are: views and tables are made for each. */
-  jobs: readonly ShippedJob[];
+  jobs: readonly FollowedJob[];
   now: () => number;
   signal: AbortSignal;
 };
@@ -46,7 +46,7 @@ async function shipOne(
   { dir, address, now }: ShipParts,
   target: Target,
   identity: Identity,
-  job: ShippedJob,
+  job: FollowedJob,
   compare: boolean,
 ): Promise<Outcome> {
   const connection = openMirror(dir);

@@ -3,9 +3,8 @@
 import { Command } from 'commander';
 import { type Environment, type LakeSettings, readLake, readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
-import { findJob } from '../job-list.ts';
+import { findJob, followedJobs } from '../job-list.ts';
 import type { Laid, Outcome } from '../lake.ts';
-import { loadJobs } from '../load-jobs.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import type { Context } from './context.ts';
@@ -25,7 +24,7 @@ async function run(names: string[], { json }: Options, context: Context): Promis
   const { environment, clock, random, signal, stdout } = context;
   const { dir } = readLocalConfig(environment);
   const settings = settingsOf(environment);
-  const jobs = await loadJobs();
+  const jobs = await followedJobs();
   const only = names.map((name) => findJob(jobs, name).name);
   const { lay } = await import('../lake.ts');
   const outcomes = await lay(

@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import { type Environment, readLocalConfig, readShip } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
-import { findJob, shippedJobs } from '../job-list.ts';
+import { findJob, followedJobs } from '../job-list.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import type { Mended, Outcome, ShipParts, Shipped } from '../ship.ts';
@@ -33,7 +33,7 @@ async function run(names: string[], options: Options, context: Context): Promise
   const { environment, clock, signal, stdout } = context;
   const { dir } = readLocalConfig(environment);
   const address = addressOf(environment);
-  const jobs = await shippedJobs();
+  const jobs = await followedJobs();
   const only = names.map((name) => findJob(jobs, name).name);
   const { admit, forget, ship } = await import('../ship.ts');
   const parts: ShipParts = { dir, address, jobs, now: clock.now, signal };

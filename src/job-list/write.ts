@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs';
 import {
   describedJobsFile,
   describeJobs,
+  followedJobs,
+  followedJobsFile,
   jobListFile,
   listJobs,
-  shippedJobs,
-  shippedJobsFile,
 } from '../job-list.ts';
 
 writeFileSync(jobListFile, `${JSON.stringify(await listJobs(), null, 2)}\n`);
 writeFileSync(describedJobsFile, `${JSON.stringify(await describeJobs(), null, 2)}\n`);
-writeFileSync(shippedJobsFile, `${JSON.stringify(await shippedJobs(), null, 2)}\n`);
+writeFileSync(followedJobsFile, `${JSON.stringify(await followedJobs(), null, 2)}\n`);

@@ -1,7 +1,7 @@
 /** What changed in a dataset, as rows: each with its values from then on, or, where it went, with its last ones. */
 
 import { isoTime } from '../clock.ts';
-import { historyOf, type Job, tableOf } from '../job.ts';
+import type { FollowedJob } from '../job-list.ts';
 import { changedAfter } from '../ship/changed.ts';
 import { standingOf } from '../ship/standing.ts';
 import { type Connection, quoted, seqOf } from '../store/read.ts';
@@ -16,7 +16,7 @@ const MOST_ROWS = 250_000;
 /** SQL for the changes of a range, in their order: `_change` and `_seq`, then the columns. */
 export function changesSql(
   connection: Connection,
-  job: Job,
+  job: FollowedJob,
   columns: readonly LakeColumn[],
   range: Range,
 ): string {
@@ -30,7 +30,7 @@ export function changesSql(
 }
 
 /** Where a dataset has changed after `from`, cut at days (UTC) and at many rows, always between two commits. */
-export function* rangesOf(connection: Connection, job: Job, whole: Range): Generator<Range> {
+export function* rangesOf(connection: Connection, job: FollowedJob, whole: Range): Generator<Range> {
   const seqs = sourcesOf(connection, job, whole)
     .map(({ at, source }) => `SELECT ${seqOf(at)} AS seq FROM ${source}`)
     .join(' UNION ALL ');
@@ -54,16 +54,16 @@ export function* rangesOf(connection: Connection, job: Job, whole: Range): Gener
 }
 
 /** The number of its first change that is known; undefined where there is none. */
-export function firstSeq(connection: Connection, job: Job): number | undefined {
-  const history = historyOf(job);
+export function firstSeq(connection: Connection, job: FollowedJob): number | undefined {
+  const { history } = job;
   const first = (table: string, column: string) =>
     connection
       .prepare<[], number | null>(`SELECT min(${seqOf(column)}) FROM ${quoted(table)}`)
       .pluck()
       .get();
   const known = [
-    first(tableOf(job), '_changed_at'),
-    ...(history === undefined ? [] : [first(history, '_valid_from')]),
+    first(job.table, '_changed_at'),
+    ...(history === null ? [] : [first(history, '_valid_from')]),
   ].filter((seq) => typeof seq === 'number');
   return known.length > 0 ? Math.min(...known) : undefined;
 }
@@ -73,15 +73,14 @@ export const dayOf = (seq: number) => isoTime(seq).slice(0, 10);
 type Source = { change: string; at: string; source: string; isPast: boolean };
 
 /** The rows and versions that began or ended in a range. */
-function sourcesOf(connection: Connection, job: Job, { from, to }: Range): Source[] {
-  const table = tableOf(job);
-  const history = historyOf(job);
+function sourcesOf(connection: Connection, job: FollowedJob, { from, to }: Range): Source[] {
+  const { table, history } = job;
   const within = (at: string) => `version.${at} > '${isoTime(from)}' AND version.${at} <= '${isoTime(to)}'`;
   // Rows whose earlier versions were forgotten are found only by looking at all.
   const isForgotten = isoTime(from) < standingOf(connection, job).historyFrom;
   const changed = isForgotten ? { rows: 'true', versions: 'true' } : changedAfter(connection, job, from);
   const now = `${quoted(table)} AS version WHERE ${within('_changed_at')} AND ${changed.rows}`;
-  if (history === undefined)
+  if (history === null)
     return [{ change: `'insert'`, at: 'version._changed_at', source: now, isPast: false }];
   const past = `${quoted(history)} AS version WHERE ${changed.versions} AND`;
   const begun = (at: string) =>

@@ -1,6 +1,6 @@
 /** The columns of a dataset's files. A column has the same type in every file, unless its values do not fit it. */
 
-import { type Job, tableOf } from '../job.ts';
+import type { FollowedJob } from '../job-list.ts';
 import { type Cell, type Holding, microsOf } from '../output/answer.ts';
 import { type Column as Shipped, tablesOfJob } from '../ship/columns.ts';
 import { type Connection, quoted } from '../store/read.ts';
@@ -25,7 +25,7 @@ const holdings: Record<Shipped['type'], Holding> = {
 };
 
 /** All columns of the dataset, as Postgres gets them, too. */
-export function columnsOf(connection: Connection, job: Job): LakeColumn[] {
+export function columnsOf(connection: Connection, job: FollowedJob): LakeColumn[] {
   const { rows, history } = tablesOfJob(connection, job);
   return rows.columns.map(({ name, from, type }) => ({
     name,
@@ -36,8 +36,8 @@ export function columnsOf(connection: Connection, job: Job): LakeColumn[] {
 }
 
 /** Those whose values stay with a change for ever. */
-export function stableColumns(columns: readonly LakeColumn[], job: Job): LakeColumn[] {
-  return columns.filter(({ name }) => !job.contract?.volatile.includes(name));
+export function stableColumns(columns: readonly LakeColumn[], job: FollowedJob): LakeColumn[] {
+  return columns.filter(({ name }) => !job.volatile.includes(name));
 }
 
 /** @param surveyed what the values are, see `surveyRows`. @returns as what they are written. */
@@ -59,7 +59,7 @@ export function asHeld(value: unknown, holds: Holding): Cell {
 }
 
 /** SQL for the rows of the dataset as they are now. */
-export function rowsSql(job: Job, columns: readonly LakeColumn[]): string {
+export function rowsSql(job: FollowedJob, columns: readonly LakeColumn[]): string {
   return `SELECT ${columns.map(({ name, from }) => `${from} AS ${quoted(name)}`).join(', ')}
-FROM ${quoted(tableOf(job))} ORDER BY _key`;
+FROM ${quoted(job.table)} ORDER BY _key`;
 }

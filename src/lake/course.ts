@@ -7,7 +7,7 @@
 
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { type Job, tableOf } from '../job.ts';
+import type { FollowedJob } from '../job-list.ts';
 import { isChange, lastWalkOf, standingOf } from '../ship/standing.ts';
 import type { Connection, Identity } from '../store/read.ts';
 import { dayOf, firstSeq, type Range } from './changes.ts';
@@ -27,18 +27,18 @@ export type Course = {
 /** What a course has in its folder, beside its days. */
 type Begun = { version: 1; epoch: string; from: number; historyFrom: string; begunAt: string };
 
-export const changesFolder = (job: Job) => `${tableOf(job)}/changes`;
-export const courseFolder = (job: Job, course: number) => `${changesFolder(job)}/course=${course}`;
+export const changesFolder = (job: FollowedJob) => `${job.table}/changes`;
+export const courseFolder = (job: FollowedJob, course: number) => `${changesFolder(job)}/course=${course}`;
 
-export const changesPath = (job: Job, course: number, { from, to }: Range) =>
+export const changesPath = (job: FollowedJob, course: number, { from, to }: Range) =>
   `${courseFolder(job, course)}/date=${dayOf(to)}/${from}.parquet`;
 
-const begunPath = (job: Job, course: number) => `${courseFolder(job, course)}/_course.json`;
+const begunPath = (job: FollowedJob, course: number) => `${courseFolder(job, course)}/_course.json`;
 
 export type CourseParts = {
   place: Place;
   connection: Connection;
-  job: Job;
+  job: FollowedJob;
   identity: Identity;
   now: number;
 };
@@ -72,7 +72,7 @@ async function begin(parts: CourseParts, number: number, from: number) {
 }
 
 /** Whether all that changed since is there: the mirror knows that change, and has forgotten none after it. */
-function isOnWay(connection: Connection, job: Job, { seq, lastWalk, historyFrom }: Course): boolean {
+function isOnWay(connection: Connection, job: FollowedJob, { seq, lastWalk, historyFrom }: Course): boolean {
   const standing = standingOf(connection, job);
   const hasAll = standing.historyFrom === historyFrom || isoTime(seq) >= standing.historyFrom;
   if (!hasAll) return false;
@@ -83,7 +83,7 @@ function isOnWay(connection: Connection, job: Job, { seq, lastWalk, historyFrom 
 
 async function standOf(
   place: Place,
-  job: Job,
+  job: FollowedJob,
   number: number,
   { from, historyFrom }: Begun,
 ): Promise<Course> {
@@ -102,7 +102,7 @@ async function standOf(
 export const seqsIn = (files: readonly string[]) =>
   files.flatMap((name) => (/^\d+\.parquet$/.test(name) ? [Number.parseInt(name, 10)] : []));
 
-export async function courseNumbers(place: Place, job: Job): Promise<number[]> {
+export async function courseNumbers(place: Place, job: FollowedJob): Promise<number[]> {
   const { folders } = await place.list(changesFolder(job));
   return folders.flatMap((name) => (/^course=\d+$/.test(name) ? [Number(name.slice('course='.length))] : []));
 }

@@ -3,7 +3,7 @@
 import { basename, dirname } from 'node:path';
 import { isoTime } from '../clock.ts';
 import type { FailureKind } from '../errors.ts';
-import { type Job, tableOf } from '../job.ts';
+import type { FollowedJob } from '../job-list.ts';
 import { type Source, sourcesOf } from '../reading/query/sources.ts';
 import { lastWalkOf } from '../ship/standing.ts';
 import { type Connection, type Identity, PROOF } from '../store/read.ts';
@@ -39,7 +39,7 @@ export type DatasetParts = {
   place: Place;
   connection: Connection;
   identity: Identity;
-  job: Job;
+  job: FollowedJob;
   now: number;
   /** How long snapshots stay; infinite for ever. */
   keepMs: number;
@@ -59,7 +59,7 @@ export async function layDataset(parts: DatasetParts): Promise<Laid> {
 }
 
 /** The latest change by its last proof; undefined where there was no proof, 0 where nothing has changed by then. */
-function provenSeq(connection: Connection, { name }: Job): number | undefined {
+function provenSeq(connection: Connection, { name }: FollowedJob): number | undefined {
   const found = connection
     .prepare<[string, string], { id: number; seq: number | null }>(
       `SELECT proof.id AS id, (SELECT max(last_seq) FROM walks WHERE job = ? AND id <= proof.id) AS seq
@@ -130,7 +130,7 @@ async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
   if (!files.includes(basename(receiptOf(path)))) await ensureReceipt(place, path);
 }
 
-function latestSeq(connection: Connection, { name }: Job): number {
+function latestSeq(connection: Connection, { name }: FollowedJob): number {
   const seq = connection
     .prepare<[string], number | null>('SELECT last_seq FROM datasets WHERE job = ?')
     .pluck();
@@ -140,7 +140,7 @@ function latestSeq(connection: Connection, { name }: Job): number {
 /** For whoever asks how proven the lake is: the last proof, and the change up to which it is there. Alone it is replaced. */
 async function tellProof({ place, connection, job, now }: DatasetParts, { seq }: Laid): Promise<void> {
   const told = { version: 1, seq, writtenAt: isoTime(now), source: sourceOf(connection, job) };
-  await place.replace(`${tableOf(job)}/_proof.json`, json(told));
+  await place.replace(`${job.table}/_proof.json`, json(told));
 }
 
 function aboutNow(
@@ -156,8 +156,8 @@ function aboutNow(
   };
 }
 
-function sourceOf(connection: Connection, job: Job): Source {
-  const table = tableOf(job);
+function sourceOf(connection: Connection, job: FollowedJob): Source {
+  const table = job.table;
   const [source] = sourcesOf(connection, `SELECT * FROM "${table}"`, {}, { [table]: job.name }, null);
   return source as Source;
 }

@@ -1,13 +1,13 @@
 /** The snapshots of a dataset: one a day (UTC), of which old ones go. */
 
 import { DAY_MS, isoTime } from '../clock.ts';
-import { type Job, tableOf } from '../job.ts';
+import type { FollowedJob } from '../job-list.ts';
 import type { Place } from './place.ts';
 
-const folderOf = (job: Job) => `${tableOf(job)}/snapshots`;
+const folderOf = (job: FollowedJob) => `${job.table}/snapshots`;
 
-export const snapshotPath = (job: Job, now: number) =>
-  `${folderOf(job)}/date=${isoTime(now).slice(0, 10)}/${tableOf(job)}.parquet`;
+export const snapshotPath = (job: FollowedJob, now: number) =>
+  `${folderOf(job)}/date=${isoTime(now).slice(0, 10)}/${job.table}.parquet`;
 
 /** Removes those that are older than they are to be kept; never the latest one. @returns their paths. */
 export async function forgetSnapshots({
@@ -17,7 +17,7 @@ export async function forgetSnapshots({
   keepMs,
 }: {
   place: Place;
-  job: Job;
+  job: FollowedJob;
   now: number;
   keepMs: number;
 }): Promise<string[]> {

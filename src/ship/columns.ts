@@ -1,7 +1,7 @@
 /** What the tables of the mirror are over there: the same names, and the types that their values really have. */
 
 import { createHash } from 'node:crypto';
-import type { Schema, ShippedJob } from '../job-list.ts';
+import type { FollowedJob, Schema } from '../job-list.ts';
 import type { FieldType } from '../page.ts';
 import { type Connection, quoted } from '../store/read.ts';
 import { type ColumnType, isTime } from './values.ts';
@@ -29,7 +29,7 @@ type Kind = ColumnType | 'received time';
 /** The tables of a dataset: its rows, and its history where it has one. */
 export function tablesOfJob(
   connection: Connection,
-  job: ShippedJob,
+  job: FollowedJob,
 ): { rows: Table; history: Table | undefined } {
   const kinds = new Map<string, Kind>([...bookkeeping, ...kindsOf(connection, job)]);
   const { history } = job;
@@ -148,7 +148,7 @@ function shortened(name: string, bytes: number): string {
 }
 
 /** What the contract says of columns, or what was found in the rows so far. */
-function kindsOf(connection: Connection, job: ShippedJob): [string, Kind][] {
+function kindsOf(connection: Connection, job: FollowedJob): [string, Kind][] {
   if (job.row) return kindsOfSchema(job.row, []);
   return connection
     .prepare<[string], { column: string; types: string; example: string | null }>(

@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import type { FailureKind } from '../errors.ts';
-import type { ShippedJob } from '../job-list.ts';
+import type { FollowedJob } from '../job-list.ts';
 import { type Connection, type Identity, quoted } from '../store/read.ts';
 import { changedAfter } from './changed.ts';
 import { ownTables, type Table, tablesOfJob } from './columns.ts';
@@ -43,7 +43,7 @@ export type DatasetParts = {
   connection: Connection;
   identity: Identity;
   schema: string;
-  job: ShippedJob;
+  job: FollowedJob;
   now: number;
   /** Compare both sides, whatever the place says. */
   compare: boolean;
@@ -107,7 +107,7 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
 type Tables = { rows: Table; history: Table | undefined; walks: Table; fields: Table; datasets: Table };
 
 /** Makes every table what the mirror's is, as far as that can be done. */
-async function followAll(target: Target, connection: Connection, job: ShippedJob) {
+async function followAll(target: Target, connection: Connection, job: FollowedJob) {
   const wanted = { ...tablesOfJob(connection, job), ...ownTables(connection, job.name) };
   const problems: string[] = [];
   let isChanged = false;
@@ -169,7 +169,7 @@ async function forgetPruned(
 async function shipVolatile(
   target: Target,
   connection: Connection,
-  job: ShippedJob,
+  job: FollowedJob,
   rows: Table,
 ): Promise<void> {
   const names = job.volatile;

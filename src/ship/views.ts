@@ -1,13 +1,13 @@
 /** The views over there: the mirror's own, and those that the jobs declare. */
 
-import type { ShippedJob } from '../job-list.ts';
+import type { FollowedJob } from '../job-list.ts';
 import { changesSql, PROOF, quoted, SEEN } from '../store/read.ts';
 import type { Target } from './connection.ts';
 
 type Definition = { name: string; sql: string };
 
 /** Makes views whose definition is not the one that was made last. A dataset that has not come yet has none. */
-export async function makeViews(target: Target, jobs: readonly ShippedJob[]): Promise<void> {
+export async function makeViews(target: Target, jobs: readonly FollowedJob[]): Promise<void> {
   const tables = await target.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`,
   );
@@ -30,7 +30,7 @@ export async function makeViews(target: Target, jobs: readonly ShippedJob[]): Pr
   });
 }
 
-function definitions(jobs: readonly ShippedJob[]): Definition[] {
+function definitions(jobs: readonly FollowedJob[]): Definition[] {
   return [
     { name: 'freshness', sql: freshness(jobs) },
     { name: 'changes', sql: changesSql(jobs, seqOf) },
@@ -39,7 +39,7 @@ function definitions(jobs: readonly ShippedJob[]): Definition[] {
 }
 
 /** The same columns as the mirror's, of what has arrived here; and up to which change that is, and since when. */
-function freshness(jobs: readonly ShippedJob[]): string {
+function freshness(jobs: readonly FollowedJob[]): string {
   const counts = jobs.map(
     (job) => `SELECT '${job.name}' AS job, (SELECT count(*) FROM ${quoted(job.table)}) AS rows`,
   );

@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { sentFailure } from '../errors.ts';
-import { shippedJobs } from '../job-list.ts';
+import { followedJobs } from '../job-list.ts';
 import { type Outcome, ship } from '../ship.ts';
 import type { Arrival, AskedOfTarget, SaidByTarget } from '../target.ts';
 import type { ShipperParts } from './thread.ts';
@@ -17,7 +17,7 @@ parentPort?.on('message', ({ only, now }: AskedOfTarget) => {
 
 async function answer(only: readonly string[], now: number): Promise<void> {
   try {
-    const jobs = await shippedJobs();
+    const jobs = await followedJobs();
     const outcomes = await ship({ ...parts, jobs, now: () => now, signal }, { only });
     parentPort?.postMessage({ arrivals: outcomes.map(arrival) } satisfies SaidByTarget);
   } catch (thrown) {

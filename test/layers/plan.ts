@@ -99,7 +99,7 @@ export const rooms: Record<string, Room> = {
 
   // Files of Parquet that follow the mirror.
   lake: {
-    imports: ['job', 'output', 'reading', 'ship', 'store'],
+    imports: ['job-list', 'output', 'reading', 'ship', 'store'],
     types: ['config'],
     doors: ['src/lake.ts'],
   },

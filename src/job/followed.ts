@@ -1,9 +1,9 @@
-/** What of a job those need to know who bring the mirror to Postgres: the build writes it down, so that they load no contract. */
+/** What of a job those need to know who follow the mirror elsewhere: the build writes it down, so that they load no contract. */
 
 import { historyOf, type Job, type ListedJob, listed } from '../job.ts';
 import { described, type Schema } from './described.ts';
 
-export type ShippedJob = Pick<ListedJob, 'name' | 'table' | 'rows'> & {
+export type FollowedJob = Pick<ListedJob, 'name' | 'table' | 'rows'> & {
   /** The table of superseded versions; null for a dataset that is kept as snapshots. */
   history: string | null;
   /** The columns that make no version. */
@@ -14,7 +14,7 @@ export type ShippedJob = Pick<ListedJob, 'name' | 'table' | 'rows'> & {
   views: readonly { name: string; sql: string }[];
 };
 
-export function shipped(job: Job): ShippedJob {
+export function followed(job: Job): FollowedJob {
   const { name, table, rows } = listed(job);
   return {
     name,
