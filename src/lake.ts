@@ -42,7 +42,7 @@ async function layOne(
   { dir, clock, settings: { keepMs }, signal }: LakeParts,
   place: Place,
   identity: Identity,
-  job: Job,
+  job: FollowedJob,
 ): Promise<Outcome> {
   if (signal.aborted) throw new Failure('incomplete', 'stopped');
   const connection = openMirror(dir);
