@@ -25,6 +25,9 @@ const LONGEST_GAP_MS = 3 * DAY_MS;
  */
 const LONGEST_FOR_OTHERS_MS = 60_000;
 
+/** Datasets are meant to be minutes old, an hour at most. */
+const LONG_WAIT_MS = 3_600_000;
+
 /** For which periods to probe, and how often. */
 type Manner = {
   periods: readonly number[];
@@ -132,7 +135,10 @@ function patiently(quota: Quota, probed: number): number {
   const still = Math.max(stillFor(quota, probed), 0.5 * quota.window.least);
   const gap = (times: number) => probed + Math.max(SHORTEST_GAP_MS, times * still);
   const ends = periods.map((period) => endOf(period, quota.window.quietSinceAt));
-  return Math.min(gap(latest), ends.find((end) => end >= gap(soonest)) ?? Number.POSITIVE_INFINITY);
+  const endFrom = (moment: number) => ends.find((end) => end >= moment) ?? Number.POSITIVE_INFINITY;
+  const next = Math.min(gap(latest), endFrom(gap(soonest)));
+  // An end that comes too soon is passed over, unless so long a wait would follow that a refusal is the lesser evil.
+  return next - probed <= LONG_WAIT_MS ? next : Math.min(next, Math.max(endFrom(probed), gap(soonest)));
 }
 
 /** How long nothing came. Longer than a period it did come, in portions too small to be told from our own probes. */

@@ -215,6 +215,9 @@ function refilled(quota: Quota, now: number): void {
   hasReset(quota, quota.asOfAt, now);
   quota.asOfAt = now;
   quota.level = isTrusted ? Math.max(0, (quota.limit ?? 1) - 1) : null;
+  // Against what was reported before, the next report would show this reset once more.
+  if (quota.reported && quota.level !== null)
+    quota.reported = { remaining: quota.level, alone: false, since: {} };
   if (isTrusted) quota.confirmed += 1;
 }
 

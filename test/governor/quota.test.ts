@@ -30,6 +30,28 @@ describe('the quota', () => {
     expect('wait' in decision && decision.wait.until).toBeGreaterThan(machine.now);
   });
 
+  it('that is used up shortly before an hour is over is looked at soon after it, not hours later', () => {
+    const machine = drive();
+    machine.call({ limit: 22, remaining: 21 });
+    machine.pass(T0 + 55 * MINUTE - machine.now);
+    machine.call({ limit: 22, remaining: 0 });
+    const decision = machine.ask();
+    const until = 'wait' in decision ? decision.wait.until : 0;
+    expect(until).toBeGreaterThan(T0 + 60 * MINUTE);
+    expect(until).toBeLessThan(T0 + 61 * MINUTE);
+  });
+
+  it('that one endpoint showed to have reset did not reset again where the next one tells of it', () => {
+    const machine = drive();
+    machine.call({ limit: 32, remaining: 10 }, 'ai-signals');
+    machine.call({ limit: 32, remaining: 0 }, 'ai-signals');
+    machine.pass(HOUR);
+    for (let call = 0; call < 5; call += 1) machine.call({}, 'news');
+    machine.pass(2 * MINUTE);
+    machine.call({ limit: 32, remaining: 26 }, 'ai-signals');
+    expect(machine.state.quota.window).toMatchObject({ periods: 0, most: null });
+  });
+
   it('one quota probe serves all who wait: they go at once when it found more', () => {
     const machine = drive();
     for (let left = 99; left >= 8; left -= 1) machine.call({ limit: 100, remaining: left });
