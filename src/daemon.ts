@@ -13,6 +13,7 @@ import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import { type Job, listed } from './job.ts';
 import { datasetsOf } from './job-list.ts';
+import { lakeThread } from './lake/thread.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { type ChangesAt, type MirrorQueue, startQueue } from './queue/index.ts';
@@ -52,7 +53,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const { log, clock, random } = parts;
   const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
   releases.add(app.close);
-  const { dir, apiUrl, redisUrl, schedules, serve, ship } = app.config;
+  const { dir, apiUrl, redisUrl, schedules, serve, ship, lake } = app.config;
   const lock = holdFolder(dir);
   releases.add(lock.release);
   const note = noting(lock, log);
@@ -68,7 +69,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     releases.add(service.end);
   }
   const following: Following[] = [];
-  const follow = (target: Pick<FollowingParts, 'thread' | 'words' | 'note'>) => {
+  const follow = (target: Pick<FollowingParts, 'thread' | 'words' | 'note' | 'everyMs'>) => {
     const jobs = app.jobs.map(({ name }) => name);
     const kept = keepFollowing({ ...target, jobs, clock, random, log });
     releases.add(kept.end);
@@ -79,6 +80,17 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
       thread: shipThread({ dir, address: ship }),
       words: { goesOn: 'shipping goes on', fails: 'not shipped', lacks: 'not all is shipped' },
       note: (ship) => note({ ship }),
+    });
+  if (lake)
+    follow({
+      thread: lakeThread({ dir, environment: parts.environment, chance: random() }),
+      words: {
+        goesOn: 'the lake goes on',
+        fails: 'not laid into the lake',
+        lacks: 'the lake lacks something',
+      },
+      everyMs: lake.everyMs,
+      note: (lake) => note({ lake }),
     });
   const queue = await startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },

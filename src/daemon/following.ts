@@ -19,6 +19,8 @@ export type FollowingParts = {
   thread: Thread<AskedOfTarget, SaidByTarget>;
   /** How the log says that it goes on, that nothing arrives, and that not all does. */
   words: { goesOn: string; fails: string; lacks: string };
+  /** So long it rests once something has arrived; not at all unless given. */
+  everyMs?: number;
   /** What is there already is brought to it at the start. */
   jobs: readonly string[];
   clock: Clock;
@@ -33,14 +35,14 @@ export type FollowingParts = {
 const LONGEST_MESSAGE = 300;
 
 export function keepFollowing(parts: FollowingParts): Following {
-  const { thread, words, jobs, clock, random, log } = parts;
+  const { thread, words, everyMs = 0, jobs, clock, random, log } = parts;
   const ending = new AbortController();
   const { signal } = ending;
   const due = new Set(jobs);
   const seqs: Record<string, number> = {};
   const trouble = troubled({
     ...{ clock, random, pauses: { ...usualPauses, ...parts.pauses } },
-    note: (trouble) => parts.note({ seqs, trouble }),
+    note: (trouble) => parts.note({ seqs, trouble, ...(everyMs > 0 && { everySeconds: everyMs / 1_000 }) }),
     say: (message, nextTry) => log.warn({ nextTry }, `${words.fails}: ${message}; mirroring goes on`),
   });
   let wake = () => {};
@@ -78,7 +80,11 @@ export function keepFollowing(parts: FollowingParts): Following {
         const message = failure.message.slice(0, LONGEST_MESSAGE);
         const waitMs = trouble.failed({ message, isHopeless: failure.kind === 'config' }, failures);
         await clock.sleep(waitMs, signal).catch(() => undefined);
-      } else if (trouble.over()) log.info({}, words.goesOn);
+      } else {
+        if (trouble.over()) log.info({}, words.goesOn);
+        if (everyMs > 0 && Object.keys(seqs).length > 0)
+          await clock.sleep(everyMs, signal).catch(() => undefined);
+      }
     }
   }
 

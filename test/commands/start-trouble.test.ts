@@ -84,6 +84,7 @@ test('a queue that stands still is named by status, doctor and the health check 
     queue: null,
     serve: null,
     ship: null,
+    lake: null,
   });
 
   await redis.config('SET', 'maxmemory', '1');

@@ -99,9 +99,8 @@ export const rooms: Record<string, Room> = {
 
   // Files of Parquet that follow the mirror.
   lake: {
-    imports: ['job-list', 'output', 'reading', 'ship', 'store'],
-    types: ['config'],
-    doors: ['src/lake.ts'],
+    imports: ['config', 'job-list', 'output', 'reading', 'ship', 'store'],
+    doors: ['src/lake.ts', 'src/lake/thread.ts'],
   },
 
   // The service. Each of its rooms knows HTTP no better than it needs to.
@@ -157,7 +156,7 @@ export const rooms: Record<string, Room> = {
     types: ['job'],
   },
   daemon: {
-    imports: ['app', 'config', 'job', 'job-list', 'plan', 'queue', 'reading', 'ship', 'store'],
+    imports: ['app', 'config', 'job', 'job-list', 'plan', 'lake', 'queue', 'reading', 'ship', 'store'],
     types: ['mirror'],
     doors: ['src/daemon.ts'],
   },

@@ -11,7 +11,14 @@ import type { DatasetStatus } from './datasets.ts';
 import { type Phrase, phrase, textOf } from './phrase.ts';
 import type { Trouble } from './service.ts';
 import { type Around, whyNotFresh } from './stale.ts';
-import { type TargetName, type TargetStatus, type TargetStatuses, targetNames, targets } from './targets.ts';
+import {
+  type TargetName,
+  type TargetNotes,
+  type TargetStatus,
+  type TargetStatuses,
+  targetNames,
+  targets,
+} from './targets.ts';
 
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
@@ -52,7 +59,7 @@ export function findProblems(
   datasets: readonly DatasetStatus[],
   waits: Limits['waits'],
   lastCalls: () => ReadonlyMap<string, LastCall>,
-  daemon: { queue: Outage | null; serve: Trouble | null } | null,
+  daemon: ({ queue: Outage | null; serve: Trouble | null } & Partial<TargetNotes>) | null,
   logBytes: number,
   lags: Partial<TargetStatuses> = {},
 ): Problem[] {
@@ -80,7 +87,7 @@ export function findProblems(
     ]),
     ...(logBytes > LONG_LOG_BYTES ? [longLog(logBytes)] : []),
     ...(daemon?.serve ? [serveDown(daemon.serve)] : []),
-    ...targetNames.flatMap((target) => behind(target, lags[target])),
+    ...targetNames.flatMap((target) => behind(target, lags[target], daemon?.[target]?.everySeconds)),
   ];
   const ofLevel = (level: Problem['level']) => found.filter((problem) => problem.level === level);
   return [...ofLevel('error'), ...ofLevel('warning')];
@@ -132,7 +139,7 @@ function serveDown({ message, since, nextTry }: Trouble): Problem {
 /** A target that is filled for the first time takes long, too, but not many minutes without a word. */
 const LONG_BEHIND_SECONDS = 600;
 
-function behind(target: TargetName, lag: TargetStatus | null | undefined): Problem[] {
+function behind(target: TargetName, lag: TargetStatus | null | undefined, everySeconds = 0): Problem[] {
   if (!lag) return [];
   const { changes, seconds, trouble } = lag;
   const { name, docs } = targets[target];
@@ -146,7 +153,7 @@ function behind(target: TargetName, lag: TargetStatus | null | undefined): Probl
         phrase`the daemon tries again at ${{ at: trouble.nextTry }}, and mirrors meanwhile; see ${docs}`,
       ),
     ];
-  if (seconds < LONG_BEHIND_SECONDS) return [];
+  if (seconds < LONG_BEHIND_SECONDS + 2 * everySeconds) return [];
   return [
     warning(
       about,

@@ -6,6 +6,7 @@ import type { Trouble } from './service.ts';
 /** Every target, by the command that brings changes to it. */
 export const targets = {
   ship: { name: 'Postgres', docs: 'docs/ship.md' },
+  lake: { name: 'the lake', docs: 'docs/lake.md' },
 } as const;
 
 export type TargetName = keyof typeof targets;
@@ -18,6 +19,8 @@ export type TargetNote = {
   seqs: Readonly<Record<string, number>>;
   /** What keeps it from going on. */
   trouble: Trouble | null;
+  /** How long it rests between two times, where it does. */
+  everySeconds?: number;
 };
 
 /** How far a target is behind. */
@@ -33,7 +36,7 @@ export type TargetStatus = {
 export type TargetNotes = Record<TargetName, TargetNote | null>;
 export type TargetStatuses = Record<TargetName, TargetStatus | null>;
 
-export const noTargets = { ship: null } as const satisfies TargetNotes;
+export const noTargets = { ship: null, lake: null } as const satisfies TargetNotes;
 
 /** @param now epoch milliseconds. */
 export function lagsOf(connection: Connection, notes: TargetNotes | null, now: number): TargetStatuses {
