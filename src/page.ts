@@ -38,11 +38,16 @@ export type Pagination = {
 export type Held = { rowid: number; walkId: number };
 
 /** A row that is kept as received, as the table holds it. `asOf` tells one state of the table from another. */
-export type StoredRow = Held & { key: string; body: string; asOf: number };
+export type StoredRow = Held & { key: string; body(): string; asOf: number };
+
+/** Rows that lie one after the other in the table, and their bodies, joined by commas. */
+export type StoredRun = { rows: readonly StoredRow[]; text: string };
 
 /** The rows of a dataset that is kept as received, as the table holds them. */
 export type StoredRows = {
   find(key: string): StoredRow | undefined;
+  /** Rows from this number on. Many at once cost a fifth of what they do one by one. */
+  run(from: number, count: number): StoredRun;
   /** Those that follow a row in the table, which is mostly how the API shows them: they were first mirrored together. */
   after(row: StoredRow, count: number): StoredRow[];
 };

@@ -11,6 +11,8 @@ import type {
   PageFields,
   RefusedRow,
   Row,
+  RowValues,
+  StoredRow,
   StoredRows,
 } from './page.ts';
 import { PageAsStored, readAsStored } from './validate/as-stored.ts';
@@ -28,10 +30,16 @@ const noFields: PageFields = { rows: 0, fields: [] };
  * Reads the text of a page, for `checkPage`.
  * @param known the choice made for this dataset before, if it needs one.
  * @param stored its rows as they are stored, where those that are the same need not be looked at.
+ * @param before the rows of the page before, behind which these may lie.
  * @throws SyntaxError where it is no JSON.
  */
-export function readPage(text: string, known: Choice | undefined, stored: StoredRows | undefined): unknown {
-  return (known && stored && readAsStored(text, known, stored)) ?? JSON.parse(text);
+export function readPage(
+  text: string,
+  known: Choice | undefined,
+  stored: StoredRows | undefined,
+  before: readonly Row[] = [],
+): unknown {
+  return (known && stored && readAsStored(text, known, stored, before)) ?? JSON.parse(text);
 }
 
 /**
@@ -58,11 +66,19 @@ function describeStored(job: Job, { rows, json, choice }: PageAsStored): Checked
     generatedAt,
     received: rows.length,
     keys: rows.map(({ key }) => key),
-    accepted: rows.map((stored) => ({ key: stored.key, values: { _body: stored.body }, stored })),
+    accepted: rows.map((stored) => ({ key: stored.key, values: valuesOf(stored), stored })),
     refused: [],
     drifts,
     fields: { rows: rows.length, fields: [], areStored: true },
     choice,
+  };
+}
+
+function valuesOf(stored: StoredRow): RowValues {
+  return {
+    get _body() {
+      return stored.body();
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 /** The one way to the API: waits for a permit for every call, sends it, records it, and repeats it within bounds. */
 
-import { Pool } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Gate, Manner } from '../governor/gate.ts';

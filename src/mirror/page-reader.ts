@@ -27,6 +27,7 @@ export function createPageReader(
   const stop = () => ahead.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   let choice = store.choice(job.name);
+  let before: readonly Row[] = [];
 
   const request = (offset: number) => ({
     job: job.name,
@@ -37,7 +38,7 @@ export function createPageReader(
   });
   const read = (text: string) => {
     try {
-      return readPage(text, choice, session.storedRows());
+      return readPage(text, choice, session.storedRows(), before);
     } catch {
       // What keeps the rows from being read keeps the page from being saved, too, which says so.
       return JSON.parse(text);
@@ -81,6 +82,7 @@ export function createPageReader(
       signal.throwIfAborted();
       if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
       choice = page.choice;
+      before = page.accepted;
       const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
       return { ...page, offset, ...session.lookUp(page), digest, call: answer.call };
     },

@@ -3,7 +3,7 @@
  * else is left to those who look at every row.
  */
 
-import type { Choice, StoredRow, StoredRows } from '../page.ts';
+import type { Choice, Row, StoredRow, StoredRows } from '../page.ts';
 import { asRecord } from './envelope.ts';
 import { endOfValue, sliceMember } from './raw.ts';
 import { mayHoldHostileText } from './storable.ts';
@@ -24,13 +24,22 @@ export class PageAsStored {
 
 /**
  * @param choice how the dataset is read.
+ * @param before the rows of the page before, as far as they were found: these may lie behind them.
  * @returns undefined where a row is new or another one, or where that cannot be told for sure by the text.
  */
-export function readAsStored(text: string, choice: Choice, stored: StoredRows): PageAsStored | undefined {
+export function readAsStored(
+  text: string,
+  choice: Choice,
+  stored: StoredRows,
+  before: readonly Row[] = [],
+): PageAsStored | undefined {
   const { rowsPath, keyField, sharedKeys } = choice;
   if (keyField === null || sharedKeys.length > 0 || mayHoldHostileText(text)) return undefined;
   const begin = findRows(text, rowsPath);
-  const found = begin < 0 ? undefined : matchRows(text, begin, keyField, stored);
+  const found =
+    begin < 0
+      ? undefined
+      : (matchRun(text, begin, stored, before) ?? matchEach(text, begin, keyField, stored));
   if (!found || escapedName.test(text)) return undefined;
   const json = parseWithout(text, rowsPath, begin, found.end);
   return json === undefined ? undefined : new PageAsStored(found.rows, json, choice);
@@ -55,22 +64,41 @@ function findRows(text: string, path: readonly string[]): number {
 /** More rows than that are read by parts. */
 const PAGE_ROWS = 100;
 
-type Match = { rows: StoredRow[]; end: number };
+type Match = { rows: readonly StoredRow[]; end: number };
 
-/** Rows mostly come in the order in which they lie in the table; one that does not is looked up by its key. */
-function matchRows(text: string, begin: number, keyField: string, stored: StoredRows): Match | undefined {
+/** All at once where they lie behind those of the page before, as they mostly do. */
+function matchRun(
+  text: string,
+  begin: number,
+  stored: StoredRows,
+  before: readonly Row[],
+): Match | undefined {
+  const last = before.at(-1)?.stored;
+  if (!last) return undefined;
+  const first = skipSpace(text, begin + 1);
+  // Pages that are joined by a row begin with the last one of the page before.
+  const isJoined = liesAt(text, first, last.body());
+  if (!isJoined && !liesAt(text, first, stored.run(last.rowid + 1, 1).text)) return undefined;
+  const { rows, text: run } = stored.run(isJoined ? last.rowid : last.rowid + 1, before.length);
+  if (rows.length === 0 || !liesAt(text, first, run)) return undefined;
+  const end = skipSpace(text, first + run.length);
+  return text[end] === ']' ? { rows, end: end + 1 } : undefined;
+}
+
+/** One by one. Rows mostly come in the order in which they lie in the table; one that does not is looked up by its key. */
+function matchEach(text: string, begin: number, keyField: string, stored: StoredRows): Match | undefined {
   const rows: StoredRow[] = [];
   const keys = new Set<string>();
   const foresight = createForesight(stored);
   for (let next = skipSpace(text, begin + 1); ; ) {
     const foreseen = foresight.next(PAGE_ROWS - rows.length);
     const row =
-      foreseen && liesAt(text, next, foreseen.body) ? foreseen : lookUp(text, next, keyField, stored);
+      foreseen && liesAt(text, next, foreseen.body()) ? foreseen : lookUp(text, next, keyField, stored);
     if (!row || keys.has(row.key)) return undefined;
     if (row !== foreseen) foresight.beginAt(row);
     rows.push(row);
     keys.add(row.key);
-    const end = skipSpace(text, next + row.body.length);
+    const end = skipSpace(text, next + row.body().length);
     if (text[end] === ']') return { rows, end: end + 1 };
     if (text[end] !== ',') return undefined;
     next = skipSpace(text, end + 1);
@@ -84,7 +112,7 @@ function lookUp(text: string, begin: number, keyField: string, stored: StoredRow
   const body = text.slice(begin, endOfValue(text, begin));
   const key = readKey(sliceMember(body, keyField));
   const row = key === undefined ? undefined : stored.find(key);
-  return row?.body === body ? row : undefined;
+  return row?.body() === body ? row : undefined;
 }
 
 /** The key that a value is, where it is spelled as most are. */

@@ -6,14 +6,25 @@ const bodies = ['{"id":"a","n":1}', '{"id":"b","rows":[1]}', '{"id":7}', '{"id":
 const [a = '', b = ''] = bodies;
 const keys = ['a', 'b', '7', 'ü'];
 const rows = bodies.map(
-  (body, at): StoredRow => ({ rowid: at + 1, walkId: 1, key: keys[at] ?? '', body, asOf: 0 }),
+  (body, at): StoredRow => ({ rowid: at + 1, walkId: 1, key: keys[at] ?? '', body: () => body, asOf: 0 }),
 );
 const stored: StoredRows = {
   find: (key) => rows.find((row) => row.key === key),
+  run(from, count) {
+    const run = rows.slice(from - 1, from - 1 + count);
+    return { rows: run, text: run.map(({ body }) => body()).join() };
+  },
   after: ({ rowid }, count) => rows.slice(rowid, rowid + count),
 };
 const choice: Choice = { rowsPath: ['rows'], keyField: 'id', sharedKeys: [] };
-const read = (text: string, by: Partial<Choice> = {}) => readAsStored(text, { ...choice, ...by }, stored);
+/** @param before the rows of the page before. */
+const read = (text: string, by: Partial<Choice> = {}, before: readonly StoredRow[] = []) =>
+  readAsStored(
+    text,
+    { ...choice, ...by },
+    stored,
+    before.map((row) => ({ key: row.key, values: {}, stored: row })),
+  );
 const page = (list: string) => `{"rows":[${list}],"total":4}`;
 
 describe('a page is told by the text of its rows', () => {
@@ -25,6 +36,19 @@ describe('a page is told by the text of its rows', () => {
     const found = read(text);
     expect(found?.rows.map(({ key }) => key).toSorted()).toEqual(keys.toSorted());
     expect(found?.json).toEqual({ rows: ['the rows'], total: 4 });
+  });
+
+  describe.each([
+    ['behind those of the page before', rows.slice(0, 2), rows.slice(2)],
+    ['from the last row of the page before on', rows.slice(0, 2), rows.slice(1, 3)],
+    ['as far as the table goes', rows.slice(0, 3), rows.slice(3)],
+    ['elsewhere than behind those of the page before', rows.slice(2), rows.slice(0, 2)],
+    ['and are fewer than those of the page before', rows.slice(0, 3), rows.slice(2, 4)],
+  ])('where they lie %s', (_, before, these) => {
+    const list = these.map((row) => row.body());
+    it('each as it is', () => expect(read(page(list.join()), {}, before)?.rows).toEqual(these));
+    it('and none is another', () =>
+      expect(read(page(list.with(-1, '{"id":"x"}').join()), {}, before)).toBeUndefined());
   });
 
   it('where they lie deeper, or are all there is', () => {

@@ -85,21 +85,18 @@ export function createPageWriter(
 
   function compareAll({ accepted, keys }: CheckedRows): Pick<Page, 'seen' | 'known'> {
     const rows = accepted.map((row) => waiting.find(row.key) ?? compare(row));
-    const found = new Map(rows.map((row) => [row.key, row]));
     lookedUp = { accepted, rows };
-    const isSeen = (key: string) => {
-      const row = found.get(key);
-      return waiting.hasMet(key) || (row ? hasMetRow(row.held) : hasMetRefused(key));
-    };
-    const isKnown = (key: string) => {
-      const row = found.get(key);
+    const rowAt = belongingTo(rows, keys, rows);
+    const isSeen = (key: string, row: ComparedRow | undefined) =>
+      waiting.hasMet(key) || (row ? hasMetRow(row.held) : hasMetRefused(key));
+    const isKnown = (key: string, row: ComparedRow | undefined) => {
       // A row that waits belongs to this walk once it is written.
-      if (row && waiting.find(key) && row.change === 'changed') return false;
+      if (row?.change === 'changed' && waiting.find(key)) return false;
       return row ? isSettled(row.held) : isKnownRefused(key);
     };
     return {
-      seen: keys.map((key) => key !== null && isSeen(key)),
-      known: keys.map((key) => key !== null && isKnown(key)),
+      seen: keys.map((key, at) => key !== null && isSeen(key, rowAt(key, at))),
+      known: keys.map((key, at) => key !== null && isKnown(key, rowAt(key, at))),
     };
   }
 
@@ -124,15 +121,14 @@ export function createPageWriter(
   function writePages(last: WaitingPage): Counts {
     const saved = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
     const now = isoTime(timeOfCommit());
-    /** Of the rows of these pages, by key. */
-    const numbers = new Map<string, number>();
-    const written = new Set<ComparedRow>();
+    const written = new Map<ComparedRow, number>();
     for (const { page, rows, met, checkpoint } of waiting.pages) {
       const origin = { job: job.name, walkId: row.id, requestId: page.call.requestId, now };
       saved.drifted += fields?.note(page.fields, origin) ?? 0;
-      writeRows(rows, written, origin, numbers, saved);
-      writeProblems(page, met, origin, numbers, saved);
-      if (met === 'add') meetInOrder(page.keys, isBehindHead(checkpoint) ? 'head' : 'rows', numbers);
+      const numbers = rows.map((compared) => writeRow(compared, written, origin, saved));
+      const ofRefused = writeProblems(page, met, origin, saved);
+      const part = isBehindHead(checkpoint) ? 'head' : 'rows';
+      if (met === 'add') meetInOrder(page.keys, belongingTo(rows, page.keys, numbers), ofRefused, part);
       if (met === 'clear') progress.forget();
     }
     progress.arrive(
@@ -143,32 +139,32 @@ export function createPageWriter(
     return saved;
   }
 
-  /** A row that waits may have been shown by more than one page: it is written once. */
-  function writeRows(
-    rows: readonly ComparedRow[],
-    written: Set<ComparedRow>,
+  /** A row that waits may have been shown by more than one page: it is written once. Returns its number. */
+  function writeRow(
+    compared: ComparedRow,
+    written: Map<ComparedRow, number>,
     { now }: Origin,
-    numbers: Map<string, number>,
     saved: Counts,
-  ) {
-    for (const compared of rows) {
-      const { key, change } = compared;
-      if (written.has(compared)) continue;
-      if (change !== 'none') written.add(compared);
-      numbers.set(key, table.write(compared, row.id, now));
-      if (change === 'new') saved.inserted += 1;
-      if (change === 'changed') saved.updated += 1;
-      quarantine.resolve(key, now);
-    }
+  ): number {
+    const before = written.get(compared);
+    if (before !== undefined) return before;
+    const { key, change } = compared;
+    const number = table.write(compared, row.id, now);
+    if (change !== 'none') written.set(compared, number);
+    if (change === 'new') saved.inserted += 1;
+    if (change === 'changed') saved.updated += 1;
+    quarantine.resolve(key, now);
+    return number;
   }
 
+  /** Returns the numbers of refused rows that the table holds, by key. */
   function writeProblems(
     { refused, drifts }: WaitingPage['page'],
     met: Met,
     origin: Origin,
-    numbers: Map<string, number>,
     saved: Counts,
-  ) {
+  ): Map<string, number> {
+    const numbers = new Map<string, number>();
     for (const refusedRow of refused) {
       const number = quarantine.keep(refusedRow, origin);
       saved.quarantined += 1;
@@ -182,13 +178,19 @@ export function createPageWriter(
       driftLog.note(found, origin);
       saved.drifted += found.times;
     }
+    return numbers;
   }
 
-  function meetInOrder(keys: CheckedRows['keys'], part: Part, numbers: ReadonlyMap<string, number>) {
-    for (const key of keys) {
-      const rowid = key === null ? undefined : numbers.get(key);
+  function meetInOrder(
+    keys: CheckedRows['keys'],
+    numberAt: At<number>,
+    ofRefused: ReadonlyMap<string, number>,
+    part: Part,
+  ) {
+    keys.forEach((key, at) => {
+      const rowid = key === null ? undefined : (numberAt(key, at) ?? ofRefused.get(key));
       if (rowid !== undefined) progress.meetRow(rowid, part);
-    }
+    });
   }
 
   /** @param andAfter is done in the same transaction. */
@@ -246,4 +248,14 @@ export function createPageWriter(
       row.drifted += fields?.conclude() ?? 0;
     },
   };
+}
+
+/** What belongs to a key of a page that stands there. */
+type At<Of> = (key: string | null, at: number) => Of | undefined;
+
+/** Mostly each row of a page fits, and no key comes twice: then what belongs to a row stands at its place. */
+function belongingTo<Of>(rows: readonly ComparedRow[], keys: CheckedRows['keys'], of: readonly Of[]): At<Of> {
+  if (rows.length === keys.length) return (_, at) => of[at];
+  const byKey = new Map<string | null, Of>(rows.map(({ key }, at) => [key, of[at] as Of]));
+  return (key) => byKey.get(key);
 }

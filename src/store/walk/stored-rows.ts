@@ -6,25 +6,49 @@ import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 
 type Columns = [rowid: number, walkId: number, key: string, body: string];
+type RunColumns = [rowids: string, walkIds: string, keys: string, text: string | null];
 
 /** @param asOf a number for the state that the table is in. */
 export function openStoredRows(connection: Connection, job: Job, asOf: () => number): StoredRows {
-  const select = `SELECT rowid, _walk_id, _key, _body FROM ${quoted(rowsOf(job))}`;
+  const table = quoted(rowsOf(job));
+  const select = `SELECT rowid, _walk_id, _key, _body FROM ${table}`;
   const find = connection.prepare<[string], Columns>(`${select} WHERE _key = ?`).raw();
   const after = connection
     .prepare<[number, number], Columns>(`${select} WHERE rowid > ? ORDER BY rowid LIMIT ?`)
     .raw();
+  const run = connection
+    .prepare<[number, number], RunColumns>(
+      `SELECT json_group_array(rowid), json_group_array(_walk_id), json_group_array(_key), group_concat(_body, ',')
+       FROM (${select} WHERE rowid >= ? ORDER BY rowid LIMIT ?)`,
+    )
+    .raw();
+  const bodyOf = connection.prepare<[number], string>(`SELECT _body FROM ${table} WHERE rowid = ?`).pluck();
   const rowOf = ([rowid, walkId, key, body]: Columns): StoredRow => ({
     rowid,
     walkId,
     key,
-    body,
+    body: () => body,
     asOf: asOf(),
   });
   return {
     find(key) {
       const found = find.get(key);
       return found && rowOf(found);
+    },
+    run(from, count) {
+      const [rowids, walkIds, keys, text] = run.get(from, count) as RunColumns;
+      const walks = JSON.parse(walkIds) as number[];
+      const names = JSON.parse(keys) as string[];
+      const now = asOf();
+      const rows = (JSON.parse(rowids) as number[]).map((rowid, at) => ({
+        rowid,
+        walkId: walks[at] as number,
+        key: names[at] as string,
+        // Hardly one of them is asked for by itself.
+        body: () => String(bodyOf.get(rowid)),
+        asOf: now,
+      }));
+      return { rows, text: text ?? '' };
     },
     after: ({ rowid }, count) => after.all(rowid, count).map(rowOf),
   };
