@@ -4,12 +4,14 @@ import type { Clock, Random } from './clock.ts';
 import type { LakeSettings } from './config.ts';
 import { Failure } from './errors.ts';
 import type { FollowedJob } from './job-list.ts';
-import { layDataset, type Outcome } from './lake/dataset.ts';
+import { type DatasetParts, layDataset, type Outcome } from './lake/dataset.ts';
 import { openDisk } from './lake/disk.ts';
 import { json, type Place, readJson } from './lake/place.ts';
+import type { Verified } from './lake/verify.ts';
 import { type Identity, identityOf, openMirror, readMirror } from './store/read.ts';
 
 export type { Laid, Outcome } from './lake/dataset.ts';
+export type { Difference, Verified } from './lake/verify.ts';
 
 export type LakeParts = {
   dir: string;
@@ -20,40 +22,67 @@ export type LakeParts = {
   signal: AbortSignal;
 };
 
+/** What became of one dataset, and of the files that are there. */
+export type VerifiedOutcome = Outcome & { verified: Verified | null };
+
+/**
+ * The same, and then looks at every file that is there.
+ * @throws Failure as `lay` does.
+ */
+export async function verify(parts: LakeParts, only?: readonly string[]): Promise<VerifiedOutcome[]> {
+  const { verifyDataset } = await import('./lake/verify.ts');
+  return await eachDataset(parts, only, async (dataset) => ({
+    laid: await layDataset(dataset),
+    verified: await verifyDataset(dataset),
+  }));
+}
+
 /**
  * Puts there what is proven and not there yet, one dataset after the other. What fails with one leaves the others to go on.
  * @throws Failure `config` for a lake that is not this mirror's, `disk` or `incomplete` where it cannot be used.
  */
-export async function lay(parts: LakeParts, only?: readonly string[]): Promise<Outcome[]> {
+export async function lay(parts: LakeParts, only?: readonly string[]): Promise<VerifiedOutcome[]> {
+  return await eachDataset(parts, only, async (dataset) => ({
+    laid: await layDataset(dataset),
+    verified: null,
+  }));
+}
+
+type Done = Pick<VerifiedOutcome, 'laid' | 'verified'>;
+
+async function eachDataset(
+  parts: LakeParts,
+  only: readonly string[] | undefined,
+  work: (dataset: DatasetParts) => Promise<Done>,
+): Promise<VerifiedOutcome[]> {
   const { dir, jobs } = parts;
   const identity = readMirror(dir, identityOrWait);
   const place = await claimed(parts, identity);
   try {
-    const outcomes: Outcome[] = [];
+    const outcomes: VerifiedOutcome[] = [];
     for (const job of jobs.filter(({ name }) => !only || only.includes(name)))
-      outcomes.push(await layOne(parts, place, identity, job));
+      outcomes.push(await oneDataset(parts, { place, identity, job }, work));
     return outcomes;
   } finally {
     await place.close();
   }
 }
 
-async function layOne(
+async function oneDataset(
   { dir, clock, settings: { keepMs }, signal }: LakeParts,
-  place: Place,
-  identity: Identity,
-  job: FollowedJob,
-): Promise<Outcome> {
+  dataset: Pick<DatasetParts, 'place' | 'identity' | 'job'>,
+  work: (dataset: DatasetParts) => Promise<Done>,
+): Promise<VerifiedOutcome> {
   if (signal.aborted) throw new Failure('incomplete', 'stopped');
+  const job = dataset.job.name;
   const connection = openMirror(dir);
   try {
-    connection.exec('BEGIN');
-    const laid = await layDataset({ place, connection, identity, job, now: clock.now(), keepMs });
-    return { job: job.name, laid, failure: null };
+    const done = await work({ ...dataset, connection, now: clock.now(), keepMs });
+    return { job, ...done, failure: null };
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown;
     const { kind, message } = thrown;
-    return { job: job.name, laid: null, failure: { kind, message } };
+    return { job, laid: null, verified: null, failure: { kind, message } };
   } finally {
     connection.close();
   }

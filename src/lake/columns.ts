@@ -1,5 +1,6 @@
 /** The columns of a dataset's files. A column has the same type in every file, unless its values do not fit it. */
 
+import { isoTime } from '../clock.ts';
 import type { FollowedJob } from '../job-list.ts';
 import { type Cell, type Holding, microsOf } from '../output/answer.ts';
 import { type Column as Shipped, tablesOfJob } from '../ship/columns.ts';
@@ -62,4 +63,15 @@ export function asHeld(value: unknown, holds: Holding): Cell {
 export function rowsSql(job: FollowedJob, columns: readonly LakeColumn[]): string {
   return `SELECT ${columns.map(({ name, from }) => `${from} AS ${quoted(name)}`).join(', ')}
 FROM ${quoted(job.table)} ORDER BY _key`;
+}
+
+/** The same as they were after a change; of a history that goes back so far. */
+export function snapshotSql(job: FollowedJob, columns: readonly LakeColumn[], seq: number): string {
+  const at = `'${isoTime(seq)}'`;
+  const list = (side: 'from' | 'fromHistory') =>
+    columns.map((column) => `${column[side]} AS ${quoted(column.name)}`).join(', ');
+  const now = `SELECT ${list('from')} FROM ${quoted(job.table)} WHERE _changed_at <= ${at}`;
+  if (job.history === null) return now;
+  return `${now}
+UNION ALL SELECT ${list('fromHistory')} FROM ${quoted(job.history)} WHERE _valid_from <= ${at} AND _valid_to > ${at}`;
 }

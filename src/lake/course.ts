@@ -43,24 +43,48 @@ export type CourseParts = {
   now: number;
 };
 
-/** The course on which this mirror goes on; undefined where nothing has ever changed. @throws Failure `config` where another one has taken its place. */
+/**
+ * The course on which this mirror goes on; undefined where nothing has ever changed. The lake is looked at before the mirror:
+ * what another lake has put there by then, this mirror knows.
+ * @throws Failure `config` where another course has taken the place of this mirror's.
+ */
 export async function courseOf(parts: CourseParts): Promise<Course | undefined> {
   const { place, connection, job, identity } = parts;
   for (;;) {
-    const numbers = await courseNumbers(place, job);
-    const number = Math.max(0, ...numbers);
-    const begun = number > 0 ? await readJson<Begun>(place, begunPath(job, number)) : undefined;
-    const isOurs = begun?.epoch === identity.epoch;
-    if (begun && !isOurs) await refuseOvertaken(parts, numbers);
-    if (begun && isOurs) {
-      const course = await standOf(place, job, number, begun);
-      if (isOnWay(connection, job, course)) return course;
-    }
+    const latest = await latestCourse(place, job);
+    const isOurs = latest?.epoch === identity.epoch;
+    if (latest?.epoch !== undefined && !isOurs) await refuseOvertaken(parts, latest.number);
+    const course = latest && isOurs ? await standOf(place, job, latest) : undefined;
+    seeAnew(connection);
+    if (course && isOnWay(connection, job, course)) return course;
     const first = firstSeq(connection, job);
     if (first === undefined) return undefined;
-    // Where a folder was made, and nothing in it, it is as good as a new one.
-    await begin(parts, begun || number === 0 ? number + 1 : number, first - 1);
+    // A folder that was made, and nothing in it, is as good as a new one.
+    const number = latest === undefined ? 1 : latest.epoch === undefined ? latest.number : latest.number + 1;
+    await begin(parts, number, first - 1);
   }
+}
+
+/** From now on the connection sees this moment. */
+function seeAnew(connection: Connection): void {
+  if (connection.inTransaction) connection.exec('ROLLBACK');
+  connection.exec('BEGIN');
+  // A moment begins with what is read first.
+  connection.prepare('SELECT 1 FROM datasets LIMIT 1').get();
+}
+
+export type LatestCourse = Pick<Begun, 'from' | 'historyFrom'> & {
+  number: number;
+  epoch: string | undefined;
+};
+
+/** The one with the greatest number; its epoch is undefined where it was not begun after all. */
+export async function latestCourse(place: Place, job: FollowedJob): Promise<LatestCourse | undefined> {
+  const number = Math.max(0, ...(await courseNumbers(place, job)));
+  if (number === 0) return undefined;
+  const begun = await readJson<Begun>(place, begunPath(job, number));
+  const { from = 0, historyFrom = '', epoch } = begun ?? {};
+  return { number, from, historyFrom, epoch };
 }
 
 /** One that has the same number already is looked at anew. */
@@ -78,14 +102,21 @@ function isOnWay(connection: Connection, job: FollowedJob, { seq, lastWalk, hist
   if (!hasAll) return false;
   if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
   const isKnown = seq === standing.seq || (seq < standing.seq && isChange(connection, job, seq));
-  return isKnown && lastWalk === lastWalkOf(connection, job.name, lastWalk);
+  return isKnown && hasWalk(connection, job, lastWalk);
 }
+
+/** Whether that walk is one of the mirror's, or was, and has been forgotten. */
+function hasWalk(connection: Connection, { name }: FollowedJob, walk: string): boolean {
+  const there = lastWalkOf(connection, name, walk);
+  return there === walk || (there === '' && numberOf(walk) < numberOf(lastWalkOf(connection, name)));
+}
+
+const numberOf = (walk: string) => Number.parseInt(walk, 10);
 
 async function standOf(
   place: Place,
   job: FollowedJob,
-  number: number,
-  { from, historyFrom }: Begun,
+  { number, from, historyFrom }: LatestCourse,
 ): Promise<Course> {
   const days = (await place.list(courseFolder(job, number))).folders.sort().reverse();
   for (const day of days) {
@@ -102,14 +133,14 @@ async function standOf(
 export const seqsIn = (files: readonly string[]) =>
   files.flatMap((name) => (/^\d+\.parquet$/.test(name) ? [Number.parseInt(name, 10)] : []));
 
-export async function courseNumbers(place: Place, job: FollowedJob): Promise<number[]> {
+async function courseNumbers(place: Place, job: FollowedJob): Promise<number[]> {
   const { folders } = await place.list(changesFolder(job));
   return folders.flatMap((name) => (/^course=\d+$/.test(name) ? [Number(name.slice('course='.length))] : []));
 }
 
 /** The mirror that a backup was restored to goes on in a course of its own, and the one before it has had its time. */
-async function refuseOvertaken({ place, job, identity }: CourseParts, numbers: readonly number[]) {
-  for (const number of numbers) {
+async function refuseOvertaken({ place, job, identity }: CourseParts, latest: number): Promise<void> {
+  for (let number = 1; number < latest; number += 1) {
     const begun = await readJson<Begun>(place, begunPath(job, number));
     if (begun?.epoch === identity.epoch)
       throw new Failure(

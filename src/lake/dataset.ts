@@ -45,13 +45,11 @@ export type DatasetParts = {
   keepMs: number;
 };
 
-/** The connection sees one moment. */
 export async function layDataset(parts: DatasetParts): Promise<Laid> {
-  const { job } = parts;
+  const { connection, job } = parts;
   const laid: Laid = { job: job.name, seq: null, files: [], changes: 0, removed: [] };
-  const proven = provenSeq(parts.connection, job);
-  if (proven === undefined) return laid;
-  await layChanges(parts, proven, laid);
+  if (provenSeq(connection, job) === undefined) return laid;
+  await layChanges(parts, laid);
   await laySnapshot(parts, laid);
   await tellProof(parts, laid);
   laid.removed = await forgetSnapshots(parts);
@@ -69,30 +67,41 @@ function provenSeq(connection: Connection, { name }: FollowedJob): number | unde
   return found && (found.seq ?? 0);
 }
 
-async function layChanges(parts: DatasetParts, proven: number, laid: Laid): Promise<void> {
+async function layChanges(parts: DatasetParts, laid: Laid): Promise<void> {
+  const { connection, job } = parts;
   for (let isAlone = false; !isAlone; ) {
     const course = await courseOf(parts);
     if (!course) return;
     laid.seq = course.seq;
     isAlone = true;
-    for (const range of rangesOf(parts.connection, parts.job, { from: course.seq, to: proven })) {
-      isAlone = await layRange(parts, course.number, range, laid);
+    const due = { from: course.seq, to: provenSeq(connection, job) ?? 0 };
+    for (const range of rangesOf(connection, job, due)) {
+      const put = await layRange(parts, course.number, range);
+      isAlone = put !== undefined;
       // Another lake has been there first, with as much as it knew of.
-      if (!isAlone) break;
+      if (put === undefined) break;
+      laid.files.push(put.path);
+      laid.changes += put.rows;
       laid.seq = range.to;
     }
   }
 }
 
-/** @returns whether it was put there. */
-async function layRange(parts: DatasetParts, course: number, range: Range, laid: Laid): Promise<boolean> {
+/** What a file of changes has before the columns of the dataset. */
+export const changeColumns = [
+  { name: '_change', holds: 'text' },
+  { name: '_seq', holds: 'integer' },
+] as const;
+
+/** @returns what was put there; undefined where something was there already. */
+export async function layRange(
+  parts: DatasetParts,
+  course: number,
+  range: Range,
+): Promise<{ path: string; rows: number } | undefined> {
   const { place, connection, identity, job } = parts;
   const path = changesPath(job, course, range);
   const columns = stableColumns(columnsOf(connection, job), job);
-  const own = [
-    { name: '_change', holds: 'text' },
-    { name: '_seq', holds: 'integer' },
-  ] as const;
   const sql = changesSql(connection, job, columns, range);
   const about = {
     ...aboutNow(parts, range.to),
@@ -105,13 +114,11 @@ async function layRange(parts: DatasetParts, course: number, range: Range, laid:
   };
   let rows = 0;
   const isNew = await place.put(path, (spool) => {
-    rows = writeParquet(connection, sql, [...own, ...columns], about, spool);
+    rows = writeParquet(connection, sql, [...changeColumns, ...columns], about, spool);
   });
-  if (!isNew) return false;
+  if (!isNew) return undefined;
   await ensureReceipt(place, path);
-  laid.files.push(path);
-  laid.changes += rows;
-  return true;
+  return { path, rows };
 }
 
 /** One a day: whoever comes first makes it. */

@@ -9,6 +9,22 @@ const folderOf = (job: FollowedJob) => `${job.table}/snapshots`;
 export const snapshotPath = (job: FollowedJob, now: number) =>
   `${folderOf(job)}/date=${isoTime(now).slice(0, 10)}/${job.table}.parquet`;
 
+/** The files of all days, the oldest first. */
+export async function snapshotFiles(place: Place, job: FollowedJob): Promise<string[]> {
+  const found: string[] = [];
+  for (const day of await daysOf(place, job)) {
+    const folder = `${folderOf(job)}/${day}`;
+    const { files } = await place.list(folder);
+    found.push(...files.filter((name) => name.endsWith('.parquet')).map((name) => `${folder}/${name}`));
+  }
+  return found;
+}
+
+async function daysOf(place: Place, job: FollowedJob): Promise<string[]> {
+  const { folders } = await place.list(folderOf(job));
+  return folders.filter((name) => /^date=\d{4}-\d\d-\d\d$/.test(name)).sort();
+}
+
 /** Removes those that are older than they are to be kept; never the latest one. @returns their paths. */
 export async function forgetSnapshots({
   place,
@@ -22,9 +38,7 @@ export async function forgetSnapshots({
   keepMs: number;
 }): Promise<string[]> {
   if (keepMs === Number.POSITIVE_INFINITY) return [];
-  const days = (await place.list(folderOf(job))).folders
-    .filter((name) => /^date=\d{4}-\d\d-\d\d$/.test(name))
-    .sort();
+  const days = await daysOf(place, job);
   const [before] = days.slice(-2);
   if (days.length < 2 || before === undefined) return [];
   // A clock that has gone far ahead of the snapshot before is not believed.
