@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
+import type { Account, AccountTrouble } from './account.ts';
 import { isAlive } from './alive.ts';
 import { createApi, type Probed } from './api/client.ts';
 import { ageOf, type Clock, type Random } from './clock.ts';
@@ -61,6 +62,10 @@ export type App = {
 export type AppParts = Surroundings & {
   /** Told what the command of `MIRROR_ON_CHANGE` writes, and why it failed. */
   say?: Say;
+  /** Told why no call is made where the limits of the account are out of reach, and of the end of that by null. */
+  outOfReach?: (trouble: AccountTrouble | null) => void;
+  /** Such a start waits for the limits, too. */
+  isPatient?: boolean;
   /** A person wants a key or endpoint that was refused tried once more. */
   again?: boolean;
 };
@@ -77,33 +82,48 @@ export async function openApp(parts: AppParts): Promise<App> {
   await upgradeStore(config.dir);
   const releases = createReleases();
   try {
-    return build(parts, jobs, config, releases);
+    const store = openStore(config.dir, jobs, parts.clock.now);
+    releases.add(() => store.close());
+    const account = config.account && (await shareLimits(parts, config.account, store));
+    return build(parts, jobs, config, store, account, releases);
   } catch (thrown) {
     await releases.all().catch(() => undefined);
     throw thrown;
   }
 }
 
+/** What is learnt of the account lies with those who share it, instead of in the folder. */
+async function shareLimits(
+  { clock, random, outOfReach, isPatient = false }: AppParts,
+  account: NonNullable<Config['account']>,
+  { governor }: Store,
+): Promise<Account> {
+  // Loaded only here: who shares nothing needs no Redis.
+  const { openAccount } = await import('./account.ts');
+  const tell = outOfReach ?? (() => undefined);
+  return await openAccount({ ...account, copy: governor, clock, random, tell, isPatient });
+}
+
 function build(
   { environment, clock, random, say = () => undefined, again = false }: AppParts,
   jobs: readonly Job[],
   config: Config,
+  store: Store,
+  account: Account | undefined,
   releases: Releases,
 ): App {
-  const store = openStore(config.dir, jobs, clock.now);
-  releases.add(() => store.close());
+  const owner = `${hostname()}:${process.pid}`;
+  const here = { transact: store.governor.transact, owner, isGone: isEndedProcess };
   const gate = createGate({
-    transact: store.governor.transact,
+    ...(account ? { ...account, isElsewhere: true } : here),
     clock,
     random,
-    owner: `${hostname()}:${process.pid}`,
     longestWaitMs: LONGEST_WAIT_MS,
-    isGone: isEndedProcess,
     keyDigest: (salt) => config.key.current().digest(salt),
     again,
     lag: (name) => lagOf(store, jobs, config, name, clock.now()),
   });
-  releases.add(() => gate.close());
+  releases.add(() => (account ? account.close(gate.close()) : gate.close()));
   const api = createApi({
     baseUrl: config.apiUrl,
     key: config.key,

@@ -34,8 +34,13 @@ type Values<Entries> = {
   [Name in keyof Entries]: Entries[Name] extends Setting<infer Value> ? Value : Values<Entries[Name]>;
 };
 
-export type Config = Omit<Values<typeof settings>, 'keyText' | 'keyFile' | 'serve' | 'ship' | 'lake'> & {
+export type Config = Omit<
+  Values<typeof settings>,
+  'keyText' | 'keyFile' | 'serve' | 'ship' | 'lake' | 'account'
+> & {
   key: KeySource;
+  /** The account whose limits this mirror shares with others, where it does. */
+  account: { name: string; redisUrl: string } | undefined;
   /** The Postgres that follows the mirror, where there is one. */
   ship: ShipAddress | undefined;
   /** The lake that follows it, where there is one. */
@@ -67,9 +72,10 @@ export type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
   const given = withoutEmpty(environment);
   refuseDangers(given);
-  const { keyText, keyFile, serve, ship, lake, ...others } = settings;
+  const { keyText, keyFile, serve, ship, lake, account, ...others } = settings;
   return {
     ...readAll(others, given),
+    account: readAccount(given),
     ship: readShip(given),
     lake: readLake(given),
     key: readKey(given),
@@ -119,6 +125,20 @@ export function readLake(environment: Environment): LakeSettings | undefined {
   const given = withoutEmpty(environment);
   const { address, ...others } = readAll(settings.lake, given);
   return address && { address, access: address.kind === 's3' ? readAws(given) : undefined, ...others };
+}
+
+/** Whose limits are shared, and by which Redis. @throws Failure `config` where there is none that others could share. */
+export function readAccount(environment: Environment): Config['account'] {
+  const given = withoutEmpty(environment);
+  const name = readSetting(settings.account, given);
+  if (name === undefined) return undefined;
+  const redisUrl = readSetting(settings.redisUrl, given);
+  if (redisUrl === undefined)
+    throw new Failure(
+      'config',
+      'MIRROR_ACCOUNT needs REDIS_URL: set it to a Redis that all machines of the account reach',
+    );
+  return { name, redisUrl };
 }
 
 /** The folder of the mirror, whatever is wrong with other settings. */

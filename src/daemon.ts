@@ -51,12 +51,26 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
 
 async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: AbortSignal): Promise<void> {
   const { log, clock, random } = parts;
-  const app = await openApp({ ...parts, say: (level, job, text) => log[level]({ job }, text) });
+  let trouble: DaemonNote['account'] = null;
+  let note: ReturnType<typeof noting> | undefined;
+  const app = await openApp({
+    ...parts,
+    say: (level, job, text) => log[level]({ job }, text),
+    isPatient: true,
+    outOfReach(account) {
+      trouble = account;
+      note?.({ account });
+      if (account)
+        log.warn({ reason: account.code }, `no call is made: ${account.message}; ${account.advice}`);
+      else log.info({}, "the account's limits are in reach again: calls go on");
+    },
+  });
   releases.add(app.close);
   const { dir, apiUrl, redisUrl, schedules, serve, ship, lake } = app.config;
   const lock = holdFolder(dir);
   releases.add(lock.release);
-  const note = noting(lock, log);
+  note = noting(lock, log);
+  note({ account: trouble });
   const pulse = createPulse(app.waitsForPermit);
   const turns = createTurns(app, clock.now);
   const file = watchMirrorFile({ store: app.store, log, clock });
@@ -181,7 +195,7 @@ function statusOf({ config, jobs }: App, now: number) {
 
 /** For whoever asks for the status meanwhile, in this process or another. */
 function noting(lock: Lock, log: Log): (change: Partial<DaemonNote>) => void {
-  let noted: DaemonNote = { queue: null, serve: null, ...noTargets };
+  let noted: DaemonNote = { queue: null, account: null, serve: null, ...noTargets };
   lock.note(null);
   return (change) => {
     noted = { ...noted, ...change };

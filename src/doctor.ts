@@ -3,7 +3,8 @@
 import { arch, platform } from 'node:os';
 import type { Surroundings } from './app.ts';
 import { examineSettings } from './config/examine.ts';
-import { readDir } from './config.ts';
+import { readAccount, readDir } from './config.ts';
+import { checkAccount } from './doctor/account.ts';
 import { checkApi } from './doctor/api.ts';
 import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
 import { checkAges, checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
@@ -43,6 +44,8 @@ export async function* diagnose(
   if (database.level === 'ok') yield* checkAges(dir, surroundings.clock.now());
   if (!found.some(({ name, wrong }) => name === 'REDIS_URL' && wrong))
     yield* await checkRedis(dir, environment);
+  const account = found.some(({ wrong }) => wrong) ? undefined : readAccount(environment);
+  if (account) yield await checkAccount(account);
   yield* checkService(dir);
   yield* checkTargets(dir);
 

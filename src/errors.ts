@@ -44,6 +44,7 @@ export type WaitReason =
   | 'concurrency'
   | 'key_refused'
   | 'unavailable'
+  | 'account'
   | 'shutdown';
 
 /** Not a failure: the walk keeps its committed place and goes on at `until` (epoch milliseconds). */

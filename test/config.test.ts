@@ -179,6 +179,16 @@ describe('a wrong setting ends the command with exit code 78 and one line that n
       /^REDIS_URL is not of the form redis:/,
     ],
     [
+      'an account without a Redis to share it by',
+      { MIRROR_ACCOUNT: 'desk' },
+      /^MIRROR_ACCOUNT needs REDIS_URL/,
+    ],
+    [
+      'an account with an odd name',
+      { REDIS_URL: 'redis://redis', MIRROR_ACCOUNT: 'desk:\u2028*' },
+      /^MIRROR_ACCOUNT is no name: up to 64/,
+    ],
+    [
       'calls spent in a way that nobody knows',
       { MIRROR_CALLS: 'frugal' },
       /^MIRROR_CALLS is neither full nor thrifty/,

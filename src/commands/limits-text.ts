@@ -7,6 +7,15 @@ import { printable } from '../printable.ts';
 /** `at`: when they were read. */
 type Known = Pick<LimitsJson, 'quota' | 'waits'> & { at: string };
 
+export function renderAccount({ account, at }: Pick<LimitsJson, 'account'> & { at: string }): string[] {
+  if (!account) return [];
+  const { name, processes, asOf } = account;
+  const by = `${number(processes)} ${processes === 1 ? 'process' : 'processes'}`;
+  return [
+    `Account: the limits are those of ${printable(name)}, shared by ${by}, as of ${relative(asOf, Date.parse(at))}`,
+  ];
+}
+
 export function renderQuota({ quota, at }: Pick<Known, 'quota' | 'at'>): string {
   const now = Date.parse(at);
   if (quota.remaining === null) return 'Quota: the API has not reported any yet';

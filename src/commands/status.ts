@@ -25,7 +25,7 @@ import {
 import { type Context, localMirror } from './context.ts';
 import { renderHead } from './head-text.ts';
 import { withExamples } from './help.ts';
-import { renderQuota, renderWaits } from './limits-text.ts';
+import { renderAccount, renderQuota, renderWaits } from './limits-text.ts';
 
 type Options = { json?: true; watch?: true };
 
@@ -73,6 +73,7 @@ function renderStatus(status: Status, output: Output): string {
     renderDatasets(status, paint),
     ...status.datasets.flatMap((dataset) => renderHints(dataset, paint)),
     '',
+    ...renderAccount(status),
     renderQuota(status),
     ...renderPace(status),
     ...renderWaits(status),

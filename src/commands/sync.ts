@@ -1,7 +1,7 @@
 /** `market-mirror sync [job…]`: one pass over all or the named jobs, without Redis. */
 
 import { Command } from 'commander';
-import { type App, openApp } from '../app.ts';
+import { type App, type AppParts, openApp } from '../app.ts';
 import { isoTime } from '../clock.ts';
 import { exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
@@ -35,16 +35,23 @@ async function sync(names: string[], options: Options, context: Context): Promis
   const named = [...new Set(names)].map((name) => findJob(known, name));
   const said: string[] = [];
   const say = (_: unknown, job: string, text: string) => said.push(`${job}: ${text}\n`);
-  const app = await openApp({ ...context, say, again: context.stderr.isTTY === true });
+  let lines: ProgressLines | undefined;
+  const outOfReach: AppParts['outOfReach'] = (trouble) =>
+    lines?.note(
+      'account',
+      trouble ? `no call is made: ${trouble.message}; ${trouble.advice}` : 'calls go on',
+    );
+  const app = await openApp({ ...context, say, outOfReach, again: context.stderr.isTTY === true });
   try {
     const jobs = named.length > 0 ? named : notOff(app, context);
-    const lines = await progressLines(
+    const told = await progressLines(
       context.stderr,
       jobs.map((job) => job.name),
       context.clock,
     );
-    const outcomes = await Promise.all(jobs.map((job) => syncJob(app, job, options, lines, context)));
-    lines.end();
+    lines = told;
+    const outcomes = await Promise.all(jobs.map((job) => syncJob(app, job, options, told, context)));
+    told.end();
     await endOfCommands(app, context.signal);
     for (const line of said) context.stderr.write(line);
     if (options.json) context.stdout.write(`${printableJson(outcomes)}\n`);

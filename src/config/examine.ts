@@ -1,6 +1,14 @@
 /** The settings looked over one by one, where `readConfig` ends with the first that is wrong. */
 
-import { readKey, readSchedules, readServe, readSetting, refuseDangers, withoutEmpty } from '../config.ts';
+import {
+  readAccount,
+  readKey,
+  readSchedules,
+  readServe,
+  readSetting,
+  refuseDangers,
+  withoutEmpty,
+} from '../config.ts';
 import { Failure } from '../errors.ts';
 import { readTlsFiles } from './service.ts';
 import { allSettings, type Environment, type Setting, settingOf, settings } from './settings.ts';
@@ -34,8 +42,21 @@ export function examineSettings(environment: Environment, schedules: Record<stri
       const jobs = Object.keys(readSchedules(environment, schedules));
       return jobs.map((job) => `${job} ${given[settingOf(job)] ?? schedules[job]}`).join(', ');
     }),
+    ...examineAccount(given),
     ...examineService(given, Object.keys(schedules)),
   ];
+}
+
+/** The same of the account. */
+function examineAccount(given: Environment): SettingFound[] {
+  const found = examine('account', () => {
+    const account = readAccount(given);
+    return account ? `its limits are shared as ${account.name}` : 'its limits are not shared';
+  });
+  const alone = [settings.account, settings.redisUrl].map((setting: Setting) =>
+    examine(setting.name, () => String(readSetting(setting, given))),
+  );
+  return given[settings.account.name] === undefined || alone.some(({ wrong }) => wrong) ? [] : [found];
 }
 
 /** What is wrong with settings of the service only beside each other: said where each of them is right. */

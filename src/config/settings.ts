@@ -67,6 +67,12 @@ export const settings = {
     readRedisUrl,
     showRedisUrl,
   ),
+  /** Its limits are shared with other machines by way of that Redis. */
+  account: optional(
+    'MIRROR_ACCOUNT',
+    'a name: with `REDIS_URL`, all that are given it keep to the limits of one account together, on whatever machines',
+    readAccount,
+  ),
   /** What calls are spent on where there are enough. */
   spending: preset(
     'MIRROR_CALLS',
@@ -260,6 +266,11 @@ function asItIs(text: string): string {
 
 function hide(): string {
   return 'is set (not shown)';
+}
+
+function readAccount(text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)) return text;
+  throw new Failure('config', 'is no name: up to 64 letters of ASCII, digits and . _ -, the first no sign');
 }
 
 function readSpending(text: string): 'full' | 'thrifty' {

@@ -1,11 +1,11 @@
 /** The one gate that every call passes: asks the state machine for permits and sits out short waits. */
 
-import { isoTime } from '../clock.ts';
-import { Failure, Snooze, type WaitReason } from '../errors.ts';
+import type { WaitReason } from '../errors.ts';
+import { denial, outOfReach } from './denial.ts';
 import type { Asking, Decision } from './events.ts';
 import { type Answer, createOwner, type OwnerParts } from './owner.ts';
 
-export type { Answer, Transact } from './owner.ts';
+export type { Answer, Change, Transact } from './owner.ts';
 
 /** How a call is asked for. `foreseen`: so many calls of the job will follow; `isAhead`: its own turn has not come. */
 export type Manner = Pick<Asking, 'foreseen' | 'isAhead'> & {
@@ -69,6 +69,7 @@ export function createGate(parts: GateParts): Gate {
   let nap: { until: number; end: AbortController } | undefined;
   let idle: AbortController | undefined;
   let closed = false;
+  let isOutOfReach = false;
 
   return {
     pass(job, signal, manner = {}) {
@@ -96,6 +97,7 @@ export function createGate(parts: GateParts): Gate {
         signal.addEventListener('abort', drop);
         waiters.push(waiter);
         serve();
+        if (isOutOfReach) refuseAll();
       });
     },
 
@@ -122,7 +124,8 @@ export function createGate(parts: GateParts): Gate {
     clockJumped() {
       for (const waiter of waiters) waiter.notBefore = 0;
       try {
-        serveAfter(owner.hear({ type: 'clock' }));
+        // A state that lies elsewhere lives by another clock.
+        if (!parts.isElsewhere) serveAfter(owner.hear({ type: 'clock' }));
       } catch {
         // It is told with the next call, which fails for the same reason.
       }
@@ -160,7 +163,25 @@ export function createGate(parts: GateParts): Gate {
   /** Where the machine is told by way of a promise: what follows from that comes later. */
   function serveAfter(told: Promise<void> | undefined): void {
     // What could not be told is kept, and told with the next call, which then fails for the same reason.
-    void told?.then(serve, serve);
+    if (told) void inReach(told).then(serve, serve);
+  }
+
+  /** The same promise. Where it takes longer than any wait that is sat out, who waits for it waits no longer. */
+  function inReach<T>(told: Promise<T>): Promise<T> {
+    const giveUp = () => {
+      isOutOfReach = true;
+      refuseAll();
+    };
+    const cancel = Number.isFinite(longestWaitMs) ? clock.after(longestWaitMs, giveUp) : () => undefined;
+    return told.finally(() => {
+      cancel();
+      isOutOfReach = false;
+    });
+  }
+
+  /** Whoever could be served without asking has been. */
+  function refuseAll(): void {
+    for (const waiter of [...waiters]) waiter.refuse(outOfReach(clock.now()));
   }
 
   /**
@@ -204,7 +225,7 @@ export function createGate(parts: GateParts): Gate {
 
   async function heedLater(waiter: Waiter, decision: Promise<Decision>): Promise<void> {
     try {
-      const made = await decision;
+      const made = await inReach(decision);
       if (waiters.includes(waiter) && heed(waiter, made)) send(waiter);
     } catch (reason) {
       waiter.refuse(reason);
@@ -261,15 +282,4 @@ export function createGate(parts: GateParts): Gate {
       // What could not be told is kept, and told with the next call, which then fails for the same reason.
       .catch(() => undefined);
   }
-}
-
-function denial(job: string, decision: Exclude<Decision, { go: number }>): Error {
-  if ('wait' in decision) return new Snooze(decision.wait.until, decision.wait.reason);
-  if ('noted' in decision) return new Error(`${job} asked, and was not answered`);
-  const what =
-    decision.refused === 'forbidden'
-      ? `${job}: the key lacks the scope for this endpoint, or may not be used from this address`
-      : 'the API refused the key';
-  const when = `it is tried again at ${isoTime(decision.until)}`;
-  return new Failure('key', `${what}; ${when}; to try now, set another key or run market-mirror doctor`);
 }

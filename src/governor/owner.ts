@@ -19,12 +19,13 @@ export type Answer = Report & { status: number | null; stopped?: boolean };
  * Changes the kept state (undefined at first) in one short transaction: at once, or by a promise where it lies elsewhere.
  * `change` is given the time there, ours unless told; it may run again, on a state that is newer.
  */
-export type Transact = <T>(
-  change: (kept: unknown, now?: number) => { state: State; result: T },
-) => T | Promise<T>;
+export type Transact = <T>(change: Change<T>) => T | Promise<T>;
+export type Change<T> = (kept: unknown, now?: number) => { state: State; result: T };
 
 export type OwnerParts = {
   transact: Transact;
+  /** The state lies elsewhere: it lives by another clock, and may be out of reach for any time. */
+  isElsewhere?: boolean;
   clock: Clock;
   random: Random;
   /** Names this process among those that share the state. */
@@ -40,6 +41,9 @@ export type OwnerParts = {
 /** What the machine made of what it was told, and when, by our clock. */
 type Told = { decision: Decision; at: number };
 
+/** What the machine has yet to be told. */
+type News = { event: Event; heardAt: number };
+
 /** Undefined where what was told is kept by now. */
 type Later = Promise<void> | undefined;
 
@@ -52,12 +56,14 @@ type Permits = { calls: number; staleAt: number };
 const LARGEST_BLOCK = 10;
 /** So many answers without news are kept back at most, to be told together. */
 const MOST_PENDING = 2 * LARGEST_BLOCK;
+/** Longer than an answer is kept back where the state is within reach. */
+const NEWS_MS = 10_000;
 const noted: Decision = { noted: true };
 
 export type Owner = ReturnType<typeof createOwner>;
 
 export function createOwner(parts: OwnerParts) {
-  const { clock, random, owner, keyDigest, isGone = () => false, again = false } = parts;
+  const { clock, random, owner, keyDigest, isGone = () => false, again = false, isElsewhere } = parts;
   const permits = new Map<string, Permits>();
   const inflight: Call[] = [];
   let parallel = 1;
@@ -66,7 +72,8 @@ export function createOwner(parts: OwnerParts) {
   let stakes = 0;
   let staked = 0;
   let stakesStaleAt = 0;
-  const pending: Event[] = [{ type: 'start', owner, again }];
+  const pending: News[] = [];
+  note({ type: 'start', owner, again });
   /** The transaction that is under way, where the state lies elsewhere; it never rejects. */
   let telling: Promise<unknown> | undefined;
 
@@ -138,7 +145,7 @@ export function createOwner(parts: OwnerParts) {
       // Calls overtake one another: one that is refused may have met all that were under way with it.
       const together = (status === 429 ? call?.peak : call?.ordinal) ?? 1;
       const common = { owner, job, roll: random() };
-      pending.push(
+      note(
         status === null
           ? { type: 'lost', ...common, stopped }
           : { type: 'answer', ...common, inflight: together, ...reply, status, key: markKey(status) },
@@ -151,7 +158,7 @@ export function createOwner(parts: OwnerParts) {
     /** Something that concerns all jobs has happened. */
     hear(event: Event): Later {
       giveAllBack();
-      pending.push(event);
+      note(event);
       return tellPending();
     },
 
@@ -173,7 +180,7 @@ export function createOwner(parts: OwnerParts) {
   function giveBack(job: string): void {
     const unused = permits.get(job)?.calls ?? 0;
     permits.delete(job);
-    if (unused > 0) pending.push({ type: 'release', owner, unused });
+    if (unused > 0) note({ type: 'release', owner, unused });
   }
 
   function giveAllBack(): void {
@@ -182,7 +189,7 @@ export function createOwner(parts: OwnerParts) {
   }
 
   function giveStakesBack(): void {
-    if (stakes > 0) pending.push({ type: 'release', owner, unused: 0, stakes });
+    if (stakes > 0) note({ type: 'release', owner, unused: 0, stakes });
     stakes = 0;
   }
 
@@ -197,12 +204,14 @@ export function createOwner(parts: OwnerParts) {
    */
   function tell(last?: Event): Told | Promise<Told> {
     if (telling) return telling.then(() => tell(last));
-    const events = last ? [...pending, last] : [...pending];
-    if (events.length === 0) return { decision: noted, at: clock.now() };
     const told = pending.length;
+    if (!last && told === 0) return { decision: noted, at: clock.now() };
+    const news = pending.slice();
     const transacted = parts.transact((kept, there) => {
       const at = clock.now();
       const now = there ?? at;
+      const events = news.map((one) => (isElsewhere ? inTime(one, at) : one.event));
+      if (last) events.push(last);
       const [state, decision] = lived(kept, events, now);
       return { state, result: { decision, at, now } };
     });
@@ -219,6 +228,10 @@ export function createOwner(parts: OwnerParts) {
       decision: sooner(decision, now - clock.now()),
       at,
     }));
+  }
+
+  function note(event: Event): void {
+    pending.push({ event, heardAt: clock.now() });
   }
 
   function tellPending(): Later {
@@ -254,6 +267,14 @@ export function createOwner(parts: OwnerParts) {
     if (!isRefused || !keyDigest) return false;
     return refusedKey === null || keyDigest(refusedKey.salt) !== refusedKey.digest;
   }
+}
+
+/** What an answer said of the limits is worth nothing after a while; that the call was made is. */
+function inTime({ event, heardAt }: News, now: number): Event {
+  const isNews = now - heardAt <= NEWS_MS;
+  if (isNews || event.type !== 'answer' || event.status >= 300) return event;
+  const { owner, job, roll } = event;
+  return { type: 'lost', owner, job, roll, stopped: true };
 }
 
 /** Goes on at once with what is there: a turn of the loop for each call would be dear. */

@@ -100,11 +100,21 @@ export function initialState(): State {
   };
 }
 
+/** A copy of a state that lies elsewhere: of which account it is, and when it was last seen, by so many processes. */
+export type StateCopy = State & { account: { name: string; processes: number; heardAt: number } };
+
+/** Whether a newer release has written it. */
+export function isNewer(kept: unknown): boolean {
+  const version = typeof kept === 'object' && kept !== null && 'version' in kept ? kept.version : 0;
+  return Number(version) > initialState().version;
+}
+
 /** The state as it was kept; one that is absent, damaged or of another version is begun anew. */
 export function readState(kept: unknown): State {
   const initial = initialState();
   // An earlier release of this version kept nothing of calls asked ahead.
-  const whole = typeof kept === 'object' ? { ahead: initial.ahead, ...kept } : kept;
+  const whole: object = { ahead: initial.ahead, ...(typeof kept === 'object' ? kept : {}) };
+  if ('account' in whole) delete whole.account;
   return sameShape(initial, whole) ? (whole as State) : initial;
 }
 
@@ -131,10 +141,17 @@ const CLOCK_JUMP_MS = 10_000;
  */
 export function onTime(before: State, now: number): State {
   const back = before.seenAt - now;
-  const state = copyOf(before, back > CLOCK_TOLERANCE_MS ? -back : 0);
+  const state = moved(before, back > CLOCK_TOLERANCE_MS ? -back : 0);
   state.seenAt = now;
   // How long it had been ahead nobody knows.
   if (back > CLOCK_JUMP_MS) forgetMoments(state, now);
+  return state;
+}
+
+/** The same where the clock by which it lives jumped to `now`. */
+export function afterJump(before: State, now: number): State {
+  const state = onTime(before, now);
+  forgetMoments(state, now);
   return state;
 }
 
@@ -152,11 +169,11 @@ export function probeNow({ pause, quota }: State, now: number): void {
 }
 
 /** A deep copy with all its times moved by `ms`. Every event makes one, so it spreads, which is fast. */
-function copyOf<T extends object>(value: T, ms: number): T {
+export function moved<T extends object>(value: T, ms: number): T {
   const copy = { ...value } as Record<string, unknown>;
   for (const name in copy) {
     const inner = copy[name];
-    if (typeof inner === 'object' && inner !== null) copy[name] = copyOf(inner, ms);
+    if (typeof inner === 'object' && inner !== null) copy[name] = moved(inner, ms);
     else if (ms !== 0 && typeof inner === 'number' && name.endsWith('At')) copy[name] = inner + ms;
   }
   return copy as T;

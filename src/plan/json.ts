@@ -21,8 +21,9 @@ export function planJson(plan: DayPlan) {
   };
 }
 
-export function limitsJson({ quota, rate, concurrency, waits }: Limits) {
+export function limitsJson({ quota, rate, concurrency, waits, account }: Limits) {
   return {
+    account: account && { ...account, asOf: isoTime(account.asOf) },
     quota: quotaJson(quota),
     rate,
     concurrency,

@@ -2,6 +2,7 @@
 
 import { DAY_MS, HOUR_MS } from '../clock.ts';
 import { type Description, describeKept } from '../governor/describe.ts';
+import type { StateCopy } from '../governor/state.ts';
 import type { Connection } from '../store/read.ts';
 import type { Budget } from './arithmetic.ts';
 
@@ -12,13 +13,30 @@ export type Limits = {
   rate: Description['rate'] | null;
   concurrency: Description['concurrency'] | null;
   waits: Description['waits'] | null;
+  /** By which name they are shared, with so many processes, and when that was last seen; null where they are not. */
+  account: Shared | null;
 };
+
+export type Shared = { name: string; processes: number; asOf: number };
 
 /** Learnt by the governor, where it has begun to, else as the API last reported them. */
 export function readLimits(connection: Connection, now: number): Limits {
   const kept = connection.prepare<[], string>('SELECT state FROM governor WHERE id = 1').pluck().get();
-  if (kept !== undefined) return describeKept(JSON.parse(kept), now);
-  return { quota: readReportedQuota(connection), rate: null, concurrency: null, waits: null };
+  if (kept === undefined)
+    return {
+      quota: readReportedQuota(connection),
+      rate: null,
+      concurrency: null,
+      waits: null,
+      account: null,
+    };
+  const state: unknown = JSON.parse(kept);
+  return { ...describeKept(state, now), account: sharedIn(state) };
+}
+
+function sharedIn(state: unknown): Shared | null {
+  const { account } = (state ?? {}) as Partial<StateCopy>;
+  return account ? { name: account.name, processes: account.processes, asOf: account.heardAt } : null;
 }
 
 /** An API that says nothing of its quota must not cost a look at every call that was ever made. */

@@ -5,7 +5,8 @@
 
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { toError } from '../errors.ts';
-import { diagnose, type Log, saysMore, type Trouble } from './trouble.ts';
+import { diagnose, saysMore, type Trouble } from '../redis/trouble.ts';
+import type { Log } from './log.ts';
 
 /** Why runs wait, for as long as they do. */
 export type Outage = Trouble & {

@@ -3,7 +3,8 @@
 import type { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.ts';
-import { isConnectionError, isOfLostRun, type Log } from './trouble.ts';
+import { isConnectionError } from '../redis/trouble.ts';
+import type { Log } from './log.ts';
 
 export type Base = {
   connection: Redis;
@@ -38,6 +39,11 @@ export function listenerOf(report: (error: Error) => void): (error: Error) => vo
   return (error) => {
     if (!isConnectionError(error) && !isOfLostRun(error)) report(error);
   };
+}
+
+/** True for what follows from a run that Redis has lost or handed back: no trouble, for who needs to know is told. */
+function isOfLostRun(error: Error): boolean {
+  return /could not renew lock|^Missing (lock|key) for job|is not in the active state/.test(error.message);
 }
 
 /** The loop in which a worker takes jobs. It rests while Redis takes no writes. */

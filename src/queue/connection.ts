@@ -2,8 +2,8 @@
 
 import { once } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
-import { addressOf, type Target, tlsMismatch } from './address.ts';
-import { isRefusal, settingFailure, WayError } from './trouble.ts';
+import { addressOf, type Target, tlsMismatch } from '../redis/address.ts';
+import { isRefusal, settingFailure, WayError } from '../redis/trouble.ts';
 
 export type Link = {
   /** For BullMQ, which takes duplicates of it for its blocking reads. Commands wait while Redis is away. */

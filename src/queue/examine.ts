@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { Failure, toError } from '../errors.ts';
+import { parseRedisUrl, type Target, tlsMismatch } from '../redis/address.ts';
+import { diagnose, isRefusal, type Trouble, WayError } from '../redis/trouble.ts';
 import { socketPath } from '../socket-path.ts';
-import { parseRedisUrl, type Target, tlsMismatch } from './address.ts';
 import { writesTo } from './connection.ts';
 import { findRedisServer } from './redis-process.ts';
-import { diagnose, isRefusal, type Trouble, WayError } from './trouble.ts';
 
 type Version = {
   /** Such as `Redis 7.2.4`. */

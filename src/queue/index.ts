@@ -2,18 +2,19 @@
 
 import { type Clock, type Random, systemClock } from '../clock.ts';
 import { toError } from '../errors.ts';
-import { addressOf, parseRedisUrl } from './address.ts';
+import { addressOf, parseRedisUrl } from '../redis/address.ts';
+import { WayError } from '../redis/trouble.ts';
 import { CHANGES } from './announcements.ts';
 import { type BreakerTiming, createBreaker, type Outage } from './breaker.ts';
 import { listenerOf, openBase } from './bullmq.ts';
 import { connect, type Link, orAborted, within } from './connection.ts';
+import type { Log } from './log.ts';
 import { type PrivateRedis, privateTarget, startPrivateRedis } from './private-redis.ts';
 import { openRuns, type Runs, type RunsOptions } from './runs.ts';
-import { type Log, WayError } from './trouble.ts';
 
 export type { Announcement } from './announcements.ts';
 export type { Outage } from './breaker.ts';
-export type { Log } from './trouble.ts';
+export type { Log } from './log.ts';
 export type { Run } from './worker.ts';
 
 export type QueueOptions = RunsOptions & {

@@ -5,9 +5,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
 import { Failure } from '../errors.ts';
+import { WayError } from '../redis/trouble.ts';
 import { socketPath } from '../socket-path.ts';
+import type { Log } from './log.ts';
 import { findRedisServer, serverPid, spawnRedis } from './redis-process.ts';
-import { type Log, WayError } from './trouble.ts';
 
 export type PrivateRedis = {
   connection: { path: string };

@@ -10,7 +10,7 @@ import type { Outage } from '../queue/index.ts';
 import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
 import { type CallStatus, readCalls } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';
-import { findProblems, type Problem } from './status/problems.ts';
+import { findProblems, type OutOfReach, type Problem } from './status/problems.ts';
 import { readNote, readService, type ServeStatus, type Trouble } from './status/service.ts';
 import { lagsOf, noTargets, type TargetNotes, type TargetStatuses } from './status/targets.ts';
 
@@ -43,10 +43,14 @@ export type Status = {
 export type DaemonStatus = { pid: number } & DaemonNote;
 
 /**
- * What it leaves beside its lock: why its runs wait, and what keeps its service from running, null where nothing does; and
- * what has arrived in each target.
+ * What it leaves beside its lock: why its runs wait, why it makes no call, and what keeps its service from running, null
+ * where nothing does; and what has arrived in each target.
  */
-export type DaemonNote = { queue: Outage | null; serve: Trouble | null } & TargetNotes;
+export type DaemonNote = {
+  queue: Outage | null;
+  account: OutOfReach | null;
+  serve: Trouble | null;
+} & TargetNotes;
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
 export function readStatus(
@@ -123,5 +127,5 @@ export function readDaemon(dir: string): DaemonStatus | null {
   const pid = livingHolder(dir, 'daemon');
   if (pid === null) return null;
   const noted = readNote<Partial<DaemonNote>>(dir, 'daemon') ?? {};
-  return { pid, queue: null, serve: null, ...noTargets, ...noted };
+  return { pid, queue: null, account: null, serve: null, ...noTargets, ...noted };
 }

@@ -277,7 +277,7 @@ export const absences = sqliteTable(
   (table) => [primaryKey({ columns: [table.job, table.key] })],
 );
 
-/** What the governor has learnt about quota, rate and concurrency: one row. */
+/** What the governor has learnt about quota, rate and concurrency: one row. With `MIRROR_ACCOUNT` a copy of what Redis has of it. */
 export const governor = sqliteTable('governor', {
   /** Always 1. */
   id: integer().primaryKey(),

@@ -82,6 +82,7 @@ test('a queue that stands still is named by status, doctor and the health check 
   expect((await status()).status.daemon).toEqual({
     pid: daemon.child.pid,
     queue: null,
+    account: null,
     serve: null,
     ship: null,
     lake: null,

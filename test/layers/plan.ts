@@ -55,7 +55,9 @@ export const rooms: Record<string, Room> = {
   'job-list': { imports: ['job', 'load-jobs'] },
 
   // A call, a page, a walk.
-  governor: { doors: ['src/governor/gate.ts', 'src/governor/describe.ts'] },
+  governor: { doors: ['src/governor/gate.ts', 'src/governor/describe.ts', 'src/governor/state.ts'] },
+  redis: {},
+  account: { imports: ['governor', 'redis'], doors: ['src/account.ts'] },
   api: { types: ['governor', 'key'], doors: ['src/api/client.ts'] },
   validate: { imports: ['job'], doors: ['src/validate.ts'] },
   walk: {},
@@ -76,7 +78,7 @@ export const rooms: Record<string, Room> = {
   // A pass over a dataset, and when it runs.
   'on-change': { types: ['store'], doors: ['src/on-change.ts'] },
   mirror: { imports: ['job', 'walk', 'validate', 'store'], types: ['api'], doors: ['src/mirror.ts'] },
-  queue: { doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
+  queue: { imports: ['redis'], doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
 
   // Another engine that follows the mirror.
   ship: {
@@ -152,7 +154,17 @@ export const rooms: Record<string, Room> = {
 
   // All of it together.
   app: {
-    imports: ['api', 'config', 'governor', 'job-list', 'load-jobs', 'mirror', 'on-change', 'store'],
+    imports: [
+      'account',
+      'api',
+      'config',
+      'governor',
+      'job-list',
+      'load-jobs',
+      'mirror',
+      'on-change',
+      'store',
+    ],
     types: ['job'],
   },
   daemon: {
@@ -161,7 +173,7 @@ export const rooms: Record<string, Room> = {
     doors: ['src/daemon.ts'],
   },
   doctor: {
-    imports: ['app', 'config', 'job-list', 'queue', 'reading', 'store'],
+    imports: ['account', 'app', 'config', 'job-list', 'queue', 'reading', 'store'],
     types: ['job'],
     doors: ['src/doctor.ts'],
   },
@@ -198,7 +210,7 @@ export const rooms: Record<string, Room> = {
 export const packages: Record<string, string | readonly string[]> = {
   'better-sqlite3': 'store/db',
   bullmq: 'queue',
-  ioredis: 'queue',
+  ioredis: ['account', 'queue', 'redis'],
   undici: ['api', 'lake'],
   aws4fetch: 'lake',
   hyparquet: 'lake',

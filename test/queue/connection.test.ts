@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseRedisUrl } from '../../src/queue/address.ts';
 import { connect } from '../../src/queue/connection.ts';
-import { diagnose } from '../../src/queue/trouble.ts';
+import { parseRedisUrl } from '../../src/redis/address.ts';
+import { diagnose } from '../../src/redis/trouble.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
 import { recordingLog, redisServer, start, until } from './setup.ts';
 

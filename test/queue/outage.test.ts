@@ -4,7 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Outage } from '../../src/queue/index.ts';
-import { diagnose } from '../../src/queue/trouble.ts';
+import { diagnose } from '../../src/redis/trouble.ts';
 import { freePort } from '../helpers/loopback.ts';
 import { gate, redisServer, type Server, start, until } from './setup.ts';
 

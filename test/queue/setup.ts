@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
 import { type ChangesAt, type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue/index.ts';
-import type { Fields, Log } from '../../src/queue/trouble.ts';
+import type { Fields, Log } from '../../src/queue/log.ts';
 import { freePort } from '../helpers/loopback.ts';
 
 export type Line = Fields & { level: number; msg: string };
@@ -86,6 +86,8 @@ export async function redisServer({
     password,
     lazyConnect: true,
     retryStrategy: () => 20,
+    // However long it takes to start.
+    maxRetriesPerRequest: null,
     ...(tls && { tls: { rejectUnauthorized: false } }),
   });
   client.on('error', () => {});

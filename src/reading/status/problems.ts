@@ -20,11 +20,15 @@ import {
   targets,
 } from './targets.ts';
 
+/** Why nobody knows what the account shared with others allows, and since when, ISO 8601 UTC. */
+export type OutOfReach = { message: string; advice: string; since: string };
+
 export type Problem = {
   /** An error makes the mirror unfit for reports; a warning is worth a look. */
   level: 'error' | 'warning';
   code:
     | 'queue-stuck'
+    | 'account-out-of-reach'
     | 'key-refused'
     | 'scope-missing'
     | 'never-complete'
@@ -59,7 +63,9 @@ export function findProblems(
   datasets: readonly DatasetStatus[],
   waits: Limits['waits'],
   lastCalls: () => ReadonlyMap<string, LastCall>,
-  daemon: ({ queue: Outage | null; serve: Trouble | null } & Partial<TargetNotes>) | null,
+  daemon:
+    | ({ queue: Outage | null; account?: OutOfReach | null; serve: Trouble | null } & Partial<TargetNotes>)
+    | null,
   logBytes: number,
   lags: Partial<TargetStatuses> = {},
 ): Problem[] {
@@ -72,7 +78,8 @@ export function findProblems(
       : lastCalls().get(job)?.status === 403;
   const found = [
     ...(refused ? [keyRefused()] : []),
-    ...(daemon?.queue ? [queueStuck(daemon.queue)] : []),
+    ...(daemon?.account ? [outOfReach(daemon.account)] : []),
+    ...(daemon?.queue ? [queueStuck(daemon.queue, Boolean(daemon.account))] : []),
     ...datasets.flatMap((dataset) => [
       ...(isForbidden(dataset.job) ? [scopeMissing(dataset.job, lastCalls().get(dataset.job))] : []),
       ...notFresh(dataset, {
@@ -119,12 +126,21 @@ function keyRefused(): Problem {
   );
 }
 
-function queueStuck({ message, advice, since, errors }: Outage): Problem {
+function outOfReach({ message, advice, since }: OutOfReach): Problem {
+  return error(
+    'incomplete',
+    { code: 'account-out-of-reach', job: null },
+    phrase`no call is made since ${{ at: since }}, since the account's limits are out of reach: ${message}`,
+    phrase`${advice}; calls go on by themselves`,
+  );
+}
+
+function queueStuck({ message, advice, since, errors }: Outage, syncsWait: boolean): Problem {
   return error(
     'incomplete',
     { code: 'queue-stuck', job: null },
     phrase`no run of the daemon begins since ${{ at: since }}: ${message} (${errors} ${plural(errors, 'error')})`,
-    phrase`${advice}; runs go on by themselves, and market-mirror sync needs no Redis`,
+    phrase`${advice}; runs go on by themselves${syncsWait ? '' : ', and market-mirror sync needs no Redis'}`,
   );
 }
 

@@ -23,6 +23,9 @@ export function callRecorder(connection: Connection): (call: Call) => void {
 
 /** Shared by every process that opens this mirror. */
 export type GovernorState = {
+  /** Undefined where there is none. */
+  read(): unknown;
+  keep(state: unknown): void;
   /** Reads the state (undefined at first), changes it and keeps it, in one short transaction. */
   transact<State, Result>(change: (state: unknown) => { state: State; result: Result }): Result;
 };
@@ -34,15 +37,18 @@ export function openGovernorState(connection: Connection, now: () => number): Go
     `INSERT INTO governor (id, state, updated_at) VALUES (1, ?, ?)
      ON CONFLICT DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at`,
   );
+  const stateOf = (kept: string | undefined) => (kept === undefined ? undefined : JSON.parse(kept));
+  const keep = (state: unknown) => write.run(JSON.stringify(state), isoTime(now()));
   const atomically = connection.transaction((work: () => unknown) => work()).immediate;
   return {
+    read: () => guarded(connection.name, () => stateOf(read.get())),
+    keep: (state) => guarded(connection.name, () => relaxed(connection, () => void keep(state))),
     transact: (change) =>
       guarded(connection.name, () =>
         relaxed(connection, () =>
           atomically(() => {
-            const kept = read.get();
-            const { state, result } = change(kept === undefined ? undefined : JSON.parse(kept));
-            write.run(JSON.stringify(state), isoTime(now()));
+            const { state, result } = change(stateOf(read.get()));
+            keep(state);
             return result;
           }),
         ),

@@ -1,4 +1,4 @@
-/** What an error of Redis, or of the way to it, means, what an operator does about it, and how the log tells it. */
+/** What an error of Redis, or of the way to it, means, and what an operator does about it. */
 
 import { Failure } from '../errors.ts';
 
@@ -8,26 +8,6 @@ export type Trouble = {
   message: string;
   advice: string;
 };
-
-/** All fields that this room writes to the log. Errors go in as text: those of Redis carry the password in a property. */
-export type Fields = {
-  job?: string;
-  /** ISO 8601. */
-  until?: string;
-  reason?: string;
-  err?: string;
-  stack?: string | undefined;
-  /** Where Redis is, without credentials. */
-  redis?: string;
-  /** How long an outage of Redis took, and the errors of it. */
-  seconds?: number;
-  errors?: number;
-};
-
-type Write = (fields: Fields, message: string) => void;
-
-/** pino's `Logger` is one. */
-export type Log = { info: Write; warn: Write; error: Write };
 
 /** A reply of Redis begins with its word, but within a reply of a script of Redis 6 it comes after a dash. */
 const reply = (code: string) => new RegExp(`(?:^|[\\s-])${code}\\b`);
@@ -69,6 +49,10 @@ const replies: Record<string, Omit<Trouble, 'code'> & { pattern?: RegExp }> = {
     message: 'Redis is kept busy by a script of somebody else',
     advice: 'wait, or end it by SCRIPT KILL',
   },
+  WRONGTYPE: {
+    message: 'Redis holds something else under our key',
+    advice: 'remove that key there, or choose another name',
+  },
   MASTERDOWN: {
     message: 'Redis is a replica that has lost its primary',
     advice: 'set REDIS_URL to the primary, or mend the link between them',
@@ -89,7 +73,7 @@ const replies: Record<string, Omit<Trouble, 'code'> & { pattern?: RegExp }> = {
   },
 };
 
-/** Trouble of the way to Redis, not of Redis. */
+/** Trouble that is no reply of Redis: of the way to it, or with what lies there. */
 const ways = {
   lost: {
     code: 'lost',
@@ -110,6 +94,16 @@ const ways = {
     code: 'ended',
     message: 'the private Redis ended',
     advice: 'it is started again by itself; see the disk and the memory of this machine where it goes on',
+  },
+  newer: {
+    code: 'newer',
+    message: 'a newer market-mirror keeps the state of this account',
+    advice: 'upgrade this one, or choose another name',
+  },
+  contended: {
+    code: 'contended',
+    message: 'too many processes write to one key of Redis',
+    advice: 'it is tried again by itself; run fewer at once where it goes on',
   },
   plain: {
     code: 'tls',
@@ -165,9 +159,9 @@ export function isConnectionError(error: Error): boolean {
   return 'syscall' in error || /^(Connection is closed|Socket timeout|connect E)/.test(error.message);
 }
 
-/** True for what follows from a run that Redis has lost or handed back: no trouble, for who needs to know is told. */
-export function isOfLostRun(error: Error): boolean {
-  return /could not renew lock|^Missing (lock|key) for job|is not in the active state/.test(error.message);
+/** True for what no waiting mends. */
+export function isOfSettings({ code }: Trouble): boolean {
+  return ['NOAUTH', 'NOPERM', 'CLUSTER', 'WRONGTYPE', 'unsupported', 'newer', 'tls'].includes(code);
 }
 
 /** The failure of a start that no waiting can mend. */

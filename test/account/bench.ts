@@ -1,0 +1,58 @@
+/** Processes that share an account, each as on a machine of its own: with its own copy, its own clock where that is wanted. */
+
+import { onTestFinished } from 'vitest';
+import { type Account, type AccountParts, type AccountTrouble, openAccount } from '../../src/account.ts';
+import { systemClock } from '../../src/clock.ts';
+import { initialState, readState, type State } from '../../src/governor/state.ts';
+import type { Server } from '../queue/setup.ts';
+
+export const ACCOUNT = 'desk';
+export const KEY = `market-mirror:account:${ACCOUNT}`;
+
+export type Machine = {
+  account: Account;
+  /** What its mirror keeps for its readers. */
+  copy: { state: unknown };
+  /** What it was told of troubles, in turn. */
+  told: (AccountTrouble | null)[];
+  /** Counts one call more as under way, so that each change shows. */
+  count(): Promise<void>;
+};
+
+export async function openMachine(
+  { url }: Pick<Server, 'url'>,
+  given: Partial<AccountParts> & { known?: unknown } = {},
+): Promise<Machine> {
+  const copy = { state: given.known };
+  const told: Machine['told'] = [];
+  const account = await openAccount({
+    name: ACCOUNT,
+    redisUrl: url,
+    copy: {
+      read: () => copy.state,
+      keep: (state) => {
+        copy.state = state;
+      },
+    },
+    clock: systemClock,
+    random: Math.random,
+    tell: (trouble) => void told.push(trouble),
+    ...given,
+  });
+  onTestFinished(() => account.close());
+  const count = async () =>
+    await account.transact((kept) => {
+      const state = readState(kept);
+      return { state: { ...state, retryCredit: state.retryCredit + 1 }, result: undefined };
+    });
+  return { account, copy, told, count };
+}
+
+/** How often `count` was called, by what Redis has. */
+export async function countIn({ client }: Pick<Server, 'client'>): Promise<number> {
+  return (await stateIn({ client })).retryCredit - initialState().retryCredit;
+}
+
+export async function stateIn({ client }: Pick<Server, 'client'>): Promise<State> {
+  return readState(JSON.parse((await client.hget(KEY, 'account')) ?? 'null').state);
+}

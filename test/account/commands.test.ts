@@ -1,0 +1,157 @@
+/** Commands of mirrors that share an account, as users run them. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ModelOptions } from '../../model-api/index.ts';
+import type { Check } from '../../src/doctor.ts';
+import type { Status } from '../../src/reading/status.ts';
+import { startCli } from '../helpers/cli.ts';
+import { CANARY, idsOf, setupSync, truth } from '../helpers/sync-bench.ts';
+import { sharedClock } from '../helpers/virtual-clock.ts';
+import { redisServer, until } from '../queue/setup.ts';
+import { ACCOUNT, KEY } from './bench.ts';
+
+async function setup(options: ModelOptions = {}) {
+  const server = await redisServer();
+  const bench = await setupSync(options, sharedClock());
+  const account = { REDIS_URL: server.url, MIRROR_ACCOUNT: ACCOUNT };
+  /** A folder of a mirror on another machine. */
+  const machine = () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'mm-account-'));
+    onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
+    const environment = { ...bench.environment, ...account, MIRROR_DIR: join(cwd, 'data') };
+    const start = (...args: string[]) => {
+      const running = startCli(args, environment, cwd);
+      onTestFinished(async () => {
+        running.child.kill('SIGKILL');
+        await running.ended;
+      });
+      return running;
+    };
+    return { file: join(cwd, 'data/mirror.db'), start };
+  };
+  return { ...bench, server, account, machine, run: (...args: string[]) => bench.run(args, account) };
+}
+
+describe('two syncs at once', () => {
+  test('keep to a pace together, and tell Redis nothing of the key', async () => {
+    const { model, machine, server } = await setup({ rows: 600, rate: { perSecond: 20, burst: 10 } });
+    const machines = [machine(), machine()];
+    const ended = await Promise.all(machines.map(({ start }) => start('sync', 'ai-signals', 'news').ended));
+    expect(ended.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(['', '']);
+    for (const { file } of machines) expect(idsOf(file)).toEqual(truth(model));
+    expect(model.calls.filter(({ status }) => status === 429).length).toBeLessThanOrEqual(6);
+    const kept = Object.values(await server.client.hgetall(KEY)).join();
+    expect(kept).toContain('"quota"');
+    expect(kept).not.toContain(CANARY);
+  });
+});
+
+describe('a sync', () => {
+  test('says at its start that Redis is not there, makes no call, and ends with 75', async () => {
+    const { run, server, model } = await setup();
+    await server.kill();
+    const { code, stderr } = await run('sync', 'news');
+    expect(code).toBe(75);
+    expect(stderr).toMatch(
+      /^market-mirror: MIRROR_ACCOUNT desk: Redis is not reachable \(127\.0\.0\.1:\d+\/0\), and no call/m,
+    );
+    expect(stderr.trim()).not.toContain('\n');
+    expect(model.calls).toEqual([]);
+  });
+
+  test('of an account without a Redis ends with 78', async () => {
+    const { run } = await setup();
+    const { code, stderr } = await run('sync').then(() => setupWithout());
+    expect(code).toBe(78);
+    expect(stderr).toMatch(/MIRROR_ACCOUNT needs REDIS_URL/);
+  });
+
+  test('says that Redis went away, and goes on by itself', async () => {
+    const { machine, server, model } = await setup({ rows: 1_200, latencyMs: 40 });
+    const { start, file } = machine();
+    const sync = start('sync', 'ai-signals');
+    await until('some calls', () => model.calls.length > 4);
+    await server.kill();
+    await until('the word', () => /account: no call is made: /.test(sync.output()));
+    const made = model.calls.length;
+    await until('the wait', () => /ai-signals: waiting until .* \(account\)/.test(sync.output()));
+    expect(model.calls.length).toBe(made);
+    await server.start();
+    expect((await sync.ended).code).toBe(0);
+    expect(sync.output()).toMatch(/account: calls go on/);
+    expect(idsOf(file)).toEqual(truth(model));
+  });
+});
+
+async function setupWithout() {
+  const { run } = await setupSync();
+  return await run(['sync'], { MIRROR_ACCOUNT: ACCOUNT });
+}
+
+describe('the status', () => {
+  test('says whose limits it shows, and how many share them', async () => {
+    const { run } = await setup();
+    expect((await run('sync', 'news')).code).toBe(0);
+    const { account } = JSON.parse((await run('status', '--json')).stdout) as Status;
+    expect(account).toMatchObject({ name: ACCOUNT, processes: 1 });
+    expect((await run('status')).stdout).toMatch(
+      /^Account: the limits are those of desk, shared by 1 process, as of .*\nQuota: /m,
+    );
+  });
+
+  test('says nothing of it once limits are no longer shared', async () => {
+    const { run, sync } = await setup();
+    await run('sync', 'news');
+    await sync('news');
+    expect(JSON.parse((await run('status', '--json')).stdout)).toMatchObject({ account: null });
+  });
+
+  test('says that a daemon makes no call while Redis is away, and until when it did not', async () => {
+    const { machine, server, model } = await setup();
+    const { start } = machine();
+    const daemon = start('start');
+    await until('a walk', () => model.calls.length > 0 && /walk complete/.test(daemon.output()));
+    await server.kill();
+    const status = async () => JSON.parse((await start('status', '--json').ended).stdout) as Status;
+    await until('the problem', async () =>
+      (await status()).problems.some(
+        ({ code, exitCode }) => code === 'account-out-of-reach' && exitCode === 75,
+      ),
+    );
+    await server.start();
+    await until('its end', async () => (await status()).daemon?.account === null);
+    expect(daemon.output()).toMatch(/no call is made: .*[\s\S]*in reach again: calls go on/);
+  });
+});
+
+describe('the doctor', () => {
+  const checks = async (run: (...args: string[]) => Promise<{ stdout: string }>) =>
+    (JSON.parse((await run('doctor', '--offline', '--json')).stdout) as { checks: Check[] }).checks;
+
+  test('looks at the account, and changes nothing', async () => {
+    const { run, server } = await setup();
+    expect(await checks(run)).toContainEqual(
+      expect.objectContaining({
+        name: 'account-limits',
+        level: 'ok',
+        message: expect.stringMatching(/desk.*nothing is known/),
+      }),
+    );
+    expect(await server.client.exists(KEY)).toBe(0);
+  });
+
+  test('says what is wrong with it', async () => {
+    const { run, server } = await setup();
+    await server.client.set(KEY, 'x');
+    expect(await checks(run)).toContainEqual(
+      expect.objectContaining({
+        name: 'account-limits',
+        level: 'problem',
+        message: expect.stringMatching(/something else/),
+      }),
+    );
+  });
+});

@@ -1,0 +1,109 @@
+/** Gates and clients of several machines on one account, against the model of the API, in time that passes as fast as they allow. */
+
+import { onTestFinished } from 'vitest';
+import { virtualClock } from '../../lab/simulate/clock.ts';
+import { type ModelOptions, sampleKey } from '../../model-api/index.ts';
+import { createApi } from '../../src/api/client.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { createGate } from '../../src/governor/gate.ts';
+import { findJob } from '../../src/job-list.ts';
+import { keyFromValue } from '../../src/key.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { openModel } from '../model-api/support.ts';
+import { redisServer } from '../queue/setup.ts';
+import { openMachine } from './bench.ts';
+
+const jobs = await loadJobs();
+const never = new AbortController().signal;
+
+type Time = { clock?: Clock; timeOf?: (ms: number) => number };
+
+/** Real time, ten times as fast. Redis's is not the same by far. */
+export function tenfold(): Time {
+  const began = Date.now();
+  const now = () => performance.now() * 10;
+  return {
+    clock: {
+      now,
+      monotonic: now,
+      sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
+      after: (ms, work) => systemClock.after(ms / 10, work),
+    },
+    timeOf: (ms) => began + (ms - began) * 10,
+  };
+}
+
+export async function setupWorld(options: ModelOptions, time: Time = {}) {
+  let underWay = 0;
+  const clock = time.clock ?? virtualClock(undefined, () => underWay > 0);
+  const timeOf = time.timeOf ?? clock.now;
+  const [server, model] = await Promise.all([
+    redisServer(),
+    openModel({ rows: 3, now: clock.now, ...options }),
+  ]);
+  const begunAt = clock.now();
+  /** Time stands still meanwhile. */
+  const during = async <T>(work: Promise<T>): Promise<T> => {
+    underWay += 1;
+    return await work.finally(() => {
+      underWay -= 1;
+    });
+  };
+
+  async function open() {
+    const { account } = await during(
+      openMachine(server, { clock: { ...clock, sleep: systemClock.sleep }, timeOf }),
+    );
+    const gate = createGate({
+      ...account,
+      isElsewhere: true,
+      transact: (change) => during(Promise.resolve(account.transact(change))),
+      clock,
+      random: () => 0.5,
+      longestWaitMs: Number.POSITIVE_INFINITY,
+    });
+    const api = createApi({
+      baseUrl: model.url,
+      key: keyFromValue(sampleKey.key),
+      permits: {
+        ...gate,
+        pass: async (job, signal) => {
+          await gate.pass(job, signal);
+          underWay += 1;
+        },
+        settle(job, answer) {
+          underWay -= 1;
+          gate.settle(job, answer);
+        },
+      },
+      record: () => undefined,
+      clock,
+      random: () => 0.5,
+      userAgent: 'market-mirror/test',
+    });
+    onTestFinished(() => api.close());
+    return {
+      gate,
+      /** Makes calls one after the other until so many are answered. */
+      async walk(job: string, calls: number) {
+        const { path } = findJob(jobs, job);
+        for (let answered = 0; answered < calls; ) {
+          const request = { job, walkId: null, path, query: { offset: 0, limit: 1 } };
+          answered += await api.get(request, never).then(
+            () => 1,
+            () => 0,
+          );
+        }
+      },
+    };
+  }
+
+  return {
+    clock,
+    model,
+    server,
+    open,
+    elapsed: () => clock.now() - begunAt,
+    refusals: () => model.calls.filter(({ status }) => status === 429).length,
+  };
+}

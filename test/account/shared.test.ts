@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { readState } from '../../src/governor/state.ts';
+import { redisServer, until } from '../queue/setup.ts';
+import { ACCOUNT, countIn, KEY, openMachine, stateIn } from './bench.ts';
+
+describe('what processes of one account change', () => {
+  test('is lost by none, however they meet', async () => {
+    const server = await redisServer();
+    const machines = await Promise.all([1, 2, 3].map(() => openMachine(server)));
+    await Promise.all(
+      machines.map(async ({ count }) => {
+        for (let at = 0; at < 60; at += 1) await count();
+      }),
+    );
+    expect(await countIn(server)).toBe(180);
+  });
+
+  test('is seen by the clock of Redis', async () => {
+    const server = await redisServer();
+    const { account } = await openMachine(server, { clock: { ...skewed(3_600_000) } });
+    const before = Date.now();
+    const now = await account.transact((kept, now) => ({ state: readState(kept), result: now }));
+    expect(Math.abs((now ?? 0) - before)).toBeLessThan(5_000);
+  });
+
+  test('is made once where Redis was not heard to have made it', async () => {
+    const server = await redisServer();
+    const proxy = await proxyTo(server.port);
+    const { count, told } = await openMachine({ url: `redis://127.0.0.1:${proxy.port}` });
+    await count();
+    proxy.loseReplyOf(/HSET|evalsha/i, 2);
+    await count();
+    await until('the trouble to be over', () => told.at(-1) === null);
+    expect(told.map((trouble) => trouble?.code)).toEqual(['lost', undefined]);
+    expect(await countIn(server)).toBe(2);
+  });
+
+  test('is begun from what a mirror knew of the account, where Redis knows nothing, and by its clock', async () => {
+    const server = await redisServer();
+    const { count, copy } = await openMachine(server);
+    await count();
+    await until('the copy', () => readState(copy.state).retryCredit === 11);
+    await server.client.flushall();
+    await count();
+    expect(await countIn(server)).toBe(2);
+    const known = { ...readState(copy.state), seenAt: Date.now() - 1_000 };
+    await server.client.flushall();
+    const hour = 3_600_000;
+    await openMachine(server, { known: { ...known, seenAt: known.seenAt + hour }, clock: skewed(hour) });
+    expect((await stateIn(server)).seenAt - known.seenAt).toBeLessThan(500);
+  });
+
+  test('is not begun from what is known of another account', async () => {
+    const server = await redisServer();
+    const { account, count, copy } = await openMachine(server, { name: 'another' });
+    await count();
+    await account.close();
+    await openMachine(server, { known: copy.state });
+    expect(await countIn(server)).toBe(0);
+  });
+
+  test('is begun anew where it is damaged', async () => {
+    const server = await redisServer();
+    await server.client.hset(KEY, { revision: 'r', account: '{"version":1,"state":{"version":3},"proc' });
+    const { count } = await openMachine(server);
+    await count();
+    expect(await countIn(server)).toBe(1);
+  });
+});
+
+describe('how many processes share it', () => {
+  test('is known to each, until one leaves', async () => {
+    const server = await redisServer();
+    const [one, two] = [await openMachine(server), await openMachine(server)];
+    const processes = () => (one.copy.state as { account: { name: string; processes: number } }).account;
+    await one.count();
+    await until('the copy', () => processes().processes === 2);
+    expect(processes().name).toBe(ACCOUNT);
+    await two.account.close();
+    await one.count();
+    await until('the copy', () => processes().processes === 1);
+  });
+});
+
+/** A clock that is so far ahead. */
+function skewed(ms: number) {
+  return {
+    now: () => Date.now() + ms,
+    monotonic: () => performance.now(),
+    sleep: (wait: number) => new Promise<void>((resolve) => setTimeout(resolve, wait)),
+    after(wait: number, work: () => void) {
+      const timer = setTimeout(work, wait);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+/** Stands before a Redis, and may cut the way back of one answer. */
+async function proxyTo(port: number) {
+  let lost: { pattern: RegExp; left: number } | undefined;
+  const proxy = createServer((socket) => {
+    const there = connect(port, '127.0.0.1');
+    let cuts = false;
+    socket.on('data', (data) => {
+      if (lost?.pattern.test(data.toString())) {
+        lost.left -= 1;
+        cuts = lost.left === 0;
+        if (cuts) lost = undefined;
+      }
+      there.write(data);
+    });
+    there.on('data', (data) => (cuts ? socket.destroy() : socket.write(data)));
+    for (const end of [socket, there]) end.on('error', () => undefined);
+    socket.on('close', () => there.destroy());
+    there.on('close', () => socket.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  return {
+    port: (proxy.address() as { port: number }).port,
+    /** Of the `nth` command from now on that matches. */
+    loseReplyOf(pattern: RegExp, nth: number) {
+      lost = { pattern, left: nth };
+    },
+  };
+}
