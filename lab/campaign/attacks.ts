@@ -7,6 +7,7 @@ import { externalRedisAttacks } from './attacks/external-redis.ts';
 import { fileAttacks } from './attacks/files.ts';
 import { processAttacks } from './attacks/processes.ts';
 import { redisAttacks } from './attacks/redis.ts';
+import { shippingAttacks } from './attacks/shipping.ts';
 
 export const attacks: readonly Attack[] = [
   ...processAttacks,
@@ -15,4 +16,5 @@ export const attacks: readonly Attack[] = [
   ...redisAttacks,
   ...externalRedisAttacks,
   ...apiAttacks,
+  ...shippingAttacks,
 ];

@@ -109,8 +109,17 @@ function figures(world: World, consumer: Consumer, watch: Watch): string {
     `${world.upstream.edits()} edits upstream, ${walks} walks, ${proofs} of them proofs, ${glances} glances, ${count} earlier versions kept`,
     `daemon: ${world.daemon.counts.starts} starts; ended by itself: ${list(world.daemon.ends)}`,
     `consumer: ${consumer.counts.polls} polls, ${consumer.counts.rows} rows; not answered: ${list(consumer.failed)}`,
+    ...shippers(world),
     `status: asked ${watch.counts.asked} times, green ${watch.counts.green} times; else: ${list(watch.others)}`,
   ].join('\n');
+}
+
+function shippers({ shippedTo }: World): string[] {
+  if (!shippedTo) return [];
+  const { started, killed, cut, atCommit } = shippedTo.counts;
+  return [
+    `shippers: ${started} started, ${killed} killed, ${cut} connections cut; ${atCommit} of these at COMMIT`,
+  ];
 }
 
 /** So that it can be looked into: the disk goes with the campaign. */

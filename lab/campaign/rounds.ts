@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../model-api/index.ts';
 import type { Attack } from './attacks/attack.ts';
 import { killAtRandom } from './attacks/random-kills.ts';
+import { checkShipped } from './checks/shipped.ts';
 import {
   checkConsumer,
   checkHistory,
@@ -140,6 +141,7 @@ async function check({ world, consumer }: Stage): Promise<Finding[]> {
     ...checkSequence(lists, world),
     ...checkOrphans(lists, world),
     ...checkIntegrity(world),
+    ...(await checkShipped(world)),
     ...daemon.bugs
       .splice(0)
       .map((line): Finding => ({ kind: 'false', what: `the daemon ended with 70: ${line}` })),

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openReadOnly } from '../../src/store/db/connection.ts';
-import { type Ended, startCli } from '../../test/helpers/cli.ts';
+import { type Ended, type Running, startCli } from '../../test/helpers/cli.ts';
 import { type Daemon, keepDaemon } from './world/daemon.ts';
 import { type Disk, openDisk } from './world/disk.ts';
+import { openShipTarget, type ShipTarget } from './world/postgres.ts';
 import { processesIn, signal } from './world/processes.ts';
 import { type Forms, formOf, startUpstream, type Upstream } from './world/upstream.ts';
 
@@ -30,6 +31,12 @@ export type World = {
   /** Settings and variables of every process from its next start on, beside the usual ones. */
   extra: Record<string, string>;
   cli(...args: string[]): Promise<Ended>;
+  /** Starts a command. @param settings beside those of every process. */
+  run(args: string[], settings: Record<string, string>): Running;
+  /** The Postgres that follows the mirror, started by whoever asks first. */
+  shipTarget(): Promise<ShipTarget>;
+  /** The same where somebody has asked. */
+  shippedTo: ShipTarget | undefined;
   sql<Found = Record<string, unknown>>(query: string, ...values: (string | number)[]): Found[];
   /** What the mirror shows of a job, by key. */
   shown(job: string): Forms;
@@ -85,7 +92,13 @@ export async function openWorld(seed: number): Promise<World> {
     daemon,
     disk,
     extra,
-    cli: (...args) => startCli(args, environment(), work).ended,
+    cli: (...args) => world.run(args, {}).ended,
+    run: (args, settings) => startCli(args, { ...environment(), ...settings }, work),
+    shippedTo: undefined,
+    async shipTarget() {
+      world.shippedTo ??= await openShipTarget();
+      return world.shippedTo;
+    },
     sql<Found>(query: string, ...values: (string | number)[]) {
       const connection = openReadOnly(database);
       try {
@@ -118,6 +131,7 @@ export async function openWorld(seed: number): Promise<World> {
     async close() {
       await daemon.end();
       await upstream.close();
+      await world.shippedTo?.close();
       for (const { pid } of processesIn(folder)) signal(pid, 'SIGKILL');
       disk.remove();
       rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,75 @@
+/** Where Postgres is not what the mirror is, by a reader of both that knows nothing of how rows come there. */
+
+import { isDeepStrictEqual } from 'node:util';
+import { Database } from '../../src/store/db/sqlite.ts';
+
+type Row = Record<string, unknown>;
+
+/** Asks in the schema of the mirror. */
+type Query = <Found extends object>(sql: string) => Promise<Found[]>;
+
+const datasets = ['ai_signals', 'news', 'smart_wallets', 'meme_signals', 'usage'];
+const histories = datasets.filter((table) => table !== 'usage').map((table) => `${table}_history`);
+
+/** Every table and history of the datasets, value by value: a line for each row that differs. */
+export async function differencesThere(file: string, query: Query): Promise<string[]> {
+  const mirror = new Database(file, { readonly: true });
+  try {
+    const found: string[] = [];
+    for (const name of [...datasets, ...histories]) {
+      const order = histories.includes(name) ? '_key, _valid_from' : '_key';
+      const sql = `SELECT * FROM ${name} ORDER BY ${order}`;
+      const here = mirror.prepare<[], Row>(sql).all();
+      const there = await query<Row>(sql);
+      if (here.length !== there.length) found.push(`${name}: ${here.length} rows, but ${there.length} there`);
+      here.forEach((row, at) => {
+        const other = there[at] ?? {};
+        const [wanted, got] = [like(row, other), plain(other)];
+        if (!isDeepStrictEqual(got, wanted))
+          found.push(`${name}: ${JSON.stringify(wanted)} is ${JSON.stringify(got)} there`);
+      });
+    }
+    return found;
+  } finally {
+    mirror.close();
+  }
+}
+
+/** The same of what the mirror keeps about its walks. */
+export async function walksThere(file: string, query: Query): Promise<{ here: Row[]; there: Row[] }> {
+  const mirror = new Database(file, { readonly: true });
+  try {
+    const here = mirror
+      .prepare<[], Row>('SELECT id, job, status, verdict, rows FROM walks ORDER BY id')
+      .all();
+    const there = await query<Row>('SELECT id::int, job, status, verdict, rows::int FROM walks ORDER BY id');
+    return { here, there };
+  } finally {
+    mirror.close();
+  }
+}
+
+/** Without the columns of times that stand beside the text received. */
+function plain(row: Row): Row {
+  const own = Object.entries(row).filter(([name]) => !name.endsWith('_utc'));
+  return Object.fromEntries(own.map(([name, value]) => [name, comparable(value)]));
+}
+
+/** What SQLite holds, in the type that Postgres has for it. */
+function like(row: Row, there: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => {
+      const other = there[name];
+      if (value === null) return [name, null];
+      if (typeof other === 'boolean') return [name, value === 1];
+      if (other !== null && typeof other === 'object' && !(other instanceof Date))
+        return [name, JSON.parse(String(value))];
+      return [name, comparable(other instanceof Date ? new Date(String(value)) : value)];
+    }),
+  );
+}
+
+function comparable(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'number' ? String(value) : value;
+}
