@@ -11,6 +11,7 @@ import { usePlace } from '../router.ts';
 import { Account } from './overview/account.tsx';
 import { DatasetCard } from './overview/card.tsx';
 import { NoDaemon, Problems } from './overview/problems.tsx';
+import { Targets } from './overview/targets.tsx';
 import type { ViewOf } from './view.ts';
 
 const loadPast = async () => (await import('./overview/past.tsx')).PastDatasets;
@@ -57,6 +58,7 @@ export const Overview: ViewOf<'overview'> = () => {
           <Late key={at} load={loadPast} props={{ at, datasets: status.datasets }} />
         )}
       </section>
+      <Targets status={status} isPast={at !== null} />
       <Account status={status} plan={plan} quota={quota} calls={calls} isPast={at !== null} />
     </>
   );
