@@ -36,6 +36,7 @@ export type DayPlan = {
   stretchNow: number;
   chanceOfRunningDry: number | null;
   quota: Limits['quota'];
+  account: Limits['account'];
   /** Pace of calls; null where no limit was felt. */
   perSecond: number | null;
   waits: NonNullable<Limits['waits']>;
@@ -114,7 +115,7 @@ function makePlan(
   spending: Spending,
   now: number,
 ): DayPlan {
-  const { quota, waits } = limits;
+  const { quota, waits, account } = limits;
   const perSecond = limits.rate?.perSecond ?? null;
   const budget = budgetOf(quota, now);
   const means = { budget: 'unknown' in budget ? null : budget, perSecond, spending };
@@ -133,14 +134,20 @@ function makePlan(
     stretchNow: hundredth(untilMore.stretch),
     chanceOfRunningDry: plan.chanceOfRunningDry && Math.round(plan.chanceOfRunningDry * 1_000) / 1_000,
     quota,
+    account,
     perSecond,
     waits: waits ?? [],
     unknown: [
       ...('unknown' in budget ? [{ job: null, why: budget.unknown }] : []),
+      ...(account && account.processes > 1 ? [{ job: null, why: othersOf(account) }] : []),
       ...planned.flatMap((dataset) => whatIsUnknown(dataset)),
     ],
   };
 }
+
+/** Their calls are ours to the governor, and their schedules are in their folders. */
+const othersOf = ({ name, processes }: NonNullable<Limits['account']>) =>
+  `what ${processes - 1} more on the account ${name} will take is not counted`;
 
 function stateOf({ name, schedule }: Dataset, facts: Facts, waits: Limits['waits']): DatasetPlan['state'] {
   if (schedule === 'off') return 'off';

@@ -9,7 +9,7 @@ import { printable, printableJson } from '../printable.ts';
 import { type Context, localMirror } from './context.ts';
 import { renderHead } from './head-text.ts';
 import { withExamples } from './help.ts';
-import { renderQuota, renderWaits } from './limits-text.ts';
+import { renderAccount, renderQuota, renderWaits } from './limits-text.ts';
 
 type Options = { json?: true };
 
@@ -35,6 +35,7 @@ function renderPlan(plan: PlanJson, output: Output): string {
     '',
     renderDatasets(plan, paint),
     '',
+    ...renderAccount(plan),
     renderQuota(plan),
     ...renderWaits(plan),
     ...renderBalance(plan, paint),

@@ -11,19 +11,20 @@ export type QuotaJson = LimitsJson['quota'];
 export type PlanJson = ReturnType<typeof planJson>;
 
 export function planJson(plan: DayPlan) {
-  const { at, quota, waits } = plan;
+  const { at, quota, waits, account } = plan;
   return {
     version: 1 as const,
     ...plan,
     at: isoTime(at),
     quota: quotaJson(quota),
+    account: accountJson(account),
     waits: waits.map(waitJson),
   };
 }
 
 export function limitsJson({ quota, rate, concurrency, waits, account }: Limits) {
   return {
-    account: account && { ...account, asOf: isoTime(account.asOf) },
+    account: accountJson(account),
     quota: quotaJson(quota),
     rate,
     concurrency,
@@ -31,6 +32,10 @@ export function limitsJson({ quota, rate, concurrency, waits, account }: Limits)
     /** Empty: no meaning is read into error codes. */
     codes: waits === null ? null : {},
   };
+}
+
+function accountJson(account: Limits['account']) {
+  return account && { ...account, asOf: isoTime(account.asOf) };
 }
 
 function quotaJson({ limit, remaining, asOf, reserve, refill, othersPerHour, apart }: Limits['quota']) {

@@ -35,14 +35,19 @@ async function setup(options: ModelOptions = {}) {
   return { ...bench, server, account, machine, run: (...args: string[]) => bench.run(args, account) };
 }
 
-describe('two syncs at once', () => {
-  test('keep to a pace together, and tell Redis nothing of the key', async () => {
-    const { model, machine, server } = await setup({ rows: 600, rate: { perSecond: 20, burst: 10 } });
+describe('two daemons', () => {
+  test('keep to a pace together, mix nothing, and tell Redis nothing of the key', async () => {
+    const { model, machine, server } = await setup({ rows: 400, rate: { perSecond: 20, burst: 10 } });
     const machines = [machine(), machine()];
-    const ended = await Promise.all(machines.map(({ start }) => start('sync', 'ai-signals', 'news').ended));
-    expect(ended.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(['', '']);
+    const daemons = machines.map(({ start }) => start('start'));
+    const walked = (text: string) => text.match(/walk complete/g)?.length ?? 0;
+    await until('all walks', () => daemons.every(({ output }) => walked(output()) >= 5));
     for (const { file } of machines) expect(idsOf(file)).toEqual(truth(model));
     expect(model.calls.filter(({ status }) => status === 429).length).toBeLessThanOrEqual(6);
+    const keys = await server.client.keys('*');
+    const mirrors = new Set(keys.filter((key) => key !== KEY).map((key) => key.replace(/:.*/, '')));
+    expect(keys).toContain(KEY);
+    expect([...mirrors].map((name) => /^market-mirror-[-0-9a-f]{36}$/.test(name))).toEqual([true, true]);
     const kept = Object.values(await server.client.hgetall(KEY)).join();
     expect(kept).toContain('"quota"');
     expect(kept).not.toContain(CANARY);

@@ -19,6 +19,20 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return Date.now() - from;
 }
 
+test("two mirrors on one Redis take none of each other's runs", async () => {
+  const server = await redisServer();
+  const ran: string[] = [];
+  const open = (prefix: string) =>
+    start({ redis: { url: server.url }, prefix, schedules, run: async () => void ran.push(prefix) });
+  const [one, two] = [await open('market-mirror-one'), await open('market-mirror-two')];
+  for (const queue of [two, one, two]) {
+    const before = ran.length;
+    await queue.runNow('news');
+    await until('the run', () => ran.length > before);
+  }
+  expect(ran).toEqual(['market-mirror-two', 'market-mirror-one', 'market-mirror-two']);
+});
+
 describe('a Redis that goes away', () => {
   test('and comes back is waited for, and the schedules go on', async () => {
     const server = await redisServer();
