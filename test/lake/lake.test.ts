@@ -48,7 +48,7 @@ test('a day has one snapshot of each dataset, with a receipt that proves it', as
   expect(readdirSync(folder)).toHaveLength(1);
   expect(readdirSync(join(folder, day)).sort()).toEqual(['_ai_signals.json', 'ai_signals.parquet']);
   const receipt = JSON.parse(readFileSync(join(folder, day, '_ai_signals.json'), 'utf8'));
-  expect(receipt).toMatchObject({ version: 1, job: 'ai-signals', rows: 40, source: { proof: { rows: 40 } } });
+  expect(receipt).toMatchObject({ version: 1, job: 'ai-signals', rows: 12, source: { proof: { rows: 12 } } });
   const [{ age } = { age: null }] = await duckdb(
     `SELECT quality_age_seconds AS age FROM '${folder}/*/*.parquet' LIMIT 1`,
   );
