@@ -101,6 +101,18 @@ test('a row tells its whole life: what changed, when, and by which walk and call
   expect(await page.locator('main').innerText()).toContain(call?.request_id);
 });
 
+test('the names of its values are in one piece on a small screen', async () => {
+  const { page } = await lived.visit(`/datasets/ai-signals/rows/${lived.changed}`, { width: 390 });
+  const values = page.getByRole('region', { name: 'Values of version 2' });
+  const linesOf = (name: string) =>
+    values.getByRole('rowheader', { name, exact: true }).evaluate((cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      return range.getClientRects().length;
+    });
+  expect(await Promise.all(['id', 'timestamp', 'quality_freshness'].map(linesOf))).toEqual([1, 1, 1]);
+});
+
 test('a chart counts rows by day, as SQL counts them', async () => {
   const { page } = await lived.visit('/datasets/ai-signals?show=chart&time=timestamp&by=day');
   const figure = page.getByRole('figure');

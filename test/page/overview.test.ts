@@ -1,7 +1,9 @@
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Overview } from '../../src/serve/page/wire.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { type Lived, openLived } from './lived.ts';
-import { tableIn } from './support.ts';
+import { settled, tableIn } from './support.ts';
 
 let lived: Lived;
 beforeAll(async () => {
@@ -95,6 +97,20 @@ test('the quota is drawn, and its numbers stand beside it', async () => {
   expect((await chart.getByRole('table').innerText()).replaceAll(',', '')).toContain(String(left));
 });
 
+test('what waits is told once, with its reason and until when', async () => {
+  const page = await overviewWith(({ status }) => {
+    const [until, reason] = [status.datasets[0].completeAsOf, 'unavailable'];
+    status.waits = [{ job: 'news', until, reason, why: 'the endpoint was unavailable 3 times in a row' }];
+    for (const { job, doing } of status.datasets)
+      if (job === 'news' || job === 'usage')
+        Object.assign(doing, { state: 'waiting', kind: 'walk', until, reason });
+  });
+  const told = await page.locator('.waits > li').allInnerTexts();
+  expect(told).toHaveLength(2);
+  expect(told[0]).toMatch(/^news .* ago unavailable\s+the endpoint was unavailable 3 times in a row$/);
+  expect(told[1]).toMatch(/^usage: its walk goes on .* ago unavailable$/);
+});
+
 test('times are in UTC and say so; on demand they are those of this place', async () => {
   const { page } = await lived.visit('/');
   const time = page.getByRole('article', { name: 'news' }).locator('time').first();
@@ -111,15 +127,20 @@ test.each([
   [{ stretch: 1, stretchNow: 2.5 }, /what is left until more come is not: until then .* 2.5 times as long/],
   [{ stretch: 3, stretchNow: 2.5 }, /Calls are scarce: .* 3 times as long/],
 ])('the plan says of intervals %j what that means', async (stretches, words) => {
+  const page = await overviewWith(({ plan }) => Object.assign(plan, { available: 999, ...stretches }));
+  await page.getByText(words).waitFor({ state: 'attached' });
+});
+
+/** The overview, told something else than is so. */
+async function overviewWith(edit: (overview: Overview) => void): Promise<Page> {
   const { page } = await openWindow(lived.browser, lived.url);
   await page.route('**/page/overview*', async (route) => {
     const response = await route.fetch();
-    const overview = await response.json();
-    await route.fulfill({
-      response,
-      json: { ...overview, plan: { ...overview.plan, available: 999, ...stretches } },
-    });
+    const json = await response.json();
+    edit(json);
+    await route.fulfill({ response, json });
   });
   await page.goto(lived.url);
-  await page.getByText(words).waitFor({ state: 'attached' });
-});
+  await settled(page);
+  return page;
+}

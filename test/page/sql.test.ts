@@ -184,6 +184,16 @@ test('parameters get fields, and go to SQLite as what was typed', async () => {
   expect(new URLSearchParams(new URL(page.url()).hash.slice(1)).get('params')).toBe('{"a":12,"b":"12"}');
 });
 
+test('a link to a query whose parameter has no value yet asks for that first', async () => {
+  const { page } = await lived.visit(linkTo('SELECT :word AS word'));
+  const field = page.getByRole('textbox', { name: ':word' });
+  await field.waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  await field.fill('given');
+  await page.keyboard.press('Enter');
+  expect(await answerIn(page)).toEqual([['word'], ['given']]);
+});
+
 test('a link to an answer shows the same once the data are others', async () => {
   const count = 'SELECT count(*) AS n FROM ai_signals';
   const { page } = await lived.visit(linkTo(count));
@@ -213,6 +223,21 @@ test('a chart is chosen by what the columns hold, and can be another', async () 
   expect(await page.locator('table.bars tbody tr').count()).toBe(100);
   expect(messages).toEqual([]);
 });
+
+test.each([1280, 390])(
+  'most of a chart of bars is bars where names are short, on a screen of %i',
+  async (width) => {
+    const { page } = await lived.visit(
+      linkTo('SELECT action, count(*) AS signals FROM ai_signals GROUP BY action'),
+      { width },
+    );
+    await page.getByRole('button', { name: 'Chart' }).click();
+    const widthOf = async (part: string) =>
+      (await page.locator(`table.bars ${part}`).first().boundingBox())?.width ?? Number.NaN;
+    await page.locator('table.bars').waitFor();
+    expect(await widthOf('tbody th')).toBeLessThan((await widthOf('tbody tr')) / 3);
+  },
+);
 
 test('queries that were asked are kept in this browser, and can be forgotten', async () => {
   const { page } = await lived.visit(linkTo('SELECT 1 AS one'));

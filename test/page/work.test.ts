@@ -74,6 +74,23 @@ describe('calls', () => {
     });
   });
 
+  test('show their X-Request-ID whole on a wide screen, without being moved sideways', async () => {
+    for (const path of ['/calls', '/walks/1']) {
+      const { page } = await lived.visit(path);
+      const table = page.getByRole('region', { name: /^Calls/ }).last();
+      const [call] = lived.bench.sql<{ request_id: string }>(
+        path === '/calls'
+          ? 'SELECT request_id FROM requests ORDER BY id DESC LIMIT 1'
+          : 'SELECT request_id FROM requests WHERE walk_id = 1 ORDER BY id LIMIT 1',
+      );
+      const [whole, id] = await Promise.all([
+        table.boundingBox(),
+        table.getByText(call?.request_id ?? '').boundingBox(),
+      ]);
+      expect((id?.x ?? Number.NaN) + (id?.width ?? 0)).toBeLessThan((whole?.x ?? 0) + (whole?.width ?? 0));
+    }
+  });
+
   test('that went wrong are found, and lead to their walk', async () => {
     const { page } = await lived.visit('/calls?status=bad');
     const lines = await tableIn(page, /^Calls, newest first/);
@@ -155,4 +172,17 @@ test('the past shows what had happened by then', async () => {
     lived.before,
   );
   expect(await tableIn(page, 'Walks, newest first')).toHaveLength(n + 1);
+});
+
+test('a walk that waits says once for what, and until when', async () => {
+  lived.bench.tamper(
+    `UPDATE walks SET status = 'snoozed', finished_at = NULL, waits_for = 'unavailable',
+       waits_until = '2026-11-21T15:04:05.678Z', error = 'waiting until 2026-11-21T15:04:05.678Z (unavailable)'
+     WHERE id = 1`,
+  );
+  const { page } = await lived.visit('/walks');
+  const [, ...lines] = await tableIn(page, 'Walks, newest first');
+  const told = lines.find(([id]) => id === '1')?.join(' ');
+  expect(told).toContain('waits until 2026-11-21 15:04:05 UTC for unavailable');
+  expect(told?.match(/until/g)).toHaveLength(1);
 });

@@ -15,7 +15,7 @@ import {
   within,
 } from './browsing/filters.tsx';
 import { List } from './browsing/list.tsx';
-import { filteredBy, numberIn, useNewestFirst } from './browsing.ts';
+import { filteredBy, numberIn, reading, useNewestFirst } from './browsing.ts';
 import { CallStatus } from './calls/status.tsx';
 import type { ViewOf } from './view.ts';
 import { Code, JobLink, Past, WalkLink } from './walks/parts.tsx';
@@ -24,6 +24,10 @@ export const callColumns = [
   ...['id', 'at', 'status', 'error_code', 'job', 'walk_id', 'ms', 'bytes'],
   ...['rate_remaining', 'request_id', 'url'],
 ];
+const value = reading(callColumns);
+
+/** Told along with others, or of no use to those who look. */
+export const hiddenCallColumns: ReadonlySet<string> = new Set(['id', 'error_code']);
 
 const statuses = {
   Answers: { good: 'all went well', bad: 'something was wrong', none: 'no answer came' },
@@ -72,7 +76,7 @@ export const CallsView: ViewOf<'calls'> = () => {
         caption="Calls"
         unit="call"
         columns={callTable}
-        hidden={new Set(['id'])}
+        hidden={hiddenCallColumns}
         listed={listed}
         empty="No call fits these filters. Old calls are forgotten after some time."
       />
@@ -84,11 +88,10 @@ const shown: Record<string, Partial<TableColumn>> = {
   at: { label: 'Sent' },
   job: { label: 'Dataset', show: (job) => <JobLink job={job} /> },
   walk_id: { label: 'Walk', kind: 'text', show: (id) => <WalkLink id={id} /> },
-  status: { label: 'Status', kind: 'text', show: (status) => <CallStatus status={status} /> },
-  error_code: {
-    label: 'Error',
+  status: {
+    label: 'Status',
     kind: 'text',
-    show: (code) => (code === null ? '–' : <Code text={String(code)} />),
+    show: (status, row) => <CallStatus status={status} error={value(row, 'error_code')} />,
   },
   ms: { label: 'Took, ms', kind: 'number' },
   bytes: { label: 'Size', kind: 'number', show: (bytes) => sizeOf(Number(bytes)) },

@@ -12,7 +12,7 @@ import { type Past, withoutQuery, withQuery } from './sql/history.ts';
 import { History } from './sql/history-list.tsx';
 import { SqlInput } from './sql/input.tsx';
 import { askedIn, draftOf, keepDraft, keepPast, keptDraft, keptPast, MOST_IN_ADDRESS } from './sql/kept.ts';
-import { paramsOf } from './sql/parameters.ts';
+import { parametersOf, paramsOf } from './sql/parameters.ts';
 import { Parameters } from './sql/parameters-form.tsx';
 import { type Run, useRunner } from './sql/run.ts';
 import { RunBar } from './sql/run-bar.tsx';
@@ -80,7 +80,8 @@ export const SqlView: ViewOf<'sql'> = () => {
   useEffect(() => {
     if (linked === null || key === asked.current) return;
     open(linked);
-    void answer(linked);
+    // What has no value yet is typed first.
+    if (parametersOf(linked.sql).every((name) => name in linked.params)) void answer(linked);
   }, [key]);
 
   return (

@@ -26,7 +26,7 @@ export function List({ caption, unit, columns, hidden, listed, empty }: Props) {
       <Awaited asked={asked} />
       {asked.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
-        <div class="card">
+        <div class="card list">
           <Table
             caption={`${caption}, newest first`}
             columns={columns}

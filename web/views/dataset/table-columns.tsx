@@ -93,7 +93,7 @@ function RowLink({ job, rowKey }: { job: string; rowKey: string }) {
       ? `${rowKey.slice(0, 16).toWellFormed()}…${rowKey.slice(-7).toWellFormed()}`
       : rowKey;
   return (
-    <a href={linkTo(pathOf({ view: 'row', job, key: rowKey }))} title={rowKey}>
+    <a class="unbroken" href={linkTo(pathOf({ view: 'row', job, key: rowKey }))} title={rowKey}>
       {short || 'empty'}
     </a>
   );

@@ -88,11 +88,16 @@ function Pace({ status: { rate, concurrency } }: { status: Overview['status'] })
 
 /** What keeps calls waiting, and the walks that wait for it. */
 function Waits({ status: { waits, datasets } }: { status: Overview['status'] }) {
-  const waiting = datasets.filter(({ doing }) => doing.state === 'waiting');
-  if ((waits ?? []).length + waiting.length === 0) return <p>Nothing waits.</p>;
+  const known = waits ?? [];
+  // Mostly it waits for what its own calls wait for.
+  const waiting = datasets.filter(
+    ({ job, doing }) =>
+      doing.state === 'waiting' && !known.some((wait) => wait.job === job && wait.reason === doing.reason),
+  );
+  if (known.length + waiting.length === 0) return <p>Nothing waits.</p>;
   return (
     <ul class="waits">
-      {waits?.map(({ job, until, reason, why }) => (
+      {known.map(({ job, until, reason, why }) => (
         <li key={`${job} ${reason}`}>
           <b>{job ?? 'all calls'}</b> <Ago at={until} /> <span class="tag warn">{reason}</span>
           <p class="note">{why}</p>

@@ -1,5 +1,6 @@
 /** Differences between what the contract or earlier rows say and what came. */
 
+import { Cell } from '../../parts/cell.tsx';
 import type { TableColumn } from '../../parts/table.tsx';
 import { usePlace } from '../../router.ts';
 import { select } from '../../sql.ts';
@@ -43,7 +44,18 @@ const shown: Record<string, Partial<TableColumn>> = {
     ),
   },
   path: { label: 'Place', kind: 'text', show: (path) => <Code text={String(path)} /> },
-  detail: { label: 'What came', kind: 'text', show: (detail) => (detail === '' ? '–' : undefined) },
+  detail: {
+    label: 'What came',
+    kind: 'text',
+    show: (detail) =>
+      detail === '' ? (
+        '–'
+      ) : (
+        <div class="wide">
+          <Cell value={detail} label="What came" />
+        </div>
+      ),
+  },
   times: { label: 'Times' },
   first_seen_at: { label: 'First seen' },
   last_seen_at: { label: 'Last seen' },

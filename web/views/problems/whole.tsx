@@ -37,7 +37,7 @@ export function Whole({ id, title, caption, note, unit, sql, columns, empty }: P
       <Awaited asked={asked} />
       {asked.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
       {rows.length > 0 && (
-        <div class="card">
+        <div class="card list">
           <Table caption={caption} columns={columns} rows={shown} isLoading={asked.isOld} />
         </div>
       )}

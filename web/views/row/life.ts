@@ -140,15 +140,34 @@ function versionOf(row: readonly PageCell[], own: readonly string[], before: Ver
 /** The values of a row: those of its body where it is kept as received, else of its columns, JSON in them included. */
 function leavesOfRow(columns: readonly string[], values: readonly PageCell[]): Leaves {
   const leaves = new Map<string, Leaf>();
+  const beside = new Map(columns.map((column, at) => [column, leafOfCell(values[at] ?? null)]));
   columns.forEach((column, at) => {
     const value = values[at] ?? null;
     const place = column === '_body' ? '' : column;
     const within = typeof value === 'string' && /^\s*[[{]/.test(value) ? leavesOf(value, place) : null;
-    if (within) for (const [inner, leaf] of within) leaves.set(inner, leaf);
+    if (within) for (const [inner, leaf] of withoutTwins(within, place, beside)) leaves.set(inner, leaf);
     else leaves.set(column, leafOfCell(value));
   });
   return leaves;
 }
+
+/** Of an object that is kept whole, what has a column of its own as well is told once: by that column. */
+function withoutTwins(within: Leaves, place: string, beside: Leaves): Leaves {
+  const alone = [...within].filter(([inner, leaf]) => !isSame(leaf, beside.get(columnOfPlace(inner))));
+  if (place === '' || alone.length === within.size) return within;
+  return new Map([[place, { kind: 'literal', text: '{…}' }], ...alone]);
+}
+
+/** `dualAi.finalAction` has the column `dual_ai_final_action`. */
+const columnOfPlace = (place: string) =>
+  place
+    .replace(/(?<=[a-z\d])(?=[A-Z])/g, '_')
+    .replaceAll('.', '_')
+    .toLowerCase();
+
+const isSame = (one: Leaf, other: Leaf | undefined) =>
+  one.kind === other?.kind &&
+  (one.text === other.text || (one.kind === 'number' && Number(one.text) === Number(other.text)));
 
 function leafOfCell(value: PageCell): Leaf {
   if (value === null || typeof value !== 'object') return leafOfValue(value);

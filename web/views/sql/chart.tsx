@@ -119,12 +119,18 @@ function Plot({ columns, kinds, rows, choice, cut }: Props & { choice: Choice })
   );
 }
 
+/** Names of fewer letters need less than their share of the chart. */
+const MOST_NARROW = 26;
+
 /** Their names and numbers stand beside them, so no other table is needed. */
 function Bars({ columns, rows, choice, cut }: Omit<Props, 'kinds'> & { choice: Choice }) {
   const { bars, without, left } = useMemo(() => barsOf(rows, choice), [rows, choice]);
   const [along, of] = [columns[choice.x]?.name ?? '', columns[choice.y[0] ?? -1]?.name ?? ''];
   const least = Math.min(0, ...bars.map(({ value }) => value));
   const span = Math.max(0, ...bars.map(({ value }) => value)) - least || 1;
+  // No wider than the names, so that short ones do not stand far from the edge.
+  const letters = Math.max(...bars.map(({ name }) => String(name).length));
+  const width = letters < MOST_NARROW ? `min(${letters + 2}ch, 30vw)` : undefined;
   const share = (value: number) => `${(value / span) * 100}%`;
   return (
     <figure class="chart">
@@ -141,10 +147,15 @@ function Bars({ columns, rows, choice, cut }: Omit<Props, 'kinds'> & { choice: C
         )}
       </figcaption>
       <table class="bars">
-        <thead class="unseen">
+        {/* The heads are there, since the first line decides how wide the columns are. */}
+        <thead>
           <tr>
-            <th scope="col">{along}</th>
-            <th scope="col">{of}</th>
+            <th scope="col" style={{ width }}>
+              <span class="unseen">{along}</span>
+            </th>
+            <th scope="col">
+              <span class="unseen">{of}</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -154,13 +165,15 @@ function Bars({ columns, rows, choice, cut }: Omit<Props, 'kinds'> & { choice: C
                 <Cell value={name} label={along} />
               </th>
               <td>
-                <span class="track">
-                  <span
-                    class={value < 0 ? 'below' : 'above'}
-                    style={{ width: share(Math.abs(value)), marginLeft: share(Math.min(value, 0) - least) }}
-                  />
-                </span>
-                <span class="value">{number(value, 6)}</span>
+                <div>
+                  <span class="track">
+                    <span
+                      class={value < 0 ? 'below' : 'above'}
+                      style={{ width: share(Math.abs(value)), marginLeft: share(Math.min(value, 0) - least) }}
+                    />
+                  </span>
+                  <span class="value">{number(value, 6)}</span>
+                </div>
               </td>
             </tr>
           ))}

@@ -7,12 +7,12 @@ import { Table } from '../../parts/table.tsx';
 import { linkTo, linkToSql } from '../../router.ts';
 import { select } from '../../sql.ts';
 import { useCurrentAnswer } from '../browsing.ts';
-import { callColumns, callTable } from '../calls.tsx';
+import { callColumns, callTable, hiddenCallColumns } from '../calls.tsx';
 
 /** A walk of more calls is read in the list of all calls, page by page. */
 const MOST = 500;
 /** Of one walk they are all the same. */
-const hidden = new Set(['id', 'job', 'walk_id']);
+const hidden = new Set([...hiddenCallColumns, 'job', 'walk_id']);
 
 export function Calls({ walk }: { walk: number }) {
   const sql = select({
@@ -24,7 +24,7 @@ export function Calls({ walk }: { walk: number }) {
   const asked = useCurrentAnswer({ ...sql, limit: MOST });
   const { value } = asked;
   return (
-    <section class="card stack" aria-labelledby="calls">
+    <section class="card stack list" aria-labelledby="calls">
       <div class="tools">
         <h2 id="calls">Calls</h2>
         {value && (

@@ -66,7 +66,8 @@ export function Remarks({ read }: { read: Read }) {
   const [error, probeOf, until] = [read('error'), read('probe_of'), read('waits_until')];
   const odd = anomaliesOf(read('anomalies'));
   const remarks: ComponentChildren[] = [];
-  if (error !== null) remarks.push(String(error));
+  // Where it waits, that is all that its error says.
+  if (error !== null && until === null) remarks.push(String(error));
   else if (odd.length > 0) remarks.push(odd.map(({ kind, times }) => `${kind} ×${times}`).join(', '));
   if (probeOf !== null)
     remarks.push(

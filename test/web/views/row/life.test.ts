@@ -111,3 +111,22 @@ test('a row without a body is its columns, with the JSON in them taken apart', (
     ['note', '[sic] a text'],
   ]);
 });
+
+test('what has a column of its own is told by that alone, not again by the object that it is part of', () => {
+  const columns = [...names.slice(0, 7), 'dual_ai_analyst', 'dual_ai_final_score', 'dual_ai'].map((name) => ({
+    name,
+    type: null,
+  }));
+  const versionOf = (...own: PageCell[]) =>
+    lifeOf({ columns, rows: [[...first.slice(0, 7), ...own]] }, null).versions[0]?.leaves ?? new Map();
+  const told = (...own: PageCell[]) => [...versionOf(...own)].map(([place, { text }]) => [place, text]);
+  expect(told('BUY', 0.5, '{"analyst":"BUY","finalScore":0.50,"more":{"depth":3}}')).toEqual([
+    ['dual_ai_analyst', 'BUY'],
+    ['dual_ai_final_score', '0.5'],
+    ['dual_ai', '{…}'],
+    ['dual_ai.more.depth', '3'],
+  ]);
+  // Where the two differ, both are told.
+  expect(told('BUY', null, '{"analyst":"SELL"}')).toContainEqual(['dual_ai.analyst', 'SELL']);
+  expect(told(null, null, null)).toContainEqual(['dual_ai', 'null']);
+});
