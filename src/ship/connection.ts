@@ -118,7 +118,11 @@ const known: readonly [RegExp, FailureKind, string][] = [
   [/^3D000/, 'incomplete', 'has no such database: make it'],
   [/^(55P03|40)/, 'incomplete', 'is busy with the same tables: try again'],
   [/^25006/, 'incomplete', 'is read-only: name the server that is written to'],
-  [/^42501/, 'incomplete', 'does not let this user do that: GRANT CREATE ON DATABASE … TO …, or the schema'],
+  [
+    /^42501/,
+    'incomplete',
+    'lets this user do too little: it takes CREATE and TEMPORARY on the database, or the schema as its own',
+  ],
   [/^53100/, 'disk', 'has no room left on its disk'],
   [/^(53|58|XX)/, 'disk', 'cannot keep it'],
 ];
@@ -132,7 +136,9 @@ export function failureOf(thrown: unknown, name: string): unknown {
   })[];
   const isLost = /terminated|timeout expired|Connection ended|not queryable|Client was closed/i.test(message);
   const [, kind, words] = known.find(([pattern]) => pattern.test(isLost ? '08' : code)) ?? [];
-  if (kind && words) return new Failure(kind, `${name} ${words} (${code || message})`, { cause: thrown });
+  // What is refused for lack of rights names no values, and helps.
+  const told = code === '' || code === '42501' ? message : code;
+  if (kind && words) return new Failure(kind, `${name} ${words} (${told})`, { cause: thrown });
   if (/^[0-9A-Z]{5}$/.test(code))
     return new Failure('disk', `${name}: ${message} (${code})`, { cause: thrown });
   return /ssl|certificate|password|SASL/i.test(message)

@@ -11,14 +11,39 @@ type Query = <Found extends object>(sql: string) => Promise<Found[]>;
 const datasets = ['ai_signals', 'news', 'smart_wallets', 'meme_signals', 'usage'];
 const histories = datasets.filter((table) => table !== 'usage').map((table) => `${table}_history`);
 
-/** Every table and history of the datasets, value by value: a line for each row that differs. */
-export async function differencesThere(file: string, query: Query): Promise<string[]> {
+/** By table or history, the latest change that it holds. */
+export type Moment = Readonly<Record<string, string>>;
+
+const changedAt = (table: string) => (histories.includes(table) ? '_valid_to' : '_changed_at');
+
+export function momentOf(file: string): Moment {
+  const mirror = new Database(file, { readonly: true });
+  try {
+    const latest = (table: string) =>
+      mirror
+        .prepare<[], string | null>(`SELECT max(${changedAt(table)}) FROM ${table}`)
+        .pluck()
+        .get() ?? NEVER;
+    return Object.fromEntries([...datasets, ...histories].map((table) => [table, latest(table)]));
+  } finally {
+    mirror.close();
+  }
+}
+
+const NEVER = '0001-01-01T00:00:00.000Z';
+const EVER = '9999-12-31T00:00:00.000Z';
+
+/**
+ * Every table and history of the datasets, value by value: a line for each row that differs.
+ * @param until what came later is left out, where a mirror that goes on has more than was shipped.
+ */
+export async function differencesThere(file: string, query: Query, until: Moment = {}): Promise<string[]> {
   const mirror = new Database(file, { readonly: true });
   try {
     const found: string[] = [];
     for (const name of [...datasets, ...histories]) {
       const order = histories.includes(name) ? '_key, _valid_from' : '_key';
-      const sql = `SELECT * FROM ${name} ORDER BY ${order}`;
+      const sql = `SELECT * FROM ${name} WHERE ${changedAt(name)} <= '${until[name] ?? EVER}' ORDER BY ${order}`;
       const here = mirror.prepare<[], Row>(sql).all();
       const there = await query<Row>(sql);
       if (here.length !== there.length) found.push(`${name}: ${here.length} rows, but ${there.length} there`);

@@ -1,12 +1,11 @@
 /** What must hold of the Postgres that follows the mirror, once the API has been left alone. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { differencesThere } from '../../../test/helpers/shipped.ts';
+import { differencesThere, momentOf } from '../../../test/helpers/shipped.ts';
 import type { Finding } from '../checks.ts';
 import type { World } from '../world.ts';
 
-/** Walks go on, and may bring a poll of `usage` between the shipment and the look at both sides. */
-const TRIES = 5;
+const TRIES = 3;
 const PAUSE_MS = 300;
 
 /** By an independent reader, value by value; nothing where nothing has been shipped. */
@@ -15,10 +14,12 @@ export async function checkShipped(world: World): Promise<Finding[]> {
   if (!shippedTo) return [];
   let found: string[] = [];
   for (let tried = 0; tried < TRIES; tried += 1) {
+    // Polls of `usage` go on.
+    const until = momentOf(world.database);
     const { code, stderr, stdout } = await world.run(['ship'], { MIRROR_SHIP: shippedTo.url }).ended;
     found =
       code === 0
-        ? await differencesThere(world.database, shippedTo.query)
+        ? await differencesThere(world.database, shippedTo.query, until)
         : [`ship ended with ${code}: ${stdout}${stderr}`];
     if (found.length === 0) return [];
     await delay(PAUSE_MS);

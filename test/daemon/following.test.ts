@@ -1,0 +1,74 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { isoTime, systemClock } from '../../src/clock.ts';
+import { keepFollowing } from '../../src/daemon/following.ts';
+import { Failure } from '../../src/errors.ts';
+import type { TargetNote } from '../../src/reading/status.ts';
+import type { Arrival, AskedOfTarget } from '../../src/target.ts';
+
+const pauses = { shortestPause: 8, longestPause: 32, hopelessPause: 77 };
+
+const arrived = (job: string, to: number): Arrival => ({ job, to, problems: [], failure: null });
+
+/** A target that answers so, one time after the other, and well in the end; time stands still but for pauses. */
+function follow(answers: readonly (Failure | readonly Arrival[])[]) {
+  const asked: AskedOfTarget[] = [];
+  const notes: TargetNote[] = [];
+  const said: string[] = [];
+  const hear = (_: unknown, text: string) => void said.push(text);
+  const following = keepFollowing({
+    thread: {
+      async ask(question) {
+        const answer = answers[asked.push(question) - 1];
+        if (answer instanceof Failure) throw answer;
+        return { arrivals: answer ?? question.only.map((job) => arrived(job, 9)) };
+      },
+      close: async () => undefined,
+    },
+    words: { goesOn: 'it goes on', fails: 'nothing arrives', lacks: 'not all arrives' },
+    jobs: ['ai-signals', 'news'],
+    clock: { ...systemClock, now: () => 0 },
+    random: () => 1,
+    log: { info: hear, warn: hear } as never,
+    note: (note) => void notes.push(structuredClone(note)),
+    pauses,
+  });
+  onTestFinished(following.end);
+  const waits = () => notes.map(({ trouble }) => trouble && Date.parse(trouble.nextTry));
+  return { ...following, asked, notes, said, waits };
+}
+
+test('whatever keeps changes from a target, it is told once, tried again after longer pauses, and all is brought', async () => {
+  const full = new Failure('disk', 'Postgres has no room left on its disk');
+  const { notes, said, asked, waits } = follow([full, full, full, full]);
+  await expect.poll(() => notes.at(-1)?.trouble).toBeNull();
+  expect(waits()).toEqual([8, 16, 32, 32, null]);
+  expect(asked.map(({ only }) => only)).toEqual(Array(5).fill(['ai-signals', 'news']));
+  expect(said).toEqual([`nothing arrives: ${full.message}; mirroring goes on`, 'it goes on']);
+  expect(notes[0]).toEqual({
+    seqs: {},
+    trouble: { message: full.message, since: isoTime(0), nextTry: isoTime(8) },
+  });
+  expect(notes.at(-1)?.seqs).toEqual({ 'ai-signals': 9, news: 9 });
+});
+
+test('what somebody has to mend first is not tried again soon', async () => {
+  const { notes, waits } = follow([new Failure('config', 'follows another mirror')]);
+  await expect.poll(() => notes.at(-1)?.trouble).toBeNull();
+  expect(waits()).toEqual([77, null]);
+});
+
+test('a dataset that did not arrive is brought again by itself, and a column that could not is named', async () => {
+  const failure = { kind: 'incomplete', message: 'is busy' } as const;
+  const { notes, said, asked, due } = follow([
+    [
+      { job: 'ai-signals', to: null, problems: [], failure },
+      { job: 'news', to: 7, problems: ['news.strength cannot be text'], failure: null },
+    ],
+  ]);
+  await expect.poll(() => notes.at(-1)?.trouble).toBeNull();
+  expect(asked.map(({ only }) => only)).toEqual([['ai-signals', 'news'], ['ai-signals']]);
+  expect(said).toContain('not all arrives: news.strength cannot be text');
+  expect(notes.at(-1)?.seqs).toEqual({ 'ai-signals': 9, news: 7 });
+  due('news');
+  await expect.poll(() => asked.at(-1)?.only).toEqual(['news']);
+});
