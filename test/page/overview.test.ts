@@ -97,6 +97,27 @@ test('the quota is drawn, and its numbers stand beside it', async () => {
   expect((await chart.getByRole('table').innerText()).replaceAll(',', '')).toContain(String(left));
 });
 
+test('a daemon that is down is said, with what starts it', async () => {
+  const { page } = await lived.visit('/');
+  const said = page.getByRole('region', { name: 'The daemon is down' });
+  expect(await said.innerText()).toContain('market-mirror start');
+  expect(await page.getByRole('article', { name: 'news' }).innerText()).toContain('no daemon runs it');
+});
+
+test('each dataset is told with its age against when it is stale, and its next run', async () => {
+  const page = await overviewWith(({ at, status }) => {
+    status.daemon = { pid: 4242 } as typeof status.daemon;
+    for (const dataset of status.datasets) {
+      dataset.staleAfterSeconds = 7 * 3_600;
+      dataset.nextRun = new Date(Date.parse(at) + 7_230_000).toISOString();
+    }
+  });
+  const card = await page.getByRole('article', { name: 'ai-signals' }).innerText();
+  expect(card).toMatch(/\d+[smh].* old, stale after 7h/);
+  expect(card).toMatch(/next run in 2h/);
+  expect(await page.getByRole('region', { name: 'The daemon is down' }).count()).toBe(0);
+});
+
 test('what waits is told once, with its reason and until when', async () => {
   const page = await overviewWith(({ status }) => {
     const [until, reason] = [status.datasets[0].completeAsOf, 'unavailable'];

@@ -153,6 +153,22 @@ test('what is written is run by a key, and nothing of it is lost', async () => {
   expect(messages).toEqual([]);
 });
 
+test('the editor is loaded once SQL is opened, and colours what is written', async () => {
+  const { page } = await lived.visit('/');
+  const isLoaded = () =>
+    page.evaluate(() => performance.getEntriesByType('resource').some(({ name }) => /\/editor-/.test(name)));
+  expect(await isLoaded()).toBe(false);
+  await page.getByRole('navigation').getByRole('link', { name: 'SQL' }).click();
+  await codeIn(page).waitFor();
+  expect(await isLoaded()).toBe(true);
+  await type(page, "SELECT 1, 'text' FROM news");
+  const colours = () =>
+    codeIn(page)
+      .locator('span')
+      .evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
+  await expect.poll(colours).toBeGreaterThanOrEqual(3);
+});
+
 test('columns of the tables that are named are proposed', async () => {
   const { page } = await lived.visit('/sql');
   await codeIn(page).waitFor();

@@ -91,6 +91,21 @@ describe('calls', () => {
     }
   });
 
+  test('are filtered by dataset and answer, and are those of the moment that is shown', async () => {
+    for (const [search, where] of [
+      ['?job=ai-signals&status=good', `job = 'ai-signals' AND error_code IS NULL`],
+      ['?status=503', 'status = 503'],
+      [`?at=${lived.before}`, `at <= '${lived.before}'`],
+    ]) {
+      const [{ n } = { n: 0 }] = lived.bench.sql<{ n: number }>(
+        `SELECT count(*) AS n FROM requests WHERE ${where}`,
+      );
+      expect(n).toBeGreaterThan(0);
+      const { page } = await lived.visit(`/calls${search}`);
+      await page.getByText(new RegExp(`^${n} calls? in all$`)).waitFor();
+    }
+  });
+
   test('that went wrong are found, and lead to their walk', async () => {
     const { page } = await lived.visit('/calls?status=bad');
     const lines = await tableIn(page, /^Calls, newest first/);
