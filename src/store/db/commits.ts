@@ -48,8 +48,8 @@ export async function inBatches(
 const WORTH_COPYING_PAGES = 3_000;
 
 /**
- * Copies the log into the database where it has grown long. In a turn of its own, since the commit that it follows has kept
- * all else waiting; what fails is told to the next commit, which fails for the same reason.
+ * Copies the log into the database where it has grown long. In the turn after the next, since the commit that it follows has
+ * kept all else waiting, and what came meanwhile is heard only between the two; what fails is told to the next commit, which fails for the same reason.
  */
 export function copyLog(connection: Connection): void {
   const copy = () => {
@@ -57,7 +57,7 @@ export function copyLog(connection: Connection): void {
       if (connection.open) connection.pragma('wal_checkpoint(PASSIVE)');
     } catch {}
   };
-  if (pagesToCopy(connection) >= WORTH_COPYING_PAGES) setImmediate(copy);
+  if (pagesToCopy(connection) >= WORTH_COPYING_PAGES) setImmediate(() => setImmediate(copy));
 }
 
 function pagesToCopy(connection: Connection): number {
