@@ -118,8 +118,8 @@ async function takeSnapshot(
   signal: AbortSignal,
 ): Promise<WalkRow> {
   const request = { job: job.name, walkId: session.row.id, path: job.path, query: {} };
-  const { text, json, call } = await api.get(request, signal);
-  const page = { ...checkSnapshot(text, json, `${call.at} ${session.row.id}`, call.at), call };
+  const { body, json, call } = await api.get(request, signal);
+  const page = { ...checkSnapshot(body.text(), json, `${call.at} ${session.row.id}`, call.at), call };
   session.savePage({ page, checkpoint: { ...beginning, pages: 1, rows: 1 }, met: 'add' });
   const breach = describeBreach({ ...page, received: 1, offset: 0 });
   if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);

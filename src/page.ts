@@ -22,6 +22,12 @@ export type Call = {
   errorCode: string | null;
 };
 
+/**
+ * The body of an answer, which is valid UTF-8. Its text is made once it is asked for: that takes a hundred times as long as to
+ * compare the bytes.
+ */
+export type Body = { bytes: Buffer; text(): string };
+
 /** The code of a call whose answer has a body that cannot be read. */
 export const BAD_BODY = 'bad_body';
 
@@ -40,8 +46,8 @@ export type Held = { rowid: number; walkId: number };
 /** A row that is kept as received, as the table holds it. `asOf` tells one state of the table from another. */
 export type StoredRow = Held & { key: string; body(): string; asOf: number };
 
-/** Rows that lie one after the other in the table, and their bodies, joined by commas. */
-export type StoredRun = { rows: readonly StoredRow[]; text: string };
+/** Rows that lie one after the other in the table, and their bodies, joined by commas, in UTF-8. */
+export type StoredRun = { rows: readonly StoredRow[]; bytes: Buffer };
 
 /** The rows of a dataset that is kept as received, as the table holds them. */
 export type StoredRows = {

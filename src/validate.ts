@@ -3,6 +3,7 @@
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import type {
+  Body,
   CheckedPage,
   CheckedRows,
   Choice,
@@ -27,29 +28,37 @@ import { findRepeatedNameIn, inspect, mayHoldHostileText, withPlainNames } from 
 const noFields: PageFields = { rows: 0, fields: [] };
 
 /**
- * Reads the text of a page, for `checkPage`.
+ * Reads a page, for `checkPage`.
  * @param known the choice made for this dataset before, if it needs one.
  * @param stored its rows as they are stored, where those that are the same need not be looked at.
  * @param before the rows of the page before, behind which these may lie.
  * @throws SyntaxError where it is no JSON.
  */
 export function readPage(
-  text: string,
+  body: Body,
   known: Choice | undefined,
   stored: StoredRows | undefined,
   before: readonly Row[] = [],
 ): unknown {
-  return (known && stored && readAsStored(text, known, stored, before)) ?? JSON.parse(text);
+  return (known && stored && readAsStored(body, known, stored, before)) ?? JSON.parse(body.text());
 }
 
 /**
- * @param json what `readPage` or `JSON.parse` made of the text.
+ * @param json what `readPage` or `JSON.parse` made of the body.
  * @param known the choice made for this dataset before, if it needs one; it comes back where nothing speaks against it.
  * @throws Failure `contract` where the envelope is broken.
  */
-export function checkPage(job: Job, text: string, json: unknown, known: Choice | undefined): CheckedPage {
+export function checkPage(
+  job: Job,
+  body: Pick<Body, 'text'>,
+  json: unknown,
+  known: Choice | undefined,
+): CheckedPage {
   if (json instanceof PageAsStored)
-    return json.choice === known ? describeStored(job, json) : checkPage(job, text, JSON.parse(text), known);
+    return json.choice === known
+      ? describeStored(job, json)
+      : checkPage(job, body, JSON.parse(body.text()), known);
+  const text = body.text();
   const { rows, path, drifts, ...envelope } = readEnvelope(job, json, known?.rowsPath);
   const slices = once(() => slicesOf(job, text, path, rows.length));
   const { checked, fields, choice } = job.contract

@@ -9,6 +9,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { endpoints, sampleKey, startModelApi } from '../model-api/index.ts';
 import { type Job, ownColumnsOf, rowsOf, tableOf } from '../src/job.ts';
 import { loadJobs } from '../src/load-jobs.ts';
+import type { Body } from '../src/page.ts';
 import { openReadOnly } from '../src/store/db/connection.ts';
 import { openStore } from '../src/store/index.ts';
 import { checkPage } from '../src/validate.ts';
@@ -122,7 +123,7 @@ describe.each(
     const [, sent] = await page(job, 0);
     const [row] = sent.rows;
     const changed = { ...sent, rows: [{ ...row, unheardOf: { of: 1 } }] };
-    const { accepted } = checkPage(job, JSON.stringify(changed), changed, undefined);
+    const { accepted } = checkPage(job, { text: () => JSON.stringify(changed) }, changed, undefined);
     expect(accepted[0]?.values['extra']).toBe('{"unheardOf":{"of":1}}');
   });
 
@@ -131,12 +132,12 @@ describe.each(
   });
 });
 
-async function page({ path }: Job, offset: number): Promise<[text: string, json: { rows: object[] }]> {
+async function page({ path }: Job, offset: number): Promise<[Pick<Body, 'text'>, json: { rows: object[] }]> {
   const response = await fetch(`${model.url}${path}?offset=${offset}&limit=100`, {
     headers: { authorization: `Bearer ${sampleKey.key}` },
   });
   const text = await response.text();
-  return [text, JSON.parse(text)];
+  return [{ text: () => text }, JSON.parse(text)];
 }
 
 type Column = { name: string; type: string; notnull: number };

@@ -19,7 +19,7 @@ describe('a page', () => {
     const page = checkSignals(text);
     expect(page).toMatchObject({ keys: ['s-1'], received: 1, pagination: { hasMore: false } });
     const news = '{"data":{"rows":[5]},"data":{"rows":5,"rows":[{"id":7}]}}';
-    expect(checkPage(job('news'), news, JSON.parse(news), undefined).accepted).toMatchObject([
+    expect(checkPage(job('news'), { text: () => news }, JSON.parse(news), undefined).accepted).toMatchObject([
       { key: '7', values: { _body: '{"id":7}' } },
     ]);
   });

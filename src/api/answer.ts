@@ -3,11 +3,11 @@
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
 import { Failure, type FailureKind } from '../errors.ts';
-import { BAD_BODY } from '../page.ts';
+import { BAD_BODY, type Body } from '../page.ts';
 import type { Exchange, Headers } from './exchange.ts';
 
 export type Verdict = { facts: HeaderFacts } & (
-  | { fine: true; text: string; json: unknown }
+  | { fine: true; body: Body; json: unknown }
   | { fine: false; failure: Failure; again: Again; code: string | null }
 );
 
@@ -38,7 +38,7 @@ const refusals: Record<number, [FailureKind, message: string, Again]> = {
 };
 
 /** What of a request its judge needs: the endpoint's name, for messages, and how its answers are read. */
-type Asked = { job: string; read?: (text: string) => unknown };
+type Asked = { job: string; read?: (body: Body) => unknown };
 
 /** @param limit the most bytes that a body may have once it is unpacked. */
 export function judge(answer: Exchange, { job, read }: Asked, limit: number, now: number): Verdict {
@@ -58,7 +58,7 @@ export function judge(answer: Exchange, { job, read }: Asked, limit: number, now
   const { status, body } = answer;
   if (status === 200) {
     const made = readBody(body, facts, limit, read);
-    return 'text' in made
+    return 'body' in made
       ? { fine: true, ...made, facts }
       : failed(BAD_BODY, 'contract', made.problem, 'once');
   }
@@ -99,26 +99,37 @@ function readErrorCode(body: Buffer): string | null {
   }
 }
 
-type Body = { text: string; json: unknown } | { problem: string };
+type Made = { body: Body; json: unknown } | { problem: string };
 
 function readBody(
   bytes: Buffer,
   { contentType, contentEncoding }: HeaderFacts,
   limit: number,
-  read: (text: string) => unknown = JSON.parse,
-): Body {
+  read: (body: Body) => unknown = ({ text }) => JSON.parse(text()),
+): Made {
   if (contentType !== 'application/json')
     return { problem: `an answer of type ${contentType || 'unknown'} instead of JSON${glimpse(bytes)}` };
   const plain = unpack(bytes, contentEncoding, limit);
   if (!plain) return { problem: `an answer in the encoding ${contentEncoding} that was not asked for` };
   if (plain.length === 0) return { problem: 'an empty answer' };
   if (!isUtf8(plain)) return { problem: 'an answer that is not valid UTF-8' };
-  const text = plain.toString('utf8');
+  const body = bodyOf(plain);
   try {
-    return { text, json: read(text) };
+    return { body, json: read(body) };
   } catch {
     return { problem: `an answer that is not valid JSON${glimpse(plain)}` };
   }
+}
+
+function bodyOf(bytes: Buffer): Body {
+  let text: string | undefined;
+  return {
+    bytes,
+    text() {
+      text ??= bytes.toString('utf8');
+      return text;
+    },
+  };
 }
 
 // Some proxies compress whatever was asked for; a small answer may unpack to more than memory holds.

@@ -5,7 +5,7 @@ import { type Clock, isoTime, type Random } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Gate, Manner } from '../governor/gate.ts';
 import type { KeySource } from '../key.ts';
-import type { Call } from '../page.ts';
+import type { Body, Call } from '../page.ts';
 import { judge, type Verdict } from './answer.ts';
 import { type Exchange, exchange } from './exchange.ts';
 
@@ -14,11 +14,11 @@ export type ApiRequest = {
   walkId: number | null;
   path: string;
   query: Record<string, number>;
-  /** Makes of the text what is told as `json`; throws a SyntaxError where it is none. `JSON.parse` unless given. */
-  read?: (text: string) => unknown;
+  /** Makes of the body what is told as `json`; throws a SyntaxError where it is none. `JSON.parse` unless given. */
+  read?: (body: Body) => unknown;
 };
 
-export type ApiAnswer = { text: string; json: unknown; call: Call };
+export type ApiAnswer = { body: Body; json: unknown; call: Call };
 
 /** What came of one call. `aheadMs`: what our clock is ahead of the API's at least; null where it does not tell. */
 export type Probed = { call: Call; failure: Failure | null; aheadMs: number | null };
@@ -129,7 +129,7 @@ export function createApi(parts: ApiParts): Api {
     async get(request, signal, manner) {
       for (let made = 1; ; made += 1) {
         const { verdict, call } = await attempt(request, signal, manner);
-        if (verdict.fine) return { text: verdict.text, json: verdict.json, call };
+        if (verdict.fine) return { body: verdict.body, json: verdict.json, call };
         record(call);
         signal.throwIfAborted();
         if (made >= attempts[verdict.again]) throw told(verdict.failure);
@@ -146,7 +146,7 @@ export function createApi(parts: ApiParts): Api {
         await pass(request, dropped.signal, { foreseen, isAhead: true });
         isMade = true;
         const { verdict, call } = await send(request, signal);
-        if (verdict.fine) return { text: verdict.text, json: verdict.json, call };
+        if (verdict.fine) return { body: verdict.body, json: verdict.json, call };
         record(call);
         throw verdict.failure;
       };

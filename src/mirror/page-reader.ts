@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Api, ApiAnswer } from '../api/client.ts';
 import type { Job } from '../job.ts';
-import { BAD_BODY, type CheckedPage, type CheckedRows, type Page, type Row } from '../page.ts';
+import { BAD_BODY, type Body, type CheckedPage, type CheckedRows, type Page, type Row } from '../page.ts';
 import type { Store, WalkSession } from '../store/index.ts';
 import { checkPage, readPage } from '../validate.ts';
 import { PAGE_ROWS } from '../walk/bounds.ts';
@@ -36,19 +36,19 @@ export function createPageReader(
     query: { offset, limit: PAGE_ROWS },
     read,
   });
-  const read = (text: string) => {
+  const read = (body: Body) => {
     try {
-      return readPage(text, choice, session.storedRows(), before);
+      return readPage(body, choice, session.storedRows(), before);
     } catch {
       // What keeps the rows from being read keeps the page from being saved, too, which says so.
-      return JSON.parse(text);
+      return JSON.parse(body.text());
     }
   };
-  /** What was asked for ahead is read in its turn: a text is smaller than what becomes of it, and the choice may change. */
-  const inItsTurn = ({ text, json, call }: ApiAnswer): { json: unknown } | undefined => {
+  /** What was asked for ahead is read in its turn: its bytes are less than what becomes of them, and the choice may change. */
+  const inItsTurn = ({ body, json, call }: ApiAnswer): { json: unknown } | undefined => {
     if (json !== notYet) return { json };
     try {
-      return { json: read(text) };
+      return { json: read(body) };
     } catch {
       call.errorCode = BAD_BODY;
       return undefined;
@@ -63,7 +63,7 @@ export function createPageReader(
         : undefined,
     check(answer) {
       const made = inItsTurn(answer);
-      return made && checkPage(job, answer.text, made.json, choice);
+      return made && checkPage(job, answer.body, made.json, choice);
     },
     agree: (before, page) => showSameRows(job, before, page),
     discard({ call }) {

@@ -3,10 +3,10 @@
  * else is left to those who look at every row.
  */
 
-import type { Choice, Row, StoredRow, StoredRows } from '../page.ts';
+import type { Body, Choice, Row, StoredRow, StoredRows } from '../page.ts';
 import { asRecord } from './envelope.ts';
 import { endOfValue, sliceMember } from './raw.ts';
-import { mayHoldHostileText } from './storable.ts';
+import { LONGEST_TEXT, mayHoldHostileText } from './storable.ts';
 
 /** A page without its rows: in its JSON one text stands where they were. A class, so that no JSON is taken for one. */
 export class PageAsStored {
@@ -28,20 +28,60 @@ export class PageAsStored {
  * @returns undefined where a row is new or another one, or where that cannot be told for sure by the text.
  */
 export function readAsStored(
-  text: string,
+  body: Body,
   choice: Choice,
   stored: StoredRows,
   before: readonly Row[] = [],
 ): PageAsStored | undefined {
-  const { rowsPath, keyField, sharedKeys } = choice;
-  if (keyField === null || sharedKeys.length > 0 || mayHoldHostileText(text)) return undefined;
-  const begin = findRows(text, rowsPath);
-  const found =
-    begin < 0
-      ? undefined
-      : (matchRun(text, begin, stored, before) ?? matchEach(text, begin, keyField, stored));
+  const { keyField, sharedKeys } = choice;
+  if (keyField === null || sharedKeys.length > 0) return undefined;
+  return readRun(body.bytes, choice, stored, before) ?? readEach(body.text(), choice, keyField, stored);
+}
+
+/** All rows at once, by their bytes, where they lie behind those of the page before, as they mostly do. */
+function readRun(
+  bytes: Buffer,
+  choice: Choice,
+  stored: StoredRows,
+  before: readonly Row[],
+): PageAsStored | undefined {
+  const last = before.at(-1)?.stored;
+  // Where there is no escape, nothing is spelled otherwise than it reads.
+  if (!last || bytes.length > LONGEST_TEXT || bytes.includes('\\')) return undefined;
+  // A byte a character, whatever it stands for.
+  const head = bytes.toString('latin1', 0, LONGEST_HEAD);
+  const begin = findRows(head, choice.rowsPath);
+  if (begin < 0) return undefined;
+  const first = skipSpace(head, begin + 1);
+  // Pages that are joined by a row begin with the last one of the page before.
+  const isJoined = lieAt(bytes, first, Buffer.from(last.body()));
+  if (!isJoined && !lieAt(bytes, first, stored.run(last.rowid + 1, 1).bytes)) return undefined;
+  const run = stored.run(isJoined ? last.rowid : last.rowid + 1, before.length);
+  if (run.rows.length === 0 || !lieAt(bytes, first, run.bytes)) return undefined;
+  const behind = bytes.toString('utf8', first + run.bytes.length);
+  const end = skipSpace(behind, 0);
+  if (behind[end] !== ']') return undefined;
+  const json = parseAround(bytes.toString('utf8', 0, begin), choice.rowsPath, behind.slice(end + 1));
+  return json === undefined ? undefined : new PageAsStored(run.rows, json, choice);
+}
+
+/** Within so many bytes the rows begin. */
+const LONGEST_HEAD = 4_096;
+
+const lieAt = (bytes: Buffer, at: number, part: Buffer) => bytes.subarray(at, at + part.length).equals(part);
+
+/** One row after the other, by their text. */
+function readEach(
+  text: string,
+  choice: Choice,
+  keyField: string,
+  stored: StoredRows,
+): PageAsStored | undefined {
+  if (mayHoldHostileText(text)) return undefined;
+  const begin = findRows(text, choice.rowsPath);
+  const found = begin < 0 ? undefined : matchRows(text, begin, keyField, stored);
   if (!found || escapedName.test(text)) return undefined;
-  const json = parseWithout(text, rowsPath, begin, found.end);
+  const json = parseAround(text.slice(0, begin), choice.rowsPath, text.slice(found.end));
   return json === undefined ? undefined : new PageAsStored(found.rows, json, choice);
 }
 
@@ -66,27 +106,8 @@ const PAGE_ROWS = 100;
 
 type Match = { rows: readonly StoredRow[]; end: number };
 
-/** All at once where they lie behind those of the page before, as they mostly do. */
-function matchRun(
-  text: string,
-  begin: number,
-  stored: StoredRows,
-  before: readonly Row[],
-): Match | undefined {
-  const last = before.at(-1)?.stored;
-  if (!last) return undefined;
-  const first = skipSpace(text, begin + 1);
-  // Pages that are joined by a row begin with the last one of the page before.
-  const isJoined = liesAt(text, first, last.body());
-  if (!isJoined && !liesAt(text, first, stored.run(last.rowid + 1, 1).text)) return undefined;
-  const { rows, text: run } = stored.run(isJoined ? last.rowid : last.rowid + 1, before.length);
-  if (rows.length === 0 || !liesAt(text, first, run)) return undefined;
-  const end = skipSpace(text, first + run.length);
-  return text[end] === ']' ? { rows, end: end + 1 } : undefined;
-}
-
-/** One by one. Rows mostly come in the order in which they lie in the table; one that does not is looked up by its key. */
-function matchEach(text: string, begin: number, keyField: string, stored: StoredRows): Match | undefined {
+/** Rows mostly come in the order in which they lie in the table; one that does not is looked up by its key. */
+function matchRows(text: string, begin: number, keyField: string, stored: StoredRows): Match | undefined {
   const rows: StoredRow[] = [];
   const keys = new Set<string>();
   const foresight = createForesight(stored);
@@ -152,9 +173,7 @@ function createForesight(stored: StoredRows) {
 const ROWS = 'the rows';
 
 /** Undefined where that is no JSON, or where the rows that JSON knows by their path may be others. */
-function parseWithout(text: string, path: readonly string[], begin: number, end: number): unknown {
-  const before = text.slice(0, begin);
-  const behind = text.slice(end);
+function parseAround(before: string, path: readonly string[], behind: string): unknown {
   const name = path.at(-1);
   // Of two members of one name the last one counts, however it is spelled.
   if (before.includes('\\') || behind.includes('\\')) return undefined;

@@ -9,7 +9,7 @@ import { endOfString, type Slice, skipSpace, sliceElements } from './raw.ts';
 
 /** SQLite's JSON functions refuse to read anything deeper than 1,000 levels; people give up long before. */
 const DEEPEST = 64;
-const LONGEST_TEXT = 1024 ** 2;
+export const LONGEST_TEXT = 1024 ** 2;
 const LONGEST_NAME = 100;
 const LONGEST_PLACE = 100;
 

@@ -79,7 +79,8 @@ async function failureOf(work: Promise<unknown>): Promise<Failure> {
 describe('a page that comes', () => {
   test('brings its JSON, its text and the record of the call', async () => {
     const { get, model, settled, records } = await setup();
-    const { json, text, call } = await get();
+    const { json, body, call } = await get();
+    const text = body.text();
     expect((json as { rows: unknown[] }).rows).toHaveLength(100);
     expect(JSON.parse(text)).toEqual(json);
     expect(call).toMatchObject({

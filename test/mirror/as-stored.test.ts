@@ -197,7 +197,8 @@ function answering(
       },
       ...{ requestId: null, rateLimit: null, rateRemaining: null, errorCode: null },
     };
-    return { text, json: read?.(text), call };
+    const body = { bytes: Buffer.from(text), text: () => text };
+    return { body, json: read?.(body), call };
   };
   return { get, guess: () => undefined } as unknown as Api;
 }

@@ -46,10 +46,11 @@ export function signalPage(rows: unknown[], changes: Record<string, unknown> = {
   return JSON.stringify({ ...page, rows, pagination, ...changes });
 }
 
-export const checkSignals = (text: string) => checkPage(job('ai-signals'), text, JSON.parse(text), undefined);
+export const checkSignals = (text: string) =>
+  checkPage(job('ai-signals'), { text: () => text }, JSON.parse(text), undefined);
 
 /** @param rows JSON as it is sent. */
 export function checkNews(rows: string[], known?: Parameters<typeof checkPage>[3]) {
   const text = `{"rows":[${rows.join(',')}]}`;
-  return checkPage(job('news'), text, JSON.parse(text), known);
+  return checkPage(job('news'), { text: () => text }, JSON.parse(text), known);
 }

@@ -6,7 +6,7 @@ import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 
 type Columns = [rowid: number, walkId: number, key: string, body: string];
-type RunColumns = [rowids: string, walkIds: string, keys: string, text: string | null];
+type RunColumns = [rowids: string, walkIds: string, keys: string, bytes: Buffer | null];
 
 /** @param asOf a number for the state that the table is in. */
 export function openStoredRows(connection: Connection, job: Job, asOf: () => number): StoredRows {
@@ -18,7 +18,7 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
     .raw();
   const run = connection
     .prepare<[number, number], RunColumns>(
-      `SELECT json_group_array(rowid), json_group_array(_walk_id), json_group_array(_key), group_concat(_body, ',')
+      `SELECT json_group_array(rowid), json_group_array(_walk_id), json_group_array(_key), CAST(group_concat(_body, ',') AS BLOB)
        FROM (${select} WHERE rowid >= ? ORDER BY rowid LIMIT ?)`,
     )
     .raw();
@@ -36,7 +36,7 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
       return found && rowOf(found);
     },
     run(from, count) {
-      const [rowids, walkIds, keys, text] = run.get(from, count) as RunColumns;
+      const [rowids, walkIds, keys, bytes] = run.get(from, count) as RunColumns;
       const walks = JSON.parse(walkIds) as number[];
       const names = JSON.parse(keys) as string[];
       const now = asOf();
@@ -48,7 +48,7 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
         body: () => String(bodyOf.get(rowid)),
         asOf: now,
       }));
-      return { rows, text: text ?? '' };
+      return { rows, bytes: bytes ?? Buffer.of() };
     },
     after: ({ rowid }, count) => after.all(rowid, count).map(rowOf),
   };
