@@ -62,6 +62,7 @@ export async function faultsOf({ page, messages, elsewhere }: Window): Promise<s
     ...elsewhere.map((address) => `asked elsewhere: ${address}`),
     ...(await obstacles(page)),
     ...(await tooWide(page)),
+    ...(await cutTexts(page)),
   ];
 }
 
@@ -79,6 +80,24 @@ async function tooWide(page: Page): Promise<string[]> {
       ...over.slice(0, 5).map(({ outerHTML }) => `over the edge: ${outerHTML.slice(0, 120)}`),
     ];
   });
+}
+
+/** Texts that are cut, with neither a way to move them nor a title or a button that has all of them. */
+async function cutTexts(page: Page): Promise<string[]> {
+  return await page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('main *, nav *, header *')]
+      .filter((element) => {
+        const { overflowX, overflowY } = getComputedStyle(element);
+        const isCut =
+          (overflowX === 'hidden' && element.scrollWidth > element.clientWidth + 1) ||
+          (overflowY === 'hidden' && element.scrollHeight > element.clientHeight + 1);
+        const isForEars = element.classList.contains('unseen');
+        return (
+          isCut && !isForEars && !element.title && !element.closest('button, a[aria-label], svg, .uplot')
+        );
+      })
+      .map(({ outerHTML }) => `cut: ${outerHTML.slice(0, 120)}`),
+  );
 }
 
 /** The texts of a table's cells, a line a row, heads first. @param name of the part of the page that it stands in. */
