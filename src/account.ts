@@ -9,12 +9,13 @@ import { type CopyStore, createCopy } from './account/copy.ts';
 import { readKept, withChange, without } from './account/kept.ts';
 import { openPlace } from './account/place.ts';
 import { hasEnded, nameProcess } from './account/process-name.ts';
+import { failureOf, troubleOf } from './account/trouble.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
-import { Failure, toError } from './errors.ts';
+import { Failure } from './errors.ts';
 import type { Change, Transact } from './governor/gate.ts';
 import { afterJump, readState } from './governor/state.ts';
 import { addressOf, parseRedisUrl } from './redis/address.ts';
-import { diagnose, isOfSettings, saysMore, type Trouble, WayError } from './redis/trouble.ts';
+import { isOfSettings, saysMore, type Trouble, WayError } from './redis/trouble.ts';
 
 export type { CopyStore } from './account/copy.ts';
 
@@ -24,7 +25,7 @@ export type AccountTrouble = Trouble & { since: string };
 export type Account = {
   /**
    * Changes the state once, however often it has to be tried: it waits for a Redis that is away.
-   * @throws only once the account is closed.
+   * @throws what `change` throws; and once the account is closed.
    */
   transact: Transact;
   /** Names this process among those that share the account. */
@@ -83,7 +84,8 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
         return result;
       } catch (thrown) {
         closing.signal.throwIfAborted();
-        note(diagnose(toError(thrown)));
+        if (thrown instanceof ChangeFailed) throw thrown.cause;
+        note(troubleOf(thrown));
         await clock.sleep(pauseMs(failures, random()), closing.signal);
       }
     }
@@ -99,7 +101,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
       const now = timeOf(seen.now);
       hasJumped = hasJumpedTo(now) || hasJumped;
       const known = kept.state ?? copy.seed(now);
-      const { state, result } = change(hasJumped ? afterJump(readState(known), now) : known, now);
+      const { state, result } = made(change, hasJumped ? afterJump(readState(known), now) : known, now);
       const next = withChange(kept, owner, { heardAt: now, change: id, result }, state);
       const swapped = await place.swap(seen.revision, randomUUID(), JSON.stringify(next));
       if (swapped.isDone) {
@@ -149,7 +151,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
     // Writes, as every permit does.
     await changeOnce('0', (kept) => ({ state: readState(kept), result: null }));
   } catch (thrown) {
-    const found = diagnose(toError(thrown));
+    const found = troubleOf(thrown);
     if (isOfSettings(found) || !parts.isPatient) {
       end();
       throw failureOf(name, addressOf(target), found);
@@ -173,23 +175,25 @@ export async function examineAccount({
     const { text } = await place.look();
     return { processes: text === '' ? null : Object.keys(readKept(text).processes).length };
   } catch (thrown) {
-    throw failureOf(name, addressOf(target), diagnose(toError(thrown)));
+    throw failureOf(name, addressOf(target), troubleOf(thrown));
   } finally {
     place.close();
   }
 }
 
+/** Not Redis, but the change itself failed: to try it again would not help. */
+class ChangeFailed extends Error {}
+
+function made<T>(change: Change<T>, kept: unknown, now: number): ReturnType<Change<T>> {
+  try {
+    return change(kept, now);
+  } catch (cause) {
+    throw new ChangeFailed('the change failed', { cause });
+  }
+}
+
 /** Keys of queues begin otherwise. */
 const keyOf = (name: string) => `market-mirror:account:${name}`;
-
-function failureOf(name: string, address: string, found: Trouble): Failure {
-  const { message, advice } = found;
-  const kind = isOfSettings(found) ? 'config' : 'incomplete';
-  return new Failure(
-    kind,
-    `MIRROR_ACCOUNT ${name}: ${message} (${address}), and no call is made without the account's limits: ${advice}`,
-  );
-}
 
 /** Twice as long each time, between a half and all of that. */
 function pauseMs(failures: number, roll: number): number {

@@ -35,8 +35,10 @@ export function openPlace(target: Target, key: string): Place {
 
   /** A connection is made where it is needed, and dropped where it failed: nothing of it is sent a second time. */
   async function exchange(...swap: string[]): Promise<Seen & { isDone: boolean }> {
-    const used = client ?? open(target);
-    client = used;
+    // Redis and what lies between may close one that was idle for long: that is no trouble.
+    if (client?.status === 'end') drop();
+    client ??= open(target);
+    const used = client;
     try {
       if (used.status === 'wait') await greet(used, target);
       const reply = await inTime(used.marketMirrorAccount(key, ...swap));
