@@ -1,6 +1,11 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { findJob, followedJobs } from '../../src/job-list.ts';
+import { layDataset } from '../../src/lake/dataset.ts';
+import { openDisk } from '../../src/lake/disk.ts';
+import type { Place } from '../../src/lake/place.ts';
+import { type Identity, identityOf, openMirror } from '../../src/store/read.ts';
 import { runCli, startCli } from '../helpers/cli.ts';
 import { edit } from '../ship/bench.ts';
 import { expectEqual, setup } from './bench.ts';
@@ -48,6 +53,33 @@ test('lakes that come to one range at the same moment put it there once', async 
   await sync();
   const ended = await Promise.all([lake(), lake(), lake()]);
   expect(ended.map(({ code }) => code)).toEqual([0, 0, 0]);
+  expect(readdirSync(join(there, 'ai_signals/changes'))).toEqual(['course=1']);
+  await expectEqual(file, there);
+});
+
+test('one that was overtaken by a lake which knew more goes on where that one has ended', async () => {
+  const { sync, lake, there, file, model, clock, environment } = await setup({ rows: 12 });
+  await sync();
+  await lake('news');
+  const jobs = await followedJobs();
+  const job = findJob(jobs, 'ai-signals');
+  const connection = openMirror(environment.MIRROR_DIR);
+  onTestFinished(() => void connection.close());
+  const identity = identityOf(connection) as Identity;
+  const place = openDisk(there, clock.now());
+  let isBehind = false;
+  const beaten: Place['put'] = async (path, make) => {
+    if (path.endsWith('.parquet') && !isBehind) {
+      isBehind = true;
+      edit({ model, clock }, 1);
+      await sync();
+      expect((await lake()).code).toBe(0);
+    }
+    return await place.put(path, make);
+  };
+  const parts = { connection, identity, job, now: clock.now(), keepMs: Number.POSITIVE_INFINITY };
+  const laid = await layDataset({ ...parts, place: { ...place, put: beaten } });
+  expect(laid.files).toEqual([]);
   expect(readdirSync(join(there, 'ai_signals/changes'))).toEqual(['course=1']);
   await expectEqual(file, there);
 });
