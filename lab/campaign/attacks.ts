@@ -5,6 +5,7 @@ import type { Attack } from './attacks/attack.ts';
 import { clockAttacks } from './attacks/clock.ts';
 import { externalRedisAttacks } from './attacks/external-redis.ts';
 import { fileAttacks } from './attacks/files.ts';
+import { lakeAttacks } from './attacks/lake.ts';
 import { processAttacks } from './attacks/processes.ts';
 import { redisAttacks } from './attacks/redis.ts';
 import { shippingAttacks } from './attacks/shipping.ts';
@@ -17,4 +18,5 @@ export const attacks: readonly Attack[] = [
   ...externalRedisAttacks,
   ...apiAttacks,
   ...shippingAttacks,
+  ...lakeAttacks,
 ];

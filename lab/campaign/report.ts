@@ -110,6 +110,7 @@ function figures(world: World, consumer: Consumer, watch: Watch): string {
     `daemon: ${world.daemon.counts.starts} starts; ended by itself: ${list(world.daemon.ends)}`,
     `consumer: ${consumer.counts.polls} polls, ${consumer.counts.rows} rows; not answered: ${list(consumer.failed)}`,
     ...shippers(world),
+    ...lakes(world),
     `status: asked ${watch.counts.asked} times, green ${watch.counts.green} times; else: ${list(watch.others)}`,
   ].join('\n');
 }
@@ -120,6 +121,10 @@ function shippers({ shippedTo }: World): string[] {
   return [
     `shippers: ${started} started, ${killed} killed, ${cut} connections cut; ${atCommit} of these at COMMIT`,
   ];
+}
+
+function lakes({ lake: { counts } }: World): string[] {
+  return counts.started === 0 ? [] : [`lakes: ${counts.started} started, ${counts.killed} killed`];
 }
 
 /** So that it can be looked into: the disk goes with the campaign. */

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../model-api/index.ts';
 import type { Attack } from './attacks/attack.ts';
 import { killAtRandom } from './attacks/random-kills.ts';
+import { checkLake } from './checks/lake.ts';
 import { checkShipped } from './checks/shipped.ts';
 import {
   checkConsumer,
@@ -142,6 +143,7 @@ async function check({ world, consumer }: Stage): Promise<Finding[]> {
     ...checkOrphans(lists, world),
     ...checkIntegrity(world),
     ...(await checkShipped(world)),
+    ...(await checkLake(world)),
     ...daemon.bugs
       .splice(0)
       .map((line): Finding => ({ kind: 'false', what: `the daemon ended with 70: ${line}` })),

@@ -37,6 +37,8 @@ export type World = {
   shipTarget(): Promise<ShipTarget>;
   /** The same where somebody has asked. */
   shippedTo: ShipTarget | undefined;
+  /** What follows the mirror as Parquet, once somebody has laid it. */
+  lake: { folder: string; counts: { started: number; killed: number } };
   sql<Found = Record<string, unknown>>(query: string, ...values: (string | number)[]): Found[];
   /** What the mirror shows of a job, by key. */
   shown(job: string): Forms;
@@ -95,6 +97,7 @@ export async function openWorld(seed: number): Promise<World> {
     cli: (...args) => world.run(args, {}).ended,
     run: (args, settings) => startCli(args, { ...environment(), ...settings }, work),
     shippedTo: undefined,
+    lake: { folder: join(folder, 'lake'), counts: { started: 0, killed: 0 } },
     async shipTarget() {
       world.shippedTo ??= await openShipTarget();
       return world.shippedTo;
