@@ -14,7 +14,7 @@ import type { Target } from './connection.ts';
 import { load, type Mended, makeStage, mendTable, putSql } from './mend.ts';
 import { lockPlace, movePlace, type Place } from './schema.ts';
 import { lastWalkOf, type Standing, standingOf } from './standing.ts';
-import { followTable } from './tables.ts';
+import { followTables } from './tables.ts';
 
 export type Shipped = {
   job: string;
@@ -82,7 +82,7 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
     problems,
   };
   if (place.seq !== null && isReliable) {
-    ended.sent = await shipChanges(parts, tables, place.seq);
+    if (standing.seq > place.seq) ended.sent = await shipChanges(parts, tables, place.seq);
     await forgetPruned(target, tables, place, standing);
     if (place.volatile !== standing.volatile) await shipVolatile(target, connection, job, tables.rows);
     await shipWalks(target, connection, tables.walks, place.walksFrom);
@@ -109,21 +109,13 @@ type Tables = { rows: Table; history: Table | undefined; walks: Table; fields: T
 /** Makes every table what the mirror's is, as far as that can be done. */
 async function followAll(target: Target, connection: Connection, job: FollowedJob) {
   const wanted = { ...tablesOfJob(connection, job), ...ownTables(connection, job.name) };
-  const problems: string[] = [];
-  let isChanged = false;
-  const follow = async (table: Table) => {
-    const followed = await followTable(target, table);
-    isChanged ||= followed.isChanged;
-    problems.push(...followed.problems);
-    return followed.table;
-  };
-  const tables: Tables = {
-    rows: await follow(wanted.rows),
-    history: wanted.history && (await follow(wanted.history)),
-    walks: await follow(wanted.walks),
-    fields: await follow(wanted.fields),
-    datasets: await follow(wanted.datasets),
-  };
+  const all = Object.values(wanted).filter((table) => table !== undefined);
+  const followed = await followTables(target, all);
+  const isChanged = followed.some((one) => one.isChanged);
+  const problems = followed.flatMap((one) => one.problems);
+  const tables = Object.fromEntries(
+    Object.entries(wanted).map(([name, table]) => [name, table && followed[all.indexOf(table)]?.table]),
+  ) as Tables;
   const columns = Object.values(tables).map((table) =>
     table?.columns.map(({ name, from, type }) => [name, from, type]),
   );

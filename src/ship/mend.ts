@@ -74,8 +74,10 @@ const intoSql = ({ columns }: Table, into: string) =>
 
 /** Makes a temporary table of the same columns, which the end of the transaction drops. */
 export async function makeStage(target: Target, table: Table, stage: string): Promise<void> {
-  await target.run(`DROP TABLE IF EXISTS pg_temp.${quoted(stage)}`);
-  await target.run(`CREATE TEMP TABLE ${quoted(stage)} (LIKE ${quoted(table.name)}) ON COMMIT DROP`);
+  await target.run(
+    `DROP TABLE IF EXISTS pg_temp.${quoted(stage)};
+     CREATE TEMP TABLE ${quoted(stage)} (LIKE ${quoted(table.name)}) ON COMMIT DROP`,
+  );
 }
 
 /** Puts the rows of `stage` into the table, over those of the same key. @returns how many. */

@@ -132,11 +132,14 @@ export async function movePlace(
 ): Promise<void> {
   const { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom } = place;
   await target.run(
-    `UPDATE _places SET seq = $2, epoch = $3, shape = $4, volatile = $5, walks_from = $6, last_walk = $7,
-       history_from = $8, at = $9 WHERE job = $1`,
-    [job, seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom, isoTime(now)],
+    `WITH moved AS (UPDATE _places SET seq = $2, epoch = $3, shape = $4, volatile = $5, walks_from = $6, last_walk = $7,
+       history_from = $8, at = $9 WHERE job = $1 RETURNING job)
+     SELECT pg_notify($10, $11) FROM moved`,
+    [
+      ...[job, seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom, isoTime(now)],
+      ...[schema, JSON.stringify({ job, seq, epoch })],
+    ],
   );
-  await target.run('SELECT pg_notify($1, $2)', [schema, JSON.stringify({ job, seq, epoch })]);
 }
 
 /** Makes the role, where there is none, and lets it read all that is and will be in the schema. */

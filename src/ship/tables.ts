@@ -15,10 +15,23 @@ export type Followed = {
   problems: string[];
 };
 
-/** Makes the table what the mirror's is. Call it in a transaction. */
-export async function followTable(target: Target, table: Table): Promise<Followed> {
-  const present = await columnsThere(target, table.name);
-  if (present.size === 0) {
+/** Makes the tables what the mirror's are, each in its turn. Call it in a transaction. */
+export async function followTables(target: Target, tables: readonly Table[]): Promise<Followed[]> {
+  const present = await columnsThere(
+    target,
+    tables.map(({ name }) => name),
+  );
+  const followed: Followed[] = [];
+  for (const table of tables) followed.push(await follow(target, table, present.get(table.name)));
+  return followed;
+}
+
+async function follow(
+  target: Target,
+  table: Table,
+  present: ReadonlyMap<string, ColumnType> | undefined,
+): Promise<Followed> {
+  if (present === undefined) {
     await target.run(createSql(table));
     return { table, isChanged: true, problems: [] };
   }
@@ -43,13 +56,21 @@ export async function followTable(target: Target, table: Table): Promise<Followe
   return { table: { ...table, columns }, isChanged, problems };
 }
 
-async function columnsThere(target: Target, table: string): Promise<Map<string, ColumnType>> {
-  const rows = await target.query<{ name: string; type: ColumnType }>(
-    `SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
-     WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
-    [quoted(table)],
+/** By table; those that are not there are left out. */
+async function columnsThere(
+  target: Target,
+  tables: readonly string[],
+): Promise<Map<string, Map<string, ColumnType>>> {
+  const rows = await target.query<{ table: string; name: string; type: ColumnType }>(
+    `SELECT of.relname AS "table", attname AS name, format_type(atttypid, atttypmod) AS type
+     FROM pg_attribute JOIN pg_class AS of ON of.oid = attrelid
+     WHERE of.relnamespace = current_schema()::regnamespace AND of.relname = ANY ($1)
+       AND attnum > 0 AND NOT attisdropped`,
+    [tables],
   );
-  return new Map(rows.map(({ name, type }) => [name, type]));
+  const found = new Map<string, Map<string, ColumnType>>();
+  for (const { table, name, type } of rows) found.set(table, (found.get(table) ?? new Map()).set(name, type));
+  return found;
 }
 
 function createSql({ name, columns, key }: Table): string {
