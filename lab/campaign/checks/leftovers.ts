@@ -16,7 +16,9 @@ const UNTIL_GONE_MS = 5_000;
 export async function checkLeftovers(world: World): Promise<Finding[]> {
   const orphan = (what: string): Finding => ({ kind: 'orphan', what });
   const files = filesBelow(world.mirrorDir).filter((name) => !belongs.test(name));
-  const temporary = filesBelow(world.scratch).filter((name) => !ours.test(name));
+  const temporary = filesBelow(world.scratch).filter(
+    (name) => !ours.test(name) && !isUnlinkedLate(join(world.scratch, name)),
+  );
   return [
     ...(await processesLeft(world)).map((name) => orphan(`the process ${name} is left`)),
     ...[...files, ...temporary].map((name) => orphan(`the file ${name} is left`)),
@@ -25,6 +27,9 @@ export async function checkLeftovers(world: World): Promise<Finding[]> {
     ...(existsSync(world.mark) ? [{ kind: 'false', what: 'a shell obeyed a value of a row' } as const] : []),
   ];
 }
+
+/** SQLite opens a temporary file and removes its name in the next step: whoever is killed in between leaves an empty one. */
+const isUnlinkedLate = (file: string) => /\/etilqs_[^/]*$/.test(file) && statSync(file).size === 0;
 
 /** Those of a killed daemon end with it, but not in the same moment. */
 async function processesLeft({ folder }: World): Promise<string[]> {
