@@ -1,6 +1,7 @@
 /** One process among those that share the state: the permits it holds, its calls under way, what it has not told yet. */
 
 import type { Clock, Random } from '../clock.ts';
+import { inTime, type News, sooner, whenThere } from './elsewhere.ts';
 import {
   type Asking,
   type Decision,
@@ -41,9 +42,6 @@ export type OwnerParts = {
 /** What the machine made of what it was told, and when, by our clock. */
 type Told = { decision: Decision; at: number };
 
-/** What the machine has yet to be told. */
-type News = { event: Event; heardAt: number };
-
 /** Undefined where what was told is kept by now. */
 type Later = Promise<void> | undefined;
 
@@ -56,8 +54,6 @@ type Permits = { calls: number; staleAt: number };
 const LARGEST_BLOCK = 10;
 /** So many answers without news are kept back at most, to be told together. */
 const MOST_PENDING = 2 * LARGEST_BLOCK;
-/** Longer than an answer is kept back where the state is within reach. */
-const NEWS_MS = 10_000;
 const noted: Decision = { noted: true };
 
 export type Owner = ReturnType<typeof createOwner>;
@@ -76,6 +72,8 @@ export function createOwner(parts: OwnerParts) {
   note({ type: 'start', owner, again });
   /** The transaction that is under way, where the state lies elsewhere; it never rejects. */
   let telling: Promise<unknown> | undefined;
+  /** How often permits were given back for what had happened: those that are on their way go the same way. */
+  let recalls = 0;
 
   return {
     /** Asks permits for the job, and holds those that are given. One at a time: not while `isTelling`. */
@@ -83,14 +81,16 @@ export function createOwner(parts: OwnerParts) {
       for (const [other, held] of permits) if (other === job || isStale(held)) giveBack(other);
       giveStakesBack();
       const asking = { want: LARGEST_BLOCK, ...(foreseen > 0 && { foreseen, isAhead, staked }) };
+      const before = recalls;
       return whenThere(tell({ type: 'ask', owner, job, ...asking }), ({ decision, at }) => {
         if ('go' in decision) {
           const staleAt = at + PERMIT_TTL_MS;
           parallel = decision.parallel;
           parallelAhead = decision.parallelAhead;
-          stakes = decision.stakes;
+          stakes += decision.stakes;
           if (foreseen > 0) stakesStaleAt = staleAt;
           permits.set(job, { calls: decision.go, staleAt });
+          if (recalls !== before) giveAllBack();
         }
         return decision;
       });
@@ -151,13 +151,13 @@ export function createOwner(parts: OwnerParts) {
           : { type: 'answer', ...common, inflight: together, ...reply, status, key: markKey(status) },
       );
       const eventful = status === null || status < 200 || status >= 300;
-      if (eventful) giveAllBack();
+      if (eventful) recall();
       return eventful || pending.length >= MOST_PENDING ? tellPending() : undefined;
     },
 
     /** Something that concerns all jobs has happened. */
     hear(event: Event): Later {
-      giveAllBack();
+      recall();
       note(event);
       return tellPending();
     },
@@ -181,6 +181,11 @@ export function createOwner(parts: OwnerParts) {
     const unused = permits.get(job)?.calls ?? 0;
     permits.delete(job);
     if (unused > 0) note({ type: 'release', owner, unused });
+  }
+
+  function recall(): void {
+    recalls += 1;
+    giveAllBack();
   }
 
   function giveAllBack(): void {
@@ -267,24 +272,4 @@ export function createOwner(parts: OwnerParts) {
     if (!isRefused || !keyDigest) return false;
     return refusedKey === null || keyDigest(refusedKey.salt) !== refusedKey.digest;
   }
-}
-
-/** What an answer said of the limits is worth nothing after a while; that the call was made is. */
-function inTime({ event, heardAt }: News, now: number): Event {
-  const isNews = now - heardAt <= NEWS_MS;
-  if (isNews || event.type !== 'answer' || event.status >= 300) return event;
-  const { owner, job, roll } = event;
-  return { type: 'lost', owner, job, roll, stopped: true };
-}
-
-/** Goes on at once with what is there: a turn of the loop for each call would be dear. */
-function whenThere<T, Next>(value: T | Promise<T>, next: (value: T) => Next): Next | Promise<Next> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}
-
-/** The same decision with its time so many milliseconds earlier. */
-function sooner(decision: Decision, ms: number): Decision {
-  if (ms === 0 || 'go' in decision || 'noted' in decision) return decision;
-  if ('wait' in decision) return { wait: { ...decision.wait, until: decision.wait.until - ms } };
-  return { ...decision, until: decision.until - ms };
 }

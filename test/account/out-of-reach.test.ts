@@ -77,15 +77,25 @@ describe('a Redis that is killed', () => {
   });
 });
 
-test('what an answer said of the quota long ago is not believed; that the call was made is', async () => {
-  let ahead = 0;
-  const clock = { ...systemClock, now: () => Date.now() + ahead };
+/** A gate on a state that lies elsewhere, which may be away, and a clock that may be set. */
+function gateApart() {
+  const clock = { ...systemClock, ahead: 0, now: () => Date.now() + clock.ahead };
   const kept: { state: State | undefined } = { state: undefined };
-  const reach = { open: () => {} };
-  let isAway = false;
+  let reach: Promise<void> | undefined;
+  const away = {
+    begin() {
+      reach = new Promise((resolve) => {
+        away.end = () => {
+          reach = undefined;
+          resolve();
+        };
+      });
+    },
+    end: () => {},
+  };
   const gate = createGate({
     async transact(change) {
-      if (isAway) await new Promise<void>((resolve) => (reach.open = resolve));
+      if (reach) await reach;
       const { state, result } = change(kept.state, clock.now());
       kept.state = state;
       return result;
@@ -94,22 +104,40 @@ test('what an answer said of the quota long ago is not believed; that the call w
     owner: 'one',
     clock,
     random: () => 0.5,
-    longestWaitMs: 100,
+    longestWaitMs: 1_000,
   });
+  return { gate, kept, clock, away };
+}
+
+test('a permit that was on its way as a call was refused is not used', async () => {
+  const { gate, away, kept, clock } = gateApart();
+  await gate.pass('news', never);
+  // The next one may go by its pace.
+  clock.ahead = 500;
+  away.begin();
+  const next = gate.pass('usage', never);
+  gate.settle('news', { ...fine, status: 429, retryAfterMs: 60_000 });
+  away.end();
+  await expect(next).rejects.toMatchObject({ reason: 'retry_after' });
+  await gate.close();
+  expect(kept.state?.leases).toEqual({});
+});
+
+test('what an answer said of the quota long ago is not believed; that the call was made is', async () => {
+  const { gate, kept, clock, away } = gateApart();
   const answer = async (remaining: number) => {
     await gate.pass('news', never);
     gate.settle('news', { ...fine, limit: 1_000, remaining });
   };
   await answer(500);
   await gate.pass('news', never);
-  isAway = true;
+  away.begin();
   gate.settle('news', { ...fine, limit: 1_000, remaining: 499 });
   const closed = gate.close();
   await Promise.resolve();
   const answeredAt = kept.state?.quota.asOfAt;
-  ahead = 600_000;
-  isAway = false;
-  reach.open();
+  clock.ahead = 600_000;
+  away.end();
   await closed;
   expect(kept.state?.quota.level).toBeLessThan(500);
   expect(kept.state?.quota.asOfAt).toBe(answeredAt);

@@ -25,6 +25,24 @@ describe('what processes of one account change', () => {
     expect(Math.abs((now ?? 0) - before)).toBeLessThan(5_000);
   });
 
+  test('loses what was measured across a jump of that clock, and nothing else', async () => {
+    const server = await redisServer();
+    let jumped = 0;
+    const { account, count } = await openMachine(server, { timeOf: (ms) => ms + jumped });
+    await account.transact((kept) => {
+      const state = readState(kept);
+      return { state: { ...state, rate: { ...state.rate, perSecond: 7 } }, result: null };
+    });
+    await count();
+    expect((await stateIn(server)).quota.dueAt).toBeNull();
+    for (jumped of [3_600_000, -3_600_000]) {
+      await count();
+      const { quota, rate, seenAt } = await stateIn(server);
+      expect(quota.dueAt).toBe(seenAt);
+      expect(rate.perSecond).toBe(7);
+    }
+  });
+
   test('is made once where Redis was not heard to have made it', async () => {
     const server = await redisServer();
     const proxy = await proxyTo(server.port);
