@@ -73,7 +73,7 @@ function seeAnew(connection: Connection): void {
   connection.prepare('SELECT 1 FROM datasets LIMIT 1').get();
 }
 
-export type LatestCourse = Pick<Begun, 'from' | 'historyFrom'> & {
+export type LatestCourse = Pick<Begun, 'from' | 'historyFrom' | 'begunAt'> & {
   number: number;
   epoch: string | undefined;
 };
@@ -83,8 +83,8 @@ export async function latestCourse(place: Place, job: FollowedJob): Promise<Late
   const number = Math.max(0, ...(await courseNumbers(place, job)));
   if (number === 0) return undefined;
   const begun = await readJson<Begun>(place, begunPath(job, number));
-  const { from = 0, historyFrom = '', epoch } = begun ?? {};
-  return { number, from, historyFrom, epoch };
+  const { from = 0, historyFrom = '', begunAt = '', epoch } = begun ?? {};
+  return { number, from, historyFrom, begunAt, epoch };
 }
 
 /** One that has the same number already is looked at anew. */

@@ -13,7 +13,7 @@ import { columnsOf, rowsSql, stableColumns } from './columns.ts';
 import { changesPath, courseOf } from './course.ts';
 import { type About, writeParquet } from './parquet.ts';
 import { json, type Place } from './place.ts';
-import { ensureReceipt, receiptOf } from './receipts.ts';
+import { ensureReceipt, putReceipt, receiptPath } from './receipts.ts';
 import { forgetSnapshots, snapshotPath } from './snapshots.ts';
 
 export type Laid = {
@@ -117,7 +117,7 @@ export async function layRange(
     rows = writeParquet(connection, sql, [...changeColumns, ...columns], about, spool);
   });
   if (!isNew) return undefined;
-  await ensureReceipt(place, path);
+  await putReceipt(place, path);
   return { path, rows };
 }
 
@@ -132,9 +132,13 @@ async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
     const isNew = await place.put(path, (spool) => {
       writeParquet(connection, rowsSql(job, columns), columns, about, spool);
     });
-    if (isNew) laid.files.push(path);
+    if (isNew) {
+      await putReceipt(place, path);
+      laid.files.push(path);
+      return;
+    }
   }
-  if (!files.includes(basename(receiptOf(path)))) await ensureReceipt(place, path);
+  if (!files.includes(basename(receiptPath(path)))) await ensureReceipt(place, path);
 }
 
 function latestSeq(connection: Connection, { name }: FollowedJob): number {

@@ -1,5 +1,6 @@
 /** Where the files of a lake lie: a folder, or a part of a bucket. Paths are those below it, with `/`. */
 
+import { Failure } from '../errors.ts';
 import type { Spool } from './spool.ts';
 
 export type Place = {
@@ -21,7 +22,11 @@ export type Listed = { folders: string[]; files: string[] };
 
 export async function readJson<T>(place: Place, path: string): Promise<T | undefined> {
   const text = (await place.read(path))?.toString('utf8');
-  return text === undefined ? undefined : (JSON.parse(text) as T);
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as T);
+  } catch {
+    throw new Failure('disk', `${place.shown}: ${path} is damaged, it holds no JSON: remove it`);
+  }
 }
 
 /** To be made of plain data, for `put` and `replace`. */

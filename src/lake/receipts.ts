@@ -7,21 +7,28 @@ import type { About, Receipt } from './parquet.ts';
 import { json, type Place, readJson } from './place.ts';
 
 /** Readers of Parquet pass over what begins with `_`. */
-export const receiptOf = (path: string) =>
+export const receiptPath = (path: string) =>
   join(dirname(path), `_${basename(path).replace(/\.parquet$/, '.json')}`);
 
-/** The receipt of a file that is there, which is put beside it where it is lacking. */
-export async function ensureReceipt(place: Place, path: string): Promise<Receipt> {
-  const known = await readJson<Receipt>(place, receiptOf(path));
-  if (known) return known;
-  const data = await place.read(path);
-  if (!data) throw new Failure('incomplete', `${place.shown}: ${path} went away while it was looked at`);
-  const receipt = await receiptFrom(path, data);
-  await place.put(receiptOf(path), json(receipt));
+/** The receipt of a file that was put there just now. One that is there is that of a file which somebody has removed. */
+export async function putReceipt(place: Place, path: string): Promise<Receipt> {
+  const receipt = await receiptOfFile(place, path);
+  await place.replace(receiptPath(path), json(receipt));
   return receipt;
 }
 
-async function receiptFrom(path: string, data: Buffer): Promise<Receipt> {
+/** The receipt of a file that is there, which is put beside it where it is lacking. */
+export async function ensureReceipt(place: Place, path: string): Promise<Receipt> {
+  const known = await readJson<Receipt>(place, receiptPath(path));
+  if (known) return known;
+  const receipt = await receiptOfFile(place, path);
+  await place.put(receiptPath(path), json(receipt));
+  return receipt;
+}
+
+async function receiptOfFile(place: Place, path: string): Promise<Receipt> {
+  const data = await place.read(path);
+  if (!data) throw new Failure('incomplete', `${place.shown}: ${path} went away while it was looked at`);
   const { about, rows } = await readFooter(path, data);
   const sha256 = createHash('sha256').update(data).digest('hex');
   return { ...about, rows, file: basename(path), bytes: data.length, sha256 };

@@ -13,7 +13,7 @@ import { changesPath, courseFolder, latestCourse, seqsIn } from './course.ts';
 import { changeColumns, type DatasetParts, layRange } from './dataset.ts';
 import type { Receipt } from './parquet.ts';
 import type { Place } from './place.ts';
-import { ensureReceipt, receiptOf } from './receipts.ts';
+import { ensureReceipt } from './receipts.ts';
 import { snapshotFiles } from './snapshots.ts';
 
 export type Verified = {
@@ -75,15 +75,19 @@ async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<v
 
 async function verifySnapshots({ place, connection, job }: DatasetParts, verified: Verified): Promise<void> {
   const { historyFrom } = standingOf(connection, job);
+  // Those from before a backup was restored are of another past.
+  const { begunAt = '' } = (await latestCourse(place, job)) ?? {};
   const columns = stableColumns(columnsOf(connection, job), job);
   for (const path of await snapshotFiles(place, job))
     await verifyFile(
       place,
       path,
       verified,
-      ({ seq }) => {
-        const isKnown = historyFrom === '' || (job.history !== null && isoTime(seq) >= historyFrom);
-        return isKnown ? { columns, sql: snapshotSql(job, columns, seq), key: ['_key'] } : undefined;
+      ({ seq, exportedAt }) => {
+        const hasPast = historyFrom === '' || (job.history !== null && isoTime(seq) >= historyFrom);
+        return hasPast && exportedAt >= begunAt
+          ? { columns, sql: snapshotSql(job, columns, seq), key: ['_key'] }
+          : undefined;
       },
       connection,
     );
@@ -120,16 +124,10 @@ async function putAgain(
   isKnown: (range: Range) => boolean,
   { differences }: Verified,
 ): Promise<void> {
-  const { place, job } = parts;
-  const file = changesPath(job, course, range);
-  let mended = false;
-  if (range.from < range.to && isKnown(range)) {
-    // That of the file that has gone tells another time and digest.
-    await place.remove(receiptOf(file));
-    mended = (await layRange(parts, course, range)) !== undefined;
-  }
+  const mended =
+    range.from < range.to && isKnown(range) && (await layRange(parts, course, range)) !== undefined;
   differences.push({
-    file,
+    file: changesPath(parts.job, course, range),
     message: `changes after ${range.from}, up to ${range.to}, are missing`,
     mended,
   });

@@ -104,7 +104,7 @@ test('a mirror that was restored from a backup begins another course, and the on
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
   edit({ model, clock }, 2);
   await sync();
-  expect((await lake()).code).toBe(0);
+  expect((await lake('--verify')).code).toBe(0);
   await expectEqual(file, there);
   expect(readdirSync(join(there, 'ai_signals/changes')).sort()).toEqual(['course=1', 'course=2']);
   writeFileSync(file, before);
