@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
 import type { Overview } from '../../src/serve/page/wire.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { type Lived, openLived } from './lived.ts';
@@ -130,6 +131,28 @@ test('what waits is told once, with its reason and until when', async () => {
   expect(told).toHaveLength(2);
   expect(told[0]).toMatch(/^news .* ago unavailable\s+the endpoint was unavailable 3 times in a row$/);
   expect(told[1]).toMatch(/^usage: its walk goes on .* ago unavailable$/);
+});
+
+test('resets of the quota are marked and counted, and the pace is told with its evidence', async () => {
+  const { page } = await openWindow(lived.browser, lived.url);
+  const rate = { perSecond: 4.5, confidence: 'likely', evidence: 'one throttle' };
+  const concurrency = { allowed: 3, evidence: 'two were accepted' };
+  await page.route('**/page/overview*', async (route) => {
+    const response = await route.fetch();
+    const overview = await response.json();
+    const quotaAt = (minutes: number, remaining: number) => ({
+      ...overview.quota[0],
+      at: isoTime(Date.parse(overview.at) - minutes * 60_000),
+      remaining,
+    });
+    const quota = [quotaAt(50, 3), quotaAt(30, 990)];
+    const status = { ...overview.status, rate, concurrency };
+    await route.fulfill({ response, json: { ...overview, status, quota } });
+  });
+  await page.goto(lived.url);
+  await page.getByText(/^1 reset seen in 24 hours/).waitFor();
+  await page.getByText('4.5 calls a second. likely: one throttle').waitFor();
+  await page.getByText('3 at once. two were accepted').waitFor();
 });
 
 test('times are in UTC and say so; on demand they are those of this place', async () => {

@@ -77,6 +77,30 @@ test('a query that goes on for ever is ended by its button, and others are answe
   await page.getByRole('cell', { name: '42' }).waitFor();
 });
 
+test('a query says how many rows it has brought so far', async () => {
+  const { page } = await lived.visit('/sql');
+  // Rows so long that each is sent at once, and then none for ever.
+  await write(
+    page,
+    'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT hex(zeroblob(200000)) AS long FROM n WHERE i <= 3',
+  );
+  await page.getByText(/[1-9]\d* rows? so far/).waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Run' }).waitFor();
+});
+
+test('tables and columns are completed as they are in the mirror', async () => {
+  const { page } = await lived.visit('/sql');
+  await codeIn(page).waitFor();
+  const completed = async (typed: string, offered: string) => {
+    await type(page, typed);
+    await page.locator('.cm-tooltip-autocomplete li').filter({ hasText: offered }).first().waitFor();
+    await page.keyboard.press('Escape');
+  };
+  await completed('SELECT * FROM smart_w', 'smart_wallets');
+  await completed('SELECT * FROM ai_signals WHERE conf', 'confidence');
+});
+
 test('parameters are asked for, and told apart from text', async () => {
   const { page } = await lived.visit('/sql');
   await write(page, 'SELECT count(*) AS n FROM ai_signals WHERE action = :action');

@@ -106,6 +106,24 @@ describe('calls', () => {
     }
   });
 
+  test('are those from one time until another, by the clock that is shown', async () => {
+    const { page } = await lived.visit('/calls');
+    const all = lived.bench.sql<{ n: number }>('SELECT count(*) AS n FROM requests')[0]?.n ?? 0;
+    const countFrom = (time: string) =>
+      lived.bench.sql<{ n: number }>('SELECT count(*) AS n FROM requests WHERE at >= ?', time)[0]?.n ?? 0;
+    expect(countFrom('2026-11-21T14:00:00.000Z')).toBeLessThan(all);
+    await page.getByLabel(/^From/).fill('2026-11-21T14:00');
+    await page.waitForURL('**/calls?from=2026-11-21T14*');
+    await page.getByText(`${countFrom('2026-11-21T14:00:00.000Z')} calls in all`).waitFor();
+    await page.getByLabel(/^From/).fill('');
+    await page.getByLabel(/^Until/).fill('2026-11-21T14:00');
+    await page.getByText(`${all - countFrom('2026-11-21T14:00:00.000Z')} calls in all`).waitFor();
+    await page.getByLabel(/^Until/).fill('');
+    await page.getByLabel('Times').selectOption({ label: 'Local time' });
+    await page.getByLabel(/^From/).fill('2026-11-21T15:00');
+    await page.waitForURL('**/calls?from=2026-11-21T14*');
+  });
+
   test('that went wrong are found, and lead to their walk', async () => {
     const { page } = await lived.visit('/calls?status=bad');
     const lines = await tableIn(page, /^Calls, newest first/);
@@ -141,6 +159,14 @@ describe('problems', () => {
     expect(JSON.parse(await dialog.locator('pre').innerText())).toEqual(JSON.parse(row?.body ?? ''));
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
+  });
+
+  test('are those of the moment that is shown', async () => {
+    const { page } = await lived.visit(`/problems?job=ai-signals&at=${lived.before}`);
+    await page
+      .getByText(/No row is refused|No row was refused/)
+      .first()
+      .waitFor();
   });
 
   test('list the fields of a dataset as they were discovered', async () => {
