@@ -46,14 +46,14 @@ export type Held = { rowid: number; walkId: number };
 /** A row that is kept as received, as the table holds it. `asOf` tells one state of the table from another. */
 export type StoredRow = Held & { key: string; body(): string; asOf: number };
 
-/** Rows that lie one after the other in the table, and their bodies, joined by commas, in UTF-8. */
-export type StoredRun = { rows: readonly StoredRow[]; bytes: Buffer };
+/** Rows that lie one after the other in the table, and how many bytes their bodies take, joined by commas. */
+export type StoredRun = { rows: readonly StoredRow[]; bytes: number };
 
 /** The rows of a dataset that is kept as received, as the table holds them. */
 export type StoredRows = {
   find(key: string): StoredRow | undefined;
-  /** Rows from this number on. Many at once cost a fifth of what they do one by one. */
-  run(from: number, count: number): StoredRun;
+  /** Rows from this number on, where their bodies, joined by commas, are what `text` begins with, in UTF-8. */
+  run(from: number, count: number, text: Buffer): StoredRun | undefined;
   /** Those that follow a row in the table, which is mostly how the API shows them: they were first mirrored together. */
   after(row: StoredRow, count: number): StoredRow[];
 };

@@ -54,11 +54,11 @@ function readRun(
   if (begin < 0) return undefined;
   const first = skipSpace(head, begin + 1);
   // Pages that are joined by a row begin with the last one of the page before.
-  const isJoined = lieAt(bytes, first, Buffer.from(last.body()));
-  if (!isJoined && !lieAt(bytes, first, stored.run(last.rowid + 1, 1).bytes)) return undefined;
-  const run = stored.run(isJoined ? last.rowid : last.rowid + 1, before.length);
-  if (run.rows.length === 0 || !lieAt(bytes, first, run.bytes)) return undefined;
-  const behind = bytes.toString('utf8', first + run.bytes.length);
+  const these = bytes.subarray(first);
+  const from = [last.rowid, last.rowid + 1].find((number) => stored.run(number, 1, these));
+  const run = from === undefined ? undefined : stored.run(from, before.length, these);
+  if (!run) return undefined;
+  const behind = bytes.toString('utf8', first + run.bytes);
   const end = skipSpace(behind, 0);
   if (behind[end] !== ']') return undefined;
   const json = parseAround(bytes.toString('utf8', 0, begin), choice.rowsPath, behind.slice(end + 1));
@@ -67,8 +67,6 @@ function readRun(
 
 /** Within so many bytes the rows begin. */
 const LONGEST_HEAD = 4_096;
-
-const lieAt = (bytes: Buffer, at: number, part: Buffer) => bytes.subarray(at, at + part.length).equals(part);
 
 /** One row after the other, by their text. */
 function readEach(

@@ -6,7 +6,13 @@ import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 
 type Columns = [rowid: number, walkId: number, key: string, body: string];
-type RunColumns = [rowids: string, walkIds: string, keys: string, bytes: Buffer | null];
+type RunColumns = [
+  rowids: string,
+  walkIds: string,
+  keys: string,
+  bytes: number | null,
+  isSame: number | null,
+];
 
 /** @param asOf a number for the state that the table is in. */
 export function openStoredRows(connection: Connection, job: Job, asOf: () => number): StoredRows {
@@ -17,9 +23,10 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
     .prepare<[number, number], Columns>(`${select} WHERE rowid > ? ORDER BY rowid LIMIT ?`)
     .raw();
   const run = connection
-    .prepare<[number, number], RunColumns>(
-      `SELECT json_group_array(rowid), json_group_array(_walk_id), json_group_array(_key), CAST(group_concat(_body, ',') AS BLOB)
-       FROM (${select} WHERE rowid >= ? ORDER BY rowid LIMIT ?)`,
+    .prepare<[Buffer, number, number], RunColumns>(
+      `SELECT rowids, walks, keys, length(bytes), substr(?, 1, length(bytes)) = bytes
+       FROM (SELECT json_group_array(rowid) AS rowids, json_group_array(_walk_id) AS walks, json_group_array(_key) AS keys,
+         CAST(group_concat(_body, ',') AS BLOB) AS bytes FROM (${select} WHERE rowid >= ? ORDER BY rowid LIMIT ?))`,
     )
     .raw();
   const bodyOf = connection.prepare<[number], string>(`SELECT _body FROM ${table} WHERE rowid = ?`).pluck();
@@ -35,8 +42,10 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
       const found = find.get(key);
       return found && rowOf(found);
     },
-    run(from, count) {
-      const [rowids, walkIds, keys, bytes] = run.get(from, count) as RunColumns;
+    run(from, count, text) {
+      // Compared where they are: each blob of so many bytes would hasten V8's next look at its whole heap.
+      const [rowids, walkIds, keys, bytes, isSame] = run.get(text, from, count) as RunColumns;
+      if (bytes === null || !isSame) return undefined;
       const walks = JSON.parse(walkIds) as number[];
       const names = JSON.parse(keys) as string[];
       const now = asOf();
@@ -48,7 +57,7 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
         body: () => String(bodyOf.get(rowid)),
         asOf: now,
       }));
-      return { rows, bytes: bytes ?? Buffer.of() };
+      return { rows, bytes };
     },
     after: ({ rowid }, count) => after.all(rowid, count).map(rowOf),
   };
