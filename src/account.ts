@@ -10,6 +10,7 @@ import { readKept, withChange, without } from './account/kept.ts';
 import { openPlace } from './account/place.ts';
 import { hasEnded, nameProcess } from './account/process-name.ts';
 import { failureOf, troubleOf } from './account/trouble.ts';
+import { backoffMs } from './backoff.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
 import { Failure } from './errors.ts';
 import type { Change, Transact } from './governor/gate.ts';
@@ -52,8 +53,7 @@ export type AccountParts = {
 /** Writers that meet so often are too many. */
 const MOST_CONFLICTS = 12;
 /** Between two tries, from the first on; not so long that one that is back is noticed late. */
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
+const PAUSES = { firstMs: 50, longestMs: 2_000 };
 const CLOSE_MS = 1_000;
 
 /**
@@ -86,7 +86,7 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
         closing.signal.throwIfAborted();
         if (thrown instanceof ChangeFailed) throw thrown.cause;
         note(troubleOf(thrown));
-        await clock.sleep(pauseMs(failures, random()), closing.signal);
+        await clock.sleep(backoffMs(failures + 1, PAUSES, random()), closing.signal);
       }
     }
   };
@@ -194,8 +194,3 @@ function made<T>(change: Change<T>, kept: unknown, now: number): ReturnType<Chan
 
 /** Keys of queues begin otherwise. */
 const keyOf = (name: string) => `market-mirror:account:${name}`;
-
-/** Twice as long each time, between a half and all of that. */
-function pauseMs(failures: number, roll: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS) * (0.5 + roll / 2);
-}

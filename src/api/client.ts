@@ -1,6 +1,7 @@
 /** The one way to the API: waits for a permit for every call, sends it, records it, and repeats it within bounds. */
 
 import Pool from 'undici/lib/dispatcher/pool.js';
+import { backoffMs } from '../backoff.ts';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Gate, Manner } from '../governor/gate.ts';
@@ -75,8 +76,7 @@ const attempts = { never: 1, once: 2, 'after-pause': 3, 'when-allowed': 3 } as c
 /** Ends the wait of a guess; a reason of its own, since making the usual one is dear. */
 const needless = new Error('nobody wants it any more');
 /** Before a call that got no answer is repeated. */
-const FIRST_BACKOFF_MS = 500;
-const LONGEST_BACKOFF_MS = 10_000;
+const PAUSES = { firstMs: 500, longestMs: 10_000 };
 
 export function createApi(parts: ApiParts): Api {
   const { key, permits, clock, random, record, userAgent } = parts;
@@ -135,7 +135,7 @@ export function createApi(parts: ApiParts): Api {
         if (made >= attempts[verdict.again]) throw told(verdict.failure);
         manner?.held?.();
         // After a 429 or 503 it is the governor that knows how long to wait.
-        if (verdict.again !== 'when-allowed') await clock.sleep(backoffMs(made, random()), signal);
+        if (verdict.again !== 'when-allowed') await clock.sleep(backoffMs(made, PAUSES, random()), signal);
       }
     },
     guess(request, signal, foreseen) {
@@ -218,10 +218,4 @@ function queryString(query: Record<string, number>): string {
     .map(([name, value]) => `${name}=${value}`)
     .join('&');
   return text && `?${text}`;
-}
-
-/** Exponential with full jitter: between a quarter and all of the step. `roll` is a random number in [0, 1). */
-export function backoffMs(attempt: number, roll: number): number {
-  const step = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
-  return step * (0.25 + 0.75 * roll);
 }

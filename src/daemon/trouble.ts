@@ -1,17 +1,15 @@
 /** What keeps a part of the daemon from its work: noted for those who ask, told once, and tried again after growing pauses. */
 
+import { type Pauses as Backoff, backoffMs } from '../backoff.ts';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import type { Trouble } from '../reading/status.ts';
 
-/** Milliseconds. */
-export type Pauses = {
-  shortestPause: number;
-  longestPause: number;
+export type Pauses = Backoff & {
   /** After a wrong setting or command line: somebody has to mend that first. */
-  hopelessPause: number;
+  hopelessMs: number;
 };
 
-export const usualPauses: Pauses = { shortestPause: 1_000, longestPause: 60_000, hopelessPause: 600_000 };
+export const usualPauses: Pauses = { firstMs: 1_000, longestMs: 60_000, hopelessMs: 600_000 };
 
 export type Troubled = {
   /** It works again. @returns whether it did not. */
@@ -41,9 +39,7 @@ export function troubled({ clock, random, pauses, note, say }: TroubledParts): T
       return was;
     },
     failed({ message, isHopeless }, failures) {
-      const pause = Math.min(pauses.shortestPause * 2 ** (failures - 1), pauses.longestPause);
-      // Several that fell together must not come back together.
-      const waitMs = isHopeless ? pauses.hopelessPause : pause * (0.5 + random() / 2);
+      const waitMs = isHopeless ? pauses.hopelessMs : backoffMs(failures, pauses, random());
       const at = clock.now();
       since ??= isoTime(at);
       const nextTry = isoTime(at + waitMs);

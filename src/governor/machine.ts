@@ -3,6 +3,7 @@
  * happens and the time; chance comes in with the events. docs/governor.md draws it.
  */
 
+import { doubledMs } from '../backoff.ts';
 import { countCall } from './ahead.ts';
 import * as concurrency from './concurrency.ts';
 import type { Decision, Event, EventOf } from './events.ts';
@@ -15,8 +16,7 @@ import { DAY_MS, forgetMoments, HOUR_MS, MOST_CREDIT, onTime, probeNow, type Sta
 type Told = Exclude<Event['type'], 'ask'>;
 
 /** From a hiccup to an outage of hours, which is noticed to be over within a quarter of an hour, or twice that. */
-const FIRST_BACKOFF_MS = 1_000;
-const LONGEST_BACKOFF_MS = 15 * 60_000;
+const OUTAGE_PAUSES = { firstMs: 1_000, longestMs: 15 * 60_000 };
 /** A tenth of what succeeds may be spent on trying again what failed. */
 const CREDIT_PER_SUCCESS = 0.1;
 /** The part of each answer's latency in what is held for usual: the last ten or so count. */
@@ -134,6 +134,6 @@ function unavailable(
   state.retryCredit = Math.max(0, state.retryCredit - 1);
   if (!known) return;
   const failures = (known.outage?.failures ?? 0) + 1;
-  const doubled = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
-  known.outage = { failures, resumeAt: now + Math.max(doubled * (1 + roll), told) };
+  const pause = doubledMs(failures, OUTAGE_PAUSES) * (1 + roll);
+  known.outage = { failures, resumeAt: now + Math.max(pause, told) };
 }

@@ -3,6 +3,7 @@
  * would try again at once, for ever. A trial, ever less often, finds out when Redis takes writes again.
  */
 
+import { doubledMs } from '../backoff.ts';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { toError } from '../errors.ts';
 import { diagnose, saysMore, type Trouble } from '../redis/trouble.ts';
@@ -94,8 +95,8 @@ export function createBreaker(parts: BreakerParts): Breaker {
   }
 
   async function tryUntilWell(): Promise<void> {
-    for (let attempt = 0; outage; attempt += 1) {
-      const wait = Math.min(firstTrial * 2 ** attempt, longestTrial);
+    for (let attempt = 1; outage; attempt += 1) {
+      const wait = doubledMs(attempt, { firstMs: firstTrial, longestMs: longestTrial });
       await clock.sleep(wait * (0.75 + random() / 2), closing.signal).catch(() => undefined);
       if (closing.signal.aborted) return;
       try {

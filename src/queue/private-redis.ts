@@ -3,6 +3,7 @@
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { doubledMs } from '../backoff.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import { WayError } from '../redis/trouble.ts';
@@ -25,8 +26,7 @@ const PING_MS = 1_000;
 const POLL_MS = 10;
 /** A server that ran this long was well: its death is the first again. */
 const STEADY_MS = 60_000;
-const SHORTEST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
+const PAUSES = { firstMs: 100, longestMs: 10_000 };
 
 /**
  * Starts a Redis on a unix socket under `dir`, which the caller holds exclusively: no TCP port, an append-only
@@ -73,7 +73,7 @@ export async function startPrivateRedis(parts: {
       report(new WayError('ended', lastWords));
       if (isDamaged(lastWords)) setAside(home, log);
       try {
-        await clock.sleep(Math.min(SHORTEST_PAUSE_MS * 2 ** (deaths - 1), LONGEST_PAUSE_MS), closing.signal);
+        await clock.sleep(doubledMs(deaths, PAUSES), closing.signal);
         await isFree(Number.POSITIVE_INFINITY, closing.signal);
       } catch {
         return;

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   createLimits,
@@ -10,7 +9,7 @@ import {
   startModelApi,
   when,
 } from '../../model-api/index.ts';
-import { type ApiParts, backoffMs, createApi } from '../../src/api/client.ts';
+import { type ApiParts, createApi } from '../../src/api/client.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Failure } from '../../src/errors.ts';
 import { keyFromValue } from '../../src/key.ts';
@@ -262,19 +261,4 @@ test('a changed key is taken up with the next call', async () => {
   await api.get(request, signal);
   expect(told).toHaveBeenCalledTimes(1);
   expect(model.calls.map(({ status }) => status)).toEqual([401, 200]);
-});
-
-test('pauses grow, are jittered, and never pass ten seconds', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 60 }),
-      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-      (attempt, roll) => {
-        const step = Math.min(10_000, 500 * 2 ** (attempt - 1));
-        expect(backoffMs(attempt, roll)).toBeGreaterThanOrEqual(step / 4);
-        expect(backoffMs(attempt, roll)).toBeLessThanOrEqual(step);
-      },
-    ),
-  );
-  expect(backoffMs(1, 0.1)).not.toBe(backoffMs(1, 0.9));
 });

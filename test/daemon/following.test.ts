@@ -5,7 +5,7 @@ import { Failure } from '../../src/errors.ts';
 import type { TargetNote } from '../../src/reading/status.ts';
 import type { Arrival, AskedOfTarget } from '../../src/target.ts';
 
-const pauses = { shortestPause: 8, longestPause: 32, hopelessPause: 77 };
+const pauses = { firstMs: 8, longestMs: 32, hopelessMs: 77 };
 
 const arrived = (job: string, to: number): Arrival => ({ job, to, problems: [], failure: null });
 

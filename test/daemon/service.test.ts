@@ -8,9 +8,9 @@ import { keepServing, type Timing } from '../../src/daemon/service.ts';
 import type { Trouble } from '../../src/reading/status.ts';
 
 const quick: Timing = {
-  shortestPause: 8,
-  longestPause: 40,
-  hopelessPause: 77,
+  firstMs: 8,
+  longestMs: 40,
+  hopelessMs: 77,
   steady: 60_000,
   grace: 10_000,
 };

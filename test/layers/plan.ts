@@ -18,6 +18,7 @@ export const leaves = [
   'alive',
   'disk',
   'clock',
+  'backoff',
   'schedule',
   'near',
   'printable',

@@ -89,18 +89,6 @@ test('a query says how many rows it has brought so far', async () => {
   await page.getByRole('button', { name: 'Run' }).waitFor();
 });
 
-test('tables and columns are completed as they are in the mirror', async () => {
-  const { page } = await lived.visit('/sql');
-  await codeIn(page).waitFor();
-  const completed = async (typed: string, offered: string) => {
-    await type(page, typed);
-    await page.locator('.cm-tooltip-autocomplete li').filter({ hasText: offered }).first().waitFor();
-    await page.keyboard.press('Escape');
-  };
-  await completed('SELECT * FROM smart_w', 'smart_wallets');
-  await completed('SELECT * FROM ai_signals WHERE conf', 'confidence');
-});
-
 test('parameters are asked for, and told apart from text', async () => {
   const { page } = await lived.visit('/sql');
   await write(page, 'SELECT count(*) AS n FROM ai_signals WHERE action = :action');
@@ -193,9 +181,11 @@ test('the editor is loaded once SQL is opened, and colours what is written', asy
   await expect.poll(colours).toBeGreaterThanOrEqual(3);
 });
 
-test('columns of the tables that are named are proposed', async () => {
+test('tables are proposed, and columns of those that are named', async () => {
   const { page } = await lived.visit('/sql');
   await codeIn(page).waitFor();
+  await type(page, 'SELECT * FROM smart_w');
+  await page.locator('.cm-tooltip-autocomplete li').filter({ hasText: 'smart_wallets' }).first().waitFor();
   await type(page, 'SELECT * FROM ai_signals WHERE entry_p');
   await page.getByRole('option', { name: /^entry_price/ }).waitFor();
   await page.keyboard.press('Escape');

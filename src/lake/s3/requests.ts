@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { backoffMs } from '../../backoff.ts';
 import type { Clock, Random } from '../../clock.ts';
 import type { AwsAccess } from '../../config.ts';
 import { Failure, toError } from '../../errors.ts';
@@ -30,7 +31,7 @@ type Asked = {
 export type Answered = { status: number; body: Buffer };
 
 const TRIES = 5;
-const PAUSE_MS = { first: 200, longest: 5_000 };
+const PAUSES = { firstMs: 200, longestMs: 5_000 };
 const MOST_MS = { connect: 10_000, silence: 60_000 };
 const NOTHING = createHash('sha256').digest('hex');
 
@@ -76,9 +77,7 @@ export async function openRequests(
       if (signal.aborted) throw new Failure('incomplete', 'stopped');
       if (!(answered instanceof Error) && asked.expected.includes(answered.status)) return answered;
       if (tries === TRIES || !mayHelp(answered)) throw failureOf(answered, shown, access);
-      const pause = Math.min(PAUSE_MS.first * 2 ** (tries - 1), PAUSE_MS.longest);
-      // Several that were refused together must not come back together.
-      await clock.sleep(pause * (0.5 + random() / 2), signal).catch(() => undefined);
+      await clock.sleep(backoffMs(tries, PAUSES, random()), signal).catch(() => undefined);
     }
   }
 
