@@ -58,8 +58,9 @@ describe('a daemon whose mirror is gone', () => {
     mkdirSync(join(cwd, 'aside'));
     for (const part of ['', '-wal', '-shm'])
       renameSync(`${file}${part}`, join(cwd, `aside/mirror.db${part}`));
-    const [code, said] = (await health(join(dirname(file), 'http.sock'))) as [number, string];
-    expect([code, said]).toEqual([500, expect.stringContaining('is gone')]);
+    const answer = await health(join(dirname(file), 'http.sock')).catch(({ code }) => code);
+    // Else it has looked by itself at that very moment, and is ending.
+    if (answer !== 'ECONNRESET') expect(answer).toEqual([500, expect.stringContaining('is gone')]);
     expect((await daemon.ended).code).toBe(74);
     const again = startCli(['sync', 'ai-signals'], environment, cwd);
     expect((await again.ended).code).toBe(74);
