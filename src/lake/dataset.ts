@@ -13,7 +13,7 @@ import { columnsOf, rowsSql, stableColumns } from './columns.ts';
 import { changesPath, courseOf } from './course.ts';
 import { type About, writeParquet } from './parquet.ts';
 import { json, type Place } from './place.ts';
-import { ensureReceipt, putReceipt, receiptPath } from './receipts.ts';
+import { ensureReceipt, putWithReceipt, receiptPath } from './receipts.ts';
 import { forgetSnapshots, snapshotPath } from './snapshots.ts';
 
 export type Laid = {
@@ -112,13 +112,10 @@ export async function layRange(
       lastWalk: lastWalkOf(connection, job.name),
     },
   };
-  let rows = 0;
-  const isNew = await place.put(path, (spool) => {
-    rows = writeParquet(connection, sql, [...changeColumns, ...columns], about, spool);
-  });
-  if (!isNew) return undefined;
-  await putReceipt(place, path);
-  return { path, rows };
+  const receipt = await putWithReceipt(place, path, (spool) =>
+    writeParquet(connection, sql, [...changeColumns, ...columns], about, spool),
+  );
+  return receipt && { path, rows: receipt.rows };
 }
 
 /** One a day: whoever comes first makes it. */
@@ -129,11 +126,10 @@ async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
   if (!files.includes(basename(path))) {
     const columns = columnsOf(connection, job);
     const about = { ...aboutNow(parts, latestSeq(connection, job)), changes: null };
-    const isNew = await place.put(path, (spool) => {
-      writeParquet(connection, rowsSql(job, columns), columns, about, spool);
-    });
-    if (isNew) {
-      await putReceipt(place, path);
+    const receipt = await putWithReceipt(place, path, (spool) =>
+      writeParquet(connection, rowsSql(job, columns), columns, about, spool),
+    );
+    if (receipt) {
       laid.files.push(path);
       return;
     }

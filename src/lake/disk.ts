@@ -59,7 +59,7 @@ export function openDisk(folder: string, now: number): Place {
         const file = ready(path);
         const isNew = onDisk(file, () => link(from.path, file));
         syncFolder(dirname(file));
-        return isNew;
+        return isNew ? from : undefined;
       });
     },
     async replace(path, make) {

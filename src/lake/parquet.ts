@@ -31,22 +31,22 @@ export type Changes = {
   lastWalk: string;
 };
 
-/** What lies beside a file. */
+/** What a file holds. */
+export type Written = { about: About; rows: number };
+
+/** What lies beside it. */
 export type Receipt = About & { rows: number; file: string; bytes: number; sha256: string };
 
 const BATCH = 1_000;
 
-/**
- * @param columns of the statement, in its order.
- * @returns how many rows there are.
- */
+/** @param columns of the statement, in its order. */
 export function writeParquet(
   connection: Connection,
   sql: string,
   columns: readonly Pick<LakeColumn, 'name' | 'holds'>[],
   about: Omit<About, 'version' | 'columns'>,
   spool: Spool,
-): number {
+): Written {
   const statement = connection.prepare<[], unknown[]>(sql).raw().safeIntegers();
   const surveyed = surveyRows(statement.iterate(), columns.length);
   const held = columns.map(({ name, holds }, at) => ({
@@ -75,5 +75,5 @@ export function writeParquet(
   }
   flush();
   spool.write(formatter.tail());
-  return rows;
+  return { about: whole, rows };
 }

@@ -1,7 +1,7 @@
 /** Where the files of a lake lie: a folder, or a part of a bucket. Paths are those below it, with `/`. */
 
 import { Failure } from '../errors.ts';
-import type { Spool } from './spool.ts';
+import type { Spool, Spooled } from './spool.ts';
 
 export type Place = {
   /** For people; nothing secret. */
@@ -10,8 +10,8 @@ export type Place = {
   list(folder: string): Promise<Listed>;
   /** Undefined where there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
-  /** Puts a file there whole, unless there is one. @returns whether it did. */
-  put(path: string, make: (spool: Spool) => void): Promise<boolean>;
+  /** Puts a file there whole, unless there is one. @returns it; undefined where there was one. */
+  put(path: string, make: (spool: Spool) => void): Promise<Spooled | undefined>;
   /** The same, whatever is there. */
   replace(path: string, make: (spool: Spool) => void): Promise<void>;
   remove(path: string): Promise<void>;

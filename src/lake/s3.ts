@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import type { Place } from './place.ts';
 import { openRequests, type RequestParts } from './s3/requests.ts';
 import { listedIn } from './s3/xml.ts';
-import { onDisk, openSpool, type Spool, sweepSpools } from './spool.ts';
+import { onDisk, openSpool, type Spool, type Spooled, sweepSpools } from './spool.ts';
 
 export type S3Parts = RequestParts & {
   bucket: string;
@@ -23,7 +23,11 @@ export async function openS3(parts: S3Parts): Promise<Place> {
   const { request, close } = await openRequests(parts, shown);
   sweepSpools(way, clock.now());
 
-  async function send(path: string, make: (spool: Spool) => void, isNew: boolean): Promise<boolean> {
+  async function send(
+    path: string,
+    make: (spool: Spool) => void,
+    isNew: boolean,
+  ): Promise<Spooled | undefined> {
     onDisk(way, () => mkdirSync(way, { recursive: true }));
     const spool = openSpool(way);
     try {
@@ -41,7 +45,7 @@ export async function openS3(parts: S3Parts): Promise<Place> {
         body: { ...file, open: () => createReadStream(file.path) },
         expected: isNew ? [200, 412] : [200],
       });
-      return status === 200;
+      return status === 200 ? file : undefined;
     } finally {
       spool.discard();
     }
