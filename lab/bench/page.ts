@@ -10,7 +10,7 @@ import { readBenchOptions } from './options.ts';
 import { measureFirstView } from './page/first-view.ts';
 import { measureTable } from './page/table.ts';
 import { startServe } from './serve/servers.ts';
-import { printTable } from './serve/table.ts';
+import { judgeTable } from './serve/table.ts';
 
 const { runs, rows } = readBenchOptions();
 const learnt = await withLargeApi(10_000, learnApi);
@@ -22,8 +22,8 @@ await withLargeApi(rows, (api) =>
     const browser = await launch();
     try {
       process.stdout.write(`${rows.toLocaleString('en-US')} rows each of ai-signals and news\n`);
-      printTable(await measureFirstView(browser, serve.url, runs));
-      printTable(await measureTable(browser, serve.url, rows, runs));
+      judgeTable(await measureFirstView(browser, serve.url, runs));
+      judgeTable(await measureTable(browser, serve.url, rows, runs));
     } finally {
       await browser.close();
       await serve.end();

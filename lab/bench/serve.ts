@@ -3,7 +3,6 @@
  * limits, headers, counts, access log. `npm run bench -- serve`, on what `npm run build` made.
  */
 
-import { inColumns } from '../../src/output/text.ts';
 import { learnApi, measurePass, withFolder, withLargeApi } from '../passes.ts';
 import { readBenchOptions } from './options.ts';
 import { measureKept } from './serve/kept-page.ts';
@@ -11,7 +10,7 @@ import { issueKeys } from './serve/keys.ts';
 import { measureMemory } from './serve/memory.ts';
 import { measurePages } from './serve/pages-from-sql.ts';
 import { startServe } from './serve/servers.ts';
-import type { Table } from './serve/table.ts';
+import { printTable } from './serve/table.ts';
 import { measureWalks } from './serve/walks-beside.ts';
 
 const { runs, rows, keys: count, minutes } = readBenchOptions();
@@ -27,17 +26,12 @@ await withLargeApi(rows, (api) =>
       process.stdout.write(
         `${rows.toLocaleString('en-US')} rows each of ${jobs.join(' and ')}, ${count} keys\n`,
       );
-      print(await measureKept(serve, folder, keys, runs));
-      print(await measurePages(serve, folder, keys, rows));
-      print(await measureMemory(serve, keys, rows, minutes));
-      print(await measureWalks(serve, keys, rows, runs, { api, folder, learnt }));
+      printTable(await measureKept(serve, folder, keys, runs));
+      printTable(await measurePages(serve, folder, keys, rows));
+      printTable(await measureMemory(serve, keys, rows, minutes));
+      printTable(await measureWalks(serve, keys, rows, runs, { api, folder, learnt }));
     } finally {
       await serve.end();
     }
   }),
 );
-
-function print({ about, heads, rows }: Table): void {
-  const aligns = heads.map((_, at) => (at === 0 ? 'left' : 'right'));
-  process.stdout.write(`\n${about}:\n${inColumns([heads, ...rows], aligns)}\n`);
-}

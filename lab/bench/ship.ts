@@ -5,7 +5,7 @@
 
 import { learnApi, measurePass, withFolder, withLargeApi } from '../passes.ts';
 import { readBenchOptions } from './options.ts';
-import { printTable } from './serve/table.ts';
+import { judgeTable } from './serve/table.ts';
 import { measureChanges } from './ship/changes.ts';
 import { measureFirstLoad } from './ship/first-load.ts';
 import { measureMemory } from './ship/memory.ts';
@@ -20,10 +20,10 @@ await withLargeApi(rows, (api) =>
     for (const job of ['ai-signals', 'news']) await measurePass(job, api, folder, learnt);
     await withShipping(folder, async (shipping) => {
       process.stdout.write(`${rows.toLocaleString('en-US')} rows each of ai-signals and news\n`);
-      printTable(await measureFirstLoad(shipping, runs));
-      printTable(await measureChanges(shipping, rows, runs));
-      printTable(await measureWalks(shipping, runs, { api, folder, learnt }));
-      printTable(await measureMemory(shipping, rows, learnt));
+      judgeTable(await measureFirstLoad(shipping, runs));
+      judgeTable(await measureChanges(shipping, rows, runs));
+      judgeTable(await measureWalks(shipping, runs, { api, folder, learnt }));
+      judgeTable(await measureMemory(shipping, rows, learnt));
     });
   }),
 );

@@ -1,20 +1,13 @@
 /** Gates and clients of several machines on one account, against the model of the API, in time that passes as fast as they allow. */
 
-import { onTestFinished } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
-import { type ModelOptions, sampleKey } from '../../model-api/index.ts';
-import { createApi } from '../../src/api/client.ts';
+import type { ModelOptions } from '../../model-api/index.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { createGate } from '../../src/governor/gate.ts';
-import { findJob } from '../../src/job-list.ts';
-import { keyFromValue } from '../../src/key.ts';
-import { loadJobs } from '../../src/load-jobs.ts';
+import { openCaller } from '../governor/caller.ts';
 import { openModel } from '../model-api/support.ts';
 import { redisServer } from '../queue/setup.ts';
 import { openMachine } from './bench.ts';
-
-const jobs = await loadJobs();
-const never = new AbortController().signal;
 
 type Time = { clock?: Clock; timeOf?: (ms: number) => number };
 
@@ -62,39 +55,11 @@ export async function setupWorld(options: ModelOptions, time: Time = {}) {
       random: () => 0.5,
       longestWaitMs: Number.POSITIVE_INFINITY,
     });
-    const api = createApi({
-      baseUrl: model.url,
-      key: keyFromValue(sampleKey.key),
-      permits: {
-        ...gate,
-        pass: async (job, signal) => {
-          await gate.pass(job, signal);
-          underWay += 1;
-        },
-        settle(job, answer) {
-          underWay -= 1;
-          gate.settle(job, answer);
-        },
-      },
-      record: () => undefined,
-      clock,
-      random: () => 0.5,
-      userAgent: 'market-mirror/test',
-    });
-    onTestFinished(() => api.close());
     return {
       gate,
-      /** Makes calls one after the other until so many are answered. */
-      async walk(job: string, calls: number) {
-        const { path } = findJob(jobs, job);
-        for (let answered = 0; answered < calls; ) {
-          const request = { job, walkId: null, path, query: { offset: 0, limit: 1 } };
-          answered += await api.get(request, never).then(
-            () => 1,
-            () => 0,
-          );
-        }
-      },
+      ...openCaller(model, gate, clock, (calls) => {
+        underWay += calls;
+      }),
     };
   }
 

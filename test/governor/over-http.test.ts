@@ -5,21 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
-import { type ModelApi, type ModelOptions, retryAfterSeconds, sampleKey } from '../../model-api/index.ts';
-import { createApi } from '../../src/api/client.ts';
+import { type ModelApi, type ModelOptions, retryAfterSeconds } from '../../model-api/index.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { describeKept } from '../../src/governor/describe.ts';
 import { createGate } from '../../src/governor/gate.ts';
-import { findJob } from '../../src/job-list.ts';
-import { keyFromValue } from '../../src/key.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openStore } from '../../src/store/index.ts';
 import { openModel } from '../model-api/support.ts';
+import { openCaller } from './caller.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const jobs = await loadJobs();
-const never = new AbortController().signal;
 
 describe('over real HTTP', () => {
   it('5 calls a second with a burst of 10 are found and kept to', async () => {
@@ -125,36 +122,8 @@ function openProcess(
     longestWaitMs: Number.POSITIVE_INFINITY,
   });
   onTestFinished(() => gate.close());
-  const api = createApi({
-    baseUrl: model.url,
-    key: keyFromValue(sampleKey.key),
-    permits: {
-      ...gate,
-      pass: (job, signal) => gate.pass(job, signal).then(() => count(1)),
-      settle(job, answer) {
-        count(-1);
-        gate.settle(job, answer);
-      },
-    },
-    record: () => undefined,
-    clock,
-    random: () => 0.5,
-    userAgent: 'market-mirror/test',
-  });
-  onTestFinished(() => api.close());
   return {
-    /** Makes calls one after the other until so many are answered. */
-    async walk(job: string, calls: number) {
-      const { path } = findJob(jobs, job);
-      for (let answered = 0; answered < calls; ) {
-        const request = { job, walkId: null, path, query: { offset: 0, limit: 1 } };
-        // A call that was refused three times over is a matter for the next run.
-        answered += await api.get(request, never).then(
-          () => 1,
-          () => 0,
-        );
-      }
-    },
+    ...openCaller(model, gate, clock, count),
     learnt: () =>
       store.governor.transact((kept) => ({ state: kept, result: describeKept(kept, clock.now()) })),
   };

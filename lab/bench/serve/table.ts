@@ -17,9 +17,13 @@ export const atMost = (figure: number, most: number, unit = '') => [
 
 export const atLeast = (figure: number, least: number) => [`≥ ${least}`, figure >= least ? 'yes' : 'NO'];
 
-/** The process ends with 1 where a bound is broken. */
 export function printTable({ about, heads, rows }: Table): void {
   const aligns = heads.map((_, at) => (at === 0 ? 'left' : 'right'));
   process.stdout.write(`\n${about}:\n${inColumns([heads, ...rows], aligns)}\n`);
-  if (rows.some((row) => !isHeld(row))) process.exitCode = 1;
+}
+
+/** Prints it, too; the process ends with 1 where a bound is broken. */
+export function judgeTable(table: Table): void {
+  printTable(table);
+  if (table.rows.some((row) => !isHeld(row))) process.exitCode = 1;
 }

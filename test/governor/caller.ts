@@ -1,0 +1,48 @@
+/** A client of the API behind a gate, which makes calls one after the other. */
+
+import { onTestFinished } from 'vitest';
+import { type ModelApi, sampleKey } from '../../model-api/index.ts';
+import { createApi } from '../../src/api/client.ts';
+import type { Clock } from '../../src/clock.ts';
+import type { Gate } from '../../src/governor/gate.ts';
+import { findJob } from '../../src/job-list.ts';
+import { keyFromValue } from '../../src/key.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+
+const jobs = await loadJobs();
+const never = new AbortController().signal;
+
+/** @param count told of calls that begin, and of those that end. */
+export function openCaller(model: ModelApi, gate: Gate, clock: Clock, count: (calls: number) => void) {
+  const api = createApi({
+    baseUrl: model.url,
+    key: keyFromValue(sampleKey.key),
+    permits: {
+      ...gate,
+      pass: (job, signal) => gate.pass(job, signal).then(() => count(1)),
+      settle(job, answer) {
+        count(-1);
+        gate.settle(job, answer);
+      },
+    },
+    record: () => undefined,
+    clock,
+    random: () => 0.5,
+    userAgent: 'market-mirror/test',
+  });
+  onTestFinished(() => api.close());
+  return {
+    /** Makes calls one after the other until so many are answered. */
+    async walk(job: string, calls: number) {
+      const { path } = findJob(jobs, job);
+      for (let answered = 0; answered < calls; ) {
+        const request = { job, walkId: null, path, query: { offset: 0, limit: 1 } };
+        // A call that was refused three times over is a matter for the next run.
+        answered += await api.get(request, never).then(
+          () => 1,
+          () => 0,
+        );
+      }
+    },
+  };
+}
