@@ -11,6 +11,8 @@ import type { World } from './world.ts';
 export type Consumer = {
   /** Its copy of a list, by key. */
   copy(job: string): Forms;
+  /** Polls no more until it is to catch up. */
+  rest(): void;
   /** Asks once more for every list, at once; keeps trying for 30 s. */
   catchUp(): Promise<void>;
   /** Starts again from nothing, as after a restored backup. Polls that are under way do not count. */
@@ -35,7 +37,7 @@ export function follow(world: World): Consumer {
   const contradictions: string[] = [];
   const counts = { polls: 0, rows: 0 };
   const failed = new Map<string, number>();
-  let isCatchingUp = false;
+  let isResting = false;
   const turns = new Map<string, Promise<boolean>>();
 
   /** @returns whether it was answered. */
@@ -102,7 +104,7 @@ export function follow(world: World): Consumer {
   async function run(): Promise<void> {
     for (let at = 0; !isStopped; at += 1) {
       const job = lists[at % lists.length];
-      if (job && !isCatchingUp) await inTurn(job);
+      if (job && !isResting) await inTurn(job);
       else await delay(100);
     }
   }
@@ -110,10 +112,13 @@ export function follow(world: World): Consumer {
 
   return {
     copy: (job) => copies.get(job) ?? new Map(),
+    rest() {
+      isResting = true;
+    },
     async catchUp() {
-      isCatchingUp = true;
+      isResting = true;
       await Promise.all(lists.map(patiently));
-      isCatchingUp = false;
+      isResting = false;
     },
     startOver() {
       copies = new Map();

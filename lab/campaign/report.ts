@@ -1,6 +1,6 @@
 /** What a campaign tells: each round as it ends, then the table of `docs/reliability.md`, and what else happened. */
 
-import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { markdownTable } from '../figures.ts';
@@ -123,9 +123,24 @@ function shippers({ shippedTo }: World): string[] {
   ];
 }
 
-function lakes({ lake: { counts } }: World): string[] {
-  return counts.started === 0 ? [] : [`lakes: ${counts.started} started, ${counts.killed} killed`];
+function lakes({ lake, bucket }: World): string[] {
+  const lines: string[] = [];
+  const { started, killed } = lake.counts;
+  if (started > 0)
+    lines.push(
+      `lakes in a folder: ${started} started, ${killed} killed, ${filesOnTheirWay(lake)} of them while a file was made`,
+    );
+  if (bucket) {
+    const { started, killed, cut, refused } = bucket.counts;
+    lines.push(
+      `lakes in a bucket: ${started} started, ${killed} killed, ${cut} connections cut, ${refused} answers of 500 or 503`,
+    );
+  }
+  return lines;
 }
+
+/** Files that lakes were making as they were killed stay for a day. */
+const filesOnTheirWay = ({ folder }: World['lake']) => readdirSync(join(folder, '_partial')).length;
 
 /** So that it can be looked into: the disk goes with the campaign. */
 export function keep({ database, log }: World): void {

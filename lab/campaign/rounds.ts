@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../model-api/index.ts';
 import type { Attack } from './attacks/attack.ts';
 import { killAtRandom } from './attacks/random-kills.ts';
-import { checkLake } from './checks/lake.ts';
+import { checkLakes } from './checks/lake.ts';
 import { checkShipped } from './checks/shipped.ts';
 import {
   checkConsumer,
@@ -25,6 +25,7 @@ export type Stage = { world: World; consumer: Consumer; watch: Watch };
 export type Round = {
   attack: string;
   strikes: number;
+  /** Of the daemon and of its Redis. */
   kills: number;
   seconds: number;
   /** From the end of the attack until everything was proven again. */
@@ -44,10 +45,11 @@ export type Chances = { strikes: Random; kills: Random };
 
 /** @param ms the attack is repeated until so much time has passed. */
 export async function playRound(stage: Stage, attack: Attack, ms: number, chances: Chances): Promise<Round> {
-  const { world, watch } = stage;
+  const { world, watch, consumer } = stage;
   const began = performance.now();
   const linesBefore = world.daemon.counts.lines;
   await world.upstream.edit();
+  if (attack.isOfFollowers) consumer.rest();
   const over = new AbortController();
   let kills = 0;
   const killing = attack.kills
@@ -143,7 +145,7 @@ async function check({ world, consumer }: Stage): Promise<Finding[]> {
     ...checkOrphans(lists, world),
     ...checkIntegrity(world),
     ...(await checkShipped(world)),
-    ...(await checkLake(world)),
+    ...(await checkLakes(world)),
     ...daemon.bugs
       .splice(0)
       .map((line): Finding => ({ kind: 'false', what: `the daemon ended with 70: ${line}` })),

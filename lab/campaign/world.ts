@@ -7,6 +7,8 @@ import { Redis } from 'ioredis';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openReadOnly } from '../../src/store/db/connection.ts';
 import { type Ended, type Running, startCli } from '../../test/helpers/cli.ts';
+import { sum } from '../figures.ts';
+import { type Bucket, openBucket } from './world/bucket.ts';
 import { type Daemon, keepDaemon } from './world/daemon.ts';
 import { type Disk, openDisk } from './world/disk.ts';
 import { openShipTarget, type ShipTarget } from './world/postgres.ts';
@@ -39,6 +41,12 @@ export type World = {
   shippedTo: ShipTarget | undefined;
   /** What follows the mirror as Parquet, once somebody has laid it. */
   lake: { folder: string; counts: { started: number; killed: number } };
+  /** The bucket that follows it, too, started by whoever asks first. */
+  openBucket(): Promise<Bucket>;
+  /** The same where somebody has asked. */
+  bucket: Bucket | undefined;
+  /** How often those who follow the mirror were killed, or their connections cut. */
+  struck(): number;
   sql<Found = Record<string, unknown>>(query: string, ...values: (string | number)[]): Found[];
   /** What the mirror shows of a job, by key. */
   shown(job: string): Forms;
@@ -50,6 +58,8 @@ export type World = {
 
 const SCHEDULE = 'every 1s';
 const REDIS_MS = 60_000;
+/** So many lay one lake at once. */
+const LAYING = 2;
 
 export async function openWorld(seed: number): Promise<World> {
   const jobs = await loadJobs();
@@ -98,6 +108,16 @@ export async function openWorld(seed: number): Promise<World> {
     run: (args, settings) => startCli(args, { ...environment(), ...settings }, work),
     shippedTo: undefined,
     lake: { folder: join(folder, 'lake'), counts: { started: 0, killed: 0 } },
+    bucket: undefined,
+    async openBucket() {
+      world.bucket ??= await openBucket(LAYING);
+      return world.bucket;
+    },
+    struck() {
+      const ofConnections = [world.bucket?.counts, world.shippedTo?.counts];
+      const struck = ofConnections.map((counts) => (counts ? counts.killed + counts.cut : 0));
+      return world.lake.counts.killed + sum(struck);
+    },
     async shipTarget() {
       world.shippedTo ??= await openShipTarget();
       return world.shippedTo;
@@ -135,6 +155,7 @@ export async function openWorld(seed: number): Promise<World> {
       await daemon.end();
       await upstream.close();
       await world.shippedTo?.close();
+      await world.bucket?.close();
       for (const { pid } of processesIn(folder)) signal(pid, 'SIGKILL');
       disk.remove();
       rmSync(folder, { recursive: true, force: true });

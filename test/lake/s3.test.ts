@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readAws } from '../../src/config/aws.ts';
 import { readLake } from '../../src/config.ts';
-import { type S3, SECRET, startS3 } from '../helpers/s3.ts';
+import { fetchInto, type S3, SECRET, startS3 } from '../helpers/s3.ts';
 import { edit } from '../ship/bench.ts';
 import { expectEqual, setup as setupDisk } from './bench.ts';
 
@@ -17,14 +17,9 @@ async function setup() {
   return { ...bench, s3, lake };
 }
 
-/** What lies in the bucket, for DuckDB, which gets its reader of S3 from the network. */
 function fetched({ files }: S3, cwd: string): string {
   const there = mkdtempSync(join(cwd, 'fetched-'));
-  for (const [key, data] of files) {
-    const file = join(there, key.replace('market/mirror/', ''));
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, data);
-  }
+  fetchInto(there, files);
   return there;
 }
 

@@ -11,6 +11,8 @@ export type Attack = {
   lasts: readonly [number, number];
   /** Whether daemon and Redis are killed at random beside it. */
   kills: boolean;
+  /** It is on others who follow the mirror: the consumer rests meanwhile, and leaves them the machine. */
+  isOfFollowers?: true;
   /** Why it cannot be done here; undefined where it can. */
   impossible?: (world: World) => string | undefined;
   /** Begins it. What it returns ends it. @throws Broken where the program breaks a promise meanwhile. */

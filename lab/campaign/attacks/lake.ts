@@ -1,6 +1,8 @@
-/** Two that lay one lake at once, killed again and again while the mirror goes on. */
+/** Two that lay one lake at once, killed again and again while the mirror goes on: in a folder, and in a bucket. */
 
 import type { Random } from '../../../model-api/index.ts';
+import type { Running } from '../../../test/helpers/cli.ts';
+import type { How, Strike, Way } from '../world/bucket.ts';
 import type { World } from '../world.ts';
 import { type Attack, type End, expectThat } from './attack.ts';
 
@@ -10,35 +12,84 @@ export const lakeAttacks: readonly Attack[] = [
     about: 'two that lay one lake at once are killed at any moment',
     lasts: [3_000, 8_000],
     kills: true,
-    begin,
+    isOfFollowers: true,
+    begin: inFolder,
+  },
+  {
+    name: 'lake-bucket',
+    about: 'the same in a bucket, at any request: connections are cut, and answers are 500 or 503, too',
+    lasts: [4_000, 8_000],
+    kills: true,
+    isOfFollowers: true,
+    begin: inBucket,
   },
 ];
 
-/** So many of them may end by themselves, to show how long one takes. */
+/** So many of them may end by themselves, to show how much one does. */
 const SPARED = 0.2;
-/** Done, and broken off: what else one may end with is a bug. */
-const honest: readonly (number | null)[] = [0, 75];
 
-async function begin({ lake, run }: World, random: Random): Promise<End> {
-  let isOver = false;
+async function inFolder({ lake: { folder, counts }, run }: World, random: Random): Promise<End> {
   let longest = 1_000;
+  return keepLaying([folder, folder], async (there) => {
+    const began = performance.now();
+    const running = run(['lake'], { MIRROR_LAKE: there });
+    counts.started += 1;
+    // Before the middle nothing is written: the program begins.
+    const fate = random() < SPARED ? undefined : longest * (0.4 + 0.6 * random());
+    const timer = fate === undefined ? undefined : setTimeout(() => running.child.kill('SIGKILL'), fate);
+    await running.ended;
+    clearTimeout(timer);
+    if (isKilled(running)) counts.killed += 1;
+    else longest = performance.now() - began;
+    return running;
+  });
+}
+
+/** As many as one makes who finds little new. */
+const USUAL_REQUESTS = 60;
+const failures: readonly How[] = ['cut-before', 'cut-after', 500, 503];
+
+async function inBucket(world: World, random: Random): Promise<End> {
+  const { ways, counts } = await world.openBucket();
+  let requests = USUAL_REQUESTS;
+  return keepLaying(ways, async (way: Way) => {
+    let running: Running | undefined;
+    await way.prepare(draw(random, requests), () => running?.child.kill('SIGKILL'));
+    running = world.run(['lake'], way.environment);
+    counts.started += 1;
+    await running.ended;
+    const met = await way.prepare([], () => undefined);
+    if (isKilled(running)) counts.killed += 1;
+    else requests = met;
+    return running;
+  });
+}
+
+/** Few enough failures that asking again helps, and a kill. */
+function draw(random: Random, requests: number): Strike[] {
+  const at = () => Math.ceil(random() * requests);
+  const one = (of: readonly How[]) => of[Math.floor(random() * of.length)] ?? 'cut-before';
+  const strikes = [1, 2].map((): Strike => ({ at: at(), how: one(failures) }));
+  const kill: Strike = { at: at(), how: one(['kill-before', 'kill-after']) };
+  return random() < SPARED ? strikes : [kill, ...strikes];
+}
+
+const isKilled = ({ child }: Running) => child.signalCode === 'SIGKILL';
+
+/** Done, and broken off: what else one may end with is a bug. */
+const honest: readonly (number | null)[] = [0, 75, null];
+
+/** One after the other on each way, all ways at once. @param layOnce resolves once it has ended. */
+function keepLaying<W>(ways: readonly W[], layOnce: (way: W) => Promise<Running>): End {
+  let isOver = false;
   const strange: string[] = [];
-  const lay = async () => {
+  const laying = ways.map(async (way) => {
     while (!isOver) {
-      const began = performance.now();
-      const { child, ended, output } = run(['lake'], { MIRROR_LAKE: lake.folder });
-      lake.counts.started += 1;
-      // Before the middle nothing is written: the program begins.
-      const fate = random() < SPARED ? undefined : longest * (0.4 + 0.6 * random());
-      const timer = fate === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), fate);
+      const { ended, output } = await layOnce(way);
       const { code } = await ended;
-      clearTimeout(timer);
-      if (child.signalCode === 'SIGKILL') lake.counts.killed += 1;
-      else longest = performance.now() - began;
-      if (code !== null && !honest.includes(code)) strange.push(`${code}: ${output()}`);
+      if (!honest.includes(code)) strange.push(`${code}: ${output()}`);
     }
-  };
-  const laying = [lay(), lay()];
+  });
   return async () => {
     isOver = true;
     await Promise.all(laying);

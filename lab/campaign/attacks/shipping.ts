@@ -10,6 +10,7 @@ export const shippingAttacks: readonly Attack[] = [
     about: 'two that ship at once are killed, and their connections cut, at COMMIT, too',
     lasts: [4_000, 8_000],
     kills: true,
+    isOfFollowers: true,
     begin,
   },
 ];

@@ -6,8 +6,9 @@ import type { Finding } from '../checks.ts';
 import { processesIn } from '../world/processes.ts';
 import type { World } from '../world.ts';
 
-/** The files in the mirror's folder after the daemon has ended. */
-const belongs = /^(mirror\.(db|id)|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;
+/** The files in the mirror's folder after the daemon has ended; a file that a killed lake was sending stays for a day. */
+const belongs =
+  /^(lake-partial\/.*|mirror\.(db|id)|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;
 /** Made by the attacks and by the consumer. */
 const ours = /^(since-.*|clock|external-redis.*)$/;
 const UNTIL_GONE_MS = 5_000;

@@ -1,0 +1,49 @@
+/** A model of S3 in a process of its own, see `bucket.ts`: requests fail there, or are never answered, as its parent says. */
+
+import { fetchInto, startS3Server, type Trouble } from '../../../test/helpers/s3-server.ts';
+import type { How, Order, Strike, Word } from './bucket.ts';
+
+/** Fewer than S3 lists at once, so that lists have several pages soon. */
+const PAGE = 50;
+
+const files = new Map<string, Buffer>();
+const ways: { met: number; strikes: Strike[]; environment: Record<string, string> }[] = [];
+for (let number = 0; number < Number(process.argv[2]); number += 1) {
+  const server = await startS3Server(files, PAGE);
+  const way = { met: 0, strikes: [] as Strike[], environment: server.environment };
+  server.trouble = () => {
+    way.met += 1;
+    const strike = way.strikes.find(({ at }) => at === way.met);
+    if (!strike) return undefined;
+    say({ word: 'struck', way: number, how: strike.how });
+    return troubles[strike.how];
+  };
+  ways.push(way);
+}
+
+/** Whoever is killed at a request hears no more. */
+const troubles: Record<How, Trouble> = {
+  'kill-before': 'mute-before',
+  'kill-after': 'mute-after',
+  'cut-before': 'cut-before',
+  'cut-after': 'cut-after',
+  500: { status: 500, code: 'InternalError' },
+  503: { status: 503, code: 'SlowDown' },
+};
+
+say({ word: 'ready', ways: ways.map(({ environment }) => environment) });
+
+process.on('message', (order: Order) => {
+  if ('folder' in order) fetchInto(order.folder, files);
+  const way = 'way' in order ? ways[order.way] : undefined;
+  const met = way?.met ?? 0;
+  if (way && 'strikes' in order) Object.assign(way, { met: 0, strikes: order.strikes });
+  say({ word: 'done', order: order.number, met });
+});
+process.on('disconnect', () => process.exit());
+// Ctrl-C is for the campaign, which disconnects when it has looked around.
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => undefined);
+
+function say(word: Word): void {
+  process.send?.(word);
+}
