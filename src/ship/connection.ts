@@ -13,8 +13,8 @@ export type Target = {
   query<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   /** How many rows it touched. */
   run(sql: string, values?: readonly unknown[]): Promise<number>;
-  /** Sends rows in the text form of COPY, no faster than they are taken. @param into the table with its columns. */
-  copy(into: string, lines: Iterable<string>): Promise<void>;
+  /** Sends rows in the text form of COPY, no faster than they are taken. @param copied what follows COPY. @returns how many. */
+  copy(copied: string, lines: Iterable<string>): Promise<number>;
   /** All of `work`, or nothing. @throws Failure of which the transaction left nothing, unless it was lost at its end. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   /** Like `work`, but what fails in it leaves nothing, and the transaction around it goes on. */
@@ -82,8 +82,12 @@ export async function openTarget(url: string, signal: AbortSignal): Promise<Targ
     name,
     query: (sql, values) => inWords(async () => (await ask(sql, values)).rows),
     run: (sql, values) => inWords(async () => (await ask(sql, values)).rowCount ?? 0),
-    copy: (into, lines) =>
-      inWords(() => pipeline(Readable.from(lines), client.query(copyFrom(`COPY ${into} FROM STDIN`)))),
+    copy: (copied, lines) =>
+      inWords(async () => {
+        const taken = client.query(copyFrom(`COPY ${copied}`));
+        await pipeline(Readable.from(lines), taken);
+        return taken.rowCount;
+      }),
     transaction: (work) => atomic(work, ['BEGIN', 'COMMIT', 'ROLLBACK']),
     attempt: (work) =>
       atomic(work, ['SAVEPOINT attempt', 'RELEASE attempt', 'ROLLBACK TO attempt; RELEASE attempt']),

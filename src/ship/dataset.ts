@@ -11,7 +11,7 @@ import { type Connection, type Identity, quoted } from '../store/read.ts';
 import { changedAfter } from './changed.ts';
 import { ownTables, type Table, tablesOfJob } from './columns.ts';
 import type { Target } from './connection.ts';
-import { load, type Mended, makeStage, mendTable, putSql } from './mend.ts';
+import { fillTable, load, type Mended, makeStage, mendTable, putSql } from './mend.ts';
 import { lockPlace, movePlace, type Place } from './schema.ts';
 import { lastWalkOf, type Standing, standingOf } from './standing.ts';
 import { followTables } from './tables.ts';
@@ -65,7 +65,7 @@ export async function shipDataset(parts: DatasetParts): Promise<Shipped> {
 async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): Promise<Shipped> {
   const { target, connection, identity, schema, job, now, compare } = parts;
   const followed = await followAll(target, connection, job);
-  const { tables, shape, isChanged, problems } = followed;
+  const { tables, shape, isNew, isChanged, problems } = followed;
   const isReliable =
     !isChanged &&
     place.epoch === identity.epoch &&
@@ -90,7 +90,8 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
   } else ended.how = place.seq === null ? 'first' : 'compared';
   if (ended.how !== 'changes' || compare) {
     const all = [tables.history, tables.rows, tables.walks, tables.fields, tables.datasets];
-    for (const table of all) if (table) ended.mended.push(await mendTable(target, connection, table));
+    for (const table of all)
+      if (table) ended.mended.push(await (isNew(table) ? fillTable : mendTable)(target, connection, table));
     const ofDataset = ended.mended.filter(({ table }) =>
       [tables.rows.name, tables.history?.name].includes(table),
     );
@@ -111,6 +112,7 @@ async function followAll(target: Target, connection: Connection, job: FollowedJo
   const wanted = { ...tablesOfJob(connection, job), ...ownTables(connection, job.name) };
   const all = Object.values(wanted).filter((table) => table !== undefined);
   const followed = await followTables(target, all);
+  const isNew = ({ name }: Table) => followed.some((one) => one.isNew && one.table.name === name);
   const isChanged = followed.some((one) => one.isChanged);
   const problems = followed.flatMap((one) => one.problems);
   const tables = Object.fromEntries(
@@ -120,7 +122,7 @@ async function followAll(target: Target, connection: Connection, job: FollowedJo
     table?.columns.map(({ name, from, type }) => [name, from, type]),
   );
   const shape = createHash('sha256').update(JSON.stringify(columns)).digest('hex');
-  return { tables, shape, isChanged, problems };
+  return { tables, shape, isNew, isChanged, problems };
 }
 
 /** Every row that came or changed after `seq`, and every version that ended since. @returns how many. */
@@ -133,14 +135,14 @@ async function shipChanges(
   let sent = 0;
   if (history) {
     await makeStage(target, history, 'stage');
-    sent += await load(target, connection, history, 'stage', changed.versions);
+    sent += await load(target, connection, history, 'stage', { where: changed.versions });
     await target.run(
       `DELETE FROM ${quoted(rows.name)} WHERE _key IN (SELECT _key FROM stage WHERE _ended_by = 'delete')`,
     );
     await target.run(putSql(history, 'stage'));
   }
   await makeStage(target, rows, 'stage');
-  sent += await load(target, connection, rows, 'stage', changed.rows);
+  sent += await load(target, connection, rows, 'stage', { where: changed.rows });
   await target.run(putSql(rows, 'stage'));
   return sent;
 }
@@ -184,7 +186,7 @@ async function shipVolatile(
 /** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */
 async function shipWalks(target: Target, connection: Connection, walks: Table, from: number): Promise<void> {
   await makeStage(target, walks, 'stage');
-  await load(target, connection, walks, 'stage', `id >= ${from}`);
+  await load(target, connection, walks, 'stage', { where: `id >= ${from}` });
   await target.run(putSql(walks, 'stage'));
   const [there] = await target.query<{ rows: string }>('SELECT count(*) AS rows FROM walks WHERE job = $1', [
     walks.job,

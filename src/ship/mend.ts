@@ -3,7 +3,7 @@
 import { type Connection, quoted } from '../store/read.ts';
 import type { Table } from './columns.ts';
 import type { Target } from './connection.ts';
-import { inRanges, linesOf, type Range, rangesOf, rowsOf } from './rows.ts';
+import { linesOf, type Range, rangesOf, type Which } from './rows.ts';
 import { digestSql, rangeSql, toldAs } from './values.ts';
 
 /** What differed, and is mended now. */
@@ -27,7 +27,7 @@ export async function mendTable(target: Target, connection: Connection, table: T
   const none = { table: table.name, missing: 0, extra: 0, changed: 0, keys: [] };
   const there = await rangesThere(target, table);
   if (there.size === 0) return { ...none, missing: await load(target, connection, table, table.name) };
-  const here = rangesOf(table, rowsOf(connection, table));
+  const here = rangesOf(connection, table);
   const differing = [...new Set([...here.keys(), ...there.keys()])].filter(
     (range) => !areEqual(here.get(range), there.get(range)),
   );
@@ -53,24 +53,26 @@ const rangeThere = ({ key: [first = ''] }: Table) => rangeSql(`${quoted(first)}:
 const digestThere = ({ columns }: Table) =>
   digestSql(columns.map(({ name, type }) => toldAs(quoted(name), type)));
 
-/** Sends rows to an empty table. @returns how many. */
+/** Gives a table that was made in this transaction its rows and its key: an index is made fastest of all rows at once. */
+export async function fillTable(target: Target, connection: Connection, table: Table): Promise<Mended> {
+  const { name, key } = table;
+  // Nobody has seen the table yet, so its rows can be what they become when all who might not see them have ended.
+  const missing = await load(target, connection, table, name, { how: 'WITH (FREEZE)' });
+  await target.run(`ALTER TABLE ${quoted(name)} ADD PRIMARY KEY (${key.map(quoted).join(', ')})`);
+  return { table: name, missing, extra: 0, changed: 0, keys: [] };
+}
+
+/** Sends rows to an empty table. @param how options of COPY. @returns how many. */
 export async function load(
   target: Target,
   connection: Connection,
   table: Table,
   into: string,
-  where?: string,
+  { how = '', ...which }: Which & { how?: string } = {},
 ): Promise<number> {
-  let sent = 0;
-  const count = () => {
-    sent += 1;
-  };
-  await target.copy(intoSql(table, into), linesOf(table, rowsOf(connection, table, where), count));
-  return sent;
+  const list = table.columns.map(({ name }) => quoted(name)).join(', ');
+  return await target.copy(`${quoted(into)} (${list}) FROM STDIN ${how}`, linesOf(connection, table, which));
 }
-
-const intoSql = ({ columns }: Table, into: string) =>
-  `${quoted(into)} (${columns.map(({ name }) => quoted(name)).join(', ')})`;
 
 /** Makes a temporary table of the same columns, which the end of the transaction drops. */
 export async function makeStage(target: Target, table: Table, stage: string): Promise<void> {
@@ -102,10 +104,7 @@ async function mendRanges(
     `SELECT ${key}, ${digestThere(table)} AS digest FROM ${quoted(from)} WHERE ${where}`;
   const inThem = `${ofJob(table)} AND ${rangeThere(table)} = ANY ('{${ranges.join()}}')`;
   await makeStage(target, table, 'stage');
-  await target.copy(
-    intoSql(table, 'stage'),
-    linesOf(table, inRanges(rowsOf(connection, table), new Set(ranges))),
-  );
+  await load(target, connection, table, 'stage', { ranges: new Set(ranges) });
   await target.run('DROP TABLE IF EXISTS pg_temp.differing');
   await target.run(
     `CREATE TEMP TABLE differing ON COMMIT DROP AS SELECT ${key},

@@ -1,47 +1,31 @@
-/** The rows of one table of the mirror, as they are sent. */
+/** The rows of one table of the mirror: as lines that are sent, and as sums that are compared. */
 
 import { type Connection, quoted } from '../store/read.ts';
-import type { Table } from './columns.ts';
-import { copyLine, digestOf, type Given, rangeOf, type Sent, senderOf, sentKey } from './values.ts';
-
-/** A row as it is sent, column by column. */
-export type Row = { key: string; values: readonly Sent[] };
-
-/** @param where SQL over the table of the mirror. */
-export function* rowsOf(
-  connection: Connection,
-  { name, columns, key: [first = ''], job }: Table,
-  where = 'true',
-): Generator<Row> {
-  const keyAt = columns.findIndex((column) => column.name === first);
-  const ofJob = job === undefined ? '' : ` AND job = '${job}'`;
-  const list = columns.map(({ from }) => from).join(', ');
-  const statement = connection
-    .prepare<[], Given[]>(`SELECT ${list} FROM ${quoted(name)} WHERE ${where}${ofJob}`)
-    .raw()
-    .safeIntegers();
-  const senders = columns.map(({ name, type }) => (name === '_key' ? sentKey : senderOf(type)));
-  for (const row of statement.iterate()) {
-    const values = senders.map((send, at) => send(row[at] ?? null));
-    yield { key: values[keyAt] ?? '', values };
-  }
-}
-
-const typesOf = ({ columns }: Table) => columns.map(({ type }) => type);
+import type { Column, Table } from './columns.ts';
+import { copied, digestOf, type Given, rangeOf, senderOf, sentKey } from './values.ts';
 
 const PIECE_LENGTH = 64 * 1024;
 
-/** In pieces that are worth a message each. */
+/** All rows, unless given: those of which some SQL over the table of the mirror is true; those of some ranges. */
+export type Which = { where?: string; ranges?: ReadonlySet<string> };
+
+/** In the text form of COPY, in pieces that are worth a message each. */
 export function* linesOf(
+  connection: Connection,
   table: Table,
-  rows: Iterable<Row>,
-  counted: () => void = () => undefined,
+  { where, ranges }: Which = {},
 ): Generator<string> {
-  const types = typesOf(table);
+  const types = table.columns.map(({ type }) => type);
+  const senders = table.columns.map(sender);
+  const keyOf = keyIn(table);
   let piece = '';
-  for (const { values } of rows) {
-    piece += copyLine(values, types);
-    counted();
+  for (const row of valuesOf(connection, table, where)) {
+    if (ranges && !ranges.has(rangeOf(keyOf(row)))) continue;
+    for (let at = 0; at < senders.length; at += 1) {
+      if (at > 0) piece += '\t';
+      piece += copied(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
+    }
+    piece += '\n';
     if (piece.length < PIECE_LENGTH) continue;
     yield piece;
     piece = '';
@@ -49,20 +33,39 @@ export function* linesOf(
   if (piece) yield piece;
 }
 
-export function* inRanges(rows: Iterable<Row>, ranges: ReadonlySet<string>): Generator<Row> {
-  for (const row of rows) if (ranges.has(rangeOf(row.key))) yield row;
-}
-
 /** How many rows a range has, and the sum of their digests. */
 export type Range = { rows: number; sum: bigint };
 
-export function rangesOf(table: Table, rows: Iterable<Row>): Map<string, Range> {
-  const types = typesOf(table);
+export function rangesOf(connection: Connection, table: Table): Map<string, Range> {
+  const types = table.columns.map(({ type }) => type);
+  const senders = table.columns.map(sender);
+  const keyOf = keyIn(table);
   const ranges = new Map<string, Range>();
-  for (const { key, values } of rows) {
-    const name = rangeOf(key);
+  for (const row of valuesOf(connection, table)) {
+    const name = rangeOf(keyOf(row));
     const range = ranges.get(name) ?? { rows: 0, sum: 0n };
-    ranges.set(name, { rows: range.rows + 1, sum: range.sum + digestOf(values, types) });
+    const sent = senders.map((send, at) => send(row[at] ?? null));
+    ranges.set(name, { rows: range.rows + 1, sum: range.sum + digestOf(sent, types) });
   }
   return ranges;
+}
+
+function valuesOf(
+  connection: Connection,
+  { name, columns, job }: Table,
+  where = 'true',
+): Iterable<readonly Given[]> {
+  const ofJob = job === undefined ? '' : ` AND job = '${job}'`;
+  const list = columns.map(({ from }) => from).join(', ');
+  const sql = `SELECT ${list} FROM ${quoted(name)} WHERE (${where})${ofJob}`;
+  return connection.prepare<[], Given[]>(sql).raw().safeIntegers().iterate();
+}
+
+const sender = ({ name, type }: Column) => (name === '_key' ? sentKey : senderOf(type));
+
+/** What says to which range a row belongs. */
+function keyIn({ columns, key: [first] }: Table): (row: readonly Given[]) => string {
+  const at = columns.findIndex(({ name }) => name === first);
+  const send = sender(columns[at] ?? { name: '', from: '', type: 'text' });
+  return (row) => send(row[at] ?? null) ?? '';
 }

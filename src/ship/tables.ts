@@ -9,6 +9,8 @@ import type { ColumnType } from './values.ts';
 export type Followed = {
   /** The table as it is there now, without columns that could not be made. */
   table: Table;
+  /** Whether it was made just now: `fillTable` gives it rows and key. */
+  isNew: boolean;
   /** Whether columns came or changed: rows that are there lack them. */
   isChanged: boolean;
   /** What could not be done, in a line each. */
@@ -33,7 +35,7 @@ async function follow(
 ): Promise<Followed> {
   if (present === undefined) {
     await target.run(createSql(table));
-    return { table, isChanged: true, problems: [] };
+    return { table, isNew: true, isChanged: true, problems: [] };
   }
   const columns: Column[] = [];
   const problems: string[] = [];
@@ -53,7 +55,7 @@ async function follow(
       }
     }
   }
-  return { table: { ...table, columns }, isChanged, problems };
+  return { table: { ...table, columns }, isNew: false, isChanged, problems };
 }
 
 /** By table; those that are not there are left out. */
@@ -73,10 +75,8 @@ async function columnsThere(
   return found;
 }
 
-function createSql({ name, columns, key }: Table): string {
-  const list = columns.map((column) => definition(column));
-  const parts = [...list, `PRIMARY KEY (${key.map(quoted).join(', ')})`];
-  return `CREATE TABLE ${quoted(name)} (${parts.join(', ')})`;
+function createSql({ name, columns }: Table): string {
+  return `CREATE TABLE ${quoted(name)} (${columns.map(definition).join(', ')})`;
 }
 
 /** Keys sort as SQLite sorts them, whatever language the database speaks. */

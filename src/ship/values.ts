@@ -136,23 +136,20 @@ function daysOf(year: number, month: number): number {
 /** Whether a column of such values is worth one of times beside it. */
 export const isTime = (text: string) => sentTime(text) !== null;
 
-/** The line of COPY for a row. */
-export function copyLine(values: readonly Sent[], types: readonly ColumnType[]): string {
-  let line = '';
-  for (let at = 0; at < values.length; at += 1) {
-    const value = values[at] ?? null;
-    const type = types[at];
-    if (at > 0) line += '\t';
-    // Only these may hold what COPY takes for an end.
-    line += value === null ? '\\N' : type === 'text' || type === 'json' ? escaped(value) : value;
-  }
-  return `${line}\n`;
+/**
+ * A value as a field in the text form of COPY.
+ * @param send as `senderOf` gives it for the type.
+ */
+export function copied(value: Given, type: ColumnType, send: (value: Given) => Sent): string {
+  const isText = type === 'text' || type === 'json';
+  // Most values are text in which nothing is to be replaced or escaped: one look at it is enough.
+  if (isText && typeof value === 'string' && !/[\0\\\t\n\r]/.test(value)) return value;
+  const text = send(value);
+  if (text === null) return '\\N';
+  return isText ? text.replace(/[\\\t\n\r]/g, (letter) => escapes[letter] ?? letter) : text;
 }
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
-
-const escaped = (text: string) =>
-  /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (letter) => escapes[letter] ?? letter) : text;
 
 /** The digest of a row: the first 60 bits of md5 over all that is told of it. `digestSql` says the same in SQL. */
 export function digestOf(values: readonly Sent[], types: readonly ColumnType[]): bigint {
