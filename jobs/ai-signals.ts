@@ -1,5 +1,5 @@
 import { integer, real, text } from 'drizzle-orm/sqlite-core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agingTable, defineJob } from '../src/job.ts';
 
 /** RFC 3339, which allows leap seconds and lower-case letters; kept exactly as received. */

@@ -1,84 +1,117 @@
 /**
- * The last step of `npm run build`: `dist/src/cli.js` and the process of a query become one file each, since a command
- * that reads would spend more time on finding its modules than on reading. All other files stay as they were compiled.
+ * Makes the program: what starts, and what is loaded while it runs, become a file each in `dist/`, at their places in the
+ * sources; what they share becomes a few files in `dist/src/parts/`, with the packages that most commands need. To find
+ * hundreds of modules would take most of the time of a short command. The compiler has checked the types before.
  */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import { licencesOf } from './licences.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const src = join(root, 'dist/src/');
 
-/** Part of a program's file although they are loaded late: what the commands that only read are made of. */
+/** Each stands by itself: a command line, the process of a query, and what jobs import. */
+const light = ['src/cli.ts', 'src/reading/query/process.ts', 'src/job.ts'];
+
+/** Threads, and the step of the build that writes down the jobs. */
+const others = [
+  'src/job-list/write.ts',
+  'src/lake/worker.ts',
+  'src/reading/filters/worker.ts',
+  'src/serve/page/downloads/worker.ts',
+  'src/serve/page/reader/worker.ts',
+  'src/ship/worker.ts',
+];
+
+const jobs = filesIn('jobs');
+const entryPoints = [...light, ...others, ...jobs];
+
+/** Packages that become part of the program. All others are loaded from `node_modules`, by the few commands that need them. */
 const taken = [
-  'job-list.js',
-  ...['export', 'plan', 'quarantine', 'query', 'status'].map((command) => `commands/${command}.js`),
-  'commands/asking.js',
-  ...['csv', 'json', 'md', 'print', 'table'].map((part) => `output/${part}.js`),
-].map((file) => join(src, file));
+  'canonicalize',
+  'commander',
+  'croner',
+  'csv-stringify',
+  'drizzle-orm',
+  'fastest-levenshtein',
+  'ms',
+  'undici',
+  'zod',
+];
 
-/** Never part of one: a Failure is a Failure wherever it comes from. */
-const shared = [join(src, 'errors.js')];
+const { metafile } = await build({
+  absWorkingDir: root,
+  entryPoints,
+  outdir: 'dist',
+  outbase: '.',
+  chunkNames: 'src/parts/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  metafile: true,
+  sourcemap: 'linked',
+  sourcesContent: false,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  legalComments: 'none',
+  logLevel: 'warning',
+  // Packages that are written for `require` ask it for the modules of Node.js.
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);",
+  },
+  plugins: [packages(), layers()],
+});
+const notices = licencesOf(root, Object.keys(metafile.inputs));
+writeFileSync(join(root, 'dist/licences.txt'), `${notices.join('\n\n')}\n`);
 
-for (const program of ['cli.js', 'reading/query/process.js']) await bundle(join(src, program));
-
-async function bundle(program: string): Promise<void> {
-  const { outputFiles, metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: [program],
-    bundle: true,
-    write: false,
-    metafile: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    logLevel: 'warning',
-    // Packages that are written for `require` ask it for the modules of Node.js.
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);",
-    },
-    plugins: [apart(program), inPlace(program)],
-  });
-  const notices = licencesOf(root, Object.keys(metafile.inputs)).map(asComment);
-  writeFileSync(program, `${outputFiles[0]?.text}${notices.join('')}`);
-}
-
-/** Leaves in files of their own what is loaded late, unless it is `taken`, and what is `shared`. */
-function apart(program: string): Plugin {
+function packages(): Plugin {
   return {
-    name: 'apart',
+    name: 'packages',
     setup({ onResolve }) {
-      onResolve({ filter: /./ }, ({ path, kind, resolveDir }) => {
-        const file = resolve(resolveDir, path);
-        const isApart = kind === 'dynamic-import' ? !taken.includes(file) : shared.includes(file);
-        if (!isApart) return undefined;
-        return { path: path.startsWith('.') ? addressFrom(program, file) : path, external: true };
+      onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+        const isTaken = taken.some((name) => path === name || path.startsWith(`${name}/`));
+        return kind === 'entry-point' || isTaken ? undefined : { path, external: true };
       });
     },
   };
 }
 
-/** A module that looks for other files by its own place goes on to find them. */
-function inPlace(program: string): Plugin {
+/**
+ * What is loaded later than the command line has it before it, and jobs have what mirrors them before them. Told so, esbuild
+ * keeps each of the two in few files: else it would cut them into as many as there are ways to share their parts.
+ */
+function layers(): Plugin {
+  const late = new Set([...others, ...filesIn('src').flatMap(importedLate)]);
+  const below = (file: string) =>
+    (late.has(file) && 'src/main.ts') || (jobs.includes(file) && 'src/app.ts') || undefined;
   return {
-    name: 'in-place',
+    name: 'layers',
     setup({ onLoad }) {
-      onLoad({ filter: /\.js$/ }, ({ path }) => {
-        if (!path.startsWith(src)) return undefined;
-        const place = `new URL(${JSON.stringify(addressFrom(program, path))}, import.meta.url).href`;
-        return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', place) };
+      onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const file = relative(root, path);
+        const layer = below(file);
+        // Imported last, so that what a module imports by itself comes in its own order.
+        const import_ = layer === undefined ? '' : `\nimport ${JSON.stringify(join(root, layer))};`;
+        return { contents: inPlace(file) + import_, loader: 'ts', resolveDir: dirname(path) };
       });
     },
   };
 }
 
-function addressFrom(program: string, file: string): string {
-  return `./${relative(dirname(program), file)}`;
+function importedLate(file: string): string[] {
+  const found = readFileSync(join(root, file), 'utf8').matchAll(/\bimport\('(\.[^']+)'\)/g);
+  return [...found].map(([, path = '']) => relative(root, resolve(root, dirname(file), path)));
 }
 
-function asComment(notice: string): string {
-  return `\n/*\n${notice.replaceAll('*/', '* /')}\n*/\n`;
+/** Whoever looks for other files by its own place goes on to find them: wherever it is now, `package.json` lies above it. */
+function inPlace(file: string): string {
+  const place = `new URL('dist/${file.replace(/ts$/, 'js')}', import.meta.resolve('#package')).href`;
+  return readFileSync(join(root, file), 'utf8').replaceAll('import.meta.url', place);
+}
+
+function filesIn(folder: string): string[] {
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => /(?<!\.d)\.ts$/.test(file)).map((file) => join(folder, file));
 }

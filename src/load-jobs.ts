@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { is } from 'drizzle-orm';
 import { SQLiteTable, SQLiteView } from 'drizzle-orm/sqlite-core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { Failure, toError } from './errors.ts';
 import type { Job } from './job.ts';
 import { parseSchedule } from './schedule.ts';

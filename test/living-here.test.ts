@@ -71,7 +71,7 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
     find: (project) => market(project, 'doctor', '--offline'),
   },
   format: {
-    put({ create, insert }) {
+    put({ append, create, insert }) {
       create(
         'src/output/greet.ts',
         `export const greet = () => ({ head: () => 'greeting', rows: () => '', tail: () => '' });`,
@@ -83,11 +83,8 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
          loadJobs().then((jobs) => openStore('data', jobs, Date.now).close());`,
       );
       insert('src/output/answer.ts', 'export const formats = [', `'greet',`);
-      insert(
-        'src/output/print.ts',
-        'switch (format) {',
-        `case 'greet': return (await import('./greet.ts')).greet();`,
-      );
+      append('src/output/print.ts', `import { greet } from './greet.ts';`);
+      insert('src/output/print.ts', 'switch (format) {', `case 'greet': return greet();`);
     },
     async find(project) {
       await project.run('tsx', 'open.ts');

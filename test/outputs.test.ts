@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { startCli } from './helpers/cli.ts';
+import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 import { setupSync } from './helpers/sync-bench.ts';
 
 describe('standard output', () => {
@@ -56,21 +56,12 @@ describe('standard error on a full disk', () => {
   });
 
   test('ends no daemon: its log goes on, whatever is lost of it', () => {
-    const log = fileURLToPath(new URL('../dist/src/log.js', import.meta.url));
     const script = `
-      const { createLog } = await import(${JSON.stringify(log)});
+      const { createLog } = await import(${JSON.stringify(sourceAddress('log.ts'))});
       const log = createLog('info', false);
       for (let line = 0; line < 20_000; line++) log.warn({ line }, 'x'.repeat(100));
       console.log('alive', process.memoryUsage().arrayBuffers < 50_000_000);`;
-    const stage = [
-      '-c',
-      'exec "$@" 2> /dev/full',
-      'sh',
-      process.execPath,
-      '--input-type=module',
-      '-e',
-      script,
-    ];
+    const stage = ['-c', 'exec "$@" 2> /dev/full', 'sh', process.execPath, ...nodeOfSources, '-e', script];
     const { status, stdout } = spawnSync('sh', stage, { encoding: 'utf8' });
     expect([status, stdout]).toEqual([0, 'alive true\n']);
   });

@@ -1,10 +1,12 @@
 /** `market-mirror query <sql>`: asks the mirror in SQL and says how far the answer can be trusted. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { listJobs } from '../job-list.ts';
 import { type Format, formats } from '../output/answer.ts';
+import { printRows } from '../output/print.ts';
 import { type Ask, asking } from '../reading/query.ts';
 import { type AskingOptions, withAskingOptions } from './asking/options.ts';
-import type { Input } from './asking.ts';
+import { askMirror, type Input, readAsOf, readSql } from './asking.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -46,12 +48,6 @@ async function query(
   context: Context,
   stdin: Input,
 ): Promise<void> {
-  // Loaded only here, while the process that will answer starts.
-  const [{ askMirror, readAsOf, readSql }, { printRows }, { listJobs }] = await Promise.all([
-    import('./asking.ts'),
-    import('../output/print.ts'),
-    import('../job-list.ts'),
-  ]);
   const format = options.format ?? (options.json ? 'json' : 'table');
   const limit = options.limit ?? (format === 'table' ? MOST_ROWS_OF_A_TABLE : Number.POSITIVE_INFINITY);
   const asOf = readAsOf(options, context);

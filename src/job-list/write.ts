@@ -1,4 +1,4 @@
-/** Run by the build, when the jobs are compiled: writes down what is known of them. */
+/** Run by the build, when the program is made: writes down what is known of them. */
 
 import { writeFileSync } from 'node:fs';
 import {

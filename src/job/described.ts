@@ -1,6 +1,6 @@
 /** What the specification says of an endpoint's pages and rows, as JSON Schema: for those who describe the service to others. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Job } from '../job.ts';
 
 /** The part of JSON Schema in which zod describes our contracts; objects that the specification names have its name as `title`. */

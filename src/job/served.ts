@@ -1,6 +1,6 @@
 /** How a row is shown as JSON again: SQL that the build writes down, so that whoever serves rows needs no contract. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   type Filter,
   historyOf,

@@ -3,8 +3,10 @@
 import { type EventEmitter, once } from 'node:events';
 import { printableLines } from '../printable.ts';
 import type { Column, Format, Formatter, Rows } from './answer.ts';
-import type { CsvFormatter } from './csv.ts';
-import type { TableFormatter } from './table.ts';
+import { type CsvFormatter, csvFormatter } from './csv.ts';
+import { jsonFormatter, ndjsonFormatter } from './json.ts';
+import { mdFormatter } from './md.ts';
+import { type TableFormatter, tableFormatter } from './table.ts';
 import { paintFor } from './text.ts';
 
 export type Output = { write(text: string): void; isTTY?: boolean; columns?: number };
@@ -41,7 +43,7 @@ export async function printRows(
   output: Output,
   notes: string[],
 ): Promise<void> {
-  const formatter = await formatterOf(format, answer.columns, exact, output);
+  const formatter = formatterOf(format, answer.columns, exact, output);
   // These formats keep values as they are, which is right for a program and wrong for a terminal.
   const raw = output.isTTY && (format === 'csv' || format === 'json' || format === 'ndjson');
   const write = writerTo(output);
@@ -79,26 +81,24 @@ async function* piecesOf(
 type AnyFormatter = (Formatter | TableFormatter) &
   Partial<Pick<CsvFormatter, 'defused'> & Pick<TableFormatter, 'cut'>>;
 
-/** Each form is loaded when it is asked for. */
-async function formatterOf(
+function formatterOf(
   format: Format,
   columns: readonly Column[],
   exact: boolean,
   output: Output,
-): Promise<AnyFormatter> {
+): AnyFormatter {
   switch (format) {
     case 'table': {
       const width = (output.isTTY && output.columns) || Number.POSITIVE_INFINITY;
-      const { tableFormatter } = await import('./table.ts');
       return tableFormatter(columns, width, paintFor(output));
     }
     case 'json':
-      return (await import('./json.ts')).jsonFormatter(columns);
+      return jsonFormatter(columns);
     case 'ndjson':
-      return (await import('./json.ts')).ndjsonFormatter(columns);
+      return ndjsonFormatter(columns);
     case 'csv':
-      return (await import('./csv.ts')).csvFormatter(columns, exact);
+      return csvFormatter(columns, exact);
     case 'md':
-      return (await import('./md.ts')).mdFormatter(columns);
+      return mdFormatter(columns);
   }
 }

@@ -1,6 +1,6 @@
 /** Finding the rows and the paging information in a response, whether its envelope is specified or not. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { CheckedPage, Drift } from '../page.ts';

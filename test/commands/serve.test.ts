@@ -44,11 +44,18 @@ test('answers those who have a key, while no daemon runs, and makes no call', as
   const running = serving(cwd, { MIRROR_DIR: environment.MIRROR_DIR });
   const url = await urlOf(running);
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  const ask = (headers = {}) => fetch(`${url}/api/v1/news?limit=5`, { headers });
+  const ask = (headers = {}, filter = '') => fetch(`${url}/api/v1/news?limit=5${filter}`, { headers });
   expect((await ask()).status).toBe(401);
-  const answer = await ask({ Authorization: `Bearer ${key}` });
-  expect(answer.status).toBe(200);
-  expect(((await answer.json()) as { rows: unknown[] }).rows).toHaveLength(5);
+  // Filters look at rows on a thread.
+  for (const [filter, total] of [
+    ['', 12],
+    ['&q=no+row+has+this', 0],
+  ] as const) {
+    const answer = await ask({ Authorization: `Bearer ${key}` }, filter);
+    expect(answer.status).toBe(200);
+    const { rows, pagination } = (await answer.json()) as { rows: unknown[]; pagination: { total: number } };
+    expect([rows.length, pagination.total]).toEqual([Math.min(5, total), total]);
+  }
   expect(model.calls).toHaveLength(calls);
 
   const { pid } = running.child;

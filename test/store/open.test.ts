@@ -10,7 +10,7 @@ import { openConnection } from '../../src/store/db/connection.ts';
 import { storeFailure } from '../../src/store/db/failure.ts';
 import { Database } from '../../src/store/db/sqlite.ts';
 import { openStore } from '../../src/store/index.ts';
-import { built } from '../helpers/built.ts';
+import { nodeOfSources, sourceAddress } from '../helpers/sources.ts';
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'mm-open-'));
@@ -69,19 +69,13 @@ test('a database that may only be read is a failure of the disk, and stays as it
   (await open(dir)).close();
   chmodSync(join(dir, 'mirror.db'), 0o444);
   chmodSync(dir, 0o555);
-  const address = (file: string) => JSON.stringify(built(`src/${file}`).href);
+  const address = (file: string) => JSON.stringify(sourceAddress(file));
   const script = `
-    import { loadJobs } from ${address('load-jobs.js')};
-    import { openStore } from ${address('store/index.js')};
+    import { loadJobs } from ${address('load-jobs.ts')};
+    import { openStore } from ${address('store/index.ts')};
     try { openStore(${JSON.stringify(dir)}, await loadJobs(), () => 0); }
     catch (error) { process.stdout.write(error.kind + ' ' + error.message); }`;
-  const [program = '', ...args] = [
-    ...withoutPrivilege,
-    process.execPath,
-    '--input-type=module',
-    '-e',
-    script,
-  ];
+  const [program = '', ...args] = [...withoutPrivilege, process.execPath, ...nodeOfSources, '-e', script];
   const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   expect(stderr).toBe('');
   expect(stdout).toMatch(/^disk .*mirror\.db/);

@@ -9,6 +9,12 @@ import type BetterSqlite3 from 'better-sqlite3';
 const FIRST_WITH_13 = 22;
 const major = Number.parseInt(process.versions.node, 10);
 const driver = major < FIRST_WITH_13 ? 'better-sqlite3' : 'better-sqlite3-13';
+const require = createRequire(import.meta.url);
+const load = () => require(driver) as typeof BetterSqlite3;
 
-export const Database = createRequire(import.meta.url)(driver) as typeof BetterSqlite3;
+/** Loaded when it is first used, which many commands never do. */
+export const Database = new Proxy(class {} as unknown as typeof BetterSqlite3, {
+  construct: (_, args: ConstructorParameters<typeof BetterSqlite3>) => new (load())(...args),
+  get: (_, name) => Reflect.get(load(), name),
+});
 export type Database = BetterSqlite3.Database;

@@ -4,24 +4,23 @@ import { copyFileSync, renameSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { served } from '../../../src/job/served.ts';
 import { scanThread } from '../../../src/reading/filters/thread.ts';
-import { type Filtered, type Filters, filtersOf, type Matches } from '../../../src/reading/filters.ts';
+import {
+  type Filtered,
+  type Filters,
+  filtersOf,
+  type Matches,
+  openFiltered,
+} from '../../../src/reading/filters.ts';
+import { openPages } from '../../../src/reading/pages.ts';
 import { openReadOnly } from '../../../src/store/db/connection.ts';
-import { built } from '../../helpers/built.ts';
 import { setup } from '../../helpers/setup.ts';
 import { momentOf, type Row } from '../pages/support.ts';
 
 const ROWS = 1_000;
 
-/** @param from where the code lies: the sources, or what was built of them. */
-async function setupFiltered(from = (path: string) => new URL(`../../../${path}.ts`, import.meta.url).href) {
+async function setupFiltered() {
   const bench = await setup({ rows: ROWS });
   await bench.mirror('news');
-  const { openFiltered } = (await import(
-    from('src/reading/filters')
-  )) as typeof import('../../../src/reading/filters.ts');
-  const { openPages } = (await import(
-    from('src/reading/pages')
-  )) as typeof import('../../../src/reading/pages.ts');
   const connection = openReadOnly(bench.store.file);
   const jobs = bench.jobs.map(served);
   const pages = openPages(connection, jobs);
@@ -42,11 +41,8 @@ const news = (query: string): Filters =>
 const found = async (of: ReturnType<Filtered['filtered']>) => (await of) as Matches;
 
 describe('rows that filters leave', () => {
-  it.each([
-    ['the sources', undefined],
-    ['the built program', (path: string) => built(`${path}.js`).href],
-  ])('are found by a thread that is run from %s', async (_, from) => {
-    const { bench, moment, filtered, readMatches } = await setupFiltered(from);
+  it('are found by a thread', async () => {
+    const { bench, moment, filtered, readMatches } = await setupFiltered();
     const { rows } = bench.upstream('news');
     const expected = rows.filter((row) => row['category'] === 'companies');
     const matches = await found(filtered(moment, news('?category=Companies')));

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { openAdmission, type Usage } from '../../../src/serve/admission.ts';
 import { openKeyring } from '../../../src/serve/keys.ts';
-import { built } from '../../helpers/built.ts';
+import { nodeOfSources, sourceAddress } from '../../helpers/sources.ts';
 import { folder, limitsOf } from '../support.ts';
 
 const LIMIT = 100_000;
@@ -32,8 +32,8 @@ function serve(dir: string, key: string) {
   const child = spawn(
     process.execPath,
     [
-      ...['--input-type=module', '-e', script],
-      ...[built('src/serve/admission.js').href, built('src/clock.js').href, dir],
+      ...[...nodeOfSources, '-e', script],
+      ...[sourceAddress('serve/admission.ts'), sourceAddress('clock.ts'), dir],
     ],
     { env: { ...process.env, HEADER: `Bearer ${key}` }, stdio: ['ignore', 'pipe', 'inherit'] },
   );

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { isLock, type Lock, tryLock } from '../../../src/store/index.ts';
-import { built } from '../../helpers/built.ts';
+import { nodeOfSources, sourceAddress } from '../../helpers/sources.ts';
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'mm-lock-'));
@@ -26,11 +26,11 @@ test('a lock is held by one at a time, whoever asks', () => {
 test('a lock falls when its holder is killed, and a holder that is only paused keeps it', async () => {
   const dir = folder();
   const script = `
-    import { tryLock } from ${JSON.stringify(built('src/store/index.js').href)};
+    import { tryLock } from ${JSON.stringify(sourceAddress('store/index.ts'))};
     globalThis.kept = tryLock(${JSON.stringify(dir)}, 'news');
     process.stdout.write('held');
     setInterval(() => {}, 1000);`;
-  const holder = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  const holder = spawn(process.execPath, [...nodeOfSources, '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void holder.kill('SIGKILL'));
