@@ -1,16 +1,19 @@
+import type { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { startThread, threadOnDemand } from '../src/thread.ts';
 
 function setup() {
-  /** Of each thread that was started. */
+  const workers: Worker[] = [];
+  /** Of each of them. */
   const ends: Promise<unknown>[] = [];
   const thread = threadOnDemand<string, { echo: string; answers: number }>(() => {
     const worker = startThread('thread/echo', import.meta.url, null);
+    workers.push(worker);
     ends.push(new Promise((resolve) => worker.once('exit', resolve)));
     return worker;
   }, 'the thread that echoes');
   onTestFinished(thread.close);
-  return { ...thread, ends };
+  return { ...thread, workers, ends };
 }
 
 test('a thread is started by the first question, and answers all of them', async () => {
@@ -33,8 +36,9 @@ test.each([
 });
 
 test('one that ends between two questions harms nobody but who asks next', async () => {
-  const { ask, ends } = setup();
-  await ask('throw afterwards');
+  const { ask, ends, workers } = setup();
+  await ask('a question');
+  workers[0]?.postMessage('throw');
   await ends[0];
   await expect(ask('another')).rejects.toThrow('the thread that echoes has ended');
   expect(await ask('a third')).toEqual({ echo: 'a third', answers: 1 });

@@ -16,7 +16,7 @@ import type { Job } from '../../src/job.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { mirror, type Progress } from '../../src/mirror.ts';
-import { openConnection, openReadOnly } from '../../src/store/db/connection.ts';
+import { type Connection, openConnection, openReadOnly } from '../../src/store/db/connection.ts';
 import { openStore, type Store, type WalkRow } from '../../src/store/index.ts';
 import type { WalkKind } from '../../src/walk.ts';
 import { createSideBySide, type SideBySide } from './side-by-side.ts';
@@ -57,7 +57,7 @@ export type Bench = {
   ): Promise<WalkRow>;
   /** One look at the head of one dataset. */
   glance(job: string, progress?: (at: Progress) => void, signal?: AbortSignal): Promise<WalkRow>;
-  /** Rows of a query, read as any SQL tool would: over a read-only connection of its own. */
+  /** Rows of a query, read as any SQL tool would: over a read-only connection of its own, which stays open. */
   sql<Row = Record<string, unknown>>(query: string, ...values: (string | number | null)[]): Row[];
   /** Rows of a table by key. */
   table(name: string): Map<string, Record<string, unknown>>;
@@ -98,7 +98,13 @@ export async function openBench({
     random: () => 0.5,
     userAgent: 'bench',
   });
+  let reader: Connection | undefined;
+  const endReader = () => {
+    reader?.close();
+    reader = undefined;
+  };
   const reopen = () => {
+    endReader();
     store.close();
     store = openStore(dir, jobs, clock.now);
   };
@@ -124,12 +130,8 @@ export async function openBench({
       mirror(bench.job(name), { api, store, clock, ...(progress ? { progress } : {}) }, signal, kind),
     glance: (name, progress, signal) => bench.mirror(name, progress, signal, 'glance'),
     sql<Row>(query: string, ...values: (string | number | null)[]) {
-      const connection = openReadOnly(store.file);
-      try {
-        return connection.prepare<unknown[], Row>(query).all(...values);
-      } finally {
-        connection.close();
-      }
+      reader ??= openReadOnly(store.file);
+      return reader.prepare<unknown[], Row>(query).all(...values);
     },
     table: (name) => new Map(bench.sql(`SELECT * FROM "${name}"`).map((row) => [String(row['_key']), row])),
     tamper(statements) {
@@ -147,6 +149,7 @@ export async function openBench({
     },
     reopen,
     async close() {
+      endReader();
       store.close();
       await api.close();
       await model.close();

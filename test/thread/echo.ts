@@ -16,5 +16,4 @@ parentPort?.on('message', (asked: string) => {
   if (asked === 'fail') return parentPort?.postMessage(sentFailure(new Failure('disk', 'the disk is full')));
   answers += 1;
   parentPort?.postMessage({ echo: asked, answers });
-  if (asked === 'throw afterwards') setImmediate(mistake);
 });
