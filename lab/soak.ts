@@ -5,11 +5,6 @@
 
 import type { Wildness } from '../test/helpers/scenario.ts';
 import { freshSeed, listOf, oneOf, tool, whole } from './options.ts';
-import { liveChains } from './soak/chains.ts';
-import { tryLives } from './soak/lives.ts';
-import { missedRowsTable, sideBySideTable } from './soak/missed-rows.ts';
-import { costTable } from './soak/pass-cost.ts';
-import { liveYear } from './soak/year.ts';
 
 type Options = {
   lives: number;
@@ -66,14 +61,21 @@ const given = { ...usual, ...command.opts<Partial<Options>>() } as Options;
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-if (given.year) await liveYear({ days: given.days, livedEvery: given.livedEvery, print });
-else if (given.levels !== undefined) {
+// Each loads what it needs: a command line that is refused waits for none of it.
+if (given.year) {
+  const { liveYear } = await import('./soak/year.ts');
+  await liveYear({ days: given.days, livedEvery: given.livedEvery, print });
+} else if (given.levels !== undefined) {
+  const { liveChains } = await import('./soak/chains.ts');
   print(`seed ${given.seed}`);
   await liveChains({ depth: given.levels, lives: given.lives, seed: given.seed, print });
-} else if (given.cost) print(await costTable(given.jobs, given.cost));
-else await soak(given);
+} else if (given.cost) {
+  const { costTable } = await import('./soak/pass-cost.ts');
+  print(await costTable(given.jobs, given.cost));
+} else await soak(given);
 
 async function soak({ lives, rowPasses, seed, wildness, path }: Options): Promise<void> {
+  const { tryLives } = await import('./soak/lives.ts');
   print(`seed ${seed}`);
   if (lives > 0)
     for (const kind of wildness) {
@@ -84,6 +86,7 @@ async function soak({ lives, rowPasses, seed, wildness, path }: Options): Promis
       print(`${kind}: ${happened.join(', ')} in ${seconds} s; every promise held`);
     }
   if (rowPasses === 0 || path) return;
+  const { missedRowsTable, sideBySideTable } = await import('./soak/missed-rows.ts');
   print(`\nper million row-passes, ${rowPasses} of them each:\n\n${await missedRowsTable(rowPasses, seed)}`);
   print(`\nthe same with four calls side by side:\n\n${await sideBySideTable(rowPasses, seed)}`);
 }

@@ -108,10 +108,10 @@ function noteOf({ resets, hasForecast }: Drawing, plan: Props['plan']): string {
   const { limit, refill } = plan.quota;
   const seen = resets.length > 0 ? `${count(resets.length, 'reset')} seen in 24 hours. ` : '';
   const spent = `The plan spends ${number(spentPerHour(plan), 0)} calls an hour`;
-  const of =
+  const quota =
     limit !== null && refill.periodSeconds !== null
-      ? ` of ${number(limit)} every ${duration(refill.periodSeconds)}`
+      ? `; the quota is ${number(limit)} every ${duration(refill.periodSeconds)}`
       : '';
   const why = hasForecast ? undefined : plan.unknown.find(({ job }) => job === null)?.why;
-  return `${seen}${spent}${of}.${why === undefined ? '' : ` No forecast: ${why}.`}`;
+  return `${seen}${spent}${quota}.${why === undefined ? '' : ` No forecast: ${why}.`}`;
 }
