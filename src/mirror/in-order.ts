@@ -41,7 +41,8 @@ const CALM = 16;
 export function pagesInOrder<Answer, Of extends PageInOrder>(
   upstream: Upstream<Answer, Of>,
 ): PagesInOrder<Answer, Of> {
-  const guesses = new Map<number, Guess<Answer>>();
+  /** No map: the tables that one leaves behind as it grows would keep the answers of all of them (see `walk/waiting.ts`). */
+  let guesses: { offset: number; guess: Guess<Answer> }[] = [];
   const answered = new WeakSet<Guess<Answer>>();
   const underWay = new Set<Promise<unknown>>();
   let last: Of | undefined;
@@ -74,10 +75,10 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
 
   /** The guess at this offset, once its call is made. Guesses that are no longer foreseen are dropped. */
   function take(offset: number, { offsets }: Foreseen): Guess<Answer> | undefined {
-    const guess = guesses.get(offset);
+    const guess = find(offset);
     const isMade = guess?.isMade() ?? false;
-    if (isMade) guesses.delete(offset);
-    for (const other of [...guesses.keys()]) if (!offsets.includes(other)) drop(other);
+    if (isMade) forget(offset);
+    for (const other of guesses) if (!offsets.includes(other.offset)) drop(other);
     return isMade ? guess : undefined;
   }
 
@@ -103,11 +104,12 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
 
   function askAhead({ calls, offsets }: Foreseen): void {
     for (const offset of offsets) {
-      if (guesses.has(offset)) continue;
+      if (find(offset)) continue;
       const guess = upstream.guess(offset, calls);
       if (!guess) return;
-      guesses.set(offset, guess);
-      const done = guess.answer.finally(() => {
+      guesses.push({ offset, guess });
+      // Not `finally`, whose promise would keep the answer.
+      const done = guess.answer.then(() => {
         answered.add(guess);
         underWay.delete(done);
       });
@@ -125,23 +127,29 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
     }
   }
 
-  function drop(offset: number): void {
-    const guess = guesses.get(offset);
-    guesses.delete(offset);
-    guess?.drop();
+  function find(offset: number): Guess<Answer> | undefined {
+    return guesses.find((one) => one.offset === offset)?.guess;
+  }
+
+  function forget(offset: number): void {
+    guesses = guesses.filter((one) => one.offset !== offset);
+  }
+
+  function drop({ offset, guess }: (typeof guesses)[number]): void {
+    forget(offset);
+    guess.drop();
     // Where its call is made already, it counts like any other.
-    const discarded = guess?.answer.then((answer) => {
+    const discarded = guess.answer.then((answer) => {
       if (answer === undefined) return;
       guess.settle(false);
       upstream.discard(answer);
     });
-    if (!discarded) return;
     const done = discarded.finally(() => underWay.delete(done));
     underWay.add(done);
   }
 
   function dropAll(): void {
-    for (const offset of [...guesses.keys()]) drop(offset);
+    for (const one of guesses) drop(one);
   }
 
   return {

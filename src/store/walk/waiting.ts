@@ -30,30 +30,42 @@ export type WaitingPages = {
   clear(): void;
 };
 
-export function createWaitingPages(): WaitingPages {
-  const pages: WaitingPage[] = [];
+/**
+ * What waits for one commit. The next one gets maps of its own: V8 links the table of a map that grew or was cleared to the
+ * next one, and so the first table that grew old would keep all that ever waited until V8 looks through its whole heap.
+ */
+const nothing = () => ({
+  pages: [] as WaitingPage[],
   /** Those to be written; null where the row was refused. */
-  const rows = new Map<string, ComparedRow | null>();
-  const met = new Set<string>();
-  let rowsToWrite = 0;
+  rows: new Map<string, ComparedRow | null>(),
+  met: new Set<string>(),
+  rowsToWrite: 0,
+});
+
+export function createWaitingPages(): WaitingPages {
+  let waiting = nothing();
   return {
-    pages,
-    get isFull() {
-      return pages.length >= MOST.pages || rowsToWrite >= MOST.rowsToWrite;
+    get pages() {
+      return waiting.pages;
     },
-    add(waiting) {
-      pages.push(waiting);
-      for (const row of waiting.rows) {
+    get isFull() {
+      return waiting.pages.length >= MOST.pages || waiting.rowsToWrite >= MOST.rowsToWrite;
+    },
+    add(added) {
+      const { pages, rows, met } = waiting;
+      pages.push(added);
+      for (const row of added.rows) {
         if (row.change === 'none' || rows.get(row.key) === row) continue;
-        rowsToWrite += 1;
+        waiting.rowsToWrite += 1;
         rows.set(row.key, row);
       }
-      for (const { key } of waiting.page.refused) if (key !== null) rows.set(key, null);
-      if (waiting.met === 'add') for (const key of waiting.page.keys) if (key !== null) met.add(key);
+      for (const { key } of added.page.refused) if (key !== null) rows.set(key, null);
+      if (added.met === 'add') for (const key of added.page.keys) if (key !== null) met.add(key);
     },
-    find: (key) => rows.get(key) ?? undefined,
-    hasMet: (key) => met.has(key),
+    find: (key) => waiting.rows.get(key) ?? undefined,
+    hasMet: (key) => waiting.met.has(key),
     contradicts({ accepted, refused }) {
+      const { pages, rows } = waiting;
       if (pages.length === 0) return false;
       return (
         refused.some(({ key }) => key !== null && rows.has(key)) ||
@@ -64,10 +76,7 @@ export function createWaitingPages(): WaitingPages {
       );
     },
     clear() {
-      pages.length = 0;
-      rows.clear();
-      met.clear();
-      rowsToWrite = 0;
+      waiting = nothing();
     },
   };
 }
