@@ -32,7 +32,7 @@ export async function ship(
   { only, compare = false }: { only?: readonly string[]; compare?: boolean } = {},
 ): Promise<Outcome[]> {
   return await withTarget(parts, async (target, identity) => {
-    await claimSchema(target, parts.address.schema, identity);
+    await claimSchema(target, parts.address.schema, identity, parts.jobs);
     const outcomes: Outcome[] = [];
     for (const job of parts.jobs)
       if (!only || only.includes(job.name))
@@ -71,7 +71,7 @@ export async function forget(parts: ShipParts): Promise<boolean> {
 /** Lets a role read all that is shipped; makes it where there is none. */
 export async function admit(parts: ShipParts, role: string): Promise<void> {
   await withTarget(parts, async (target, identity) => {
-    await claimSchema(target, parts.address.schema, identity);
+    await claimSchema(target, parts.address.schema, identity, parts.jobs);
     await admitReader(target, parts.address.schema, role);
   });
 }

@@ -15,18 +15,22 @@ export type Column = {
 };
 
 export type Table = {
-  /** On both sides. */
+  /** Over there. */
   name: string;
+  /** The table or view of the mirror that has its rows. */
+  of: string;
   columns: readonly Column[];
   /** Its primary key over there. The first of them says to which range a row belongs. */
   key: readonly string[];
   /** The job of whose rows alone is spoken, in a table of all. */
   job?: string;
+  /** All its rows are written again and again. */
+  isRewritten?: true;
 };
 
 type Kind = ColumnType | 'received time';
 
-/** The tables of a dataset: its rows, and its history where it has one. */
+/** The tables of a dataset as they are named and read: its rows, and its history where it has one. */
 export function tablesOfJob(
   connection: Connection,
   job: FollowedJob,
@@ -35,6 +39,7 @@ export function tablesOfJob(
   const { history } = job;
   const table = (name: string, key: readonly string[]): Table => ({
     name,
+    of: name,
     columns: columnsOf(connection, name, (column, declared) => kinds.get(column) ?? kindOfType(declared)),
     key,
   });
@@ -51,6 +56,7 @@ export function ownTables(
 ): Record<'walks' | 'fields' | 'datasets', Table> {
   const table = (name: string, key: readonly string[]): Table => ({
     name,
+    of: name,
     columns: columnsOf(connection, name, (column, declared) =>
       isOwnTime(column, declared) ? 'timestamp with time zone' : (own[column] ?? kindOfType(declared)),
     ).filter((column) => column.name !== 'memory'),

@@ -15,6 +15,7 @@ import { fillTable, load, type Mended, makeStage, mendTable, putSql } from './me
 import { lockPlace, movePlace, type Place } from './schema.ts';
 import { lastWalkOf, type Standing, standingOf } from './standing.ts';
 import { followTables } from './tables.ts';
+import { type Apart, apart, showTogether, updateSql } from './volatile.ts';
 
 export type Shipped = {
   job: string;
@@ -84,12 +85,13 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
   if (place.seq !== null && isReliable) {
     if (standing.seq > place.seq) ended.sent = await shipChanges(parts, tables, place.seq);
     await forgetPruned(target, tables, place, standing);
-    if (place.volatile !== standing.volatile) await shipVolatile(target, connection, job, tables.rows);
+    if (tables.volatile && place.volatile !== standing.volatile)
+      await shipVolatile(target, connection, tables.volatile);
     await shipWalks(target, connection, tables.walks, place.walksFrom);
     for (const table of [tables.fields, tables.datasets]) await replace(target, connection, table);
   } else ended.how = place.seq === null ? 'first' : 'compared';
   if (ended.how !== 'changes' || compare) {
-    const all = [tables.history, tables.rows, tables.walks, tables.fields, tables.datasets];
+    const all = [tables.history, tables.rows, tables.volatile, tables.walks, tables.fields, tables.datasets];
     for (const table of all)
       if (table) ended.mended.push(await (isNew(table) ? fillTable : mendTable)(target, connection, table));
     const ofDataset = ended.mended.filter(({ table }) =>
@@ -105,11 +107,12 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
   return ended;
 }
 
-type Tables = { rows: Table; history: Table | undefined; walks: Table; fields: Table; datasets: Table };
+type Tables = Apart & { history: Table | undefined; walks: Table; fields: Table; datasets: Table };
 
 /** Makes every table what the mirror's is, as far as that can be done. */
 async function followAll(target: Target, connection: Connection, job: FollowedJob) {
-  const wanted = { ...tablesOfJob(connection, job), ...ownTables(connection, job.name) };
+  const { rows: shown, history } = tablesOfJob(connection, job);
+  const wanted = { ...apart(job, shown), history, ...ownTables(connection, job.name) };
   const all = Object.values(wanted).filter((table) => table !== undefined);
   const followed = await followTables(target, all);
   const isNew = ({ name }: Table) => followed.some((one) => one.isNew && one.table.name === name);
@@ -118,6 +121,8 @@ async function followAll(target: Target, connection: Connection, job: FollowedJo
   const tables = Object.fromEntries(
     Object.entries(wanted).map(([name, table]) => [name, table && followed[all.indexOf(table)]?.table]),
   ) as Tables;
+  const { rows, volatile } = tables;
+  if (volatile) await showTogether(target, shown, { rows, volatile });
   const columns = Object.values(tables).map((table) =>
     table?.columns.map(({ name, from, type }) => [name, from, type]),
   );
@@ -128,7 +133,7 @@ async function followAll(target: Target, connection: Connection, job: FollowedJo
 /** Every row that came or changed after `seq`, and every version that ended since. @returns how many. */
 async function shipChanges(
   { target, connection, job }: DatasetParts,
-  { rows, history }: Tables,
+  { rows, volatile, history }: Tables,
   seq: number,
 ): Promise<number> {
   const changed = changedAfter(connection, job, seq);
@@ -136,14 +141,20 @@ async function shipChanges(
   if (history) {
     await makeStage(target, history, 'stage');
     sent += await load(target, connection, history, 'stage', { where: changed.versions });
-    await target.run(
-      `DELETE FROM ${quoted(rows.name)} WHERE _key IN (SELECT _key FROM stage WHERE _ended_by = 'delete')`,
-    );
+    for (const table of volatile ? [rows, volatile] : [rows])
+      await target.run(
+        `DELETE FROM ${quoted(table.name)} WHERE _key IN (SELECT _key FROM stage WHERE _ended_by = 'delete')`,
+      );
     await target.run(putSql(history, 'stage'));
   }
-  await makeStage(target, rows, 'stage');
-  sent += await load(target, connection, rows, 'stage', { where: changed.rows });
-  await target.run(putSql(rows, 'stage'));
+  const put = async (table: Table) => {
+    await makeStage(target, table, 'stage');
+    const loaded = await load(target, connection, table, 'stage', { where: changed.rows });
+    await target.run(putSql(table, 'stage'));
+    return loaded;
+  };
+  sent += await put(rows);
+  if (volatile) await put(volatile);
   return sent;
 }
 
@@ -160,27 +171,10 @@ async function forgetPruned(
 }
 
 /** Values that make no version come as of a proof, for all rows at once. */
-async function shipVolatile(
-  target: Target,
-  connection: Connection,
-  job: FollowedJob,
-  rows: Table,
-): Promise<void> {
-  const names = job.volatile;
-  if (names.length === 0) return;
-  const columns = rows.columns.filter(({ name }) => name === '_key' || names.includes(name));
-  const narrow = { ...rows, columns };
-  const list = (from: string) => names.map((name) => `${from}.${quoted(name)}`).join(', ');
-  await target.run('DROP TABLE IF EXISTS pg_temp.stage');
-  await target.run(
-    `CREATE TEMP TABLE stage ON COMMIT DROP AS SELECT ${columns.map(({ name }) => quoted(name)).join(', ')}
-     FROM ${quoted(rows.name)} WITH NO DATA`,
-  );
-  await load(target, connection, narrow, 'stage');
-  await target.run(
-    `UPDATE ${quoted(rows.name)} AS kept SET ${names.map((name) => `${quoted(name)} = stage.${quoted(name)}`).join(', ')}
-     FROM stage WHERE stage._key = kept._key AND (${list('stage')}) IS DISTINCT FROM (${list('kept')})`,
-  );
+async function shipVolatile(target: Target, connection: Connection, volatile: Table): Promise<void> {
+  await makeStage(target, volatile, 'stage');
+  await load(target, connection, volatile, 'stage');
+  await target.run(updateSql(volatile, 'stage'));
 }
 
 /** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */

@@ -52,12 +52,12 @@ export function rangesOf(connection: Connection, table: Table): Map<string, Rang
 
 function valuesOf(
   connection: Connection,
-  { name, columns, job }: Table,
+  { of, columns, job }: Table,
   where = 'true',
 ): Iterable<readonly Given[]> {
   const ofJob = job === undefined ? '' : ` AND job = '${job}'`;
   const list = columns.map(({ from }) => from).join(', ');
-  const sql = `SELECT ${list} FROM ${quoted(name)} WHERE (${where})${ofJob}`;
+  const sql = `SELECT ${list} FROM ${quoted(of)} WHERE (${where})${ofJob}`;
   return connection.prepare<[], Given[]>(sql).raw().safeIntegers().iterate();
 }
 

@@ -2,8 +2,10 @@
 
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
+import type { FollowedJob } from '../job-list.ts';
 import { type Identity, quoted } from '../store/read.ts';
 import type { Target } from './connection.ts';
+import { upgrade, VERSION } from './upgrade.ts';
 
 /** How far a dataset has come there. Numbers are of changes, see the view `changes`. */
 export type Place = {
@@ -20,9 +22,6 @@ export type Place = {
   historyFrom: string;
 };
 
-/** What a newer market-mirror may change. */
-const VERSION = 1;
-
 const tables = `
 CREATE TABLE _mirror (version integer NOT NULL, id text NOT NULL, made_at timestamptz NOT NULL DEFAULT now());
 CREATE TABLE _places (
@@ -33,15 +32,20 @@ COMMENT ON TABLE _mirror IS 'Of market-mirror: which mirror this schema follows.
 COMMENT ON TABLE _places IS 'Of market-mirror: up to which change each dataset has come.'`;
 
 /**
- * Makes the schema, or finds it to be this mirror's.
+ * Makes the schema, or finds it to be this mirror's, and makes it what this version has.
  * @throws Failure `config` for one of another mirror, of a newer version, or with tables of somebody else: untouched.
  */
-export async function claimSchema(target: Target, schema: string, identity: Identity): Promise<void> {
+export async function claimSchema(
+  target: Target,
+  schema: string,
+  identity: Identity,
+  jobs: readonly FollowedJob[],
+): Promise<void> {
   await target.transaction(async () => {
     const found = await lockSchema(target, schema, identity, VERSION);
     if (found === 'absent') await target.run(`CREATE SCHEMA ${quoted(schema)}`);
     await target.run(`SET search_path = ${quoted(schema)}`);
-    if (found === 'own') return;
+    if (typeof found === 'object') return await upgrade(target, found.version, jobs);
     await target.run(tables);
     await target.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, identity.name]);
   });
@@ -51,7 +55,7 @@ export async function claimSchema(target: Target, schema: string, identity: Iden
 export async function dropSchema(target: Target, schema: string, identity: Identity): Promise<boolean> {
   return await target.transaction(async () => {
     const found = await lockSchema(target, schema, identity, Number.POSITIVE_INFINITY);
-    if (found !== 'own') return false;
+    if (typeof found !== 'object') return false;
     await target.run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
     return true;
   });
@@ -67,7 +71,7 @@ async function lockSchema(
   schema: string,
   { name }: Identity,
   newest: number,
-): Promise<'absent' | 'empty' | 'own'> {
+): Promise<'absent' | 'empty' | { version: number }> {
   await target.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
   if (!(await hasSchema(target, schema))) return 'absent';
   const found = await ownerOf(target, schema);
@@ -78,7 +82,7 @@ async function lockSchema(
   if (found.version > newest)
     throw refused(target, schema, `was made by a newer market-mirror: upgrade this one, or`);
   if (found.id !== name) throw refused(target, schema, `follows another mirror (${found.id})`);
-  return 'own';
+  return { version: found.version };
 }
 
 const refused = (target: Target, schema: string, why: string) =>

@@ -58,8 +58,8 @@ async function follow(
   return { table: { ...table, columns }, isNew: false, isChanged, problems };
 }
 
-/** By table; those that are not there are left out. */
-async function columnsThere(
+/** By table or view, in their order; those that are not there are left out. */
+export async function columnsThere(
   target: Target,
   tables: readonly string[],
 ): Promise<Map<string, Map<string, ColumnType>>> {
@@ -67,7 +67,7 @@ async function columnsThere(
     `SELECT of.relname AS "table", attname AS name, format_type(atttypid, atttypmod) AS type
      FROM pg_attribute JOIN pg_class AS of ON of.oid = attrelid
      WHERE of.relnamespace = current_schema()::regnamespace AND of.relname = ANY ($1)
-       AND attnum > 0 AND NOT attisdropped`,
+       AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
     [tables],
   );
   const found = new Map<string, Map<string, ColumnType>>();
@@ -75,9 +75,12 @@ async function columnsThere(
   return found;
 }
 
-function createSql({ name, columns }: Table): string {
-  return `CREATE TABLE ${quoted(name)} (${columns.map(definition).join(', ')})`;
+function createSql({ name, columns, isRewritten }: Table): string {
+  return `CREATE TABLE ${quoted(name)} (${columns.map(definition).join(', ')})${isRewritten ? WITH_ROOM : ''}`;
 }
+
+/** A new version of a row lies on the page of the old one, which is free again soon: no index has to hear of it. */
+export const WITH_ROOM = ' WITH (fillfactor = 45)';
 
 /** Keys sort as SQLite sorts them, whatever language the database speaks. */
 const definition = ({ name, type }: Column) =>

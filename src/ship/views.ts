@@ -11,23 +11,32 @@ export async function makeViews(target: Target, jobs: readonly FollowedJob[]): P
   const tables = await target.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`,
   );
-  const shipped = jobs.filter((job) => tables.some(({ name }) => name === job.table));
+  const shipped = jobs.filter((job) => tables.some(({ name }) => name === job.rows));
   if (shipped.length === 0) return;
-  const made = await target.query<{ name: string; made: string | null }>(
-    `SELECT relname AS name, obj_description(oid, 'pg_class') AS made FROM pg_class
-     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v'`,
-  );
+  const made = await madeViews(target, shipped);
   const due = definitions(shipped).filter(
-    ({ name, sql }) => made.find((view) => view.name === name)?.made !== sql,
+    ({ name, sql }) => made.find((view) => view.name === name)?.sql !== sql,
   );
   if (due.length === 0) return;
   await target.transaction(async () => {
-    for (const { name, sql } of due) {
-      // Views of others may rest on it, which a new one of the same columns leaves as they are.
-      await target.run(`CREATE OR REPLACE VIEW ${quoted(name)} AS ${sql}`);
-      await target.run(`COMMENT ON VIEW ${quoted(name)} IS '${sql.replaceAll("'", "''")}'`);
-    }
+    for (const view of due) await makeView(target, view);
   });
+}
+
+/** Views of others may rest on it, which a new one of the same columns leaves as they are. */
+export async function makeView(target: Target, { name, sql }: Definition): Promise<void> {
+  await target.run(`CREATE OR REPLACE VIEW ${quoted(name)} AS ${sql}`);
+  await target.run(`COMMENT ON VIEW ${quoted(name)} IS '${sql.replaceAll("'", "''")}'`);
+}
+
+/** Those of ours that are there, as `makeView` made them. */
+export async function madeViews(target: Target, jobs: readonly FollowedJob[]): Promise<Definition[]> {
+  return await target.query<Definition>(
+    `SELECT relname AS name, obj_description(oid, 'pg_class') AS sql FROM pg_class
+     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v' AND relname = ANY ($1)
+       AND obj_description(oid, 'pg_class') IS NOT NULL`,
+    [definitions(jobs).map(({ name }) => name)],
+  );
 }
 
 function definitions(jobs: readonly FollowedJob[]): Definition[] {

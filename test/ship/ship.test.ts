@@ -66,14 +66,14 @@ describe('a mirror that is shipped', () => {
     await ship();
     expect((await ship('--verify')).stdout).toMatch(/^ai-signals: both sides are equal, up to change \d+$/m);
     const [gone] = await there.query<{ _key: string }>(
-      'DELETE FROM ai_signals WHERE _key = (SELECT min(_key) FROM ai_signals) RETURNING _key',
+      'DELETE FROM ai_signals_rows WHERE _key = (SELECT min(_key) FROM ai_signals) RETURNING _key',
     );
     await there.query(`UPDATE news SET _body = '{}' WHERE _key = (SELECT max(_key) FROM news)`);
     await there.query(`INSERT INTO smart_wallets SELECT * FROM (SELECT * FROM smart_wallets LIMIT 1) AS one
       ON CONFLICT DO NOTHING`);
     const { stdout, code } = await ship('--verify');
     expect(code).toBe(0);
-    expect(stdout).toContain(`ai-signals: mended ai_signals (1 missing: ${gone?._key})`);
+    expect(stdout).toContain(`ai-signals: mended ai_signals_rows (1 missing: ${gone?._key})`);
     expect(stdout).toMatch(/^news: mended news \(1 with other values: /m);
     await expectEqual(file, there);
     expect((await ship('--verify')).stdout).not.toContain('mended');
