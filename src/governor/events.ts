@@ -10,10 +10,14 @@ export type Event =
   | { type: 'start'; owner: string; again: boolean }
   /** A process is known to have ended: what it did not account for counts as spent. */
   | { type: 'gone'; owner: string }
-  /** A job asks for permits for up to `want` calls. */
-  | ({ type: 'ask'; owner: string; job: string; want: number } & Asking)
-  /** An answer came. `inflight`: calls of this process under way when it was sent, itself included. */
-  | ({ type: 'answer'; status: number; inflight: number; key: KeyMark | null } & Ended & Report)
+  /** A job asks for permits for up to `want` calls. `underWay`: calls of this process, once the first of them is sent. */
+  | ({ type: 'ask'; owner: string; job: string; want: number; underWay: number } & Asking)
+  /**
+   * An answer came. `inflight`: calls of this process under way when it was sent, itself included. `others`: as many as other
+   * processes might have had under way by then, as it was decided.
+   */
+  | ({ type: 'answer'; status: number; inflight: number; others: number; key: KeyMark | null } & Ended &
+      Report)
   /** No answer came, or we stopped before one could. */
   | ({ type: 'lost'; stopped?: boolean } & Ended)
   /** Permits for `unused` calls are given back, and stakes that stand on no call. */
@@ -51,10 +55,10 @@ export type Report = {
 
 export type Decision =
   /**
-   * Permits for `go` calls, of which `parallel` may be under way at once, and `stakes` for calls that are asked ahead, of which
-   * none goes where `parallelAhead` are under way. They go stale after `PERMIT_TTL_MS`.
+   * Permits for `go` calls, of which `parallel` may be under way at once beside `others` of other processes, and `stakes` for
+   * calls that are asked ahead, of which none goes where `parallelAhead` are under way. They go stale after `PERMIT_TTL_MS`.
    */
-  | { go: number; parallel: number; stakes: number; parallelAhead: number }
+  | { go: number; parallel: number; others: number; stakes: number; parallelAhead: number }
   | { wait: { until: number; reason: WaitReason } }
   | { refused: 'key_refused' | 'forbidden'; until: number }
   /** The event asked for nothing. */

@@ -226,7 +226,8 @@ export function createGate(parts: GateParts): Gate {
   async function heedLater(waiter: Waiter, decision: Promise<Decision>): Promise<void> {
     try {
       const made = await inReach(decision);
-      if (waiters.includes(waiter) && heed(waiter, made)) send(waiter);
+      // As many as may be under way may be by now: a permit is taken when one of them ends.
+      if (waiters.includes(waiter) && !('go' in made)) heed(waiter, made);
     } catch (reason) {
       waiter.refuse(reason);
     }

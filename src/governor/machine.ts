@@ -77,9 +77,8 @@ function answer(state: State, event: EventOf<'answer'>, now: number): void {
   countCall(state.ahead, now);
   state.latencyMs ??= latencyMs;
   state.latencyMs += LATENCY_WEIGHT * (latencyMs - state.latencyMs);
-  const inflight = event.inflight + permits.parallelOfOthers(state, owner);
-  if (status >= 200 && status < 300) accepted(state, event, inflight, now);
-  else if (status === 429) throttled(state, event, inflight, now);
+  if (status >= 200 && status < 300) accepted(state, event, event.inflight + leastOthers(state, event), now);
+  else if (status === 429) throttled(state, event, event.inflight + mostOthers(state, event), now);
   else {
     const job = state.jobs[event.job];
     spent(state, event);
@@ -88,6 +87,16 @@ function answer(state: State, event: EventOf<'answer'>, now: number): void {
     if (status === 401 || status === 403) state.refusedKey = key;
     if (status === 503) unavailable(state, event, usableRetryAfter(event.retryAfterMs), now);
   }
+}
+
+/** What a call that was accepted proves must not be too much: who began later, or has ended since, was not beside it. */
+function leastOthers(state: State, { owner, others }: EventOf<'answer'>): number {
+  return Math.min(others, permits.underWayOfOthers(state, owner));
+}
+
+/** One that was refused may have met all others, those that have ended since as well. */
+function mostOthers(state: State, { owner, others }: EventOf<'answer'>): number {
+  return Math.max(others, permits.parallelOfOthers(state, owner));
 }
 
 function accepted(state: State, event: EventOf<'answer'>, inflight: number, now: number): void {

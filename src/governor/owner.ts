@@ -45,8 +45,8 @@ type Told = { decision: Decision; at: number };
 /** Undefined where what was told is kept by now. */
 type Later = Promise<void> | undefined;
 
-/** A call under way: how many were when it was sent, itself included, and at most since. */
-type Call = { job: string; ordinal: number; peak: number };
+/** A call under way: how many were when it was sent, itself included, and at most since; and how many of others might be. */
+type Call = { job: string; ordinal: number; peak: number; others: number };
 
 type Permits = { calls: number; staleAt: number };
 
@@ -64,6 +64,7 @@ export function createOwner(parts: OwnerParts) {
   const inflight: Call[] = [];
   let parallel = 1;
   let parallelAhead = 1;
+  let others = 0;
   /** Stakes for calls asked ahead, those on calls that have not proven right, and until when the machine's word on them holds. */
   let stakes = 0;
   let staked = 0;
@@ -80,13 +81,18 @@ export function createOwner(parts: OwnerParts) {
     ask(job: string, { foreseen = 0, isAhead = false }: Asking = {}): Decision | Promise<Decision> {
       for (const [other, held] of permits) if (other === job || isStale(held)) giveBack(other);
       giveStakesBack();
-      const asking = { want: LARGEST_BLOCK, ...(foreseen > 0 && { foreseen, isAhead, staked }) };
+      const asking = {
+        want: LARGEST_BLOCK,
+        underWay: inflight.length + 1,
+        ...(foreseen > 0 && { foreseen, isAhead, staked }),
+      };
       const before = recalls;
       return whenThere(tell({ type: 'ask', owner, job, ...asking }), ({ decision, at }) => {
         if ('go' in decision) {
           const staleAt = at + PERMIT_TTL_MS;
           parallel = decision.parallel;
           parallelAhead = decision.parallelAhead;
+          others = decision.others;
           stakes += decision.stakes;
           if (foreseen > 0) stakesStaleAt = staleAt;
           permits.set(job, { calls: decision.go, staleAt });
@@ -134,7 +140,7 @@ export function createOwner(parts: OwnerParts) {
 
     /** A call of the job is sent. */
     send(job: string): void {
-      inflight.push({ job, ordinal: inflight.length + 1, peak: 0 });
+      inflight.push({ job, ordinal: inflight.length + 1, peak: 0, others });
       for (const call of inflight) call.peak = Math.max(call.peak, inflight.length);
     },
 
@@ -148,7 +154,14 @@ export function createOwner(parts: OwnerParts) {
       note(
         status === null
           ? { type: 'lost', ...common, stopped }
-          : { type: 'answer', ...common, inflight: together, ...reply, status, key: markKey(status) },
+          : {
+              type: 'answer',
+              ...common,
+              ...{ inflight: together, others: call?.others ?? 0 },
+              ...reply,
+              status,
+              key: markKey(status),
+            },
       );
       const eventful = status === null || status < 200 || status >= 300;
       if (eventful) recall();

@@ -9,7 +9,7 @@ import * as paces from './pace.ts';
 import { reasonOf, startProbe } from './pause.ts';
 import { isApart, levelAt, writeOff } from './quota.ts';
 import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
-import { DAY_MS, HOUR_MS, type JobState, type State } from './state.ts';
+import { DAY_MS, HOUR_MS, type JobState, type Lease, type State } from './state.ts';
 
 type Ask = EventOf<'ask'>;
 
@@ -52,10 +52,10 @@ export function ask(state: State, event: Ask, now: number): Decision {
   const parallel = freeOfOthers(state, event.owner);
   const stakes = giveStakes(state.ahead, ahead - (event.staked ?? 0), now);
   const held = state.leases[event.owner]?.calls ?? 0;
-  state.leases[event.owner] = { calls: held + go, parallel, heardAt: now };
+  state.leases[event.owner] = { calls: held + go, parallel, underWay: event.underWay, heardAt: now };
   // A probe tells of the limit that was met, not of the pace.
   if (!state.pause) paces.takeSlots(state.rate, go, now);
-  return { go, parallel, stakes, parallelAhead: mostOfOne(state.concurrency) - others };
+  return { go, parallel, others, stakes, parallelAhead: mostOfOne(state.concurrency) - others };
 }
 
 /** What is known of a job: who asks is known from then on. */
@@ -153,10 +153,17 @@ function freeOfOthers(state: State, owner: string): number {
 }
 
 /** How many calls the other processes may have under way at once. */
-export function parallelOfOthers({ leases }: State, owner: string): number {
-  return Object.entries(leases)
-    .filter(([name]) => name !== owner)
-    .reduce((sum, [, { calls, parallel }]) => sum + Math.min(calls, parallel), 0);
+export function parallelOfOthers(state: State, owner: string): number {
+  return sumOfOthers(state, owner, ({ calls, parallel }) => Math.min(calls, parallel));
+}
+
+/** How many they have, by what each was about to send when it asked last. */
+export function underWayOfOthers(state: State, owner: string): number {
+  return sumOfOthers(state, owner, ({ calls, parallel, underWay = parallel }) => Math.min(calls, underWay));
+}
+
+function sumOfOthers({ leases }: State, owner: string, of: (lease: Lease) => number): number {
+  return Object.entries(leases).reduce((sum, [name, lease]) => (name === owner ? sum : sum + of(lease)), 0);
 }
 
 /** Calls that may be made or answered at any moment. */

@@ -39,6 +39,8 @@ export type Lease = {
   calls: number;
   /** How many of them may be under way at once. */
   parallel: number;
+  /** How many were to be when it asked last; an earlier release did not tell. */
+  underWay?: number;
   heardAt: number;
 };
 

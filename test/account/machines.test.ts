@@ -8,12 +8,13 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const never = new AbortController().signal;
 
-/** So many calls, shared out among so many machines, each with two datasets. */
+const jobs = ['ai-signals', 'news', 'smart-wallets', 'meme-signals'];
+
+/** So many calls of four datasets, shared out among so many machines. */
 async function live(options: ModelOptions, machines: number, calls: number, clock = {}) {
   const world = await setupWorld(options, clock);
   const opened = await Promise.all(Array.from({ length: machines }, () => world.open()));
-  const share = calls / machines / 2;
-  await Promise.all(opened.flatMap(({ walk }) => [walk('ai-signals', share), walk('news', share)]));
+  await Promise.all(jobs.map((job, at) => opened[at % machines]?.walk(job, calls / jobs.length)));
   return world;
 }
 

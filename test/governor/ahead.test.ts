@@ -25,7 +25,7 @@ type Machine = ReturnType<typeof drive>;
 
 /** Asks for a call that others are foreseen to follow; gives the stakes for those. */
 function stakes({ on }: Machine, foreseen = 100, staked = 0, owner = 'me', job = 'news'): number {
-  const decision = on({ type: 'ask', owner, job, want: 1, foreseen, staked });
+  const decision = on({ type: 'ask', owner, job, want: 1, underWay: 1, foreseen, staked });
   return 'go' in decision ? decision.stakes : 0;
 }
 
@@ -104,7 +104,15 @@ describe('no call goes ahead', () => {
     const machine = acquainted(2_000);
     machine.ask('news', 'me', 1);
     machine.answer(answer);
-    const ahead = { type: 'ask', owner: 'me', job: 'news', want: 1, foreseen: 100, isAhead: true } as const;
+    const ahead = {
+      type: 'ask',
+      owner: 'me',
+      job: 'news',
+      want: 1,
+      underWay: 1,
+      foreseen: 100,
+      isAhead: true,
+    } as const;
     // Nor is it the probe that finds out whether all is well again.
     for (const ms of [0, 1_000, 10_000, 61_000, HOUR, DAY]) {
       machine.pass(ms);

@@ -13,6 +13,7 @@ export type Told = {
   remaining?: number | null;
   retryAfterMs?: number | null;
   inflight?: number;
+  others?: number;
 };
 
 export function drive(state: State = initialState(), begin = T0) {
@@ -22,12 +23,12 @@ export function drive(state: State = initialState(), begin = T0) {
     state = next;
     return decision;
   };
-  const ask = (job = 'news', owner = 'me', want = 1) => on({ type: 'ask', owner, job, want });
+  const ask = (job = 'news', owner = 'me', want = 1) => on({ type: 'ask', owner, job, want, underWay: 1 });
   const answer = (told: Told = {}, job = 'news', owner = 'me') => {
     const { status = 200, limit = null, remaining = null, retryAfterMs = null } = told;
-    const inflight = told.inflight ?? 1;
+    const { inflight = 1, others = 0 } = told;
     const reply = { status, limit, remaining, retryAfterMs, latencyMs: 50, key: null };
-    on({ type: 'answer', owner, job, inflight, roll: 0.5, ...reply });
+    on({ type: 'answer', owner, job, inflight, others, roll: 0.5, ...reply });
   };
   return {
     on,

@@ -81,6 +81,16 @@ describe('after an answer 429', () => {
     expect(machine.shown.concurrency.confidence).toBe('none');
   });
 
+  it('calls of other processes beside it count, also where they have ended by its answer', () => {
+    const machine = drive();
+    machine.call();
+    machine.ask();
+    machine.answer({ status: 429, inflight: 1, others: 1 });
+    expect(machine.shown.waits[0]?.reason).toBe('concurrency');
+    machine.call();
+    expect(machine.shown.concurrency.evidence).toMatch(/^2 at once were refused/);
+  });
+
   it('several together are not refused for their number', () => {
     const machine = drive();
     machine.call();

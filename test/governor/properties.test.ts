@@ -218,7 +218,7 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
     if (step.do === 'pass' || step.do === 'jump') now += step.ms;
     else if (step.do === 'ask') {
       const { owner, job, want } = step;
-      const decision = on({ type: 'ask', owner, job, want });
+      const decision = on({ type: 'ask', owner, job, want, underWay: 1 });
       const calls = 'go' in decision ? decision.go : 0;
       for (let call = 0; call < calls; call += 1) {
         underWay.push({ owner, job, accepted: left > 0 });
@@ -232,7 +232,7 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
       const call = underWay.shift();
       if (!call) continue;
       const { owner, job, accepted } = call;
-      const reply = { retryAfterMs: null, latencyMs: 40, inflight: 1, roll: 0, key: null };
+      const reply = { retryAfterMs: null, latencyMs: 40, inflight: 1, others: 0, roll: 0, key: null };
       if (step.do === 'release') {
         if (accepted) left = Math.min(POOL, left + 1);
         on({ type: 'release', owner, unused: 1 });
@@ -259,7 +259,7 @@ function untilGo(begin: State, job: string, from: number): [number, number] {
   let state = begin;
   let now = from;
   for (let asked = 0; asked < 5_000; asked += 1) {
-    const [next, decision] = govern(state, { type: 'ask', owner: 'me', job, want: 1 }, now);
+    const [next, decision] = govern(state, { type: 'ask', owner: 'me', job, want: 1, underWay: 1 }, now);
     state = next;
     if ('go' in decision) return [now - from, Math.max(0, ...told)];
     now = Math.max(
