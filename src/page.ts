@@ -52,6 +52,8 @@ export type StoredRun = { rows: readonly StoredRow[]; bytes: number };
 /** The rows of a dataset that is kept as received, as the table holds them. */
 export type StoredRows = {
   find(key: string): StoredRow | undefined;
+  /** Whether the body of the row of this number is what `text` begins with, in UTF-8. */
+  isFirstOf(text: Buffer, rowid: number): boolean;
   /** Rows from this number on, where their bodies, joined by commas, are what `text` begins with, in UTF-8. */
   run(from: number, count: number, text: Buffer): StoredRun | undefined;
   /** Those that follow a row in the table, which is mostly how the API shows them: they were first mirrored together. */

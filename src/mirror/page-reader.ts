@@ -111,11 +111,19 @@ function digestOf(job: Job, { keys, accepted, refused }: CheckedRows): string {
 
 /** Of the rows that both pages show. */
 function showSameRows(job: Job, before: CheckedRows, page: CheckedRows): boolean {
+  const asOf = stateOf(page);
+  if (asOf !== undefined && asOf === stateOf(before)) return true;
   const shown = new Map(before.accepted.map((row) => [row.key, row]));
   return page.accepted.every((row) => {
     const other = shown.get(row.key);
     return !other || JSON.stringify(stableOf(job, row)) === JSON.stringify(stableOf(job, other));
   });
+}
+
+/** The state of the table that all rows of the page are as they are in; undefined where one was not told by it. */
+function stateOf({ accepted }: CheckedRows): number | undefined {
+  const asOf = accepted[0]?.stored?.asOf;
+  return accepted.every(({ stored }) => stored?.asOf === asOf) ? asOf : undefined;
 }
 
 function stableOf({ contract }: Job, { values }: Row): [string, unknown][] {

@@ -55,7 +55,7 @@ function readRun(
   const first = skipSpace(head, begin + 1);
   // Pages that are joined by a row begin with the last one of the page before.
   const these = bytes.subarray(first);
-  const from = [last.rowid, last.rowid + 1].find((number) => stored.run(number, 1, these));
+  const from = [last.rowid, last.rowid + 1].find((number) => stored.isFirstOf(these, number));
   const run = from === undefined ? undefined : stored.run(from, before.length, these);
   if (!run) return undefined;
   const behind = bytes.toString('utf8', first + run.bytes);

@@ -74,7 +74,7 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
     !anchor && pagination.hasMore && 'unanchored',
   );
   if (isLast(before, checkpoint, page)) return end(checkpoint, page);
-  return goOn(checkpoint, page, isReread);
+  return goOn(checkpoint, page, isReread, fresh);
 }
 
 /** An envelope without `hasMore` ends where nothing new comes, unless rows are read again. */

@@ -55,10 +55,16 @@ export function turnPage<Of extends Checkpoint>(before: Of, page: PageFacts): Of
 /**
  * The next page, unless too many in a row have brought nothing new.
  * @param isRereading true where rows are read again: they are not new, nor do they go on for ever.
+ * @param fresh how many rows of the page are, where that is known.
  */
-export function goOn(checkpoint: Checkpoint, page: PageFacts, isRereading = false): Step {
+export function goOn(
+  checkpoint: Checkpoint,
+  page: PageFacts,
+  isRereading = false,
+  fresh = freshRows(page),
+): Step {
   const advance = advanceOf(page);
-  if (freshRows(page) > 0 || (isRereading && advance > 0))
+  if (fresh > 0 || (isRereading && advance > 0))
     return { checkpoint: { ...checkpoint, fruitless: 0 }, next: 'go on', met: 'add' };
   const fruitless = checkpoint.fruitless + 1;
   // An empty page that promises more is asked for once again, in case it was a passing fault.

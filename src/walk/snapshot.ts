@@ -32,17 +32,18 @@ export function isOfSnapshot({ generatedAt, pagination }: PageFacts): boolean {
 export function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {
   const turned = turnPage(before, page);
   if (isReplaced(before, page)) return beginAgain(turned);
+  const fresh = freshRows(page);
   const checkpoint = withAnomalies(
     {
       ...turned,
       offset: page.offset + advanceOf(page),
-      rows: before.rows + freshRows(page),
+      rows: before.rows + fresh,
       unkeyed: before.unkeyed + unkeyedRows(page),
       firstPage: before.firstPage ?? page.digest ?? null,
     },
     page.seen.includes(true) && 'repeat',
   );
-  if (page.pagination.hasMore) return goOn(checkpoint, page);
+  if (page.pagination.hasMore) return goOn(checkpoint, page, false, fresh);
   if (endsTooEarly(checkpoint) && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
   return { checkpoint: withAnomalies(checkpoint, !addsUp(checkpoint) && 'total'), next: 'end', met: 'add' };
 }

@@ -10,6 +10,10 @@ const rows = bodies.map(
 );
 const stored: StoredRows = {
   find: (key) => rows.find((row) => row.key === key),
+  isFirstOf: (text, rowid) => {
+    const body = rows[rowid - 1]?.body();
+    return body !== undefined && text.subarray(0, Buffer.byteLength(body)).equals(Buffer.from(body));
+  },
   run(from, count, text) {
     const run = rows.slice(from - 1, from - 1 + count);
     const bytes = Buffer.from(run.map(({ body }) => body()).join());
@@ -88,6 +92,7 @@ describe('every row is looked at', () => {
     const old: StoredRow = { rowid: 1, walkId: 1, key: 'e', body: () => body, asOf: 0 };
     const table: StoredRows = {
       find: () => old,
+      isFirstOf: () => true,
       run: () => ({ rows: [old], bytes: body.length }),
       after: () => [],
     };

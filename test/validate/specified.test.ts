@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkSignals, signal, signalPage } from './support.ts';
+import { checkSignals, job, signal, signalPage } from './support.ts';
 
 /** The one row of a page, with members of its JSON text replaced. */
 function check(changes: Record<string, unknown>, edit = (text: string) => text) {
@@ -157,4 +158,28 @@ describe('a row that fits', () => {
       'a\0b\u001b[31m\u202e',
     );
   });
+});
+
+it('a row fits, or does not, as the contract says, whatever stands in it', () => {
+  const value = fc.oneof(
+    fc.constantFrom('A', 'crypto', '2026-11-21T12:00:00Z', '', 'E', -1, 0, true, null),
+    fc.jsonValue(),
+  );
+  const names = fc.constantFrom(...Object.keys(signal()), 'extra', '__proto__', 'constructor');
+  const inner = fc.constantFrom('validator', 'quality', 'dualAi');
+  const changed = fc.array(fc.tuple(names, fc.option(inner), value), { minLength: 1, maxLength: 3 });
+  const { row: contract } = job('ai-signals').contract ?? {};
+  fc.assert(
+    fc.property(changed, (changes) => {
+      // As JSON, in which every name is a name like any other.
+      const members = changes.map(([name, around, value]) => {
+        const member = `${JSON.stringify(name)}:${JSON.stringify(value) ?? 'null'}`;
+        return around ? `"${around}":{${member}}` : member;
+      });
+      const row: unknown = JSON.parse(`${JSON.stringify(signal()).slice(0, -1)},${members.join()}}`);
+      const { accepted, drifts } = checkSignals(signalPage([row]));
+      const says = contract?.safeParse(row).success;
+      expect(accepted.length === 1 && drifts.length === 0).toBe(says);
+    }),
+  );
 });

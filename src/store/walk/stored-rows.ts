@@ -14,6 +14,9 @@ type RunColumns = [
   isSame: number | null,
 ];
 
+/** SQLite gives no row this number by itself. */
+const BEYOND = '9223372036854775807';
+
 /** @param asOf a number for the state that the table is in. */
 export function openStoredRows(connection: Connection, job: Job, asOf: () => number): StoredRows {
   const table = quoted(rowsOf(job));
@@ -22,13 +25,18 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
   const after = connection
     .prepare<[number, number], Columns>(`${select} WHERE rowid > ? ORDER BY rowid LIMIT ?`)
     .raw();
+  // SQLite gathers rows in the order of their numbers; if it did not, they would not be what the text begins with.
   const run = connection
-    .prepare<[Buffer, number, number], RunColumns>(
+    .prepare<[Buffer, number, number, number], RunColumns>(
       `SELECT rowids, walks, keys, length(bytes), substr(?, 1, length(bytes)) = bytes
        FROM (SELECT json_group_array(rowid) AS rowids, json_group_array(_walk_id) AS walks, json_group_array(_key) AS keys,
-         CAST(group_concat(_body, ',') AS BLOB) AS bytes FROM (${select} WHERE rowid >= ? ORDER BY rowid LIMIT ?))`,
+         CAST(group_concat(_body, ',') AS BLOB) AS bytes FROM ${table}
+         WHERE rowid >= ? AND rowid < ifnull((SELECT rowid FROM ${table} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET ?), ${BEYOND}))`,
     )
     .raw();
+  const bytesOf = connection
+    .prepare<[number], Buffer>(`SELECT CAST(_body AS BLOB) FROM ${table} WHERE rowid = ?`)
+    .pluck();
   const bodyOf = connection.prepare<[number], string>(`SELECT _body FROM ${table} WHERE rowid = ?`).pluck();
   const rowOf = ([rowid, walkId, key, body]: Columns): StoredRow => ({
     rowid,
@@ -42,9 +50,13 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
       const found = find.get(key);
       return found && rowOf(found);
     },
+    isFirstOf(text, rowid) {
+      const bytes = bytesOf.get(rowid);
+      return bytes !== undefined && text.subarray(0, bytes.length).equals(bytes);
+    },
     run(from, count, text) {
       // Compared where they are: each blob of so many bytes would hasten V8's next look at its whole heap.
-      const [rowids, walkIds, keys, bytes, isSame] = run.get(text, from, count) as RunColumns;
+      const [rowids, walkIds, keys, bytes, isSame] = run.get(text, from, from, count) as RunColumns;
       if (bytes === null || !isSame) return undefined;
       const walks = JSON.parse(walkIds) as number[];
       const names = JSON.parse(keys) as string[];
