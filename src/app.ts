@@ -84,6 +84,8 @@ export async function openApp(parts: AppParts): Promise<App> {
   try {
     const store = openStore(config.dir, jobs, parts.clock.now);
     releases.add(() => store.close());
+    // Before, in turns of its own: what goes on until then is not kept waiting.
+    releases.add(() => store.emptyLog().catch(() => undefined));
     const account = config.account && (await shareLimits(parts, config.account, store));
     return build(parts, jobs, config, store, account, releases);
   } catch (thrown) {

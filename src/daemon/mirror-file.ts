@@ -48,7 +48,7 @@ export function watchMirrorFile({ store, log, clock }: Parts): MirrorFile {
         await work();
       } finally {
         underWay -= 1;
-        keepLogShort(underWay === 0);
+        await keepLogShort(underWay === 0);
         stopUnlessHere();
       }
     },
@@ -60,11 +60,11 @@ export function watchMirrorFile({ store, log, clock }: Parts): MirrorFile {
 }
 
 /** Empties the write-ahead log where that is possible, and tells once of a reader that keeps it growing. */
-function logKeeper(store: Parts['store'], log: Log): (isIdle: boolean) => void {
+function logKeeper(store: Parts['store'], log: Log): (isIdle: boolean) => Promise<void> {
   let isLong = false;
-  return (isIdle) => {
+  return async (isIdle) => {
     try {
-      if (isIdle) store.emptyLog();
+      if (isIdle) await store.emptyLog();
       const bytes = store.logBytes();
       const wasLong = isLong;
       isLong = bytes > LONG_LOG_BYTES;

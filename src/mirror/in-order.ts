@@ -87,6 +87,8 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
     const asked = upstream.get(offset, foreseen.calls);
     askAhead(foreseen);
     const answer = await asked;
+    // What has come was read in this turn of the event loop; what becomes of it takes another.
+    await turn();
     return { page: upstream.check(answer) as Of, answer };
   }
 

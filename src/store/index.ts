@@ -7,7 +7,7 @@ import { ageOf, isoTime } from '../clock.ts';
 import type { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { Call, CheckedRows, Choice } from '../page.ts';
-import { emptyLog, logBytes } from './db/commits.ts';
+import { emptyLog, emptyLogAtOnce, logBytes } from './db/commits.ts';
 import { type Connection, openConnection } from './db/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './db/failure.ts';
 import { ensureIdentity, hasMirror, mirrorFile, nameOf, watchFiles } from './db/identity.ts';
@@ -74,7 +74,7 @@ export type Store = {
   /** Notes when a dataset is due next, in epoch milliseconds, for `freshness`; not while another process is writing. */
   keepNextDue(job: string, at: number | null): void;
   /** Empties the write-ahead log as far as nobody else is at work; keeps nobody waiting. */
-  emptyLog(): void;
+  emptyLog(): Promise<void>;
   /** What it takes on the disk. */
   logBytes(): number;
   close(): void;
@@ -163,7 +163,6 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       return retried;
     },
     recordCall: callRecorder(connection),
-    emptyLog: () => emptyLog(connection),
     logBytes: () => logBytes(file),
     choice(job: string) {
       const found = db.select().from(datasets).where(eq(datasets.job, job)).get();
@@ -194,6 +193,13 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     lost,
     governor,
     ...guardedParts,
+    async emptyLog() {
+      try {
+        await emptyLog(connection);
+      } catch (thrown) {
+        throw storeFailure(thrown, file);
+      }
+    },
     changes: guardedAll(file, openChanges(connection)),
     async prune(job, keep, added = 0) {
       await prune(connection, job, keep, now(), added).catch(unlessBusy);
@@ -208,7 +214,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     close() {
       try {
         // SQLite does it by itself where nobody else has the mirror open.
-        if (connection.open) emptyLog(connection);
+        if (connection.open) emptyLogAtOnce(connection);
       } catch {
         // Whoever opens the mirror next finds in the log what could not be copied.
       }

@@ -35,6 +35,6 @@ test('a write-ahead log that a reader keeps long is named by status and doctor, 
   ]);
 
   reader.exec('COMMIT');
-  store.emptyLog();
+  await store.emptyLog();
   expect(await said()).toMatchObject([undefined, { level: 'ok' }]);
 });

@@ -83,7 +83,7 @@ function setup() {
     bytes: 0,
     emptied: 0,
     logBytes: () => store.bytes,
-    emptyLog: () => {
+    emptyLog: async () => {
       store.emptied += 1;
     },
   };
@@ -134,7 +134,7 @@ test('a reader that keeps it growing is told of once, and so is its end', async 
 
 test('what keeps the log from being emptied fails no run', async () => {
   const { store, lines, walk } = setup();
-  store.emptyLog = () => {
+  store.emptyLog = async () => {
     throw new Error('the disk is full');
   };
   await walk(1);

@@ -5,6 +5,7 @@
  */
 
 import { statSync } from 'node:fs';
+import { setImmediate as breath } from 'node:timers/promises';
 import { type Connection, synchronous } from './connection.ts';
 
 /**
@@ -40,7 +41,8 @@ export async function inBatches(
   for (let done = 0; done < most && due.length > 0; done += 1) {
     const now = due;
     due = relaxed(connection, () => all.immediate(now));
-    await new Promise(setImmediate);
+    copyLog(connection);
+    await breath();
   }
 }
 
@@ -76,8 +78,19 @@ export function logBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Empties the log, unless it is short or somebody else is at work: waits for nobody, and keeps no writer waiting. */
-export function emptyLog(connection: Connection): void {
+/**
+ * Empties the log, unless it is short or somebody else is at work: waits for nobody, and keeps no writer waiting. In two turns
+ * of the event loop, since each may wait for the disk, and not in that of the commit before.
+ */
+export async function emptyLog(connection: Connection): Promise<void> {
+  await breath();
+  if (!connection.open || logBytes(connection.name) < WORTH_EMPTYING_BYTES) return;
+  connection.pragma('wal_checkpoint(PASSIVE)');
+  await breath();
+  if (connection.open) emptyLogAtOnce(connection);
+}
+
+export function emptyLogAtOnce(connection: Connection): void {
   if (logBytes(connection.name) < WORTH_EMPTYING_BYTES) return;
   const lockWaitMs = Number(connection.pragma('busy_timeout', { simple: true }));
   // Others may write while this copies what there is; the second, which locks them out, finds little left.
