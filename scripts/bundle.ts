@@ -37,7 +37,8 @@ const taken = [
   'drizzle-orm',
   'fastest-levenshtein',
   'ms',
-  'undici',
+  // The whole of it is asked for late, and its names with it: those of a package for `require` do not survive that.
+  'undici/lib',
   'zod',
 ];
 
