@@ -14,7 +14,7 @@ export type Target = {
   /** How many rows it touched. */
   run(sql: string, values?: readonly unknown[]): Promise<number>;
   /** Sends rows in the text form of COPY, no faster than they are taken. @param copied what follows COPY. @returns how many. */
-  copy(copied: string, lines: Iterable<string>): Promise<number>;
+  copy(copied: string, lines: Iterable<Buffer>): Promise<number>;
   /** All of `work`, or nothing. @throws Failure of which the transaction left nothing, unless it was lost at its end. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   /** Like `work`, but what fails in it leaves nothing, and the transaction around it goes on. */

@@ -2,9 +2,8 @@
 
 import { type Connection, quoted } from '../store/read.ts';
 import type { Column, Table } from './columns.ts';
+import { inPieces } from './pieces.ts';
 import { copied, digestOf, type Given, rangeOf, senderOf, sentKey } from './values.ts';
-
-const PIECE_LENGTH = 64 * 1024;
 
 /** All rows, unless given: those of which some SQL over the table of the mirror is true; those of some ranges. */
 export type Which = { where?: string; ranges?: ReadonlySet<string> };
@@ -14,23 +13,21 @@ export function* linesOf(
   connection: Connection,
   table: Table,
   { where, ranges }: Which = {},
-): Generator<string> {
+): Generator<Buffer> {
   const types = table.columns.map(({ type }) => type);
   const senders = table.columns.map(sender);
   const keyOf = keyIn(table);
-  let piece = '';
+  const pieces = inPieces();
   for (const row of valuesOf(connection, table, where)) {
     if (ranges && !ranges.has(rangeOf(keyOf(row)))) continue;
+    let line = '';
     for (let at = 0; at < senders.length; at += 1) {
-      if (at > 0) piece += '\t';
-      piece += copied(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
+      if (at > 0) line += '\t';
+      line += copied(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
     }
-    piece += '\n';
-    if (piece.length < PIECE_LENGTH) continue;
-    yield piece;
-    piece = '';
+    yield* pieces.add(`${line}\n`);
   }
-  if (piece) yield piece;
+  yield* pieces.rest();
 }
 
 /** How many rows a range has, and the sum of their digests. */

@@ -1,30 +1,35 @@
-/** Peak memory of a first load, against that of one of a hundredth of the rows. */
+/** Peak memory of a first load, of more and more rows. */
 
-import { measurePass, withFolder, withLargeApi } from '../../passes.ts';
 import { atMost, type Table, targetHeads } from '../serve/table.ts';
+import { withGrownMirror } from './grown-mirror.ts';
 import { SCHEMA, type Shipping } from './shipping.ts';
 
-export async function measureMemory({ query, ship }: Shipping, rows: number, learnt: string): Promise<Table> {
-  const few = Math.round(rows / 100);
-  const small = await withLargeApi(few, (api) =>
-    withFolder(async (folder) => {
-      for (const job of ['ai-signals', 'news']) await measurePass(job, api, folder, learnt);
-      return (await ship(folder, 'small')).peakMb;
-    }),
-  );
-  await query(`DROP SCHEMA ${SCHEMA} CASCADE`);
-  const large = (await ship()).peakMb;
+/** @param folder a mirror of so many rows. */
+export async function measureMemory(
+  { query, ship }: Shipping,
+  folder: string,
+  rows: number,
+  learnt: string,
+): Promise<Table> {
+  const peakOf = async (dir: string) => {
+    await query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`);
+    return (await ship(dir)).peakMb;
+  };
+  const parts = [rows / 100, rows / 10].map(Math.round);
+  const peaks: number[] = [];
+  for (const part of parts) peaks.push(await withGrownMirror(part, learnt, peakOf));
+  peaks.push(await peakOf(folder));
+  const [least = 0, , most = 0] = peaks;
   return {
-    about: `peak memory of a first load`,
-    heads: [
-      '',
-      `${few.toLocaleString('en-US')} rows, MB`,
-      `${rows.toLocaleString('en-US')} rows`,
-      'more',
-      ...targetHeads,
-    ],
+    about: 'peak memory of a first load, MB, by rows of each dataset',
+    heads: ['', ...[...parts, rows].map((count) => count.toLocaleString('en-US')), 'more', ...targetHeads],
     rows: [
-      ['ship', small.toFixed(0), large.toFixed(0), (large - small).toFixed(0), ...atMost(large - small, 30)],
+      [
+        'ship',
+        ...peaks.map((peak) => peak.toFixed(0)),
+        (most - least).toFixed(0),
+        ...atMost(most - least, 30),
+      ],
     ],
   };
 }
