@@ -75,7 +75,7 @@ function describeStored(job: Job, { rows, json, choice }: PageAsStored): Checked
     generatedAt,
     received: rows.length,
     keys: rows.map(({ key }) => key),
-    accepted: rows.map((stored) => ({ key: stored.key, values: valuesOf(stored), stored })),
+    accepted: rows.map((stored) => new RowAsStored(stored)),
     refused: [],
     drifts,
     fields: { rows: rows.length, fields: [], areStored: true },
@@ -83,12 +83,19 @@ function describeStored(job: Job, { rows, json, choice }: PageAsStored): Checked
   };
 }
 
-function valuesOf(stored: StoredRow): RowValues {
-  return {
-    get _body() {
-      return stored.body();
-    },
-  };
+/** A class, since there are many, and hardly anybody asks for their values. */
+class RowAsStored implements Row {
+  readonly key: string;
+  readonly stored: StoredRow;
+
+  constructor(stored: StoredRow) {
+    this.key = stored.key;
+    this.stored = stored;
+  }
+
+  get values(): RowValues {
+    return { _body: this.stored.body() };
+  }
 }
 
 /**

@@ -23,8 +23,10 @@ type RowChange = 'new' | 'changed' | 'volatile' | 'none';
 export type ComparedRow = Omit<Row, 'stored'> & { held: Held | undefined; change: RowChange };
 
 export function unchanged(key: string, { rowid, walkId }: Held): ComparedRow {
-  return { key, values: {}, held: { rowid, walkId }, change: 'none' };
+  return { key, values: noValues, held: { rowid, walkId }, change: 'none' };
 }
+
+const noValues: RowValues = {};
 
 export type TableWriter = {
   compare(row: Row): ComparedRow;

@@ -38,6 +38,7 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
     .prepare<[number], Buffer>(`SELECT CAST(_body AS BLOB) FROM ${table} WHERE rowid = ?`)
     .pluck();
   const bodyOf = connection.prepare<[number], string>(`SELECT _body FROM ${table} WHERE rowid = ?`).pluck();
+  const readBody = (rowid: number) => String(bodyOf.get(rowid));
   const rowOf = ([rowid, walkId, key, body]: Columns): StoredRow => ({
     rowid,
     walkId,
@@ -61,16 +62,32 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
       const walks = JSON.parse(walkIds) as number[];
       const names = JSON.parse(keys) as string[];
       const now = asOf();
-      const rows = (JSON.parse(rowids) as number[]).map((rowid, at) => ({
-        rowid,
-        walkId: walks[at] as number,
-        key: names[at] as string,
-        // Hardly one of them is asked for by itself.
-        body: () => String(bodyOf.get(rowid)),
-        asOf: now,
-      }));
+      const rows = (JSON.parse(rowids) as number[]).map(
+        (rowid, at) => new RowOfRun(rowid, walks[at] as number, names[at] as string, now, readBody),
+      );
       return { rows, bytes };
     },
     after: ({ rowid }, count) => after.all(rowid, count).map(rowOf),
   };
+}
+
+/** A class, since there are many: the body, which hardly anybody asks for, takes no function a row. */
+class RowOfRun implements StoredRow {
+  readonly rowid: number;
+  readonly walkId: number;
+  readonly key: string;
+  readonly asOf: number;
+  readonly #read: (rowid: number) => string;
+
+  constructor(rowid: number, walkId: number, key: string, asOf: number, read: (rowid: number) => string) {
+    this.rowid = rowid;
+    this.walkId = walkId;
+    this.key = key;
+    this.asOf = asOf;
+    this.#read = read;
+  }
+
+  body(): string {
+    return this.#read(this.rowid);
+  }
 }
