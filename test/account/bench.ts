@@ -54,5 +54,5 @@ export async function countIn({ client }: Pick<Server, 'client'>): Promise<numbe
 }
 
 export async function stateIn({ client }: Pick<Server, 'client'>): Promise<State> {
-  return readState(JSON.parse((await client.hget(KEY, 'account')) ?? 'null').state);
+  return readState(JSON.parse((await client.hget(KEY, 'account')) ?? 'null')?.state);
 }

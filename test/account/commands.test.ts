@@ -1,39 +1,12 @@
 /** Commands of mirrors that share an account, as users run them. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ModelOptions } from '../../model-api/index.ts';
+import { describe, expect, test } from 'vitest';
 import type { Check } from '../../src/doctor.ts';
 import type { Status } from '../../src/reading/status.ts';
-import { startCli } from '../helpers/cli.ts';
 import { CANARY, idsOf, setupSync, truth } from '../helpers/sync-bench.ts';
-import { sharedClock } from '../helpers/virtual-clock.ts';
-import { redisServer, until } from '../queue/setup.ts';
+import { until } from '../queue/setup.ts';
 import { ACCOUNT, KEY } from './bench.ts';
-
-async function setup(options: ModelOptions = {}) {
-  const server = await redisServer();
-  const bench = await setupSync(options, sharedClock());
-  const account = { REDIS_URL: server.url, MIRROR_ACCOUNT: ACCOUNT };
-  /** A folder of a mirror on another machine. */
-  const machine = () => {
-    const cwd = mkdtempSync(join(tmpdir(), 'mm-account-'));
-    onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
-    const environment = { ...bench.environment, ...account, MIRROR_DIR: join(cwd, 'data') };
-    const start = (...args: string[]) => {
-      const running = startCli(args, environment, cwd);
-      onTestFinished(async () => {
-        running.child.kill('SIGKILL');
-        await running.ended;
-      });
-      return running;
-    };
-    return { file: join(cwd, 'data/mirror.db'), start };
-  };
-  return { ...bench, server, account, machine, run: (...args: string[]) => bench.run(args, account) };
-}
+import { setup } from './processes.ts';
 
 describe('two daemons', () => {
   test('keep to a pace together, mix nothing, and tell Redis nothing of the key', async () => {

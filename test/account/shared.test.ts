@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readState } from '../../src/governor/state.ts';
 import { redisServer, until } from '../queue/setup.ts';
 import { ACCOUNT, countIn, KEY, openMachine, stateIn } from './bench.ts';
+import { proxyTo } from './proxy.ts';
 
 describe('what processes of one account change', () => {
   test('is lost by none, however they meet', async () => {
@@ -46,7 +45,7 @@ describe('what processes of one account change', () => {
   test('is made once where Redis was not heard to have made it', async () => {
     const server = await redisServer();
     const proxy = await proxyTo(server.port);
-    const { count, told } = await openMachine({ url: `redis://127.0.0.1:${proxy.port}` });
+    const { count, told } = await openMachine(proxy);
     await count();
     proxy.loseReplyOf(/HSET|evalsha/i, 2);
     await count();
@@ -111,36 +110,6 @@ function skewed(ms: number) {
     after(wait: number, work: () => void) {
       const timer = setTimeout(work, wait);
       return () => clearTimeout(timer);
-    },
-  };
-}
-
-/** Stands before a Redis, and may cut the way back of one answer. */
-async function proxyTo(port: number) {
-  let lost: { pattern: RegExp; left: number } | undefined;
-  const proxy = createServer((socket) => {
-    const there = connect(port, '127.0.0.1');
-    let cuts = false;
-    socket.on('data', (data) => {
-      if (lost?.pattern.test(data.toString())) {
-        lost.left -= 1;
-        cuts = lost.left === 0;
-        if (cuts) lost = undefined;
-      }
-      there.write(data);
-    });
-    there.on('data', (data) => (cuts ? socket.destroy() : socket.write(data)));
-    for (const end of [socket, there]) end.on('error', () => undefined);
-    socket.on('close', () => there.destroy());
-    there.on('close', () => socket.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  onTestFinished(() => void proxy.close());
-  return {
-    port: (proxy.address() as { port: number }).port,
-    /** Of the `nth` command from now on that matches. */
-    loseReplyOf(pattern: RegExp, nth: number) {
-      lost = { pattern, left: nth };
     },
   };
 }

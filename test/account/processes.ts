@@ -1,0 +1,35 @@
+/** Mirrors that share an account, each in a folder of its own, as commands in processes of their own. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { ModelOptions } from '../../model-api/index.ts';
+import { startCli } from '../helpers/cli.ts';
+import { setupSync } from '../helpers/sync-bench.ts';
+import { sharedClock } from '../helpers/virtual-clock.ts';
+import { redisServer } from '../queue/setup.ts';
+import { ACCOUNT } from './bench.ts';
+
+export async function setup(options: ModelOptions = {}) {
+  const server = await redisServer();
+  const bench = await setupSync(options, sharedClock());
+  const account = { REDIS_URL: server.url, MIRROR_ACCOUNT: ACCOUNT };
+  /** A folder of a mirror on another machine. */
+  const machine = (settings: Record<string, string> = {}) => {
+    const cwd = mkdtempSync(join(tmpdir(), 'mm-account-'));
+    onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
+    const folder = { MIRROR_DIR: join(cwd, 'data') };
+    const environment = { ...bench.environment, ...account, ...folder, ...settings };
+    const start = (...args: string[]) => {
+      const running = startCli(args, environment, cwd);
+      onTestFinished(async () => {
+        running.child.kill('SIGKILL');
+        await running.ended;
+      });
+      return running;
+    };
+    return { file: join(cwd, 'data/mirror.db'), start };
+  };
+  return { ...bench, server, account, machine, run: (...args: string[]) => bench.run(args, account) };
+}
