@@ -46,8 +46,8 @@ export async function inBatches(
   }
 }
 
-/** Three times SQLite's own: pages written often reach the database less often, and no copy takes over 25 ms. */
-const WORTH_COPYING_PAGES = 3_000;
+/** More than three times SQLite's own: pages written often reach the database less often, and no copy takes over 25 ms. */
+const WORTH_COPYING_PAGES = 3_500;
 
 /**
  * Copies the log into the database where it has grown long. In the turn after the next, since the commit that it follows has

@@ -14,7 +14,7 @@ export type WaitingPage = Pick<PageToSave, 'checkpoint' | 'met'> & {
 };
 
 /** A crash repeats the calls of as many pages; a commit that writes more rows would keep all else waiting for over 25 ms. */
-const MOST = { pages: 20, rowsToWrite: 1_500 };
+const MOST = { pages: 20, rowsToWrite: 1_300 };
 
 export type WaitingPages = {
   readonly pages: readonly WaitingPage[];
