@@ -8,14 +8,15 @@ import { createHash } from 'node:crypto';
 import type { FailureKind } from '../errors.ts';
 import type { FollowedJob } from '../job-list.ts';
 import { type Connection, type Identity, quoted } from '../store/read.ts';
-import { changedAfter } from './changed.ts';
+import { type Changed, changedAfter } from './changed.ts';
 import { ownTables, type Table, tablesOfJob } from './columns.ts';
 import type { Target } from './connection.ts';
 import { fillTable, load, type Mended, makeStage, mendTable, putSql } from './mend.ts';
+import type { Which } from './rows.ts';
 import { lockPlace, movePlace, type Place } from './schema.ts';
 import { lastWalkOf, type Standing, standingOf } from './standing.ts';
 import { followTables } from './tables.ts';
-import { type Apart, apart, showTogether, updateSql } from './volatile.ts';
+import { type Apart, addSql, apart, showTogether, updateSql } from './volatile.ts';
 
 export type Shipped = {
   job: string;
@@ -83,10 +84,13 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
     problems,
   };
   if (place.seq !== null && isReliable) {
-    if (standing.seq > place.seq) ended.sent = await shipChanges(parts, tables, place.seq);
+    const changed = standing.seq > place.seq ? changedAfter(connection, job, place.seq) : undefined;
+    if (changed) ended.sent = await shipChanges(parts, tables, changed);
     await forgetPruned(target, tables, place, standing);
     if (tables.volatile && place.volatile !== standing.volatile)
       await shipVolatile(target, connection, tables.volatile);
+    else if (tables.volatile && changed)
+      await shipVolatile(target, connection, tables.volatile, { where: changed.rows });
     await shipWalks(target, connection, tables.walks, place.walksFrom);
     for (const table of [tables.fields, tables.datasets]) await replace(target, connection, table);
   } else ended.how = place.seq === null ? 'first' : 'compared';
@@ -130,13 +134,12 @@ async function followAll(target: Target, connection: Connection, job: FollowedJo
   return { tables, shape, isNew, isChanged, problems };
 }
 
-/** Every row that came or changed after `seq`, and every version that ended since. @returns how many. */
+/** Rows that came or changed, and versions that ended. @returns how many. */
 async function shipChanges(
-  { target, connection, job }: DatasetParts,
+  { target, connection }: DatasetParts,
   { rows, volatile, history }: Tables,
-  seq: number,
+  changed: Changed,
 ): Promise<number> {
-  const changed = changedAfter(connection, job, seq);
   let sent = 0;
   if (history) {
     await makeStage(target, history, 'stage');
@@ -147,14 +150,9 @@ async function shipChanges(
       );
     await target.run(putSql(history, 'stage'));
   }
-  const put = async (table: Table) => {
-    await makeStage(target, table, 'stage');
-    const loaded = await load(target, connection, table, 'stage', { where: changed.rows });
-    await target.run(putSql(table, 'stage'));
-    return loaded;
-  };
-  sent += await put(rows);
-  if (volatile) await put(volatile);
+  await makeStage(target, rows, 'stage');
+  sent += await load(target, connection, rows, 'stage', { where: changed.rows });
+  await target.run(putSql(rows, 'stage'));
   return sent;
 }
 
@@ -170,11 +168,17 @@ async function forgetPruned(
   await target.run(`DELETE FROM ${quoted(table.name)} WHERE ${quoted(column)} <= $1`, [historyFrom]);
 }
 
-/** Values that make no version come as of a proof, for all rows at once. */
-async function shipVolatile(target: Target, connection: Connection, volatile: Table): Promise<void> {
+/** Values that make no version come as of a proof for all rows at once, and with rows that came. */
+async function shipVolatile(
+  target: Target,
+  connection: Connection,
+  volatile: Table,
+  which: Which = {},
+): Promise<void> {
   await makeStage(target, volatile, 'stage');
-  await load(target, connection, volatile, 'stage');
+  await load(target, connection, volatile, 'stage', which);
   await target.run(updateSql(volatile, 'stage'));
+  await target.run(addSql(volatile, 'stage'));
 }
 
 /** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */

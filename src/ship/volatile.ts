@@ -56,12 +56,21 @@ export async function showTogether(
   );
 }
 
-/** Brings all values anew. */
-export const updateSql = ({ name, columns }: Table, stage: string) => {
+/** Brings the values of a stage to rows that have others: two statements, for one that does both probes the index for every row. */
+export function updateSql({ name, columns }: Table, stage: string): string {
   const names = columns.map((column) => quoted(column.name)).filter((column) => column !== quoted('_key'));
   const list = (from: string) => names.map((column) => `${from}.${column}`).join(', ');
   return (
     `UPDATE ${quoted(name)} AS kept SET ${names.map((column) => `${column} = staged.${column}`).join(', ')} ` +
     `FROM ${quoted(stage)} AS staged WHERE staged._key = kept._key AND (${list('staged')}) IS DISTINCT FROM (${list('kept')})`
   );
-};
+}
+
+/** Brings what is missing. */
+export function addSql({ name, columns }: Table, stage: string): string {
+  const list = columns.map((column) => quoted(column.name)).join(', ');
+  return (
+    `INSERT INTO ${quoted(name)} (${list}) SELECT ${list} FROM ${quoted(stage)} AS staged ` +
+    `WHERE NOT EXISTS (SELECT 1 FROM ${quoted(name)} AS kept WHERE kept._key = staged._key)`
+  );
+}

@@ -30,6 +30,23 @@ test('values that make no version arrive with the walk, and no row is written an
   expect(oldest?.age).toBe(Math.max(...qualities(bench.model).map(({ ageSeconds }) => ageSeconds)));
 });
 
+test('such values of a row that came arrive with it', async () => {
+  const bench = await setup(12);
+  await bench.sync();
+  await bench.ship();
+  const { rows } = bench.model.data.aiSignals;
+  rows.push({ ...rows[0], id: 'of today' });
+  edit(bench, 1);
+  await bench.clock.sleep(200_000);
+  await bench.sync('ai-signals');
+  await bench.ship();
+  await expectEqual(bench.file, bench.there);
+  const came = await bench.there.query(
+    `SELECT 1 FROM ai_signals WHERE id = 'of today' AND quality_age_seconds IS NOT NULL`,
+  );
+  expect(came.length).toBe(1);
+});
+
 test('a value that somebody changed there is found and mended, and the view is made again where it is gone', async () => {
   const bench = await setup(12);
   await bench.sync();
