@@ -13,7 +13,7 @@ type Issues = NonNullable<ReturnType<Contract['row']['safeParse']>['error']>['is
 
 const none: readonly Drift[] = [];
 
-/** Contracts as code of their own, which says of a row that fits so in a tenth of the time, and of any other no more. */
+/** Contracts as code of their own, which tells in a quarter of the time that a row fits, and of any other row no more than that it does not. */
 const compiled = new WeakMap<Contract, Contract['row']>();
 
 function fits(contract: Contract, row: unknown): boolean {
