@@ -4,9 +4,10 @@ import { Command } from 'commander';
 import { type Environment, readLocalConfig, readShip } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import { findJob, followedJobs } from '../job-list.ts';
+import { differenceWords, isDifferent } from '../output/difference.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
-import type { Mended, Outcome, ShipParts, Shipped } from '../ship.ts';
+import type { Outcome, ShipParts, Shipped } from '../ship.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -91,16 +92,6 @@ function sentWords({ how, sent }: Shipped): string {
 }
 
 function comparison({ mended }: Shipped): string {
-  const differing = mended.filter(({ missing, extra, changed }) => missing + extra + changed > 0);
-  return differing.length === 0 ? 'both sides are equal' : `mended ${differing.map(difference).join('; ')}`;
-}
-
-function difference({ table, missing, extra, changed, keys }: Mended): string {
-  const counts = [
-    [missing, 'missing'],
-    [extra, 'too many'],
-    [changed, 'with other values'],
-  ] as const;
-  const words = counts.filter(([rows]) => rows > 0).map(([rows, what]) => `${number(rows)} ${what}`);
-  return `${table} (${words.join(', ')}${keys.length > 0 ? `: ${keys.join(', ')}` : ''})`;
+  const differing = mended.filter(isDifferent).map((found) => `${found.table} (${differenceWords(found)})`);
+  return differing.length === 0 ? 'both sides are equal' : `mended ${differing.join('; ')}`;
 }

@@ -2,16 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { microsOf } from '../output/answer.ts';
+import type { RowDifference } from '../output/difference.ts';
 import type { Connection } from '../store/read.ts';
 import { asHeld, type LakeColumn } from './columns.ts';
-
-export type Compared = {
-  missing: number;
-  extra: number;
-  changed: number;
-  /** Some of those rows. */
-  keys: string[];
-};
 
 export type CompareParts = {
   connection: Connection;
@@ -28,7 +21,13 @@ const KEYS_SHOWN = 5;
 const ROWS_AT_ONCE = 25_000;
 
 /** Columns that the file lacks, for they were found later, are passed over; and so are those that the mirror is not asked for. */
-export async function compareRows({ connection, sql, columns, key, data }: CompareParts): Promise<Compared> {
+export async function compareRows({
+  connection,
+  sql,
+  columns,
+  key,
+  data,
+}: CompareParts): Promise<RowDifference> {
   const { parquetMetadata, parquetReadObjects } = await import('hyparquet');
   const bytes = data.buffer.slice(data.byteOffset, data.byteOffset + data.length) as ArrayBuffer;
   const file = {
@@ -52,10 +51,11 @@ export async function compareRows({ connection, sql, columns, key, data }: Compa
     here.set(keyAt.map((at) => values[at]).join(' '), told(values.filter((_, at) => present[at])));
   }
 
-  const compared: Compared = { missing: 0, extra: 0, changed: 0, keys: [] };
+  const keys: string[] = [];
+  const compared = { missing: 0, extra: 0, changed: 0, keys };
   const found = (what: 'missing' | 'extra' | 'changed', name: string) => {
     compared[what] += 1;
-    if (compared.keys.length < KEYS_SHOWN) compared.keys.push(name);
+    if (keys.length < KEYS_SHOWN) keys.push(name);
   };
   for (let from = 0; from < Number(metadata.num_rows); from += ROWS_AT_ONCE) {
     const rows = await parquetReadObjects({

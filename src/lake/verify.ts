@@ -4,11 +4,12 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { isoTime } from '../clock.ts';
 import type { FollowedJob } from '../job-list.ts';
+import { differenceWords, isDifferent } from '../output/difference.ts';
 import { standingOf } from '../ship/standing.ts';
 import type { Connection } from '../store/read.ts';
 import { changesSql, type Range } from './changes.ts';
 import { columnsOf, snapshotSql, stableColumns } from './columns.ts';
-import { type Compared, compareRows } from './compare.ts';
+import { compareRows } from './compare.ts';
 import { changesPath, courseFolder, latestCourse, seqsIn } from './course.ts';
 import { changeColumns, type DatasetParts, layRange } from './dataset.ts';
 import type { Receipt } from './parquet.ts';
@@ -165,17 +166,7 @@ async function verifyFile(
   if (!known) verified.older += 1;
   else {
     const compared = await compareRows({ ...known, connection, data });
-    if (compared.missing + compared.extra + compared.changed > 0) differs(difference(compared));
+    if (isDifferent(compared)) differs(`its rows differ from the mirror's: ${differenceWords(compared)}`);
   }
   return receipt;
-}
-
-function difference({ missing, extra, changed, keys }: Compared): string {
-  const counts = [
-    [missing, 'missing'],
-    [extra, 'too many'],
-    [changed, 'with other values'],
-  ] as const;
-  const words = counts.filter(([rows]) => rows > 0).map(([rows, what]) => `${rows} ${what}`);
-  return `its rows differ from the mirror's: ${words.join(', ')}: ${keys.join(', ')}`;
 }

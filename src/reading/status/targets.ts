@@ -1,12 +1,12 @@
 /** How far the targets of the daemon, which follow the mirror, are behind it. */
 
-import type { Connection } from '../../store/read.ts';
+import { type Connection, PROOF } from '../../store/read.ts';
 import type { Trouble } from './service.ts';
 
-/** Every target, by the command that brings changes to it. */
+/** Every target, by the command that brings changes to it; some take only changes that are proven. */
 export const targets = {
-  ship: { name: 'Postgres', docs: 'docs/ship.md' },
-  lake: { name: 'the lake', docs: 'docs/lake.md' },
+  ship: { name: 'Postgres', docs: 'docs/ship.md', endsAtProofs: false },
+  lake: { name: 'the lake', docs: 'docs/lake.md', endsAtProofs: true },
 } as const;
 
 export type TargetName = keyof typeof targets;
@@ -25,7 +25,7 @@ export type TargetNote = {
 
 /** How far a target is behind. */
 export type TargetStatus = {
-  /** Changes that have not arrived, as far as the walks that made them tell. */
+  /** Changes that it could have and that have not arrived, as far as the walks that made them tell. */
   changes: number;
   /** How old the oldest of them is; 0 where there is none. */
   seconds: number;
@@ -43,21 +43,27 @@ export function lagsOf(connection: Connection, notes: TargetNotes | null, now: n
   const lags: TargetStatuses = { ...noTargets };
   for (const name of targetNames) {
     const note = notes?.[name];
-    if (note) lags[name] = lagOf(connection, note, now);
+    if (note) lags[name] = lagOf(connection, note, targets[name].endsAtProofs, now);
   }
   return lags;
 }
 
-function lagOf(connection: Connection, { seqs, trouble }: TargetNote, now: number): TargetStatus {
+function lagOf(
+  connection: Connection,
+  { seqs, trouble }: TargetNote,
+  endsAtProofs: boolean,
+  now: number,
+): TargetStatus {
+  const until = endsAtProofs ? `AND id <= (SELECT max(id) FROM walks WHERE job = @job AND ${PROOF})` : '';
   const missing = connection.prepare<
-    [number, string, number],
+    { job: string; seq: number },
     { changes: number | null; first: number | null }
   >(
-    `SELECT sum(inserted + updated + deleted) AS changes, min(max(first_seq, ? + 1)) AS first
-     FROM walks WHERE +job = ? AND last_seq > ?`,
+    `SELECT sum(inserted + updated + deleted) AS changes, min(max(first_seq, @seq + 1)) AS first
+     FROM walks WHERE +job = @job AND last_seq > @seq ${until}`,
   );
   const jobs = connection.prepare<[], string>('SELECT job FROM datasets WHERE last_seq IS NOT NULL').pluck();
-  const all = jobs.all().map((job) => missing.get(seqs[job] ?? 0, job, seqs[job] ?? 0));
+  const all = jobs.all().map((job) => missing.get({ job, seq: seqs[job] ?? 0 }));
   const changes = all.reduce((sum, lag) => sum + (lag?.changes ?? 0), 0);
   const firsts = all.flatMap((lag) => lag?.first ?? []);
   return {
