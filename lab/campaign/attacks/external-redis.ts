@@ -44,7 +44,7 @@ async function overTls(world: World): Promise<End> {
   );
   Object.assign(world.extra, { REDIS_URL: `rediss://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: authority });
   await world.daemon.restart();
-  const walked = await world.daemon.walked(20_000);
+  const walked = await walks(world);
   return async () => {
     await backToOwn(world, server, home);
     expectThat(walked, 'the daemon walks on a Redis over TLS');
@@ -57,15 +57,20 @@ async function dead(world: World): Promise<End> {
   let server = serve(home, ['--port', String(port)]);
   world.extra['REDIS_URL'] = `redis://127.0.0.1:${port}`;
   await world.daemon.restart();
-  const walked = await world.daemon.walked(20_000);
+  const walked = await walks(world);
   await kill(server);
   return async () => {
     server = serve(home, ['--port', String(port)]);
-    const walkedAgain = await world.daemon.walked(60_000);
+    const walkedAgain = await walks(world);
     await backToOwn(world, server, home);
     expectThat(walked, 'the daemon walks on a Redis that is not its own');
     expectThat(walkedAgain, 'the daemon walks again within a minute of its Redis coming back');
   };
+}
+
+/** Within a minute; kills at random, one after the other, could keep it from that on a busy machine. */
+async function walks({ daemon }: World): Promise<boolean> {
+  return await daemon.spared(daemon.walked(60_000));
 }
 
 async function backToOwn(world: World, server: ChildProcess, home: string): Promise<void> {

@@ -25,6 +25,7 @@ export async function killAtRandom(
     if (waits) await Promise.race([daemon.walked(PATIENCE_MS), pause(PATIENCE_MS)]);
     await pause(pauses);
     if (over.aborted) return;
+    if (daemon.isSpared()) continue;
     const [killsRedis, killsDaemon] = [whom > 0.6, whom < 0.6 || whom > 0.8];
     const hasKilledRedis = killsRedis && signal(daemon.redisPid(), 'SIGKILL');
     const hasKilledDaemon = killsDaemon && daemon.kill();

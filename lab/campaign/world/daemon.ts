@@ -29,6 +29,9 @@ export type Daemon = {
   /** Asks it to end, and keeps it ended. @returns its exit code, null where it had to be killed. */
   end(): Promise<number | null>;
   restart(): Promise<void>;
+  /** What falls at random spares it until that has ended: it is waited for, on a machine that may be busy. */
+  spared<T>(work: Promise<T>): Promise<T>;
+  isSpared(): boolean;
   /** Resolves at the end of the next walk; @returns false where none ended within `ms`. */
   walked(ms: number): Promise<boolean>;
   /** How often it was started, how many walks it ended, how many lines it wrote. */
@@ -54,6 +57,7 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
   let child: ChildProcess | undefined;
   let isWanted = false;
   let isKilled = false;
+  let sparing = 0;
 
   function start(): void {
     isWanted = true;
@@ -120,6 +124,13 @@ export function keepDaemon({ folder, mirrorDir, environment, log }: DaemonParts)
       await daemon.end();
       start();
     },
+    async spared(work) {
+      sparing += 1;
+      return await work.finally(() => {
+        sparing -= 1;
+      });
+    },
+    isSpared: () => sparing > 0,
     async walked(ms) {
       const over = new AbortController();
       const walk = new Promise<true>((resolve) => {
