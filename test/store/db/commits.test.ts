@@ -76,6 +76,20 @@ test('an idle store empties the log, and waits for no reader', async () => {
   expect(bench.store.logBytes()).toBe(0);
 });
 
+test('the log is copied in one turn of the event loop and cut in the next, neither of them that of the commit before', async () => {
+  const bench = await setup({ rows: 1 });
+  openWriter(bench)(3);
+  const log = `${bench.store.file}-wal`;
+  const before = statSync(bench.store.file).mtimeMs;
+  const emptied = bench.store.emptyLog();
+  expect(statSync(bench.store.file).mtimeMs).toBe(before);
+  await setImmediate();
+  expect(statSync(bench.store.file).mtimeMs).toBeGreaterThan(before);
+  expect(statSync(log).size).toBeGreaterThan(3 * MB);
+  await emptied;
+  expect(statSync(log).size).toBe(0);
+});
+
 test('a process that ends beside others leaves the log empty', async () => {
   const bench = await setup({ rows: 1 });
   const write = openWriter(bench);
