@@ -17,7 +17,7 @@ test('every change lies there once, as a range of changes of one day, and nothin
   for (let round = 1; round <= 4; round += 1) {
     clock.advance(9 * 3_600_000);
     edit({ model, clock }, round);
-    await sync();
+    await (round === 1 ? sync() : sync('ai-signals'));
     if (round !== 2) expect((await lake()).code).toBe(0);
   }
   await expectEqual(file, there);
@@ -38,10 +38,10 @@ test('every change lies there once, as a range of changes of one day, and nothin
 
 test('a day has one snapshot of each dataset, with a receipt that proves it', async () => {
   const { sync, lake, there, clock, model } = await setup();
-  await sync();
+  await sync('ai-signals');
   await lake();
   edit({ model, clock }, 1);
-  await sync();
+  await sync('ai-signals');
   await lake();
   const folder = join(there, 'ai_signals/snapshots');
   const [day = ''] = readdirSync(folder);
@@ -77,11 +77,11 @@ test('old snapshots go, the latest never', async () => {
   const { sync, run, there, clock } = await setup();
   const lake = () => run(['lake'], { MIRROR_LAKE: there, MIRROR_KEEP_SNAPSHOTS: '2d' });
   const days = () => readdirSync(join(there, 'news/snapshots')).length;
-  await sync();
+  await sync('news');
   await lake();
   for (let day = 1; day <= 4; day += 1) {
     clock.advance(24 * 3_600_000);
-    await sync();
+    await sync('news');
     expect((await lake()).code).toBe(0);
   }
   expect(days()).toBe(3);
@@ -97,13 +97,13 @@ test('a mirror that was restored from a backup begins another course, and the on
   await lake();
   await run(['backup', join(cwd, 'copy.db')]);
   edit({ model, clock }, 1);
-  await sync();
+  await sync('ai-signals');
   await lake();
   const before = readFileSync(file);
   writeFileSync(file, readFileSync(join(cwd, 'copy.db')));
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
   edit({ model, clock }, 2);
-  await sync();
+  await sync('ai-signals');
   expect((await lake('--verify')).code).toBe(0);
   await expectEqual(file, there);
   expect(readdirSync(join(there, 'ai_signals/changes')).sort()).toEqual(['course=1', 'course=2']);
@@ -120,7 +120,7 @@ test('where changes were forgotten before they came there, another course begins
   for (let round = 1; round <= 6; round += 1) {
     clock.advance(24 * 3_600_000);
     edit({ model, clock }, round);
-    await run(['sync'], keep);
+    await run(['sync', 'ai-signals'], keep);
   }
   expect((await lake()).code).toBe(0);
   expect(readdirSync(join(there, 'ai_signals/changes')).sort()).toEqual(['course=1', 'course=2']);

@@ -30,7 +30,7 @@ test('two lakes at once, killed again and again, lay every change once', async (
   for (let round = 1; round <= 6; round += 1) {
     clock.advance(9 * 3_600_000);
     edit({ model, clock }, round);
-    await sync();
+    await sync('ai-signals');
     const both = [start(), start()];
     // At moments that are spread over all that one does.
     const timers = both.map(({ child }, at) =>
@@ -72,7 +72,7 @@ test('one that was overtaken by a lake which knew more goes on where that one ha
     if (path.endsWith('.parquet') && !isBehind) {
       isBehind = true;
       edit({ model, clock }, 1);
-      await sync();
+      await sync('ai-signals');
       expect((await lake()).code).toBe(0);
     }
     return await place.put(path, make);

@@ -29,7 +29,7 @@ test('a bucket holds what a folder would, and nothing in it is written twice', a
   for (let round = 1; round <= 3; round += 1) {
     clock.advance(9 * 3_600_000);
     edit({ model, clock }, round);
-    await sync();
+    await sync('ai-signals', 'usage');
     expect(await lake()).toMatchObject({ code: 0, stderr: '' });
   }
   await expectEqual(file, fetched(s3, cwd));
@@ -53,7 +53,7 @@ test('the built program lays it, too', async () => {
 
 test('what fails for a moment is asked again, and an answer that was lost doubles nothing', async () => {
   const { sync, lake, s3, model, clock, file, cwd } = await setup();
-  await sync();
+  await sync('ai-signals', 'news');
   const troubles = [
     { status: 503, code: 'SlowDown' },
     'cut-before',
@@ -64,7 +64,7 @@ test('what fails for a moment is asked again, and an answer that was lost double
   s3.trouble = ({ count }) => troubles[count % troubles.length];
   expect((await lake()).code).toBe(0);
   edit({ model, clock }, 1);
-  await sync();
+  await sync('ai-signals');
   expect((await lake()).code).toBe(0);
   await expectEqual(file, fetched(s3, cwd));
 });
@@ -113,7 +113,7 @@ test.each<[string, number, string, (s3: S3) => Record<string, string>]>([
   ],
 ])('%s gets one clear line', async (_, code, said, spoil) => {
   const { sync, lake, s3 } = await setup();
-  await sync();
+  await sync('ai-signals');
   const changes = spoil(s3);
   const ended = await lake(changes);
   expect({ code: ended.code, said: ended.stderr }).toEqual({ code, said: expect.stringContaining(said) });

@@ -5,12 +5,12 @@ import { Database } from '../../src/store/db/sqlite.ts';
 import { edit } from '../ship/bench.ts';
 import { expectEqual, setup } from './bench.ts';
 
-/** Two files of changes of each dataset, and what `lake --verify` says of one. */
+/** Files of changes of one dataset, and what `lake --verify` says of it. */
 async function laid() {
   const bench = await setup();
   for (const round of [1, 2, 3]) {
     edit(bench, round);
-    await bench.sync();
+    await bench.sync('ai-signals');
     expect((await bench.lake()).code).toBe(0);
     bench.clock.advance(9 * 3_600_000);
   }
@@ -74,7 +74,7 @@ test('files that are damaged, that somebody made or whose rows differ are named,
   // Also of the last one, whose receipt stayed: what has come since is in it.
   rmSync(last);
   edit(bench, 4);
-  await sync();
+  await sync('ai-signals');
   expect(await verify()).toMatchObject({ code: 0, differences: [] });
   await bench.lake();
   await expectEqual(file, there);
@@ -96,10 +96,10 @@ test('what the mirror has forgotten is proven by its digest alone', async () => 
   for (let round = 4; round <= 7; round += 1) {
     clock.advance(24 * 3_600_000);
     edit({ model, clock }, round);
-    await run(['sync'], { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_REQUESTS: '1d' });
+    await run(['sync', 'ai-signals'], { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_REQUESTS: '1d' });
     await run(['lake'], { MIRROR_LAKE: there });
   }
-  await sync();
+  await sync('ai-signals');
   const look = () => run(['lake', 'ai-signals', '--verify'], { MIRROR_LAKE: there });
   expect(await look()).toMatchObject({ code: 0, stdout: expect.stringContaining('by digest alone') });
   renameSync(files[1], `${files[1]}.away`);
