@@ -4,6 +4,7 @@ import { virtualClock } from '../../lab/simulate/clock.ts';
 import type { ModelOptions } from '../../model-api/index.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { createGate } from '../../src/governor/gate.ts';
+import type { State } from '../../src/governor/state.ts';
 import { openCaller } from '../governor/caller.ts';
 import { openModel } from '../model-api/support.ts';
 import { redisServer } from '../queue/setup.ts';
@@ -43,9 +44,10 @@ export async function setupWorld(options: ModelOptions, time: Time = {}) {
     });
   };
 
-  async function open() {
+  /** @param known what its mirror knows of the account. */
+  async function open(known?: State) {
     const { account } = await during(
-      openMachine(server, { clock: { ...clock, sleep: systemClock.sleep }, timeOf }),
+      openMachine(server, { clock: { ...clock, sleep: systemClock.sleep }, timeOf, known }),
     );
     const gate = createGate({
       ...account,
