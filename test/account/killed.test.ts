@@ -41,7 +41,7 @@ async function twoOf(...command: string[]) {
   isHeld = true;
   const held = ({ keyId, status }: Call) => keyId === 'one' && status === null;
   await until('its calls', async () => model.calls.some(held) && (await leaseOfOne())?.calls);
-  return { ...bench, one, two, isOfOne, leaseOfOne };
+  return { ...bench, one, two, isOfOne };
 }
 
 /** What became of the calls of the other since the first was killed. */
@@ -59,18 +59,7 @@ function after({ calls }: { calls: readonly Call[] }) {
   };
 }
 
-test('a sync that is killed with calls under way leaves its permits to one of its machine at once', async () => {
-  const { one, two, model, leaseOfOne } = await twoOf('sync', 'ai-signals', 'news');
-  one.child.kill('SIGKILL');
-  await one.ended;
-  const { goesOn, refused } = after(model);
-  await goesOn();
-  expect(await leaseOfOne()).toBeUndefined();
-  expect(await two.ended).toMatchObject({ code: 0 });
-  expect(refused()).toBe(0);
-});
-
-test('a daemon leaves them to one of another machine two minutes after its last word, by the clock of Redis', async () => {
+test('a daemon that is killed with calls under way leaves its permits to one of another machine two minutes after its last word, by the clock of Redis', async () => {
   const { one, two, model, server, isOfOne } = await twoOf('start');
   one.child.kill('SIGSTOP');
   // As a machine that died has it, whose last word is older.
