@@ -1,7 +1,6 @@
 /** The composition root: builds the parts from the settings, and releases them in the opposite order. */
 
 import { hostname } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
 import type { Account, AccountTrouble } from './account.ts';
 import { isAlive } from './alive.ts';
 import { createApi, type Probed } from './api/client.ts';
@@ -16,6 +15,7 @@ import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { onChange, type Say } from './on-change.ts';
 import { createReleases, type Releases } from './releases.ts';
 import { intervalOf } from './schedule.ts';
+import { keepHeapSmall } from './small-heap.ts';
 import {
   isLock,
   openStore,
@@ -73,8 +73,7 @@ export type AppParts = Surroundings & {
 /** A wait no longer than this is sat out within a walk; a longer one snoozes it. */
 const LONGEST_WAIT_MS = 3_000;
 
-// Left to itself V8 lets garbage pile up to twice what lives before it looks; a daemon has no use for that memory.
-setFlagsFromString('--heap-growing-percent=50');
+keepHeapSmall();
 
 export async function openApp(parts: AppParts): Promise<App> {
   const jobs = await loadJobs();

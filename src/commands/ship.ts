@@ -8,6 +8,7 @@ import { differenceWords, isDifferent } from '../output/difference.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import type { Outcome, ShipParts, Shipped } from '../ship.ts';
+import { keepHeapSmall } from '../small-heap.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -31,6 +32,7 @@ export function shipCommand(context: Context): Command {
 }
 
 async function run(names: string[], options: Options, context: Context): Promise<void> {
+  keepHeapSmall();
   const { environment, clock, signal, stdout } = context;
   const { dir } = readLocalConfig(environment);
   const address = addressOf(environment);

@@ -157,7 +157,8 @@ export function createOwner(parts: OwnerParts) {
           : {
               type: 'answer',
               ...common,
-              ...{ inflight: together, others: call?.others ?? 0 },
+              inflight: together,
+              others: call?.others ?? 0,
               ...reply,
               status,
               key: markKey(status),

@@ -1,5 +1,6 @@
 /** When a pool at its reserve is worth one call, a quota probe, to see whether more came. */
 
+import { DAY_MS } from '../clock.ts';
 import { driftPace, mostProbes, type Quota } from './quota.ts';
 import {
   type Bracket,
@@ -16,7 +17,6 @@ import {
 const SHORTEST_GAP_MS = 1_000;
 /** Between two probes from a trickle, in milliseconds: as often as a second process may ask. */
 const SHORTEST_TRICKLE_MS = 100;
-const DAY_MS = 86_400_000;
 /** A larger quota that was bought is noticed after so long at the latest: ten refusals a month. */
 const LONGEST_GAP_MS = 3 * DAY_MS;
 /**
@@ -83,17 +83,11 @@ export function nextQuotaProbe(quota: Quota): number {
   const pace = driftPace(quota);
   if (pace > 0) {
     const untilOne = Math.max(SHORTEST_TRICKLE_MS, (reserve + 1 - level) / pace);
-    return probed + Math.min(longestGap(quota), untilOne);
+    return probed + Math.min(LONGEST_GAP_MS, untilOne);
   }
   const isAmple = level > reserve + 0.1 * (quota.limit ?? 0);
-  const longest = isAmple ? LONGEST_FOR_OTHERS_MS : longestGap(quota);
+  const longest = isAmple ? LONGEST_FOR_OTHERS_MS : LONGEST_GAP_MS;
   return Math.min(probed + longest, byPeriod(quota, probed));
-}
-
-/** Where only a refusal would tell of a larger quota, that is worth asking less often. */
-function longestGap(quota: Quota): number {
-  if (!isFree(quota)) return LONGEST_GAP_MS;
-  return Math.min(LONGEST_GAP_MS, Math.max(DAY_MS, 0.1 * periodOf(quota.window).most));
 }
 
 function byPeriod(quota: Quota, probed: number): number {

@@ -30,6 +30,7 @@ export const leaves = [
   'thread',
   'loopback',
   'target',
+  'small-heap',
 ];
 
 // What all that writes to the database stands on.
