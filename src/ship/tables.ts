@@ -59,7 +59,7 @@ async function follow(
 }
 
 /** By table or view, in their order; those that are not there are left out. */
-export async function columnsThere(
+async function columnsThere(
   target: Target,
   tables: readonly string[],
 ): Promise<Map<string, Map<string, ColumnType>>> {
@@ -73,6 +73,11 @@ export async function columnsThere(
   const found = new Map<string, Map<string, ColumnType>>();
   for (const { table, name, type } of rows) found.set(table, (found.get(table) ?? new Map()).set(name, type));
   return found;
+}
+
+/** Of a table or view, in their order; none where it is not there. */
+export async function columnNames(target: Target, table: string): Promise<string[]> {
+  return [...((await columnsThere(target, [table])).get(table)?.keys() ?? [])];
 }
 
 function createSql({ name, columns, isRewritten }: Table): string {

@@ -4,9 +4,9 @@ import { Failure, toError } from '../errors.ts';
 import type { FollowedJob } from '../job-list.ts';
 import { quoted } from '../store/read.ts';
 import type { Target } from './connection.ts';
-import { columnsThere, WITH_ROOM } from './tables.ts';
+import { columnNames, WITH_ROOM } from './tables.ts';
 import { madeViews, makeView } from './views.ts';
-import { volatileName } from './volatile.ts';
+import { togetherSql, volatileName } from './volatile.ts';
 
 /** What a newer market-mirror may change. 2: volatile values lie apart. */
 export const VERSION = 2;
@@ -20,16 +20,17 @@ export async function upgrade(target: Target, from: number, jobs: readonly Follo
 
 /** The next shipment of the dataset finds other tables than it left, and compares all of them. */
 async function takeApart(target: Target, job: FollowedJob, jobs: readonly FollowedJob[]): Promise<void> {
-  const [rows, volatile, shown] = [job.rows, volatileName(job), job.table].map(quoted);
-  const present = [...((await columnsThere(target, [job.table])).get(job.table)?.keys() ?? [])];
+  const together = { shown: job.table, rows: job.rows, volatile: volatileName(job) };
+  const [rows, volatile, shown] = [together.rows, together.volatile, together.shown].map(quoted);
+  const present = await columnNames(target, job.table);
   if (present.length === 0) return;
-  const names = present.filter((name) => job.volatile.includes(name)).map(quoted);
-  const list = present.map(quoted).map((name) => `${names.includes(name) ? 'aging' : 'stored'}.${name}`);
+  const isVolatile = (name: string) => job.volatile.includes(name);
+  const names = present.filter(isVolatile).map(quoted);
   await target.run(
     `ALTER TABLE ${shown} RENAME TO ${rows};
      CREATE TABLE ${volatile}${WITH_ROOM} AS SELECT ${['_key', ...names].join(', ')} FROM ${rows};
      ALTER TABLE ${volatile} ADD PRIMARY KEY (_key);
-     CREATE VIEW ${shown} AS SELECT ${list.join(', ')} FROM ${rows} AS stored LEFT JOIN ${volatile} AS aging USING (_key)`,
+     ${togetherSql(together, present, isVolatile)}`,
   );
   // They rest on the table, whatever it is called now, and shall on the view.
   for (const view of await madeViews(target, jobs)) await makeView(target, view);

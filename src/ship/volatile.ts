@@ -7,7 +7,7 @@ import type { FollowedJob } from '../job-list.ts';
 import { quoted } from '../store/read.ts';
 import type { Table } from './columns.ts';
 import type { Target } from './connection.ts';
-import { columnsThere } from './tables.ts';
+import { columnNames } from './tables.ts';
 
 export type Apart = { rows: Table; volatile: Table | undefined };
 
@@ -40,19 +40,28 @@ export async function showTogether(
   shown: Table,
   tables: { rows: Table; volatile: Table },
 ): Promise<void> {
-  const present = [...((await columnsThere(target, [shown.name])).get(shown.name)?.keys() ?? [])];
+  const present = await columnNames(target, shown.name);
   const ofVolatile = new Set(tables.volatile.columns.map(({ name }) => name));
   const columns = shown.columns
     .map(({ name }) => name)
     .filter((name) => ofVolatile.has(name) || tables.rows.columns.some((column) => column.name === name));
   const added = columns.filter((name) => !present.includes(name));
   if (added.length === 0) return;
-  const table = (name: string) => (name !== '_key' && ofVolatile.has(name) ? 'aging' : 'stored');
-  const list = [...present, ...added].map((name) => `${table(name)}.${quoted(name)}`);
-  // Where nobody asks for what is volatile, Postgres leaves the join out.
-  await target.run(
-    `CREATE OR REPLACE VIEW ${quoted(shown.name)} AS SELECT ${list.join(', ')} FROM ${quoted(tables.rows.name)} AS stored
-     LEFT JOIN ${quoted(tables.volatile.name)} AS aging USING (_key)`,
+  const isVolatile = (name: string) => name !== '_key' && ofVolatile.has(name);
+  const names = { shown: shown.name, rows: tables.rows.name, volatile: tables.volatile.name };
+  await target.run(togetherSql(names, [...present, ...added], isVolatile));
+}
+
+/** The view of both tables. Where nobody asks for what is volatile, Postgres leaves the join out. */
+export function togetherSql(
+  { shown, rows, volatile }: Record<'shown' | 'rows' | 'volatile', string>,
+  columns: readonly string[],
+  isVolatile: (column: string) => boolean,
+): string {
+  const list = columns.map((name) => `${isVolatile(name) ? 'aging' : 'stored'}.${quoted(name)}`);
+  return (
+    `CREATE OR REPLACE VIEW ${quoted(shown)} AS SELECT ${list.join(', ')} FROM ${quoted(rows)} AS stored ` +
+    `LEFT JOIN ${quoted(volatile)} AS aging USING (_key)`
   );
 }
 

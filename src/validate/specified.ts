@@ -17,8 +17,11 @@ const none: readonly Drift[] = [];
 const compiled = new WeakMap<Contract, Contract['row']>();
 
 function fits(contract: Contract, row: unknown): boolean {
-  const quick = compiled.get(contract) ?? z.compile(contract.row);
-  compiled.set(contract, quick);
+  let quick = compiled.get(contract);
+  if (!quick) {
+    quick = z.compile(contract.row);
+    compiled.set(contract, quick);
+  }
   return quick.validate(row);
 }
 
