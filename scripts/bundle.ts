@@ -18,11 +18,11 @@ const light = ['src/cli.ts', 'src/reading/query/process.ts', 'src/job.ts'];
 /** Threads, and the step of the build that writes down the jobs. */
 const others = [
   'src/job-list/write.ts',
-  'src/lake/worker.ts',
   'src/reading/filters/worker.ts',
   'src/serve/page/downloads/worker.ts',
   'src/serve/page/reader/worker.ts',
-  'src/ship/worker.ts',
+  'src/targets/lake/worker.ts',
+  'src/targets/ship/worker.ts',
 ];
 
 const jobs = filesIn('jobs');

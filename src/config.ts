@@ -12,7 +12,7 @@ import {
   settingOf,
   settings,
 } from './config/settings.ts';
-import { readShipAddress } from './config/target.ts';
+import { readShipAddress } from './config/ship.ts';
 import { Failure, toError } from './errors.ts';
 import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
 import { nearest } from './near.ts';

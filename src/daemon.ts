@@ -13,15 +13,15 @@ import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze, toError } from './errors.ts';
 import { type Job, listed } from './job.ts';
 import { datasetsOf } from './job-list.ts';
-import { lakeThread } from './lake/thread.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { type ChangesAt, type MirrorQueue, startQueue } from './queue/index.ts';
 import { type DaemonNote, noTargets, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { nextDue } from './schedule.ts';
-import { shipThread } from './ship/thread.ts';
 import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store/index.ts';
+import { lakeThread } from './targets/lake/thread.ts';
+import { shipThread } from './targets/ship/thread.ts';
 
 export type DaemonParts = Surroundings & {
   log: Log;

@@ -4,9 +4,9 @@ import { Command } from 'commander';
 import { type Environment, type LakeSettings, readLake, readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import { findJob, followedJobs } from '../job-list.ts';
-import type { Difference, Laid, Verified, VerifiedOutcome } from '../lake.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
+import type { Difference, Laid, Verified, VerifiedOutcome } from '../targets/lake.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -34,7 +34,7 @@ async function run(names: string[], { verify: isVerified, json }: Options, conte
   const settings = settingsOf(environment);
   const jobs = await followedJobs();
   const only = names.map((name) => findJob(jobs, name).name);
-  const { lay, verify } = await import('../lake.ts');
+  const { lay, verify } = await import('../targets/lake.ts');
   const outcomes: readonly VerifiedOutcome[] = await (isVerified ? verify : lay)(
     { dir, settings, jobs, clock, random, signal },
     only.length > 0 ? only : undefined,

@@ -4,11 +4,11 @@ import { Command } from 'commander';
 import { type Environment, readLocalConfig, readShip } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import { findJob, followedJobs } from '../job-list.ts';
-import { differenceWords, isDifferent } from '../output/difference.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
-import type { Outcome, ShipParts, Shipped } from '../ship.ts';
 import { keepHeapSmall } from '../small-heap.ts';
+import { differenceWords, isDifferent } from '../targets/difference.ts';
+import type { Outcome, ShipParts, Shipped } from '../targets/ship.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -38,7 +38,7 @@ async function run(names: string[], options: Options, context: Context): Promise
   const address = addressOf(environment);
   const jobs = await followedJobs();
   const only = names.map((name) => findJob(jobs, name).name);
-  const { admit, forget, ship } = await import('../ship.ts');
+  const { admit, forget, ship } = await import('../targets/ship.ts');
   const parts: ShipParts = { dir, address, jobs, now: clock.now, signal };
   if (options.drop) {
     if (!options.yes)

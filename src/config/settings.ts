@@ -87,7 +87,7 @@ export const settings = {
     asItIs,
     hide,
   ),
-  /** `target.ts` puts them together. */
+  /** `ship.ts` puts them together. */
   ship: {
     /** May hold a password. */
     address: optional(

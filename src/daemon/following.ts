@@ -4,7 +4,7 @@ import type { Clock, Random } from '../clock.ts';
 import { asFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { TargetNote } from '../reading/status.ts';
-import type { Arrival, AskedOfTarget, SaidByTarget } from '../target.ts';
+import type { Arrival, AskedOfTarget, SaidByTarget } from '../targets.ts';
 import type { Thread } from '../thread.ts';
 import { type Pauses, troubled, usualPauses } from './trouble.ts';
 

@@ -3,7 +3,7 @@ import { isoTime, systemClock } from '../../src/clock.ts';
 import { keepFollowing } from '../../src/daemon/following.ts';
 import { Failure } from '../../src/errors.ts';
 import type { TargetNote } from '../../src/reading/status.ts';
-import type { Arrival, AskedOfTarget } from '../../src/target.ts';
+import type { Arrival, AskedOfTarget } from '../../src/targets.ts';
 
 const pauses = { firstMs: 8, longestMs: 32, hopelessMs: 77 };
 

@@ -29,7 +29,6 @@ export const leaves = [
   'atomic-file',
   'thread',
   'loopback',
-  'target',
   'small-heap',
 ];
 
@@ -43,7 +42,6 @@ export const rooms: Record<string, Room> = {
   'socket-path': { imports: ['errors'], strict: true },
   'atomic-file': { imports: ['errors', 'disk'], strict: true },
   thread: { imports: ['errors'], strict: true },
-  target: { types: ['errors'], strict: true },
 
   // The API itself, for tests and the demo.
   'model-api': { strict: true, doors: ['model-api/index.ts'] },
@@ -82,16 +80,17 @@ export const rooms: Record<string, Room> = {
   mirror: { imports: ['job', 'walk', 'validate', 'store'], types: ['api'], doors: ['src/mirror.ts'] },
   queue: { imports: ['redis'], doors: ['src/queue/index.ts', 'src/queue/examine.ts'] },
 
-  // Another engine that follows the mirror.
-  ship: {
-    imports: ['job-list', 'store'],
+  // What follows the mirror elsewhere. Every target has the same changes, columns and datasets; the first is Postgres.
+  output: {},
+  targets: { imports: ['job-list', 'output', 'store'] },
+  'targets/ship': {
+    imports: ['job-list', 'store', 'targets'],
     types: ['config'],
-    doors: ['src/ship.ts', ...['thread', 'columns', 'changed', 'standing'].map((at) => `src/ship/${at}.ts`)],
+    doors: ['src/targets/ship.ts', 'src/targets/ship/thread.ts'],
   },
 
   // What people and programs read.
   plan: { imports: ['governor', 'store'], types: ['job-list'] },
-  output: {},
   reading: {
     imports: ['output', 'plan', 'store'],
     types: ['job-list', 'queue'],
@@ -101,10 +100,10 @@ export const rooms: Record<string, Room> = {
     ].map((at) => `src/reading/${at}.ts`),
   },
 
-  // Files of Parquet that follow the mirror.
-  lake: {
-    imports: ['config', 'job-list', 'output', 'reading', 'ship', 'store'],
-    doors: ['src/lake.ts', 'src/lake/thread.ts'],
+  // The other target: files of Parquet.
+  'targets/lake': {
+    imports: ['config', 'job-list', 'output', 'reading', 'store', 'targets'],
+    doors: ['src/targets/lake.ts', 'src/targets/lake/thread.ts'],
   },
 
   // The service. Each of its rooms knows HTTP no better than it needs to.
@@ -170,7 +169,19 @@ export const rooms: Record<string, Room> = {
     types: ['job'],
   },
   daemon: {
-    imports: ['app', 'config', 'job', 'job-list', 'plan', 'lake', 'queue', 'reading', 'ship', 'store'],
+    imports: [
+      'app',
+      'config',
+      'job',
+      'job-list',
+      'plan',
+      'queue',
+      'reading',
+      'store',
+      'targets',
+      'targets/ship',
+      'targets/lake',
+    ],
     types: ['mirror'],
     doors: ['src/daemon.ts'],
   },
@@ -186,19 +197,20 @@ export const rooms: Record<string, Room> = {
       'daemon',
       'doctor',
       'job-list',
-      'lake',
       'load-jobs',
       'model-api',
       'output',
       'plan',
       'reading',
       'serve',
-      'ship',
       'serve/database',
       'serve/keys',
       'serve/limits',
       'serve/listen',
       'serve/page',
+      'targets',
+      'targets/ship',
+      'targets/lake',
     ],
     types: ['job', 'mirror', 'store'],
   },
@@ -213,14 +225,14 @@ export const packages: Record<string, string | readonly string[]> = {
   'better-sqlite3': 'store/db',
   bullmq: 'queue',
   ioredis: ['account', 'queue', 'redis'],
-  undici: ['api', 'lake'],
-  aws4fetch: 'lake',
-  hyparquet: 'lake',
+  undici: ['api', 'targets/lake'],
+  aws4fetch: 'targets/lake',
+  hyparquet: 'targets/lake',
   hono: 'serve/app',
   '@hono/node-server': 'serve/app',
   'prom-client': 'serve/metrics',
-  pg: 'ship',
-  'pg-copy-streams': 'ship',
+  pg: 'targets/ship',
+  'pg-copy-streams': 'targets/ship',
   preact: 'web',
   uplot: 'web',
   'lru-cache': ['reading', 'serve/answers', 'serve/keys'],

@@ -1,0 +1,171 @@
+/** The columns of a dataset at every target: the same names, and the types that their values really have. */
+
+import { createHash } from 'node:crypto';
+import type { FollowedJob, Schema } from '../job-list.ts';
+import type { FieldType } from '../page.ts';
+import { type Connection, quoted } from '../store/read.ts';
+import { utcOf } from './times.ts';
+
+export type Column = {
+  /** At the target. */
+  name: string;
+  /** SQL over the table of the mirror. */
+  from: string;
+  type: ColumnType;
+};
+
+/** As Postgres calls them. */
+export type ColumnType =
+  | 'text'
+  | 'boolean'
+  | 'bigint'
+  | 'double precision'
+  | 'numeric'
+  | 'json'
+  | 'timestamp with time zone';
+
+/** A time that was received stays the text that it is, with a column of times beside it. */
+export type Kind = ColumnType | 'received time';
+
+export type Mirrored = {
+  /** The table or view of the mirror that has the rows. */
+  of: string;
+  columns: readonly Column[];
+};
+
+/** The dataset as it is read, and its history where it has one. */
+export function columnsOfJob(
+  connection: Connection,
+  job: FollowedJob,
+): { rows: Mirrored; history: Mirrored | undefined } {
+  const kinds = new Map<string, Kind>([...bookkeeping, ...kindsOf(connection, job)]);
+  const mirrored = (of: string) => ({
+    of,
+    columns: columnsOf(connection, of, (column) => kinds.get(column)),
+  });
+  return { rows: mirrored(job.table), history: job.history === null ? undefined : mirrored(job.history) };
+}
+
+const bookkeeping: readonly (readonly [string, Kind])[] = [
+  ...['_first_seen_at', '_changed_at', '_valid_from', '_valid_to', '_fetched_at'].map(
+    (name) => [name, 'timestamp with time zone'] as const,
+  ),
+  ['_body', 'json'],
+  ['extra', 'json'],
+];
+
+const kindOfType = (declared: string): Kind =>
+  declared === 'INTEGER' ? 'bigint' : declared === 'REAL' ? 'double precision' : 'text';
+
+/** @param kindOf what is known of a column beyond the type that it is declared with. */
+export function columnsOf(
+  connection: Connection,
+  table: string,
+  kindOf: (column: string, declared: string) => Kind | undefined,
+): Column[] {
+  const present = connection
+    .prepare<[string], { name: string; type: string }>(
+      'SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1',
+    )
+    .all(table);
+  const taken = new Set<string>();
+  const times: string[] = [];
+  const columns = present.map(({ name, type }): Column => {
+    const declared = type.toUpperCase();
+    const kind = kindOf(name, declared) ?? kindOfType(declared);
+    if (kind === 'received time') times.push(name);
+    // A column shows a number as far as a double holds it; its text has every digit.
+    const from = kind === 'numeric' ? digitsOf(connection, table, name) : quoted(name);
+    return { name: nameFor(name, taken), from, type: kind === 'received time' ? 'text' : kind };
+  });
+  const beside = times.map(
+    (name): Column => ({
+      name: nameFor(`${name}_utc`, taken),
+      from: quoted(name),
+      type: 'timestamp with time zone',
+    }),
+  );
+  return [...columns, ...beside];
+}
+
+function digitsOf(connection: Connection, table: string, column: string): string {
+  const path = connection
+    .prepare<[string, string], string>(
+      `SELECT path FROM fields WHERE "column" = ? AND ? IN (replace(job, '-', '_'), replace(job, '-', '_') || '_history')`,
+    )
+    .pluck()
+    .get(column, table);
+  return path === undefined ? quoted(column) : `(_body -> '${path.replaceAll("'", "''")}')`;
+}
+
+/** So many bytes of a name Postgres keeps; what is longer it cuts, and two names become one. */
+const LONGEST_NAME_BYTES = 63;
+
+/** The columns that every table of Postgres has already. */
+const ofPostgres = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
+
+function nameFor(name: string, taken: Set<string>): string {
+  const plain = ofPostgres.has(name) ? `${name}_` : name;
+  for (let count = 1; ; count += 1) {
+    const tail = count === 1 ? '' : `_${count}`;
+    const found = shortened(plain, LONGEST_NAME_BYTES - tail.length) + tail;
+    if (taken.has(found)) continue;
+    taken.add(found);
+    return found;
+  }
+}
+
+function shortened(name: string, bytes: number): string {
+  if (Buffer.byteLength(name) <= bytes) return name;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  let kept = name;
+  while (Buffer.byteLength(kept) > bytes - digest.length - 1) kept = [...kept].slice(0, -1).join('');
+  return `${kept}_${digest}`;
+}
+
+/** What the contract says of columns, or what was found in the rows so far. */
+function kindsOf(connection: Connection, job: FollowedJob): [string, Kind][] {
+  if (job.row) return kindsOfSchema(job.row, []);
+  return connection
+    .prepare<[string], { column: string; types: string; example: string | null }>(
+      'SELECT "column", types, example FROM fields WHERE job = ? ORDER BY rowid',
+    )
+    .all(job.name)
+    .map(({ column, types, example }) => [column, kindOfField(JSON.parse(types) as FieldType[], example)]);
+}
+
+function kindsOfSchema({ properties = {} }: Schema, path: readonly string[]): [string, Kind][] {
+  return Object.entries(properties).flatMap(([name, given]): [string, Kind][] => {
+    const schema = given.anyOf?.find(({ type }) => type !== 'null') ?? given;
+    const here = [...path, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+    const kind = kindOfSchema(schema);
+    return [[here.join('_'), kind], ...(kind === 'json' ? kindsOfSchema(schema, here) : [])];
+  });
+}
+
+function kindOfSchema({ type, format }: Schema): Kind {
+  const types = [type].flat();
+  if (types.includes('object') || types.includes('array')) return 'json';
+  if (types.includes('string')) return format === 'date-time' ? 'received time' : 'text';
+  if (types.includes('number')) return 'double precision';
+  return types.includes('integer') ? 'bigint' : types.includes('boolean') ? 'boolean' : 'text';
+}
+
+/** Each kind takes all types that are named before it and with it; text takes whatever there is. */
+function kindOfField(types: readonly FieldType[], example: string | null): Kind {
+  const all = (...allowed: FieldType[]) => types.length > 0 && types.every((type) => allowed.includes(type));
+  if (all('boolean')) return 'boolean';
+  if (all('integer')) return 'bigint';
+  if (all('integer', 'number')) return 'double precision';
+  if (all('integer', 'number', 'big-integer')) return 'numeric';
+  if (all('array', 'object')) return 'json';
+  return all('string') && example !== null && showsTime(example) ? 'received time' : 'text';
+}
+
+function showsTime(example: string): boolean {
+  try {
+    return utcOf(String(JSON.parse(example))) !== null;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,77 @@
+/** The columns of a dataset's files. A column has the same type in every file, unless its values do not fit it. */
+
+import { isoTime } from '../../clock.ts';
+import type { FollowedJob } from '../../job-list.ts';
+import { type Cell, type Holding, microsOf } from '../../output/answer.ts';
+import { type Connection, quoted } from '../../store/read.ts';
+import { type ColumnType, columnsOfJob } from '../columns.ts';
+
+export type LakeColumn = {
+  name: string;
+  /** SQL over the dataset's table and over its history. */
+  from: string;
+  fromHistory: string;
+  /** What all its files hold. */
+  holds: Holding;
+};
+
+const holdings: Record<ColumnType, Holding> = {
+  text: 'text',
+  json: 'text',
+  numeric: 'text',
+  boolean: 'integer',
+  bigint: 'integer',
+  'double precision': 'real',
+  'timestamp with time zone': 'timestamp',
+};
+
+/** All columns of the dataset. */
+export function columnsOf(connection: Connection, job: FollowedJob): LakeColumn[] {
+  const { rows, history } = columnsOfJob(connection, job);
+  return rows.columns.map(({ name, from, type }) => ({
+    name,
+    from,
+    fromHistory: history?.columns.find((column) => column.name === name)?.from ?? 'NULL',
+    holds: holdings[type],
+  }));
+}
+
+/** Those whose values stay with a change for ever. */
+export function stableColumns(columns: readonly LakeColumn[], job: FollowedJob): LakeColumn[] {
+  return columns.filter(({ name }) => !job.volatile.includes(name));
+}
+
+/** @param surveyed what the values are, see `surveyRows`. @returns as what they are written. */
+export function heldAs(declared: Holding, surveyed: Holding | undefined): Holding {
+  const fitting: Partial<Record<Holding, Holding[]>> = {
+    integer: ['integer', 'nothing'],
+    real: ['real', 'integer', 'nothing'],
+  };
+  const isFit = fitting[declared]?.includes(surveyed ?? 'nothing') ?? true;
+  return isFit ? declared : 'text';
+}
+
+/** The value as a column of these holds it: what is no time is none. */
+export function asHeld(value: unknown, holds: Holding): Cell {
+  if (holds !== 'timestamp') return value as Cell;
+  if (typeof value !== 'string') return null;
+  const cut = value.replace(/(\.\d{6})\d+/, '$1');
+  return microsOf(cut) === undefined ? null : cut;
+}
+
+/** SQL for the rows of the dataset as they are now. */
+export function rowsSql(job: FollowedJob, columns: readonly LakeColumn[]): string {
+  return `SELECT ${columns.map(({ name, from }) => `${from} AS ${quoted(name)}`).join(', ')}
+FROM ${quoted(job.table)} ORDER BY _key`;
+}
+
+/** The same as they were after a change; of a history that goes back so far. */
+export function snapshotSql(job: FollowedJob, columns: readonly LakeColumn[], seq: number): string {
+  const at = `'${isoTime(seq)}'`;
+  const list = (side: 'from' | 'fromHistory') =>
+    columns.map((column) => `${column[side]} AS ${quoted(column.name)}`).join(', ');
+  const now = `SELECT ${list('from')} FROM ${quoted(job.table)} WHERE _changed_at <= ${at}`;
+  if (job.history === null) return now;
+  return `${now}
+UNION ALL SELECT ${list('fromHistory')} FROM ${quoted(job.history)} WHERE _valid_from <= ${at} AND _valid_to > ${at}`;
+}

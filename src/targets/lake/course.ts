@@ -1,0 +1,151 @@
+/**
+ * How far the changes of a dataset have come in the lake. The name of a file is the change after which it goes on, and it is
+ * put only where nothing has that name: of two lakes one is the first, and the other goes on where that one has ended,
+ * whatever both have read. Where a mirror cannot go on from there, for it was restored from a backup or has forgotten
+ * changes, it begins another course, in a folder of its own.
+ */
+
+import { isoTime } from '../../clock.ts';
+import { Failure } from '../../errors.ts';
+import type { FollowedJob } from '../../job-list.ts';
+import type { Connection, Identity } from '../../store/read.ts';
+import { isChange, lastWalkOf, standingOf } from '../standing.ts';
+import { dayOf, firstSeq, type Range } from './changes.ts';
+import { json, type Place, readJson } from './place.ts';
+import { ensureReceipt } from './receipts.ts';
+
+export type Course = {
+  number: number;
+  /** The change after which it goes on. */
+  seq: number;
+  /** As the mirror stood when it was last written to; empty where nothing was. */
+  lastWalk: string;
+  /** What had been forgotten when it began, see `datasets.history_from`: that was never in it. */
+  historyFrom: string;
+};
+
+/** What a course has in its folder, beside its days. */
+type Begun = { version: 1; epoch: string; from: number; historyFrom: string; begunAt: string };
+
+export const changesFolder = (job: FollowedJob) => `${job.table}/changes`;
+export const courseFolder = (job: FollowedJob, course: number) => `${changesFolder(job)}/course=${course}`;
+
+export const changesPath = (job: FollowedJob, course: number, { from, to }: Range) =>
+  `${courseFolder(job, course)}/date=${dayOf(to)}/${from}.parquet`;
+
+const begunPath = (job: FollowedJob, course: number) => `${courseFolder(job, course)}/_course.json`;
+
+export type CourseParts = {
+  place: Place;
+  connection: Connection;
+  job: FollowedJob;
+  identity: Identity;
+  now: number;
+};
+
+/**
+ * The course on which this mirror goes on; undefined where nothing has ever changed. The lake is looked at before the mirror:
+ * what another lake has put there by then, this mirror knows.
+ * @throws Failure `config` where another course has taken the place of this mirror's.
+ */
+export async function courseOf(parts: CourseParts): Promise<Course | undefined> {
+  const { place, connection, job, identity } = parts;
+  for (;;) {
+    const latest = await latestCourse(place, job);
+    const isOurs = latest?.epoch === identity.epoch;
+    if (latest?.epoch !== undefined && !isOurs) await refuseOvertaken(parts, latest.number);
+    const course = latest && isOurs ? await standOf(place, job, latest) : undefined;
+    seeAnew(connection);
+    if (course && isOnWay(connection, job, course)) return course;
+    const first = firstSeq(connection, job);
+    if (first === undefined) return undefined;
+    // A folder that was made, and nothing in it, is as good as a new one.
+    const number = latest === undefined ? 1 : latest.epoch === undefined ? latest.number : latest.number + 1;
+    await begin(parts, number, first - 1);
+  }
+}
+
+/** From now on the connection sees this moment. */
+function seeAnew(connection: Connection): void {
+  if (connection.inTransaction) connection.exec('ROLLBACK');
+  connection.exec('BEGIN');
+  // A moment begins with what is read first.
+  connection.prepare('SELECT 1 FROM datasets LIMIT 1').get();
+}
+
+export type LatestCourse = Pick<Begun, 'from' | 'historyFrom' | 'begunAt'> & {
+  number: number;
+  epoch: string | undefined;
+};
+
+/** The one with the greatest number; its epoch is undefined where it was not begun after all. */
+export async function latestCourse(place: Place, job: FollowedJob): Promise<LatestCourse | undefined> {
+  const number = Math.max(0, ...(await courseNumbers(place, job)));
+  if (number === 0) return undefined;
+  const begun = await readJson<Begun>(place, begunPath(job, number));
+  const { from = 0, historyFrom = '', begunAt = '', epoch } = begun ?? {};
+  return { number, from, historyFrom, begunAt, epoch };
+}
+
+/** One that has the same number already is looked at anew. */
+async function begin(parts: CourseParts, number: number, from: number) {
+  const { place, connection, job, identity, now } = parts;
+  const { historyFrom } = standingOf(connection, job);
+  const begun: Begun = { version: 1, epoch: identity.epoch, from, historyFrom, begunAt: isoTime(now) };
+  await place.put(begunPath(job, number), json(begun));
+}
+
+/** Whether all that changed since is there: the mirror knows that change, and has forgotten none after it. */
+function isOnWay(connection: Connection, job: FollowedJob, { seq, lastWalk, historyFrom }: Course): boolean {
+  const standing = standingOf(connection, job);
+  const hasAll = standing.historyFrom === historyFrom || isoTime(seq) >= standing.historyFrom;
+  if (!hasAll) return false;
+  if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
+  const isKnown = seq === standing.seq || (seq < standing.seq && isChange(connection, job, seq));
+  return isKnown && hasWalk(connection, job, lastWalk);
+}
+
+/** Whether that walk is one of the mirror's, or was, and has been forgotten. */
+function hasWalk(connection: Connection, { name }: FollowedJob, walk: string): boolean {
+  const there = lastWalkOf(connection, name, walk);
+  return there === walk || (there === '' && numberOf(walk) < numberOf(lastWalkOf(connection, name)));
+}
+
+const numberOf = (walk: string) => Number.parseInt(walk, 10);
+
+async function standOf(
+  place: Place,
+  job: FollowedJob,
+  { number, from, historyFrom }: LatestCourse,
+): Promise<Course> {
+  const days = (await place.list(courseFolder(job, number))).folders.sort().reverse();
+  for (const day of days) {
+    const folder = `${courseFolder(job, number)}/${day}`;
+    const last = Math.max(...seqsIn((await place.list(folder)).files));
+    if (!Number.isFinite(last)) continue;
+    const receipt = await ensureReceipt(place, `${folder}/${last}.parquet`);
+    return { number, seq: receipt.seq, lastWalk: receipt.changes?.lastWalk ?? '', historyFrom };
+  }
+  return { number, seq: from, lastWalk: '', historyFrom };
+}
+
+/** The numbers that are names of files of changes. */
+export const seqsIn = (files: readonly string[]) =>
+  files.flatMap((name) => (/^\d+\.parquet$/.test(name) ? [Number.parseInt(name, 10)] : []));
+
+async function courseNumbers(place: Place, job: FollowedJob): Promise<number[]> {
+  const { folders } = await place.list(changesFolder(job));
+  return folders.flatMap((name) => (/^course=\d+$/.test(name) ? [Number(name.slice('course='.length))] : []));
+}
+
+/** The mirror that a backup was restored to goes on in a course of its own, and the one before it has had its time. */
+async function refuseOvertaken({ place, job, identity }: CourseParts, latest: number): Promise<void> {
+  for (let number = 1; number < latest; number += 1) {
+    const begun = await readJson<Begun>(place, begunPath(job, number));
+    if (begun?.epoch === identity.epoch)
+      throw new Failure(
+        'config',
+        `${place.shown}: another copy of this mirror, restored from a backup, goes on there: name another lake for one of them`,
+      );
+  }
+}

@@ -1,0 +1,170 @@
+/** One dataset in the lake: the files of its changes, up to its last proof, and a snapshot a day. */
+
+import { basename, dirname } from 'node:path';
+import { isoTime } from '../../clock.ts';
+import type { FailureKind } from '../../errors.ts';
+import type { FollowedJob } from '../../job-list.ts';
+import { type Source, sourcesOf } from '../../reading/query/sources.ts';
+import { type Connection, type Identity, PROOF } from '../../store/read.ts';
+import { version } from '../../version.ts';
+import { lastWalkOf } from '../standing.ts';
+import { changesSql, type Range, rangesOf } from './changes.ts';
+import { columnsOf, rowsSql, stableColumns } from './columns.ts';
+import { changesPath, courseOf } from './course.ts';
+import { type About, writeParquet } from './parquet.ts';
+import { json, type Place } from './place.ts';
+import { ensureReceipt, putWithReceipt, receiptPath } from './receipts.ts';
+import { forgetSnapshots, snapshotPath } from './snapshots.ts';
+
+export type Laid = {
+  job: string;
+  /** The latest change that is there; null where there is none. */
+  seq: number | null;
+  /** The files that were put, by their paths in the lake. */
+  files: string[];
+  /** Changes in them. */
+  changes: number;
+  /** Snapshots that were removed. */
+  removed: string[];
+};
+
+/** What became of one dataset. */
+export type Outcome = {
+  job: string;
+  laid: Laid | null;
+  failure: { kind: FailureKind; message: string } | null;
+};
+
+export type DatasetParts = {
+  place: Place;
+  connection: Connection;
+  identity: Identity;
+  job: FollowedJob;
+  now: number;
+  /** How long snapshots stay; infinite for ever. */
+  keepMs: number;
+};
+
+export async function layDataset(parts: DatasetParts): Promise<Laid> {
+  const { connection, job } = parts;
+  const laid: Laid = { job: job.name, seq: null, files: [], changes: 0, removed: [] };
+  if (provenSeq(connection, job) === undefined) return laid;
+  await layChanges(parts, laid);
+  await laySnapshot(parts, laid);
+  await tellProof(parts, laid);
+  laid.removed = await forgetSnapshots(parts);
+  return laid;
+}
+
+/** The latest change by its last proof; undefined where there was no proof, 0 where nothing has changed by then. */
+function provenSeq(connection: Connection, { name }: FollowedJob): number | undefined {
+  const found = connection
+    .prepare<[string, string], { id: number; seq: number | null }>(
+      `SELECT proof.id AS id, (SELECT max(last_seq) FROM walks WHERE job = ? AND id <= proof.id) AS seq
+       FROM walks AS proof WHERE job = ? AND ${PROOF} ORDER BY proof.id DESC LIMIT 1`,
+    )
+    .get(name, name);
+  return found && (found.seq ?? 0);
+}
+
+async function layChanges(parts: DatasetParts, laid: Laid): Promise<void> {
+  const { connection, job } = parts;
+  for (let isAlone = false; !isAlone; ) {
+    const course = await courseOf(parts);
+    if (!course) return;
+    laid.seq = course.seq;
+    isAlone = true;
+    const due = { from: course.seq, to: provenSeq(connection, job) ?? 0 };
+    for (const range of rangesOf(connection, job, due)) {
+      const put = await layRange(parts, course.number, range);
+      isAlone = put !== undefined;
+      // Another lake has been there first, with as much as it knew of.
+      if (put === undefined) break;
+      laid.files.push(put.path);
+      laid.changes += put.rows;
+      laid.seq = range.to;
+    }
+  }
+}
+
+/** What a file of changes has before the columns of the dataset. */
+export const changeColumns = [
+  { name: '_change', holds: 'text' },
+  { name: '_seq', holds: 'integer' },
+] as const;
+
+/** @returns what was put there; undefined where something was there already. */
+export async function layRange(
+  parts: DatasetParts,
+  course: number,
+  range: Range,
+): Promise<{ path: string; rows: number } | undefined> {
+  const { place, connection, identity, job } = parts;
+  const path = changesPath(job, course, range);
+  const columns = stableColumns(columnsOf(connection, job), job);
+  const sql = changesSql(connection, job, columns, range);
+  const about = {
+    ...aboutNow(parts, range.to),
+    changes: {
+      from: range.from,
+      course,
+      epoch: identity.epoch,
+      lastWalk: lastWalkOf(connection, job.name),
+    },
+  };
+  const receipt = await putWithReceipt(place, path, (spool) =>
+    writeParquet(connection, sql, [...changeColumns, ...columns], about, spool),
+  );
+  return receipt && { path, rows: receipt.rows };
+}
+
+/** One a day: whoever comes first makes it. */
+async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
+  const { place, connection, job, now } = parts;
+  const path = snapshotPath(job, now);
+  const { files } = await place.list(dirname(path));
+  if (!files.includes(basename(path))) {
+    const columns = columnsOf(connection, job);
+    const about = { ...aboutNow(parts, latestSeq(connection, job)), changes: null };
+    const receipt = await putWithReceipt(place, path, (spool) =>
+      writeParquet(connection, rowsSql(job, columns), columns, about, spool),
+    );
+    if (receipt) {
+      laid.files.push(path);
+      return;
+    }
+  }
+  if (!files.includes(basename(receiptPath(path)))) await ensureReceipt(place, path);
+}
+
+function latestSeq(connection: Connection, { name }: FollowedJob): number {
+  const seq = connection
+    .prepare<[string], number | null>('SELECT last_seq FROM datasets WHERE job = ?')
+    .pluck();
+  return seq.get(name) ?? 0;
+}
+
+/** For whoever asks how proven the lake is: the last proof, and the change up to which it is there. Alone it is replaced. */
+async function tellProof({ place, connection, job, now }: DatasetParts, { seq }: Laid): Promise<void> {
+  const told = { version: 1, seq, writtenAt: isoTime(now), source: sourceOf(connection, job) };
+  await place.replace(`${job.table}/_proof.json`, json(told));
+}
+
+function aboutNow(
+  { connection, job, now }: DatasetParts,
+  seq: number,
+): Omit<About, 'version' | 'columns' | 'changes'> {
+  return {
+    job: job.name,
+    seq,
+    source: sourceOf(connection, job),
+    exportedAt: isoTime(now),
+    by: `market-mirror ${version()}`,
+  };
+}
+
+function sourceOf(connection: Connection, job: FollowedJob): Source {
+  const table = job.table;
+  const [source] = sourcesOf(connection, `SELECT * FROM "${table}"`, {}, { [table]: job.name }, null);
+  return source as Source;
+}

@@ -1,0 +1,172 @@
+/** Whether a lake is whole: every file there, as it was put there, with the rows that the mirror has. */
+
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { isoTime } from '../../clock.ts';
+import type { FollowedJob } from '../../job-list.ts';
+import type { Connection } from '../../store/read.ts';
+import { differenceWords, isDifferent } from '../difference.ts';
+import { standingOf } from '../standing.ts';
+import { changesSql, type Range } from './changes.ts';
+import { columnsOf, snapshotSql, stableColumns } from './columns.ts';
+import { compareRows } from './compare.ts';
+import { changesPath, courseFolder, latestCourse, seqsIn } from './course.ts';
+import { changeColumns, type DatasetParts, layRange } from './dataset.ts';
+import type { Receipt } from './parquet.ts';
+import type { Place } from './place.ts';
+import { ensureReceipt } from './receipts.ts';
+import { snapshotFiles } from './snapshots.ts';
+
+export type Verified = {
+  job: string;
+  /** Files of changes and snapshots, and the rows in them. */
+  files: number;
+  rows: number;
+  /** Of those files: from times of which the mirror has forgotten much, so that their digests alone were compared. */
+  older: number;
+  differences: Difference[];
+};
+
+export type Difference = {
+  /** The path in the lake. */
+  file: string;
+  /** What is wrong with it, in a line. */
+  message: string;
+  /** Whether that is over. */
+  mended: boolean;
+};
+
+/** Looks at the files of one dataset; puts there again what is missing and still known. The connection sees one moment. */
+export async function verifyDataset(parts: DatasetParts): Promise<Verified> {
+  const verified: Verified = { job: parts.job.name, files: 0, rows: 0, older: 0, differences: [] };
+  await verifyChanges(parts, verified);
+  await verifySnapshots(parts, verified);
+  return verified;
+}
+
+async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<void> {
+  const { place, connection, job } = parts;
+  const course = await latestCourse(place, job);
+  if (!course) return;
+  const isKnown = ({ from }: Range) => {
+    const { historyFrom } = standingOf(connection, job);
+    return historyFrom === course.historyFrom || isoTime(from) >= historyFrom;
+  };
+  let expected = course.from;
+  for (const path of await changeFiles(place, job, course.number, verified)) {
+    const from = Number.parseInt(basename(path), 10);
+    if (from !== expected)
+      await putAgain(parts, course.number, { from: expected, to: from }, isKnown, verified);
+    const receipt = await verifyFile(
+      place,
+      path,
+      verified,
+      (about) => {
+        const range = { from, to: about.seq };
+        if (!isKnown(range)) return undefined;
+        const columns = stableColumns(columnsOf(connection, job), job);
+        const sql = changesSql(connection, job, columns, range);
+        return { columns: [...changeColumns, ...columns], sql, key: ['_seq', '_key', '_change'] };
+      },
+      connection,
+    );
+    expected = receipt?.seq ?? from;
+  }
+}
+
+async function verifySnapshots({ place, connection, job }: DatasetParts, verified: Verified): Promise<void> {
+  const { historyFrom } = standingOf(connection, job);
+  // Those from before a backup was restored are of another past.
+  const { begunAt = '' } = (await latestCourse(place, job)) ?? {};
+  const columns = stableColumns(columnsOf(connection, job), job);
+  for (const path of await snapshotFiles(place, job))
+    await verifyFile(
+      place,
+      path,
+      verified,
+      ({ seq, exportedAt }) => {
+        const hasPast = historyFrom === '' || (job.history !== null && isoTime(seq) >= historyFrom);
+        return hasPast && exportedAt >= begunAt
+          ? { columns, sql: snapshotSql(job, columns, seq), key: ['_key'] }
+          : undefined;
+      },
+      connection,
+    );
+}
+
+/** In their order. What else lies among them is named: a reader would take it for changes. */
+async function changeFiles(
+  place: Place,
+  job: FollowedJob,
+  course: number,
+  { differences }: Verified,
+): Promise<string[]> {
+  const folder = courseFolder(job, course);
+  const found: string[] = [];
+  for (const day of (await place.list(folder)).folders.sort()) {
+    const { files } = await place.list(`${folder}/${day}`);
+    const own = seqsIn(files).sort((one, other) => one - other);
+    found.push(...own.map((seq) => `${folder}/${day}/${seq}.parquet`));
+    for (const name of files)
+      if (name.endsWith('.parquet') && !own.includes(Number.parseInt(name, 10)))
+        differences.push({
+          file: `${folder}/${day}/${name}`,
+          message: 'is no file of the lake: move it away',
+          mended: false,
+        });
+  }
+  return found;
+}
+
+async function putAgain(
+  parts: DatasetParts,
+  course: number,
+  range: Range,
+  isKnown: (range: Range) => boolean,
+  { differences }: Verified,
+): Promise<void> {
+  const mended =
+    range.from < range.to && isKnown(range) && (await layRange(parts, course, range)) !== undefined;
+  differences.push({
+    file: changesPath(parts.job, course, range),
+    message: `changes after ${range.from}, up to ${range.to}, are missing`,
+    mended,
+  });
+}
+
+type Wanted = { columns: Parameters<typeof compareRows>[0]['columns']; sql: string; key: readonly string[] };
+
+/** @param wanted what the mirror has of it; undefined where it has forgotten that. @returns its receipt; undefined where the file cannot be believed. */
+async function verifyFile(
+  place: Place,
+  path: string,
+  verified: Verified,
+  wanted: (receipt: Receipt) => Wanted | undefined,
+  connection: Connection,
+): Promise<Receipt | undefined> {
+  const differs = (message: string) => verified.differences.push({ file: path, message, mended: false });
+  verified.files += 1;
+  const data = await place.read(path);
+  if (!data) return void differs('went away while it was looked at');
+  let receipt: Receipt;
+  try {
+    receipt = await ensureReceipt(place, path);
+  } catch {
+    return void differs('is damaged: it cannot be read');
+  }
+  verified.rows += receipt.rows;
+  const digest = createHash('sha256').update(data).digest('hex');
+  if (digest !== receipt.sha256) {
+    differs(
+      `is damaged: ${data.length} bytes with another digest than its receipt has (${receipt.bytes} bytes)`,
+    );
+    return receipt;
+  }
+  const known = wanted(receipt);
+  if (!known) verified.older += 1;
+  else {
+    const compared = await compareRows({ ...known, connection, data });
+    if (isDifferent(compared)) differs(`its rows differ from the mirror's: ${differenceWords(compared)}`);
+  }
+  return receipt;
+}

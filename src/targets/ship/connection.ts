@@ -1,0 +1,151 @@
+/** One connection to the Postgres of the reports, and what can go wrong there in the words of ours. */
+
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { Failure, type FailureKind } from '../../errors.ts';
+import { version } from '../../version.ts';
+
+export type Target = {
+  /** Host, port and database: nothing secret. */
+  name: string;
+  query<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** How many rows it touched. */
+  run(sql: string, values?: readonly unknown[]): Promise<number>;
+  /** Sends rows in the text form of COPY, no faster than they are taken. @param copied what follows COPY. @returns how many. */
+  copy(copied: string, lines: Iterable<Buffer>): Promise<number>;
+  /** All of `work`, or nothing. @throws Failure of which the transaction left nothing, unless it was lost at its end. */
+  transaction<T>(work: () => Promise<T>): Promise<T>;
+  /** Like `work`, but what fails in it leaves nothing, and the transaction around it goes on. */
+  attempt<T>(work: () => Promise<T>): Promise<T>;
+  /** Whether the connection broke: nothing more can be asked. */
+  isLost(): boolean;
+  close(): Promise<void>;
+};
+
+/** Older ones get no corrections any more. */
+const OLDEST = 14;
+const CONNECT_MS = 10_000;
+/** How long it waits for another shipper, or for a report that reads a table to which a column is added. */
+const LOCK_WAIT = '60s';
+
+/** @throws Failure `incomplete` or `disk`, which `failureOf` tells apart. */
+export async function openTarget(url: string, signal: AbortSignal): Promise<Target> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: `market-mirror/${version()}`,
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+  });
+  const name = `Postgres ${client.host}:${client.port}/${client.database ?? ''}`;
+  let lost: Error | undefined;
+  // Without a listener, a connection that is lost between two statements would end the process.
+  client.on('error', (error) => {
+    lost = error;
+  });
+  const stop = () => void client.end().catch(() => undefined);
+  const inWords = async <T>(work: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (thrown) {
+      if (signal.aborted) throw new Failure('incomplete', `${name}: stopped; the next run goes on from here`);
+      throw failureOf(lost ?? thrown, name);
+    }
+  };
+  const ask = (sql: string, values: readonly unknown[] = []) => client.query(sql, [...values]);
+  await inWords(() => client.connect());
+  signal.addEventListener('abort', stop, { once: true });
+  const close = async () => {
+    signal.removeEventListener('abort', stop);
+    await client.end().catch(() => undefined);
+  };
+  try {
+    await inWords(() => settle(client, name));
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+  const atomic = async <T>(work: () => Promise<T>, [begin, commit, undo]: readonly string[]): Promise<T> => {
+    await inWords(() => ask(begin ?? ''));
+    try {
+      const result = await work();
+      await inWords(() => ask(commit ?? ''));
+      return result;
+    } catch (thrown) {
+      if (!lost) await ask(undo ?? '').catch(() => undefined);
+      throw thrown;
+    }
+  };
+  return {
+    name,
+    query: (sql, values) => inWords(async () => (await ask(sql, values)).rows),
+    run: (sql, values) => inWords(async () => (await ask(sql, values)).rowCount ?? 0),
+    copy: (copied, lines) =>
+      inWords(async () => {
+        const taken = client.query(copyFrom(`COPY ${copied}`));
+        await pipeline(Readable.from(lines), taken);
+        return taken.rowCount;
+      }),
+    transaction: (work) => atomic(work, ['BEGIN', 'COMMIT', 'ROLLBACK']),
+    attempt: (work) =>
+      atomic(work, ['SAVEPOINT attempt', 'RELEASE attempt', 'ROLLBACK TO attempt; RELEASE attempt']),
+    isLost: () => lost !== undefined,
+    close,
+  };
+}
+
+async function settle(client: pg.Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ number: number; said: string; encoding: string }>(
+    `SELECT current_setting('server_version_num')::int / 10000 AS number, current_setting('server_version') AS said,
+       current_setting('server_encoding') AS encoding`,
+  );
+  const [{ number = 0, said = '', encoding = '' } = {}] = rows;
+  if (number < OLDEST)
+    throw new Failure('disk', `${name} is version ${said}, which is too old: it takes ${OLDEST} or newer`);
+  if (encoding !== 'UTF8')
+    throw new Failure('disk', `${name} keeps its text as ${encoding}: make a database with ENCODING 'UTF8'`);
+  await client.query(
+    `SET lock_timeout = '${LOCK_WAIT}'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
+     SET client_min_messages = warning; SET DateStyle = ISO; SET TimeZone = 'UTC'; SET tcp_keepalives_idle = 30;
+     SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3`,
+  );
+}
+
+/** What it says, by the first characters of its code: what helps, and whether that is time. */
+const known: readonly [RegExp, FailureKind, string][] = [
+  [/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|EPIPE|ENOENT$|EACCES$)/, 'incomplete', 'cannot be reached'],
+  [/^(08|57P0)/, 'incomplete', 'is not there for now'],
+  [/^53300/, 'incomplete', 'takes no more connections for now'],
+  [/^28/, 'incomplete', 'refuses the user or the password of MIRROR_SHIP'],
+  [/^3D000/, 'incomplete', 'has no such database: make it'],
+  [/^(55P03|40)/, 'incomplete', 'is busy with the same tables: try again'],
+  [/^25006/, 'incomplete', 'is read-only: name the server that is written to'],
+  [
+    /^42501/,
+    'incomplete',
+    'lets this user do too little: it takes CREATE and TEMPORARY on the database, or the schema as its own',
+  ],
+  [/^53100/, 'disk', 'has no room left on its disk'],
+  [/^(53|58|XX)/, 'disk', 'cannot keep it'],
+];
+
+/** An error of Postgres or of the way to it, as a Failure; what it says of values is left out. */
+export function failureOf(thrown: unknown, name: string): unknown {
+  if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
+  const errors = thrown instanceof AggregateError ? (thrown.errors as Error[]) : [thrown];
+  const [{ code = '', message = '' } = thrown as Error & { code?: string }] = errors as (Error & {
+    code?: string;
+  })[];
+  const isLost = /terminated|timeout expired|Connection ended|not queryable|Client was closed/i.test(message);
+  const [, kind, words] = known.find(([pattern]) => pattern.test(isLost ? '08' : code)) ?? [];
+  // What is refused for lack of rights names no values, and helps.
+  const told = code === '' || code === '42501' ? message : code;
+  if (kind && words) return new Failure(kind, `${name} ${words} (${told})`, { cause: thrown });
+  if (/^[0-9A-Z]{5}$/.test(code))
+    return new Failure('disk', `${name}: ${message} (${code})`, { cause: thrown });
+  return /ssl|certificate|password|SASL/i.test(message)
+    ? new Failure('incomplete', `${name} cannot be reached: ${message}`, { cause: thrown })
+    : thrown;
+}

@@ -1,0 +1,100 @@
+/** Tables over there: made when they are first needed, and given every column that the mirror has by then. */
+
+import { toError } from '../../errors.ts';
+import { quoted } from '../../store/read.ts';
+import type { Column, ColumnType } from '../columns.ts';
+import type { Target } from './connection.ts';
+import type { Table } from './tables.ts';
+
+export type Followed = {
+  /** The table as it is there now, without columns that could not be made. */
+  table: Table;
+  /** Whether it was made just now: `fillTable` gives it rows and key. */
+  isNew: boolean;
+  /** Whether columns came or changed: rows that are there lack them. */
+  isChanged: boolean;
+  /** What could not be done, in a line each. */
+  problems: string[];
+};
+
+/** Makes the tables what the mirror's are, each in its turn. Call it in a transaction. */
+export async function followTables(target: Target, tables: readonly Table[]): Promise<Followed[]> {
+  const present = await columnsThere(
+    target,
+    tables.map(({ name }) => name),
+  );
+  const followed: Followed[] = [];
+  for (const table of tables) followed.push(await follow(target, table, present.get(table.name)));
+  return followed;
+}
+
+async function follow(
+  target: Target,
+  table: Table,
+  present: ReadonlyMap<string, ColumnType> | undefined,
+): Promise<Followed> {
+  if (present === undefined) {
+    await target.run(createSql(table));
+    return { table, isNew: true, isChanged: true, problems: [] };
+  }
+  const columns: Column[] = [];
+  const problems: string[] = [];
+  let isChanged = false;
+  for (const column of table.columns) {
+    const type = present.get(column.name);
+    if (type === column.type) columns.push(column);
+    else {
+      try {
+        await target.attempt(() => target.run(alterSql(table.name, column, type)));
+        columns.push(column);
+        isChanged = true;
+      } catch (thrown) {
+        // A view of somebody rests on it: what fits its old type is sent on.
+        problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${toError(thrown).message}`);
+        if (type !== undefined) columns.push({ ...column, type });
+      }
+    }
+  }
+  return { table: { ...table, columns }, isNew: false, isChanged, problems };
+}
+
+/** By table or view, in their order; those that are not there are left out. */
+async function columnsThere(
+  target: Target,
+  tables: readonly string[],
+): Promise<Map<string, Map<string, ColumnType>>> {
+  const rows = await target.query<{ table: string; name: string; type: ColumnType }>(
+    `SELECT of.relname AS "table", attname AS name, format_type(atttypid, atttypmod) AS type
+     FROM pg_attribute JOIN pg_class AS of ON of.oid = attrelid
+     WHERE of.relnamespace = current_schema()::regnamespace AND of.relname = ANY ($1)
+       AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+    [tables],
+  );
+  const found = new Map<string, Map<string, ColumnType>>();
+  for (const { table, name, type } of rows) found.set(table, (found.get(table) ?? new Map()).set(name, type));
+  return found;
+}
+
+/** Of a table or view, in their order; none where it is not there. */
+export async function columnNames(target: Target, table: string): Promise<string[]> {
+  return [...((await columnsThere(target, [table])).get(table)?.keys() ?? [])];
+}
+
+function createSql({ name, columns, isRewritten }: Table): string {
+  return `CREATE TABLE ${quoted(name)} (${columns.map(definition).join(', ')})${isRewritten ? WITH_ROOM : ''}`;
+}
+
+/** A new version of a row lies on the page of the old one, which is free again soon: no index has to hear of it. */
+export const WITH_ROOM = ' WITH (fillfactor = 45)';
+
+/** Keys sort as SQLite sorts them, whatever language the database speaks. */
+const definition = ({ name, type }: Column) =>
+  `${quoted(name)} ${type}${name === '_key' ? ' COLLATE "C"' : ''}`;
+
+/** What is in a column that changes its type is sent anew. */
+function alterSql(table: string, column: Column, type: ColumnType | undefined): string {
+  const alter = `ALTER TABLE ${quoted(table)}`;
+  return type === undefined
+    ? `${alter} ADD COLUMN ${definition(column)}`
+    : `${alter} ALTER COLUMN ${quoted(column.name)} TYPE ${column.type} USING NULL`;
+}

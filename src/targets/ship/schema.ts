@@ -1,0 +1,161 @@
+/** The schema over there: whose it is, and how far each dataset has come. */
+
+import { isoTime } from '../../clock.ts';
+import { Failure } from '../../errors.ts';
+import type { FollowedJob } from '../../job-list.ts';
+import { type Identity, quoted } from '../../store/read.ts';
+import type { Target } from './connection.ts';
+import { upgrade, VERSION } from './upgrade.ts';
+
+/** How far a dataset has come there. Numbers are of changes, see the view `changes`. */
+export type Place = {
+  /** Null where nothing has come yet. */
+  seq: number | null;
+  epoch: string;
+  /** Digest of the columns, as they were then. */
+  shape: string;
+  /** What volatile columns were as of. */
+  volatile: string;
+  /** From this walk on, walks are sent anew; and the latest that had come, with its beginning. */
+  walksFrom: number;
+  lastWalk: string;
+  historyFrom: string;
+};
+
+const tables = `
+CREATE TABLE _mirror (version integer NOT NULL, id text NOT NULL, made_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE _places (
+  job text PRIMARY KEY, seq bigint, epoch text NOT NULL DEFAULT '', shape text NOT NULL DEFAULT '',
+  volatile text NOT NULL DEFAULT '', walks_from bigint NOT NULL DEFAULT 0, last_walk text NOT NULL DEFAULT '',
+  history_from text NOT NULL DEFAULT '', at timestamptz);
+COMMENT ON TABLE _mirror IS 'Of market-mirror: which mirror this schema follows.';
+COMMENT ON TABLE _places IS 'Of market-mirror: up to which change each dataset has come.'`;
+
+/**
+ * Makes the schema, or finds it to be this mirror's, and makes it what this version has.
+ * @throws Failure `config` for one of another mirror, of a newer version, or with tables of somebody else: untouched.
+ */
+export async function claimSchema(
+  target: Target,
+  schema: string,
+  identity: Identity,
+  jobs: readonly FollowedJob[],
+): Promise<void> {
+  await target.transaction(async () => {
+    const found = await lockSchema(target, schema, identity, VERSION);
+    if (found === 'absent') await target.run(`CREATE SCHEMA ${quoted(schema)}`);
+    await target.run(`SET search_path = ${quoted(schema)}`);
+    if (typeof found === 'object') return await upgrade(target, found.version, jobs);
+    await target.run(tables);
+    await target.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, identity.name]);
+  });
+}
+
+/** Removes the schema with all that lies in it. @returns whether it was this mirror's. @throws Failure `config`, as above. */
+export async function dropSchema(target: Target, schema: string, identity: Identity): Promise<boolean> {
+  return await target.transaction(async () => {
+    const found = await lockSchema(target, schema, identity, Number.POSITIVE_INFINITY);
+    if (typeof found !== 'object') return false;
+    await target.run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
+    return true;
+  });
+}
+
+/**
+ * What there is by this name, which nobody else claims or drops until the transaction ends.
+ * @param newest the latest version that may be touched.
+ * @throws Failure `config` for one that is not this mirror's.
+ */
+async function lockSchema(
+  target: Target,
+  schema: string,
+  { name }: Identity,
+  newest: number,
+): Promise<'absent' | 'empty' | { version: number }> {
+  await target.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
+  if (!(await hasSchema(target, schema))) return 'absent';
+  const found = await ownerOf(target, schema);
+  if (found === undefined) {
+    if (await hasTables(target, schema)) throw refused(target, schema, 'holds tables of somebody else');
+    return 'empty';
+  }
+  if (found.version > newest)
+    throw refused(target, schema, `was made by a newer market-mirror: upgrade this one, or`);
+  if (found.id !== name) throw refused(target, schema, `follows another mirror (${found.id})`);
+  return { version: found.version };
+}
+
+const refused = (target: Target, schema: string, why: string) =>
+  new Failure(
+    'config',
+    `${target.name}: the schema ${schema} ${why}; name another with ?schema= in MIRROR_SHIP`,
+  );
+
+async function hasSchema(target: Target, schema: string): Promise<boolean> {
+  return (await target.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])).length > 0;
+}
+
+async function hasTables(target: Target, schema: string): Promise<boolean> {
+  const found = await target.query(
+    'SELECT 1 FROM pg_class JOIN pg_namespace AS of ON of.oid = relnamespace WHERE nspname = $1 LIMIT 1',
+    [schema],
+  );
+  return found.length > 0;
+}
+
+async function ownerOf(target: Target, schema: string): Promise<{ id: string; version: number } | undefined> {
+  const [there] = await target.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
+    `${quoted(schema)}._mirror`,
+  ]);
+  if (!there?.there) return undefined;
+  const [owner] = await target.query<{ id: string; version: number }>(
+    `SELECT id, version FROM ${quoted(schema)}._mirror`,
+  );
+  return owner;
+}
+
+/** The place of a job, which nobody else moves until the transaction ends. */
+export async function lockPlace(target: Target, job: string): Promise<Place> {
+  await target.run('INSERT INTO _places (job) VALUES ($1) ON CONFLICT DO NOTHING', [job]);
+  const [row] = await target.query<
+    Omit<Place, 'seq' | 'walksFrom'> & { seq: string | null; walksFrom: string }
+  >(
+    `SELECT seq, epoch, shape, volatile, walks_from AS "walksFrom", last_walk AS "lastWalk",
+       history_from AS "historyFrom" FROM _places WHERE job = $1 FOR UPDATE`,
+    [job],
+  );
+  if (!row) throw new Failure('incomplete', `${target.name}: the place of ${job} is gone; try again`);
+  return { ...row, seq: row.seq === null ? null : Number(row.seq), walksFrom: Number(row.walksFrom) };
+}
+
+/** Moves the place, and tells those who listen once all of it is committed. */
+export async function movePlace(
+  target: Target,
+  { job, schema, now }: { job: string; schema: string; now: number },
+  place: Place,
+): Promise<void> {
+  const { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom } = place;
+  await target.run(
+    `WITH moved AS (UPDATE _places SET seq = $2, epoch = $3, shape = $4, volatile = $5, walks_from = $6, last_walk = $7,
+       history_from = $8, at = $9 WHERE job = $1 RETURNING job)
+     SELECT pg_notify($10, $11) FROM moved`,
+    [
+      ...[job, seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom, isoTime(now)],
+      ...[schema, JSON.stringify({ job, seq, epoch })],
+    ],
+  );
+}
+
+/** Makes the role, where there is none, and lets it read all that is and will be in the schema. */
+export async function admitReader(target: Target, schema: string, role: string): Promise<void> {
+  const name = quoted(role);
+  await target.transaction(async () => {
+    const there = await target.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
+    if (there.length === 0) await target.run(`CREATE ROLE ${name} NOLOGIN`);
+    await target.run(`GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${name}`);
+    await target.run(`GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${name}`);
+    await target.run(
+      `ALTER DEFAULT PRIVILEGES IN SCHEMA ${quoted(schema)} GRANT SELECT ON TABLES TO ${name}`,
+    );
+  });
+}

@@ -1,0 +1,138 @@
+/** A value of the mirror as Postgres is sent it, and as it is told there when both sides are compared. */
+
+import { hash } from 'node:crypto';
+import type { ColumnType } from '../columns.ts';
+import { utcOf } from '../times.ts';
+
+/** Whole numbers come as bigint, so that none loses digits. */
+export type Given = string | number | bigint | null | Buffer;
+
+/** The text of a value; null also where the value does not fit the type. */
+export type Sent = string | null;
+
+const forms: Readonly<Record<ColumnType, (value: NonNullable<Given>) => Sent>> = {
+  text: (value) => withoutNul(String(value)),
+  json: (value) => (typeof value === 'string' ? plainJson(value) : String(value)),
+  boolean: (value) => (value === 1n ? 'true' : value === 0n ? 'false' : null),
+  bigint: (value) => (typeof value === 'bigint' ? String(value) : null),
+  numeric: (value) => sentNumeric(String(value)),
+  'double precision': (value) => (typeof value === 'string' ? null : sentDouble(Number(value))),
+  'timestamp with time zone': (value) => (typeof value === 'string' ? utcOf(value) : null),
+};
+
+export const sent = (value: Given, type: ColumnType): Sent =>
+  value === null || Buffer.isBuffer(value) ? null : forms[type](value);
+
+/** The same for a column: of times many rows in a row have the same. */
+export function senderOf(type: ColumnType): (value: Given) => Sent {
+  if (type !== 'timestamp with time zone') return (value) => sent(value, type);
+  let last: Given = null;
+  let was: Sent = null;
+  return (value) => {
+    if (value !== last) [last, was] = [value, sent(value, type)];
+    return was;
+  };
+}
+
+/** How what was sent is told of in a comparison. `toldAs` says the same in SQL. */
+function told(text: string, type: ColumnType): string {
+  if (type === 'double precision') {
+    const bits = Buffer.allocUnsafe(8);
+    // Nobody can tell the two zeros apart, but their bits differ.
+    bits.writeDoubleBE(Number(text) || 0);
+    return bits.toString('hex');
+  }
+  if (type !== 'timestamp with time zone') return text;
+  // A Date has three digits of a second, this has six.
+  return String(BigInt(Date.parse(`${text.slice(0, 19)}Z`)) * 1_000n + BigInt(text.slice(20, -1)));
+}
+
+/** SQL that tells of a column as `told` does of what was sent. */
+export function toldAs(column: string, type: ColumnType): string {
+  if (type === 'double precision') return `encode(float8send(${column}), 'hex')`;
+  if (type === 'timestamp with time zone') return `(extract(epoch FROM ${column}) * 1000000)::bigint::text`;
+  return type === 'text' ? column : `${column}::text`;
+}
+
+const UNSENDABLE = '\uFFFD';
+
+/** Postgres holds no NUL in text. */
+const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', UNSENDABLE) : text);
+
+/** Keys that differ in what cannot be sent stay different. */
+export function sentKey(key: Given): string {
+  const text = String(key);
+  return text.includes('\0') ? `${withoutNul(text)}#${hash('sha256', text).slice(0, 16)}` : text;
+}
+
+/** JSON whose every text Postgres can take out: an escaped NUL or half of a pair would fail whoever reads the column. */
+export function plainJson(json: string): string {
+  if (!/\\u(0000|[dD][89a-fA-F])/.test(json)) return withoutNul(json);
+  return json.replace(
+    /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u(?<code>[0-9a-fA-F]{4})|\\[^u]/g,
+    (found, code?: string) => (code && /^(0000|[dD][89a-fA-F]..)$/.test(code) ? UNSENDABLE : found),
+  );
+}
+
+const sentDouble = (value: number): Sent => (Number.isFinite(value) ? String(value) : null);
+
+const MOST_DIGITS = 1_000;
+
+/** A number as JSON writes it, without an exponent: the form in which Postgres gives it back. */
+function sentNumeric(text: string): Sent {
+  const {
+    sign = '',
+    whole = '',
+    part = '',
+    power = '0',
+  } = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<part>\d+))?(?:[eE](?<power>[+-]?\d+))?$/.exec(text)?.groups ?? {};
+  const shift = Number(power);
+  if (whole === '' || whole.length + part.length + Math.abs(shift) > MOST_DIGITS) return null;
+  const digits = `${whole}${part}`;
+  const point = whole.length + shift;
+  const before =
+    digits
+      .slice(0, Math.max(0, point))
+      .padEnd(Math.max(0, point), '0')
+      .replace(/^0+(?=\d)/, '') || '0';
+  const after =
+    point >= digits.length ? '' : digits.slice(Math.max(0, point)).padStart(digits.length - point, '0');
+  const number = after ? `${before}.${after}` : before;
+  return /[1-9]/.test(number) ? `${sign}${number}` : number;
+}
+
+/**
+ * A value as a field in the text form of COPY.
+ * @param send as `senderOf` gives it for the type.
+ */
+export function copied(value: Given, type: ColumnType, send: (value: Given) => Sent): string {
+  const isText = type === 'text' || type === 'json';
+  // Most values are text in which nothing is to be replaced or escaped: one look at it is enough.
+  if (isText && typeof value === 'string' && !/[\0\\\t\n\r]/.test(value)) return value;
+  const text = send(value);
+  if (text === null) return '\\N';
+  return isText ? text.replace(/[\\\t\n\r]/g, (letter) => escapes[letter] ?? letter) : text;
+}
+
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
+/** The digest of a row: the first 60 bits of md5 over all that is told of it. `digestSql` says the same in SQL. */
+export function digestOf(values: readonly Sent[], types: readonly ColumnType[]): bigint {
+  let all = '';
+  values.forEach((value, at) => {
+    const text = value === null ? null : told(value, types[at] ?? 'text');
+    all += text === null ? '~' : `${Buffer.byteLength(text)}:${text}`;
+  });
+  return BigInt(`0x${hash('md5', all).slice(0, 15)}`);
+}
+
+/** @param told SQL of each column, as `toldAs` gives it. */
+export function digestSql(told: readonly string[]): string {
+  const all = told.map((sql) => `coalesce(octet_length(${sql}) || ':' || ${sql}, '~')`).join(' || ');
+  return `('x' || left(md5(${all}), 15))::bit(60)::bigint`;
+}
+
+/** The range that a row belongs to, by its key: the first two digits of md5. `rangeSql` says the same in SQL. */
+export const rangeOf = (key: string) => hash('md5', key).slice(0, 2);
+
+export const rangeSql = (key: string) => `left(md5(${key}), 2)`;

@@ -1,0 +1,151 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { idsOf } from '../../helpers/sync-bench.ts';
+import { edit } from '../ship/bench.ts';
+import { duckdb, expectEqual, presentIn, setup } from './bench.ts';
+
+const files = (folder: string, recursive = true) =>
+  (readdirSync(folder, { recursive, encoding: 'utf8' }) as string[]).filter((name) => /\.\w+$/.test(name));
+
+test('every change lies there once, as a range of changes of one day, and nothing that is there is written again', async () => {
+  const { sync, lake, there, file, model, clock } = await setup();
+  await sync();
+  expect(await lake()).toMatchObject({ code: 0 });
+  await expectEqual(file, there);
+  const first = new Map(files(there).map((name) => [name, readFileSync(join(there, name), 'utf8')]));
+  for (let round = 1; round <= 4; round += 1) {
+    clock.advance(9 * 3_600_000);
+    edit({ model, clock }, round);
+    await (round === 1 ? sync() : sync('ai-signals'));
+    if (round !== 2) expect((await lake()).code).toBe(0);
+  }
+  await expectEqual(file, there);
+  const kept = [...first].filter(([name]) => !name.endsWith('_proof.json'));
+  for (const [name, text] of kept) expect(readFileSync(join(there, name), 'utf8'), name).toBe(text);
+  const days = await duckdb<{ date: Date; first: bigint; last: bigint }>(
+    `SELECT date::VARCHAR AS date, min(_seq) AS first, max(_seq) AS last
+     FROM read_parquet('${there}/ai_signals/changes/*/*/*.parquet', hive_partitioning = true) GROUP BY ALL`,
+  );
+  expect(days.length).toBeGreaterThan(1);
+  for (const { date, first, last } of days)
+    expect([first, last].map((seq) => new Date(Number(seq)).toISOString().slice(0, 10))).toEqual([
+      date,
+      date,
+    ]);
+  expect((await lake()).stdout).toMatch(/^ai-signals: nothing new, up to change \d+\n/);
+});
+
+test('a day has one snapshot of each dataset, with a receipt that proves it', async () => {
+  const { sync, lake, there, clock, model } = await setup();
+  await sync('ai-signals');
+  await lake();
+  edit({ model, clock }, 1);
+  await sync('ai-signals');
+  await lake();
+  const folder = join(there, 'ai_signals/snapshots');
+  const [day = ''] = readdirSync(folder);
+  expect(readdirSync(folder)).toHaveLength(1);
+  expect(readdirSync(join(folder, day)).sort()).toEqual(['_ai_signals.json', 'ai_signals.parquet']);
+  const receipt = JSON.parse(readFileSync(join(folder, day, '_ai_signals.json'), 'utf8'));
+  expect(receipt).toMatchObject({ version: 1, job: 'ai-signals', rows: 12, source: { proof: { rows: 12 } } });
+  const [{ age } = { age: null }] = await duckdb(
+    `SELECT quality_age_seconds AS age FROM '${folder}/*/*.parquet' LIMIT 1`,
+  );
+  expect(typeof age).toBe('number');
+  const proof = JSON.parse(readFileSync(join(there, 'ai_signals/_proof.json'), 'utf8'));
+  expect(proof.source.completeAsOf > receipt.source.completeAsOf).toBe(true);
+});
+
+test('a receipt that is lacking, for a lake was killed before it, is made of the file', async () => {
+  const { sync, lake, there, file, clock, model } = await setup();
+  await sync();
+  await lake();
+  const receipts = files(there).filter((name) => /\/_(\d+|ai_signals)\.json$/.test(name));
+  expect(receipts.length).toBeGreaterThan(5);
+  const before = receipts.map((name) => readFileSync(join(there, name), 'utf8'));
+  for (const name of receipts) rmSync(join(there, name));
+  expect((await lake()).stdout).toContain('ai-signals: nothing new');
+  expect(receipts.map((name) => readFileSync(join(there, name), 'utf8'))).toEqual(before);
+  edit({ model, clock }, 1);
+  await sync();
+  await lake();
+  await expectEqual(file, there);
+});
+
+test('old snapshots go, the latest never', async () => {
+  const { sync, run, there, clock } = await setup();
+  const lake = () => run(['lake'], { MIRROR_LAKE: there, MIRROR_KEEP_SNAPSHOTS: '2d' });
+  const days = () => readdirSync(join(there, 'news/snapshots')).length;
+  await sync('news');
+  await lake();
+  for (let day = 1; day <= 4; day += 1) {
+    clock.advance(24 * 3_600_000);
+    await sync('news');
+    expect((await lake()).code).toBe(0);
+  }
+  expect(days()).toBe(3);
+  // A clock that went ahead is not believed.
+  clock.advance(400 * 24 * 3_600_000);
+  expect((await lake()).code).toBe(0);
+  expect(days()).toBe(2);
+});
+
+test('a mirror that was restored from a backup begins another course, and the one before it is refused', async () => {
+  const { sync, lake, there, file, clock, model, run, cwd } = await setup();
+  await sync();
+  await lake();
+  await run(['backup', join(cwd, 'copy.db')]);
+  edit({ model, clock }, 1);
+  await sync('ai-signals');
+  await lake();
+  const before = readFileSync(file);
+  writeFileSync(file, readFileSync(join(cwd, 'copy.db')));
+  for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+  edit({ model, clock }, 2);
+  await sync('ai-signals');
+  expect((await lake('--verify')).code).toBe(0);
+  await expectEqual(file, there);
+  expect(readdirSync(join(there, 'ai_signals/changes')).sort()).toEqual(['course=1', 'course=2']);
+  writeFileSync(file, before);
+  for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+  expect(await lake()).toMatchObject({ code: 78, stdout: expect.stringContaining('restored from a backup') });
+});
+
+test('where changes were forgotten before they came there, another course begins', async () => {
+  const { sync, lake, there, file, clock, model, run } = await setup();
+  const keep = { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_REQUESTS: '1d' };
+  await sync();
+  await lake();
+  for (let round = 1; round <= 6; round += 1) {
+    clock.advance(24 * 3_600_000);
+    edit({ model, clock }, round);
+    await run(['sync', 'ai-signals'], keep);
+  }
+  expect((await lake()).code).toBe(0);
+  expect(readdirSync(join(there, 'ai_signals/changes')).sort()).toEqual(['course=1', 'course=2']);
+  const present = await duckdb(`SELECT _key FROM ${presentIn(there, 'ai_signals')}`);
+  expect(present.map(({ _key }) => _key).sort()).toEqual(idsOf(file));
+});
+
+test('a folder that holds other files, follows another mirror or was made by a newer release is left as it is', async () => {
+  const { sync, lake, there } = await setup();
+  await sync();
+  mkdirSync(there);
+  writeFileSync(join(there, 'notes.txt'), 'mine');
+  expect(await lake()).toMatchObject({ code: 78, stderr: expect.stringContaining('holds other files') });
+  expect(readdirSync(there)).toEqual(['notes.txt']);
+  rmSync(join(there, 'notes.txt'));
+  await lake();
+  const owner = join(there, '_market-mirror.json');
+  const text = readFileSync(owner, 'utf8');
+  for (const [change, said] of [
+    [{ mirror: 'another' }, 'follows another mirror'],
+    [{ version: 2 }, 'newer market-mirror'],
+  ] as const) {
+    writeFileSync(owner, JSON.stringify({ ...JSON.parse(text), ...change }));
+    expect(await lake()).toMatchObject({ code: 78, stderr: expect.stringContaining(said) });
+  }
+  writeFileSync(owner, 'no json');
+  expect(await lake()).toMatchObject({ code: 78, stderr: expect.stringContaining('_market-mirror.json') });
+});

@@ -1,0 +1,19 @@
+import { expect, test, vi } from 'vitest';
+import { startS3 } from '../../helpers/s3.ts';
+import { setup } from './bench.ts';
+
+const loaded: string[] = [];
+vi.mock('aws4fetch', async (original) => {
+  loaded.push('aws4fetch');
+  return await original();
+});
+
+test('who has no lake in a bucket loads nothing for one', async () => {
+  const { sync, lake, run } = await setup({ rows: 3 });
+  await sync();
+  expect((await lake()).code).toBe(0);
+  expect(loaded).toEqual([]);
+  const { environment } = await startS3();
+  expect((await run(['lake', 'news'], environment)).code).toBe(0);
+  expect(loaded).toEqual(['aws4fetch']);
+});

@@ -1,0 +1,107 @@
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Database } from '../../../src/store/db/sqlite.ts';
+import { edit } from '../ship/bench.ts';
+import { expectEqual, setup } from './bench.ts';
+
+/** Files of changes of one dataset, and what `lake --verify` says of it. */
+async function laid() {
+  const bench = await setup();
+  for (const round of [1, 2, 3]) {
+    edit(bench, round);
+    await bench.sync('ai-signals');
+    expect((await bench.lake()).code).toBe(0);
+    bench.clock.advance(9 * 3_600_000);
+  }
+  const changes = join(bench.there, 'ai_signals/changes/course=1');
+  const files = (readdirSync(changes, { recursive: true, encoding: 'utf8' }) as string[])
+    .filter((name) => name.endsWith('.parquet'))
+    .sort()
+    .map((name) => join(changes, name));
+  expect(files.length).toBeGreaterThan(2);
+  const verify = async () => {
+    const { code, stdout } = await bench.run(['lake', 'ai-signals', '--verify', '--json'], {
+      MIRROR_LAKE: bench.there,
+    });
+    const [{ verified }] = JSON.parse(stdout);
+    return { code, ...verified };
+  };
+  return { ...bench, files: files as [string, string, string], verify };
+}
+
+test('a lake that is whole is found to be so, in words and as JSON', async () => {
+  const { run, there, verify, files } = await laid();
+  const { code, stdout } = await run(['lake', '--verify'], { MIRROR_LAKE: there });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^ai-signals: nothing new, up to change \d+, \d+ files with \d+ rows as the mirror has them\n/,
+  );
+  expect(await verify()).toMatchObject({ code: 0, files: files.length + 2, older: 0, differences: [] });
+});
+
+test('files that are damaged, that somebody made or whose rows differ are named, and a missing one is put there again', async () => {
+  const bench = await laid();
+  const { verify, files, file, there, sync } = bench;
+  const [first, second] = files;
+  const last = files.at(-1) as string;
+  const kept = readFileSync(second);
+  const spoiled = Buffer.from(kept);
+  spoiled[40] = (spoiled[40] ?? 0) ^ 1;
+  for (const [spoil, said] of [
+    [() => writeFileSync(second, spoiled), 'another digest'],
+    [() => truncateSync(second, 100), 'another digest'],
+    [() => cpSync(second, join(second, '../mine.parquet')), 'is no file of the lake'],
+  ] as const) {
+    spoil();
+    const { code, differences } = await verify();
+    expect([code, differences]).toEqual([
+      74,
+      [{ file: expect.stringMatching(/\.parquet$/), message: expect.stringContaining(said), mended: false }],
+    ]);
+    writeFileSync(second, kept);
+    rmSync(join(second, '../mine.parquet'), { force: true });
+  }
+
+  rmSync(second);
+  expect(await verify()).toMatchObject({
+    code: 0,
+    differences: [{ message: expect.stringContaining('are missing'), mended: true }],
+  });
+  await expectEqual(file, there);
+  expect(await verify()).toMatchObject({ code: 0, differences: [] });
+
+  // Also of the last one, whose receipt stayed: what has come since is in it.
+  rmSync(last);
+  edit(bench, 4);
+  await sync('ai-signals');
+  expect(await verify()).toMatchObject({ code: 0, differences: [] });
+  await bench.lake();
+  await expectEqual(file, there);
+
+  // Where file and receipt agree, only the mirror's rows can tell.
+  const mirror = new Database(file);
+  mirror.exec(`UPDATE ai_signals_history SET asset = 'another' WHERE rowid = 1`);
+  mirror.close();
+  const { code, differences } = await verify();
+  expect(code).toBe(74);
+  expect(differences[0]).toMatchObject({
+    message: expect.stringMatching(/1 with other values: \d+ \S+ insert/),
+  });
+  expect(differences[0].file).toBe(first.slice(there.length + 1));
+});
+
+test('what the mirror has forgotten is proven by its digest alone', async () => {
+  const { run, there, sync, clock, model, files } = await laid();
+  for (let round = 4; round <= 7; round += 1) {
+    clock.advance(24 * 3_600_000);
+    edit({ model, clock }, round);
+    await run(['sync', 'ai-signals'], { MIRROR_KEEP_HISTORY: '1d', MIRROR_KEEP_REQUESTS: '1d' });
+    await run(['lake'], { MIRROR_LAKE: there });
+  }
+  await sync('ai-signals');
+  const look = () => run(['lake', 'ai-signals', '--verify'], { MIRROR_LAKE: there });
+  expect(await look()).toMatchObject({ code: 0, stdout: expect.stringContaining('by digest alone') });
+  renameSync(files[1], `${files[1]}.away`);
+  expect(await look()).toMatchObject({ code: 74, stdout: expect.stringContaining('are missing\n') });
+});

@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { edit, expectEqual, setup } from './bench.ts';
+
+type Bench = Awaited<ReturnType<typeof setup>>;
+
+/** Gives the first news items these values, and mirrors them. */
+async function publish({ model, clock, sync }: Bench, values: readonly unknown[]): Promise<void> {
+  for (const [at, value] of values.entries())
+    Object.assign(model.data.news.rows[at] ?? {}, { strength: value });
+  await clock.sleep(400_000);
+  await sync('news');
+}
+
+const typeOf = async ({ there }: Bench) =>
+  (
+    await there.query<{ type: string }>(
+      `SELECT format_type(atttypid, atttypmod) AS type FROM pg_attribute
+       WHERE attrelid = 'news'::regclass AND attname = 'strength'`,
+    )
+  )[0]?.type;
+
+const strengths = async ({ there }: Bench) =>
+  (
+    await there.query<{ s: string }>(
+      'SELECT strength::text AS s FROM news WHERE strength IS NOT NULL ORDER BY 1',
+    )
+  ).map(({ s }) => s);
+
+test('a field that is found later becomes a column, whose type widens with its values', async () => {
+  const bench = await setup(12);
+  await bench.sync('news');
+  await bench.ship();
+  expect(await typeOf(bench)).toBeUndefined();
+  const steps: [unknown[], string, string[]][] = [
+    [[true, false], 'boolean', ['false', 'true']],
+    [[1, 2], 'text', ['1', '2']],
+  ];
+  for (const [values, type, found] of steps) {
+    await publish(bench, values);
+    expect((await bench.ship('news')).code).toBe(0);
+    expect([await typeOf(bench), await strengths(bench)]).toEqual([type, found]);
+  }
+});
+
+test('a whole number becomes one with a part, then one with every digit', async () => {
+  const bench = await setup(12);
+  const steps: [unknown[], string, string[]][] = [
+    [[7, 8], 'bigint', ['7', '8']],
+    [[7.5, 8], 'double precision', ['7.5', '8']],
+    [[9007199254740993000, 8.25], 'numeric', ['8.25', '9007199254740993000']],
+  ];
+  for (const [values, type, found] of steps) {
+    await publish(bench, values);
+    expect((await bench.ship('news')).code).toBe(0);
+    expect([await typeOf(bench), await strengths(bench)]).toEqual([type, found]);
+  }
+});
+
+test('a column on which a view of somebody rests keeps its type, and is named; all else goes on', async () => {
+  const bench = await setup(12);
+  await publish(bench, [1, 2]);
+  await bench.ship();
+  await bench.there.query('CREATE VIEW theirs AS SELECT strength FROM news');
+  await publish(bench, [1, 'strong']);
+  edit(bench, 1);
+  await bench.sync();
+  const { code, stdout } = await bench.ship();
+  expect([code, stdout]).toEqual([75, expect.stringContaining('news.strength cannot be text')]);
+  expect(await strengths(bench)).toEqual(['1']);
+  await bench.there.query('DROP VIEW theirs');
+  expect((await bench.ship()).code).toBe(0);
+  expect(await strengths(bench)).toEqual(['1', 'strong']);
+  await bench.sync();
+  await bench.ship();
+  await expectEqual(bench.file, bench.there);
+});
+
+test('a table or a column that somebody dropped there is made again, with all that was in it', async () => {
+  const bench = await setup(12);
+  await bench.sync();
+  await bench.ship();
+  await bench.there.query('DROP TABLE news CASCADE');
+  await bench.there.query('ALTER TABLE meme_signals DROP COLUMN _body');
+  expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+  expect((await bench.ship()).stdout).toMatch(/^news: nothing new/m);
+});
+
+test('nothing loads what speaks to Postgres but the command and the thread that ship', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !file.startsWith('targets/ship'),
+  );
+  const loading = files.filter((file) =>
+    /^import (?!type )[^;]*'[./]*targets\/ship(\/(?!thread\.)\w+)?\.ts'/m.test(
+      readFileSync(join('src', file), 'utf8'),
+    ),
+  );
+  expect(loading).toEqual([]);
+  expect(readFileSync('src/targets/ship/thread.ts', 'utf8')).not.toMatch(/^import (?!type )[^;]*'\.\//m);
+});

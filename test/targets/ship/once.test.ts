@@ -1,0 +1,132 @@
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startCli } from '../../helpers/cli.ts';
+import { cuttingProxy, type Postgres } from '../../helpers/postgres.ts';
+import { edit, expectEqual, setup } from './bench.ts';
+
+test('two that ship at once neither lose nor double a change', async () => {
+  const bench = await setup();
+  await bench.sync();
+  for (let round = 0; round < 3; round += 1) {
+    const ended = await Promise.all([bench.ship(), bench.ship(), bench.ship('ai-signals')]);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0]);
+    await expectEqual(bench.file, bench.there);
+    edit(bench, round);
+    await bench.clock.sleep(200_000);
+    await bench.sync('ai-signals');
+  }
+});
+
+test('a connection that is lost anywhere leaves all of a dataset or nothing, and the next run goes on', async () => {
+  const bench = await setup(12);
+  await bench.sync();
+  let at = 0;
+  const way = await cuttingProxy(bench.there, (_, number) =>
+    number === at ? (at % 2 ? 'before' : 'after') : false,
+  );
+  let cuts = 0;
+  // Further on each time, since what has arrived is not sent again.
+  for (let round = 0; round < 30; round += 1) {
+    if (round % 6 === 5) {
+      edit(bench, round);
+      await bench.clock.sleep(200_000);
+      await bench.sync('ai-signals');
+    }
+    at = way.sent() + 1 + ((round * 13) % 90);
+    const { code } = await bench.run(['ship', 'ai-signals', 'news'], { MIRROR_SHIP: way.url });
+    expect([0, 75]).toContain(code);
+    if (code !== 0) cuts += 1;
+  }
+  expect(cuts).toBeGreaterThan(10);
+  at = 0;
+  expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+  expect((await bench.ship('--verify')).stdout).not.toContain('mended');
+});
+
+test('a connection that is lost at COMMIT, with or without what was committed, costs nothing', async () => {
+  const bench = await setup(12);
+  await bench.sync();
+  await bench.ship();
+  for (const how of ['before', 'after'] as const) {
+    edit(bench, 0);
+    await bench.clock.sleep(200_000);
+    await bench.sync('ai-signals');
+    let commits = 0;
+    // The first commits the claim of the schema, the second the dataset.
+    const way = await cuttingProxy(bench.there, (piece) => {
+      if (piece.endsWith('COMMIT\0')) commits += 1;
+      return commits === 2 ? how : false;
+    });
+    const lost = await bench.run(['ship', 'ai-signals'], { MIRROR_SHIP: way.url });
+    expect([lost.code, lost.stdout]).toEqual([75, expect.stringContaining('is not there for now')]);
+    const next = await bench.ship('ai-signals');
+    expect(next.stdout).toMatch(how === 'after' ? /nothing new/ : /\d+ changes sent/);
+    await expectEqual(bench.file, bench.there);
+  }
+});
+
+test('a shipper that is killed at any moment leaves nothing half', async () => {
+  const bench = await setup(130);
+  await bench.sync();
+  const settings = { ...bench.environment, MIRROR_SHIP: bench.there.url };
+  for (let kill = 0; kill < 6; kill += 1) {
+    const { child, ended } = startCli(['ship'], settings, bench.cwd);
+    // Once it is at work there, and a little later each time.
+    await expect.poll(() => shippers(bench.there)).toBeGreaterThan(0);
+    await bench.there.query('SELECT pg_sleep($1)', [kill * 0.03]);
+    child.kill('SIGKILL');
+    await ended;
+  }
+  expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+});
+
+test('a mirror that is put back to an earlier state, and goes on from there, is compared as a whole', async () => {
+  const bench = await setup();
+  await bench.sync();
+  await bench.ship();
+  const backup = join(bench.cwd, 'backup.db');
+  expect((await bench.run(['backup', backup])).code).toBe(0);
+  for (const round of [1, 2]) {
+    edit(bench, round);
+    await bench.clock.sleep(200_000);
+    await bench.sync('ai-signals', 'news');
+    await bench.ship();
+  }
+  for (const part of ['', '-wal', '-shm']) rmSync(`${bench.file}${part}`, { force: true });
+  copyFileSync(backup, bench.file);
+  await bench.clock.sleep(200_000);
+  await bench.sync();
+  const { stdout, code } = await bench.ship();
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^ai-signals: mended ai_signals_history /m)]);
+  await expectEqual(bench.file, bench.there);
+});
+
+test('a backup that is restored elsewhere is the same mirror, on a course of its own', async () => {
+  const bench = await setup(12);
+  await bench.sync();
+  await bench.ship();
+  const restored = join(bench.cwd, 'restored');
+  mkdirSync(restored);
+  expect((await bench.run(['backup', join(restored, 'mirror.db')])).code).toBe(0);
+  const settings = { MIRROR_SHIP: bench.there.url, MIRROR_DIR: restored };
+  const compared = await bench.run(['ship'], settings);
+  expect([compared.code, compared.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^ai-signals: both sides are equal/m),
+  ]);
+  expect((await bench.run(['ship'], settings)).stdout).toMatch(/^ai-signals: nothing new/m);
+  const other = await setup(12);
+  await other.sync('usage');
+  expect((await other.run(['ship'], { MIRROR_SHIP: bench.there.url })).code).toBe(78);
+});
+
+const shippers = async ({ query, database }: Postgres) =>
+  (
+    await query(
+      `SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'market-mirror%' AND datname = $1`,
+      [database],
+    )
+  ).length;
