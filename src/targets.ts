@@ -1,6 +1,16 @@
-/** What the daemon asks of a target, which follows the mirror, and what it is told: Postgres, say. Types alone. */
+/** The targets, which follow the mirror: which there are, and what the daemon and the thread of one say to each other. */
 
-import type { FailureKind } from './errors.ts';
+import type { Outcome } from './targets/datasets.ts';
+
+/** Every target, by the command that brings changes to it; some take only changes that are proven. */
+export const targets = {
+  ship: { name: 'Postgres', docs: 'docs/ship.md', endsAtProofs: false },
+  lake: { name: 'the lake', docs: 'docs/lake.md', endsAtProofs: true },
+} as const;
+
+export type TargetName = keyof typeof targets;
+
+export const targetNames = Object.keys(targets) as TargetName[];
 
 /** Sent to the thread that brings changes to the target. */
 export type AskedOfTarget = {
@@ -11,13 +21,11 @@ export type AskedOfTarget = {
 };
 
 /** What became of one job. */
-export type Arrival = {
-  job: string;
+export type Arrival = Pick<Outcome<unknown>, 'job' | 'failure'> & {
   /** The latest change that has arrived; null where none has by this. */
   to: number | null;
   /** What could not be brought there, in a line each. */
   problems: readonly string[];
-  failure: { kind: FailureKind; message: string } | null;
 };
 
 export type SaidByTarget = { arrivals: readonly Arrival[] };

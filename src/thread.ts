@@ -2,8 +2,8 @@
 
 import { once } from 'node:events';
 import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import { asFailure, Failure, type FailureSent, receivedFailure } from './errors.ts';
+import { parentPort, Worker } from 'node:worker_threads';
+import { asFailure, Failure, type FailureSent, receivedFailure, sentFailure } from './errors.ts';
 
 /** @param file of the thread, seen from `starter`, without its extension. @param starter `import.meta.url` of whoever starts it. */
 export function startThread(file: string, starter: string, workerData: unknown): Worker {
@@ -60,6 +60,21 @@ export function threadOnDemand<Asked, Answered extends object>(
       await worker?.terminate();
     },
   };
+}
+
+/** On such a thread: answers what it is asked, or says why it cannot. */
+export function answerAll<Asked, Answered extends object>(
+  answer: (asked: Asked) => Answered | Promise<Answered>,
+): void {
+  parentPort?.on('message', async (asked: Asked) => {
+    let said: Answered | FailureSent;
+    try {
+      said = await answer(asked);
+    } catch (thrown) {
+      said = sentFailure(thrown);
+    }
+    parentPort?.postMessage(said);
+  });
 }
 
 /** What Node.js calls a thread that has ended. */

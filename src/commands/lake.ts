@@ -2,13 +2,12 @@
 
 import { Command } from 'commander';
 import { type Environment, type LakeSettings, readLake, readLocalConfig } from '../config.ts';
-import { exitCodes, Failure, worstExitCode } from '../errors.ts';
-import { findJob, followedJobs } from '../job-list.ts';
+import { exitCodes, Failure } from '../errors.ts';
 import { number, plural } from '../output/text.ts';
-import { printable, printableJson } from '../printable.ts';
-import type { Difference, Laid, Verified, VerifiedOutcome } from '../targets/lake.ts';
+import type { Difference, Laid, LaidAndVerified, LakeParts, Verified } from '../targets/lake.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { jobsNamed, type Telling, tellOutcomes } from './outcomes.ts';
 
 type Options = { verify?: true; json?: true };
 
@@ -28,22 +27,15 @@ export function lakeCommand(context: Context): Command {
   );
 }
 
-async function run(names: string[], { verify: isVerified, json }: Options, context: Context): Promise<void> {
-  const { environment, clock, random, signal, stdout } = context;
+async function run(names: string[], options: Options, context: Context): Promise<void> {
+  const { environment, clock, random, signal } = context;
   const { dir } = readLocalConfig(environment);
   const settings = settingsOf(environment);
-  const jobs = await followedJobs();
-  const only = names.map((name) => findJob(jobs, name).name);
-  const { lay, verify } = await import('../targets/lake.ts');
-  const outcomes: readonly VerifiedOutcome[] = await (isVerified ? verify : lay)(
-    { dir, settings, jobs, clock, random, signal },
-    only.length > 0 ? only : undefined,
-  );
-  if (json) stdout.write(`${printableJson(outcomes.map(forJson))}\n`);
-  else
-    for (const line of outcomes.flatMap((outcome) => [...lines(outcome)]))
-      stdout.write(`${printable(line)}\n`);
-  context.exit(worstExitCode(outcomes.map(exitCodeOf)));
+  const { jobs, only } = await jobsNamed(names);
+  const { lay } = await import('../targets/lake.ts');
+  const parts: LakeParts = { dir, settings, jobs, clock, random, signal };
+  const outcomes = await lay(parts, { only, verify: options.verify === true });
+  tellOutcomes(outcomes, telling, options.json === true, context);
 }
 
 function settingsOf(environment: Environment): LakeSettings {
@@ -52,26 +44,17 @@ function settingsOf(environment: Environment): LakeSettings {
   throw new Failure('config', 'MIRROR_LAKE is missing: set it to a folder, or to s3://bucket/prefix');
 }
 
-function exitCodeOf({ failure, verified }: VerifiedOutcome): number {
-  if (failure) return exitCodes[failure.kind];
-  return verified?.differences.some(({ mended }) => !mended) ? exitCodes.disk : exitCodes.done;
-}
-
-const forJson = (outcome: VerifiedOutcome) => ({
-  job: outcome.job,
-  exitCode: exitCodeOf(outcome),
-  message: outcome.failure?.message ?? null,
-  laid: outcome.laid,
-  verified: outcome.verified,
-});
-
-function* lines({ job, laid, failure, verified }: VerifiedOutcome): Generator<string> {
-  if (!laid) return yield `${job}: ${failure?.message}`;
-  const { seq } = laid;
-  const upTo = seq === null ? 'nothing is proven and has changed yet' : `up to change ${seq}`;
-  yield `${job}: ${[putWords(laid), upTo, ...removedWords(laid), ...verifiedWords(verified)].join(', ')}`;
-  for (const difference of verified?.differences ?? []) yield `  ${differenceWords(difference)}`;
-}
+const telling: Telling<LaidAndVerified> = {
+  lines({ laid, verified }) {
+    const { seq } = laid;
+    const upTo = seq === null ? 'nothing is proven and has changed yet' : `up to change ${seq}`;
+    const said = [putWords(laid), upTo, ...removedWords(laid), ...verifiedWords(verified)].join(', ');
+    return [said, ...(verified?.differences ?? []).map((difference) => `  ${differenceWords(difference)}`)];
+  },
+  json: (done) => ({ laid: done?.laid ?? null, verified: done?.verified ?? null }),
+  exitCode: ({ verified }) =>
+    verified?.differences.some(({ mended }) => !mended) ? exitCodes.disk : exitCodes.done,
+};
 
 function putWords({ files, changes }: Laid): string {
   if (files.length === 0) return 'nothing new';

@@ -2,15 +2,14 @@
 
 import { Command } from 'commander';
 import { type Environment, readLocalConfig, readShip } from '../config.ts';
-import { exitCodes, Failure, worstExitCode } from '../errors.ts';
-import { findJob, followedJobs } from '../job-list.ts';
+import { exitCodes, Failure } from '../errors.ts';
 import { number, plural } from '../output/text.ts';
-import { printable, printableJson } from '../printable.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import { differenceWords, isDifferent } from '../targets/difference.ts';
-import type { Outcome, ShipParts, Shipped } from '../targets/ship.ts';
+import type { ShipParts, Shipped } from '../targets/ship.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { jobsNamed, type Telling, tellOutcomes } from './outcomes.ts';
 
 type Options = { verify?: true; drop?: true; yes?: true; reader?: string; json?: true };
 
@@ -36,8 +35,7 @@ async function run(names: string[], options: Options, context: Context): Promise
   const { environment, clock, signal, stdout } = context;
   const { dir } = readLocalConfig(environment);
   const address = addressOf(environment);
-  const jobs = await followedJobs();
-  const only = names.map((name) => findJob(jobs, name).name);
+  const { jobs, only } = await jobsNamed(names);
   const { admit, forget, ship } = await import('../targets/ship.ts');
   const parts: ShipParts = { dir, address, jobs, now: clock.now, signal };
   if (options.drop) {
@@ -50,14 +48,10 @@ async function run(names: string[], options: Options, context: Context): Promise
     stdout.write(`${address.schema} ${was ? 'is removed from Postgres' : 'was not there'}\n`);
     return;
   }
-  const outcomes = await ship(parts, {
-    ...(only.length > 0 ? { only } : {}),
-    compare: options.verify === true,
-  });
+  const isVerified = options.verify === true;
+  const outcomes = await ship(parts, { only, compare: isVerified });
   if (options.reader !== undefined) await admit(parts, options.reader);
-  if (options.json) stdout.write(`${printableJson(outcomes.map(forJson))}\n`);
-  else for (const outcome of outcomes) stdout.write(`${printable(line(outcome, options.verify === true))}\n`);
-  context.exit(worstExitCode(outcomes.map(exitCodeOf)));
+  tellOutcomes(outcomes, telling(isVerified), options.json === true, context);
 }
 
 function addressOf(environment: Environment) {
@@ -69,24 +63,14 @@ function addressOf(environment: Environment) {
   );
 }
 
-function exitCodeOf({ failure, shipped }: Outcome): number {
-  if (failure) return exitCodes[failure.kind];
-  return shipped && shipped.problems.length > 0 ? exitCodes.incomplete : exitCodes.done;
-}
-
-const forJson = (outcome: Outcome) => ({
-  job: outcome.job,
-  exitCode: exitCodeOf(outcome),
-  message: outcome.failure?.message ?? null,
-  shipped: outcome.shipped,
+const telling = (isVerified: boolean): Telling<Shipped> => ({
+  lines(shipped) {
+    const said = isVerified || shipped.how === 'compared' ? comparison(shipped) : sentWords(shipped);
+    return [[`${said}, up to change ${shipped.to}`, ...shipped.problems].join('; ')];
+  },
+  json: (shipped) => ({ shipped }),
+  exitCode: ({ problems }) => (problems.length > 0 ? exitCodes.incomplete : exitCodes.done),
 });
-
-function line({ job, shipped, failure }: Outcome, isVerified: boolean): string {
-  if (!shipped) return `${job}: ${failure?.message}`;
-  const problems = shipped.problems.map((problem) => `; ${problem}`).join('');
-  const said = isVerified || shipped.how === 'compared' ? comparison(shipped) : sentWords(shipped);
-  return `${job}: ${said}, up to change ${shipped.to}${problems}`;
-}
 
 function sentWords({ how, sent }: Shipped): string {
   if (how === 'first') return `${number(sent)} ${plural(sent, 'row')} sent, all there are`;

@@ -1,6 +1,7 @@
 /** What the daemon runs beside its walks: the service, and the targets that follow the mirror. */
 
-import { readDaemon, readService, type TargetName, targetNames, targets } from '../reading/status.ts';
+import { readDaemon, readService } from '../reading/status.ts';
+import { type TargetName, targetNames, targets } from '../targets.ts';
 import { type Check, ok, problemOf, warning } from './check.ts';
 
 /** Whether the daemon brings changes to each of its targets. */

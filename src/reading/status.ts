@@ -19,8 +19,8 @@ export type { Phrase } from './status/phrase.ts';
 export type { Problem } from './status/problems.ts';
 export type { ServeNote, ServeStatus, ServeWord, Trouble } from './status/service.ts';
 export { readService } from './status/service.ts';
-export type { TargetName, TargetNote, TargetStatus } from './status/targets.ts';
-export { noTargets, targetNames, targets } from './status/targets.ts';
+export type { TargetNote, TargetStatus } from './status/targets.ts';
+export { noTargets } from './status/targets.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {

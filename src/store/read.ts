@@ -17,7 +17,7 @@ export { examineMirror, lastProofAt, mirrorBytes } from './db/version.ts';
 export { chunkReader } from './order/chunks.ts';
 export { countRows } from './order/count.ts';
 export { numbersAt } from './order/list.ts';
-export { changesSql, PROOF, quoted, SEEN, seqOf } from './sql.ts';
+export { type ChangeSource, changeSources, changesSql, PROOF, quoted, SEEN, seqOf } from './sql.ts';
 
 /**
  * Opens the mirror in `dir` for reading.

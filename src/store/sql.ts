@@ -32,19 +32,37 @@ export function changesSql(datasets: readonly InSql[], numberOf: (at: string) =>
   return datasets.flatMap((dataset) => changesOf(dataset, numberOf)).join('\nUNION ALL\n');
 }
 
-function changesOf({ name: job, table, history: past }: InSql, numberOf: (at: string) => string): string[] {
-  const from = (change: string, at: string, walk: string, source: string, where = '') =>
-    `SELECT ${numberOf(at)} AS seq, ${at} AS at, '${job}' AS job, '${table}' AS "table", _key AS key,
-  ${change} AS change, ${walk} AS walk_id FROM ${source}${where}`;
-  if (past === null) return [from(`'insert'`, '_changed_at', '_walk_id', quoted(table))];
+function changesOf(dataset: InSql, numberOf: (at: string) => string): string[] {
+  const { name: job, table } = dataset;
+  return changeSources(dataset).map(({ change, at, source, where }) => {
+    const walk = at === '_valid_to' ? `(SELECT id FROM walks WHERE last_seq = ${numberOf(at)})` : '_walk_id';
+    return `SELECT ${numberOf(at)} AS seq, ${at} AS at, '${job}' AS job, '${table}' AS "table", _key AS key,
+  ${change} AS change, ${walk} AS walk_id FROM ${source}${where === null ? '' : ` WHERE ${where}`}`;
+  });
+}
+
+/** SQL for rows or versions of which each is a change: `insert`, `update` or `delete`, at the time in a column. */
+export type ChangeSource = {
+  change: string;
+  at: '_changed_at' | '_valid_from' | '_valid_to';
+  source: string;
+  where: string | null;
+};
+
+/** Where all changes of a dataset are found: the rows that are there, the versions that began, and those that were removed. */
+export function changeSources({ table, history: past }: Omit<InSql, 'name'>): ChangeSource[] {
+  if (past === null) return [{ change: `'insert'`, at: '_changed_at', source: quoted(table), where: null }];
   const history = quoted(past);
-  const begun = (at: string) =>
-    `CASE WHEN EXISTS (SELECT 1 FROM ${history} AS before WHERE before._key = version._key
-    AND before._valid_to = version.${at} AND before._ended_by = 'update') THEN 'update' ELSE 'insert' END`;
-  const closing = `(SELECT id FROM walks WHERE last_seq = ${numberOf('_valid_to')})`;
+  const begun = (at: '_changed_at' | '_valid_from', of: string): ChangeSource => ({
+    change: `CASE WHEN EXISTS (SELECT 1 FROM ${history} AS before WHERE before._key = version._key
+    AND before._valid_to = version.${at} AND before._ended_by = 'update') THEN 'update' ELSE 'insert' END`,
+    at,
+    source: `${of} AS version`,
+    where: null,
+  });
   return [
-    from(begun('_changed_at'), '_changed_at', '_walk_id', `${quoted(table)} AS version`),
-    from(begun('_valid_from'), '_valid_from', '_walk_id', `${history} AS version`),
-    from(`'delete'`, '_valid_to', closing, history, ` WHERE _ended_by = 'delete'`),
+    begun('_changed_at', quoted(table)),
+    begun('_valid_from', history),
+    { change: `'delete'`, at: '_valid_to', source: history, where: `_ended_by = 'delete'` },
   ];
 }

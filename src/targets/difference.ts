@@ -1,12 +1,13 @@
-/** How rows that ought to be alike on two sides differ, in words. */
+/** How the rows of a target differ from those of the mirror, in numbers and in words. */
 
 import { number } from '../output/text.ts';
 
 export type RowDifference = {
+  /** Rows of the mirror that are not there, rows that the mirror has not, and rows with other values. */
   missing: number;
   extra: number;
   changed: number;
-  /** Some of those rows. */
+  /** Of some of them. */
   keys: readonly string[];
 };
 

@@ -4,13 +4,14 @@ import type { Clock, Random } from '../clock.ts';
 import type { LakeSettings } from '../config.ts';
 import { Failure } from '../errors.ts';
 import type { FollowedJob } from '../job-list.ts';
-import { type Identity, identityOf, openMirror, readMirror } from '../store/read.ts';
-import { type DatasetParts, layDataset, type Outcome } from './lake/dataset.ts';
+import type { Identity } from '../store/read.ts';
+import { eachDataset, type Outcome, readIdentity } from './datasets.ts';
+import { type DatasetParts, type Laid, layDataset } from './lake/dataset.ts';
 import { openDisk } from './lake/disk.ts';
-import { json, type Place } from './lake/place.ts';
+import { json, type Storage } from './lake/storage.ts';
 import type { Verified } from './lake/verify.ts';
 
-export type { Laid, Outcome } from './lake/dataset.ts';
+export type { Laid } from './lake/dataset.ts';
 export type { Difference, Verified } from './lake/verify.ts';
 
 export type LakeParts = {
@@ -22,76 +23,33 @@ export type LakeParts = {
   signal: AbortSignal;
 };
 
-/** What became of one dataset, and of the files that are there. */
-export type VerifiedOutcome = Outcome & { verified: Verified | null };
-
-/**
- * The same, and then looks at every file that is there.
- * @throws Failure as `lay` does.
- */
-export async function verify(parts: LakeParts, only?: readonly string[]): Promise<VerifiedOutcome[]> {
-  const { verifyDataset } = await import('./lake/verify.ts');
-  return await eachDataset(parts, only, async (dataset) => ({
-    laid: await layDataset(dataset),
-    verified: await verifyDataset(dataset),
-  }));
-}
+/** What was done with one dataset, and what became of the files that are there, where all were looked at. */
+export type LaidAndVerified = { laid: Laid; verified: Verified | null };
 
 /**
  * Puts there what is proven and not there yet, one dataset after the other. What fails with one leaves the others to go on.
+ * @param only these, unless all; `verify`: then look at every file that is there.
  * @throws Failure `config` for a lake that is not this mirror's, `disk` or `incomplete` where it cannot be used.
  */
-export async function lay(parts: LakeParts, only?: readonly string[]): Promise<VerifiedOutcome[]> {
-  return await eachDataset(parts, only, async (dataset) => ({
-    laid: await layDataset(dataset),
-    verified: null,
-  }));
-}
-
-type Done = Pick<VerifiedOutcome, 'laid' | 'verified'>;
-
-async function eachDataset(
+export async function lay(
   parts: LakeParts,
-  only: readonly string[] | undefined,
-  work: (dataset: DatasetParts) => Promise<Done>,
-): Promise<VerifiedOutcome[]> {
-  const { dir, jobs } = parts;
-  const identity = readMirror(dir, identityOrWait);
-  const place = await claimed(parts, identity);
+  { only, verify = false }: { only?: readonly string[] | undefined; verify?: boolean } = {},
+): Promise<Outcome<LaidAndVerified>[]> {
+  const { clock, settings } = parts;
+  const { keepMs } = settings;
+  const identity = readIdentity(parts.dir);
+  const storage = await claimed(parts, identity);
   try {
-    const outcomes: VerifiedOutcome[] = [];
-    for (const job of jobs.filter(({ name }) => !only || only.includes(name)))
-      outcomes.push(await oneDataset(parts, { place, identity, job }, work));
-    return outcomes;
+    return await eachDataset({ ...parts, only }, async (job, connection) => {
+      const dataset: DatasetParts = { storage, connection, identity, job, now: clock.now(), keepMs };
+      const laid = await layDataset(dataset);
+      if (!verify) return { laid, verified: null };
+      const { verifyDataset } = await import('./lake/verify.ts');
+      return { laid, verified: await verifyDataset(dataset) };
+    });
   } finally {
-    await place.close();
+    await storage.close();
   }
-}
-
-async function oneDataset(
-  { dir, clock, settings: { keepMs }, signal }: LakeParts,
-  dataset: Pick<DatasetParts, 'place' | 'identity' | 'job'>,
-  work: (dataset: DatasetParts) => Promise<Done>,
-): Promise<VerifiedOutcome> {
-  if (signal.aborted) throw new Failure('incomplete', 'stopped');
-  const job = dataset.job.name;
-  const connection = openMirror(dir);
-  try {
-    const done = await work({ ...dataset, connection, now: clock.now(), keepMs });
-    return { job, ...done, failure: null };
-  } catch (thrown) {
-    if (!(thrown instanceof Failure)) throw thrown;
-    const { kind, message } = thrown;
-    return { job, laid: null, verified: null, failure: { kind, message } };
-  } finally {
-    connection.close();
-  }
-}
-
-function identityOrWait(connection: Parameters<typeof identityOf>[0]): Identity {
-  const identity = identityOf(connection);
-  if (identity) return identity;
-  throw new Failure('incomplete', `${connection.name} has no name yet: the next sync or start gives it one`);
 }
 
 /** Whose lake it is. */
@@ -101,33 +59,33 @@ type Owner = { version: number; mirror: string };
 
 const VERSION = 1;
 
-/** @throws Failure `config` for a place that is another's. */
-async function claimed(parts: LakeParts, identity: Identity): Promise<Place> {
-  const place = await openPlace(parts);
+/** @throws Failure `config` for one that is another's. */
+async function claimed(parts: LakeParts, identity: Identity): Promise<Storage> {
+  const storage = await openStorage(parts);
   try {
-    await claim(place, identity);
-    return place;
+    await claim(storage, identity);
+    return storage;
   } catch (thrown) {
-    await place.close();
+    await storage.close();
     throw thrown;
   }
 }
 
-async function claim(place: Place, identity: Identity): Promise<void> {
+async function claim(storage: Storage, identity: Identity): Promise<void> {
   const mine: Owner = { version: VERSION, mirror: identity.name };
-  const owner = (await ownerOf(place)) ?? (await take(place, mine));
+  const owner = (await ownerOf(storage)) ?? (await take(storage, mine));
   if (owner.version > VERSION)
-    throw new Failure('config', `${place.shown} was made by a newer market-mirror: upgrade this one`);
+    throw new Failure('config', `${storage.shown} was made by a newer market-mirror: upgrade this one`);
   if (owner.mirror !== identity.name)
-    throw new Failure('config', `${place.shown} follows another mirror: name another lake`);
-  if (await place.put(OWNER, json(owner)))
+    throw new Failure('config', `${storage.shown} follows another mirror: name another lake`);
+  if (await storage.put(OWNER, json(owner)))
     throw new Failure(
       'config',
-      `${place.shown} writes over what is there, although it is told not to (If-None-Match): two lakes at once would spoil it; name another service`,
+      `${storage.shown} writes over what is there, although it is told not to (If-None-Match): two lakes at once would spoil it; name another service`,
     );
 }
 
-async function openPlace({ dir, settings, clock, random, signal }: LakeParts): Promise<Place> {
+async function openStorage({ dir, settings, clock, random, signal }: LakeParts): Promise<Storage> {
   const { address, access } = settings;
   if (address.kind === 'disk') return openDisk(address.folder, clock.now());
   if (!access) throw new Failure('bug', 'a bucket, and no access to it');
@@ -136,23 +94,23 @@ async function openPlace({ dir, settings, clock, random, signal }: LakeParts): P
   return await openS3({ access, bucket, prefix, way: wayIn(dir), clock, random, signal });
 }
 
-async function take(place: Place, mine: Owner): Promise<Owner> {
-  const { folders, files } = await place.list('');
+async function take(storage: Storage, mine: Owner): Promise<Owner> {
+  const { folders, files } = await storage.list('');
   const [other] = [...folders, ...files].filter((name) => name !== OWNER);
   if (other !== undefined)
     throw new Failure(
       'config',
-      `${place.shown} holds other files (${other}) and no lake: name an empty folder or prefix`,
+      `${storage.shown} holds other files (${other}) and no lake: name an empty folder or prefix`,
     );
-  await place.put(OWNER, json(mine));
-  return (await ownerOf(place)) ?? mine;
+  await storage.put(OWNER, json(mine));
+  return (await ownerOf(storage)) ?? mine;
 }
 
-async function ownerOf(place: Place): Promise<Owner | undefined> {
-  const text = (await place.read(OWNER))?.toString('utf8');
+async function ownerOf(storage: Storage): Promise<Owner | undefined> {
+  const text = (await storage.read(OWNER))?.toString('utf8');
   try {
     return text === undefined ? undefined : (JSON.parse(text) as Owner);
   } catch {
-    throw new Failure('config', `${place.shown}: ${OWNER} cannot be read: name another lake`);
+    throw new Failure('config', `${storage.shown}: ${OWNER} cannot be read: name another lake`);
   }
 }

@@ -2,7 +2,7 @@
 
 import { isoTime } from '../clock.ts';
 import type { FollowedJob } from '../job-list.ts';
-import { type Connection, PROOF, quoted } from '../store/read.ts';
+import { type Connection, changeSources, PROOF } from '../store/read.ts';
 
 export type Standing = {
   /** Of its latest change; 0 where there was none. */
@@ -51,18 +51,8 @@ export function isChange(connection: Connection, job: FollowedJob, seq: number, 
     .prepare('SELECT 1 FROM walks WHERE last_seq = ? AND job = ? LIMIT 1')
     .get(seq, job.name);
   if (ofWalk) return true;
-  const { history } = job;
-  const places = [
-    [job.table, '_changed_at'],
-    ...(history === null
-      ? []
-      : [
-          [history, '_valid_to'],
-          [history, '_valid_from'],
-        ]),
-  ] as [string, string][];
-  return places.some(([table, column]) =>
-    connection.prepare(`SELECT 1 FROM ${quoted(table)} WHERE ${quoted(column)} = ? LIMIT 1`).get(at),
+  return changeSources(job).some(({ at: column, source }) =>
+    connection.prepare(`SELECT 1 FROM ${source} WHERE ${column} = ? LIMIT 1`).get(at),
   );
 }
 

@@ -92,7 +92,7 @@ export const rooms: Record<string, Room> = {
   // What people and programs read.
   plan: { imports: ['governor', 'store'], types: ['job-list'] },
   reading: {
-    imports: ['output', 'plan', 'store'],
+    imports: ['output', 'plan', 'store', 'targets'],
     types: ['job-list', 'queue'],
     doors: [
       ...['status', 'query', 'export', 'backup', 'quarantine'],
@@ -123,7 +123,7 @@ export const rooms: Record<string, Room> = {
   'serve/app': { imports: ['serve/keys', 'serve/admission', 'serve/answers'] },
   'serve/openapi': { imports: ['serve/answers', 'serve/usage'], types: ['job-list'] },
   'serve/metrics': {
-    imports: ['reading'],
+    imports: ['reading', 'targets'],
     types: ['job-list', 'plan', 'store', 'serve/answers', 'serve/app'],
   },
   'serve/page': {
@@ -131,7 +131,7 @@ export const rooms: Record<string, Room> = {
       ...['job-list', 'plan', 'reading', 'store'],
       ...['serve/database', 'serve/keys', 'serve/admission', 'serve/answers', 'serve/app'],
     ],
-    types: ['output'],
+    types: ['output', 'targets'],
   },
   serve: {
     imports: [
@@ -186,7 +186,7 @@ export const rooms: Record<string, Room> = {
     doors: ['src/daemon.ts'],
   },
   doctor: {
-    imports: ['account', 'app', 'config', 'job-list', 'queue', 'reading', 'store'],
+    imports: ['account', 'app', 'config', 'job-list', 'queue', 'reading', 'store', 'targets'],
     types: ['job'],
     doors: ['src/doctor.ts'],
   },

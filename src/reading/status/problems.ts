@@ -6,19 +6,13 @@ import { plural } from '../../output/text.ts';
 import type { Limits } from '../../plan/limits.ts';
 import type { Outage } from '../../queue/index.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
+import { type TargetName, targetNames, targets } from '../../targets.ts';
 import type { LastCall } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
 import { type Phrase, phrase, textOf } from './phrase.ts';
 import type { Trouble } from './service.ts';
 import { type Around, whyNotFresh } from './stale.ts';
-import {
-  type TargetName,
-  type TargetNotes,
-  type TargetStatus,
-  type TargetStatuses,
-  targetNames,
-  targets,
-} from './targets.ts';
+import type { TargetNotes, TargetStatus, TargetStatuses } from './targets.ts';
 
 /** Why nobody knows what the account shared with others allows, and since when, ISO 8601 UTC. */
 export type OutOfReach = { message: string; advice: string; since: string };

@@ -1,17 +1,8 @@
 /** How far the targets of the daemon, which follow the mirror, are behind it. */
 
 import { type Connection, PROOF } from '../../store/read.ts';
+import { type TargetName, targetNames, targets } from '../../targets.ts';
 import type { Trouble } from './service.ts';
-
-/** Every target, by the command that brings changes to it; some take only changes that are proven. */
-export const targets = {
-  ship: { name: 'Postgres', docs: 'docs/ship.md', endsAtProofs: false },
-  lake: { name: 'the lake', docs: 'docs/lake.md', endsAtProofs: true },
-} as const;
-
-export type TargetName = keyof typeof targets;
-
-export const targetNames = Object.keys(targets) as TargetName[];
 
 /** What the daemon leaves of a target beside its lock. */
 export type TargetNote = {

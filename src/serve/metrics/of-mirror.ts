@@ -2,8 +2,9 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { LastWalk } from '../../reading/last-walks.ts';
-import { type DatasetStatus, type Health, targetNames, targets } from '../../reading/status.ts';
+import type { DatasetStatus, Health } from '../../reading/status.ts';
 import type { Tally } from '../../reading/tally.ts';
+import { targetNames, targets } from '../../targets.ts';
 import type { Readiness } from './readiness.ts';
 
 /** The mirror at one moment. */

@@ -1,7 +1,6 @@
 /** What the page is told of the mirror as a whole, read on a thread of its own, once for all who ask. */
 
 import type { Clock } from '../../clock.ts';
-import type { FailureSent } from '../../errors.ts';
 import type { Dataset, ServedJob } from '../../job-list.ts';
 import type { Spending } from '../../plan.ts';
 import { startThread, threadOnDemand } from '../../thread.ts';
@@ -22,7 +21,6 @@ export type AskedOfReader = { readonly what: 'overview' | 'schema'; readonly now
 
 /** An Overview or a Schema. */
 export type ReadByReader = { json: string };
-export type AnsweredByReader = ReadByReader | FailureSent;
 
 export type Reader = {
   /** As JSON. @throws Failure as reading the mirror does. */

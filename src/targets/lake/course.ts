@@ -9,10 +9,10 @@ import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { FollowedJob } from '../../job-list.ts';
 import type { Connection, Identity } from '../../store/read.ts';
-import { isChange, lastWalkOf, standingOf } from '../standing.ts';
+import { isChange, lastWalkOf, type Standing, standingOf } from '../standing.ts';
 import { dayOf, firstSeq, type Range } from './changes.ts';
-import { json, type Place, readJson } from './place.ts';
 import { ensureReceipt } from './receipts.ts';
+import { json, readJson, type Storage } from './storage.ts';
 
 export type Course = {
   number: number;
@@ -36,7 +36,7 @@ export const changesPath = (job: FollowedJob, course: number, { from, to }: Rang
 const begunPath = (job: FollowedJob, course: number) => `${courseFolder(job, course)}/_course.json`;
 
 export type CourseParts = {
-  place: Place;
+  storage: Storage;
   connection: Connection;
   job: FollowedJob;
   identity: Identity;
@@ -49,12 +49,12 @@ export type CourseParts = {
  * @throws Failure `config` where another course has taken the place of this mirror's.
  */
 export async function courseOf(parts: CourseParts): Promise<Course | undefined> {
-  const { place, connection, job, identity } = parts;
+  const { storage, connection, job, identity } = parts;
   for (;;) {
-    const latest = await latestCourse(place, job);
+    const latest = await latestCourse(storage, job);
     const isOurs = latest?.epoch === identity.epoch;
     if (latest?.epoch !== undefined && !isOurs) await refuseOvertaken(parts, latest.number);
-    const course = latest && isOurs ? await standOf(place, job, latest) : undefined;
+    const course = latest && isOurs ? await standOf(storage, job, latest) : undefined;
     seeAnew(connection);
     if (course && isOnWay(connection, job, course)) return course;
     const first = firstSeq(connection, job);
@@ -79,31 +79,34 @@ export type LatestCourse = Pick<Begun, 'from' | 'historyFrom' | 'begunAt'> & {
 };
 
 /** The one with the greatest number; its epoch is undefined where it was not begun after all. */
-export async function latestCourse(place: Place, job: FollowedJob): Promise<LatestCourse | undefined> {
-  const number = Math.max(0, ...(await courseNumbers(place, job)));
+export async function latestCourse(storage: Storage, job: FollowedJob): Promise<LatestCourse | undefined> {
+  const number = Math.max(0, ...(await courseNumbers(storage, job)));
   if (number === 0) return undefined;
-  const begun = await readJson<Begun>(place, begunPath(job, number));
+  const begun = await readJson<Begun>(storage, begunPath(job, number));
   const { from = 0, historyFrom = '', begunAt = '', epoch } = begun ?? {};
   return { number, from, historyFrom, begunAt, epoch };
 }
 
 /** One that has the same number already is looked at anew. */
 async function begin(parts: CourseParts, number: number, from: number) {
-  const { place, connection, job, identity, now } = parts;
+  const { storage, connection, job, identity, now } = parts;
   const { historyFrom } = standingOf(connection, job);
   const begun: Begun = { version: 1, epoch: identity.epoch, from, historyFrom, begunAt: isoTime(now) };
-  await place.put(begunPath(job, number), json(begun));
+  await storage.put(begunPath(job, number), json(begun));
 }
 
 /** Whether all that changed since is there: the mirror knows that change, and has forgotten none after it. */
 function isOnWay(connection: Connection, job: FollowedJob, { seq, lastWalk, historyFrom }: Course): boolean {
   const standing = standingOf(connection, job);
-  const hasAll = standing.historyFrom === historyFrom || isoTime(seq) >= standing.historyFrom;
-  if (!hasAll) return false;
+  if (!hasAllAfter(seq, historyFrom, standing)) return false;
   if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
   const isKnown = seq === standing.seq || (seq < standing.seq && isChange(connection, job, seq));
   return isKnown && hasWalk(connection, job, lastWalk);
 }
+
+/** Whether none of the changes that came after `seq` was forgotten since a course began. @param begun its `historyFrom`. */
+export const hasAllAfter = (seq: number, begun: string, { historyFrom }: Standing) =>
+  historyFrom === begun || isoTime(seq) >= historyFrom;
 
 /** Whether that walk is one of the mirror's, or was, and has been forgotten. */
 function hasWalk(connection: Connection, { name }: FollowedJob, walk: string): boolean {
@@ -114,16 +117,16 @@ function hasWalk(connection: Connection, { name }: FollowedJob, walk: string): b
 const numberOf = (walk: string) => Number.parseInt(walk, 10);
 
 async function standOf(
-  place: Place,
+  storage: Storage,
   job: FollowedJob,
   { number, from, historyFrom }: LatestCourse,
 ): Promise<Course> {
-  const days = (await place.list(courseFolder(job, number))).folders.sort().reverse();
+  const days = (await storage.list(courseFolder(job, number))).folders.sort().reverse();
   for (const day of days) {
     const folder = `${courseFolder(job, number)}/${day}`;
-    const last = Math.max(...seqsIn((await place.list(folder)).files));
+    const last = Math.max(...seqsIn((await storage.list(folder)).files));
     if (!Number.isFinite(last)) continue;
-    const receipt = await ensureReceipt(place, `${folder}/${last}.parquet`);
+    const receipt = await ensureReceipt(storage, `${folder}/${last}.parquet`);
     return { number, seq: receipt.seq, lastWalk: receipt.changes?.lastWalk ?? '', historyFrom };
   }
   return { number, seq: from, lastWalk: '', historyFrom };
@@ -133,19 +136,19 @@ async function standOf(
 export const seqsIn = (files: readonly string[]) =>
   files.flatMap((name) => (/^\d+\.parquet$/.test(name) ? [Number.parseInt(name, 10)] : []));
 
-async function courseNumbers(place: Place, job: FollowedJob): Promise<number[]> {
-  const { folders } = await place.list(changesFolder(job));
+async function courseNumbers(storage: Storage, job: FollowedJob): Promise<number[]> {
+  const { folders } = await storage.list(changesFolder(job));
   return folders.flatMap((name) => (/^course=\d+$/.test(name) ? [Number(name.slice('course='.length))] : []));
 }
 
 /** The mirror that a backup was restored to goes on in a course of its own, and the one before it has had its time. */
-async function refuseOvertaken({ place, job, identity }: CourseParts, latest: number): Promise<void> {
+async function refuseOvertaken({ storage, job, identity }: CourseParts, latest: number): Promise<void> {
   for (let number = 1; number < latest; number += 1) {
-    const begun = await readJson<Begun>(place, begunPath(job, number));
+    const begun = await readJson<Begun>(storage, begunPath(job, number));
     if (begun?.epoch === identity.epoch)
       throw new Failure(
         'config',
-        `${place.shown}: another copy of this mirror, restored from a backup, goes on there: name another lake for one of them`,
+        `${storage.shown}: another copy of this mirror, restored from a backup, goes on there: name another lake for one of them`,
       );
   }
 }

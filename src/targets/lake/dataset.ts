@@ -2,19 +2,18 @@
 
 import { basename, dirname } from 'node:path';
 import { isoTime } from '../../clock.ts';
-import type { FailureKind } from '../../errors.ts';
 import type { FollowedJob } from '../../job-list.ts';
 import { type Source, sourcesOf } from '../../reading/query/sources.ts';
 import { type Connection, type Identity, PROOF } from '../../store/read.ts';
 import { version } from '../../version.ts';
-import { lastWalkOf } from '../standing.ts';
+import { lastWalkOf, standingOf } from '../standing.ts';
 import { changesSql, type Range, rangesOf } from './changes.ts';
 import { columnsOf, rowsSql, stableColumns } from './columns.ts';
 import { changesPath, courseOf } from './course.ts';
 import { type About, writeParquet } from './parquet.ts';
-import { json, type Place } from './place.ts';
 import { ensureReceipt, putWithReceipt, receiptPath } from './receipts.ts';
 import { forgetSnapshots, snapshotPath } from './snapshots.ts';
+import { json, type Storage } from './storage.ts';
 
 export type Laid = {
   job: string;
@@ -28,15 +27,8 @@ export type Laid = {
   removed: string[];
 };
 
-/** What became of one dataset. */
-export type Outcome = {
-  job: string;
-  laid: Laid | null;
-  failure: { kind: FailureKind; message: string } | null;
-};
-
 export type DatasetParts = {
-  place: Place;
+  storage: Storage;
   connection: Connection;
   identity: Identity;
   job: FollowedJob;
@@ -99,7 +91,7 @@ export async function layRange(
   course: number,
   range: Range,
 ): Promise<{ path: string; rows: number } | undefined> {
-  const { place, connection, identity, job } = parts;
+  const { storage, connection, identity, job } = parts;
   const path = changesPath(job, course, range);
   const columns = stableColumns(columnsOf(connection, job), job);
   const sql = changesSql(connection, job, columns, range);
@@ -112,7 +104,7 @@ export async function layRange(
       lastWalk: lastWalkOf(connection, job.name),
     },
   };
-  const receipt = await putWithReceipt(place, path, (spool) =>
+  const receipt = await putWithReceipt(storage, path, (spool) =>
     writeParquet(connection, sql, [...changeColumns, ...columns], about, spool),
   );
   return receipt && { path, rows: receipt.rows };
@@ -120,13 +112,13 @@ export async function layRange(
 
 /** One a day: whoever comes first makes it. */
 async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
-  const { place, connection, job, now } = parts;
+  const { storage, connection, job, now } = parts;
   const path = snapshotPath(job, now);
-  const { files } = await place.list(dirname(path));
+  const { files } = await storage.list(dirname(path));
   if (!files.includes(basename(path))) {
     const columns = columnsOf(connection, job);
-    const about = { ...aboutNow(parts, latestSeq(connection, job)), changes: null };
-    const receipt = await putWithReceipt(place, path, (spool) =>
+    const about = { ...aboutNow(parts, standingOf(connection, job).seq), changes: null };
+    const receipt = await putWithReceipt(storage, path, (spool) =>
       writeParquet(connection, rowsSql(job, columns), columns, about, spool),
     );
     if (receipt) {
@@ -134,20 +126,13 @@ async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
       return;
     }
   }
-  if (!files.includes(basename(receiptPath(path)))) await ensureReceipt(place, path);
-}
-
-function latestSeq(connection: Connection, { name }: FollowedJob): number {
-  const seq = connection
-    .prepare<[string], number | null>('SELECT last_seq FROM datasets WHERE job = ?')
-    .pluck();
-  return seq.get(name) ?? 0;
+  if (!files.includes(basename(receiptPath(path)))) await ensureReceipt(storage, path);
 }
 
 /** For whoever asks how proven the lake is: the last proof, and the change up to which it is there. Alone it is replaced. */
-async function tellProof({ place, connection, job, now }: DatasetParts, { seq }: Laid): Promise<void> {
+async function tellProof({ storage, connection, job, now }: DatasetParts, { seq }: Laid): Promise<void> {
   const told = { version: 1, seq, writtenAt: isoTime(now), source: sourceOf(connection, job) };
-  await place.replace(`${job.table}/_proof.json`, json(told));
+  await storage.replace(`${job.table}/_proof.json`, json(told));
 }
 
 function aboutNow(

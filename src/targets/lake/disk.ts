@@ -14,14 +14,14 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
-import type { Place } from './place.ts';
 import { ifThere, onDisk, openSpool, type Spool, type Spooled, sweepSpools } from './spool.ts';
+import type { Storage } from './storage.ts';
 
 /** Files on their way. Readers of Parquet pass over what begins with `_`. */
 const WAY = '_partial';
 
 /** @param now epoch milliseconds. @throws Failure `disk` for a folder that cannot be used. */
-export function openDisk(folder: string, now: number): Place {
+export function openDisk(folder: string, now: number): Storage {
   const way = join(folder, WAY);
   const spooled = <T>(make: (spool: Spool) => void, use: (file: Spooled) => T): T => {
     onDisk(way, () => mkdirSync(way, { recursive: true }));

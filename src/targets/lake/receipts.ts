@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import type { About, Receipt, Written } from './parquet.ts';
-import { json, type Place, readJson } from './place.ts';
 import type { Spool, Spooled } from './spool.ts';
+import { json, readJson, type Storage } from './storage.ts';
 
 /** Readers of Parquet pass over what begins with `_`. */
 export const receiptPath = (path: string) =>
@@ -16,32 +16,32 @@ export const receiptPath = (path: string) =>
  * has removed. @returns undefined where there was a file.
  */
 export async function putWithReceipt(
-  place: Place,
+  storage: Storage,
   path: string,
   write: (spool: Spool) => Written,
 ): Promise<Receipt | undefined> {
   let written: Written | undefined;
-  const put = await place.put(path, (spool) => {
+  const put = await storage.put(path, (spool) => {
     written = write(spool);
   });
   if (!put || !written) return undefined;
   const receipt = receiptOf(path, written, put);
-  await place.replace(receiptPath(path), json(receipt));
+  await storage.replace(receiptPath(path), json(receipt));
   return receipt;
 }
 
 /** The receipt of a file that is there, which is put beside it where it is lacking. */
-export async function ensureReceipt(place: Place, path: string): Promise<Receipt> {
-  const known = await readJson<Receipt>(place, receiptPath(path));
+export async function ensureReceipt(storage: Storage, path: string): Promise<Receipt> {
+  const known = await readJson<Receipt>(storage, receiptPath(path));
   if (known) return known;
-  const receipt = await receiptOfFile(place, path);
-  await place.put(receiptPath(path), json(receipt));
+  const receipt = await receiptOfFile(storage, path);
+  await storage.put(receiptPath(path), json(receipt));
   return receipt;
 }
 
-async function receiptOfFile(place: Place, path: string): Promise<Receipt> {
-  const data = await place.read(path);
-  if (!data) throw new Failure('incomplete', `${place.shown}: ${path} went away while it was looked at`);
+async function receiptOfFile(storage: Storage, path: string): Promise<Receipt> {
+  const data = await storage.read(path);
+  if (!data) throw new Failure('incomplete', `${storage.shown}: ${path} went away while it was looked at`);
   const sha256 = createHash('sha256').update(data).digest('hex');
   return receiptOf(path, await readFooter(path, data), { bytes: data.length, sha256 });
 }

@@ -3,10 +3,10 @@
 import { createReadStream, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../../errors.ts';
-import type { Place } from './place.ts';
 import { openRequests, type RequestParts } from './s3/requests.ts';
 import { listedIn } from './s3/xml.ts';
 import { onDisk, openSpool, type Spool, type Spooled, sweepSpools } from './spool.ts';
+import type { Storage } from './storage.ts';
 
 export type S3Parts = RequestParts & {
   bucket: string;
@@ -17,7 +17,7 @@ export type S3Parts = RequestParts & {
 };
 
 /** @throws Failure `config` where bucket or rights are not what they must be, `incomplete` where it cannot be reached. */
-export async function openS3(parts: S3Parts): Promise<Place> {
+export async function openS3(parts: S3Parts): Promise<Storage> {
   const { bucket, prefix, way, clock } = parts;
   const shown = `s3://${bucket}/${prefix}`;
   const { request, close } = await openRequests(parts, shown);

@@ -2,7 +2,7 @@
 
 import { DAY_MS, isoTime } from '../../clock.ts';
 import type { FollowedJob } from '../../job-list.ts';
-import type { Place } from './place.ts';
+import type { Storage } from './storage.ts';
 
 const folderOf = (job: FollowedJob) => `${job.table}/snapshots`;
 
@@ -10,35 +10,35 @@ export const snapshotPath = (job: FollowedJob, now: number) =>
   `${folderOf(job)}/date=${isoTime(now).slice(0, 10)}/${job.table}.parquet`;
 
 /** The files of all days, the oldest first. */
-export async function snapshotFiles(place: Place, job: FollowedJob): Promise<string[]> {
+export async function snapshotFiles(storage: Storage, job: FollowedJob): Promise<string[]> {
   const found: string[] = [];
-  for (const day of await daysOf(place, job)) {
+  for (const day of await daysOf(storage, job)) {
     const folder = `${folderOf(job)}/${day}`;
-    const { files } = await place.list(folder);
+    const { files } = await storage.list(folder);
     found.push(...files.filter((name) => name.endsWith('.parquet')).map((name) => `${folder}/${name}`));
   }
   return found;
 }
 
-async function daysOf(place: Place, job: FollowedJob): Promise<string[]> {
-  const { folders } = await place.list(folderOf(job));
+async function daysOf(storage: Storage, job: FollowedJob): Promise<string[]> {
+  const { folders } = await storage.list(folderOf(job));
   return folders.filter((name) => /^date=\d{4}-\d\d-\d\d$/.test(name)).sort();
 }
 
 /** Removes those that are older than they are to be kept; never the latest one. @returns their paths. */
 export async function forgetSnapshots({
-  place,
+  storage,
   job,
   now,
   keepMs,
 }: {
-  place: Place;
+  storage: Storage;
   job: FollowedJob;
   now: number;
   keepMs: number;
 }): Promise<string[]> {
   if (keepMs === Number.POSITIVE_INFINITY) return [];
-  const days = await daysOf(place, job);
+  const days = await daysOf(storage, job);
   const [before] = days.slice(-2);
   if (days.length < 2 || before === undefined) return [];
   // A clock that has gone far ahead of the snapshot before is not believed.
@@ -48,10 +48,10 @@ export async function forgetSnapshots({
     if (startOf(day) + DAY_MS > believed - keepMs) break;
     const folder = `${folderOf(job)}/${day}`;
     // The receipt goes last: without its file it is told from one that was never written.
-    const files = (await place.list(folder)).files.sort((one, other) =>
+    const files = (await storage.list(folder)).files.sort((one, other) =>
       one.startsWith('_') ? 1 : other.startsWith('_') ? -1 : 0,
     );
-    for (const name of files) await place.remove(`${folder}/${name}`);
+    for (const name of files) await storage.remove(`${folder}/${name}`);
     removed.push(folder);
   }
   return removed;

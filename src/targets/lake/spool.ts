@@ -1,4 +1,4 @@
-/** A file as it is made, before it goes to its place: its length and digest are known when it is whole. */
+/** A file as it is made, before it goes into the storage: its length and digest are known when it is whole. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';

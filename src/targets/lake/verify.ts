@@ -10,12 +10,12 @@ import { standingOf } from '../standing.ts';
 import { changesSql, type Range } from './changes.ts';
 import { columnsOf, snapshotSql, stableColumns } from './columns.ts';
 import { compareRows } from './compare.ts';
-import { changesPath, courseFolder, latestCourse, seqsIn } from './course.ts';
+import { changesPath, courseFolder, hasAllAfter, latestCourse, seqsIn } from './course.ts';
 import { changeColumns, type DatasetParts, layRange } from './dataset.ts';
 import type { Receipt } from './parquet.ts';
-import type { Place } from './place.ts';
 import { ensureReceipt } from './receipts.ts';
 import { snapshotFiles } from './snapshots.ts';
+import type { Storage } from './storage.ts';
 
 export type Verified = {
   job: string;
@@ -45,20 +45,17 @@ export async function verifyDataset(parts: DatasetParts): Promise<Verified> {
 }
 
 async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<void> {
-  const { place, connection, job } = parts;
-  const course = await latestCourse(place, job);
+  const { storage, connection, job } = parts;
+  const course = await latestCourse(storage, job);
   if (!course) return;
-  const isKnown = ({ from }: Range) => {
-    const { historyFrom } = standingOf(connection, job);
-    return historyFrom === course.historyFrom || isoTime(from) >= historyFrom;
-  };
+  const isKnown = ({ from }: Range) => hasAllAfter(from, course.historyFrom, standingOf(connection, job));
   let expected = course.from;
-  for (const path of await changeFiles(place, job, course.number, verified)) {
+  for (const path of await changeFiles(storage, job, course.number, verified)) {
     const from = Number.parseInt(basename(path), 10);
     if (from !== expected)
       await putAgain(parts, course.number, { from: expected, to: from }, isKnown, verified);
     const receipt = await verifyFile(
-      place,
+      storage,
       path,
       verified,
       (about) => {
@@ -74,14 +71,17 @@ async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<v
   }
 }
 
-async function verifySnapshots({ place, connection, job }: DatasetParts, verified: Verified): Promise<void> {
+async function verifySnapshots(
+  { storage, connection, job }: DatasetParts,
+  verified: Verified,
+): Promise<void> {
   const { historyFrom } = standingOf(connection, job);
   // Those from before a backup was restored are of another past.
-  const { begunAt = '' } = (await latestCourse(place, job)) ?? {};
+  const { begunAt = '' } = (await latestCourse(storage, job)) ?? {};
   const columns = stableColumns(columnsOf(connection, job), job);
-  for (const path of await snapshotFiles(place, job))
+  for (const path of await snapshotFiles(storage, job))
     await verifyFile(
-      place,
+      storage,
       path,
       verified,
       ({ seq, exportedAt }) => {
@@ -96,15 +96,15 @@ async function verifySnapshots({ place, connection, job }: DatasetParts, verifie
 
 /** In their order. What else lies among them is named: a reader would take it for changes. */
 async function changeFiles(
-  place: Place,
+  storage: Storage,
   job: FollowedJob,
   course: number,
   { differences }: Verified,
 ): Promise<string[]> {
   const folder = courseFolder(job, course);
   const found: string[] = [];
-  for (const day of (await place.list(folder)).folders.sort()) {
-    const { files } = await place.list(`${folder}/${day}`);
+  for (const day of (await storage.list(folder)).folders.sort()) {
+    const { files } = await storage.list(`${folder}/${day}`);
     const own = seqsIn(files).sort((one, other) => one - other);
     found.push(...own.map((seq) => `${folder}/${day}/${seq}.parquet`));
     for (const name of files)
@@ -138,7 +138,7 @@ type Wanted = { columns: Parameters<typeof compareRows>[0]['columns']; sql: stri
 
 /** @param wanted what the mirror has of it; undefined where it has forgotten that. @returns its receipt; undefined where the file cannot be believed. */
 async function verifyFile(
-  place: Place,
+  storage: Storage,
   path: string,
   verified: Verified,
   wanted: (receipt: Receipt) => Wanted | undefined,
@@ -146,11 +146,11 @@ async function verifyFile(
 ): Promise<Receipt | undefined> {
   const differs = (message: string) => verified.differences.push({ file: path, message, mended: false });
   verified.files += 1;
-  const data = await place.read(path);
+  const data = await storage.read(path);
   if (!data) return void differs('went away while it was looked at');
   let receipt: Receipt;
   try {
-    receipt = await ensureReceipt(place, path);
+    receipt = await ensureReceipt(storage, path);
   } catch {
     return void differs('is damaged: it cannot be read');
   }

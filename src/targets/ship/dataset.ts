@@ -5,14 +5,13 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { FailureKind } from '../../errors.ts';
 import type { FollowedJob } from '../../job-list.ts';
 import { type Connection, type Identity, quoted } from '../../store/read.ts';
 import { type Changed, changedAfter } from '../changed.ts';
 import { lastWalkOf, type Standing, standingOf } from '../standing.ts';
-import type { Target } from './connection.ts';
 import { followTables } from './make-tables.ts';
 import { fillTable, load, type Mended, makeStage, mendTable, putSql } from './mend.ts';
+import type { Postgres } from './postgres.ts';
 import type { Which } from './rows.ts';
 import { lockPlace, movePlace, type Place } from './schema.ts';
 import { ownTables, type Table, tablesOfJob } from './tables.ts';
@@ -33,15 +32,8 @@ export type Shipped = {
   problems: string[];
 };
 
-/** What became of one dataset. */
-export type Outcome = {
-  job: string;
-  shipped: Shipped | null;
-  failure: { kind: FailureKind; message: string } | null;
-};
-
 export type DatasetParts = {
-  target: Target;
+  postgres: Postgres;
   connection: Connection;
   identity: Identity;
   schema: string;
@@ -52,9 +44,9 @@ export type DatasetParts = {
 };
 
 export async function shipDataset(parts: DatasetParts): Promise<Shipped> {
-  const { target, connection, job } = parts;
-  return await target.transaction(async () => {
-    const place = await lockPlace(target, job.name);
+  const { postgres, connection, job } = parts;
+  return await postgres.transaction(async () => {
+    const place = await lockPlace(postgres, job.name);
     connection.exec('BEGIN');
     try {
       return await shipFrom(place, standingOf(connection, job), parts);
@@ -65,8 +57,8 @@ export async function shipDataset(parts: DatasetParts): Promise<Shipped> {
 }
 
 async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): Promise<Shipped> {
-  const { target, connection, identity, schema, job, now, compare } = parts;
-  const followed = await followAll(target, connection, job);
+  const { postgres, connection, identity, schema, job, now, compare } = parts;
+  const followed = await followAll(postgres, connection, job);
   const { tables, shape, isNew, isChanged, problems } = followed;
   const isReliable =
     !isChanged &&
@@ -86,18 +78,18 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
   if (place.seq !== null && isReliable) {
     const changed = standing.seq > place.seq ? changedAfter(connection, job, place.seq) : undefined;
     if (changed) ended.sent = await shipChanges(parts, tables, changed);
-    await forgetPruned(target, tables, place, standing);
+    await forgetPruned(postgres, tables, place, standing);
     if (tables.volatile && place.volatile !== standing.volatile)
-      await shipVolatile(target, connection, tables.volatile);
+      await shipVolatile(postgres, connection, tables.volatile);
     else if (tables.volatile && changed)
-      await shipVolatile(target, connection, tables.volatile, { where: changed.rows });
-    await shipWalks(target, connection, tables.walks, place.walksFrom);
-    for (const table of [tables.fields, tables.datasets]) await replace(target, connection, table);
+      await shipVolatile(postgres, connection, tables.volatile, { where: changed.rows });
+    await shipWalks(postgres, connection, tables.walks, place.walksFrom);
+    for (const table of [tables.fields, tables.datasets]) await replace(postgres, connection, table);
   } else ended.how = place.seq === null ? 'first' : 'compared';
   if (ended.how !== 'changes' || compare) {
     const all = [tables.history, tables.rows, tables.volatile, tables.walks, tables.fields, tables.datasets];
     for (const table of all)
-      if (table) ended.mended.push(await (isNew(table) ? fillTable : mendTable)(target, connection, table));
+      if (table) ended.mended.push(await (isNew(table) ? fillTable : mendTable)(postgres, connection, table));
     const ofDataset = ended.mended.filter(({ table }) =>
       [tables.rows.name, tables.history?.name].includes(table),
     );
@@ -107,18 +99,18 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
   const lastWalk = lastWalkOf(connection, job.name);
   const { epoch } = identity;
   const reached = { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom };
-  await movePlace(target, { job: job.name, schema, now }, reached);
+  await movePlace(postgres, { job: job.name, schema, now }, reached);
   return ended;
 }
 
 type Tables = Apart & { history: Table | undefined; walks: Table; fields: Table; datasets: Table };
 
 /** Makes every table what the mirror's is, as far as that can be done. */
-async function followAll(target: Target, connection: Connection, job: FollowedJob) {
+async function followAll(postgres: Postgres, connection: Connection, job: FollowedJob) {
   const { rows: shown, history } = tablesOfJob(connection, job);
   const wanted = { ...apart(job, shown), history, ...ownTables(connection, job.name) };
   const all = Object.values(wanted).filter((table) => table !== undefined);
-  const followed = await followTables(target, all);
+  const followed = await followTables(postgres, all);
   const isNew = ({ name }: Table) => followed.some((one) => one.isNew && one.table.name === name);
   const isChanged = followed.some((one) => one.isChanged);
   const problems = followed.flatMap((one) => one.problems);
@@ -126,7 +118,7 @@ async function followAll(target: Target, connection: Connection, job: FollowedJo
     Object.entries(wanted).map(([name, table]) => [name, table && followed[all.indexOf(table)]?.table]),
   ) as Tables;
   const { rows, volatile } = tables;
-  if (volatile) await showTogether(target, shown, { rows, volatile });
+  if (volatile) await showTogether(postgres, shown, { rows, volatile });
   const columns = Object.values(tables).map((table) =>
     table?.columns.map(({ name, from, type }) => [name, from, type]),
   );
@@ -136,65 +128,71 @@ async function followAll(target: Target, connection: Connection, job: FollowedJo
 
 /** Rows that came or changed, and versions that ended. @returns how many. */
 async function shipChanges(
-  { target, connection }: DatasetParts,
+  { postgres, connection }: DatasetParts,
   { rows, volatile, history }: Tables,
   changed: Changed,
 ): Promise<number> {
   let sent = 0;
   if (history) {
-    await makeStage(target, history, 'stage');
-    sent += await load(target, connection, history, 'stage', { where: changed.versions });
+    await makeStage(postgres, history, 'stage');
+    sent += await load(postgres, connection, history, 'stage', { where: changed.versions });
     for (const table of volatile ? [rows, volatile] : [rows])
-      await target.run(
+      await postgres.run(
         `DELETE FROM ${quoted(table.name)} WHERE _key IN (SELECT _key FROM stage WHERE _ended_by = 'delete')`,
       );
-    await target.run(putSql(history, 'stage'));
+    await postgres.run(putSql(history, 'stage'));
   }
-  await makeStage(target, rows, 'stage');
-  sent += await load(target, connection, rows, 'stage', { where: changed.rows });
-  await target.run(putSql(rows, 'stage'));
+  await makeStage(postgres, rows, 'stage');
+  sent += await load(postgres, connection, rows, 'stage', { where: changed.rows });
+  await postgres.run(putSql(rows, 'stage'));
   return sent;
 }
 
 /** What the mirror keeps no longer goes there, too. */
 async function forgetPruned(
-  target: Target,
+  postgres: Postgres,
   { rows, history }: Tables,
   place: Place,
   { historyFrom }: Standing,
 ): Promise<void> {
   if (historyFrom === place.historyFrom) return;
   const [table, column] = history ? [history, '_valid_to'] : [rows, '_fetched_at'];
-  await target.run(`DELETE FROM ${quoted(table.name)} WHERE ${quoted(column)} <= $1`, [historyFrom]);
+  await postgres.run(`DELETE FROM ${quoted(table.name)} WHERE ${quoted(column)} <= $1`, [historyFrom]);
 }
 
 /** Values that make no version come as of a proof for all rows at once, and with rows that came. */
 async function shipVolatile(
-  target: Target,
+  postgres: Postgres,
   connection: Connection,
   volatile: Table,
   which: Which = {},
 ): Promise<void> {
-  await makeStage(target, volatile, 'stage');
-  await load(target, connection, volatile, 'stage', which);
-  await target.run(updateSql(volatile, 'stage'));
-  await target.run(addSql(volatile, 'stage'));
+  await makeStage(postgres, volatile, 'stage');
+  await load(postgres, connection, volatile, 'stage', which);
+  await postgres.run(updateSql(volatile, 'stage'));
+  await postgres.run(addSql(volatile, 'stage'));
 }
 
 /** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */
-async function shipWalks(target: Target, connection: Connection, walks: Table, from: number): Promise<void> {
-  await makeStage(target, walks, 'stage');
-  await load(target, connection, walks, 'stage', { where: `id >= ${from}` });
-  await target.run(putSql(walks, 'stage'));
-  const [there] = await target.query<{ rows: string }>('SELECT count(*) AS rows FROM walks WHERE job = $1', [
-    walks.job,
-  ]);
+async function shipWalks(
+  postgres: Postgres,
+  connection: Connection,
+  walks: Table,
+  from: number,
+): Promise<void> {
+  await makeStage(postgres, walks, 'stage');
+  await load(postgres, connection, walks, 'stage', { where: `id >= ${from}` });
+  await postgres.run(putSql(walks, 'stage'));
+  const [there] = await postgres.query<{ rows: string }>(
+    'SELECT count(*) AS rows FROM walks WHERE job = $1',
+    [walks.job],
+  );
   const here = connection.prepare<[string], number>('SELECT count(*) FROM walks WHERE job = ?').pluck();
-  if (Number(there?.rows) !== here.get(walks.job ?? '')) await mendTable(target, connection, walks);
+  if (Number(there?.rows) !== here.get(walks.job ?? '')) await mendTable(postgres, connection, walks);
 }
 
 /** A few rows that change in place. */
-async function replace(target: Target, connection: Connection, table: Table): Promise<void> {
-  await target.run(`DELETE FROM ${quoted(table.name)} WHERE job = $1`, [table.job]);
-  await load(target, connection, table, table.name);
+async function replace(postgres: Postgres, connection: Connection, table: Table): Promise<void> {
+  await postgres.run(`DELETE FROM ${quoted(table.name)} WHERE job = $1`, [table.job]);
+  await load(postgres, connection, table, table.name);
 }

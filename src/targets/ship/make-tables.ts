@@ -3,7 +3,7 @@
 import { toError } from '../../errors.ts';
 import { quoted } from '../../store/read.ts';
 import type { Column, ColumnType } from '../columns.ts';
-import type { Target } from './connection.ts';
+import type { Postgres } from './postgres.ts';
 import type { Table } from './tables.ts';
 
 export type Followed = {
@@ -18,23 +18,23 @@ export type Followed = {
 };
 
 /** Makes the tables what the mirror's are, each in its turn. Call it in a transaction. */
-export async function followTables(target: Target, tables: readonly Table[]): Promise<Followed[]> {
+export async function followTables(postgres: Postgres, tables: readonly Table[]): Promise<Followed[]> {
   const present = await columnsThere(
-    target,
+    postgres,
     tables.map(({ name }) => name),
   );
   const followed: Followed[] = [];
-  for (const table of tables) followed.push(await follow(target, table, present.get(table.name)));
+  for (const table of tables) followed.push(await follow(postgres, table, present.get(table.name)));
   return followed;
 }
 
 async function follow(
-  target: Target,
+  postgres: Postgres,
   table: Table,
   present: ReadonlyMap<string, ColumnType> | undefined,
 ): Promise<Followed> {
   if (present === undefined) {
-    await target.run(createSql(table));
+    await postgres.run(createSql(table));
     return { table, isNew: true, isChanged: true, problems: [] };
   }
   const columns: Column[] = [];
@@ -45,7 +45,7 @@ async function follow(
     if (type === column.type) columns.push(column);
     else {
       try {
-        await target.attempt(() => target.run(alterSql(table.name, column, type)));
+        await postgres.attempt(() => postgres.run(alterSql(table.name, column, type)));
         columns.push(column);
         isChanged = true;
       } catch (thrown) {
@@ -60,10 +60,10 @@ async function follow(
 
 /** By table or view, in their order; those that are not there are left out. */
 async function columnsThere(
-  target: Target,
+  postgres: Postgres,
   tables: readonly string[],
 ): Promise<Map<string, Map<string, ColumnType>>> {
-  const rows = await target.query<{ table: string; name: string; type: ColumnType }>(
+  const rows = await postgres.query<{ table: string; name: string; type: ColumnType }>(
     `SELECT of.relname AS "table", attname AS name, format_type(atttypid, atttypmod) AS type
      FROM pg_attribute JOIN pg_class AS of ON of.oid = attrelid
      WHERE of.relnamespace = current_schema()::regnamespace AND of.relname = ANY ($1)
@@ -76,8 +76,8 @@ async function columnsThere(
 }
 
 /** Of a table or view, in their order; none where it is not there. */
-export async function columnNames(target: Target, table: string): Promise<string[]> {
-  return [...((await columnsThere(target, [table])).get(table)?.keys() ?? [])];
+export async function columnNames(postgres: Postgres, table: string): Promise<string[]> {
+  return [...((await columnsThere(postgres, [table])).get(table)?.keys() ?? [])];
 }
 
 function createSql({ name, columns, isRewritten }: Table): string {

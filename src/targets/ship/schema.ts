@@ -4,7 +4,7 @@ import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { FollowedJob } from '../../job-list.ts';
 import { type Identity, quoted } from '../../store/read.ts';
-import type { Target } from './connection.ts';
+import type { Postgres } from './postgres.ts';
 import { upgrade, VERSION } from './upgrade.ts';
 
 /** How far a dataset has come there. Numbers are of changes, see the view `changes`. */
@@ -36,27 +36,27 @@ COMMENT ON TABLE _places IS 'Of market-mirror: up to which change each dataset h
  * @throws Failure `config` for one of another mirror, of a newer version, or with tables of somebody else: untouched.
  */
 export async function claimSchema(
-  target: Target,
+  postgres: Postgres,
   schema: string,
   identity: Identity,
   jobs: readonly FollowedJob[],
 ): Promise<void> {
-  await target.transaction(async () => {
-    const found = await lockSchema(target, schema, identity, VERSION);
-    if (found === 'absent') await target.run(`CREATE SCHEMA ${quoted(schema)}`);
-    await target.run(`SET search_path = ${quoted(schema)}`);
-    if (typeof found === 'object') return await upgrade(target, found.version, jobs);
-    await target.run(tables);
-    await target.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, identity.name]);
+  await postgres.transaction(async () => {
+    const found = await lockSchema(postgres, schema, identity, VERSION);
+    if (found === 'absent') await postgres.run(`CREATE SCHEMA ${quoted(schema)}`);
+    await postgres.run(`SET search_path = ${quoted(schema)}`);
+    if (typeof found === 'object') return await upgrade(postgres, found.version, jobs);
+    await postgres.run(tables);
+    await postgres.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, identity.name]);
   });
 }
 
 /** Removes the schema with all that lies in it. @returns whether it was this mirror's. @throws Failure `config`, as above. */
-export async function dropSchema(target: Target, schema: string, identity: Identity): Promise<boolean> {
-  return await target.transaction(async () => {
-    const found = await lockSchema(target, schema, identity, Number.POSITIVE_INFINITY);
+export async function dropSchema(postgres: Postgres, schema: string, identity: Identity): Promise<boolean> {
+  return await postgres.transaction(async () => {
+    const found = await lockSchema(postgres, schema, identity, Number.POSITIVE_INFINITY);
     if (typeof found !== 'object') return false;
-    await target.run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
+    await postgres.run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
     return true;
   });
 }
@@ -67,75 +67,78 @@ export async function dropSchema(target: Target, schema: string, identity: Ident
  * @throws Failure `config` for one that is not this mirror's.
  */
 async function lockSchema(
-  target: Target,
+  postgres: Postgres,
   schema: string,
   { name }: Identity,
   newest: number,
 ): Promise<'absent' | 'empty' | { version: number }> {
-  await target.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
-  if (!(await hasSchema(target, schema))) return 'absent';
-  const found = await ownerOf(target, schema);
+  await postgres.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
+  if (!(await hasSchema(postgres, schema))) return 'absent';
+  const found = await ownerOf(postgres, schema);
   if (found === undefined) {
-    if (await hasTables(target, schema)) throw refused(target, schema, 'holds tables of somebody else');
+    if (await hasTables(postgres, schema)) throw refused(postgres, schema, 'holds tables of somebody else');
     return 'empty';
   }
   if (found.version > newest)
-    throw refused(target, schema, `was made by a newer market-mirror: upgrade this one, or`);
-  if (found.id !== name) throw refused(target, schema, `follows another mirror (${found.id})`);
+    throw refused(postgres, schema, `was made by a newer market-mirror: upgrade this one, or`);
+  if (found.id !== name) throw refused(postgres, schema, `follows another mirror (${found.id})`);
   return { version: found.version };
 }
 
-const refused = (target: Target, schema: string, why: string) =>
+const refused = (postgres: Postgres, schema: string, why: string) =>
   new Failure(
     'config',
-    `${target.name}: the schema ${schema} ${why}; name another with ?schema= in MIRROR_SHIP`,
+    `${postgres.name}: the schema ${schema} ${why}; name another with ?schema= in MIRROR_SHIP`,
   );
 
-async function hasSchema(target: Target, schema: string): Promise<boolean> {
-  return (await target.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])).length > 0;
+async function hasSchema(postgres: Postgres, schema: string): Promise<boolean> {
+  return (await postgres.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])).length > 0;
 }
 
-async function hasTables(target: Target, schema: string): Promise<boolean> {
-  const found = await target.query(
+async function hasTables(postgres: Postgres, schema: string): Promise<boolean> {
+  const found = await postgres.query(
     'SELECT 1 FROM pg_class JOIN pg_namespace AS of ON of.oid = relnamespace WHERE nspname = $1 LIMIT 1',
     [schema],
   );
   return found.length > 0;
 }
 
-async function ownerOf(target: Target, schema: string): Promise<{ id: string; version: number } | undefined> {
-  const [there] = await target.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
+async function ownerOf(
+  postgres: Postgres,
+  schema: string,
+): Promise<{ id: string; version: number } | undefined> {
+  const [there] = await postgres.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
     `${quoted(schema)}._mirror`,
   ]);
   if (!there?.there) return undefined;
-  const [owner] = await target.query<{ id: string; version: number }>(
+  const [owner] = await postgres.query<{ id: string; version: number }>(
     `SELECT id, version FROM ${quoted(schema)}._mirror`,
   );
   return owner;
 }
 
 /** The place of a job, which nobody else moves until the transaction ends. */
-export async function lockPlace(target: Target, job: string): Promise<Place> {
-  await target.run('INSERT INTO _places (job) VALUES ($1) ON CONFLICT DO NOTHING', [job]);
-  const [row] = await target.query<
+export async function lockPlace(postgres: Postgres, job: string): Promise<Place> {
+  await postgres.run('INSERT INTO _places (job) VALUES ($1) ON CONFLICT DO NOTHING', [job]);
+  const [row] = await postgres.query<
     Omit<Place, 'seq' | 'walksFrom'> & { seq: string | null; walksFrom: string }
   >(
     `SELECT seq, epoch, shape, volatile, walks_from AS "walksFrom", last_walk AS "lastWalk",
        history_from AS "historyFrom" FROM _places WHERE job = $1 FOR UPDATE`,
     [job],
   );
-  if (!row) throw new Failure('incomplete', `${target.name}: the place of ${job} is gone; try again`);
+  if (!row) throw new Failure('incomplete', `${postgres.name}: the place of ${job} is gone; try again`);
   return { ...row, seq: row.seq === null ? null : Number(row.seq), walksFrom: Number(row.walksFrom) };
 }
 
 /** Moves the place, and tells those who listen once all of it is committed. */
 export async function movePlace(
-  target: Target,
+  postgres: Postgres,
   { job, schema, now }: { job: string; schema: string; now: number },
   place: Place,
 ): Promise<void> {
   const { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom } = place;
-  await target.run(
+  await postgres.run(
     `WITH moved AS (UPDATE _places SET seq = $2, epoch = $3, shape = $4, volatile = $5, walks_from = $6, last_walk = $7,
        history_from = $8, at = $9 WHERE job = $1 RETURNING job)
      SELECT pg_notify($10, $11) FROM moved`,
@@ -147,14 +150,14 @@ export async function movePlace(
 }
 
 /** Makes the role, where there is none, and lets it read all that is and will be in the schema. */
-export async function admitReader(target: Target, schema: string, role: string): Promise<void> {
+export async function admitReader(postgres: Postgres, schema: string, role: string): Promise<void> {
   const name = quoted(role);
-  await target.transaction(async () => {
-    const there = await target.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
-    if (there.length === 0) await target.run(`CREATE ROLE ${name} NOLOGIN`);
-    await target.run(`GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${name}`);
-    await target.run(`GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${name}`);
-    await target.run(
+  await postgres.transaction(async () => {
+    const there = await postgres.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
+    if (there.length === 0) await postgres.run(`CREATE ROLE ${name} NOLOGIN`);
+    await postgres.run(`GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${name}`);
+    await postgres.run(`GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${name}`);
+    await postgres.run(
       `ALTER DEFAULT PRIVILEGES IN SCHEMA ${quoted(schema)} GRANT SELECT ON TABLES TO ${name}`,
     );
   });

@@ -2,36 +2,36 @@
 
 import type { FollowedJob } from '../../job-list.ts';
 import { changesSql, PROOF, quoted, SEEN } from '../../store/read.ts';
-import type { Target } from './connection.ts';
+import type { Postgres } from './postgres.ts';
 
 type Definition = { name: string; sql: string };
 
 /** Makes views whose definition is not the one that was made last. A dataset that has not come yet has none. */
-export async function makeViews(target: Target, jobs: readonly FollowedJob[]): Promise<void> {
-  const tables = await target.query<{ name: string }>(
+export async function makeViews(postgres: Postgres, jobs: readonly FollowedJob[]): Promise<void> {
+  const tables = await postgres.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`,
   );
   const shipped = jobs.filter((job) => tables.some(({ name }) => name === job.rows));
   if (shipped.length === 0) return;
-  const made = await madeViews(target, shipped);
+  const made = await madeViews(postgres, shipped);
   const due = definitions(shipped).filter(
     ({ name, sql }) => made.find((view) => view.name === name)?.sql !== sql,
   );
   if (due.length === 0) return;
-  await target.transaction(async () => {
-    for (const view of due) await makeView(target, view);
+  await postgres.transaction(async () => {
+    for (const view of due) await makeView(postgres, view);
   });
 }
 
 /** Views of others may rest on it, which a new one of the same columns leaves as they are. */
-export async function makeView(target: Target, { name, sql }: Definition): Promise<void> {
-  await target.run(`CREATE OR REPLACE VIEW ${quoted(name)} AS ${sql}`);
-  await target.run(`COMMENT ON VIEW ${quoted(name)} IS '${sql.replaceAll("'", "''")}'`);
+export async function makeView(postgres: Postgres, { name, sql }: Definition): Promise<void> {
+  await postgres.run(`CREATE OR REPLACE VIEW ${quoted(name)} AS ${sql}`);
+  await postgres.run(`COMMENT ON VIEW ${quoted(name)} IS '${sql.replaceAll("'", "''")}'`);
 }
 
 /** Those of ours that are there, as `makeView` made them. */
-export async function madeViews(target: Target, jobs: readonly FollowedJob[]): Promise<Definition[]> {
-  return await target.query<Definition>(
+export async function madeViews(postgres: Postgres, jobs: readonly FollowedJob[]): Promise<Definition[]> {
+  return await postgres.query<Definition>(
     `SELECT relname AS name, obj_description(oid, 'pg_class') AS sql FROM pg_class
      WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v' AND relname = ANY ($1)
        AND obj_description(oid, 'pg_class') IS NOT NULL`,

@@ -5,8 +5,8 @@
 
 import type { FollowedJob } from '../../job-list.ts';
 import { quoted } from '../../store/read.ts';
-import type { Target } from './connection.ts';
 import { columnNames } from './make-tables.ts';
+import type { Postgres } from './postgres.ts';
 import type { Table } from './tables.ts';
 
 export type Apart = { rows: Table; volatile: Table | undefined };
@@ -36,11 +36,11 @@ export const volatileName = ({ table }: FollowedJob) => `${table}_volatile`;
 
 /** Makes the view, or gives it the columns that it lacks: those that it has keep their places, for views of others may rest on it. */
 export async function showTogether(
-  target: Target,
+  postgres: Postgres,
   shown: Table,
   tables: { rows: Table; volatile: Table },
 ): Promise<void> {
-  const present = await columnNames(target, shown.name);
+  const present = await columnNames(postgres, shown.name);
   const ofVolatile = new Set(tables.volatile.columns.map(({ name }) => name));
   const columns = shown.columns
     .map(({ name }) => name)
@@ -49,7 +49,7 @@ export async function showTogether(
   if (added.length === 0) return;
   const isVolatile = (name: string) => name !== '_key' && ofVolatile.has(name);
   const names = { shown: shown.name, rows: tables.rows.name, volatile: tables.volatile.name };
-  await target.run(togetherSql(names, [...present, ...added], isVolatile));
+  await postgres.run(togetherSql(names, [...present, ...added], isVolatile));
 }
 
 /** The view of both tables. Where nobody asks for what is volatile, Postgres leaves the join out. */

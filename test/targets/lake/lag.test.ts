@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { lagsOf } from '../../../src/reading/status/targets.ts';
 import { Database } from '../../../src/store/db/sqlite.ts';
 import { openMirror } from '../../../src/store/read.ts';
-import { edit } from '../ship/bench.ts';
+import { edit } from '../edit.ts';
 import { setup } from './bench.ts';
 
 test('a lake that has all that is proven is behind by nothing, though the mirror has changed since', async () => {

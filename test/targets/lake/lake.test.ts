@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { idsOf } from '../../helpers/sync-bench.ts';
-import { edit } from '../ship/bench.ts';
+import { edit } from '../edit.ts';
 import { duckdb, expectEqual, presentIn, setup } from './bench.ts';
 
 const files = (folder: string, recursive = true) =>

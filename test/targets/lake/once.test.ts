@@ -5,9 +5,9 @@ import { findJob, followedJobs } from '../../../src/job-list.ts';
 import { type Identity, identityOf, openMirror } from '../../../src/store/read.ts';
 import { layDataset } from '../../../src/targets/lake/dataset.ts';
 import { openDisk } from '../../../src/targets/lake/disk.ts';
-import type { Place } from '../../../src/targets/lake/place.ts';
+import type { Storage } from '../../../src/targets/lake/storage.ts';
 import { runCli, startCli } from '../../helpers/cli.ts';
-import { edit } from '../ship/bench.ts';
+import { edit } from '../edit.ts';
 import { expectEqual, setup } from './bench.ts';
 
 /** `lake` of the built program, which can be killed. */
@@ -66,19 +66,19 @@ test('one that was overtaken by a lake which knew more goes on where that one ha
   const connection = openMirror(environment.MIRROR_DIR);
   onTestFinished(() => void connection.close());
   const identity = identityOf(connection) as Identity;
-  const place = openDisk(there, clock.now());
+  const storage = openDisk(there, clock.now());
   let isBehind = false;
-  const beaten: Place['put'] = async (path, make) => {
+  const beaten: Storage['put'] = async (path, make) => {
     if (path.endsWith('.parquet') && !isBehind) {
       isBehind = true;
       edit({ model, clock }, 1);
       await sync('ai-signals');
       expect((await lake()).code).toBe(0);
     }
-    return await place.put(path, make);
+    return await storage.put(path, make);
   };
   const parts = { connection, identity, job, now: clock.now(), keepMs: Number.POSITIVE_INFINITY };
-  const laid = await layDataset({ ...parts, place: { ...place, put: beaten } });
+  const laid = await layDataset({ ...parts, storage: { ...storage, put: beaten } });
   expect(laid.files).toEqual([]);
   expect(readdirSync(join(there, 'ai_signals/changes'))).toEqual(['course=1']);
   await expectEqual(file, there);

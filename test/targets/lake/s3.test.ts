@@ -5,7 +5,7 @@ import { readAws } from '../../../src/config/aws.ts';
 import { readLake } from '../../../src/config.ts';
 import { runCli } from '../../helpers/cli.ts';
 import { fetchInto, type S3, SECRET, startS3 } from '../../helpers/s3.ts';
-import { edit } from '../ship/bench.ts';
+import { edit } from '../edit.ts';
 import { expectEqual, setup as setupDisk } from './bench.ts';
 
 async function setup() {

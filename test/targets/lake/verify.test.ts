@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, wr
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Database } from '../../../src/store/db/sqlite.ts';
-import { edit } from '../ship/bench.ts';
+import { edit } from '../edit.ts';
 import { expectEqual, setup } from './bench.ts';
 
 /** Files of changes of one dataset, and what `lake --verify` says of it. */

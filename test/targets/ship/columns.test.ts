@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { edit, expectEqual, setup } from './bench.ts';
+import { edit } from '../edit.ts';
+import { expectEqual, setup } from './bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setup>>;
 

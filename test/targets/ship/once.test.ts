@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startCli } from '../../helpers/cli.ts';
 import { cuttingProxy, type Postgres } from '../../helpers/postgres.ts';
-import { edit, expectEqual, setup } from './bench.ts';
+import { edit } from '../edit.ts';
+import { expectEqual, setup } from './bench.ts';
 
 test('two that ship at once neither lose nor double a change', async () => {
   const bench = await setup();

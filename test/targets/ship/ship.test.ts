@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { edit, expectEqual, setup } from './bench.ts';
+import { edit } from '../edit.ts';
+import { expectEqual, setup } from './bench.ts';
 
 describe('a mirror that is shipped', () => {
   test('is there value by value, with true types, and tells how fresh it is', async () => {

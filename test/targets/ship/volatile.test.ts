@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { edit, expectEqual, setup } from './bench.ts';
+import { edit } from '../edit.ts';
+import { expectEqual, setup } from './bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setup>>;
 

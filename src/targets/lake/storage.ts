@@ -3,7 +3,7 @@
 import { Failure } from '../../errors.ts';
 import type { Spool, Spooled } from './spool.ts';
 
-export type Place = {
+export type Storage = {
   /** For people; nothing secret. */
   shown: string;
   /** What lies in a folder, by name; empty where there is none. */
@@ -20,12 +20,12 @@ export type Place = {
 
 export type Listed = { folders: string[]; files: string[] };
 
-export async function readJson<T>(place: Place, path: string): Promise<T | undefined> {
-  const text = (await place.read(path))?.toString('utf8');
+export async function readJson<T>(storage: Storage, path: string): Promise<T | undefined> {
+  const text = (await storage.read(path))?.toString('utf8');
   try {
     return text === undefined ? undefined : (JSON.parse(text) as T);
   } catch {
-    throw new Failure('disk', `${place.shown}: ${path} is damaged, it holds no JSON: remove it`);
+    throw new Failure('disk', `${storage.shown}: ${path} is damaged, it holds no JSON: remove it`);
   }
 }
 

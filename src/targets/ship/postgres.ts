@@ -7,7 +7,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { Failure, type FailureKind } from '../../errors.ts';
 import { version } from '../../version.ts';
 
-export type Target = {
+export type Postgres = {
   /** Host, port and database: nothing secret. */
   name: string;
   query<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
@@ -31,7 +31,7 @@ const CONNECT_MS = 10_000;
 const LOCK_WAIT = '60s';
 
 /** @throws Failure `incomplete` or `disk`, which `failureOf` tells apart. */
-export async function openTarget(url: string, signal: AbortSignal): Promise<Target> {
+export async function openPostgres(url: string, signal: AbortSignal): Promise<Postgres> {
   const client = new pg.Client({
     connectionString: url,
     application_name: `market-mirror/${version()}`,
@@ -46,12 +46,12 @@ export async function openTarget(url: string, signal: AbortSignal): Promise<Targ
   });
   const stop = () => void client.end().catch(() => undefined);
   const inWords = async <T>(work: () => Promise<T>): Promise<T> => {
-    signal.throwIfAborted();
+    const stopped = () => new Failure('incomplete', `${name}: stopped; the next run goes on from here`);
+    if (signal.aborted) throw stopped();
     try {
       return await work();
     } catch (thrown) {
-      if (signal.aborted) throw new Failure('incomplete', `${name}: stopped; the next run goes on from here`);
-      throw failureOf(lost ?? thrown, name);
+      throw signal.aborted ? stopped() : failureOf(lost ?? thrown, name);
     }
   };
   const ask = (sql: string, values: readonly unknown[] = []) => client.query(sql, [...values]);

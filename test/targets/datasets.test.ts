@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { followedJobs } from '../../src/job-list.ts';
+import { eachDataset } from '../../src/targets/datasets.ts';
+import { runMain } from '../helpers/main.ts';
+import { setupSync } from '../helpers/sync-bench.ts';
+import { setup as setupLake } from './lake/bench.ts';
+import { setup as setupShip } from './ship/bench.ts';
+
+describe('datasets that are brought to a target', () => {
+  async function bring(work: (job: string) => string, only?: readonly string[]) {
+    const { sync, environment } = await setupSync({ rows: 3 });
+    await sync();
+    const { signal } = new AbortController();
+    const parts = { dir: environment.MIRROR_DIR, jobs: await followedJobs(), only, signal };
+    return await eachDataset(parts, async ({ name }) => work(name));
+  }
+
+  test('are all told of in their order; what fails with one leaves the others to go on', async () => {
+    const outcomes = await bring((job) => {
+      if (job === 'news') throw new Failure('disk', 'no room');
+      return `${job} is there`;
+    });
+    const jobs = (await followedJobs()).map(({ name }) => name);
+    expect(outcomes.map(({ job }) => job)).toEqual(jobs);
+    expect(outcomes.filter(({ done }) => done === null)).toEqual([
+      { job: 'news', done: null, failure: { kind: 'disk', message: 'no room' } },
+    ]);
+  });
+
+  test('are those alone that were named, where any was', async () => {
+    const outcomes = await bring((job) => job, ['usage', 'news']);
+    expect(outcomes.map(({ done }) => done).sort()).toEqual(['news', 'usage']);
+  });
+
+  test('are left at once where nobody foresaw what went wrong', async () => {
+    const bug = () => {
+      throw new TypeError('a bug');
+    };
+    await expect(bring(bug)).rejects.toThrow(TypeError);
+  });
+});
+
+describe('a command that is told to stop says so in one line, with exit code 75:', () => {
+  test.each(['ship', 'lake'])('%s', async (command) => {
+    const { sync, environment, clock, there } = await (command === 'ship' ? setupShip(3) : setupLake());
+    await sync();
+    const stop = new AbortController();
+    const stopping = {
+      ...clock,
+      now() {
+        stop.abort(new Error('stopped by SIGINT'));
+        return clock.now();
+      },
+    };
+    const target = typeof there === 'string' ? { MIRROR_LAKE: there } : { MIRROR_SHIP: there.url };
+    const ended = await runMain([command], { ...environment, ...target }, stopping, stop.signal);
+    expect(ended).toEqual({
+      code: 75,
+      stdout: '',
+      stderr: expect.stringMatching(/^market-mirror: (Postgres \S+: )?stopped(; [^\n]+)?\n$/),
+    });
+  });
+});
