@@ -1,6 +1,6 @@
 /** The rows of a moment that the filters of a query leave. docs/serve.md ("Filters") has the rules. */
 
-import { LRUCache } from 'lru-cache';
+import { byteCache } from '../byte-cache.ts';
 import type { ServedJob } from '../job-list.ts';
 import { watchFiles } from '../store/beside.ts';
 import type { Connection } from '../store/read.ts';
@@ -38,19 +38,13 @@ export type Filtered = {
 /** Of the numbers that are kept: a million rows are four million. */
 const MOST_BYTES = 32 * 1024 ** 2;
 
-/** Of the map itself, and of the name. */
-const BYTES_BESIDE = 500;
-
 /** @param connection to a mirror; `pages` those of the same. */
 export function openFiltered(
   connection: Connection,
   jobs: readonly ServedJob[],
   pages: Pick<Pages, 'readNumbered'>,
 ): Filtered {
-  const kept = new LRUCache<string, RowNumbers>({
-    maxSize: MOST_BYTES,
-    sizeCalculation: ({ byteLength }) => byteLength + BYTES_BESIDE,
-  });
+  const kept = byteCache<RowNumbers>(MOST_BYTES, ({ byteLength }) => byteLength);
   const lost = watchFiles(connection.name);
   const thread = scanThread(connection.name, jobs);
   const scans = scansOn(thread, (name, numbers) => {

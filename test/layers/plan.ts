@@ -29,6 +29,7 @@ export const leaves = [
   'atomic-file',
   'thread',
   'loopback',
+  'byte-cache',
   'small-heap',
 ];
 
@@ -235,7 +236,7 @@ export const packages: Record<string, string | readonly string[]> = {
   'pg-copy-streams': 'targets/ship',
   preact: 'web',
   uplot: 'web',
-  'lru-cache': ['reading', 'serve/answers', 'serve/keys'],
+  'lru-cache': ['byte-cache', 'serve/answers', 'serve/keys'],
 };
 
 /** Words that only some files may use. */

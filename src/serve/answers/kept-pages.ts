@@ -5,6 +5,7 @@
  */
 
 import { LRUCache } from 'lru-cache';
+import { byteCache } from '../../byte-cache.ts';
 import { compress, type Encoding } from './compress.ts';
 
 type KeptPage = { readonly [of in Encoding]?: Buffer };
@@ -19,17 +20,13 @@ export type KeptPages = {
 
 const MOST_BYTES = 64 * 1024 ** 2;
 
-/** Of the map itself, and of the name. */
-const BYTES_BESIDE = 500;
-
 /** Pages that were read, of which only the names are kept. */
 const MOST_NAMES = 10_000;
 
 export function createKeptPages(): KeptPages {
-  const pages = new LRUCache<string, KeptPage>({
-    maxSize: MOST_BYTES,
-    sizeCalculation: (page) => Object.values(page).reduce((bytes, form) => bytes + form.length, BYTES_BESIDE),
-  });
+  const pages = byteCache<KeptPage>(MOST_BYTES, (page) =>
+    Object.values(page).reduce((bytes, form) => bytes + form.length, 0),
+  );
   const read = new LRUCache<string, true>({ max: MOST_NAMES });
   const add = (name: string, form: KeptPage) => pages.set(name, { ...pages.get(name), ...form });
   return {
