@@ -17,7 +17,16 @@ export { examineMirror, lastProofAt, mirrorBytes } from './db/version.ts';
 export { chunkReader } from './order/chunks.ts';
 export { countRows } from './order/count.ts';
 export { numbersAt } from './order/list.ts';
-export { type ChangeSource, changeSources, changesSql, PROOF, quoted, SEEN, seqOf } from './sql.ts';
+export {
+  type ChangeSource,
+  changeSources,
+  changesSql,
+  freshnessSql,
+  PROOF,
+  quoted,
+  SEEN,
+  seqOf,
+} from './sql.ts';
 
 /**
  * Opens the mirror in `dir` for reading.

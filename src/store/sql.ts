@@ -21,6 +21,40 @@ export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) 
 /** A name of a table or column, whatever it is made of. */
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
+/**
+ * SQL for the view `freshness`, on SQLite and on Postgres alike.
+ * @param datasets with the table whose rows are counted.
+ * @param ageOf SQL for the age in seconds of the time in a column; null for a time ahead of the clock, which has none.
+ * @param beside columns of more, and the join that brings them.
+ */
+export function freshnessSql(
+  datasets: readonly { name: string; rows: string }[],
+  ageOf: (at: string) => string,
+  beside = { columns: '', join: '' },
+): string {
+  const counts = datasets.map(
+    ({ name, rows }) => `SELECT '${name}' AS job, (SELECT count(*) FROM ${quoted(rows)}) AS rows`,
+  );
+  return `WITH counted AS (${counts.join(' UNION ALL ')})
+SELECT counted.job, counted.rows,
+  proof.started_at AS complete_as_of,
+  ${ageOf('proof.started_at')} AS age_seconds,
+  proof.verdict,
+  coalesce(walk.status, 'never') AS status,
+  walk.error AS last_error,
+  datasets.next_due_at,
+  CASE WHEN ${ageOf('seen.started_at')} IS NOT NULL THEN seen.started_at END AS seen_as_of,
+  ${ageOf('seen.started_at')} AS seen_age_seconds${beside.columns}
+FROM counted
+LEFT JOIN walks AS proof
+  ON proof.id = (SELECT id FROM walks WHERE job = counted.job AND ${PROOF} ORDER BY id DESC LIMIT 1)
+LEFT JOIN walks AS walk
+  ON walk.id = (SELECT id FROM walks WHERE job = counted.job AND kind = 'walk' ORDER BY id DESC LIMIT 1)
+LEFT JOIN walks AS seen
+  ON seen.id = (SELECT id FROM walks WHERE job = counted.job AND ${SEEN} ORDER BY id DESC LIMIT 1)
+LEFT JOIN datasets ON datasets.job = counted.job${beside.join}`;
+}
+
 /** A dataset as SQL names it. */
 export type InSql = { name: string; table: string; history: string | null };
 

@@ -17,7 +17,7 @@ import {
   volatileOf,
 } from '../job.ts';
 import type { Connection } from './db/connection.ts';
-import { changesSql, PROOF, quoted, SEEN, seqOf } from './sql.ts';
+import { changesSql, freshnessSql, quoted, seqOf } from './sql.ts';
 
 /** Every view that the mirror of these jobs has. */
 export function viewsOf(jobs: readonly Job[]): View[] {
@@ -111,31 +111,14 @@ const ageOf = (at: string) => {
 
 /** One row a dataset that tells a report whether to trust the rest. */
 function freshness(jobs: readonly Job[]): View {
-  const counts = jobs.map(
-    (job) => `SELECT '${job.name}' AS job, (SELECT count(*) FROM "${rowsOf(job)}") AS rows`,
-  );
   return {
     name: 'freshness',
     about:
       'Whether to trust the rest: when the last walk that proved a dataset complete began, its age and verdict, how the latest walk stands and when the next is due; and when new rows were last looked for, which proves nothing.',
-    sql: `WITH counted AS (${counts.join(' UNION ALL ')})
-SELECT counted.job, counted.rows,
-  proof.started_at AS complete_as_of,
-  ${ageOf('proof.started_at')} AS age_seconds,
-  proof.verdict,
-  coalesce(walk.status, 'never') AS status,
-  walk.error AS last_error,
-  datasets.next_due_at,
-  CASE WHEN ${ageOf('seen.started_at')} IS NOT NULL THEN seen.started_at END AS seen_as_of,
-  ${ageOf('seen.started_at')} AS seen_age_seconds
-FROM counted
-LEFT JOIN walks AS proof
-  ON proof.id = (SELECT id FROM walks WHERE job = counted.job AND ${PROOF} ORDER BY id DESC LIMIT 1)
-LEFT JOIN walks AS walk
-  ON walk.id = (SELECT id FROM walks WHERE job = counted.job AND kind = 'walk' ORDER BY id DESC LIMIT 1)
-LEFT JOIN walks AS seen
-  ON seen.id = (SELECT id FROM walks WHERE job = counted.job AND ${SEEN} ORDER BY id DESC LIMIT 1)
-LEFT JOIN datasets ON datasets.job = counted.job`,
+    sql: freshnessSql(
+      jobs.map((job) => ({ name: job.name, rows: rowsOf(job) })),
+      ageOf,
+    ),
     example: 'SELECT job, rows, complete_as_of, verdict FROM freshness WHERE age_seconds < 600',
   };
 }

@@ -2,10 +2,10 @@
 
 import { isoTime } from '../../clock.ts';
 import type { FollowedJob } from '../../job-list.ts';
-import { type ChangeSource, type Connection, changeSources, quoted, seqOf } from '../../store/read.ts';
+import { type ChangeSource, type Connection, changeSources, seqOf } from '../../store/read.ts';
 import { changedAfter } from '../changed.ts';
 import { standingOf } from '../standing.ts';
-import type { LakeColumn } from './columns.ts';
+import { type LakeColumn, listed } from './columns.ts';
 
 /** Changes with a greater number than `from`, up to `to`; see the view `changes`. */
 export type Range = { from: number; to: number };
@@ -20,12 +20,10 @@ export function changesSql(
   columns: readonly LakeColumn[],
   range: Range,
 ): string {
-  const list = (side: 'from' | 'fromHistory') =>
-    columns.map((column) => `${column[side]} AS ${quoted(column.name)}`).join(', ');
-  const selects = changedIn(connection, job, range).map(
-    ({ change, at, from }) =>
-      `SELECT ${change} AS _change, ${seqOf(at)} AS _seq, ${list(isNow(at) ? 'from' : 'fromHistory')} FROM ${from}`,
-  );
+  const selects = changedIn(connection, job, range).map(({ change, at, from }) => {
+    const list = listed(columns, isNow(at) ? 'from' : 'fromHistory');
+    return `SELECT ${change} AS _change, ${seqOf(at)} AS _seq, ${list} FROM ${from}`;
+  });
   return `${selects.join('\nUNION ALL\n')}\nORDER BY _seq, _key, _change`;
 }
 

@@ -59,19 +59,21 @@ export function asHeld(value: unknown, holds: Holding): Cell {
   return microsOf(cut) === undefined ? null : cut;
 }
 
+/** SQL that names them all, over the dataset's table or over its history. */
+export const listed = (columns: readonly LakeColumn[], side: 'from' | 'fromHistory') =>
+  columns.map((column) => `${column[side]} AS ${quoted(column.name)}`).join(', ');
+
 /** SQL for the rows of the dataset as they are now. */
 export function rowsSql(job: FollowedJob, columns: readonly LakeColumn[]): string {
-  return `SELECT ${columns.map(({ name, from }) => `${from} AS ${quoted(name)}`).join(', ')}
+  return `SELECT ${listed(columns, 'from')}
 FROM ${quoted(job.table)} ORDER BY _key`;
 }
 
 /** The same as they were after a change; of a history that goes back so far. */
 export function snapshotSql(job: FollowedJob, columns: readonly LakeColumn[], seq: number): string {
   const at = `'${isoTime(seq)}'`;
-  const list = (side: 'from' | 'fromHistory') =>
-    columns.map((column) => `${column[side]} AS ${quoted(column.name)}`).join(', ');
-  const now = `SELECT ${list('from')} FROM ${quoted(job.table)} WHERE _changed_at <= ${at}`;
+  const now = `SELECT ${listed(columns, 'from')} FROM ${quoted(job.table)} WHERE _changed_at <= ${at}`;
   if (job.history === null) return now;
   return `${now}
-UNION ALL SELECT ${list('fromHistory')} FROM ${quoted(job.history)} WHERE _valid_from <= ${at} AND _valid_to > ${at}`;
+UNION ALL SELECT ${listed(columns, 'fromHistory')} FROM ${quoted(job.history)} WHERE _valid_from <= ${at} AND _valid_to > ${at}`;
 }

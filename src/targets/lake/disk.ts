@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
-import { ifThere, onDisk, openSpool, type Spool, type Spooled, sweepSpools } from './spool.ts';
+import { ifThere, onDisk, spooled, sweepSpools } from './spool.ts';
 import type { Storage } from './storage.ts';
 
 /** Files on their way. Readers of Parquet pass over what begins with `_`. */
@@ -23,16 +23,6 @@ const WAY = '_partial';
 /** @param now epoch milliseconds. @throws Failure `disk` for a folder that cannot be used. */
 export function openDisk(folder: string, now: number): Storage {
   const way = join(folder, WAY);
-  const spooled = <T>(make: (spool: Spool) => void, use: (file: Spooled) => T): T => {
-    onDisk(way, () => mkdirSync(way, { recursive: true }));
-    const spool = openSpool(way);
-    try {
-      make(spool);
-      return use(spool.end());
-    } finally {
-      spool.discard();
-    }
-  };
   const ready = (path: string) => {
     const file = join(folder, path);
     onDisk(file, () => mkdirSync(dirname(file), { recursive: true }));
@@ -55,7 +45,7 @@ export function openDisk(folder: string, now: number): Storage {
       return onDisk(file, () => ifThere(() => readFileSync(file)));
     },
     async put(path, make) {
-      return spooled(make, (from) => {
+      return await spooled(way, make, (from) => {
         const file = ready(path);
         const isNew = onDisk(file, () => link(from.path, file));
         syncFolder(dirname(file));
@@ -63,7 +53,7 @@ export function openDisk(folder: string, now: number): Storage {
       });
     },
     async replace(path, make) {
-      spooled(make, (from) => {
+      await spooled(way, make, (from) => {
         const file = ready(path);
         onDisk(file, () => renameSync(from.path, file));
         syncFolder(dirname(file));

@@ -1,11 +1,11 @@
 /** A lake in a bucket: of AWS, or of any service that speaks S3 and puts a file only where there is none. */
 
-import { createReadStream, mkdirSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { openRequests, type RequestParts } from './s3/requests.ts';
 import { listedIn } from './s3/xml.ts';
-import { onDisk, openSpool, type Spool, type Spooled, sweepSpools } from './spool.ts';
+import { type Spool, type Spooled, spooled, sweepSpools } from './spool.ts';
 import type { Storage } from './storage.ts';
 
 export type S3Parts = RequestParts & {
@@ -28,11 +28,7 @@ export async function openS3(parts: S3Parts): Promise<Storage> {
     make: (spool: Spool) => void,
     isNew: boolean,
   ): Promise<Spooled | undefined> {
-    onDisk(way, () => mkdirSync(way, { recursive: true }));
-    const spool = openSpool(way);
-    try {
-      make(spool);
-      const file = spool.end();
+    return await spooled(way, make, async (file) => {
       if (file.bytes > MOST_BYTES)
         throw new Failure(
           'disk',
@@ -46,9 +42,7 @@ export async function openS3(parts: S3Parts): Promise<Storage> {
         expected: isNew ? [200, 412] : [200],
       });
       return status === 200 ? file : undefined;
-    } finally {
-      spool.discard();
-    }
+    });
   }
 
   return {

@@ -1,19 +1,13 @@
 /** A file as it is made, before it goes into the storage: its length and digest are known when it is whole. */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../../clock.ts';
 import { diskTrouble } from '../../disk.ts';
 import { Failure, toError } from '../../errors.ts';
 
-export type Spool = {
-  write(piece: string | Uint8Array): void;
-  /** Nothing is written after that. */
-  end(): Spooled;
-  /** Leaves nothing behind. */
-  discard(): void;
-};
+export type Spool = { write(piece: string | Uint8Array): void };
 
 /** A file that is whole, and on the disk. */
 export type Spooled = { path: string; bytes: number; sha256: string };
@@ -21,36 +15,44 @@ export type Spooled = { path: string; bytes: number; sha256: string };
 /** Beside a file that is on its way. */
 const PARTIAL = '.partial';
 
-/** @throws Failure `disk` where the folder cannot be written, like `write` and `end`. */
-export function openSpool(folder: string): Spool {
+/**
+ * Makes a file in a folder, which is made, too, and leaves nothing behind there.
+ * @throws Failure `disk` where it cannot be written.
+ */
+export async function spooled<T>(
+  folder: string,
+  make: (spool: Spool) => void,
+  use: (file: Spooled) => T | Promise<T>,
+): Promise<T> {
+  onDisk(folder, () => mkdirSync(folder, { recursive: true }));
   const path = join(folder, `${randomBytes(8).toString('hex')}${PARTIAL}`);
-  const hash = createHash('sha256');
   const descriptor = onDisk(path, () => openSync(path, 'wx', 0o666));
+  try {
+    return await use(written(path, descriptor, make));
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+function written(path: string, descriptor: number, make: (spool: Spool) => void): Spooled {
+  const hash = createHash('sha256');
   let bytes = 0;
-  let isOpen = true;
-  const close = () => {
-    if (isOpen) closeSync(descriptor);
-    isOpen = false;
-  };
-  return {
-    write(piece) {
-      const data = typeof piece === 'string' ? Buffer.from(piece) : piece;
-      hash.update(data);
-      bytes += data.length;
-      onDisk(path, () => {
-        for (let from = 0; from < data.length; ) from += writeSync(descriptor, data, from);
-      });
-    },
-    end() {
-      onDisk(path, () => fsyncSync(descriptor));
-      close();
-      return { path, bytes, sha256: hash.digest('hex') };
-    },
-    discard() {
-      close();
-      rmSync(path, { force: true });
-    },
-  };
+  try {
+    make({
+      write(piece) {
+        const data = typeof piece === 'string' ? Buffer.from(piece) : piece;
+        hash.update(data);
+        bytes += data.length;
+        onDisk(path, () => {
+          for (let from = 0; from < data.length; ) from += writeSync(descriptor, data, from);
+        });
+      },
+    });
+    onDisk(path, () => fsyncSync(descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
+  return { path, bytes, sha256: hash.digest('hex') };
 }
 
 /** What the disk says of a path becomes a Failure `disk`. */

@@ -1,7 +1,8 @@
 /** The views over there: the mirror's own, and those that the jobs declare. */
 
+import { CLOCK_TOLERANCE_MS } from '../../clock.ts';
 import type { FollowedJob } from '../../job-list.ts';
-import { changesSql, PROOF, quoted, SEEN } from '../../store/read.ts';
+import { changesSql, freshnessSql, quoted } from '../../store/read.ts';
 import type { Postgres } from './postgres.ts';
 
 type Definition = { name: string; sql: string };
@@ -40,32 +41,22 @@ export async function madeViews(postgres: Postgres, jobs: readonly FollowedJob[]
 }
 
 function definitions(jobs: readonly FollowedJob[]): Definition[] {
+  const counted = jobs.map(({ name, table }) => ({ name, rows: table }));
   return [
-    { name: 'freshness', sql: freshness(jobs) },
+    { name: 'freshness', sql: freshnessSql(counted, ageOf, arrived) },
     { name: 'changes', sql: changesSql(jobs, seqOf) },
     ...jobs.flatMap(({ views }) => views),
   ];
 }
 
-/** The same columns as the mirror's, of what has arrived here; and up to which change that is, and since when. */
-function freshness(jobs: readonly FollowedJob[]): string {
-  const counts = jobs.map(
-    (job) => `SELECT '${job.name}' AS job, (SELECT count(*) FROM ${quoted(job.table)}) AS rows`,
-  );
-  const age = (at: string) =>
-    `CASE WHEN ${at} <= clock_timestamp() + interval '2 seconds'
-      THEN greatest(0, round(extract(epoch FROM clock_timestamp() - ${at}), 1))::double precision END`;
-  return `WITH counted AS (${counts.join(' UNION ALL ')})
-SELECT counted.job, counted.rows, proof.started_at AS complete_as_of, ${age('proof.started_at')} AS age_seconds,
-  proof.verdict, coalesce(walk.status, 'never') AS status, walk.error AS last_error, datasets.next_due_at,
-  CASE WHEN ${age('seen.started_at')} IS NOT NULL THEN seen.started_at END AS seen_as_of,
-  ${age('seen.started_at')} AS seen_age_seconds, place.seq AS shipped_seq, place.at AS shipped_at
-FROM counted
-LEFT JOIN LATERAL (SELECT * FROM walks WHERE walks.job = counted.job AND ${PROOF} ORDER BY id DESC LIMIT 1) AS proof ON true
-LEFT JOIN LATERAL (SELECT * FROM walks WHERE walks.job = counted.job AND kind = 'walk' ORDER BY id DESC LIMIT 1) AS walk ON true
-LEFT JOIN LATERAL (SELECT * FROM walks WHERE walks.job = counted.job AND ${SEEN} ORDER BY id DESC LIMIT 1) AS seen ON true
-LEFT JOIN datasets ON datasets.job = counted.job
-LEFT JOIN _places AS place ON place.job = counted.job`;
-}
+/** Up to which change each dataset has arrived here, and since when: beside the columns of the mirror's own. */
+const arrived = {
+  columns: ', place.seq AS shipped_seq, place.at AS shipped_at',
+  join: '\nLEFT JOIN _places AS place ON place.job = counted.job',
+};
+
+const ageOf = (at: string) =>
+  `CASE WHEN ${at} <= clock_timestamp() + interval '${CLOCK_TOLERANCE_MS} milliseconds'
+    THEN greatest(0, round(extract(epoch FROM clock_timestamp() - ${at}), 1))::double precision END`;
 
 const seqOf = (at: string) => `(extract(epoch FROM ${at}) * 1000)::bigint`;
