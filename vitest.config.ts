@@ -4,7 +4,14 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/helpers/seeds.ts'],
-    globalSetup: ['test/helpers/postgres.ts'],
+    globalSetup: ['test/helpers/postgres.ts', 'test/helpers/compiled.ts'],
+    // Of the sources alone, whose way to it is always upwards.
+    alias: [
+      {
+        find: /^(\.\.?\/)+program-file\.ts$/,
+        replacement: `${import.meta.dirname}/test/helpers/program-file.ts`,
+      },
+    ],
     // Deadlines are there for what hangs: no test may fail because the machine has other work.
     testTimeout: 240_000,
     hookTimeout: 120_000,

@@ -4,13 +4,12 @@
  * hundreds of modules would take most of the time of a short command. The compiler has checked the types before.
  */
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-import { licencesOf } from './licences.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Each stands by itself: a command line, the process of a query, and what jobs import. */
 const light = ['src/cli.ts', 'src/reading/query/process.ts', 'src/job.ts'];
@@ -42,30 +41,35 @@ const taken = [
   'zod',
 ];
 
-const { metafile } = await build({
-  absWorkingDir: root,
-  entryPoints,
-  outdir: 'dist',
-  outbase: '.',
-  chunkNames: 'src/parts/[name]-[hash]',
-  bundle: true,
-  splitting: true,
-  metafile: true,
-  sourcemap: 'linked',
-  sourcesContent: false,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
-  legalComments: 'none',
-  logLevel: 'warning',
-  // Packages that are written for `require` ask it for the modules of Node.js.
-  banner: {
-    js: "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);",
-  },
-  plugins: [packages(), layers()],
-});
-const notices = licencesOf(root, Object.keys(metafile.inputs));
-writeFileSync(join(root, 'dist/licences.txt'), `${notices.join('\n\n')}\n`);
+/**
+ * @param folder where `dist/` is made, beside a `package.json` and a `node_modules` of ours.
+ * @returns what it is made of, from the project's folder.
+ */
+export async function bundle(folder: string, more: readonly string[] = []): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [...entryPoints, ...more],
+    outdir: join(folder, 'dist'),
+    outbase: '.',
+    chunkNames: 'src/parts/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    metafile: true,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    legalComments: 'none',
+    logLevel: 'warning',
+    // Packages that are written for `require` ask it for the modules of Node.js.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);",
+    },
+    plugins: [packages(), layers()],
+  });
+  return Object.keys(metafile.inputs);
+}
 
 function packages(): Plugin {
   return {

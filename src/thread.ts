@@ -1,15 +1,14 @@
 /** A thread of its own for what would keep this one from answering others. */
 
 import { once } from 'node:events';
-import { extname } from 'node:path';
 import { parentPort, Worker } from 'node:worker_threads';
 import { asFailure, Failure, type FailureSent, receivedFailure, sentFailure } from './errors.ts';
+import { programFile } from './program-file.ts';
 
 /** @param file of the thread, seen from `starter`, without its extension. @param starter `import.meta.url` of whoever starts it. */
 export function startThread(file: string, starter: string, workerData: unknown): Worker {
-  const extension = extname(starter);
-  const url = new URL(`${file}${extension}`, starter);
-  const worker = new Worker(extension === '.ts' ? fromSource(url) : url, { workerData });
+  const { url, loader } = programFile(file, starter);
+  const worker = new Worker(loader ? fromSource(url) : url, { workerData });
   // What ends it between two questions is told to whoever asks next; unheard, it would end the process.
   worker.on('error', () => undefined);
   return worker;

@@ -1,12 +1,11 @@
 /** The service as a child of the daemon: started again whenever it ends, and ended with the daemon, however that ends. */
 
 import { spawn } from 'node:child_process';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Clock, Random } from '../clock.ts';
 import { type Environment, forService } from '../config.ts';
 import { exitCodes } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { programArgs, programFile } from '../program-file.ts';
 import type { ServeWord, Trouble } from '../reading/status.ts';
 import { type Pauses, troubled, usualPauses } from './trouble.ts';
 
@@ -129,10 +128,6 @@ function ended(code: number | null, by: NodeJS.Signals | null, failed: string | 
   return { message: `it was ended ${how}; the log may say why`, isHopeless };
 }
 
-/** Run from the sources, as tests do, it needs the loader of TypeScript. */
 function ownProgram(): readonly string[] {
-  const extension = extname(import.meta.url);
-  const cli = fileURLToPath(new URL(`../cli${extension}`, import.meta.url));
-  const loader = extension === '.ts' ? ['--import', import.meta.resolve('tsx')] : [];
-  return [process.execPath, ...loader, cli, 'serve'];
+  return [process.execPath, ...programArgs(programFile('../cli', import.meta.url)), 'serve'];
 }

@@ -1,12 +1,11 @@
 /** Asking the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import ms from 'ms';
 import { Failure, type FailureSent, receivedFailure } from '../errors.ts';
 import type { Cell, Column, Rows } from '../output/answer.ts';
+import { programArgs, programFile } from '../program-file.ts';
 import { judge, type MostAges } from './query/proof.ts';
 import type { Source } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
@@ -169,11 +168,8 @@ const guarded = `
 exec "$@" 4<&-`;
 
 function startProcess(): { child: ChildProcess; end(): void } {
-  const extension = extname(import.meta.url);
-  const file = fileURLToPath(new URL(`query/process${extension}`, import.meta.url));
-  // Run from the sources, as tests do, the process needs the loader of TypeScript.
-  const loader = extension === '.ts' ? ['--import', import.meta.resolve('tsx')] : [];
-  const child = spawn('/bin/sh', ['-c', guarded, 'sh', process.execPath, ...loader, file], {
+  const program = programArgs(programFile('query/process', import.meta.url));
+  const child = spawn('/bin/sh', ['-c', guarded, 'sh', process.execPath, ...program], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
     serialization: 'advanced',
   });

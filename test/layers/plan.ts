@@ -27,6 +27,7 @@ export const leaves = [
   'releases',
   'socket-path',
   'atomic-file',
+  'program-file',
   'thread',
   'loopback',
   'byte-cache',
@@ -42,7 +43,7 @@ export const rooms: Record<string, Room> = {
   log: { imports: ['printable'], strict: true },
   'socket-path': { imports: ['errors'], strict: true },
   'atomic-file': { imports: ['errors', 'disk'], strict: true },
-  thread: { imports: ['errors'], strict: true },
+  thread: { imports: ['errors', 'program-file'], strict: true },
 
   // The API itself, for tests and the demo.
   'model-api': { strict: true, doors: ['model-api/index.ts'] },

@@ -1,0 +1,9 @@
+/** A step of the build: the program in `dist/`, and the licences of what became part of it. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundle, root } from './bundle.ts';
+import { licencesOf } from './licences.ts';
+
+const notices = licencesOf(root, await bundle(root));
+writeFileSync(join(root, 'dist/licences.txt'), `${notices.join('\n\n')}\n`);

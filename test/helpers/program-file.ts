@@ -1,0 +1,18 @@
+/** Stands in for `src/program-file.ts` in tests: what the sources start as a process or a thread has been compiled before. */
+
+import { join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type ProgramFile, programFile as sourceFile } from '../../src/program-file.ts';
+
+export { programArgs } from '../../src/program-file.ts';
+
+/** Names the folder in the environment. */
+export const COMPILED = 'MARKET_MIRROR_TEST_COMPILED';
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export function programFile(file: string, starter: string): ProgramFile {
+  const folder = process.env[COMPILED];
+  if (!folder) throw new Error('what tests start is compiled by vitest.config.ts');
+  const source = relative(root, fileURLToPath(sourceFile(file, starter).url));
+  return { url: pathToFileURL(join(folder, 'dist', source.replace(/ts$/, 'js'))) };
+}
