@@ -7,7 +7,7 @@ function setup() {
   /** Of each of them. */
   const ends: Promise<unknown>[] = [];
   const thread = threadOnDemand<string, { echo: string; answers: number }>(() => {
-    const worker = startThread('thread/echo', import.meta.url, null);
+    const worker = startThread('helpers/echo', import.meta.url, null);
     workers.push(worker);
     ends.push(new Promise((resolve) => worker.once('exit', resolve)));
     return worker;

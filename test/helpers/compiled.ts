@@ -16,7 +16,7 @@ export default async function prepare(project: TestProject): Promise<() => void>
   process.env[COMPILED] = folder;
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
   for (const name of ['node_modules', 'drizzle']) symlinkSync(join(root, name), join(folder, name));
-  const compile = () => bundle(folder, ['test/thread/echo.ts']);
+  const compile = () => bundle(folder, ['test/helpers/echo.ts']);
   await compile();
   project.onTestsRerun(async () => {
     await compile();
