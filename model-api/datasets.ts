@@ -64,12 +64,23 @@ function createDataset(kind: DatasetKind, count: number, seed: number, epoch: nu
     const random = seededRandom(seed, spacingMs, serial);
     return kind.make(scramble(scramble(seed) ^ serial), latest - Math.floor(random() * spreadMs), random);
   };
+  const makeFirst = () =>
+    Array.from({ length: count }, (_, place) => makeRow(epoch - place * spacingMs, spacingMs));
+  let rows: Row[] | undefined;
   return {
     idField,
     moving,
-    rows: Array.from({ length: count }, (_, place) => makeRow(epoch - place * spacingMs, spacingMs)),
+    // Made when first asked for: most who start a model ask for one dataset of it.
+    get rows() {
+      rows ??= makeFirst();
+      return rows;
+    },
+    set rows(given) {
+      rows = given;
+    },
     generatedAt: kind.dated ? isoTime(epoch) : undefined,
     make(more, at) {
+      rows ??= makeFirst();
       newest = at ?? newest + more * spacingMs;
       const spreadMs = at === undefined ? spacingMs : 0;
       return Array.from({ length: more }, (_, place) => makeRow(newest - place * spacingMs, spreadMs));

@@ -19,7 +19,7 @@ import { loadJobs } from '../src/load-jobs.ts';
 import { openConnection, openReadOnly } from '../src/store/db/connection.ts';
 import { openStore } from '../src/store/index.ts';
 import { runMain } from './helpers/main.ts';
-import { copyProject, type ProjectCopy } from './helpers/project-copy.ts';
+import { copyProgram, copyProject, type ProjectCopy } from './helpers/project-copy.ts';
 
 const jobs = await loadJobs();
 const settings = { MARKET_API_URL: 'http://127.0.0.1:9', MARKET_API_KEY: 'k-1234' };
@@ -93,7 +93,7 @@ describe('a database of an earlier version', () => {
     writer.close();
     const pages = 'SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count';
     const before = query(file, pages);
-    const project = copyProject();
+    const project = copyProgram();
     addMigration(project, addColumn);
     const applied = query(file, 'SELECT count(*) FROM __drizzle_migrations')[0] as [number];
     await open(project, dir);
@@ -114,7 +114,7 @@ describe('a database of an earlier version', () => {
     writeSync(bytes, Buffer.alloc(4_096), 0, 4_096, (root - 1) * 4_096);
     closeSync(bytes);
     const before = digest(file);
-    const project = copyProject();
+    const project = copyProgram();
     addMigration(project, addColumn);
     const { code, stderr } = await open(project, dir);
     expect([code, stderr]).toEqual([74, expect.stringMatching(/mirror\.db: the database is damaged/)]);
@@ -124,7 +124,7 @@ describe('a database of an earlier version', () => {
 
   test('stays as it was where a migration fails, and goes on once it is mended', async () => {
     const { dir, file } = mirrorInTemporaryFolder();
-    const project = copyProject();
+    const project = copyProgram();
     addMigration(project, `${addColumn}\n--> statement-breakpoint\nINSERT INTO nowhere VALUES (1);`);
     const failed = await open(project, dir);
     expect([failed.code, failed.stderr]).toEqual([70, expect.stringContaining('nowhere')]);
@@ -148,7 +148,7 @@ test('a table may be rebuilt though views ask for it; its discovered columns com
 
   const [create] = query(file, `SELECT sql FROM sqlite_master WHERE name = 'news'`)[0] as [string];
   const declared = create.replace(/, "title" GENERATED.*VIRTUAL/s, '').replace(/news/, '__new_news');
-  const project = copyProject();
+  const project = copyProgram();
   addMigration(
     project,
     [
@@ -165,7 +165,7 @@ test('a table may be rebuilt though views ask for it; its discovered columns com
 
 test('a database of a later version is refused, and not touched', async () => {
   const { dir, file } = mirrorInTemporaryFolder();
-  const project = copyProject();
+  const project = copyProgram();
   addMigration(project, addColumn);
   await open(project, dir);
   const before = digest(file);

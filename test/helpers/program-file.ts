@@ -11,8 +11,13 @@ export const COMPILED = 'MARKET_MIRROR_TEST_COMPILED';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export function programFile(file: string, starter: string): ProgramFile {
+  const source = relative(root, fileURLToPath(sourceFile(file, starter).url));
+  return { url: pathToFileURL(join(compiledFolder(), 'dist', source.replace(/ts$/, 'js'))) };
+}
+
+/** It holds `dist/`, and what that needs beside it. */
+export function compiledFolder(): string {
   const folder = process.env[COMPILED];
   if (!folder) throw new Error('what tests start is compiled by vitest.config.ts');
-  const source = relative(root, fileURLToPath(sourceFile(file, starter).url));
-  return { url: pathToFileURL(join(folder, 'dist', source.replace(/ts$/, 'js'))) };
+  return folder;
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { Ended } from './cli.ts';
+import { compiledFolder } from './program-file.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const copied = ['drizzle', 'drizzle.config.ts', 'jobs', 'model-api', 'package.json', 'src', 'tsconfig.json'];
@@ -15,7 +16,7 @@ export type ProjectCopy = {
   folder: string;
   /** Runs a program of `node_modules/.bin`, or npm itself. */
   run(program: string, ...args: string[]): Promise<Ended>;
-  /** Runs `market-mirror` from the sources of the copy. */
+  /** Runs `market-mirror` of the copy. */
   market(args: string[], environment: Record<string, string>): Promise<Ended>;
   /** The files that are new, changed or gone, in the order of their names. */
   changes(): string[];
@@ -28,6 +29,20 @@ export function copyProject(...more: string[]): ProjectCopy {
   const sources = [...copied, ...more];
   for (const name of sources) cpSync(join(root, name), join(folder, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return openCopy(folder, sources, ['--import', 'tsx', 'src/cli.ts']);
+}
+
+/** The compiled program with its migrations, for a test that changes no source: it starts in a third of the time. */
+export function copyProgram(): ProjectCopy {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-program-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  cpSync(compiledFolder(), folder, { recursive: true });
+  rmSync(join(folder, 'drizzle'));
+  cpSync(join(root, 'drizzle'), join(folder, 'drizzle'), { recursive: true });
+  return openCopy(folder, ['drizzle'], ['dist/src/cli.js']);
+}
+
+function openCopy(folder: string, sources: string[], program: string[]): ProjectCopy {
   const before = contents(folder, sources);
   const path = `${join(folder, 'node_modules', '.bin')}:${process.env['PATH']}`;
 
@@ -42,8 +57,7 @@ export function copyProject(...more: string[]): ProjectCopy {
   return {
     folder,
     run: (program, ...args) => run(program, args, {}),
-    market: (args, environment) =>
-      run(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], environment),
+    market: (args, environment) => run(process.execPath, [...program, ...args], environment),
     changes() {
       const after = contents(folder, sources);
       const names = new Set([...before.keys(), ...after.keys()]);
