@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/helpers/longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -20,5 +21,6 @@ export default defineConfig({
     maxWorkers: 2,
     // Modules are loaded and warmed up once a worker, not once a file: that took a third of the time. Tests keep no state in them.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
   },
 });

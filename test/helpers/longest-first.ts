@@ -1,0 +1,28 @@
+/** The turn of the test files: who waits for processes or a browser goes first, so that none of them is alone at the end. */
+
+import { relative } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+const long = [
+  'test/sixth-endpoint',
+  'test/page/',
+  'test/commands/',
+  'test/queue/',
+  'test/account/',
+  'test/lake/',
+  'test/ship/',
+  'test/targets/',
+  'test/walk/',
+  'test/mirror/',
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const inTurn = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => {
+      const file = relative(this.ctx.config.root, moduleId);
+      return long.some((start) => file.startsWith(start));
+    };
+    return [...inTurn.filter(isLong), ...inTurn.filter((file) => !isLong(file))];
+  }
+}
