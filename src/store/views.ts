@@ -9,6 +9,7 @@ import {
   bookkeeping,
   historyOf,
   type Job,
+  listed,
   ownColumnsOf,
   rowsOf,
   stableColumnsOf,
@@ -115,10 +116,7 @@ function freshness(jobs: readonly Job[]): View {
     name: 'freshness',
     about:
       'Whether to trust the rest: when the last walk that proved a dataset complete began, its age and verdict, how the latest walk stands and when the next is due; and when new rows were last looked for, which proves nothing.',
-    sql: freshnessSql(
-      jobs.map((job) => ({ name: job.name, rows: rowsOf(job) })),
-      ageOf,
-    ),
+    sql: freshnessSql(jobs.map(listed), ageOf),
     example: 'SELECT job, rows, complete_as_of, verdict FROM freshness WHERE age_seconds < 600',
   };
 }
