@@ -9,8 +9,6 @@ const long = [
   'test/commands/',
   'test/queue/',
   'test/account/',
-  'test/lake/',
-  'test/ship/',
   'test/targets/',
   'test/walk/',
   'test/mirror/',
