@@ -3,12 +3,15 @@
  * longer than most of their work.
  */
 
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { bundle, root } from '../../scripts/bundle.ts';
 import { COMPILED } from './program-file.ts';
+
+/** Beside the program. */
+const more = ['test/helpers/echo.ts', 'lab/bench.ts', 'lab/simulate.ts', 'lab/soak.ts'];
 
 /** Called by vitest before all tests, in a process of its own; what it returns is called after them. */
 export default async function prepare(project: TestProject): Promise<() => void> {
@@ -16,7 +19,12 @@ export default async function prepare(project: TestProject): Promise<() => void>
   process.env[COMPILED] = folder;
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
   for (const name of ['node_modules', 'drizzle']) symlinkSync(join(root, name), join(folder, name));
-  const compile = () => bundle(folder, ['test/helpers/echo.ts']);
+  // A copy of the project may be without the lab.
+  const compile = () =>
+    bundle(
+      folder,
+      more.filter((file) => existsSync(join(root, file))),
+    );
   await compile();
   project.onTestsRerun(async () => {
     await compile();

@@ -2,12 +2,19 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { median } from '../../lab/figures.ts';
+import { compiledFolder } from '../helpers/program-file.ts';
 
 async function run(name: string, ...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', `lab/${name}.ts`, ...args]);
+  // The campaign attacks the built program, which it finds from its own place in the sources.
+  const program =
+    name === 'campaign'
+      ? ['--import', 'tsx', 'lab/campaign.ts']
+      : [join(compiledFolder(), `dist/lab/${name}.js`)];
+  const child = spawn(process.execPath, [...program, ...args]);
   const ended = once(child, 'exit');
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return { code: (await ended)[0], stdout, stderr };
