@@ -1,6 +1,7 @@
 /** Asks for the pages of a walk, checks each, and holds it against what the mirror knows. */
 
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { Api, ApiAnswer } from '../api/client.ts';
 import type { Job } from '../job.ts';
 import { BAD_BODY, type Body, type CheckedPage, type CheckedRows, type Page, type Row } from '../page.ts';
@@ -24,6 +25,8 @@ export function createPageReader(
   signal: AbortSignal,
 ): PageReader {
   const ahead = new AbortController();
+  // Every call under way listens to it; beyond ten Node.js would take that for a leak, and say so.
+  setMaxListeners(0, ahead.signal);
   const stop = () => ahead.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   let choice = store.choice(job.name);
