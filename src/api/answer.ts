@@ -174,11 +174,12 @@ function readQuota(headers: Headers): Pick<HeaderFacts, 'limit' | 'remaining'> {
 
 // Where a header is given twice with different values, the cautious one is taken.
 function smallestCount(value: string | string[] | undefined): number | null {
-  const counts = [value ?? []]
+  if (value === undefined) return null;
+  const counts = [value]
     .flat()
     .flatMap((text) => text.split(','))
     .map((text) => text.trim());
-  if (counts.length === 0 || !counts.every((text) => /^\d{1,15}$/.test(text))) return null;
+  if (!counts.every((text) => /^\d{1,15}$/.test(text))) return null;
   return Math.min(...counts.map(Number));
 }
 
@@ -200,4 +201,4 @@ function readHttpDate(text = ''): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-const first = (value: string | string[] | undefined) => [value].flat()[0];
+const first = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value);

@@ -94,10 +94,11 @@ export function createGate(parts: GateParts): Gate {
           },
         };
         const drop = () => waiter.refuse(signal.reason);
-        signal.addEventListener('abort', drop);
         waiters.push(waiter);
         serve();
         if (isOutOfReach) refuseAll();
+        // Most go at once.
+        if (waiters.includes(waiter)) signal.addEventListener('abort', drop);
       });
     },
 

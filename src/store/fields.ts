@@ -42,6 +42,8 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   const anyRow = connection.prepare(`SELECT 1 FROM "${tableOf(job)}" LIMIT 1`);
   let latest: Origin | undefined;
   let isMet = false;
+  /** Asked anew behind each commit: nobody else writes what it is about during a walk. */
+  let tells: boolean | undefined;
   let drifted = 0;
 
   function found(kind: Drift['kind'], path: string, detail: string, origin: Origin): void {
@@ -98,6 +100,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
 
   return {
     note({ rows, fields, areStored }, origin) {
+      tells = undefined;
       if (rows === 0) return 0;
       latest = origin;
       drifted = 0;
@@ -123,7 +126,9 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       // A field that a proof did not meet is in no row that has stayed.
       const from = isProof(before?.verdict ?? null) ? (before?.id ?? 0) : 0;
       isMet ||= [...known.all()].every((field) => field.walkId === walkId || field.walkId < from);
-      return isMet && !tellsAnew();
+      if (!isMet) return false;
+      tells ??= tellsAnew();
+      return !tells;
     },
     conclude() {
       drifted = 0;

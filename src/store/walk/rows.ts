@@ -12,6 +12,7 @@ import { bookkeeping, historyOf, type Job, rowsOf, stableColumnsOf } from '../..
 import type { Held, Row, RowValues, SqlValue } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
+import { prepareRowsBehind, type RowsBehind } from './rows-behind.ts';
 import type { VolatileValues } from './volatile.ts';
 
 type RowChange = 'new' | 'changed' | 'volatile' | 'none';
@@ -30,6 +31,8 @@ const noValues: RowValues = {};
 
 export type TableWriter = {
   compare(row: Row): ComparedRow;
+  /** The rows of a page in its order, within one transaction. @param known what is known of a row without a look. */
+  compareAll(rows: readonly Row[], known: (row: Row) => ComparedRow | undefined): ComparedRow[];
   /** Writes the row if it changed, and returns its number in the table. */
   write(row: ComparedRow, walkId: number, now: string): number;
   find(key: string): Held | undefined;
@@ -39,14 +42,13 @@ export type TableWriter = {
 export function createTableWriter(connection: Connection, job: Job, volatile?: VolatileValues): TableWriter {
   const names = stableColumnsOf(job);
   const comparison = prepareComparison(connection, job, names, volatile);
-  const comparisonAt = prepareComparison(connection, job, names, volatile, 'AND stored.rowid = ?');
   const upsert = prepareUpsert(connection, job, names);
   const history = historyOf(job);
   const firstSeen = history === undefined ? undefined : prepareFirstSeen(connection, history);
   const stored = job.contract ? undefined : prepareBody(connection, job);
   const find = prepareFind(connection, job);
+  const readBehind = prepareRowsBehind(connection, job, names, volatile?.columns ?? []);
   const toCompare = binder([...names, ...(volatile?.columns ?? [])]);
-  const toCompareAt = binder([...names, ...(volatile?.columns ?? [])]);
   const written = binder(names);
   let lastWasNew = false;
   let last = 0;
@@ -55,16 +57,10 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
   const isRewritten = (rowid: number, { _body: body }: RowValues) =>
     stored !== undefined && saysTheSame(String(stored.get(rowid)), String(body));
 
-  /** Rows mostly come in the order in which they lie in the table, where the next one is found faster than by its key. */
-  function findCompared(values: RowValues, key: string): Comparison | undefined {
-    const next = isInOrder ? comparisonAt.get(toCompareAt(values, key, last + 1)) : undefined;
-    return next ?? comparison.get(toCompare(values, key));
-  }
-
   function compare({ key, values }: Row): ComparedRow {
     // New rows mostly come one after the other, and to miss a key costs a tenth of a comparison.
     const isKnown = !lastWasNew || find(key) !== undefined;
-    const found = isKnown ? findCompared(values, key) : undefined;
+    const found = isKnown ? comparison.get(toCompare(values, key)) : undefined;
     lastWasNew = !found;
     if (!found) return { key, values, held: undefined, change: 'new' };
     const [rowid, walkId, changed, volatileChanged] = found;
@@ -72,13 +68,38 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
     last = rowid;
     const held = { rowid, walkId };
     if (changed && !isRewritten(rowid, values)) return { key, values, held, change: 'changed' };
-    const hasMoved = volatileChanged || volatile?.isStaged(rowid);
+    return unlessMoved({ key, values }, held, volatileChanged !== 0);
+  }
+
+  /** A row whose stable values are those that are held. */
+  function unlessMoved({ key, values }: Row, held: Held, volatileChanged: boolean): ComparedRow {
+    const hasMoved = volatileChanged || volatile?.isStaged(held.rowid);
     return hasMoved ? { key, values, held, change: 'volatile' } : unchanged(key, held);
+  }
+
+  function compareAll(rows: readonly Row[], known: (row: Row) => ComparedRow | undefined): ComparedRow[] {
+    let behind: RowsBehind | undefined;
+    const compareNext = (row: Row, at: number): ComparedRow => {
+      // Where rows come shuffled, or all new, nothing is foreseen.
+      if (isInOrder && !lastWasNew) behind ??= readBehind(last, rows.length - at);
+      const next = behind?.next(row.key, row.values);
+      if (!next) {
+        const compared = compare(row);
+        if (compared.held) behind = behind?.from(last);
+        return compared;
+      }
+      isInOrder = true;
+      lastWasNew = false;
+      last = next.held.rowid;
+      return unlessMoved(row, next.held, next.volatileChanged);
+    };
+    return rows.map((row, at) => known(row) ?? compareNext(row, at));
   }
 
   return {
     find,
     compare,
+    compareAll,
     write({ key, values, held, change }, walkId, now) {
       if (held && change === 'none') return held.rowid;
       if (held && change === 'volatile') {
@@ -113,13 +134,12 @@ function prepareComparison(
   job: Job,
   names: string[],
   volatile: VolatileValues | undefined,
-  where = '',
 ) {
   const differ = `(${names.map((name) => `stored.${quoted(name)}`)}) IS NOT (${names.map(() => '?')})`;
   return connection
     .prepare<[SqlValue[]], Comparison>(
       `SELECT stored.rowid, _walk_id, ${differ}, ${volatile?.differ ?? 0}
-       FROM ${quoted(rowsOf(job))} AS stored WHERE _key = ? ${where}`,
+       FROM ${quoted(rowsOf(job))} AS stored WHERE _key = ?`,
     )
     .raw();
 }

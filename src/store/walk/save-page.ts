@@ -8,6 +8,7 @@ import type { Call, CheckedRows, Held, Page, Row, StoredRows } from '../../page.
 import { isBehindHead, type Met } from '../../walk/checkpoint.ts';
 import { copyLog } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
+import { guardedAll } from '../db/failure.ts';
 import { watchFields } from '../fields.ts';
 import { createSequence } from '../records/changes.ts';
 import { createDriftLog } from '../records/drift.ts';
@@ -68,13 +69,19 @@ export function createPageWriter(
   let failure: { thrown: unknown } | undefined;
   /** Another one after each commit that changed a row. */
   let asOf = 0;
-  const stored = job.reading === 'walk' && fields ? openStoredRows(connection, job, () => asOf) : undefined;
+  const stored =
+    job.reading === 'walk' && fields
+      ? guardedAll(
+          connection.name,
+          openStoredRows(connection, job, () => asOf),
+        )
+      : undefined;
   // Whatever such a row shows, the walk before did not meet.
   const someAreAbsent = hasAbsences(connection, job.name);
 
-  function compare(row: Row): ComparedRow {
-    const { key, stored } = row;
-    return stored?.asOf === asOf ? unchanged(key, stored) : table.compare(row);
+  /** What is known of a row without a look at the table. */
+  function known({ key, stored }: Row): ComparedRow | undefined {
+    return waiting.find(key) ?? (stored?.asOf === asOf ? unchanged(key, stored) : undefined);
   }
 
   function lookUp(page: CheckedRows): Pick<Page, 'seen' | 'known'> {
@@ -84,11 +91,11 @@ export function createPageWriter(
   }
 
   function compareAll({ accepted, keys }: CheckedRows): Pick<Page, 'seen' | 'known'> {
-    const rows = accepted.map((row) => waiting.find(row.key) ?? compare(row));
+    const rows = table.compareAll(accepted, known);
     lookedUp = { accepted, rows };
     const rowAt = belongingTo(rows, keys, rows);
     const isSeen = (key: string, row: ComparedRow | undefined) =>
-      waiting.hasMet(key) || (row ? hasMetRow(row.held) : hasMetRefused(key));
+      waiting.hasMetKey(key) || (row ? hasMetRow(row.held) : hasMetRefused(key));
     const isKnown = (key: string, row: ComparedRow | undefined) => {
       // A row that waits belongs to this walk once it is written.
       if (row?.change === 'changed' && waiting.find(key)) return false;
@@ -216,7 +223,8 @@ export function createPageWriter(
     if (last && saved) committed(saved, last.page.call);
   }
 
-  const hasMetRow = (held: Held | undefined) => held !== undefined && walk.met.rows.has(held.rowid);
+  const hasMetRow = (held: Held | undefined) =>
+    held !== undefined && (walk.met.rows.has(held.rowid) || waiting.hasMetRow(held.rowid));
   const isSettled = (found: { walkId: number } | undefined) =>
     found !== undefined && !walk.unsettled.has(found.walkId);
   /** Whether this pass has met a row of that key, which is refused now. */

@@ -6,7 +6,7 @@ import type { Job } from '../../job.ts';
 import { type Checkpoint, withAnomalies } from '../../walk/checkpoint.ts';
 import type { Verdict, WalkKind } from '../../walk.ts';
 import type { Connection } from '../db/connection.ts';
-import { guarded, guardedAll, storeFailure } from '../db/failure.ts';
+import { guarded, storeFailure } from '../db/failure.ts';
 import { hasOrder } from '../order/keep.ts';
 import { resolveGone } from '../records/quarantine.ts';
 import { lastWalk } from '../records/walks.ts';
@@ -106,10 +106,7 @@ function createSession(
     checkpoint: withAnomalies(checkpointOf(row), forgot && 'forgotten'),
     before,
     lookUp: (page) => guarded(file, () => writer.lookUp(page)),
-    storedRows() {
-      const stored = guarded(file, writer.storedRows);
-      return stored && guardedAll(file, stored);
-    },
+    storedRows: () => guarded(file, writer.storedRows),
     savePage: (page) => guarded(file, () => writer.savePage(page)),
     commit: () => guarded(file, writer.commit),
     async finish({ verdict: found, error = null, callsSaved }) {

@@ -3,6 +3,7 @@
 import type { Call, CheckedRows, Page } from '../../page.ts';
 import type { Checkpoint, Met } from '../../walk/checkpoint.ts';
 import type { ComparedRow } from './rows.ts';
+import { createSeenRows } from './seen.ts';
 
 /** A page with the checkpoint behind it, and whether its rows count as met. */
 export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Checkpoint; met: Met };
@@ -23,8 +24,9 @@ export type WaitingPages = {
   add(page: WaitingPage): void;
   /** The row that waits to be written under this key. */
   find(key: string): ComparedRow | undefined;
-  /** Whether a page that waits counts its row of this key as met. */
-  hasMet(key: string): boolean;
+  /** Whether a page that waits counts the row of this number as met, or one of this key which has no number. */
+  hasMetRow(rowid: number): boolean;
+  hasMetKey(key: string): boolean;
   /** Whether the page says something else of a row than a page that waits: it can only follow that page's commit. */
   contradicts(page: CheckedRows): boolean;
   clear(): void;
@@ -38,12 +40,22 @@ const nothing = () => ({
   pages: [] as WaitingPage[],
   /** Those to be written; null where the row was refused. */
   rows: new Map<string, ComparedRow | null>(),
-  met: new Set<string>(),
+  metRows: createSeenRows(),
+  metKeys: new Set<string>(),
   rowsToWrite: 0,
 });
 
 export function createWaitingPages(): WaitingPages {
   let waiting = nothing();
+
+  function meet({ page, rows }: WaitingPage): void {
+    const { metRows, metKeys } = waiting;
+    for (const { key, held } of rows)
+      if (held) metRows.add(held.rowid);
+      else metKeys.add(key);
+    for (const { key } of page.refused) if (key !== null) metKeys.add(key);
+  }
+
   return {
     get pages() {
       return waiting.pages;
@@ -52,7 +64,7 @@ export function createWaitingPages(): WaitingPages {
       return waiting.pages.length >= MOST.pages || waiting.rowsToWrite >= MOST.rowsToWrite;
     },
     add(added) {
-      const { pages, rows, met } = waiting;
+      const { pages, rows } = waiting;
       pages.push(added);
       for (const row of added.rows) {
         if (row.change === 'none' || rows.get(row.key) === row) continue;
@@ -60,10 +72,11 @@ export function createWaitingPages(): WaitingPages {
         rows.set(row.key, row);
       }
       for (const { key } of added.page.refused) if (key !== null) rows.set(key, null);
-      if (added.met === 'add') for (const key of added.page.keys) if (key !== null) met.add(key);
+      if (added.met === 'add') meet(added);
     },
     find: (key) => waiting.rows.get(key) ?? undefined,
-    hasMet: (key) => waiting.met.has(key),
+    hasMetRow: (rowid) => waiting.metRows.has(rowid),
+    hasMetKey: (key) => waiting.metKeys.has(key),
     contradicts({ accepted, refused }) {
       const { pages, rows } = waiting;
       if (pages.length === 0) return false;
