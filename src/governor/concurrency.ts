@@ -3,8 +3,7 @@
 import { afterRefusal } from './pace.ts';
 
 export type Concurrency = {
-  /** The most calls under way at once of which one was accepted, and of which several were, with no refusal. */
-  seen: number;
+  /** So many under way at once were accepted several times, with no refusal. */
   proven: number;
   /** Calls accepted in a row with more than the proven number under way. */
   streak: number;
@@ -17,30 +16,32 @@ export type Concurrency = {
 
 /** Calls under way at once: three times as many as there are datasets. */
 const MOST = 16;
-/** Calls accepted in a row: one alone may have met others that were just ending. */
-const PROOF = 8;
+/** Calls accepted in a row: one alone may have met others that were just ending. More would keep a first sync waiting. */
+const PROOF = 6;
 /** Calls before one more is tried after a first refusal: one refusal in a hundred, and a third of that after each. */
 const FIRST_PATIENCE = 100;
 
 export function initialConcurrency(): Concurrency {
-  return { seen: 1, proven: 1, streak: 0, refused: null, calm: 0, patience: FIRST_PATIENCE };
+  return { proven: 1, streak: 0, refused: null, calm: 0, patience: FIRST_PATIENCE };
 }
 
-/** The most calls that may be under way at once: one more than ever was, until that is refused. */
-export function allowedInFlight({ seen, refused, calm, patience }: Concurrency): number {
-  if (refused === null) return Math.min(MOST, seen + 1);
-  return calm >= patience ? refused : Math.max(1, refused - 1);
+/**
+ * The most calls that may be under way at once: one more than is proven, until that is refused. When a pace is refused,
+ * all that are under way are: so few cost little, and several that are refused together were not too many at once.
+ */
+export function allowedInFlight({ proven, refused, calm, patience }: Concurrency): number {
+  if (refused === null) return Math.min(MOST, proven + 1);
+  return calm >= patience ? refused : refused - 1;
 }
 
-/** The same for calls of one walk, which could do without: one more than is proven, but never as many as were refused. */
-export function mostOfOne({ seen, proven, refused }: Concurrency): number {
-  return Math.max(1, Math.min(MOST, seen + 1, proven + 1, (refused ?? MOST + 1) - 1));
+/** The same for calls of one walk, which could do without: never as many as were refused. */
+export function mostOfOne({ proven, refused }: Concurrency): number {
+  return Math.min(MOST, proven + 1, (refused ?? MOST + 1) - 1);
 }
 
 /** A call sent as the `inflight`th under way was accepted. */
 export function accepted(it: Concurrency, inflight: number): void {
   if (it.refused !== null && inflight >= it.refused - 1) it.calm += 1;
-  it.seen = Math.max(it.seen, inflight);
   if (inflight <= it.proven) return;
   it.streak += 1;
   if (it.streak < PROOF) return;
@@ -53,9 +54,8 @@ export function accepted(it: Concurrency, inflight: number): void {
 /** A call sent as the `inflight`th under way was refused for their number. */
 export function refusedAt(it: Concurrency, inflight: number): void {
   if (it.refused !== null) it.patience = afterRefusal(it.patience);
-  it.seen = Math.max(1, inflight - 1);
-  it.proven = Math.min(it.proven, it.seen);
+  it.refused = Math.max(2, inflight);
+  it.proven = Math.min(it.proven, it.refused - 1);
   it.streak = 0;
-  it.refused = it.seen + 1;
   it.calm = 0;
 }

@@ -106,10 +106,10 @@ function describeRate(rate: Pace): Description['rate'] {
 }
 
 function describeConcurrency({ concurrency }: State): Description['concurrency'] {
-  const { seen, proven, refused } = concurrency;
+  const { proven, refused } = concurrency;
   const evidence =
     refused === null
-      ? `${seen} at once were accepted; more were never refused`
+      ? `${proven} at once were accepted; more were never refused`
       : `${refused} at once were refused; ${proven} are proven`;
   return {
     allowed: allowedInFlight(concurrency),

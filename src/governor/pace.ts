@@ -170,11 +170,11 @@ export function throttled(pace: Pace, { sinceAt, failures, idleMs }: Throttle, n
 }
 
 /**
- * Part of what was accepted came at once, and the recovery is a part of the time in which that comes. Of a long one
- * more may have been left, so a half is added.
+ * Part of what was accepted came at once, and the recovery is a part of the time in which that comes. A guess that is too
+ * fast is refused, so a tenth is taken off; of a long recovery more may have been left, so a half is added.
  */
 function firstGuess({ calls, seconds, recovery }: Measured): number {
-  return ((recovery > LONG_RECOVERY_S ? 1.5 : 1) * calls) / (seconds + recovery);
+  return ((recovery > LONG_RECOVERY_S ? 1.5 : 0.9) * calls) / (seconds + recovery);
 }
 
 /** The pace that the API gave between two throttles, of which the first took `before` seconds (null: a rest). */

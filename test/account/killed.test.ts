@@ -27,7 +27,7 @@ async function twoOf(...command: string[]) {
     },
   });
   const { model, machine, server } = bench;
-  const learnt = { seen: 2, proven: 2, streak: 0, refused: 3, calm: 0, patience: 10_000 };
+  const learnt = { proven: 2, streak: 0, refused: 3, calm: 0, patience: 10_000 };
   await inKept(server, (state) => Object.assign(state.concurrency, learnt));
   const [one, two] = keys.map(({ key }) =>
     machine({ ...AI_AND_NEWS, MARKET_API_KEY: key }).start(...command),

@@ -14,7 +14,7 @@ function acquainted(calls: number, proven = 4) {
   const machine = drive({
     ...state,
     rate: { ...state.rate, perSecond: 1_000 },
-    concurrency: { ...state.concurrency, seen: proven, proven },
+    concurrency: { ...state.concurrency, proven },
   });
   for (let made = 0; made < calls; made += 1) machine.call();
   machine.pass(1_000);
@@ -175,7 +175,7 @@ describe('the gate', () => {
     for (let call = 0; call < 600; call += 1) await callFine(bench.gate);
     await bench.clock.sleep(1_000);
     const kept = bench.shared.state;
-    if (kept) kept.concurrency = { ...kept.concurrency, seen: 4, proven: 4 };
+    if (kept) kept.concurrency = { ...kept.concurrency, proven: 4 };
     await bench.gate.pass('news', never, { foreseen: 100 });
     return bench;
   }
@@ -221,7 +221,7 @@ describe('the gate', () => {
     for (let call = 0; call < 600; call += 1) await callFine(gate);
     await clock.sleep(1_000);
     const kept = shared.state;
-    if (kept) kept.concurrency = { ...kept.concurrency, seen: 4, proven: 4, refused: 5, calm: 1_000 };
+    if (kept) kept.concurrency = { ...kept.concurrency, proven: 4, refused: 5, calm: 1_000 };
     await gate.pass('news', never, { foreseen: 100 });
     let went = 0;
     const all = Array.from({ length: 4 }, async () => {

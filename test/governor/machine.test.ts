@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { allowedInFlight } from '../../src/governor/concurrency.ts';
 import { describeKept } from '../../src/governor/describe.ts';
 import { initialState, readState } from '../../src/governor/state.ts';
 import { drive, T0 } from './drive.ts';
@@ -97,6 +98,31 @@ describe('when an endpoint is unavailable', () => {
     machine.on({ type: 'lost', owner: 'me', job: 'news', roll: 0 });
     expect(machine.shown.quota.remaining).toBe(49);
     expect(machine.ask()).toMatchObject({ wait: { reason: 'unavailable' } });
+  });
+});
+
+describe('the number at once', () => {
+  const allowed = (machine: ReturnType<typeof drive>) => allowedInFlight(machine.state.concurrency);
+
+  it('is one more than several calls in a row have proven, so that few are refused when a first burst is used up', () => {
+    const machine = drive();
+    expect(allowed(machine)).toBe(2);
+    for (let call = 0; call < 5; call += 1) machine.call({ inflight: 2 });
+    expect(allowed(machine)).toBe(2);
+    machine.call({ inflight: 2 });
+    expect(allowed(machine)).toBe(3);
+    machine.call({ inflight: 3 });
+    expect(allowed(machine)).toBe(3);
+  });
+
+  it('that was refused is not asked for again for a hundred calls', () => {
+    const machine = drive();
+    machine.call({ inflight: 2 });
+    machine.call({ status: 429, inflight: 2 });
+    for (let call = 0; call < 99; call += 1) machine.call();
+    expect(allowed(machine)).toBe(1);
+    for (let call = 0; call < 3; call += 1) machine.call();
+    expect(allowed(machine)).toBe(2);
   });
 });
 

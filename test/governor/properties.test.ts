@@ -208,8 +208,8 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
     const before = onTime(state, now);
     const [next, decision] = govern(state, event, now);
     state = next;
-    const { seen, refused } = state.concurrency;
-    const mostAllowed = refused === null ? seen + 1 : refused;
+    const { proven, refused } = state.concurrency;
+    const mostAllowed = refused ?? proven + 1;
     witness({ before, state, event, decision, now, mostAllowed, left, underWay: underWay.length });
     return decision;
   };
