@@ -17,8 +17,8 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
-    // Two cores: more workers only make the real processes under test wait for one another.
-    maxWorkers: 2,
+    // One more than the cores of the machine that they have to be quick on: a third of the time of two is spent waiting for processes.
+    maxWorkers: 3,
     // Modules are loaded and warmed up once a worker, not once a file: that took a third of the time. Tests keep no state in them.
     isolate: false,
     sequence: { sequencer: LongestFirst },
