@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { onChange, type Timing } from '../src/on-change.ts';
 import { type Change, isLock, tryLock } from '../src/store/index.ts';
+import { compiledFolder } from './helpers/program-file.ts';
 import { isAlive } from './queue/setup.ts';
 
 const change: Change = {
@@ -60,8 +60,8 @@ it.each([
 ])('%s does not outlive a daemon that is killed by kill -9', async (_, work) => {
   const dir = mkdtempSync(join(tmpdir(), 'mirror-on-change-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
-  const script = fileURLToPath(new URL('on-change-parent.ts', import.meta.url));
-  const parent = spawn(process.execPath, ['--import', 'tsx', script, `echo $$ > '${dir}/pid'; ${work}`]);
+  const script = join(compiledFolder(), 'dist/test/on-change-parent.js');
+  const parent = spawn(process.execPath, [script, `echo $$ > '${dir}/pid'; ${work}`]);
   const pid = () => Number(existsSync(join(dir, 'pid')) && readFileSync(join(dir, 'pid'), 'utf8'));
   await expect.poll(pid, within).toBeGreaterThan(0);
   const running = pid();

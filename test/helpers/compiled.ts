@@ -11,7 +11,15 @@ import { bundle, root } from '../../scripts/bundle.ts';
 import { COMPILED } from './program-file.ts';
 
 /** Beside the program. */
-const more = ['test/helpers/echo.ts', 'lab/bench.ts', 'lab/simulate.ts', 'lab/soak.ts'];
+const more = [
+  'lab/bench.ts',
+  'lab/simulate.ts',
+  'lab/soak.ts',
+  'test/helpers/echo.ts',
+  'test/on-change-parent.ts',
+  'test/queue/daemon.ts',
+  'test/queue/parent.ts',
+];
 
 /** Called by vitest before all tests, in a process of its own; what it returns is called after them. */
 export default async function prepare(project: TestProject): Promise<() => void> {

@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type PrivateRedis, ping, startPrivateRedis } from '../../src/queue/private-redis.ts';
 import { findRedisServer } from '../../src/queue/redis-process.ts';
+import { compiledFolder } from '../helpers/program-file.ts';
 import { isAlive, recordingLog, temporaryFolder } from './setup.ts';
 
 const recording = recordingLog();
@@ -202,8 +202,8 @@ describe('the socket of a long MIRROR_DIR', () => {
 
 describe('the private Redis of a daemon', () => {
   async function daemon(dir: string): Promise<{ child: ChildProcess; pid: number; path: string }> {
-    const script = fileURLToPath(new URL('parent.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', script, dir], {
+    const script = join(compiledFolder(), 'dist/test/queue/parent.js');
+    const child = spawn(process.execPath, [script, dir], {
       stdio: ['ignore', 'pipe', 'inherit'],
       detached: true,
     });

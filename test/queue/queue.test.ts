@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../helpers/loopback.ts';
+import { compiledFolder } from '../helpers/program-file.ts';
 import { gate, redisServer, start, temporaryFolder, until, untilAborted } from './setup.ts';
 
 const schedules = { news: 'off' } as const;
@@ -188,8 +189,8 @@ describe('close', () => {
   test.each(['while all is well', 'when Redis has gone', 'where Redis never came'])(
     'leaves nothing that keeps the process alive %s',
     async (when) => {
-      const script = fileURLToPath(new URL('daemon.ts', import.meta.url));
-      const child = spawn(process.execPath, ['--import', 'tsx', script, when, temporaryFolder()], {
+      const script = join(compiledFolder(), 'dist/test/queue/daemon.js');
+      const child = spawn(process.execPath, [script, when, temporaryFolder()], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       onTestFinished(() => void child.kill('SIGKILL'));
