@@ -1,9 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import type { Job } from '../../src/job.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { watchFields } from '../../src/store/fields.ts';
+import { createDriftLog } from '../../src/store/records/drift.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 import { needs } from '../helpers/tools.ts';
-import { setupTold } from './support.ts';
+import { openTables, setupTold } from './support.ts';
 
 type Row = Record<string, unknown>;
 
@@ -255,5 +259,21 @@ describe('too much of everything', () => {
     expect(await bench.mirrorRows('news', '{"id":"a"}', deep)).toMatchObject({ inserted: 1, quarantined: 1 });
     expect(bench.sql('SELECT id FROM news')).toEqual([{ id: 'a' }]);
     expect(bench.sql('SELECT body FROM quarantine')).toEqual([{ body: deep }]);
+  });
+});
+
+describe('rows that are as the table holds them', () => {
+  it('are looked at again from the page on that differs in a way that each walk tells anew', async () => {
+    const jobs = await loadJobs();
+    const connection = openTables(jobs);
+    const drift = createDriftLog(connection, 'news');
+    const fields = watchFields(connection, jobs.find(({ name }) => name === 'news') as Job, 1, drift);
+    const origin = { job: 'news', walkId: 1, requestId: null, now: '2026-01-01T00:00:00.000Z' };
+    const page = { rows: 1, fields: [] };
+    fields.note(page, origin);
+    expect(fields.isSettled()).toBe(true);
+    fields.note(page, origin);
+    drift.note({ kind: 'contradicted-key', path: '$.id', detail: 'a', times: 1 }, origin);
+    expect(fields.isSettled()).toBe(false);
   });
 });
