@@ -29,8 +29,6 @@ export type Looker = {
   elsewhere: string[];
 };
 
-export type Window = Looker & { context: BrowserContext };
-
 /** @throws where there is no browser, with what installs one. */
 export async function launch(): Promise<Browser> {
   return await chromiumType.launch({
@@ -42,89 +40,39 @@ export async function launch(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      // Nothing else is reached, whatever a page asks for.
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
     ],
   });
 }
-
-const usual: Looks = { width: 1280, height: 800, colorScheme: 'light', reducedMotion: 'no-preference' };
 
 /** A window of its own, which remembers nothing; closed when the test ends. */
 export async function openWindow(
   browser: Browser,
   origin: string,
-  look: Partial<Looks> = {},
-): Promise<Window> {
-  const window = await newWindow(browser, look);
-  onTestFinished(() => window.context.close());
-  return listenTo(window, origin);
-}
-
-/** Windows that a test has left as they were when they were new. A start takes half as long again as a view of the page. */
-const unused = new WeakMap<Browser, BareWindow[]>();
-
-/** As `openWindow`, for a test that does nothing to it but look at pages of `origin` and use them. */
-export async function borrowWindow(
-  browser: Browser,
-  origin: string,
-  look: Partial<Looks> = {},
-): Promise<Window> {
-  const windows = unused.get(browser) ?? [];
-  unused.set(browser, windows);
-  const used = windows.pop();
-  const { width, height, ...media } = { ...usual, ...look };
-  await used?.page.setViewportSize({ width, height });
-  await used?.page.emulateMedia(media);
-  const window = used ?? (await newWindow(browser, look));
-  onTestFinished(async ({ task }) => {
-    const isAlone = window.context.pages().length === 1 && !window.page.isClosed();
-    if (task.result?.state === 'fail' || !isAlone) return await window.context.close();
-    await forget(window, origin);
-    windows.push(window);
-  });
-  return listenTo(window, origin);
-}
-
-type BareWindow = Pick<Window, 'context' | 'page'>;
-
-async function newWindow(browser: Browser, look: Partial<Looks>): Promise<BareWindow> {
-  const { width, height, ...media } = { ...usual, ...look };
+  { width = 1280, height = 800, colorScheme = 'light', reducedMotion = 'no-preference' }: Partial<Looks> = {},
+): Promise<Looker & { context: BrowserContext }> {
   const context = await browser.newContext({
-    ...media,
     viewport: { width, height },
+    colorScheme,
+    reducedMotion,
     timezoneId: 'Europe/Zurich',
     locale: 'en-GB',
   });
+  onTestFinished(() => context.close());
   // As all deadlines of tests: for what hangs.
   context.setDefaultTimeout(60_000);
-  return { context, page: await context.newPage() };
-}
-
-function listenTo({ context, page }: BareWindow, origin: string): Window {
   const messages: string[] = [];
   const elsewhere: string[] = [];
+  await context.route('**', (route) => {
+    const { protocol, origin: of } = new URL(route.request().url());
+    if (of === new URL(origin).origin || protocol === 'data:' || protocol === 'blob:')
+      return route.continue();
+    elsewhere.push(route.request().url());
+    return route.abort();
+  });
+  const page = await context.newPage();
   page.on('console', (message) => messages.push(`${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => messages.push(`error: ${error.message}`));
-  page.on('request', (request) => {
-    const { protocol, origin: of } = new URL(request.url());
-    const isHere = of === new URL(origin).origin || protocol === 'data:' || protocol === 'blob:';
-    if (!isHere) elsewhere.push(request.url());
-  });
   return { context, page, messages, elsewhere };
-}
-
-/** Leaves nothing of what was seen at `origin`: no document, cookie or stored value, and nobody who listens. */
-async function forget({ context, page }: BareWindow, origin: string): Promise<void> {
-  page.removeAllListeners();
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  // A page of no origin has none.
-  await page.evaluate(`origin === 'null' || sessionStorage.clear()`);
-  await page.goto('about:blank');
-  const session = await context.newCDPSession(page);
-  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
-  await session.detach();
-  await context.clearCookies();
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');

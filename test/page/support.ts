@@ -1,8 +1,10 @@
 /** The page in a real browser, over a mirror of the model API: opened once a file, and looked at in a window for each test. */
 
 import type { Browser, Page } from 'playwright-core';
-import { borrowWindow, type Looks, launch, obstacles, type Window } from '../helpers/browser.ts';
+import { type Looks, launch, obstacles, openWindow } from '../helpers/browser.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../helpers/serve-bench.ts';
+
+export type Window = Awaited<ReturnType<typeof openWindow>>;
 
 export type Sight = ServeBench & {
   browser: Browser;
@@ -24,7 +26,7 @@ export async function openSight({ settings, ...options }: ServeBenchOptions = {}
     ...serve,
     browser,
     async visit(path, look) {
-      const window = await borrowWindow(browser, serve.url, look);
+      const window = await openWindow(browser, serve.url, look);
       await window.page.goto(`${serve.url}${path}`);
       await settled(window.page);
       return window;
