@@ -49,6 +49,25 @@ describe.each(jobs)('a walk over %s with calls side by side', (job) => {
     expect(recorded(bench)).toHaveLength(oneByOne.length);
   });
 
+  it('has more than ten calls under way where that is of use, and Node.js takes that for no leak', async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => warnings.push(name);
+    process.on('warning', note);
+    const bench = await setup({ rows: 3 * ROWS });
+    letGo(bench, job, [0]);
+    bench.sideBySide.allow(14);
+    const { beforeAnswer } = bench.model;
+    bench.model.beforeAnswer = async (...call) => {
+      await beforeAnswer?.(...call);
+      // No answer comes before its turn.
+      for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate);
+    };
+    await bench.mirror(job);
+    process.off('warning', note);
+    expect(mostAtOnce(bench)).toBeGreaterThan(10);
+    expect(warnings).toEqual([]);
+  });
+
   it('asks for its first page alone, and for nothing ahead in a glance', async () => {
     const bench = await setup({ rows: ROWS });
     letGo(bench, job);
