@@ -62,7 +62,7 @@ function readDiscovered(job: Job, json: unknown, known: readonly string[] | unde
   const found = findRows(json, known);
   if (!found) throw broken(job, known ?? [], 'an array of rows');
   const root = asRecord(json) ?? {};
-  const holder = asRecord(found.path.slice(0, -1).reduce<unknown>((at, name) => asRecord(at)?.[name], json));
+  const holder = asRecord(within(json, found.path.slice(0, -1)));
   const candidates = [holder?.['pagination'], root['pagination'], holder, root].map(asRecord);
   const given: Record<string, unknown> = candidates.find(saysIfMore) ?? candidates.find((one) => one) ?? {};
   const dated = [holder, root].find((one) => one && Object.hasOwn(one, 'generatedAt'));
@@ -91,15 +91,22 @@ type Found = { rows: unknown[]; path: readonly string[] };
 
 /** `rows`, else the one array of objects, at the top level or one below; else a bare array. */
 function findRows(json: unknown, known: readonly string[] | undefined): Found | undefined {
-  if (Array.isArray(json)) return known && known.length > 0 ? undefined : { rows: json, path: [] };
+  if (known) {
+    const rows = within(json, known);
+    return Array.isArray(rows) ? { rows, path: known } : undefined;
+  }
+  if (Array.isArray(json)) return { rows: json, path: [] };
   const arrays = arraysWithin(json);
-  if (known) return arrays.find(({ path }) => path.join('\0') === known.join('\0'));
   const named = arrays.filter(({ path }) => path.at(-1) === 'rows').sort(byDepth);
   if (named[0] && named[0].path.length < (named[1]?.path.length ?? 3)) return named[0];
   const ofObjects = arrays.filter(({ rows }) => rows.length > 0 && rows.every((row) => asRecord(row)));
   if (ofObjects.length === 1) return ofObjects[0];
   // An empty dataset: which of several empty arrays would hold the rows is no matter yet.
   return arrays.every(({ rows }) => rows.length === 0) ? arrays[0] : undefined;
+}
+
+function within(json: unknown, path: readonly string[]): unknown {
+  return path.reduce((at: unknown, name) => asRecord(at)?.[name], json);
 }
 
 const byDepth = (one: Found, other: Found) => one.path.length - other.path.length;

@@ -78,8 +78,9 @@ export function createWaitingPages(): WaitingPages {
     hasMetRow: (rowid) => waiting.metRows.has(rowid),
     hasMetKey: (key) => waiting.metKeys.has(key),
     contradicts({ accepted, refused }) {
-      const { pages, rows } = waiting;
-      if (pages.length === 0) return false;
+      const { rows } = waiting;
+      // In most passes few pages have a row to write.
+      if (rows.size === 0) return false;
       return (
         refused.some(({ key }) => key !== null && rows.has(key)) ||
         accepted.some((row) => {
