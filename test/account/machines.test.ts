@@ -15,7 +15,9 @@ const jobs = ['ai-signals', 'news', 'smart-wallets', 'meme-signals'];
 async function live(options: ModelOptions, machines: number, calls: number, clock = {}) {
   const world = await setupWorld(options, clock);
   const opened = await Promise.all(Array.from({ length: machines }, () => world.open()));
-  let left = calls;
+  // Only the first dataset is told what is left: where its machine comes last, nobody knows of a quota.
+  for (const [at, machine] of opened.entries()) await machine.walk(jobs[at] ?? 'usage', 1);
+  let left = calls - machines;
   const walks = jobs.map(async (job, at) => {
     for (; left > 0; left -= 1) await opened[at % machines]?.walk(job, 1);
   });

@@ -61,9 +61,8 @@ function packagesIn(file: string): string[] {
   const [, name] = folderOf.exec(file) ?? [];
   if (name) return [name];
   if (!file.includes('/dist/')) return [];
-  const marks = readFileSync(file.replace(/^file:\/\//, ''), 'utf8').matchAll(
-    /^ *\/\/ (node_modules\/.*)$/gm,
-  );
+  const path = file.startsWith('file:') ? fileURLToPath(file) : file;
+  const marks = readFileSync(path, 'utf8').matchAll(/^ *\/\/ (node_modules\/.*)$/gm);
   return [...marks].flatMap(([, module = '']) => folderOf.exec(module)?.[1] ?? []);
 }
 
