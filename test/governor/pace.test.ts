@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { median } from '../../lab/figures.ts';
+import { mean, median } from '../../lab/figures.ts';
 import { hasSettled } from '../../src/governor/pace.ts';
 import { drive } from './drive.ts';
 
@@ -8,9 +8,7 @@ const DAY = 86_400_000;
 describe('the pace', () => {
   it('is found with few refusals, and kept just below what the API gives', () => {
     const lives = limits.map(([perSecond, burst]) => {
-      const machine = drive();
-      const api = bucket(machine, perSecond, burst);
-      for (let call = 0; call < 400; call += 1) api.call();
+      const { machine, api } = learnt(perSecond, burst);
       return { refused: api.refused, ...settledAt(machine, perSecond) };
     });
     expectSettledBelow(lives);
@@ -19,9 +17,7 @@ describe('the pace', () => {
 
   it('follows a limit that rose, and is not deceived by what the API gives at once', () => {
     const lives = limits.map(([perSecond, burst]) => {
-      const machine = drive();
-      const api = bucket(machine, perSecond, burst);
-      for (let call = 0; call < 400; call += 1) api.call();
+      const { machine, api } = learnt(perSecond, burst);
       Object.assign(api, { perSecond: 2 * perSecond, burst: 2 * burst, refused: 0 });
       for (let call = 0; call < 2_000; call += 1) api.call();
       return { refused: api.refused, ...settledAt(machine, 2 * perSecond) };
@@ -30,10 +26,20 @@ describe('the pace', () => {
     expect(mean(lives.map(({ refused }) => refused))).toBeLessThan(7);
   });
 
+  it('is found at 5 a second with five refusals at most, and a limit that rose to 10 with seven', () => {
+    const { machine, api } = learnt(5, 10);
+    expect(machine.shown.rate.perSecond).toBeGreaterThan(4.6);
+    expect(machine.shown.rate.perSecond).toBeLessThan(5);
+    expect(api.refused).toBeLessThanOrEqual(5);
+    Object.assign(api, { perSecond: 10, burst: 20, refused: 0 });
+    for (let call = 0; call < 2_000; call += 1) api.call();
+    expect(machine.shown.rate.perSecond).toBeGreaterThan(9.3);
+    expect(machine.shown.rate.perSecond).toBeLessThan(10);
+    expect(api.refused).toBeLessThanOrEqual(7);
+  });
+
   it('follows a limit that fell', () => {
-    const machine = drive();
-    const api = bucket(machine, 5, 10);
-    for (let call = 0; call < 400; call += 1) api.call();
+    const { machine, api } = learnt(5, 10);
     Object.assign(api, { perSecond: 2, burst: 4, refused: 0 });
     for (let call = 0; call < 400; call += 1) api.call();
     expect(machine.shown.rate.perSecond).toBeGreaterThan(1.8);
@@ -42,9 +48,7 @@ describe('the pace', () => {
   });
 
   it('is not tried faster while calls wait for quota, and not for it', () => {
-    const machine = drive();
-    const api = bucket(machine, 5, 10);
-    for (let call = 0; call < 400; call += 1) api.call();
+    const { machine, api } = learnt(5, 10);
     api.refused = 0;
     for (let call = 0; call < 3_000; call += 1) {
       if (call % 400 === 0) machine.call({ limit: 400, remaining: 0 });
@@ -55,9 +59,7 @@ describe('the pace', () => {
   });
 
   it('that was refused though it had lasted is tried again after ten seconds, not after one', () => {
-    const machine = drive();
-    const api = bucket(machine, 5, 10);
-    for (let call = 0; call < 400; call += 1) api.call();
+    const { machine } = learnt(5, 10);
     machine.call({ status: 429 });
     expect(machine.call()).toBeGreaterThan(10_000);
   });
@@ -91,7 +93,13 @@ function expectSettledBelow(lives: { isSettled: boolean; part: number }[]) {
   expect(settled.filter((part) => part > 1).length).toBeLessThanOrEqual(settled.length / 5);
 }
 
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+/** Four hundred calls in, of an API as `bucket` makes it. */
+function learnt(perSecond: number, burst: number) {
+  const machine = drive();
+  const api = bucket(machine, perSecond, burst);
+  for (let call = 0; call < 400; call += 1) api.call();
+  return { machine, api };
+}
 
 /** An API that gives `perSecond` calls a second, and `burst` of them at once. */
 function bucket(machine: ReturnType<typeof drive>, perSecond: number, burst: number) {
