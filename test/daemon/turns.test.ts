@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { mean } from '../../lab/figures.ts';
 import { openApp } from '../../src/app.ts';
 import { createTurns } from '../../src/daemon/turns.ts';
 import type { State } from '../../src/governor/state.ts';
@@ -36,9 +37,9 @@ describe('where the schedules ask for more calls than there are', () => {
       const before = bench.model.calls.length;
       const ages = await live(bench, settings, 3 * HOUR);
       for (const job of ['ai-signals', 'news']) {
-        const mean = (ages[job] ?? []).reduce((sum, age) => sum + age, 0) / (ages[job]?.length ?? 0);
-        expect(mean / held(job)).toBeGreaterThan(0.8);
-        expect(mean / held(job)).toBeLessThan(1.2);
+        const age = mean(ages[job] ?? []);
+        expect(age / held(job)).toBeGreaterThan(0.8);
+        expect(age / held(job)).toBeLessThan(1.2);
         expect(longest(ages[job])).toBeLessThan(3.5 * held(job));
       }
       expect(bench.model.calls.length - before).toBeGreaterThanOrEqual(3 * (limit - 2));

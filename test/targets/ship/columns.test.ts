@@ -29,34 +29,33 @@ const strengths = async ({ there }: Bench) =>
     )
   ).map(({ s }) => s);
 
+/** Publishes those values in turn: each time the column is of that type, and holds those texts. */
+async function expectSteps(bench: Bench, steps: readonly [unknown[], string, string[]][]): Promise<void> {
+  for (const [values, type, found] of steps) {
+    await publish(bench, values);
+    expect((await bench.ship('news')).code).toBe(0);
+    expect([await typeOf(bench), await strengths(bench)]).toEqual([type, found]);
+  }
+}
+
 test('a field that is found later becomes a column, whose type widens with its values', async () => {
   const bench = await setup(12);
   await bench.sync('news');
   await bench.ship();
   expect(await typeOf(bench)).toBeUndefined();
-  const steps: [unknown[], string, string[]][] = [
+  await expectSteps(bench, [
     [[true, false], 'boolean', ['false', 'true']],
     [[1, 2], 'text', ['1', '2']],
-  ];
-  for (const [values, type, found] of steps) {
-    await publish(bench, values);
-    expect((await bench.ship('news')).code).toBe(0);
-    expect([await typeOf(bench), await strengths(bench)]).toEqual([type, found]);
-  }
+  ]);
 });
 
 test('a whole number becomes one with a part, then one with every digit', async () => {
   const bench = await setup(12);
-  const steps: [unknown[], string, string[]][] = [
+  await expectSteps(bench, [
     [[7, 8], 'bigint', ['7', '8']],
     [[7.5, 8], 'double precision', ['7.5', '8']],
     [[9007199254740993000, 8.25], 'numeric', ['8.25', '9007199254740993000']],
-  ];
-  for (const [values, type, found] of steps) {
-    await publish(bench, values);
-    expect((await bench.ship('news')).code).toBe(0);
-    expect([await typeOf(bench), await strengths(bench)]).toEqual([type, found]);
-  }
+  ]);
 });
 
 test('a column on which a view of somebody rests keeps its type, and is named; all else goes on', async () => {
