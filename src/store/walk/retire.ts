@@ -80,7 +80,7 @@ export function retireRows(
   const { changes: deleted } = connection
     .prepare(
       `DELETE FROM ${quoted(rowsOf(job))}
-       WHERE _key IN (SELECT key FROM absences WHERE job = ? AND removed_at IS NOT NULL)`,
+       WHERE _key IN (SELECT absences.key FROM absences WHERE absences.job = ? AND absences.removed_at IS NOT NULL)`,
     )
     .run(job.name);
   db.delete(absences)
@@ -95,7 +95,8 @@ export function forgetMet(connection: Connection, { job, met }: OpenWalk): void 
   const table = quoted(rowsOf(job));
   const noted = connection
     .prepare<[string], { rowid: number; key: string }>(
-      `SELECT ${table}.rowid AS rowid, key FROM absences JOIN ${table} ON _key = key WHERE job = ?`,
+      `SELECT ${table}.rowid AS rowid, absences.key AS key
+       FROM absences JOIN ${table} ON ${table}._key = absences.key WHERE absences.job = ?`,
     )
     .all(job.name);
   for (const { rowid, key } of noted)
