@@ -72,23 +72,22 @@ describe('a row that is gone upstream', () => {
     expect(absent(bench)).toEqual([]);
   });
 
-  it.each([
-    'key',
-    '_key',
-    'job',
-  ])('stays where a walk met it and proved nothing, though the API names a field of it %s', async (field) => {
-    const [bench, gone] = await setupGone(50, 20);
-    const { rows } = bench.upstream('news');
-    rows.forEach((row, at) => {
-      rows[at] = { ...row, [field]: `${at}` };
-    });
-    await bench.mirror('news');
-    rows.splice(20, 0, ...gone);
-    bench.model.faults = [unproven()];
-    expect(await bench.mirror('news')).toMatchObject({ status: 'complete', verdict: 'union' });
-    expect(rowsOf(bench)).toBe(50);
-    expect(absent(bench)).toEqual([]);
-  });
+  it.each(['key', '_key', 'job'])(
+    'stays where a walk met it and proved nothing, though the API names a field of it %s',
+    async (field) => {
+      const [bench, gone] = await setupGone(50, 20);
+      const { rows } = bench.upstream('news');
+      rows.forEach((row, at) => {
+        rows[at] = { ...row, [field]: `${at}` };
+      });
+      await bench.mirror('news');
+      rows.splice(20, 0, ...gone);
+      bench.model.faults = [unproven()];
+      expect(await bench.mirror('news')).toMatchObject({ status: 'complete', verdict: 'union' });
+      expect(rowsOf(bench)).toBe(50);
+      expect(absent(bench)).toEqual([]);
+    },
+  );
 
   it('stays in the history, valid until the walk that removed it', async () => {
     const [bench, [gone]] = await setupGone(50, 20);
