@@ -8,9 +8,11 @@ export type CsvFormatter = Formatter & {
   defused(): number;
 };
 
-/** What a spreadsheet takes for a formula; plain signed numbers are what they look like. */
-const formula = /^[=+\-@\t\r＝＋－＠]/;
-const plainNumber = /^[+-]?\d+(\.\d+)?$/;
+/**
+ * What a spreadsheet takes for a formula, but for plain signed numbers, which are what they look like. It begins a cell, or
+ * what follows a semicolon, a tab or a line break: some spreadsheets begin a cell there as well, quotes or not.
+ */
+const formula = /(?:^(?=[\t\r])|(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠]))(?![+-]?\d+(?:\.\d+)?(?:[;\t\r\n]|$))/g;
 
 /**
  * @param exact false puts an apostrophe before texts that a spreadsheet would run as formulas. Data of others
@@ -23,9 +25,9 @@ export function csvFormatter(columns: readonly Column[], exact: boolean): CsvFor
     // A line without anything would be skipped by whoever reads it.
     if (cell === null) return columns.length > 1 ? null : '';
     if (typeof cell !== 'string') return cell instanceof Uint8Array ? hex(cell) : String(cell);
-    if (exact || !formula.test(cell) || plainNumber.test(cell)) return cell;
-    defused += 1;
-    return `'${cell}`;
+    const safe = exact ? cell : cell.replace(formula, "'");
+    if (safe !== cell) defused += 1;
+    return safe;
   };
   return {
     head: () => write([columns.map(({ name }) => toText(name))]),

@@ -64,3 +64,8 @@ export function readMirror<T>(dir: string, read: (connection: Connection) => T):
 export function statementError(thrown: unknown): string | undefined {
   return thrown instanceof Database.SqliteError ? thrown.message : undefined;
 }
+
+/** Whether SQLite stopped a statement because it would write to a mirror that is open for reading. */
+export function isWriteRefused(thrown: unknown): boolean {
+  return thrown instanceof Database.SqliteError && thrown.code === 'SQLITE_READONLY';
+}

@@ -107,6 +107,20 @@ describe('csv', () => {
     expect(formatter.defused()).toBe(1);
   });
 
+  it.each([
+    ['x;=1+1', "x;'=1+1"],
+    ['y\t=1+1', "y\t'=1+1"],
+    ['z\n=1+1\r\n@SUM(A1)', "z\n'=1+1\r\n'@SUM(A1)"],
+    ['=1;=2', "'=1;'=2"],
+    ['a;-5;+1.5\n-2', 'a;-5;+1.5\n-2'],
+    ['a; =1\r\n\r\nb', 'a; =1\r\n\r\nb'],
+  ])('defuses what a spreadsheet that begins a cell elsewhere would run: %j', (text, expected) => {
+    expect(readByPython(format(csvFormatter(columnsOf('a', 'b'), false), [[text, 1]]))[1]).toEqual([
+      expected,
+      '1',
+    ]);
+  });
+
   it('leaves numbers and everything harmless as it is', () => {
     const formatter = csvFormatter(columnsOf(...harmless.map((_, at) => `c${at}`)), false);
     expect(format(formatter, [harmless]).split('\n')[1]).toBe('-1,+1.5,-0.25,-3,2.5,a=b,x,1-2,');

@@ -48,13 +48,21 @@ test('it answers questions of the present and of the past, and those that are wr
   for (let round = 0; round < 2; round += 1) {
     expect(await ask('SELECT count(*) FROM news')).toEqual([[20]]);
     expect(await ask('SELECT count(*) FROM news', past)).toEqual([[0]]);
-    await expect(ask('SELEC')).rejects.toThrow('SELEC is not allowed');
+    await expect(ask('SELEC')).rejects.toThrow('near "SELEC": syntax error (did you mean SELECT?)');
     await expect(ask('SELECT json_extract(value, \'$\') FROM json_each(\'["{}", "{"]\')')).rejects.toThrow(
       'malformed JSON',
     );
     expect(await ask(MANY)).toHaveLength(5_000);
     expect(asker.isFree()).toBe(true);
   }
+});
+
+test('a pragma dressed as a table that would write is not allowed, and is no trouble of the disk', async () => {
+  const { ask } = setup();
+  await expect(ask('SELECT * FROM pragma_optimize')).rejects.toMatchObject({
+    kind: 'usage',
+    message: expect.stringContaining('not allowed'),
+  });
 });
 
 test('it holds no moment of the mirror once it has answered', async () => {

@@ -5,11 +5,17 @@
 
 import { asFailure, Failure, sentFailure } from '../../errors.ts';
 import { type Cell, surveyRows } from '../../output/answer.ts';
-import { type Connection, openMirror, statementError, storeFailure } from '../../store/read.ts';
+import {
+  type Connection,
+  isWriteRefused,
+  openMirror,
+  statementError,
+  storeFailure,
+} from '../../store/read.ts';
 import type { Answered, Asked, Opened, Question } from '../query.ts';
 import { lookBack, refusePresent } from './as-of.ts';
 import { latestSeq, sourcesOf } from './sources.ts';
-import { prepareReading } from './statement.ts';
+import { prepareReading, wouldWrite } from './statement.ts';
 
 const BATCH = { rows: 1_000, size: 256 * 1_024 };
 
@@ -74,6 +80,7 @@ function asCell(value: unknown): Cell {
 }
 
 function failureOf(thrown: unknown, where: string): Failure {
+  if (isWriteRefused(thrown)) return wouldWrite();
   const known = storeFailure(thrown, where);
   const mistake = known instanceof Failure ? undefined : statementError(thrown);
   return mistake === undefined ? asFailure(known) : new Failure('usage', mistake);

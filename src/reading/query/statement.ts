@@ -11,6 +11,24 @@ export type Statement = ReturnType<typeof prepareReading>['statement'];
 
 const readingWords = ['SELECT', 'WITH', 'VALUES'];
 
+/** With which every other statement of SQLite begins. What begins otherwise is a mistake, which SQLite points at. */
+const otherWords = [
+  ...[
+    'ALTER',
+    'ANALYZE',
+    'ATTACH',
+    'BEGIN',
+    'COMMIT',
+    'CREATE',
+    'DELETE',
+    'DETACH',
+    'DROP',
+    'END',
+    'EXPLAIN',
+  ],
+  ...['INSERT', 'PRAGMA', 'REINDEX', 'RELEASE', 'REPLACE', 'ROLLBACK', 'SAVEPOINT', 'UPDATE', 'VACUUM'],
+];
+
 /** Those that tell something and change nothing, not even of this connection. */
 const harmlessPragmas = [
   ...['table_info', 'table_xinfo', 'table_list', 'index_list', 'index_info', 'index_xinfo'],
@@ -29,10 +47,7 @@ export function prepareReading(connection: Connection, sql: string, params: Para
   refuseOtherThanReading(tokens);
   refuseExtensions(tokens);
   const statement = prepareOne(connection, sql, tokens);
-  if (!statement.readonly || !statement.reader)
-    throw refusal(
-      'this statement would write, and nobody but market-mirror writes to the mirror: query only reads',
-    );
+  if (!statement.readonly || !statement.reader) throw wouldWrite();
   checkParameters(tokens, params);
   return {
     statement: statement.raw().safeIntegers(),
@@ -48,6 +63,7 @@ function refuseOtherThanReading(tokens: readonly Token[]): void {
   const explained = first === 'EXPLAIN' && (second === 'QUERY' ? word(tokens[3]) : second);
   if (explained && readingWords.includes(explained)) return;
   if (first === 'PRAGMA' && isHarmless(second, third)) return;
+  if (!otherWords.includes(first)) return;
   throw refusal(
     first === 'ATTACH' || first === 'DETACH'
       ? `${first} is not allowed: query reads the mirror and nothing else`
@@ -91,6 +107,12 @@ function checkParameters(tokens: readonly Token[], params: Params): void {
   if (unknown !== undefined)
     throw refusal(`the statement has no parameter :${unknown}${nearest(unknown, [...wanted], ':')}`);
 }
+
+/** Of a statement that SQLite did not run, or stopped: some pragmas write though they are dressed as a table. */
+export const wouldWrite = () =>
+  refusal(
+    'this statement would write, which is not allowed: nobody but market-mirror writes to the mirror, and query only reads',
+  );
 
 const word = (token: Token | undefined): string =>
   token?.kind === 'name' ? token.text.toUpperCase() : (token?.text ?? '');

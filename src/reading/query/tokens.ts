@@ -38,6 +38,9 @@ const complaints = {
   function: /^no such function: (.+)$/s,
 };
 
+/** With which what is asked may begin. */
+const firstWords = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA'];
+
 /** How much of a long line is shown around the place. */
 const EXCERPT = { before: 60, after: 40 };
 
@@ -55,7 +58,11 @@ export function explainMistake(
   const name = table ?? said('column') ?? said('function');
   if (mistake === 'incomplete input') return mistake + mark(sql, sql.trimEnd().length);
   if (syntax !== undefined)
-    return mistake + mark(sql, placeOfSyntaxError(connection, mistake, syntax, sql, tokens));
+    return (
+      mistake +
+      (syntax === tokens[0]?.text ? nearest(syntax, firstWords) : '') +
+      mark(sql, placeOfSyntaxError(connection, mistake, syntax, sql, tokens))
+    );
   if (token !== undefined) return mistake + mark(sql, sql.indexOf(token));
   if (name === undefined) return mistake;
   const at = tokens.find((token) => token.kind === 'name' && unquoted(token.text) === name)?.at;

@@ -67,15 +67,18 @@ export function cutsOf(cell: unknown): ReadonlyMap<number, number> {
 /** Whose letters JSON may write in one way only, or as `\\u`: no quotes, no spaces between values, no slashes. */
 const plainText = /^[\p{L}\p{N} ._@#$&+'()-]+$/u;
 
+/** What a number or a truth value may show, whatever the body says: `1e2` is 100.0 in a column, `true` is 1. */
+const likeNumber = /^[\d.einf+-]*$/i;
+
 /**
- * A text that is in a column is in the body from which that is read, unless JSON wrote it with `\\u`. To look there first
- * spares reading each column of rows that do not have it.
+ * A text that is in a column is in the body from which that is read, unless JSON wrote it with `\\u`, or it was no text
+ * there. To look in the body first spares reading each column of rows that do not have it.
  */
 export function fastWhere(where: Listing['where'], isRead: boolean): Sql {
   const [first] = where;
   const { sql, params } = whereOf(where);
-  const searches = first !== undefined && 'anyOf' in first && isRead && plainText.test(first.contains);
-  if (!searches) return { sql, params };
+  if (first === undefined || !('anyOf' in first) || !isRead) return { sql, params };
+  if (!plainText.test(first.contains) || likeNumber.test(first.contains)) return { sql, params };
   const inBody = `("_body" LIKE :p1 ESCAPE '\\' OR instr("_body", '\\u') > 0)`;
   return { sql: sql.replace('WHERE ', () => `WHERE ${inBody}\n  AND `), params };
 }

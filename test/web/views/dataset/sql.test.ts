@@ -30,6 +30,8 @@ beforeAll(() => {
     ['{"title":"Caf\\u00e9 prices","n":2,"at":"2026-11-22T23:30:00Z"}', 'k2', '2026-11-22'],
     ['{"title":"100% of bitcoin","n":null,"at":null}', 'k3', '2026-11-21'],
     [JSON.stringify({ title: LONG, n: 9 }), 'k4', '2026-11-19'],
+    ['{"title":"another","n":1e2,"at":null}', 'k5', '2026-11-18'],
+    ['{"title":true,"n":1e999,"at":null}', 'k6', '2026-11-17'],
   ];
   for (const row of rows) insert.run(row);
 });
@@ -66,9 +68,9 @@ describe('a page of rows', () => {
 });
 
 describe('a search', () => {
-  const search = (text: string) => {
+  const search = (text: string, anyOf = ['title']) => {
     const where = [
-      { anyOf: ['title'], contains: text },
+      { anyOf, contains: text },
       { column: '_key', is: '<>' as const, value: 'none' },
     ];
     const found = keysOf(all(pageSql({ ...listing, where }, 10, 0)));
@@ -80,6 +82,12 @@ describe('a search', () => {
     expect(search('Café')).toEqual(['k2']);
     expect(search('bitcoin')).toEqual(['k3', 'k1']);
     expect(search('100%')).toEqual(['k3']);
+  });
+
+  test('finds numbers and truth values as they are shown, not as the body writes them', () => {
+    expect(search('100.0', ['a"b'])).toEqual(['k5']);
+    expect(search('Inf', ['a"b'])).toEqual(['k6']);
+    expect(search('1', ['title', 'a"b'])).toEqual(['k3', 'k1', 'k5', 'k6']);
   });
 
   test('looks at the body first, unless JSON may write the text in more ways than one', () => {
