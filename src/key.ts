@@ -15,6 +15,11 @@ export type Secret = {
    * looks the same.
    */
   digest(salt: string): string;
+  /**
+   * The bytes or the text with `[key]` in place of the value, also where JSON, an address or HTML spells its signs in
+   * another way. What does not hold it is returned as it is.
+   */
+  hideIn<Of extends string | Buffer>(received: Of): Of;
 };
 
 export type KeySource = {
@@ -84,13 +89,48 @@ function shown(file: string): string {
 }
 
 const HIDDEN = '[redacted]';
+const HIDDEN_KEY = '[key]';
+/** No key is as short as that, and ordinary words are. */
+const SHORTEST_HIDDEN = 8;
 
 export function secret(value: string): Secret {
+  const hide = hiding(value);
   return {
     reveal: () => value,
     digest: (salt) => createHash('sha256').update(salt).update(value).digest('hex').slice(0, 4),
+    hideIn<Of extends string | Buffer>(received: Of): Of {
+      if (typeof received === 'string') return hide(received) as Of;
+      return hideInBytes(received, value, hide) as Of;
+    },
     toString: () => HIDDEN,
     toJSON: () => HIDDEN,
     [inspect.custom]: () => HIDDEN,
   } as Secret;
+}
+
+function hiding(value: string): (text: string) => string {
+  if (value.length < SHORTEST_HIDDEN) return (text) => text;
+  const spelt = new RegExp([...value].map(spellings).join(''), 'g');
+  return (text) => text.replace(spelt, HIDDEN_KEY);
+}
+
+/** One look through the bytes tells that most hold nothing of it: letters and digits are spelt as they are everywhere. */
+function hideInBytes(bytes: Buffer, value: string, hide: (text: string) => string): Buffer {
+  const runs = value.match(/[a-z0-9]+/gi) ?? [''];
+  const longest = runs.reduce((one, other) => (other.length > one.length ? other : one));
+  if (!bytes.includes(longest)) return bytes;
+  const text = bytes.toString('latin1');
+  const hidden = hide(text);
+  return hidden === text ? bytes : Buffer.from(hidden, 'latin1');
+}
+
+const namesInHtml: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
+
+/** A pattern for one character of a key, as it is and as JSON (perhaps within JSON), addresses and HTML spell it. */
+function spellings(character: string): string {
+  if (/[a-z0-9]/i.test(character)) return character;
+  const code = character.charCodeAt(0);
+  const hex = code.toString(16).replace(/[a-f]/, (digit) => `[${digit}${digit.toUpperCase()}]`);
+  const inHtml = [`#x0*${hex}`, `#0*${code}`, namesInHtml[character] ?? []].flat();
+  return `(?:\\\\{0,3}\\x${code.toString(16)}|\\\\{1,2}u00${hex}|%(?:25)?${hex}|&(?:${inHtml.join('|')});)`;
 }

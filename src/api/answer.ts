@@ -1,10 +1,9 @@
 /** What an answer of the API means: its headers read with suspicion, its body, its line of the catalogue (specification, Errors). */
 
 import { isUtf8 } from 'node:buffer';
-import { gunzipSync } from 'node:zlib';
 import { Failure, type FailureKind } from '../errors.ts';
 import { BAD_BODY, type Body } from '../page.ts';
-import type { Exchange, Headers } from './exchange.ts';
+import { type Exchange, first, type Headers } from './exchange.ts';
 
 export type Verdict = { facts: HeaderFacts } & (
   | { fine: true; body: Body; json: unknown }
@@ -40,8 +39,7 @@ const refusals: Record<number, [FailureKind, message: string, Again]> = {
 /** What of a request its judge needs: the endpoint's name, for messages, and how its answers are read. */
 type Asked = { job: string; read?: (body: Body) => unknown };
 
-/** @param limit the most bytes that a body may have once it is unpacked. */
-export function judge(answer: Exchange, { job, read }: Asked, limit: number, now: number): Verdict {
+export function judge(answer: Exchange, { job, read }: Asked, now: number): Verdict {
   const facts = readHeaders(answer.came === 'response' ? answer.headers : {}, now);
   const failed = (
     code: string | null,
@@ -51,13 +49,10 @@ export function judge(answer: Exchange, { job, read }: Asked, limit: number, now
   ): Verdict => {
     return { fine: false, failure: new Failure(kind, `${job}: ${message}`), again, code, facts };
   };
-  if (answer.came === 'nothing') {
-    const code = answer.error.code ?? answer.error.name;
-    return failed(code, ...silence(code));
-  }
+  if (answer.came === 'nothing') return failed(answer.code, ...silence(answer.code));
   const { status, body } = answer;
   if (status === 200) {
-    const made = readBody(body, facts, limit, read);
+    const made = readBody(body, facts, read);
     return 'body' in made
       ? { fine: true, ...made, facts }
       : failed(BAD_BODY, 'contract', made.problem, 'once');
@@ -90,9 +85,9 @@ function silence(code: string): [FailureKind, string, Again] {
 }
 
 /** The machine-readable code of an Error body, where there is one that looks like a code. */
-function readErrorCode(body: Buffer): string | null {
+function readErrorCode(body: Buffer | null): string | null {
   try {
-    const { error } = JSON.parse(body.toString('utf8')) as { error?: unknown };
+    const { error } = JSON.parse(body?.toString('utf8') ?? '') as { error?: unknown };
     return typeof error === 'string' && /^[\w.:-]{1,64}$/.test(error) ? error : null;
   } catch {
     return null;
@@ -102,14 +97,14 @@ function readErrorCode(body: Buffer): string | null {
 type Made = { body: Body; json: unknown } | { problem: string };
 
 function readBody(
-  bytes: Buffer,
+  plain: Buffer | null,
   { contentType, contentEncoding }: HeaderFacts,
-  limit: number,
   read: (body: Body) => unknown = ({ text }) => JSON.parse(text()),
 ): Made {
   if (contentType !== 'application/json')
-    return { problem: `an answer of type ${contentType || 'unknown'} instead of JSON${glimpse(bytes)}` };
-  const plain = unpack(bytes, contentEncoding, limit);
+    return {
+      problem: `an answer of type ${contentType || 'unknown'} instead of JSON${plain ? glimpse(plain) : ''}`,
+    };
   if (!plain) return { problem: `an answer in the encoding ${contentEncoding} that was not asked for` };
   if (plain.length === 0) return { problem: 'an empty answer' };
   if (!isUtf8(plain)) return { problem: 'an answer that is not valid UTF-8' };
@@ -130,17 +125,6 @@ function bodyOf(bytes: Buffer): Body {
       return text;
     },
   };
-}
-
-// Some proxies compress whatever was asked for; a small answer may unpack to more than memory holds.
-function unpack(bytes: Buffer, encoding: string, limit: number): Buffer | undefined {
-  if (encoding === 'identity' || encoding === '') return bytes;
-  if (encoding !== 'gzip' && encoding !== 'x-gzip') return undefined;
-  try {
-    return gunzipSync(bytes, { maxOutputLength: limit });
-  } catch {
-    return undefined;
-  }
 }
 
 function glimpse(bytes: Buffer): string {
@@ -200,5 +184,3 @@ function readHttpDate(text = ''): number | null {
   const at = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? null : at;
 }
-
-const first = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value);

@@ -3,7 +3,7 @@
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { backoffMs } from '../backoff.ts';
 import { type Clock, isoTime, type Random } from '../clock.ts';
-import { Failure } from '../errors.ts';
+import type { Failure } from '../errors.ts';
 import type { Gate, Manner } from '../governor/gate.ts';
 import type { KeySource } from '../key.ts';
 import type { Body, Call } from '../page.ts';
@@ -108,11 +108,11 @@ export function createApi(parts: ApiParts): Api {
       base.pathname.replace(/\/$/, '') + url,
       key.current(),
       userAgent,
-      limits.deadlineMs,
+      limits,
       signal,
     );
     const ms = clock.now() - began;
-    const verdict = judge(answer, request, limits.bodyBytes, clock.now());
+    const verdict = judge(answer, request, clock.now());
     const call = describe(request, url, isoTime(began), ms, answer, verdict);
     permits.settle(request.job, {
       status: call.status,
@@ -132,7 +132,7 @@ export function createApi(parts: ApiParts): Api {
         if (verdict.fine) return { body: verdict.body, json: verdict.json, call };
         record(call);
         signal.throwIfAborted();
-        if (made >= attempts[verdict.again]) throw told(verdict.failure);
+        if (made >= attempts[verdict.again]) throw verdict.failure;
         manner?.held?.();
         // After a 429 or 503 it is the governor that knows how long to wait.
         if (verdict.again !== 'when-allowed') await clock.sleep(backoffMs(made, PAUSES, random()), signal);
@@ -166,20 +166,11 @@ export function createApi(parts: ApiParts): Api {
       const { verdict, call } = await attempt(request, signal);
       record(call);
       signal.throwIfAborted();
-      const failure = verdict.fine ? null : told(verdict.failure);
+      const failure = verdict.fine ? null : verdict.failure;
       return { call, failure, aheadMs: aheadOf(verdict.facts.answeredAt, Date.parse(call.at), call.ms) };
     },
     close: () => pool.destroy(),
   };
-
-  function told({ kind, message }: Failure): Failure {
-    return new Failure(kind, hidden(message));
-  }
-
-  // What came back may quote what was sent.
-  function hidden(text: string): string {
-    return text.replaceAll(key.current().reveal(), '[redacted]');
-  }
 
   function describe(
     request: ApiRequest,
@@ -196,11 +187,11 @@ export function createApi(parts: ApiParts): Api {
       url,
       status: answer.came === 'response' ? answer.status : null,
       ms: Math.round(ms),
-      bytes: answer.came === 'response' ? answer.body.length : 0,
-      requestId: facts.requestId && hidden(facts.requestId),
+      bytes: answer.came === 'response' ? answer.bytes : 0,
+      requestId: facts.requestId,
       rateLimit: facts.limit,
       rateRemaining: facts.remaining,
-      errorCode: judged.fine || !judged.code ? null : hidden(judged.code),
+      errorCode: judged.fine ? null : judged.code,
     };
   }
 }

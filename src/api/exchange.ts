@@ -1,5 +1,9 @@
-/** One request on the wire and what came back, whatever it was; nothing is retried or judged here. */
+/**
+ * One request on the wire and what came back, whatever it was; nothing is retried or judged here. A response may quote the
+ * request: it leaves this file without the key, before anything cuts or parses it.
+ */
 
+import { gunzipSync } from 'node:zlib';
 import type { Dispatcher, Pool } from 'undici';
 import { toError } from '../errors.ts';
 import type { Secret } from '../key.ts';
@@ -7,19 +11,22 @@ import type { Secret } from '../key.ts';
 export type Headers = Record<string, string | string[] | undefined>;
 
 export type Exchange =
-  | { came: 'response'; status: number; headers: Headers; body: Buffer }
-  | { came: 'nothing'; error: Error & { code?: string } };
+  /** `bytes` as received; `body` unpacked, null where it came in an encoding that nobody asked for. */
+  | { came: 'response'; status: number; headers: Headers; bytes: number; body: Buffer | null }
+  /** `code` of the error, or its name. */
+  | { came: 'nothing'; code: string };
 
 /**
  * Sends a GET and reads the whole answer within `deadlineMs`, however slowly it drips.
  * Redirects are not followed, so the key goes to the pool's origin and nowhere else.
+ * @param bodyBytes the most that a body may have once it is unpacked.
  */
 export function exchange(
   pool: Pool,
   path: string,
   key: Secret,
   userAgent: string,
-  deadlineMs: number,
+  { deadlineMs, bodyBytes }: { deadlineMs: number; bodyBytes: number },
   signal: AbortSignal,
 ): Promise<Exchange> {
   return new Promise((resolve) => {
@@ -34,10 +41,21 @@ export function exchange(
       signal.removeEventListener('abort', stop);
       resolve(outcome);
     };
-    const fail = (reason: Error) => {
+    const fail = (reason: Error & { code?: string }) => {
       error ??= reason;
       request?.abort(error);
-      end({ came: 'nothing', error });
+      end({ came: 'nothing', code: key.hideIn(reason.code ?? reason.name) });
+    };
+    const receive = () => {
+      const received = Buffer.concat(parts);
+      const plain = unpack(received, first(headers['content-encoding']), bodyBytes);
+      end({
+        came: 'response',
+        status,
+        headers: withoutKey(headers, key),
+        bytes: received.length,
+        body: plain && key.hideIn(plain),
+      });
     };
     const stop = () => fail(toError(signal.reason));
     const late = setTimeout(() => {
@@ -58,7 +76,7 @@ export function exchange(
         headers = received;
       },
       onResponseData: (_, part) => void parts.push(part),
-      onResponseEnd: () => end({ came: 'response', status, headers, body: Buffer.concat(parts) }),
+      onResponseEnd: receive,
       onResponseError: (_, thrown) => fail(thrown),
     };
     pool.dispatch(
@@ -75,4 +93,25 @@ export function exchange(
       handler,
     );
   });
+}
+
+/** The value of a header; the first one where it is given twice. */
+export const first = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value);
+
+function withoutKey(headers: Headers, key: Secret): Headers {
+  const hidden = (value: Headers[string]) =>
+    Array.isArray(value) ? value.map(key.hideIn<string>) : value && key.hideIn(value);
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hidden(value)]));
+}
+
+// Some proxies compress whatever was asked for; a small answer may unpack to more than memory holds.
+function unpack(bytes: Buffer, encoding = 'identity', limit: number): Buffer | null {
+  const name = encoding.trim().toLowerCase();
+  if (name === 'identity' || name === '' || bytes.length === 0) return bytes;
+  if (name !== 'gzip' && name !== 'x-gzip') return null;
+  try {
+    return gunzipSync(bytes, { maxOutputLength: limit });
+  } catch {
+    return null;
+  }
 }
