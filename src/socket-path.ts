@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { generalEnvironment } from './environment.ts';
 import { Failure } from './errors.ts';
 
 /** Bytes that fit everywhere: Linux takes 107, macOS and the BSDs 103. */
@@ -22,7 +23,7 @@ export function socketPath(folder: string, name: string): string {
   const wanted = join(realpathSync(folder), name);
   if (fitsSocket(wanted)) return wanted;
   const hash = createHash('sha256').update(wanted).digest('hex').slice(0, 16);
-  const short = [process.env['XDG_RUNTIME_DIR'], tmpdir(), '/tmp']
+  const short = [generalEnvironment()['XDG_RUNTIME_DIR'], tmpdir(), '/tmp']
     .filter((base) => base !== undefined)
     .filter((base) => existsSync(base))
     .map((base) => join(base, `market-mirror-${process.getuid?.()}`, `${hash}.sock`))

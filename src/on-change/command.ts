@@ -1,11 +1,11 @@
 /** One run of the command: by a shell, in a process group of its own, for a bounded time. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import ms from 'ms';
+import { type StartedChild, startChild } from '../child.ts';
 import { printable } from '../printable.ts';
 
 export type Facts = Record<string, string>;
@@ -18,19 +18,6 @@ const LONGEST_LINE = 500;
 const LAST_WORDS_MS = 200;
 const LOOK_MS = 20;
 
-/**
- * Runs the command and, beside it, a reader of a pipe whose other end is ours. However we die, kill -9 included, the
- * kernel closes that end, and the reader ends the whole group: nobody would be left to do so when its time is over.
- */
-const shim = `
-exec 3<&0
-/bin/sh -c "$1" 3<&- & command=$!
-(read -r line <&3; trap '' TERM; kill -TERM -$$; sleep 2; kill -KILL -$$) 2>/dev/null & reader=$!
-exec 3<&-
-wait $command; status=$?
-kill $reader 2>/dev/null
-exit $status`;
-
 /** @returns how it failed; undefined where it ended well, or was ended by `signal`. */
 export async function runCommand(
   command: string,
@@ -40,10 +27,9 @@ export async function runCommand(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   signal.throwIfAborted();
-  const child = spawn('/bin/sh', ['-c', shim, 'sh', command], {
+  const { child, release, signalGroup } = startChild(['/bin/sh', '-c', command], {
     env: environment,
-    stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true,
+    output: 'pipe',
   });
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const closed = once(child, 'close');
@@ -57,7 +43,8 @@ export async function runCommand(
   try {
     const first = await Promise.race([ended, late, stopped]);
     if (typeof first === 'string') {
-      await end(child, grace);
+      release();
+      await end(signalGroup, grace);
       await ended;
     }
     await Promise.race([closed, delay(LAST_WORDS_MS)]);
@@ -68,7 +55,7 @@ export async function runCommand(
     return code === 0 ? undefined : killer ? `was ended by ${killer}` : `failed with exit code ${code}`;
   } finally {
     over.abort();
-    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    for (const stream of [child.stdout, child.stderr]) stream.destroy();
   }
 }
 
@@ -78,19 +65,10 @@ function signalOf(code: number): string | undefined {
 }
 
 /** Ends the shell and what it started, which may outlive the shell; kills what does not end. */
-async function end({ pid }: ChildProcess, grace: number): Promise<void> {
-  signalGroup(pid, 'SIGTERM');
-  for (let left = grace; left > 0 && signalGroup(pid, 0); left -= LOOK_MS) await delay(LOOK_MS);
-  signalGroup(pid, 'SIGKILL');
-}
-
-/** @returns false where the whole group has ended. */
-function signalGroup(pid: number | undefined, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return pid !== undefined && process.kill(-pid, signal);
-  } catch {
-    return false;
-  }
+async function end(signalGroup: StartedChild['signalGroup'], grace: number): Promise<void> {
+  signalGroup('SIGTERM');
+  for (let left = grace; left > 0 && signalGroup(0); left -= LOOK_MS) await delay(LOOK_MS);
+  signalGroup('SIGKILL');
 }
 
 /** Hands on what is written, line by line, as far as it is worth keeping. */

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { generalEnvironment } from '../environment.ts';
 import { Failure, toError } from '../errors.ts';
 import { parseRedisUrl, type Target, tlsMismatch } from '../redis/address.ts';
 import { diagnose, isRefusal, type Trouble, WayError } from '../redis/trouble.ts';
@@ -40,8 +41,11 @@ export function examineRedisServer(searchPath?: string): Version & { file: strin
 
 function runForVersion(file: string): string {
   try {
-    // An empty environment: the API key may be in ours.
-    return execFileSync(file, ['--version'], { env: {}, encoding: 'utf8', timeout: PATIENCE_MS });
+    return execFileSync(file, ['--version'], {
+      env: generalEnvironment(),
+      encoding: 'utf8',
+      timeout: PATIENCE_MS,
+    });
   } catch (cause) {
     throw new Failure('config', `${file} does not run: install it again, or set REDIS_URL`, { cause });
   }

@@ -1,9 +1,10 @@
 /** One run of redis-server (or valkey-server) that cannot outlive the process that started it. */
 
-import { spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { isAlive } from '../alive.ts';
+import { startChild } from '../child.ts';
+import { generalEnvironment } from '../environment.ts';
 import { Failure } from '../errors.ts';
 
 export type RedisProcess = {
@@ -12,19 +13,6 @@ export type RedisProcess = {
   /** Asks the server to save and go; kills it after `graceMs`. Resolves when it is gone. */
   stop(graceMs: number): Promise<void>;
 };
-
-/**
- * Runs the server and, beside it, a reader of a pipe whose other end is ours. However we die, kill -9 included,
- * the kernel closes that end, the reader wakes and ends the server. Works wherever there is a POSIX sh.
- */
-const shim = `
-exec 3<&0
-"$@" 3<&- & server=$!
-(read -r line <&3; kill -TERM $server) 2>/dev/null & reader=$!
-exec 3<&-
-wait $server; status=$?
-kill $reader 2>/dev/null
-exit $status`;
 
 const LAST_WORDS = 2_000;
 
@@ -37,13 +25,11 @@ export function spawnRedis(binary: string, home: string, socket: string): RedisP
     ['--maxmemory-policy', 'noeviction'],
     ['--daemonize', 'no', '--pidfile', pidFile(home), '--logfile', '', '--loglevel', 'warning'],
   ].flat();
-  // Detached: a Ctrl-C meant for us goes to our whole group, and we still need the server to end well.
-  // An empty environment: the API key may be in ours.
-  const child = spawn('/bin/sh', ['-c', shim, 'sh', binary, ...settings], {
+  // Detached from us: a Ctrl-C meant for us goes to our whole group, and we still need the server to end well.
+  const { child, signalGroup } = startChild([binary, ...settings], {
     cwd: home,
-    env: {},
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    env: generalEnvironment(),
+    output: 'pipe',
   });
   let words = '';
   for (const stream of [child.stdout, child.stderr])
@@ -53,21 +39,14 @@ export function spawnRedis(binary: string, home: string, socket: string): RedisP
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (status, signal) => {
-      // The reader is gone with the server, or, where somebody killed the shim alone, ends the server now.
-      child.stdin.destroy();
-      const killed = status === null || status > 128;
-      resolve(killed ? `killed by signal ${signal ?? (status ?? 0) - 128}` : lastLine(words));
+      resolve(status === null ? `killed by ${signal}` : lastLine(words));
     });
   });
-  const killGroup = () => {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
-      process.kill(-child.pid, 'SIGKILL');
-  };
   return {
     ended,
     async stop(graceMs) {
-      child.stdin.destroy();
-      const impatience = setTimeout(killGroup, graceMs);
+      child.kill('SIGTERM');
+      const impatience = setTimeout(() => signalGroup('SIGKILL'), graceMs);
       await ended;
       clearTimeout(impatience);
     },
@@ -93,7 +72,7 @@ function lastLine(words: string): string {
 }
 
 /** The path of redis-server or valkey-server. */
-export function findRedisServer(searchPath = process.env['PATH'] ?? ''): string {
+export function findRedisServer(searchPath = generalEnvironment()['PATH'] ?? ''): string {
   const found = searchPath
     .split(delimiter)
     .filter((folder) => folder !== '')

@@ -1,8 +1,9 @@
 /** Asking the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import type { Writable } from 'node:stream';
+import type { ChildProcess } from 'node:child_process';
 import ms from 'ms';
+import { startChild } from '../child.ts';
+import { generalEnvironment } from '../environment.ts';
 import { Failure, type FailureSent, receivedFailure } from '../errors.ts';
 import type { Cell, Column, Rows } from '../output/answer.ts';
 import { programArgs, programFile } from '../program-file.ts';
@@ -159,25 +160,9 @@ function openLine(child: ChildProcess): Line {
   return { exchange, hangUp, isFree: () => isFree && ended === undefined };
 }
 
-/**
- * While SQLite computes, the process of a query notices nothing. So another one holds the end of a pipe whose other end is
- * ours: however we die, kill -9 included, the kernel closes ours, and it ends the query. Ctrl-C, which reaches both, ends neither.
- */
-const guarded = `
-(trap '' HUP INT TERM; read -r line <&4 || kill -KILL $$) 3<&- 2>/dev/null &
-exec "$@" 4<&-`;
-
+/** While SQLite computes, the process of a query notices nothing: it is killed. */
 function startProcess(): { child: ChildProcess; end(): void } {
-  const program = programArgs(programFile('query/process', import.meta.url));
-  const child = spawn('/bin/sh', ['-c', guarded, 'sh', process.execPath, ...program], {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
-    serialization: 'advanced',
-  });
-  const pipe = child.stdio[4] as Writable;
-  pipe.on('error', () => undefined);
-  const end = () => {
-    child.kill('SIGKILL');
-    pipe.end('done\n');
-  };
-  return { child, end };
+  const program = [process.execPath, ...programArgs(programFile('query/process', import.meta.url))];
+  const { child } = startChild(program, { env: generalEnvironment(), output: 'errors', ipc: true });
+  return { child, end: () => void child.kill('SIGKILL') };
 }

@@ -1,0 +1,68 @@
+/** A child process that cannot outlive this one. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import type { Environment } from './environment.ts';
+
+export type ChildOptions = {
+  /** All that the child learns of our environment: see `generalEnvironment`. */
+  env: Environment;
+  cwd?: string;
+  /** Whether it writes to us, or its results go nowhere and its errors to our standard error. */
+  output: 'pipe' | 'errors';
+  /** Open a channel of Node.js to it, which carries structured clones. */
+  ipc?: boolean;
+};
+
+/** Its standard output and error can be read where the output is `pipe`. */
+export type Child = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+
+export type StartedChild = {
+  child: Child;
+  /** From now on the child may outlive us: it has ended, or we end its process group ourselves. */
+  release(): void;
+  /** Sends the signal to the child and to all that it has started. @returns false where all of these have ended. */
+  signalGroup(signal: NodeJS.Signals | 0): boolean;
+};
+
+/**
+ * The program runs in place of this shell, in a process group of its own: a Ctrl-C that is meant for us does not reach it.
+ * Beside it a watcher reads a pipe whose other end is ours. When we die, kill -9 included, the kernel closes that end, and the
+ * watcher ends the group. Our word on the pipe ends the watcher alone. As a member of the group it keeps the group's number
+ * from being given to others.
+ */
+const GUARD = `
+(trap '' HUP INT TERM; read -r line <&4 || { kill -TERM -$$; sleep 2; kill -KILL -$$; }) 3<&- >/dev/null 2>&1 &
+exec "$@" 4<&-`;
+
+/** Starts `program`, which has two seconds from SIGTERM on when this process dies. */
+export function startChild(
+  program: readonly string[],
+  { env, cwd, output, ipc = false }: ChildOptions,
+): StartedChild {
+  const streams = output === 'pipe' ? (['pipe', 'pipe'] as const) : (['ignore', 'inherit'] as const);
+  const child = spawn('/bin/sh', ['-c', GUARD, 'sh', ...program], {
+    env,
+    ...(cwd !== undefined && { cwd }),
+    stdio: ['ignore', ...streams, ipc ? 'ipc' : 'ignore', 'pipe'],
+    serialization: 'advanced',
+    detached: true,
+  });
+  const pipe = child.stdio[4] as Writable;
+  pipe.on('error', () => undefined);
+  child.once('exit', release);
+
+  function release(): void {
+    if (!pipe.writableEnded) pipe.end('ended\n');
+  }
+
+  function signalGroup(signal: NodeJS.Signals | 0): boolean {
+    try {
+      return child.pid !== undefined && process.kill(-child.pid, signal);
+    } catch {
+      return false;
+    }
+  }
+
+  return { child: child as Child, release, signalGroup };
+}

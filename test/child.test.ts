@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { isAlive } from '../src/alive.ts';
+import { startChild } from '../src/child.ts';
+import { generalEnvironment } from '../src/environment.ts';
+import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
+
+const within = { timeout: 60_000, interval: 10 };
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'mirror-child-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  return dir;
+}
+
+/** The number that a process has written into the file; 0 before. */
+const numberIn = (file: string) => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
+
+/** A process that starts `script` by a shell, to be killed. */
+async function parentOf(script: string, after = '') {
+  const code = `
+    import { startChild } from ${JSON.stringify(sourceAddress('child.ts'))};
+    const program = ['/bin/sh', '-c', ${JSON.stringify(script)}];
+    const { child } = startChild(program, { env: { PATH: process.env.PATH }, output: 'pipe' });
+    ${after}
+    setInterval(() => {}, 1000);`;
+  return spawn(process.execPath, [...nodeOfSources, '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+test.each([
+  ['a program', 'exec sleep 600'],
+  ['a program that ignores SIGTERM', "trap '' TERM; while :; do sleep 1; done"],
+  ['what a program has started', 'sleep 600 & wait'],
+])('%s ends when its parent is killed by kill -9', async (_, work) => {
+  const file = join(folder(), 'pid');
+  const parent = await parentOf(`echo $$ > '${file}'; ${work}`);
+  await expect.poll(() => numberIn(file), within).toBeGreaterThan(0);
+  const group = numberIn(file);
+  onTestFinished(() => void (isAlive(group) && process.kill(-group, 'SIGKILL')));
+  parent.kill('SIGKILL');
+  const lives = () => {
+    try {
+      return process.kill(-group, 0);
+    } catch {
+      return false;
+    }
+  };
+  await expect.poll(lives, within).toBe(false);
+});
+
+test('what a program leaves behind lives on when its parent is killed later', async () => {
+  const file = join(folder(), 'pid');
+  const parent = await parentOf(
+    `sleep 600 > /dev/null 2>&1 & echo $! > '${file}'`,
+    "child.once('exit', () => setImmediate(() => process.stdout.write('ended')));",
+  );
+  await once(parent.stdout ?? parent, 'data');
+  const left = numberIn(file);
+  onTestFinished(() => void process.kill(left, 'SIGKILL'));
+  parent.kill('SIGKILL');
+  await once(parent, 'exit');
+  expect(isAlive(left)).toBe(true);
+});
+
+test('a child tells how it ended, and a Ctrl-C for us does not reach it', async () => {
+  const { child } = startChild(['/bin/sh', '-c', 'ps -o pgid= -p $$; exit 7'], {
+    env: generalEnvironment(),
+    output: 'pipe',
+  });
+  const written = child.stdout.setEncoding('utf8').toArray();
+  expect(await once(child, 'exit')).toEqual([7, null]);
+  expect(Number((await written).join(''))).toBe(child.pid);
+});
+
+test('the list of general variables leaves out whatever it does not name', () => {
+  const general = {
+    PATH: '/bin',
+    HOME: '/root',
+    LANG: 'C',
+    LC_ALL: 'C.UTF-8',
+    TZ: 'UTC',
+    TMPDIR: '/tmp',
+    XDG_RUNTIME_DIR: '/run/user/0',
+    NODE_EXTRA_CA_CERTS: '/ca.pem',
+    SSL_CERT_FILE: '/ca.pem',
+    SSL_CERT_DIR: '/certs',
+  };
+  const others = {
+    PGPASSWORD: 'x',
+    AWS_SESSION_TOKEN: 'x',
+    NODE_OPTIONS: 'x',
+    LD_PRELOAD: 'x',
+    MY_PATH: 'x',
+  };
+  expect(generalEnvironment({ ...general, ...others })).toEqual(general);
+});
