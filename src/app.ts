@@ -141,7 +141,7 @@ function build(
       ? undefined
       : onChange({
           command: config.onChange,
-          environment: forCommands(environment, config.dir),
+          environment: forCommands(environment, config.dir, config.onChangeVariables),
           say,
           hold: (name) => holdHook(config.dir, name),
           clock,

@@ -36,7 +36,7 @@ export async function* diagnose(
   for (const { name, shown, wrong } of found) yield wrong ? problemOf(name, wrong) : ok(name, shown);
 
   const dir = readDir(environment);
-  yield* checkFiles(dir);
+  yield* checkFiles(dir, environment);
   yield checkDisk(dir);
   const database = checkDatabase(dir);
   yield database;

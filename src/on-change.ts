@@ -18,7 +18,7 @@ export type OnChange = {
 
 export type OnChangeParts = {
   command: string;
-  /** What the command is given beside the facts, without anything secret. */
+  /** What the command is given beside the facts. */
   environment: Record<string, string | undefined>;
   /** Told of every line that the command writes, and why it failed. */
   say: Say;

@@ -88,6 +88,13 @@ export function showShipUrl(given: string): string {
   return pathname.includes('@') ? 'is set (not shown)' : spelt(`${protocol}//${host}${pathname}`);
 }
 
+/** Whether an address, or the text of a file with one, holds a password. One that cannot be read may. */
+export function holdsPassword(text: string): boolean {
+  if (!URL.canParse(text.trim())) return true;
+  const { password, search, hash } = new URL(text.trim());
+  return password !== '' || /password/i.test(search) || hash !== '';
+}
+
 const BEYOND_ASCII = /[^ -~]/gu;
 
 const spelt = (text: string) =>

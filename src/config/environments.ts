@@ -1,35 +1,41 @@
-/** The environment of programs that we start: without what may hold a secret, or speaks to systemd for us. */
+/** The environments of the programs that we start: lists of what each may know, so that no secret is passed on unnamed. */
 
-import type { Environment } from './settings.ts';
+import { generalEnvironment } from '../environment.ts';
+import { allSettings, type Environment, isSchedule, serviceSettings, type Variables } from './settings.ts';
 
-/** What only those need who call the API, plan runs or send the mirror elsewhere. */
-const ownSettings = [
-  'MARKET_API_KEY',
-  'MARKET_API_KEY_FILE',
-  'REDIS_URL',
-  'MIRROR_ON_CHANGE',
-  'MIRROR_SHIP',
-  'MIRROR_SHIP_FILE',
-  'MIRROR_LAKE',
-];
-
-const ofSystemd = ['CREDENTIALS_DIRECTORY', 'NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'];
-
-/** What begins no command in a market-mirror that a command of ours starts, whatever its `.env` file says. */
-const noCommand = { MIRROR_ON_CHANGE: '' };
-
-/** For commands of the user. A market-mirror that runs in it reads this mirror. */
-export function forCommands(environment: Environment, dir: string): Environment {
-  return { ...withoutOwn(environment), ...noCommand, MIRROR_DIR: dir };
+/**
+ * For a command of the user: general variables, and those that the user names. A market-mirror that runs in it reads this
+ * mirror, and starts no command in turn, whatever its `.env` file says.
+ */
+export function forCommands(
+  environment: Environment,
+  dir: string,
+  named: Variables = () => false,
+): Environment {
+  const own = Object.entries(environment).filter(([name, text = '']) => named(name, text));
+  return {
+    ...generalEnvironment(environment),
+    ...Object.fromEntries(own),
+    MIRROR_DIR: dir,
+    MIRROR_ON_CHANGE: '',
+  };
 }
 
-/** For the service: what it must not know is set to nothing, which goes before what `.env` says. */
+/**
+ * For the service: general variables and its own settings. Whatever else its `.env` file may set is set to nothing here, which
+ * goes before that file.
+ */
 export function forService(environment: Environment, dir: string): Environment {
-  const nothing = Object.fromEntries(ownSettings.map((name) => [name, '']));
-  return { ...withoutOwn(environment), ...nothing, MIRROR_DIR: dir };
+  const names = new Set(serviceSettings.map(({ name }) => name));
+  const isOwn = (name: string) => names.has(name) || isSchedule(name);
+  const own = Object.entries(environment).filter(([name]) => isOwn(name));
+  const others = [...allSettings.map(({ name }) => name), ...Object.keys(environment).filter(isOfAws)];
+  return {
+    ...generalEnvironment(environment),
+    ...Object.fromEntries(others.filter((name) => !isOwn(name)).map((name) => [name, ''])),
+    ...Object.fromEntries(own),
+    MIRROR_DIR: dir,
+  };
 }
 
-function withoutOwn(environment: Environment): Environment {
-  const left = Object.entries(environment).filter(([name]) => ![...ownSettings, ...ofSystemd].includes(name));
-  return Object.fromEntries(left);
-}
+const isOfAws = (name: string) => name.startsWith('AWS_');

@@ -2,9 +2,12 @@
 
 import { resolve } from 'node:path';
 import { DAY_MS } from '../clock.ts';
+import type { Environment } from '../environment.ts';
 import { Failure } from '../errors.ts';
+import { printable } from '../printable.ts';
 import { millisecondsOf } from '../schedule.ts';
 import {
+  holdsPassword,
   readApiUrl,
   readLakeAddress,
   readRedisUrl,
@@ -22,7 +25,7 @@ import {
   readSwitch,
 } from './service-values.ts';
 
-export type Environment = Record<string, string | undefined>;
+export type { Environment } from '../environment.ts';
 
 /** Plain data: a library of schemas would take every command as long to load as to run. */
 export type Setting<Value = unknown> = {
@@ -35,7 +38,13 @@ export type Setting<Value = unknown> = {
   read(text: string | undefined): Value;
   /** What of a given text may be shown: nothing secret. */
   show(text: string): string;
+  /** The secret that a given text holds, such as `the key`; undefined where it holds none. Files, children and output follow this. */
+  secretIn(text: string): string | undefined;
+  /** It names a file, and `secretIn` speaks of what that file holds. */
+  isFile: boolean;
 };
+
+const nothingSecret = { secretIn: () => undefined, isFile: false };
 
 /** By the names that the program has for their values. */
 export const settings = {
@@ -47,11 +56,14 @@ export const settings = {
     readApiUrl,
     showApiUrl,
   ),
-  keyText: optional('MARKET_API_KEY', 'the Bearer key', asItIs, hide),
-  keyFile: optional(
-    'MARKET_API_KEY_FILE',
-    'instead of the key, a file that holds it; re-read when it changes',
-    asItIs,
+  keyText: secret('the key', optional('MARKET_API_KEY', 'the Bearer key', asItIs)),
+  keyFile: secretFile(
+    'the key',
+    optional(
+      'MARKET_API_KEY_FILE',
+      'instead of the key, a file that holds it; re-read when it changes',
+      asItIs,
+    ),
   ),
   /** Folder of `mirror.db` and of the private Redis. */
   dir: preset(
@@ -60,11 +72,10 @@ export const settings = {
     './data',
     (text) => resolve(text),
   ),
-  /** May hold a password. */
-  redisUrl: optional(
-    'REDIS_URL',
-    'a Redis or Valkey of yours; unset: the daemon runs one of its own',
-    readRedisUrl,
+  redisUrl: secret(
+    'the password of Redis',
+    optional('REDIS_URL', 'a Redis or Valkey of yours; unset: the daemon runs one of its own', readRedisUrl),
+    holdsPassword,
     showRedisUrl,
   ),
   /** Its limits are shared with other machines by way of that Redis. */
@@ -80,26 +91,40 @@ export const settings = {
     'full',
     readSpending,
   ),
-  /** What users write into a command may be anything, so it is not shown. */
-  onChange: optional(
-    'MIRROR_ON_CHANGE',
-    'a command for the shell, run after each proven walk that changed something',
-    asItIs,
-    hide,
+  /** What users write into a command may be anything. */
+  onChange: secret(
+    'a command, which may hold a secret',
+    optional(
+      'MIRROR_ON_CHANGE',
+      'a command for the shell, run after each proven walk that changed something',
+      asItIs,
+    ),
+  ),
+  onChangeVariables: optional(
+    'MIRROR_ON_CHANGE_ENV',
+    'further variables that this command gets, by name or by their beginning: `AWS_*,PGHOST`',
+    readVariables,
   ),
   /** `ship.ts` puts them together. */
   ship: {
-    /** May hold a password. */
-    address: optional(
-      'MIRROR_SHIP',
-      'a Postgres that follows the mirror, `postgres://user@host/database`; `?schema=` names the schema, `market_mirror` unless given',
-      readShipUrl,
+    address: secret(
+      'the password of Postgres',
+      optional(
+        'MIRROR_SHIP',
+        'a Postgres that follows the mirror, `postgres://user@host/database`; `?schema=` names the schema, `market_mirror` unless given',
+        readShipUrl,
+      ),
+      holdsPassword,
       showShipUrl,
     ),
-    file: optional(
-      'MIRROR_SHIP_FILE',
-      'instead of the address, a file that holds it: it may have a password',
-      (text) => resolve(text),
+    file: secretFile(
+      'the password of Postgres',
+      optional(
+        'MIRROR_SHIP_FILE',
+        'instead of the address, a file that holds it: it may have a password',
+        (text) => resolve(text),
+      ),
+      holdsPassword,
     ),
   },
   lake: {
@@ -172,8 +197,11 @@ export const settings = {
       'file of the certificate with its chain (PEM), re-read when it changes; with the next, `serve` speaks TLS alone',
       (text) => resolve(text),
     ),
-    keyFile: optional('MIRROR_SERVE_TLS_KEY', 'file of its private key (PEM), without a password', (text) =>
-      resolve(text),
+    keyFile: secretFile(
+      'the private key of TLS',
+      optional('MIRROR_SERVE_TLS_KEY', 'file of its private key (PEM), without a password', (text) =>
+        resolve(text),
+      ),
     ),
     hosts: optional(
       'MIRROR_SERVE_HOSTS',
@@ -211,6 +239,12 @@ export const allSettings: readonly Setting[] = Object.values(settings).flatMap((
   'name' in entry ? [entry] : Object.values(entry),
 );
 
+/** What `serve` reads, beside the schedules. */
+export const serviceSettings: readonly Setting[] = [
+  ...[settings.dir, settings.spending, settings.logLevel],
+  ...Object.values(settings.serve),
+];
+
 const SCHEDULE = 'MIRROR_SCHEDULE_';
 
 /** One for each job. */
@@ -238,17 +272,19 @@ function required<Value>(
     if (text === undefined) throw new Failure('config', missing);
     return read(text);
   };
-  return { name, meaning, fallback: undefined, isRequired: true, read: readGiven, show };
+  return { name, meaning, fallback: undefined, isRequired: true, read: readGiven, show, ...nothingSecret };
 }
 
 function optional<Value>(
   name: string,
   meaning: string,
   read: (text: string) => Value,
-  show = asItIs,
 ): Setting<Value | undefined> {
   const readGiven = (text: string | undefined) => (text === undefined ? undefined : read(text));
-  return { name, meaning, fallback: undefined, isRequired: false, read: readGiven, show };
+  return {
+    ...{ name, meaning, fallback: undefined, isRequired: false },
+    ...{ read: readGiven, show: asItIs, ...nothingSecret },
+  };
 }
 
 function preset<Value>(
@@ -257,15 +293,73 @@ function preset<Value>(
   fallback: string,
   read: (text: string) => Value,
 ): Setting<Value> {
-  return { name, meaning, fallback, isRequired: false, read: (text = fallback) => read(text), show: asItIs };
+  return {
+    ...{ name, meaning, fallback, isRequired: false },
+    ...{ read: (text = fallback) => read(text), show: asItIs, ...nothingSecret },
+  };
+}
+
+/** @param isIn whether a given text holds the secret. @param rest what of such a text may be shown. */
+function secret<Value>(
+  name: string,
+  setting: Setting<Value>,
+  isIn: (text: string) => boolean = () => true,
+  rest: (text: string) => string = () => 'is set (not shown)',
+): Setting<Value> {
+  const secretIn = (text: string) => (isIn(text) ? name : undefined);
+  return { ...setting, secretIn, show: rest };
+}
+
+/** A setting that names a file. @param isIn whether its text holds the secret. */
+function secretFile<Value>(
+  name: string,
+  setting: Setting<Value>,
+  isIn: (text: string) => boolean = () => true,
+): Setting<Value> {
+  return { ...setting, isFile: true, secretIn: (text) => (isIn(text) ? name : undefined) };
+}
+
+/** Secrets of other programs that may lie beside our settings, and that this program or its libraries read. */
+const foreignSecrets: Readonly<Record<string, string>> = {
+  AWS_SECRET_ACCESS_KEY: 'the secret key of AWS',
+  AWS_SESSION_TOKEN: 'a session token of AWS',
+  PGPASSWORD: 'the password of Postgres',
+};
+
+/** The secrets that these variables hold, such as `the key`: none twice. */
+export function secretsIn(environment: Environment): string[] {
+  const found = Object.entries(environment).flatMap(([name, text]) => (text && secretOf(name, text)) || []);
+  return [...new Set(found)];
+}
+
+function secretOf(name: string, text: string): string | undefined {
+  return secretInSetting(name, text) ?? foreignSecrets[name];
+}
+
+function secretInSetting(name: string, text: string): string | undefined {
+  return allSettings.find((setting) => setting.name === name && !setting.isFile)?.secretIn(text);
 }
 
 function asItIs(text: string): string {
   return text;
 }
 
-function hide(): string {
-  return 'is set (not shown)';
+/** Whether a list names the variable, by its name or by its beginning. */
+export type Variables = (name: string, text: string) => boolean;
+
+/** The beginning of a name stands for no secret setting of ours: that is handed on where it is written out. */
+function readVariables(list: string): Variables {
+  const entries = list.split(',').map((entry) => entry.trim());
+  const wrong = entries.find((entry) => !/^[A-Za-z_][A-Za-z0-9_]*\*?$/.test(entry));
+  if (wrong !== undefined)
+    throw new Failure(
+      'config',
+      `holds '${printable(wrong)}', which is neither the name of a variable nor the beginning of one, such as AWS_*`,
+    );
+  const beginnings = entries.filter((entry) => entry.endsWith('*')).map((entry) => entry.slice(0, -1));
+  return (name, text) =>
+    entries.includes(name) ||
+    (beginnings.some((beginning) => name.startsWith(beginning)) && secretInSetting(name, text) === undefined);
 }
 
 function readAccount(text: string): string {

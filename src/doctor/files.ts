@@ -3,34 +3,50 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { allSettings, type Environment, secretsIn } from '../config/settings.ts';
 import { mirrorFile, refuseNetworkFilesystem } from '../store/read.ts';
 import { type Check, ok, problem, problemOf, warning } from './check.ts';
 
-const OTHERS = 0o007;
+const WORLD_PERMISSION_BITS = 0o007;
 const ALL_BUT_OWNER = 0o077;
 
-export function checkFiles(dir: string): Check[] {
+/** @param environment with the settings that are used. */
+export function checkFiles(dir: string, environment: Environment): Check[] {
   const folder = checkFolder(dir);
-  return [...checkEnvFile('.env'), folder, ...(folder.level === 'problem' ? [] : checkMirrorFiles(dir))];
+  return [...checkSecrets(environment), folder, ...(folder.level === 'problem' ? [] : checkMirrorFiles(dir))];
 }
 
-/** The group may read it, as it may read a key's file: so services are handed their secrets. */
-function checkEnvFile(file: string): Check[] {
-  if (!existsSync(file)) return [];
-  const { mode } = statSync(file);
-  const { MARKET_API_KEY, REDIS_URL = '' } = parseEnv(readFileSync(file, 'utf8'));
-  const secret = MARKET_API_KEY ? 'the key' : REDIS_URL.includes('@') ? 'the password of Redis' : undefined;
+/** Files with secrets: what they hold, and who may read it. The group may, as it may read a key's file: so services are handed their secrets. */
+function checkSecrets(environment: Environment): Check[] {
+  const files = allSettings.filter(({ isFile, name }) => isFile && environment[name]);
   return [
-    secret && mode & OTHERS
-      ? problem(
-          file,
-          'config',
-          `holds ${secret}, and every user may use it (${octal(mode)})`,
-          `chmod 600 ${file}`,
-        )
-      : ok(file, `is read, mode ${octal(mode)}`),
+    ...checkEnvFile('.env'),
+    ...files.flatMap(({ name, secretIn }) => {
+      const file = environment[name] ?? '';
+      const secret = existsSync(file) && mayRead(file) ? secretIn(readFileSync(file, 'utf8')) : undefined;
+      return secret === undefined ? [] : [checkSecret(file, [secret], `is ${name}`)];
+    }),
   ];
 }
+
+function checkEnvFile(file: string): Check[] {
+  if (!existsSync(file)) return [];
+  return [checkSecret(file, secretsIn(parseEnv(readFileSync(file, 'utf8'))), 'is read')];
+}
+
+function checkSecret(file: string, secrets: string[], use: string): Check {
+  const { mode } = statSync(file);
+  if (secrets.length === 0 || !(mode & WORLD_PERMISSION_BITS)) return ok(file, `${use}, mode ${octal(mode)}`);
+  return problem(
+    file,
+    'config',
+    `holds ${listed(secrets)}, and every user may use it (${octal(mode)})`,
+    `chmod 600 ${file}`,
+  );
+}
+
+const listed = (names: string[]) =>
+  [...(names.length > 1 ? [names.slice(0, -1).join(', ')] : []), names.at(-1)].join(' and ');
 
 function checkFolder(dir: string): Check {
   const name = 'folder';
@@ -86,6 +102,7 @@ export function nearestExisting(dir: string): string {
   return existsSync(dir) ? dir : nearestExisting(dirname(dir));
 }
 
+const mayRead = (path: string) => succeeds(() => accessSync(path, constants.R_OK));
 const mayWrite = (path: string) => succeeds(() => accessSync(path, constants.W_OK));
 const mayList = (folder: string) => succeeds(() => readdirSync(folder));
 

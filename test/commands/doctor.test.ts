@@ -182,6 +182,46 @@ describe('files', () => {
     expect((await doctor(['--offline'])).troubles).toEqual([]);
   });
 
+  test.each([
+    ['MIRROR_SHIP=postgres://mirror:canary@db/market', 'the password of Postgres'],
+    ['REDIS_URL=redis://:canary@redis', 'the password of Redis'],
+    [
+      'AWS_SECRET_ACCESS_KEY=canary\nAWS_SESSION_TOKEN=canary',
+      'the secret key of AWS and a session token of AWS',
+    ],
+    ['PGPASSWORD=canary', 'the password of Postgres'],
+  ])('.env that every user may read is a problem, whichever secret it holds: %s', async (text, secret) => {
+    const { doctor } = await setup();
+    writeFileSync('.env', `${text}\n`);
+    chmodSync('.env', 0o644);
+    const { check, stdout } = await doctor(['--offline']);
+    expect(check('.env')).toMatchObject({
+      level: 'problem',
+      message: `holds ${secret}, and every user may use it (0644)`,
+      advice: 'chmod 600 .env',
+    });
+    expect(stdout).not.toContain('canary');
+    chmodSync('.env', 0o640);
+    expect((await doctor(['--offline'])).check('.env')?.level).toBe('ok');
+    writeFileSync('.env', 'MIRROR_SHIP=postgres://mirror@db/market\nREDIS_URL=redis://redis\n');
+    chmodSync('.env', 0o644);
+    expect((await doctor(['--offline'])).check('.env')?.level).toBe('ok');
+  });
+
+  test.each([
+    ['MIRROR_SERVE_TLS_KEY', 'key.pem', 'x', 'the private key of TLS'],
+    ['MIRROR_SHIP_FILE', 'ship', 'postgres://mirror:canary@db/market', 'the password of Postgres'],
+  ])('the file of %s is a problem where every user may read it', async (name, file, text, secret) => {
+    const { doctor } = await setup();
+    writeFileSync(file, text);
+    chmodSync(file, 0o644);
+    expect((await doctor(['--offline'], { [name]: file })).check(file)?.message).toBe(
+      `holds ${secret}, and every user may use it (0644)`,
+    );
+    chmodSync(file, 0o600);
+    expect((await doctor(['--offline'], { [name]: file })).check(file)?.level).toBe('ok');
+  });
+
   test.runIf(process.getuid?.() === 0)('of another user than the folder: 74', async () => {
     const { doctor, sync, file } = await setup();
     await sync('news');
@@ -199,7 +239,7 @@ describe('files', () => {
     mkdirSync(join(dir, 'locks'));
     for (const file of ['mirror.db', 'locks/daemon.pid']) writeFileSync(join(dir, file), '1', { mode: 0 });
     chmodSync(dir, 0o300);
-    const [files, redis] = asUser(() => [checkFiles(dir), checkRedis(dir, { PATH: '' })]);
+    const [files, redis] = asUser(() => [checkFiles(dir, {}), checkRedis(dir, { PATH: '' })]);
     expect(files).toMatchObject([{ name: 'folder', level: 'problem', exitCode: 74 }]);
     expect((await redis)[0]).toMatchObject({ name: 'daemon', level: 'problem', exitCode: 74 });
 

@@ -171,28 +171,63 @@ describe('doctor', () => {
 describe('what programs that we start are told', () => {
   const secrets = {
     MARKET_API_KEY: 'canary',
-    MARKET_API_KEY_FILE: '/canary',
     REDIS_URL: 'redis://:canary@redis',
-    CREDENTIALS_DIRECTORY: '/canary',
-    NOTIFY_SOCKET: '/canary',
-    WATCHDOG_USEC: 'canary',
-    WATCHDOG_PID: 'canary',
     MIRROR_ON_CHANGE: 'canary',
-    MIRROR_SHIP: 'postgres://canary',
-    MIRROR_SHIP_FILE: '/canary',
+    MIRROR_SHIP: 'postgres://u:canary@db/market',
+    AWS_SECRET_ACCESS_KEY: 'canary',
+    AWS_SESSION_TOKEN: 'canary',
   };
-  const others = { PATH: '/bin', MIRROR_SERVE: 'localhost:1', MIRROR_DIR: 'data' };
+  const others = {
+    PGPASSWORD: 'canary',
+    NOTIFY_SOCKET: '/canary',
+    CREDENTIALS_DIRECTORY: '/canary',
+    UNHEARD_OF: 'canary',
+  };
+  const own = { MIRROR_SERVE: 'localhost:1', MIRROR_SCHEDULE_NEWS: 'off', LOG_LEVEL: 'warn' };
+  const environment = { PATH: '/bin', ...secrets, ...others, ...own };
+  const named = (list: string) =>
+    readConfig({ ...needed, MIRROR_ON_CHANGE_ENV: list }, jobs).onChangeVariables;
+  const needed = { MARKET_API_URL: 'https://api.example.com', MARKET_API_KEY: 'k' };
 
-  test.each([forCommands, forService])('holds no secret, and this mirror: %s', (environmentFor) => {
-    const told = environmentFor({ ...secrets, ...others }, '/srv/mirror');
+  test('of the service: general variables and its settings; what its .env file may set besides is set to nothing', () => {
+    const told = forService(environment, '/srv/mirror');
     expect(JSON.stringify(told)).not.toContain('canary');
-    expect(told).toMatchObject({ ...others, MIRROR_DIR: '/srv/mirror', MIRROR_ON_CHANGE: '' });
+    expect(told).toMatchObject({ PATH: '/bin', ...own, MIRROR_DIR: '/srv/mirror' });
+    const nothing = Object.fromEntries(Object.keys(secrets).map((name) => [name, '']));
+    expect(told).toMatchObject({ ...nothing, MIRROR_SHIP_FILE: '', MARKET_API_KEY_FILE: '' });
+    expect(Object.keys(told)).not.toEqual(expect.arrayContaining(['PGPASSWORD']));
   });
 
-  test('leaves the service nothing of those to find in a .env file', () => {
-    const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID, CREDENTIALS_DIRECTORY, ...settings } = secrets;
-    expect(forService({}, '/srv')).toMatchObject(
-      Object.fromEntries(Object.keys(settings).map((name) => [name, ''])),
-    );
+  test('of a command: general variables, this mirror, and what MIRROR_ON_CHANGE_ENV names', () => {
+    const plain = { PATH: '/bin', MIRROR_DIR: '/srv/mirror', MIRROR_ON_CHANGE: '' };
+    expect(forCommands(environment, '/srv/mirror')).toEqual(plain);
+    expect(forCommands(environment, '/srv/mirror', named('AWS_*, UNHEARD_OF'))).toEqual({
+      ...plain,
+      AWS_SECRET_ACCESS_KEY: 'canary',
+      AWS_SESSION_TOKEN: 'canary',
+      UNHEARD_OF: 'canary',
+    });
   });
+
+  test('of a command: a secret setting of ours only where its whole name is written out', () => {
+    expect(forCommands(environment, '/srv', named('M*'))).toEqual({
+      PATH: '/bin',
+      MIRROR_SERVE: 'localhost:1',
+      MIRROR_SCHEDULE_NEWS: 'off',
+      MIRROR_DIR: '/srv',
+      MIRROR_ON_CHANGE: '',
+    });
+    expect(forCommands(environment, '/srv', named('MIRROR_SHIP'))).toMatchObject({
+      MIRROR_SHIP: secrets.MIRROR_SHIP,
+    });
+  });
+
+  test.each(['*', 'AWS_*,', 'A B', '1', 'A=b', 'AWS_**'])(
+    'is refused where it names no variable: %s',
+    (list) => {
+      expect(() => named(list)).toThrow(
+        /^MIRROR_ON_CHANGE_ENV holds '.*', which is neither the name of a variable/,
+      );
+    },
+  );
 });
