@@ -43,10 +43,17 @@ function look(value: unknown, found: Inspection, depth: number): boolean {
     return value.some((inner, at) => look(inner, found, depth + 1) && within(found, String(at)));
   for (const name in value) {
     found.members += 1;
-    if (lookAtText(name, found) || look((value as Record<string, unknown>)[name], found, depth + 1))
+    if (lookAtName(name, found) || look((value as Record<string, unknown>)[name], found, depth + 1))
       return within(found, name);
   }
   return false;
+}
+
+/** SQLite reads a name up to its first NUL: to its JSON functions `a\0b` is `a`, and one column would show the other's values. */
+function lookAtName(name: string, found: Inspection): boolean {
+  return name.includes('\0')
+    ? report(found, 'names without NUL', 'a name with NUL')
+    : lookAtText(name, found);
 }
 
 function lookAtText(text: string, found: Inspection): boolean {

@@ -146,6 +146,11 @@ describe('a row as it is kept', () => {
     ['an array', '[{"id":1}]', 'an object'],
     ['a text with a lone surrogate', '{"id":1,"a":"\\ud800"}', 'well-formed Unicode'],
     ['a name with a lone surrogate', '{"id":1,"\\ud800":1}', 'well-formed Unicode'],
+    [
+      'a name that SQLite takes for that of another member',
+      '{"id":1,"a\\u0000b":1,"a":2}',
+      'names without NUL',
+    ],
     ['a number too large', '{"id":1,"a":[1e400]}', 'a number that a double can hold'],
   ])('is refused where it is or holds %s', (_, row, expected) => {
     const page = checkNews(['{"id":0}', row]);

@@ -13,6 +13,7 @@ describe('a row that no table can hold', () => {
   it.each<[string, unknown, string]>([
     ['a lone surrogate in a text', { a: ['ok', { b: '\ud800' }] }, 'a.1.b'],
     ['a lone surrogate in a name', { a: { 'x\udc00': 1 } }, 'a.x\ufffd'],
+    ['a NUL in a name', { a: [{ 'b\0c': 1, b: 2 }] }, 'a.0.b\0c'],
     ['a text of more than a megabyte', { a: 'x'.repeat(1024 ** 2 + 1) }, 'a'],
     ['a number too large for a double', { a: { b: JSON.parse('1e400') } }, 'a.b'],
     ['a number too small for a double', { a: JSON.parse('-1e400') }, 'a'],

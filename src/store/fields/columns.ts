@@ -49,14 +49,14 @@ function snakeCase(name: string): string {
     .toLowerCase();
 }
 
-/** Words that SQLite does not take as a bare name, and the names of the row number, which they would hide. */
+/** Words that SQLite does not take as a bare name; names of the row number and of truth, which a column would hide. */
 const reserved = new Set(
   (
     'add all alter and as autoincrement between case cast check collate commit constraint create current_date ' +
     'current_time current_timestamp default deferrable delete distinct drop else escape except exists foreign ' +
     'from group having in index insert intersect into is isnull join limit not nothing notnull null on or order ' +
     'primary raise references returning select set table then to transaction union unique update using values ' +
-    'when where rowid oid'
+    'when where rowid oid true false'
   ).split(' '),
 );
 

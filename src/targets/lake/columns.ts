@@ -25,15 +25,25 @@ const holdings: Record<ColumnType, Holding> = {
   'timestamp with time zone': 'timestamp',
 };
 
+/** The folders of a lake have these names in theirs: whoever reads them by their folders sees a column of each, and none else of its name. */
+const ofFolders: readonly string[] = ['course', 'date'];
+
 /** All columns of the dataset. */
 export function columnsOf(connection: Connection, job: FollowedJob): LakeColumn[] {
   const { rows, history } = columnsOfJob(connection, job);
+  const taken = new Set(rows.columns.map(({ name }) => name));
   return rows.columns.map(({ name, from, type }) => ({
-    name,
+    name: ofFolders.includes(name) ? freeName(name, taken) : name,
     from,
     fromHistory: history?.columns.find((column) => column.name === name)?.from ?? 'NULL',
     holds: holdings[type],
   }));
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  let free = `${name}_`;
+  for (let count = 2; taken.has(free); count += 1) free = `${name}_${count}`;
+  return free;
 }
 
 /** Those whose values stay with a change for ever. */

@@ -35,7 +35,9 @@ export async function compareRows({
     slice: (from: number, to?: number) => bytes.slice(from, to),
   };
   const metadata = parquetMetadata(bytes);
-  const types = new Map(metadata.schema.map(({ name, type, converted_type: more }) => [name, more ?? type]));
+  // The first is what holds all others: a column may have its name.
+  const [, ...elements] = metadata.schema;
+  const types = new Map(elements.map(({ name, type, converted_type: more }) => [name, more ?? type]));
   const present = columns.map(({ name }) => types.has(name));
   const names = columns.map(({ name }) => name).filter((_, at) => present[at]);
   const told = (row: readonly unknown[]) => {

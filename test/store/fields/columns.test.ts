@@ -98,10 +98,11 @@ it('is a name where nothing of the field’s own can be one', () => {
   expect(name(['24hVolume'])).toBe('field_24h_volume');
 });
 
-it('is no word of SQL, and does not hide the number of a row', () => {
+it('is no word of SQL, and hides neither the number of a row nor truth', () => {
   expect(name(['order'])).toBe('order_');
   expect(name(['Group'])).toBe('group_');
   expect(name(['rowid'])).toBe('rowid_');
+  expect(name(['true'])).toBe('true_');
   expect(name(['order', 'by'])).toBe('order_by');
 });
 

@@ -1,0 +1,519 @@
+/**
+ * A life of three lists whose fields have the names of everything that somebody on their way calls by a name: what breaks by a
+ * name breaks for good, since whoever publishes the list will not rename a field for us.
+ */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { faults, type Row, when } from '../model-api/index.ts';
+import { isoTime } from '../src/clock.ts';
+import { readSchedules } from '../src/config.ts';
+import { described } from '../src/job/described.ts';
+import { served } from '../src/job/served.ts';
+import { ownSchedules } from '../src/job-list.ts';
+import { loadJobs } from '../src/load-jobs.ts';
+import { openKeyring } from '../src/serve/keys.ts';
+import { Database } from '../src/store/db/sqlite.ts';
+import type { Sql } from '../web/sql.ts';
+import { chartSql, extentSql } from '../web/views/dataset/chart-sql.ts';
+import { countSql, type Listing, pageSql, plainSql } from '../web/views/dataset/rows-sql.ts';
+import { lifeSql } from '../web/views/row/life.ts';
+import { changesIn, duckdb, presentIn } from './helpers/lake.ts';
+import { postgres } from './helpers/postgres.ts';
+import { allScopes, quietSettings, serveOnLoopback } from './helpers/serve-bench.ts';
+import { read, setupSync } from './helpers/sync-bench.ts';
+
+type Bench = Awaited<ReturnType<typeof setup>>;
+
+const lists = [
+  { job: 'news', table: 'news', data: 'news' },
+  { job: 'smart-wallets', table: 'smart_wallets', data: 'smartWallets' },
+  { job: 'meme-signals', table: 'meme_signals', data: 'memeSignals' },
+] as const;
+type List = (typeof lists)[number];
+
+const HOUR = 3_600_000;
+
+async function setup() {
+  const [bench, there] = [await setupSync({ rows: 14 }), await postgres()];
+  const lake = join(bench.cwd, 'lake');
+  const run = async (...args: string[]) => {
+    const ended = await bench.run(args, { MIRROR_SHIP: there.url, MIRROR_LAKE: lake });
+    expect({ args, ...ended }).toEqual({ ...ended, args, code: 0 });
+    return ended.stdout;
+  };
+  return { ...bench, run, there, lake };
+}
+
+/** What SQL has a meaning for, or somebody else; and what is no name at all. */
+const strange = [
+  ...[
+    '',
+    ' ',
+    '  ',
+    '.',
+    '..',
+    '$',
+    '$.a',
+    '[0]',
+    'a.b',
+    'a b',
+    'a"b',
+    "a'b",
+    'a\\b',
+    'a\\"b',
+    'a`b',
+    '[a]',
+    'a/b',
+  ],
+  ...['\n', '\r\n', '\t', '\u001b[2J', '\u202e', '"); DROP TABLE news; --', "'; DROP TABLE news; --"],
+  ...[
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    'valueOf',
+    '__defineGetter__',
+    'length',
+  ],
+  ...[
+    'rowid',
+    '_rowid_',
+    'oid',
+    'ROWID',
+    'main',
+    'temp',
+    'sqlite_master',
+    'stage',
+    'differing',
+    'kept',
+    'staged',
+  ],
+  ...[
+    'row',
+    'stored',
+    'beside',
+    'aging',
+    'before',
+    'version',
+    'latest',
+    'wanted',
+    'excluded',
+    'old',
+    'new',
+    'life',
+  ],
+  ...[
+    'null',
+    'NULL',
+    'undefined',
+    'NaN',
+    '0',
+    '1e9',
+    '-1',
+    '24h',
+    ':p1',
+    '?1',
+    '@p',
+    '柴犬',
+    'Straße',
+    'STRASSE',
+    'ﬁ',
+    'İ',
+  ],
+  ...[
+    'category',
+    'market',
+    'symbol',
+    'source',
+    'filter',
+    'kind',
+    'lane',
+    'q',
+    'date',
+    'course',
+    'year',
+    'filename',
+    'file_row_number',
+    'x'.repeat(490),
+    '柴'.repeat(300),
+    'x'.repeat(61),
+  ],
+];
+
+/** Every name of a column that a table or view of ours has, at whatever place. */
+async function ownNames({ file, cwd, there }: Bench): Promise<string[]> {
+  const ofSqlite = (database: string) =>
+    read<{ name: string }>(
+      database,
+      `SELECT DISTINCT c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE t.type IN ('table', 'view')
+         AND NOT (t.name IN ('news', 'smart_wallets', 'meme_signals') OR t.name LIKE 'sqlite%')`,
+    );
+  const inPostgres = await there.query<{ name: string }>(
+    `SELECT DISTINCT column_name AS name FROM information_schema.columns WHERE table_schema = 'market_mirror'
+       AND table_name NOT LIKE ALL (ARRAY['news%', 'smart_wallets%', 'meme_signals%'])`,
+  );
+  const found = [ofSqlite(file), ofSqlite(join(cwd, 'data/serve.db')), inPostgres].flat();
+  return [...new Set(found.map(({ name }) => name))];
+}
+
+async function wordsOfSql({ there }: Bench): Promise<string[]> {
+  const words = await there.query<{ name: string }>(
+    `SELECT word AS name FROM pg_get_keywords() WHERE catcode <> 'U'
+     UNION SELECT attname FROM pg_attribute WHERE attnum < 0`,
+  );
+  return [
+    ...words.map(({ name }) => name),
+    'glob',
+    'isnull',
+    'match',
+    'pragma',
+    'regexp',
+    'replace',
+    'index',
+  ];
+}
+
+/** The names of the fields of each list. */
+type Names = (ours: readonly string[], words: readonly string[]) => string[][];
+
+/** Of every type; those of two fields of a row, and of a field of two rows, differ wherever they can. */
+function valueFor(field: number, row: number, version: number): unknown {
+  const number = (field * 100 + row) * 10 + version;
+  return [
+    `text ${number}`,
+    number,
+    number + 0.5,
+    number % 2 === 0,
+    new Date(Date.UTC(2026, 0, 1) + number * 1_000).toISOString(),
+    [number],
+  ][field % 6];
+}
+
+/** Makes the rows of the list anew, each with these fields and nothing else but its key; some of them differ from the version before. */
+function publish({ model }: Bench, { data }: List, names: readonly string[], version: number): void {
+  const { rows, idField } = model.data[data];
+  const others = names.filter((name) => name !== idField);
+  rows.forEach((row, at) => {
+    const changed = at % 3 === version % 3 ? version : 0;
+    // A member named __proto__ is none like others to whoever assigns it.
+    rows[at] = Object.fromEntries([
+      [idField, row[idField]],
+      ...others.map((name, field) => [name, valueFor(field, at, changed)]),
+    ]);
+  });
+}
+
+const keyed = (rows: readonly Row[], key = '_key') => new Map(rows.map((row) => [String(row[key]), row]));
+
+/** Where each name of the API is found: the field's column. */
+function columnsOf({ file }: Bench, { job }: List): Map<string, string> {
+  const fields = read<{ column: string; path: string }>(
+    file,
+    `SELECT "column", path FROM fields WHERE job = '${job}'`,
+  );
+  return new Map(
+    fields.flatMap(({ column, path }) => {
+      const [, name] = /^\$\.(\w+|"(?:[^"\\]|\\.)*")$/.exec(path) ?? [];
+      return name === undefined ? [] : [[name.startsWith('"') ? (JSON.parse(name) as string) : name, column]];
+    }),
+  );
+}
+
+/** A value of the API as SQLite shows it. */
+const inSqlite = (value: unknown): unknown => {
+  if (typeof value === 'boolean') return Number(value);
+  if (value !== null && typeof value === 'object') return JSON.stringify(value);
+  // Half of a pair of surrogates is no letter.
+  return typeof value === 'string' ? value.toWellFormed() : (value ?? null);
+};
+
+/** A value wherever it was brought, in one form. */
+function plain(value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value === 'boolean') return String(Number(value));
+  if (typeof value === 'object') return JSON.stringify(value);
+  return String(value);
+}
+
+/** As a bag. */
+const bag = (values: readonly unknown[]) => values.map((value) => JSON.stringify(plain(value))).sort();
+
+/** By keys, the rows that are upstream now. */
+const upstream = ({ model }: Bench, { data }: List) => keyed(model.data[data].rows, model.data[data].idField);
+
+/** Rows of the mirror, as SQL shows them, beside those of the API: every field in its column. */
+function expectMirrored(
+  bench: Bench,
+  list: List,
+  shown: readonly Row[],
+  wanted = upstream(bench, list),
+): void {
+  const columns = columnsOf(bench, list);
+  const found = keyed(shown);
+  expect([...found.keys()].sort()).toEqual([...wanted.keys()].sort());
+  for (const [key, row] of wanted) {
+    const here = found.get(key) ?? {};
+    const wrong = Object.entries(row).flatMap(([name, value]) => {
+      const column = columns.get(name);
+      // Nested ones have columns of their own.
+      if (column === undefined) return isNested(value) ? [] : [`${name} has no column`];
+      const is = here[column];
+      return isDeepStrictEqual(is, inSqlite(value))
+        ? []
+        : [`${name} in ${column}: ${is} instead of ${value}`];
+    });
+    expect(wrong).toEqual([]);
+  }
+}
+
+const isNested = (value: unknown) => value === null || (typeof value === 'object' && !Array.isArray(value));
+
+/** Rows that were brought elsewhere have the values of the mirror's, each under its name where that name is there. */
+function expectBrought(there: readonly Row[], here: readonly Row[], what: string): void {
+  const found = keyed(there);
+  expect([what, [...found.keys()].sort()]).toEqual([what, here.map((row) => String(row['_key'])).sort()]);
+  for (const row of here) {
+    const { _body: body, ...other } = found.get(String(row['_key'])) ?? {};
+    expect(typeof body === 'string' ? JSON.parse(body) : body).toEqual(JSON.parse(String(row['_body'])));
+    const names = Object.keys(row).filter((name) => name !== '_body');
+    const wrong = names.flatMap((name) => {
+      const value = name in other ? other[name] : other[`${name}_`];
+      return value === undefined || plain(value) === plain(row[name])
+        ? []
+        : [`${what}, ${name}: ${plain(value)}`];
+    });
+    expect(wrong).toEqual([]);
+    const values = bag(Object.values(other));
+    expect([what, bag(names.map((name) => row[name])).filter((value) => !values.includes(value))]).toEqual([
+      what,
+      [],
+    ]);
+  }
+}
+
+const shown = (bench: Bench, table: string): Row[] => read<Row>(bench.file, `SELECT * FROM "${table}"`);
+
+/** Walks over all lists, some time later. */
+async function sync(bench: Bench, code = 0): Promise<void> {
+  await bench.clock.sleep(HOUR);
+  const ended = await bench.sync();
+  expect(ended).toEqual({ ...ended, code });
+}
+
+const verdicts = ({ file }: Bench) =>
+  read<{ verdict: string }>(
+    file,
+    `SELECT verdict FROM walks AS walk WHERE job IN ('news', 'smart-wallets', 'meme-signals')
+       AND id = (SELECT max(id) FROM walks WHERE job = walk.job)`,
+  ).map(({ verdict }) => verdict);
+
+/** Walks that prove something leave exactly what is upstream, once what went is proven to be gone. */
+async function expectProven(bench: Bench): Promise<void> {
+  await sync(bench);
+  await sync(bench);
+  expect(new Set(verdicts(bench))).not.toContain('union');
+  for (const list of lists) expectMirrored(bench, list, shown(bench, list.table));
+}
+
+async function expectShipped(bench: Bench): Promise<void> {
+  await bench.run('ship');
+  expect(await bench.run('ship', '--verify')).not.toContain('mended');
+  await bench.run('lake');
+  await bench.run('lake', '--verify');
+  for (const { table } of lists) {
+    const here = shown(bench, table);
+    expectBrought(await bench.there.query<Row>(`SELECT * FROM ${table}`), here, `${table} in Postgres`);
+    const laid = await duckdb<Row>(`SELECT * EXCLUDE (course, date) FROM ${presentIn(bench.lake, table)}`);
+    expectBrought(laid, here, `${table} in the lake`);
+    const versions = (sql: string) => read<Row>(bench.file, sql).map((row) => `${row['_key']} ${row['at']}`);
+    const ended = versions(`SELECT _key, _valid_to AS at FROM ${table}_history ORDER BY 1, 2`);
+    const endedThere = await bench.there.query<{ _key: string; at: Date }>(
+      `SELECT _key, _valid_to AS at FROM ${table}_history ORDER BY _key COLLATE "C", _valid_to`,
+    );
+    expect(endedThere.map(({ _key, at }) => `${_key} ${at.toISOString()}`)).toEqual(ended);
+    const [changes] = await duckdb<{ n: bigint }>(
+      `SELECT count(DISTINCT (_seq, _key, _change)) AS n FROM ${changesIn(bench.lake, table)}`,
+    );
+    expect(Number(changes?.n)).toBe(
+      read<{ n: number }>(bench.file, `SELECT count(*) AS n FROM changes WHERE "table" = '${table}'`)[0]?.n,
+    );
+  }
+}
+
+/** Every form in which rows leave by the command line has every value of every field. */
+async function expectPrinted({ run, file, cwd }: Bench, { job, table }: List): Promise<void> {
+  const here = read<Row>(file, `SELECT * FROM ${table}`);
+  for (const form of ['table', 'md']) {
+    const text = await run('query', `SELECT * FROM ${table}`, '--format', form);
+    for (const row of here) expect(text).toContain(String(row['_key']));
+  }
+  const exported = async (form: string) => {
+    const place = join(cwd, `${job}.${form}`);
+    await run('export', job, '--exact', '-o', place);
+    return place;
+  };
+  expect(JSON.parse(readFileSync(await exported('json'), 'utf8'))).toEqual(here);
+  const lines = readFileSync(await exported('ndjson'), 'utf8')
+    .trimEnd()
+    .split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toEqual(here);
+  const csv = `read_csv('${await exported('csv')}', header = true, all_varchar = true)`;
+  expectBrought(await duckdb<Row>(`FROM ${csv}`), here, 'csv');
+  const parquet = await asyncBufferFromFile(await exported('parquet'));
+  expectBrought(await parquetReadObjects({ file: parquet }), here, 'parquet');
+}
+
+/** What the page asks of a dataset, run by the database that runs it. */
+function expectSeenOnPage(bench: Bench, list: List): void {
+  const { table } = list;
+  const database = new Database(bench.file, { readonly: true });
+  const ask = ({ sql, params }: Sql) => database.prepare<[Sql['params']], Row>(sql).all(params);
+  const columns = Object.keys(shown(bench, table)[0] ?? {});
+  const [column = ''] = columnsOf(bench, list).values();
+  const listing: Listing = {
+    table,
+    columns,
+    where: [{ anyOf: columns, contains: 'text' }],
+    order: [{ column, descending: true }],
+    identity: ['_key'],
+    isRead: true,
+  };
+  const rows = shown(bench, table).length;
+  expect(ask(pageSql(listing, 100, 0))).toHaveLength(rows);
+  expect(ask(countSql(listing))).toEqual([{ rows }]);
+  expect(ask(plainSql(listing))).toHaveLength(rows);
+  for (const value of columns.filter((name) => !name.startsWith('_'))) {
+    const charted = { table, time: { name: '_changed_at', clock: 'text' as const }, value, where: [] };
+    ask(chartSql(charted, 'hour'));
+    ask(extentSql({ ...charted, time: { name: value, clock: 'seconds' } }));
+  }
+  const [key = ''] = upstream(bench, list).keys();
+  const life = ask(lifeSql(table, `${table}_history`, columns, key));
+  expect(life.length).toBeGreaterThan(1);
+  expect(life[0]).toMatchObject({ _key: key, _valid_to: null });
+  database.close();
+}
+
+/** What the service answers is what the API answers. */
+async function expectServed(bench: Bench): Promise<void> {
+  const jobs = await loadJobs();
+  const dir = join(bench.cwd, 'data');
+  const { url, close } = await serveOnLoopback({
+    dir,
+    jobs: jobs.map(served),
+    described: jobs.map(described),
+    settings: { ...quietSettings, schedules: readSchedules({}, ownSchedules(jobs)) },
+    clock: bench.clock,
+    log: pino({ level: 'silent' }),
+  });
+  const keyring = openKeyring(dir);
+  const terms = { name: 'n', account: 'n', scopes: allScopes, addresses: null, expiresAt: null };
+  const { key } = keyring.create(terms, undefined, bench.clock.now());
+  keyring.close();
+  const get = async (path: string) => {
+    const answer = await fetch(`${url}/api/v1/${path}`, { headers: { authorization: `Bearer ${key}` } });
+    expect([path, answer.status]).toEqual([path, 200]);
+    return (await answer.json()) as { rows: Row[] };
+  };
+  try {
+    for (const list of lists) {
+      const wanted = upstream(bench, list);
+      const { idField } = bench.model.data[list.data];
+      const { rows } = await get(`${list.job}?limit=100`);
+      expect(keyed(rows, idField)).toEqual(wanted);
+      if (list.job === 'meme-signals') continue;
+      const [one] = wanted.values();
+      const text = Object.values(one ?? {}).find(
+        (value) => typeof value === 'string' && /^text \d+$/.test(value),
+      );
+      const found = await get(`${list.job}?limit=100&q=${encodeURIComponent(String(text))}`);
+      expect(found.rows.map((row) => row[idField])).toContain(one?.[idField]);
+    }
+    const [one] = upstream(bench, lists[0]).values();
+    for (const filter of ['category', 'kind', 'market', 'source', 'symbol', 'filter']) {
+      const value = one?.[filter];
+      if (typeof value !== 'string') continue;
+      const { rows } = await get(`news?limit=100&${filter}=${encodeURIComponent(value)}`);
+      expect([filter, rows.map((row) => row['id'])]).toEqual([filter, expect.arrayContaining([one?.['id']])]);
+    }
+  } finally {
+    await close();
+  }
+}
+
+const first = (name: string) => name[0] ?? '';
+
+describe.each<[string, Names]>([
+  [
+    'every column of ours, in three spellings',
+    (ours) => [
+      [...ours],
+      ours.map((name) => name.toUpperCase()),
+      ours.map((name) => `_${first(name).toUpperCase()}${name.slice(1)}`),
+    ],
+  ],
+  [
+    'words of SQL, and what is hardly a name',
+    (_, words) => [strange, [...words], strange.map((name) => name.toUpperCase())],
+  ],
+])('fields named like %s', (_, namesOf) => {
+  test('are mirrored, proven, kept, asked for, exported, served and shipped as others are', async () => {
+    const bench = await setup();
+    const { model, clock, run } = bench;
+    const name = (names: readonly string[][], version: number) => {
+      for (const [at, list] of lists.entries()) publish(bench, list, [...new Set(names[at])], version);
+    };
+    name([], 0);
+    await run('keys', 'create', '--name', 'desk');
+    await sync(bench);
+    await expectShipped(bench);
+    const names = namesOf(await ownNames(bench), await wordsOfSql(bench));
+    name(names, 1);
+    await expectProven(bench);
+    expect(read(bench.file, `SELECT path, detail FROM drift WHERE kind = 'no-column'`)).toEqual([]);
+    const [then, before] = [
+      isoTime(clock.now()),
+      new Map(lists.map((list) => [list, upstream(bench, list)])),
+    ];
+
+    name(names, 2);
+    for (const { data } of lists) model.data[data].rows.splice(3, 1);
+    await expectProven(bench);
+    await expectShipped(bench);
+
+    // What proves nothing: a page that says it begins elsewhere.
+    model.faults = lists.map(({ data }) => when({ endpoint: data }, faults.pagination({ offset: 1 })));
+    name(names, 3);
+    await sync(bench, 75);
+    expect(new Set(verdicts(bench))).toEqual(new Set(['union']));
+    model.faults = [];
+    for (const list of lists) expectMirrored(bench, list, shown(bench, list.table));
+
+    const refused = { ...model.data.news.rows[1] };
+    model.data.news.rows[1] = { ...refused, id: null };
+    await sync(bench);
+    await run('quarantine', 'list', '--json');
+    await bench.run('quarantine', 'retry');
+    model.data.news.rows[1] = refused;
+    await expectProven(bench);
+
+    for (const list of lists) {
+      const past = await run('query', `SELECT * FROM ${list.table}`, '--as-of', then, '--format', 'json');
+      expectMirrored(bench, list, JSON.parse(past), before.get(list));
+      expectSeenOnPage(bench, list);
+    }
+    await run('status');
+    await run('backup', join(bench.cwd, 'copy.db'));
+    await expectPrinted(bench, lists[0]);
+    await run('export', 'news', '--since', then, '-o', join(bench.cwd, 'since.parquet'));
+    await expectShipped(bench);
+    await expectServed(bench);
+  });
+});
