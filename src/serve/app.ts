@@ -13,8 +13,7 @@ import { askedOf, type InHono, pageAskedOf } from './app/asked.ts';
 import { beginCall, type Call, type CallParts, counted, endCall } from './app/call.ts';
 import type { Endpoint, OpenEndpoint, PageAnswer, PageEndpoint } from './app/endpoints.ts';
 import { authorizationOf, pathOf, serviceAddress } from './app/incoming.ts';
-import { onceOver } from './app/once-over.ts';
-import { Gone, streamTo } from './app/stream.ts';
+import { BadBody, Gone, onFinished, streamTo } from './app/stream.ts';
 
 export type { PageAsked } from './app/asked.ts';
 export type { AnsweredCall } from './app/call.ts';
@@ -99,7 +98,7 @@ export function createApp(parts: AppParts): RequestListener {
     answer: (call: Call) => PageAnswer | Promise<PageAnswer>,
   ): Promise<PageAnswer> {
     const call = beginCall(parts, incoming, name);
-    onceOver(incoming, outgoing, () => endCall(parts, call, incoming));
+    onFinished(incoming, outgoing, () => endCall(parts, call, incoming));
     const { status, body, ...given } = await answer(call);
     const headers = { ...strictHeaders, ...given.headers, 'X-Request-ID': call.requestId };
     call.status = status;
@@ -123,6 +122,9 @@ export function createApp(parts: AppParts): RequestListener {
     try {
       return await answer(call);
     } catch (thrown) {
+      if (thrown instanceof BadBody) return errorAnswer(thrown.error);
+      // Nobody hears what is said now.
+      if (thrown instanceof Gone) return errorAnswer('bad_request');
       parts.failed(thrown, call.requestId);
       return errorAnswer('internal_error');
     }

@@ -10,11 +10,12 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { ServeAddress, TlsFiles } from '../config.ts';
 import type { Log } from '../log.ts';
+import { isLoopback } from '../loopback.ts';
+import { networksOf } from './keys/addresses.ts';
 import { type Bounds, boundsOf } from './listen/bounds.ts';
 import { followPair, readPair, stateOf } from './listen/certificate.ts';
 import { type Connections, trackConnections } from './listen/connections.ts';
 import { listenFailure } from './listen/failure.ts';
-import { peersOf } from './listen/peers.ts';
 import { answerRequests } from './listen/requests.ts';
 
 export type Place = ServeAddress & {
@@ -68,7 +69,7 @@ export async function listen(handle: RequestListener, place: Place, parts: Liste
 
   const over = new AbortController();
   const repeat = (ms: number, work: () => void) => void repeating(clock, ms, work, over.signal);
-  repeat(bounds.lookMs, connections.look);
+  repeat(bounds.lookMs, connections.closeOverdue);
   if (tls && certificate !== undefined)
     repeat(bounds.certificateMs, followingPair(server, tls, certificate, log));
 
@@ -121,7 +122,22 @@ function taking(
     sayRefused(socket.remoteAddress);
     socket.destroy();
   });
-  server.on('secureConnection', (stream: Socket) => connections.secured(stream));
+  server.on(tls ? 'secureConnection' : 'connection', connections.receive);
+}
+
+/**
+ * Who may connect without TLS: this machine, and the proxies that are named. Anybody else would show their key to the network.
+ * @param proxies addresses and networks.
+ */
+export function peersOf(
+  proxies: readonly string[],
+): (ends: Pick<Socket, 'remoteAddress' | 'localAddress'>) => boolean {
+  const isProxy = networksOf(proxies);
+  return ({ remoteAddress = '', localAddress }) => {
+    // From one of its own addresses to the same, nothing leaves this machine.
+    const isHere = remoteAddress === localAddress || isLoopback(remoteAddress);
+    return isHere || isProxy(remoteAddress);
+  };
 }
 
 async function bind(server: Server, place: Place): Promise<void> {

@@ -23,10 +23,10 @@ export function describeService(
   jobs: readonly DescribedJob[],
 ): (asked: Pick<Asked, 'ifNoneMatch'> & { readonly address: string }) => Answer {
   const { openapi, info, ...rest } = documentOf(jobs);
-  let latest: { address: string; body: string; etag: string } | undefined;
+  let latest: { address: string; body: Buffer; etag: string } | undefined;
   return ({ address, ifNoneMatch }) => {
     if (latest?.address !== address) {
-      const body = JSON.stringify({ openapi, info, servers: [{ url: address }], ...rest });
+      const body = Buffer.from(JSON.stringify({ openapi, info, servers: [{ url: address }], ...rest }));
       latest = { address, body, etag: digestEtag(body) };
     }
     const { body, etag } = latest;

@@ -22,6 +22,7 @@ const errors = {
   bad_request: [400, 'The request cannot be understood.'],
   not_found: [404, 'There is no such endpoint.'],
   method_not_allowed: [405, 'Only GET and HEAD are allowed.'],
+  request_timeout: [408, 'The request took too long to arrive.'],
   seq_gone: [410, 'That moment is no longer kept. Ask again without seq.'],
   misdirected_request: [421, 'This service does not answer to that host name.'],
   internal_error: [500, 'Something went wrong here. X-Request-ID names the request.'],

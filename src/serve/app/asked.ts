@@ -6,8 +6,7 @@ import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
 import { type Asked, type Encoding, encodings } from '../answers.ts';
 import { pathOf, serviceAddress } from './incoming.ts';
-import { onceOver } from './once-over.ts';
-import { bodyOf } from './stream.ts';
+import { bodyOf, onFinished } from './stream.ts';
 
 export type InHono = Context<{ Bindings: HttpBindings }>;
 
@@ -66,7 +65,7 @@ export function pageAskedOf(c: InHono, { address, isLocal }: Origin): PageAsked 
 /** Made only for those who wait for something: a signal takes as long as a kept page. */
 function goneSignal({ incoming, outgoing }: HttpBindings): AbortSignal {
   const gone = new AbortController();
-  onceOver(incoming, outgoing, () => gone.abort());
+  onFinished(incoming, outgoing, () => gone.abort());
   return gone.signal;
 }
 

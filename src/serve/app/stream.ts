@@ -1,7 +1,7 @@
-/** Answers that are written piece by piece, no faster than they are taken. */
+/** Bodies that come and go piece by piece, no faster than they are read, and the end of a call. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { onceOver } from './once-over.ts';
+import type { Socket } from 'node:net';
 
 /** Resolves when more may be written; rejects where nobody takes it any longer. */
 export type Write = (piece: string | Uint8Array) => Promise<void>;
@@ -23,7 +23,7 @@ export async function streamTo(
     leave = () => reject(new Gone());
   });
   gone.catch(() => undefined);
-  onceOver(incoming, outgoing, () => leave());
+  onFinished(incoming, outgoing, () => leave());
   const { socket } = incoming;
   const patienceMs = socket.timeout ?? 0;
   const write: Write = async (piece) => {
@@ -46,7 +46,20 @@ export async function streamTo(
   }
 }
 
-/** The body of a request as text; undefined for one of more bytes than `most`. */
+/** The body did not come whole: too late, or in no good form. */
+export class BadBody extends Error {
+  readonly error: 'request_timeout' | 'bad_request';
+
+  constructor(error: BadBody['error']) {
+    super(error);
+    this.error = error;
+  }
+}
+
+/**
+ * The body of a request as text; undefined for one of more bytes than `most`.
+ * @throws BadBody, and Gone where the client broke off.
+ */
 export async function bodyOf(incoming: IncomingMessage, most: number): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -57,7 +70,42 @@ export async function bodyOf(incoming: IncomingMessage, most: number): Promise<s
       else resolve(undefined);
     });
     incoming.once('end', () => resolve(Buffer.concat(pieces).toString('utf8')));
-    incoming.once('error', () => reject(new Gone()));
+    incoming.once('error', (thrown) => reject(bodyError(thrown)));
     incoming.once('close', () => reject(new Gone()));
   });
+}
+
+/** An error of the parser has a code of its own; every other one is that of a connection that ended. */
+function bodyError({ code = '' }: NodeJS.ErrnoException): BadBody | Gone {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new BadBody('request_timeout');
+  return code.startsWith('HPE_') ? new BadBody('bad_request') : new Gone();
+}
+
+/** What is to be done if the connection closes; one listener of it serves all calls that come by it. */
+const pending = new WeakMap<Socket, Set<() => void>>();
+
+/**
+ * Does some work once when the call is over; at once where its connection has closed already. Node.js does not tell an answer of
+ * that which waits behind another on the connection.
+ */
+export function onFinished({ socket }: IncomingMessage, outgoing: ServerResponse, work: () => void): void {
+  if (socket.destroyed) {
+    work();
+    return;
+  }
+  const waiting = pending.get(socket) ?? watch(socket);
+  const over = () => {
+    if (waiting.delete(over)) work();
+  };
+  waiting.add(over);
+  outgoing.once('close', over);
+}
+
+function watch(socket: Socket): Set<() => void> {
+  const waiting = new Set<() => void>();
+  pending.set(socket, waiting);
+  socket.once('close', () => {
+    for (const over of [...waiting]) over();
+  });
+  return waiting;
 }

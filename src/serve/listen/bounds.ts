@@ -9,11 +9,13 @@ export type Bounds = {
   readonly urlLetters: number;
   /** Open at the same time. Where that many are, one that asks nothing makes room for a new one. */
   readonly connections: number;
+  /** Of one connection in flight at the same time; then it is not read from until one is answered. */
+  readonly inFlight: number;
   /** Answered on one connection before it is closed, so that clients spread anew over what is behind a balancer. */
   readonly requests: number;
   /** For a TLS handshake, and for the headers of a request from the first moment on; then 408, or no answer to no word. */
   readonly headersMs: number;
-  /** For a whole request; none that is answered has a body. */
+  /** For a whole request, with its body where one is read; then 408. */
   readonly requestMs: number;
   /** For the next request of a connection. Longer than a minute, for which proxies commonly keep theirs. */
   readonly idleMs: number;
@@ -33,6 +35,7 @@ const usual: Bounds = {
   headerBytes: 16 * 1_024,
   urlLetters: 8 * 1_024,
   connections: 1_000,
+  inFlight: 8,
   requests: 100_000,
   headersMs: 10_000,
   requestMs: 15_000,

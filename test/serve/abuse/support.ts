@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import type { Bounds } from '../../../src/serve/listen/bounds.ts';
 import { listen } from '../../../src/serve/listen.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 
@@ -38,8 +39,13 @@ export function sharedAbuse(): () => Abused {
   return () => open ?? expect.fail('it has not started');
 }
 
+type AbuseOptions = ServeBenchOptions & {
+  /** What one client may take; what the service allows unless given. */
+  bounds?: Partial<Bounds>;
+};
+
 /** One for one test. */
-export async function setupAbuse(options: ServeBenchOptions = {}): Promise<Abused> {
+export async function setupAbuse(options: AbuseOptions = {}): Promise<Abused> {
   const { close, ...abused } = await openAbuse(options);
   onTestFinished(close);
   return abused;
@@ -47,12 +53,16 @@ export async function setupAbuse(options: ServeBenchOptions = {}): Promise<Abuse
 
 type Closing = { close(): Promise<void> };
 
-async function openAbuse(options: ServeBenchOptions = {}): Promise<Abused & Closing> {
+async function openAbuse({ bounds, ...options }: AbuseOptions = {}): Promise<Abused & Closing> {
   const serve = await openServeBench({ rows: 5, walked: ['news'], ...options });
   const { key } = serve.issue({ scopes: ['news:read', 'ai-signals:read'] });
   const place = { host: '127.0.0.1', port: 0 };
   const log = pino({ enabled: false });
-  const { url, end } = await listen(serve.service.handle, place, { clock: systemClock, log });
+  const { url, end } = await listen(serve.service.handle, place, {
+    clock: systemClock,
+    log,
+    ...(bounds && { bounds }),
+  });
   const { host } = new URL(url);
   const send: Abused['send'] = (line, headers = []) => exchange(url, [line, 'Connection: close', ...headers]);
   const known = [`Host: ${host}`, `Authorization: Bearer ${key}`];

@@ -1,0 +1,196 @@
+/** Clients that send or take slowly, break off, or never stop asking: what each of them gets, and that nobody else waits. */
+
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Bounds } from '../../../src/serve/listen/bounds.ts';
+import { type Abused, errorIn, setupAbuse } from './support.ts';
+
+/** The bounds of the service, but so short that a test need not wait for them. */
+const bounds: Partial<Bounds> = { headersMs: 400, requestMs: 600, lookMs: 20 };
+
+const CLIENT_GONE = 499;
+
+/** More than it takes to answer on a busy machine, and less than it takes Node.js to give up a silent connection. */
+const SOON_MS = 5_000;
+
+type Attack = {
+  /** What the client sends at once. */
+  text: string;
+  /** What it sends again and again, every 20 ms. */
+  drip?: string;
+  /** What it does after a moment. */
+  breaksOff?: (socket: Socket) => void;
+  /** The status of the response; none where the connection just ends. */
+  status: number | undefined;
+  error?: string;
+  /** The statuses in the access log, unless it is that of the response. */
+  logged?: readonly number[];
+  /** When the connection has to be gone. */
+  withinMs: readonly [from: number, to: number];
+};
+
+const at = (method: string, path: string, ...headers: string[]) =>
+  [`${method} ${path} HTTP/1.1`, 'Host: localhost', ...headers, '', ''].join('\r\n');
+const upload = at('POST', '/page/login', 'Content-Length: 1000');
+const chunked = at('POST', '/page/login', 'Transfer-Encoding: chunked');
+
+const late = [600, SOON_MS] as const;
+const atOnce = [0, 450] as const;
+
+const attacks: Record<string, Attack> = {
+  'a body that comes byte by byte': {
+    text: upload,
+    drip: 'k',
+    status: 408,
+    error: 'request_timeout',
+    withinMs: late,
+  },
+  'a body in chunks without an end': {
+    text: chunked,
+    drip: '1\r\nk\r\n',
+    status: 408,
+    error: 'request_timeout',
+    withinMs: late,
+  },
+  'a body that never comes': { text: upload, status: 408, error: 'request_timeout', withinMs: late },
+  'a body that never ends, and that nobody reads': {
+    text: at('GET', '/healthz', 'Content-Length: 1000'),
+    drip: 'k',
+    status: 200,
+    withinMs: atOnce,
+  },
+  'a body that never ends, of a stranger': {
+    text: at('POST', '/page/query', 'Content-Length: 1000'),
+    drip: 'k',
+    status: 401,
+    withinMs: atOnce,
+  },
+  'headers that come letter by letter': {
+    text: 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n',
+    drip: 'X-A: b\r\n',
+    status: 408,
+    error: 'request_timeout',
+    logged: [],
+    withinMs: [400, SOON_MS],
+  },
+  'chunks that are none': {
+    text: `${chunked}nonsense\r\n`,
+    status: 400,
+    error: 'bad_request',
+    withinMs: atOnce,
+  },
+  'an upload that is broken off': {
+    text: upload,
+    breaksOff: (socket) => void socket.end(),
+    status: undefined,
+    withinMs: atOnce,
+  },
+  'an upload that is reset': {
+    text: upload,
+    breaksOff: (socket) => void socket.resetAndDestroy(),
+    status: undefined,
+    withinMs: atOnce,
+  },
+};
+
+describe.each(Object.entries(attacks))('%s', (_, attempt) => {
+  const { text, drip, breaksOff, status, error, withinMs, logged = [status ?? CLIENT_GONE] } = attempt;
+
+  test(`is answered ${status ?? 'by nothing'}, its connection closed in time, and no error of ours`, async () => {
+    const abused = await setupAbuse({ bounds, settings: { page: 'token' } });
+    const begun = performance.now();
+    const { socket, closed } = await attack(abused, text);
+    if (drip !== undefined) repeat(20, () => socket.write(drip));
+    if (breaksOff) setTimeout(() => breaksOff(socket), 100);
+    const heard = await closed;
+    await expect.poll(() => statusesIn(abused)).toEqual(logged);
+    const ms = performance.now() - begun;
+    expect(ms).toBeGreaterThanOrEqual(withinMs[0]);
+    expect(ms).toBeLessThan(withinMs[1]);
+    expect(statusOf(heard)).toBe(status);
+    if (error !== undefined) {
+      const [head = '', body = ''] = heard.split('\r\n\r\n');
+      expect(errorIn(abused, { status: status ?? 0, head, body })).toBe(error);
+    }
+    expect(abused.serve.log()).not.toMatch(/"level":50/);
+  });
+});
+
+test('a full house of bodies that never end keeps nobody out', async () => {
+  const abused = await setupAbuse({ bounds: { connections: 30 }, settings: { page: 'token' } });
+  const crowd = await Promise.all(Array.from({ length: 40 }, () => attack(abused, upload)));
+  repeat(20, () => {
+    for (const { socket } of crowd) socket.write('k');
+  });
+  for (let asked = 0; asked < 20; asked += 1) {
+    const begun = performance.now();
+    expect((await abused.get('/healthz')).status).toBe(200);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  }
+});
+
+describe('clients that ask on and on, and take no answer', () => {
+  const requests = 500;
+  const clients = 40;
+
+  test.each([
+    ['a path that needs no key', '/openapi.json'],
+    ['a path that needs one', '/api/v1/news'],
+    ['a path that is none', '/nothing'],
+  ])('%s: others are answered at once, and little is kept', async (_, path) => {
+    const abused = await setupAbuse();
+    const rest = memory();
+    const crowd = await Promise.all(Array.from({ length: clients }, () => attack(abused, '')));
+    for (const { socket } of crowd) socket.pause().write(at('GET', path).repeat(requests));
+    const waits: number[] = [];
+    for (let asked = 0; asked < 20; asked += 1) {
+      const begun = performance.now();
+      expect((await abused.get('/healthz')).status).toBe(200);
+      waits.push(performance.now() - begun);
+      expect(memory() - rest).toBeLessThan(150 * 1_024 ** 2);
+    }
+    // One may fall together with something else that this machine does.
+    expect(waits.sort((a, b) => b - a)[1]).toBeLessThan(250);
+    expect(waits[0]).toBeLessThan(1_000);
+  });
+});
+
+type Attacker = {
+  socket: Socket;
+  /** Resolves with all that came when the connection has closed. */
+  closed: Promise<string>;
+};
+
+async function attack({ url }: Abused, text: string): Promise<Attacker> {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' });
+  onTestFinished(() => void socket.destroy());
+  let heard = '';
+  socket.on('data', (data) => {
+    heard += data;
+  });
+  socket.on('error', () => undefined);
+  const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(heard)));
+  await once(socket, 'connect');
+  socket.write(text);
+  return { socket, closed };
+}
+
+function repeat(ms: number, work: () => void): void {
+  const timer = setInterval(work, ms);
+  onTestFinished(() => clearInterval(timer));
+}
+
+function memory(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().rss;
+}
+
+const statusOf = (heard: string) => {
+  const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(heard) ?? [];
+  return status === undefined ? undefined : Number(status);
+};
+
+/** Of the calls in the access log. */
+const statusesIn = ({ serve }: Abused) =>
+  [...serve.log().matchAll(/"status":(\d{3})/g)].map(([, status]) => Number(status));
