@@ -14,9 +14,16 @@ export type Event =
   | ({ type: 'ask'; owner: string; job: string; want: number; underWay: number } & Asking)
   /**
    * An answer came. `inflight`: calls of this process under way when it was sent, itself included. `others`: as many as other
-   * processes might have had under way by then, as it was decided.
+   * processes might have had under way by then, and `answersBefore`: what was known by then, both as it was decided.
    */
-  | ({ type: 'answer'; status: number; inflight: number; others: number; key: KeyMark | null } & Ended &
+  | ({
+      type: 'answer';
+      status: number;
+      inflight: number;
+      others: number;
+      answersBefore: number;
+      key: KeyMark | null;
+    } & Ended &
       Report)
   /** No answer came, or we stopped before one could. */
   | ({ type: 'lost'; stopped?: boolean } & Ended)
@@ -57,8 +64,16 @@ export type Decision =
   /**
    * Permits for `go` calls, of which `parallel` may be under way at once beside `others` of other processes, and `stakes` for
    * calls that are asked ahead, of which none goes where `parallelAhead` are under way. They go stale after `PERMIT_TTL_MS`.
+   * The quota was known by `answersBefore` answers: a call that others overtake may tell of it as it was before them.
    */
-  | { go: number; parallel: number; others: number; stakes: number; parallelAhead: number }
+  | {
+      go: number;
+      parallel: number;
+      others: number;
+      stakes: number;
+      parallelAhead: number;
+      answersBefore: number;
+    }
   | { wait: { until: number; reason: WaitReason } }
   | { refused: 'key_refused' | 'forbidden'; until: number }
   /** The event asked for nothing. */

@@ -64,17 +64,15 @@ function tryRefusedAgain(state: State): void {
 
 /** The call may or may not have been made. Where we stopped, the endpoint is not to blame. */
 function lost(state: State, event: EventOf<'lost'>, now: number): void {
-  permits.settle(state, event.owner, 1, now);
-  countCall(state.ahead, now);
+  ended(state, event, now);
   spent(state, event);
   if (!event.stopped) unavailable(state, event, null, now);
 }
 
 /** An accepted call teaches pace, number and quota; a refused one what was met. */
 function answer(state: State, event: EventOf<'answer'>, now: number): void {
-  const { status, owner, key, latencyMs } = event;
-  permits.settle(state, owner, 1, now);
-  countCall(state.ahead, now);
+  const { status, key, latencyMs } = event;
+  ended(state, event, now);
   state.latencyMs ??= latencyMs;
   state.latencyMs += LATENCY_WEIGHT * (latencyMs - state.latencyMs);
   if (status >= 200 && status < 300) accepted(state, event, event.inflight + leastOthers(state, event), now);
@@ -89,6 +87,13 @@ function answer(state: State, event: EventOf<'answer'>, now: number): void {
   }
 }
 
+/** A call is under way no longer. */
+function ended(state: State, { owner, job }: { owner: string; job: string }, now: number): void {
+  permits.settle(state, owner, 1, now);
+  countCall(state.ahead, now);
+  quotas.countAnswer(state.quota, job);
+}
+
 /** What a call that was accepted proves must not be too much: who began later, or has ended since, was not beside it. */
 function leastOthers(state: State, { owner, others }: EventOf<'answer'>): number {
   return Math.min(others, permits.underWayOfOthers(state, owner));
@@ -101,7 +106,7 @@ function mostOthers(state: State, { owner, others }: EventOf<'answer'>): number 
 
 function accepted(state: State, event: EventOf<'answer'>, inflight: number, now: number): void {
   if (state.pause && isProbe(state.pause, event)) resume(state, state.pause, now);
-  const { limit, remaining } = event;
+  const { limit, remaining, answersBefore } = event;
   const job = state.jobs[event.job];
   if (job) {
     job.seesQuota ||= remaining !== null;
@@ -113,8 +118,8 @@ function accepted(state: State, event: EventOf<'answer'>, inflight: number, now:
   paces.accepted(state.rate, now);
   concurrency.accepted(state.concurrency, inflight);
   if (limit !== null && remaining !== null && remaining >= 0 && remaining <= limit)
-    quotas.observe(state.quota, limit, remaining, permits.outstanding(state), now);
-  else quotas.spend(state.quota, event.job, now);
+    quotas.observe(state.quota, { limit, remaining, answersBefore }, permits.outstanding(state), now);
+  else quotas.spend(state.quota, event.job, answersBefore, now);
 }
 
 /** The call counts as made, and tells nothing of the limits; if it was a probe, another may go. */

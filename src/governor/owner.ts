@@ -45,8 +45,11 @@ type Told = { decision: Decision; at: number };
 /** Undefined where what was told is kept by now. */
 type Later = Promise<void> | undefined;
 
-/** A call under way: how many were when it was sent, itself included, and at most since; and how many of others might be. */
-type Call = { job: string; ordinal: number; peak: number; others: number };
+/**
+ * A call under way: how many were when it was sent, itself included, and at most since; how many of others might be, and how
+ * many answers the governor had of the quota.
+ */
+type Call = { job: string; ordinal: number; peak: number; others: number; answersBefore: number };
 
 type Permits = { calls: number; staleAt: number };
 
@@ -65,6 +68,7 @@ export function createOwner(parts: OwnerParts) {
   let parallel = 1;
   let parallelAhead = 1;
   let others = 0;
+  let answersBefore = 0;
   /** Stakes for calls asked ahead, those on calls that have not proven right, and until when the machine's word on them holds. */
   let stakes = 0;
   let staked = 0;
@@ -93,6 +97,7 @@ export function createOwner(parts: OwnerParts) {
           parallel = decision.parallel;
           parallelAhead = decision.parallelAhead;
           others = decision.others;
+          answersBefore = decision.answersBefore;
           stakes += decision.stakes;
           if (foreseen > 0) stakesStaleAt = staleAt;
           permits.set(job, { calls: decision.go, staleAt });
@@ -140,7 +145,7 @@ export function createOwner(parts: OwnerParts) {
 
     /** A call of the job is sent. */
     send(job: string): void {
-      inflight.push({ job, ordinal: inflight.length + 1, peak: 0, others });
+      inflight.push({ job, ordinal: inflight.length + 1, peak: 0, others, answersBefore });
       for (const call of inflight) call.peak = Math.max(call.peak, inflight.length);
     },
 
@@ -159,6 +164,7 @@ export function createOwner(parts: OwnerParts) {
               ...common,
               inflight: together,
               others: call?.others ?? 0,
+              answersBefore: call?.answersBefore ?? 0,
               ...reply,
               status,
               key: markKey(status),

@@ -7,7 +7,7 @@ import type { WaitReason } from '../errors.ts';
 import { refusedAt } from './concurrency.ts';
 import type { EventOf } from './events.ts';
 import * as paces from './pace.ts';
-import { atCountedLimit, exhausted, levelAt } from './quota.ts';
+import { atCountedLimit, exhausted, levelAt, turn } from './quota.ts';
 import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
 import { type Cause, DAY_MS, type Pause, type State } from './state.ts';
 
@@ -29,6 +29,7 @@ export function throttled(state: State, event: EventOf<'answer'>, inflight: numb
     before.inflight = 1;
     return;
   }
+  if (!before) turn(state.quota);
   const again = before?.cause === 'quota';
   const pause = before ? lengthened(before, now) : begun(inflight, now);
   state.pause = pause;

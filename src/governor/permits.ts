@@ -55,7 +55,8 @@ export function ask(state: State, event: Ask, now: number): Decision {
   state.leases[event.owner] = { calls: held + go, parallel, underWay: event.underWay, heardAt: now };
   // A probe tells of the limit that was met, not of the pace.
   if (!state.pause) paces.takeSlots(state.rate, go, now);
-  return { go, parallel, others, stakes, parallelAhead: mostOfOne(state.concurrency) - others };
+  const parallelAhead = mostOfOne(state.concurrency) - others;
+  return { go, parallel, others, stakes, parallelAhead, answersBefore: state.quota.answers };
 }
 
 /** What is known of a job: who asks is known from then on. */
@@ -159,7 +160,7 @@ export function parallelOfOthers(state: State, owner: string): number {
 
 /** How many they have, by what each was about to send when it asked last. */
 export function underWayOfOthers(state: State, owner: string): number {
-  return sumOfOthers(state, owner, ({ calls, parallel, underWay = parallel }) => Math.min(calls, underWay));
+  return sumOfOthers(state, owner, ({ calls, underWay }) => Math.min(calls, underWay));
 }
 
 function sumOfOthers({ leases }: State, owner: string, of: (lease: Lease) => number): number {

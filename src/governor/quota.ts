@@ -26,6 +26,9 @@ export type Quota = {
   dueAt: number | null;
   /** Calls answered since the pool reset, or was first used. */
   spent: number;
+  /** Answers so far; and how many there were when the pool was last seen to reset or to be empty, or a pause began. */
+  answers: number;
+  turn: number;
   /** How often the calls of an endpoint without the header showed in the next header, and how often they did not. */
   members: Record<string, { shared: number; apart: number }>;
   window: Window;
@@ -59,6 +62,8 @@ export function initialQuota(): Quota {
     probedAt: 0,
     dueAt: null,
     spent: 0,
+    answers: 0,
+    turn: 0,
     members: {},
     window: initialWindow(0),
   };
@@ -100,41 +105,78 @@ export function atCountedLimit({ source, limit, spent }: Quota): boolean {
   return source === 'count' && limit !== null && spent >= 0.9 * limit;
 }
 
-/** A call was answered without a word about the quota. */
-export function spend(quota: Quota, job: string, now: number): void {
+/** A call of the job has ended, however it did; what it tells follows. */
+export function countAnswer(quota: Quota, job: string): void {
+  if (!isApart(quota, job)) quota.answers += 1;
+}
+
+/** From here on the pool is another one: the answers to calls that are under way now tell of the one before. */
+export function turn(quota: Quota): void {
+  quota.turn = quota.answers;
+}
+
+function isLate({ turn }: Quota, answersBefore: number): boolean {
+  return answersBefore < turn;
+}
+
+/** A call that was sent after `answersBefore` answers was answered without a word about the quota. */
+export function spend(quota: Quota, job: string, answersBefore: number, now: number): void {
   if (isApart(quota, job)) return;
+  if (isLate(quota, answersBefore)) {
+    writeOff(quota, 1);
+    return;
+  }
   if (quota.level === 0) {
     refilled(quota, now);
     return;
   }
   if (quota.risenAt === 0) begin(quota, now);
   if (quota.reported) quota.reported.since[job] = (quota.reported.since[job] ?? 0) + 1;
-  if (quota.level !== null) quota.level -= 1;
+  take(quota, 1);
   if (quota.source === 'count') quota.asOfAt = now;
   quota.dueAt = null;
   quota.spent += 1;
 }
 
-/** Calls that nobody answered for count as made. */
+/** Calls that nobody answered for, or too late to tell of the pool as it is, count as made. */
 export function writeOff(quota: Quota, calls: number): void {
-  if (quota.level !== null) quota.level = Math.max(0, quota.level - calls);
+  take(quota, calls);
   quota.spent += calls;
+  // Whether the next report counts them nobody knows.
+  if (quota.reported) quota.reported.alone = false;
 }
 
+function take(quota: Quota, calls: number): void {
+  if (quota.level === null) return;
+  quota.level = Math.max(0, quota.level - calls);
+  if (quota.level === 0) turn(quota);
+}
+
+/** What an answer tells: `remaining` of `limit` were left after its call, which was sent after `answersBefore` answers. */
+export type Told = { limit: number; remaining: number; answersBefore: number };
+
 /**
- * A call was answered, with `remaining` of `limit` left after it. `others`: calls of ours still unanswered,
- * which the API may or may not have counted already.
+ * A call was answered, and told what was left. `unanswered`: other calls of ours, which the API may or may not have counted
+ * already.
  */
-export function observe(quota: Quota, limit: number, remaining: number, others: number, now: number): void {
+export function observe(quota: Quota, told: Told, unanswered: number, now: number): void {
+  const { limit, remaining, answersBefore } = told;
   const { reported, level, asOfAt, window } = quota;
+  if (reported && isLate(quota, answersBefore)) {
+    writeOff(quota, 1);
+    return;
+  }
+  // Those that were answered while this call was under way may have been counted after it.
+  const others = unanswered + Math.max(0, quota.answers - 1 - answersBefore);
   const trickle = Math.max(0, driftPace(quota)) * (now - asOfAt);
   quota.limit = limit;
   quota.level = remaining;
   quota.source = 'header';
   quota.asOfAt = now;
-  quota.reported = { remaining, alone: others === 0, since: {} };
+  quota.reported = { remaining, alone: unanswered === 0, since: {} };
   quota.spent += 1;
   quota.dueAt = null;
+  if (remaining === 0) turn(quota);
   if (!reported || level === null) {
     begin(quota, now);
     return;
@@ -148,7 +190,7 @@ export function observe(quota: Quota, limit: number, remaining: number, others: 
     return;
   }
   const isFull = remaining >= limit - 1 - others;
-  if (reported.alone && others === 0 && rise <= 0 && quota.drift.calls <= 0)
+  if (reported.alone && unanswered === 0 && rise <= 0 && quota.drift.calls <= 0)
     noteFall(quota, reported.since, -rise);
   if (!isFull && (change <= 0 || rise > 0)) noteDrift(quota, change, now);
   if (rise > others) quota.risenAt = now;
@@ -206,6 +248,7 @@ function begin(quota: Quota, now: number): void {
 function hasReset(quota: Quota, afterAt: number, now: number): void {
   quota.window = reset(quota.window, { afterAt, beforeAt: now });
   begin(quota, now);
+  turn(quota);
   quota.spent = 1;
 }
 

@@ -10,7 +10,7 @@ import { initialPace, measureAnew, type Pace } from './pace.ts';
 import * as quotas from './quota.ts';
 
 export type State = {
-  version: 3;
+  version: 4;
   /** Time of the latest event. */
   seenAt: number;
   /** Usual time from a call to its answer, once there was one. */
@@ -39,8 +39,8 @@ export type Lease = {
   calls: number;
   /** How many of them may be under way at once. */
   parallel: number;
-  /** How many were to be when it asked last; an earlier release did not tell. */
-  underWay?: number;
+  /** How many were to be when it asked last. */
+  underWay: number;
   heardAt: number;
 };
 
@@ -85,7 +85,7 @@ export const MOST_CREDIT = 10;
 
 export function initialState(): State {
   return {
-    version: 3,
+    version: 4,
     seenAt: 0,
     latencyMs: null,
     leases: {},
@@ -114,8 +114,7 @@ export function isNewer(kept: unknown): boolean {
 /** The state as it was kept; one that is absent, damaged or of another version is begun anew. */
 export function readState(kept: unknown): State {
   const initial = initialState();
-  // An earlier release of this version kept nothing of calls asked ahead.
-  const whole: object = { ahead: initial.ahead, ...(typeof kept === 'object' ? kept : {}) };
+  const whole: object = { ...(typeof kept === 'object' ? kept : {}) };
   if ('account' in whole) delete whole.account;
   return sameShape(initial, whole) ? (whole as State) : initial;
 }

@@ -14,6 +14,7 @@ export type Told = {
   retryAfterMs?: number | null;
   inflight?: number;
   others?: number;
+  answersBefore?: number;
 };
 
 export function drive(state: State = initialState(), begin = T0) {
@@ -23,12 +24,18 @@ export function drive(state: State = initialState(), begin = T0) {
     state = next;
     return decision;
   };
-  const ask = (job = 'news', owner = 'me', want = 1) => on({ type: 'ask', owner, job, want, underWay: 1 });
+  /** By owner and job: what was known when its latest call was let go. */
+  const known = new Map<string, number>();
+  const ask = (job = 'news', owner = 'me', want = 1) => {
+    const decision = on({ type: 'ask', owner, job, want, underWay: 1 });
+    if ('go' in decision) known.set(`${owner} ${job}`, decision.answersBefore);
+    return decision;
+  };
   const answer = (told: Told = {}, job = 'news', owner = 'me') => {
     const { status = 200, limit = null, remaining = null, retryAfterMs = null } = told;
-    const { inflight = 1, others = 0 } = told;
+    const { inflight = 1, others = 0, answersBefore = known.get(`${owner} ${job}`) ?? 0 } = told;
     const reply = { status, limit, remaining, retryAfterMs, latencyMs: 50, key: null };
-    on({ type: 'answer', owner, job, inflight, others, roll: 0.5, ...reply });
+    on({ type: 'answer', owner, job, inflight, others, answersBefore, roll: 0.5, ...reply });
   };
   return {
     on,

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { allowedInFlight } from '../../src/governor/concurrency.ts';
-import { describeKept } from '../../src/governor/describe.ts';
 import { initialState, readState } from '../../src/governor/state.ts';
 import { drive, T0 } from './drive.ts';
 
@@ -178,26 +176,11 @@ describe('the kept state', () => {
     ['absent', undefined],
     ['null', null],
     ['text', 'state'],
-    ['of another version', { ...initialState(), version: 2 }],
+    ['of another version', { ...initialState(), version: 3 }],
     ['without a part', { ...initialState(), rate: undefined }],
     ['with a part of the wrong kind', { ...initialState(), quota: [] }],
   ])('is begun anew when it is %s', (_, kept) => {
     expect(readState(kept)).toEqual(initialState());
-  });
-
-  it('is read as an earlier release kept it, and goes on from there', () => {
-    const kept = JSON.parse(readFileSync(new URL('kept-state.json', import.meta.url), 'utf8'));
-    const shown = describeKept(kept, kept.seenAt);
-    expect(shown.quota).toMatchObject({ limit: 50, remaining: 36, source: 'header' });
-    expect(shown.waits.map(({ job, reason }) => [job, reason])).toEqual([
-      [null, 'retry_after'],
-      ['meme-signals', 'forbidden'],
-      ['usage', 'unavailable'],
-    ]);
-    const machine = drive(readState(kept), kept.seenAt);
-    expect(machine.call({}, 'news')).toBeGreaterThan(60_000);
-    machine.pass(DAY);
-    machine.call({}, 'meme-signals');
   });
 
   it('survives being written down as JSON at any time', () => {

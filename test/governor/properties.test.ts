@@ -200,7 +200,7 @@ function nearlyOut(): State {
 function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => undefined) {
   let state = begin;
   let now = Math.max(T0, begin.seenAt);
-  const underWay: { owner: string; job: string; accepted: boolean }[] = [];
+  const underWay: { owner: string; job: string; accepted: boolean; answersBefore: number }[] = [];
   let left = begin.quota.level ?? POOL;
 
   const on = (event: Event) => {
@@ -221,7 +221,7 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
       const decision = on({ type: 'ask', owner, job, want, underWay: 1 });
       const calls = 'go' in decision ? decision.go : 0;
       for (let call = 0; call < calls; call += 1) {
-        underWay.push({ owner, job, accepted: left > 0 });
+        underWay.push({ owner, job, accepted: left > 0, answersBefore: state.quota.answers });
         left = Math.max(0, left - 1);
       }
     } else if (step.do === 'crash') {
@@ -231,8 +231,9 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
     else {
       const call = underWay.shift();
       if (!call) continue;
-      const { owner, job, accepted } = call;
-      const reply = { retryAfterMs: null, latencyMs: 40, inflight: 1, others: 0, roll: 0, key: null };
+      const { owner, job, accepted, answersBefore } = call;
+      const ours = { inflight: 1, others: 0, answersBefore, latencyMs: 40, key: null };
+      const reply = { retryAfterMs: null, roll: 0, ...ours };
       if (step.do === 'release') {
         if (accepted) left = Math.min(POOL, left + 1);
         on({ type: 'release', owner, unused: 1 });
