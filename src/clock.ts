@@ -49,6 +49,15 @@ export function ageOf(at: number, now: number): number | null {
   return age < -CLOCK_TOLERANCE_MS ? null : Math.max(0, age);
 }
 
+/**
+ * Whether something is older than may be.
+ * @param age as of `ageOf`, in milliseconds: one that is not known is too old for every bound.
+ * @param bound in milliseconds; undefined where any age will do.
+ */
+export function isTooOld(age: number | null, bound: number | undefined): boolean {
+  return bound !== undefined && (age === null || age > bound);
+}
+
 /** What is said of a proof that began at such a time, ISO 8601 UTC. */
 export const describeAhead = (startedAt: string) => `${aheadWords.before}${startedAt}${aheadWords.after}`;
 

@@ -3,7 +3,7 @@
  * enough, and its bytes. It knows nothing of keys and limits.
  */
 
-import type { Clock } from '../clock.ts';
+import { type Clock, isTooOld } from '../clock.ts';
 import type { ServedJob } from '../job-list.ts';
 import { filtersOf } from '../reading/filters.ts';
 import type { Moment } from '../reading/pages.ts';
@@ -73,7 +73,7 @@ export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: Answ
     const seq = readSeq(query);
     if (seq === 'invalid') return planned(missing.future);
     const present = momentOf(open, job);
-    if (typeof present === 'string' || isTooOld(job, present)) return planned(missing.unread);
+    if (typeof present === 'string' || isOutdated(job, present)) return planned(missing.unread);
     const moment = seq === undefined ? present : momentOf(open, job, seq);
     if (typeof moment === 'string') return planned(missing[moment]);
     const page = {
@@ -94,9 +94,9 @@ export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: Answ
     };
   }
 
-  /** It is the dataset that is too old, whichever of its moments is asked for. */
-  const isTooOld = ({ name }: ServedJob, present: Moment) =>
-    ageOfProof(present, clock.now()) > (maxAgeMs[name] ?? Number.POSITIVE_INFINITY);
+  /** The latest proof counts, also where `seq` pins an older moment. */
+  const isOutdated = ({ name }: ServedJob, present: Moment) =>
+    isTooOld(ageOfProof(present, clock.now()), maxAgeMs[name]);
 
   return {
     plan: (job, asked) => mirror.read((open) => planIn(open, job, asked)) ?? planned(missing.unavailable),

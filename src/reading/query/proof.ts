@@ -1,7 +1,7 @@
 /** What is proven of an answer's sources, and what was merely seen, in words, and whether that is enough. */
 
 import ms from 'ms';
-import { ageOf, describeAhead, describeSeenAhead } from '../../clock.ts';
+import { ageOf, describeAhead, describeSeenAhead, isTooOld } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { Source } from './sources.ts';
 
@@ -119,9 +119,9 @@ function refuseOlder(sources: readonly Source[], age: Age, mostMs: number | unde
   if (mostMs === undefined) return;
   const told = sources.flatMap((source) => {
     const since = age.since(source);
-    if (since === null) return [age.unknown(source)];
-    const ageMs = now - Date.parse(since);
-    return ageMs > mostMs ? [`${source.job} ${age.last} ${since}, ${ms(ageMs)} ago`] : [];
+    const ageMs = since === null ? null : ageOf(Date.parse(since), now);
+    if (!isTooOld(ageMs, mostMs)) return [];
+    return [ageMs === null ? age.unknown(source) : `${source.job} ${age.last} ${since}, ${ms(ageMs)} ago`];
   });
   if (told.length > 0) throw new Failure('incomplete', `${age.tooOld} ${ms(mostMs)}: ${told.join('; ')}`);
 }

@@ -1,6 +1,6 @@
 /** How one dataset stands. */
 
-import { ageOf, isoTime } from '../../clock.ts';
+import { ageOf, isoTime, isTooOld } from '../../clock.ts';
 import type { Dataset } from '../../job-list.ts';
 import type { DatasetPlan } from '../../plan.ts';
 import { intervalOf } from '../../schedule.ts';
@@ -103,7 +103,7 @@ export function readDataset(
     seenAsOf: seenAgeMs === null ? null : (look?.startedAt ?? null),
     seenAgeSeconds: secondsOf(seenAgeMs),
     staleAfterSeconds: Number.isFinite(staleAfterMs) ? staleAfterMs / 1_000 : null,
-    fresh: schedule === 'off' || (ageMs !== null && ageMs <= staleAfterMs),
+    fresh: schedule === 'off' || !isTooOld(ageMs, staleAfterMs),
     doing,
     lastChange: lastSeq === null ? null : isoTime(lastSeq),
     nextRun: doing.until ?? nextRun,

@@ -1,5 +1,6 @@
 /** Which moment of a dataset an answer shows, and what its headers say of that. */
 
+import { ageOf } from '../../clock.ts';
 import type { ServedJob } from '../../job-list.ts';
 import type { Missing, Moment } from '../../reading/pages.ts';
 import type { OpenMirror } from './mirror.ts';
@@ -28,18 +29,20 @@ export function momentFinder(): MomentFinder {
   };
 }
 
-/** In milliseconds; infinite where nothing has been proven. */
-export function ageOfProof({ completeAsOf }: Pick<Moment, 'completeAsOf'>, now: number): number {
-  return completeAsOf === null ? Number.POSITIVE_INFINITY : Math.max(0, now - Date.parse(completeAsOf));
+/** In milliseconds; null where nothing has been proven, or the clock was ahead then. */
+export function ageOfProof({ completeAsOf }: Pick<Moment, 'completeAsOf'>, now: number): number | null {
+  return completeAsOf === null ? null : ageOf(Date.parse(completeAsOf), now);
 }
 
 /** How fresh and how proven a page is, and how it may be kept. */
 export function momentHeaders(moment: Moment, etag: string, now: number): Record<string, string> {
   const { seq, verdict, completeAsOf } = moment;
-  const proven = completeAsOf !== null && {
-    'X-Mirror-Complete-As-Of': completeAsOf,
-    Age: String(Math.floor(ageOfProof(moment, now) / 1_000)),
-  };
+  const age = ageOfProof(moment, now);
+  const proven = completeAsOf !== null &&
+    age !== null && {
+      'X-Mirror-Complete-As-Of': completeAsOf,
+      Age: String(Math.floor(age / 1_000)),
+    };
   return {
     ETag: etag,
     'Cache-Control': 'private, no-cache',

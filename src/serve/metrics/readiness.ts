@@ -1,5 +1,6 @@
 /** Whether every dataset is as fresh as it is meant to be: what `status` says of it, and what the service may answer. */
 
+import { isTooOld } from '../../clock.ts';
 import type { DatasetStatus } from '../../reading/status.ts';
 
 /** What `/readyz` answers. Within a release line members are added, never removed or changed in meaning. */
@@ -32,9 +33,13 @@ export function readinessOf(
 
 function datasetReadiness(
   { job, verdict, completeAsOf, ageSeconds, staleAfterSeconds, fresh }: DatasetStatus,
-  maxAgeMs = Number.POSITIVE_INFINITY,
+  maxAgeMs: number | undefined,
 ): DatasetReadiness {
-  const boundSeconds = Math.min(staleAfterSeconds ?? Number.POSITIVE_INFINITY, maxAgeMs / 1_000);
+  const maxAgeSeconds = maxAgeMs === undefined ? undefined : maxAgeMs / 1_000;
+  const boundSeconds = Math.min(
+    staleAfterSeconds ?? Number.POSITIVE_INFINITY,
+    maxAgeSeconds ?? Number.POSITIVE_INFINITY,
+  );
   const why = whyNot();
   return { job, ready: why === null, verdict, completeAsOf, ageSeconds, boundSeconds, why };
 
@@ -42,6 +47,6 @@ function datasetReadiness(
     if (completeAsOf === null) return 'never-complete';
     if (ageSeconds === null) return 'clock-ahead';
     if (!fresh) return 'stale';
-    return ageSeconds > maxAgeMs / 1_000 ? 'too-old' : null;
+    return isTooOld(ageSeconds, maxAgeSeconds) ? 'too-old' : null;
   }
 }
