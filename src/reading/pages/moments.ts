@@ -23,7 +23,7 @@ export type Moment = {
   verdict: 'snapshot' | 'verified' | 'union';
   /** When the last walk began that had proved the dataset complete by then, ISO 8601; null where none had. */
   completeAsOf: string | null;
-  /** Of the proven snapshot whose rows these are; null where the dataset has none. */
+  /** Of the proven snapshot whose rows these are; null for any other verdict, and where the dataset has none. */
   generatedAt: string | null;
   /** Grows with every change of volatile values, which no `seq` tells; null where the dataset has none. */
   volatileAsOf: number | null;

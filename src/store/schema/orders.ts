@@ -18,7 +18,7 @@ export const orders = sqliteTable(
     verdict: text({ enum: ['snapshot', 'verified'] }).notNull(),
     /** When that walk began. */
     completeAsOf: text('complete_as_of').notNull(),
-    /** `generatedAt` of the snapshot, as received. */
+    /** `generatedAt` of the snapshot, as received; null for any other verdict. */
     generatedAt: text('generated_at'),
     /** The list of all rows held then, by their rowids (`order_chunks.id`). Null where there was none. */
     root: integer(),

@@ -78,7 +78,8 @@ export function keepOrder(
     walkId: row.id,
     verdict,
     completeAsOf: row.startedAt,
-    generatedAt: row.generatedAt,
+    // Without the proof of a snapshot its rows may be of several.
+    generatedAt: verdict === 'snapshot' ? row.generatedAt : null,
     top: top.get() ?? 0,
   };
   const held = unmet.filter((number) => isHeld.get(number) !== undefined);
