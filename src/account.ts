@@ -8,13 +8,13 @@ import { jumpsOf } from './account/clock-of-redis.ts';
 import { type CopyStore, createCopy } from './account/copy.ts';
 import { readKept, withChange, without } from './account/kept.ts';
 import { openPlace } from './account/place.ts';
-import { hasEnded, nameProcess } from './account/process-name.ts';
 import { failureOf, troubleOf } from './account/trouble.ts';
 import { backoffMs } from './backoff.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
 import { Failure } from './errors.ts';
 import type { Change, Transact } from './governor/gate.ts';
 import { afterJump, readState } from './governor/state.ts';
+import { hasEnded, nameProcess } from './process-name.ts';
 import { addressOf, parseRedisUrl } from './redis/address.ts';
 import { isOfSettings, saysMore, type Trouble, WayError } from './redis/trouble.ts';
 

@@ -1,8 +1,6 @@
 /** The composition root: builds the parts from the settings, and releases them in the opposite order. */
 
-import { hostname } from 'node:os';
 import type { Account, AccountTrouble } from './account.ts';
-import { isAlive } from './alive.ts';
 import { createApi, type Probed } from './api/client.ts';
 import { ageOf, type Clock, type Random } from './clock.ts';
 import { type Config, forCommands, readConfig, readLocalConfig } from './config.ts';
@@ -13,6 +11,7 @@ import { findJob, ownSchedules } from './job-list.ts';
 import { loadJobs } from './load-jobs.ts';
 import { mirror, type Progress, retryRefused } from './mirror.ts';
 import { onChange, type Say } from './on-change.ts';
+import { hasEnded, nameProcess } from './process-name.ts';
 import { createReleases, type Releases } from './releases.ts';
 import { intervalOf } from './schedule.ts';
 import { keepHeapSmall } from './small-heap.ts';
@@ -113,8 +112,7 @@ function build(
   account: Account | undefined,
   releases: Releases,
 ): App {
-  const owner = `${hostname()}:${process.pid}`;
-  const here = { transact: store.governor.transact, owner, isGone: isEndedProcess };
+  const here = { transact: store.governor.transact, owner: nameProcess(random), isGone: hasEnded };
   const gate = createGate({
     ...(account ? { ...account, isElsewhere: true } : here),
     clock,
@@ -208,12 +206,6 @@ export async function openLocalApp({
 function holdHook(dir: string, job: string) {
   const lock = tryLock(dir, `on-change-${job}`);
   return isLock(lock) ? lock : undefined;
-}
-
-/** Whether an owner `host:pid` is a process of this machine that has ended. */
-function isEndedProcess(owner: string): boolean {
-  const [host, pid] = owner.split(':');
-  return host === hostname() && !isAlive(Number(pid));
 }
 
 /** How many times its target age a dataset has, times its weight: scarce calls go to the greatest. 0 without a schedule. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { jumpsOf } from '../../src/account/clock-of-redis.ts';
-import { hasEnded, nameProcess } from '../../src/account/process-name.ts';
 import { Failure } from '../../src/errors.ts';
 import { redisServer, type Server, until } from '../queue/setup.ts';
 import { countIn, KEY, openMachine } from './bench.ts';
@@ -149,21 +148,5 @@ describe('the clock of Redis', () => {
     expect(at(1_000_000, 211_000, 4_000)).toBe(true);
     expect(at(1_001_000, 212_000, 5_000)).toBe(false);
     expect(at(900_000, 213_000, 6_000)).toBe(true);
-  });
-});
-
-describe('the name of a process', () => {
-  test('is like no other, and tells here whether it lives', () => {
-    const name = nameProcess(() => 0.5);
-    expect(nameProcess(() => 0.25)).not.toBe(name);
-    expect(hasEnded(name)).toBe(false);
-    const [host, , numbering, mark] = name.split(':');
-    expect(hasEnded([host, 2 ** 30, numbering, mark].join(':'))).toBe(true);
-  });
-
-  test('of another machine or container tells nothing, be its host named like ours', () => {
-    const [host, , , mark] = nameProcess(() => 0.5).split(':');
-    expect(hasEnded([host, 2 ** 30, 'another', mark].join(':'))).toBe(false);
-    expect(hasEnded([host, 2 ** 30, 'unknown', mark].join(':'))).toBe(false);
   });
 });

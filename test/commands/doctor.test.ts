@@ -237,7 +237,7 @@ describe('files', () => {
       rmSync(dir, { recursive: true });
     });
     mkdirSync(join(dir, 'locks'));
-    for (const file of ['mirror.db', 'locks/daemon.pid']) writeFileSync(join(dir, file), '1', { mode: 0 });
+    for (const file of ['mirror.db', 'locks/daemon']) writeFileSync(join(dir, file), '1', { mode: 0 });
     chmodSync(dir, 0o300);
     const [files, redis] = asUser(() => [checkFiles(dir, {}), checkRedis(dir, { PATH: '' })]);
     expect(files).toMatchObject([{ name: 'folder', level: 'problem', exitCode: 74 }]);

@@ -1,12 +1,11 @@
 /** What `status` says of looks at the head: told apart from proofs, and from walks. */
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import type { PlanJson } from '../../src/plan/json.ts';
 import type { Status } from '../../src/reading/status.ts';
+import { isLock, tryLock } from '../../src/store/index.ts';
 import { insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import { runMain } from '../helpers/main.ts';
@@ -100,7 +99,8 @@ describe('a glance', () => {
     // Once stopped it says nothing of the dataset.
     expect((await status()).news?.doing).toMatchObject({ kind: 'walk', state: 'idle' });
     bench.tamper(`UPDATE walks SET status = 'running' WHERE kind = 'glance'`);
-    writeFileSync(join(bench.dir, 'locks', 'news.pid'), `${process.pid}\n`);
+    const lock = tryLock(bench.dir, 'news');
+    if (isLock(lock)) onTestFinished(lock.release);
     expect((await status()).news?.doing).toMatchObject({ kind: 'glance', state: 'running', pages: 1 });
     expect(await lineOf('news')).toMatch(/ glance, page 1 /);
     // Its end would prove nothing.

@@ -3,15 +3,23 @@
  * SQLite's own file locks, on an empty database file each.
  */
 
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { isAlive } from '../../alive.ts';
 import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
 import { Database } from './sqlite.ts';
 
 export type Lock = {
-  /** Leaves a word for those who look at the folder, or takes it back; it counts for as long as the holder lives. */
+  /** Leaves a word for those who look at the folder, or takes it back; it counts for as long as the lock is held. */
   note(word: string | null): void;
   release(): void;
 };
@@ -19,6 +27,9 @@ export type Held = { holder: number | null };
 
 /** All that a note may ever take, so that one that was left once can be changed also when the disk is full. */
 const NOTE_BYTES = 2_048;
+
+/** How long a lock is waited for that a reader only looks at: see `isTaken`. */
+const LOOK_WAIT_MS = 1_000;
 
 /** Takes the lock `name` in `dir`, or says which process holds it (its pid, where that can be read). */
 export function tryLock(dir: string, name: string): Lock | Held {
@@ -28,14 +39,12 @@ export function tryLock(dir: string, name: string): Lock | Held {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const connection = new Database(file, { timeout: 0 });
     try {
-      connection.exec('BEGIN EXCLUSIVE');
-    } catch (thrown) {
-      connection.close();
-      if (thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY'))
+      if (!take(connection) && (isTaken(connection) || !take(connection, LOOK_WAIT_MS))) {
+        connection.close();
         return { holder: readPid(file) };
-      throw thrown;
-    }
-    try {
+      }
+      // What a holder left that was killed is not of this one.
+      rmSync(`${file}.note`, { force: true });
       writeFileSync(`${file}.pid`, `${process.pid}\n`, { mode: 0o600 });
       return hold(file, connection);
     } catch (thrown) {
@@ -43,6 +52,30 @@ export function tryLock(dir: string, name: string): Lock | Held {
       throw thrown;
     }
   });
+}
+
+/** @returns whether the connection holds the lock now. */
+function take(connection: Connection, waitMs = 0): boolean {
+  connection.pragma(`busy_timeout = ${waitMs}`);
+  return !isBusy(() => connection.exec('BEGIN EXCLUSIVE'));
+}
+
+/**
+ * Whether somebody holds the lock. Asks the kernel by a shared lock of a moment, which readers may have together; a process that
+ * takes the lock just then tries again.
+ */
+function isTaken(connection: Connection): boolean {
+  return isBusy(() => connection.prepare('SELECT count(*) FROM sqlite_master').get());
+}
+
+function isBusy(work: () => unknown): boolean {
+  try {
+    work();
+    return false;
+  } catch (thrown) {
+    if (thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY')) return true;
+    throw thrown;
+  }
 }
 
 function hold(file: string, connection: Connection): Lock {
@@ -64,19 +97,28 @@ export function isLock(answer: Lock | Held): answer is Lock {
   return 'release' in answer;
 }
 
-/**
- * The process that last took the lock `name` and still lives, or null. Looks only at what that process wrote:
- * trying the lock itself could keep a writer from it.
- */
+/** The process that holds the lock `name`, or null. The lock itself decides: a pid may be another process's by now. */
 export function livingHolder(dir: string, name: string): number | null {
-  const pid = readPid(join(dir, 'locks', name));
-  return pid !== null && isAlive(pid) ? pid : null;
+  const file = join(dir, 'locks', name);
+  return isHeld(file) ? readPid(file) : null;
 }
 
-/** What the living holder of the lock `name` has left for those who look, or null. */
+/** What the holder of the lock `name` has left for those who look, or null. */
 export function holderNote(dir: string, name: string): string | null {
-  if (livingHolder(dir, name) === null) return null;
-  return readIfThere(join(dir, 'locks', `${name}.note`)).trim() || null;
+  const file = join(dir, 'locks', name);
+  return isHeld(file) ? readIfThere(`${file}.note`).trim() || null : null;
+}
+
+function isHeld(file: string): boolean {
+  return guarded(file, () => {
+    if (!statSync(file, { throwIfNoEntry: false })) return false;
+    const connection = new Database(file, { readonly: true, timeout: 0 });
+    try {
+      return isTaken(connection);
+    } finally {
+      connection.close();
+    }
+  });
 }
 
 function readPid(lock: string): number | null {

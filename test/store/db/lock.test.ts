@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { isLock, type Lock, tryLock } from '../../../src/store/index.ts';
+import { holderNote, livingHolder } from '../../../src/store/read.ts';
 import { nodeOfSources, sourceAddress } from '../../helpers/sources.ts';
 
 function folder(): string {
@@ -23,11 +24,12 @@ test('a lock is held by one at a time, whoever asks', () => {
   expect(isLock(tryLock(dir, 'news'))).toBe(true);
 });
 
-test('a lock falls when its holder is killed, and a holder that is only paused keeps it', async () => {
-  const dir = folder();
+/** A process that takes the lock `news` of the folder and leaves a note beside it. */
+async function holderOf(dir: string) {
   const script = `
     import { tryLock } from ${JSON.stringify(sourceAddress('store/index.ts'))};
     globalThis.kept = tryLock(${JSON.stringify(dir)}, 'news');
+    globalThis.kept.note('Redis is away');
     process.stdout.write('held');
     setInterval(() => {}, 1000);`;
   const holder = spawn(process.execPath, [...nodeOfSources, '-e', script], {
@@ -35,9 +37,61 @@ test('a lock falls when its holder is killed, and a holder that is only paused k
   });
   onTestFinished(() => void holder.kill('SIGKILL'));
   await once(holder.stdout, 'data');
+  return holder;
+}
+
+test('a lock falls when its holder is killed, and a holder that is only paused keeps it', async () => {
+  const dir = folder();
+  const holder = await holderOf(dir);
   holder.kill('SIGSTOP');
   expect(tryLock(dir, 'news')).toEqual({ holder: holder.pid });
   holder.kill('SIGKILL');
   await once(holder, 'exit');
   expect(isLock(tryLock(dir, 'news'))).toBe(true);
+});
+
+test('a holder that was killed holds nothing, whichever process has its number now', async () => {
+  const dir = folder();
+  const holder = await holderOf(dir);
+  expect([livingHolder(dir, 'news'), holderNote(dir, 'news')]).toEqual([holder.pid, 'Redis is away']);
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  // After a restart of the machine, or in a container, its number is soon that of another process: of this one here.
+  writeFileSync(join(dir, 'locks/news.pid'), `${process.pid}\n`);
+  expect([livingHolder(dir, 'news'), holderNote(dir, 'news')]).toEqual([null, null]);
+});
+
+test('what a killed holder has left is no word of the next one', async () => {
+  const dir = folder();
+  const holder = await holderOf(dir);
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  expect(isLock(tryLock(dir, 'news'))).toBe(true);
+  expect([livingHolder(dir, 'news'), holderNote(dir, 'news')]).toEqual([process.pid, null]);
+});
+
+test('who only looks keeps nobody from a lock', async () => {
+  const dir = folder();
+  (tryLock(dir, 'news') as Lock).release();
+  const script = `
+    import { livingHolder } from ${JSON.stringify(sourceAddress('store/read.ts'))};
+    process.stdout.write('looks');
+    for (;;) livingHolder(${JSON.stringify(dir)}, 'news');`;
+  const looking = spawn(process.execPath, [...nodeOfSources, '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void looking.kill('SIGKILL'));
+  await once(looking.stdout, 'data');
+  for (let turn = 0; turn < 300; turn += 1) {
+    const lock = tryLock(dir, 'news');
+    expect([turn, isLock(lock)]).toEqual([turn, true]);
+    expect(tryLock(dir, 'news')).toEqual({ holder: process.pid });
+    (lock as Lock).release();
+  }
+});
+
+test('a look at a folder without locks makes none', () => {
+  const dir = folder();
+  expect(livingHolder(dir, 'news')).toBe(null);
+  expect(existsSync(join(dir, 'locks'))).toBe(false);
 });

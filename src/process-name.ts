@@ -1,0 +1,50 @@
+/** Names of processes that share something, on whatever machines and in whatever containers they are. */
+
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { isAlive } from './alive.ts';
+import type { Random } from './clock.ts';
+
+/**
+ * Like no other: machines may be named alike, in containers many a process has the number 1, and a number is given again.
+ * Host, number, who gave the number, when the process started, and a part by chance.
+ */
+export function nameProcess(random: Random): string {
+  const { pid } = process;
+  const chance = random().toString(36).slice(2, 10);
+  return [hostname(), pid, NUMBERING, statOf(pid)?.started, chance].join(':');
+}
+
+/** Whether it is known here to have ended; of those of other machines and containers it is not. */
+export function hasEnded(name: string): boolean {
+  const [, pid, numbering, started] = name.split(':');
+  if (numbering === '' || numbering !== NUMBERING) return false;
+  if (!isAlive(Number(pid))) return true;
+  // Of what other users run, some machines show nothing.
+  const stat = statOf(Number(pid));
+  return stat !== null && (stat.hasEnded || stat.started !== started);
+}
+
+/** Tells those apart that number their processes by themselves: machines since they started, and containers. Empty off Linux. */
+const NUMBERING = numbering();
+
+function numbering(): string {
+  try {
+    const machine = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8);
+    return `${machine}-${readlinkSync('/proc/self/ns/pid').replaceAll(/\D/g, '')}`;
+  } catch {
+    return '';
+  }
+}
+
+/** When the process started, in ticks since the machine did; whether it has ended and its parent did not look yet. */
+function statOf(pid: number): { started: string; hasEnded: boolean } | null {
+  try {
+    // Before the fields, in brackets, stands the name of the program, which may hold anything.
+    const [, fields = ''] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    const [state = '', started = ''] = [0, 19].map((at) => fields.split(' ')[at]);
+    return { started, hasEnded: /[ZX]/.test(state) };
+  } catch {
+    return null;
+  }
+}

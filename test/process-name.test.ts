@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { createGate } from '../src/governor/gate.ts';
+import { readState } from '../src/governor/state.ts';
+import { loadJobs } from '../src/load-jobs.ts';
+import { hasEnded, nameProcess } from '../src/process-name.ts';
+import { openStore, upgradeStore } from '../src/store/index.ts';
+import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
+
+const within = { timeout: 60_000, interval: 10 };
+
+describe('the name of a process', () => {
+  const name = nameProcess(() => 0.5);
+  const [host = '', pid = '', numbering = '', started = '', chance = ''] = name.split(':');
+
+  test('is like no other, and tells here whether it lives', () => {
+    expect([host, Number(pid)]).toEqual([hostname(), process.pid]);
+    expect(nameProcess(() => 0.25)).not.toBe(name);
+    expect(hasEnded(name)).toBe(false);
+    expect(hasEnded([host, 2 ** 30, numbering, started, chance].join(':'))).toBe(true);
+  });
+
+  test('tells that it ended though another process has its number by now', () => {
+    expect(hasEnded([host, pid, numbering, Number(started) - 1, chance].join(':'))).toBe(true);
+  });
+
+  test('of another machine or container, or of this machine before it restarted, tells nothing', () => {
+    for (const other of ['another', '', numbering.replace(/^./, 'x')])
+      expect(hasEnded([host, 2 ** 30, other, started, chance].join(':'))).toBe(false);
+  });
+
+  test('of a process that ended counts, also while its parent does not look', async () => {
+    const parent = spawn('/bin/sh', ['-c', 'true & echo $!; exec sleep 600'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [line] = await once(parent.stdout, 'data');
+    const ended = () => hasEnded([host, Number(`${line}`), numbering, '', chance].join(':'));
+    await expect.poll(ended, within).toBe(true);
+  });
+});
+
+/** A process that takes a permit from the governor of the folder, and keeps it. */
+async function holderOf(dir: string, ...before: string[]): Promise<ChildProcess & { owner: string }> {
+  const script = `
+    import { createGate } from ${JSON.stringify(sourceAddress('governor/gate.ts'))};
+    import { openStore } from ${JSON.stringify(sourceAddress('store/index.ts'))};
+    import { systemClock } from ${JSON.stringify(sourceAddress('clock.ts'))};
+    import { hasEnded, nameProcess } from ${JSON.stringify(sourceAddress('process-name.ts'))};
+    import { loadJobs } from ${JSON.stringify(sourceAddress('load-jobs.ts'))};
+    const store = openStore(${JSON.stringify(dir)}, await loadJobs(), Date.now);
+    const owner = nameProcess(() => 0.5);
+    const parts = { transact: store.governor.transact, owner, isGone: hasEnded, clock: systemClock };
+    const gate = createGate({ ...parts, random: () => 0.5, longestWaitMs: 30_000 });
+    await gate.pass('news', new AbortController().signal);
+    process.stdout.write(owner);
+    setInterval(() => {}, 1000);`;
+  const [command = '', ...args] = [...before, process.execPath, ...nodeOfSources, '-e', script];
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  onTestFinished(() => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+    } catch {}
+  });
+  const [owner] = await once(child.stdout, 'data');
+  return Object.assign(child, { owner: String(owner) });
+}
+
+async function setup() {
+  const dir = mkdtempSync(join(tmpdir(), 'mirror-owners-'));
+  await upgradeStore(dir);
+  const store = openStore(dir, await loadJobs(), Date.now);
+  onTestFinished(() => {
+    store.close();
+    rmSync(dir, { recursive: true });
+  });
+  const owner = nameProcess(() => 0.5);
+  const gate = createGate({
+    ...{ transact: store.governor.transact, owner, isGone: hasEnded, clock: systemClock },
+    ...{ random: () => 0.5, longestWaitMs: 30_000 },
+  });
+  onTestFinished(() => gate.close());
+  const owners = async () =>
+    await store.governor.transact((kept) => {
+      const state = readState(kept);
+      return { state, result: Object.keys(state.leases).sort() };
+    });
+  return { dir, owner, gate, owners };
+}
+
+const never = new AbortController().signal;
+
+test('the lease of a process that was killed is taken over by the next on this machine, at once', async () => {
+  const { dir, owner, gate, owners } = await setup();
+  const holder = await holderOf(dir);
+  expect(await owners()).toEqual([holder.owner]);
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  await gate.pass('news', never);
+  expect(await owners()).toEqual([owner]);
+  gate.settle('news', { status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 });
+});
+
+// Not every machine lets every user make containers.
+const container = ['unshare', '--pid', '--fork', '--mount-proc'];
+const canContain = spawnSync(container[0] ?? '', [...container.slice(1), 'true']).status === 0;
+
+test.runIf(canContain)(
+  'two containers with one host name on one folder have a lease each, and none writes off that of another',
+  async () => {
+    const { dir, gate, owners } = await setup();
+    const one = await holderOf(dir, ...container);
+    const two = await holderOf(dir, ...container);
+    const named = ({ owner }: { owner: string }) => owner.split(':').slice(0, 2);
+    expect(named(one)).toEqual(named(two));
+    expect(await owners()).toEqual([one.owner, two.owner].sort());
+    // Two calls are in flight as far as it knows: it asks, and waits.
+    await expect(gate.pass('usage', AbortSignal.timeout(200))).rejects.toThrow();
+    expect(await owners()).toEqual(expect.arrayContaining([one.owner, two.owner]));
+  },
+);
