@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync 
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { allSettings, type Environment, secretsIn } from '../config/settings.ts';
-import { mirrorFile, refuseNetworkFilesystem } from '../store/read.ts';
+import { filesystemAt, mirrorFile, refuseNetworkFilesystem } from '../store/read.ts';
 import { type Check, ok, problem, problemOf, warning } from './check.ts';
 
 const WORLD_PERMISSION_BITS = 0o007;
@@ -65,6 +65,13 @@ function checkFolder(dir: string): Check {
       'disk',
       there === dir ? `${dir} may not be read and written by this user` : `${dir} cannot be made in ${there}`,
       `run as the user of the mirror, change the owner of ${there}, or set MIRROR_DIR to another folder`,
+    );
+  const { name: filesystem, verdict } = filesystemAt(mirrorFile(there));
+  if (verdict === 'doubtful')
+    return warning(
+      name,
+      `${there} lies on ${filesystem}, whose locks may not keep two daemons apart`,
+      'set MIRROR_DIR to a folder on a local disk',
     );
   if (there !== dir) return ok(name, `${dir} is made by the first run`);
   return found.mode & ALL_BUT_OWNER

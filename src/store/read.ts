@@ -8,9 +8,10 @@ import { Database } from './db/sqlite.ts';
 import { isUpToDate, openFit, outdated } from './db/version.ts';
 
 export { LONG_LOG_BYTES, logBytes } from './db/commits.ts';
-export { type Connection, openReadOnly, refuseNetworkFilesystem } from './db/connection.ts';
+export { type Connection, openReadOnly } from './db/connection.ts';
 export { copyDatabase, sealCopy } from './db/copy.ts';
 export { storeFailure } from './db/failure.ts';
+export { filesystemAt, refuseNetworkFilesystem } from './db/filesystem.ts';
 export { hasMirror, type Identity, identityOf, mirrorFile } from './db/identity.ts';
 export { holderNote, livingHolder } from './db/lock.ts';
 export { examineMirror, lastProofAt, mirrorBytes } from './db/version.ts';

@@ -1,9 +1,8 @@
 /** The only place that opens the mirror: every connection gets the same pragmas, set and then read back. */
 
-import { statfsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { guarded } from './failure.ts';
+import { refuseNetworkFilesystem } from './filesystem.ts';
 import { Database } from './sqlite.ts';
 
 export type Connection = Database;
@@ -100,22 +99,4 @@ function setPragmas(connection: Connection, pragmas: Record<string, string | num
         `${connection.name}: SQLite did not take ${name} = ${wanted} (it is ${actual})`,
       );
   }
-}
-
-/** File system types (as `statfs` gives them) on which SQLite's locks cannot be trusted. */
-const networkFilesystems = new Map([
-  [0x6969, 'NFS'],
-  [0xff534d42, 'CIFS'],
-  [0xfe534d42, 'SMB2'],
-  [0x517b, 'SMB'],
-]);
-
-/** @throws Failure `config` for a file that lies, or would lie, on one of them. */
-export function refuseNetworkFilesystem(file: string): void {
-  const kind = networkFilesystems.get(statfsSync(dirname(file)).type);
-  if (kind)
-    throw new Failure(
-      'config',
-      `MIRROR_DIR: ${dirname(file)} lies on ${kind}; choose a folder on a local disk`,
-    );
 }
