@@ -127,6 +127,7 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
   const metrics = openMetrics({
     dir,
     mirror: answers.mirror,
+    keysUp: admission.isUp,
     datasets,
     spending,
     maxAgeMs,

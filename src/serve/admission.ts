@@ -5,14 +5,14 @@
 
 import type { Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { type Connection, forgetPages, guarded, isLock, tryLock, watchFiles } from '../store/beside.ts';
+import { type Connection, forgetPages, guarded, isLock, tryLock } from '../store/beside.ts';
 import { type AnsweredCall, type CallCount, countCalls } from './admission/calls.ts';
 import { countFailures } from './admission/failures.ts';
 import { openMeter, type Permit, type Report, type Usage } from './admission/meter.ts';
 import { type Refusal, refusal } from './admission/refusals.ts';
 import { steadyClock } from './admission/steady-clock.ts';
 import { type Later, type WriteBehind, writeBehind } from './admission/write-behind.ts';
-import { openServeDatabase } from './database.ts';
+import { followServeDatabase, openServeDatabase } from './database.ts';
 import { digestIn, whyRefused } from './keys/check.ts';
 import { type KnownKey, openKnownKeys } from './keys/known.ts';
 import { type Tell, tellingOnce } from './trouble.ts';
@@ -48,6 +48,8 @@ export type Admission = {
   answered(call: AnsweredCall): void;
   /** How often the account called what in the last `days` days, today among them; the latest day first. */
   calls(account: string, days: number): CallCount[] | Refusal;
+  /** Whether keys and counts can be read now. */
+  isUp(): boolean;
   /** Writes what was granted; done by itself once a second. */
   flush(): void;
   /** Leaves a word for those who look who serves from the folder (`holderNote` of the lock `serve`), or takes it back. */
@@ -84,56 +86,72 @@ export function openAdmission(
   const lock = tryLock(dir, 'serve');
   if (!isLock(lock))
     throw new Failure('incomplete', `${dir}: process ${lock.holder} serves from there already; end it first`);
-  let connection: Connection | undefined;
-  const release = () => {
-    connection?.close();
-    lock.release();
-  };
   try {
-    connection = openServeDatabase(dir, LOCK_WAIT_MS);
-    const admission = admissionOf(connection, clock, tell, later);
+    const admission = admissionIn(dir, clock, tell, later);
+    let isOpen = true;
     return {
       ...admission,
       note: lock.note,
       close() {
         // Another process may hold the lock by then.
-        if (!connection?.open) return;
-        admission.flush();
-        release();
+        if (!isOpen) return;
+        isOpen = false;
+        admission.close();
+        lock.release();
       },
     };
   } catch (thrown) {
-    release();
+    lock.release();
     throw thrown;
   }
 }
 
-function admissionOf(
-  connection: Connection,
+function admissionIn(
+  dir: string,
   clock: Pick<Clock, 'now' | 'monotonic'>,
   tell: Tell,
   later?: Later,
-): Omit<Admission, 'close' | 'note'> {
-  const steady = steadyClock(clock, latestCount(connection));
-  const calls = countCalls(connection, clock.now);
-  const written = writeBehind(connection, tell, later, [calls]);
-  const keys = openKnownKeys(connection);
-  const meter = openMeter(connection, keys, written, steady);
+): Omit<Admission, 'note'> {
+  let steady: (() => number) | undefined;
+  const database = followServeDatabase(dir, LOCK_WAIT_MS, (connection) => {
+    // It never goes back, not even where counts of an earlier time are put in place.
+    steady ??= steadyClock(clock, latestCount(connection));
+    const calls = countCalls(connection, clock.now);
+    const written = writeBehind(connection, tell, later, [calls]);
+    const keys = openKnownKeys(connection);
+    const meter = openMeter(connection, keys, written, steady);
+    return { connection, calls, written, keys, meter, keepUse: keepingUses(clock, written) };
+  });
+  let known: ReturnType<typeof database.current> = database.current();
+  let outage: unknown;
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const failures = countFailures();
-  const look = looking(connection.name, clock);
-  const keepUse = keepingUses(clock, written);
   const attempt = tellingOnce(tell);
-  const reachable = <T extends object>(work: () => T) => {
-    const done = attempt(work);
+
+  function current(): typeof known {
+    if (clock.monotonic() - lookedAt >= LOOK_EVERY_MS) {
+      lookedAt = clock.monotonic();
+      outage = undefined;
+      try {
+        known = database.current();
+      } catch (thrown) {
+        outage = thrown;
+      }
+    }
+    if (outage !== undefined) throw outage;
+    return known;
+  }
+
+  const reachable = <T extends object>(work: (open: typeof known) => T) => {
+    const done = attempt(() => work(current()));
     if (done !== undefined) return done;
-    forgetPages(connection);
+    if (known.connection.open) forgetPages(known.connection);
     return refusal('unavailable', UNAVAILABLE_MS);
   };
 
   return {
     identify: (visitor) =>
-      reachable(() => {
-        look();
+      reachable(({ keys, keepUse }) => {
         const digest = digestIn(visitor.authorization);
         const key = digest === undefined ? undefined : keys.find(digest);
         const why = whyRefused(key, visitor, clock.now());
@@ -142,21 +160,26 @@ function admissionOf(
           keepUse(key);
           return key;
         }
-        const waitMs = failures.count(visitor.address, steady());
+        const waitMs = failures.count(visitor.address, clock.monotonic());
         return waitMs > 0 ? refusal('failures', waitMs, 'failures') : refusal('key');
       }),
     enter: ({ account }, costsQuota = true) =>
-      reachable(() => {
+      reachable(({ meter }) => {
         const entry = meter.enter(account, costsQuota);
         return 'waitMs' in entry ? refusal('limit', entry.waitMs, entry.limit) : entry;
       }),
-    usage: (account) => reachable(() => meter.usage(account)),
+    usage: (account) => reachable(({ meter }) => meter.usage(account)),
     answered(call) {
-      calls.count(call);
-      written.due();
+      known.calls.count(call);
+      known.written.due();
     },
-    calls: (account, days) => reachable(() => calls.of(account, days)),
-    flush: written.flush,
+    calls: (account, days) => reachable(({ calls }) => calls.of(account, days)),
+    isUp: () => !isRefused(reachable((open) => open.meter)),
+    flush: () => known.written.flush(),
+    close() {
+      if (known.connection.open) known.written.flush();
+      database.close();
+    },
   };
 }
 
@@ -164,18 +187,6 @@ function admissionOf(
 function latestCount(connection: Connection): number {
   const latest = connection.prepare<[], number | null>('SELECT max(at) FROM counters').pluck();
   return guarded(connection.name, () => latest.get()) ?? 0;
-}
-
-/** Keys that are revoked in another file than the one that was opened would go on to be accepted. */
-function looking(file: string, { monotonic }: Pick<Clock, 'monotonic'>): () => void {
-  const lost = watchFiles(file);
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    if (monotonic() - lookedAt < LOOK_EVERY_MS) return;
-    const loss = lost();
-    if (loss) throw loss;
-    lookedAt = monotonic();
-  };
 }
 
 function keepingUses({ now }: Pick<Clock, 'now'>, written: Pick<WriteBehind, 'used'>) {

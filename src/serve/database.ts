@@ -3,10 +3,10 @@
  * those; links to the page and its sessions, as digests, too. It holds nothing by which a key could be made.
  */
 
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
-import { type Connection, guarded, openConnection } from '../store/beside.ts';
+import { type Connection, guarded, openConnection, watchFiles } from '../store/beside.ts';
 
 export function serveFile(dir: string): string {
   return join(dir, 'serve.db');
@@ -81,6 +81,67 @@ export function openServeDatabase(dir: string, lockWaitMs?: number): Connection 
     connection.close();
     throw thrown;
   }
+}
+
+export type FollowedDatabase<Prepared> = {
+  /** @throws Failure as `openServeDatabase` does, and `disk` where the file is gone: none is begun in its place. */
+  current(): Prepared;
+  close(): void;
+};
+
+/**
+ * Keeps the database in `dir` open for a process that serves, and opens it anew where another file has taken its place, such as
+ * its backup: keys that were revoked there would go on to be accepted.
+ * @param prepare makes of a new connection what `current` gives.
+ */
+export function followServeDatabase<Prepared>(
+  dir: string,
+  lockWaitMs: number,
+  prepare: (connection: Connection) => Prepared,
+): FollowedDatabase<Prepared> {
+  const file = serveFile(dir);
+  const open = () => {
+    const connection = openServeDatabase(dir, lockWaitMs);
+    try {
+      const [lost, inodes] = [watchFiles(file), inodesOf(file)];
+      return { connection, lost, inodes, prepared: prepare(connection) };
+    } catch (thrown) {
+      connection.close();
+      throw thrown;
+    }
+  };
+  let latest = open();
+  return {
+    current() {
+      if (latest.connection.open && !latest.lost()) return latest.prepared;
+      latest.connection.close();
+      guarded(file, () => {
+        if (!lstatSync(file, { throwIfNoEntry: false })?.size)
+          throw new Failure('disk', `${file} is gone: put it back, or its backup in its place`);
+        removeForeignLog(file, latest.inodes);
+      });
+      latest = open();
+      return latest.prepared;
+    },
+    close: () => void latest.connection.close(),
+  };
+}
+
+type Inodes = { readonly database: string; readonly log: string };
+
+function inodesOf(file: string): Inodes {
+  const inodeOf = (path: string) => {
+    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    return found ? `${found.dev} ${found.ino}` : '';
+  };
+  return { database: inodeOf(file), log: inodeOf(`${file}-wal`) };
+}
+
+/** The log of the file before would be taken for that of the one in its place, whose pages it would overwrite. */
+function removeForeignLog(file: string, before: Inodes): void {
+  const now = inodesOf(file);
+  if (now.log !== before.log || now.database === before.database) return;
+  for (const part of ['-wal', '-shm']) rmSync(`${file}${part}`, { force: true });
 }
 
 /** For this user alone from its first byte; its log and the index of that are made with the same mode. */

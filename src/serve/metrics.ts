@@ -15,12 +15,13 @@ import type { Connection } from '../store/read.ts';
 import type { Mirror } from './answers.ts';
 import { mirrorMetrics, type Standing } from './metrics/of-mirror.ts';
 import { type ProcessMetrics, processMetrics } from './metrics/of-process.ts';
-import { type Readiness, readinessOf, unreadable } from './metrics/readiness.ts';
+import { type Readiness, readinessOf, unreadable, withKeys } from './metrics/readiness.ts';
 
 export { createAccessLog } from './metrics/access-log.ts';
 export type { Readiness } from './metrics/readiness.ts';
 
 export type Metrics = ProcessMetrics & {
+  /** Of the mirror and the keys, as they are now. */
   readiness(): Readiness;
   expose(): Promise<Exposition>;
 };
@@ -31,6 +32,8 @@ export type Exposition = { readonly contentType: string; readonly text: string }
 export type MetricsParts = {
   dir: string;
   mirror: Pick<Mirror, 'read'>;
+  /** Whether the database of keys and counts can be read now. */
+  keysUp(): boolean;
   datasets: readonly Dataset[];
   spending: Spending;
   /** What the service answers at most, in milliseconds, by job. */
@@ -43,7 +46,7 @@ export type MetricsParts = {
 
 const KEPT_MS = 1_000;
 
-export function openMetrics({ mirror, routes, version, clock, ...parts }: MetricsParts): Metrics {
+export function openMetrics({ mirror, keysUp, routes, version, clock, ...parts }: MetricsParts): Metrics {
   const { dir, datasets, spending, maxAgeMs } = parts;
   const jobs = datasets.map(({ name }) => name);
   const registry = new Registry();
@@ -70,12 +73,18 @@ export function openMetrics({ mirror, routes, version, clock, ...parts }: Metric
 
   const exposition = keptFor(clock, async () => {
     ofMirror.show(standing());
+    // Looking tells `keysTold` what has become of them.
+    keysUp();
     return { contentType: registry.contentType, text: await registry.metrics() };
   });
 
   // What comes before the first scrape is to be counted.
   standing();
-  return { ...ofProcess, readiness: () => standing()?.readiness ?? unreadable, expose: exposition };
+  return {
+    ...ofProcess,
+    readiness: () => withKeys(standing()?.readiness ?? unreadable, keysUp()),
+    expose: exposition,
+  };
 }
 
 function keptFor<Value>({ monotonic }: Pick<Clock, 'monotonic'>, make: () => Value): () => Value {

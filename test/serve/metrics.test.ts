@@ -104,7 +104,12 @@ describe('without a mirror that can be read', () => {
     expect(samples.get('market_mirror_up')).toBe(0);
     expect([...samples.keys()].filter((name) => /_(dataset|quota|problem|daemon)_?/.test(name))).toEqual([]);
     expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(0);
-    expect((await getter(url)('/readyz')).json).toEqual({ ready: false, mirror: 'unreadable', datasets: [] });
+    expect((await getter(url)('/readyz')).json).toEqual({
+      ready: false,
+      mirror: 'unreadable',
+      keys: 'readable',
+      datasets: [],
+    });
     renameSync(`${file}.away`, file);
     const again = await scrape();
     expect([again.get('market_mirror_up'), again.get(walks)]).toEqual([1, 1]);

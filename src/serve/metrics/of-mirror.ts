@@ -5,14 +5,14 @@ import type { LastWalk } from '../../reading/last-walks.ts';
 import type { DatasetStatus, Health } from '../../reading/status.ts';
 import type { Tally } from '../../reading/tally.ts';
 import { targetNames, targets } from '../../targets.ts';
-import type { Readiness } from './readiness.ts';
+import type { MirrorReadiness } from './readiness.ts';
 
 /** The mirror at one moment. */
 export type Standing = Pick<
   Health,
   'daemon' | 'targets' | 'problems' | 'datasets' | 'limits' | 'logBytes'
 > & {
-  readiness: Readiness;
+  readiness: MirrorReadiness;
   lastWalks: readonly LastWalk[];
   databaseBytes: number;
 };

@@ -7,6 +7,8 @@ import type { DatasetStatus } from '../../reading/status.ts';
 export type Readiness = {
   ready: boolean;
   mirror: 'readable' | 'unreadable';
+  /** Of the database of keys and counts: while it is not, every call is refused with 503. */
+  keys: 'readable' | 'unreadable';
   /** Those that have a schedule. */
   datasets: DatasetReadiness[];
 };
@@ -19,16 +21,23 @@ export type DatasetReadiness = Pick<DatasetStatus, 'job' | 'verdict' | 'complete
   why: 'never-complete' | 'clock-ahead' | 'stale' | 'too-old' | null;
 };
 
-export const unreadable: Readiness = { ready: false, mirror: 'unreadable', datasets: [] };
+/** Of the mirror alone. */
+export type MirrorReadiness = Omit<Readiness, 'keys'>;
+
+export const unreadable: MirrorReadiness = { ready: false, mirror: 'unreadable', datasets: [] };
 
 /** @param maxAgeMs what the service answers at most, by job. */
 export function readinessOf(
   datasets: readonly DatasetStatus[],
   maxAgeMs: Readonly<Record<string, number>>,
-): Readiness {
+): MirrorReadiness {
   const scheduled = datasets.filter(({ staleAfterSeconds }) => staleAfterSeconds !== null);
   const each = scheduled.map((dataset) => datasetReadiness(dataset, maxAgeMs[dataset.job]));
   return { ready: each.every(({ ready }) => ready), mirror: 'readable', datasets: each };
+}
+
+export function withKeys({ ready, mirror, datasets }: MirrorReadiness, keysUp: boolean): Readiness {
+  return { ready: ready && keysUp, mirror, keys: keysUp ? 'readable' : 'unreadable', datasets };
 }
 
 function datasetReadiness(

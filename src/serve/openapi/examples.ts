@@ -171,6 +171,7 @@ export const bodyExamples = {
   '/readyz': {
     ready: true,
     mirror: 'readable',
+    keys: 'readable',
     datasets: [
       {
         job: 'ai-signals',

@@ -57,7 +57,7 @@ export const operatorPaths = {
   }),
   '/readyz': openGet(
     'checkReadiness',
-    'Whether every scheduled dataset is proven, and no older than it may be.',
+    'Whether keys can be read, and every scheduled dataset is proven and no older than it may be.',
     {
       200: success('They are.', [...told], schemaNamed('Readiness'), '/readyz'),
       503: success(

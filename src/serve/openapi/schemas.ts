@@ -25,6 +25,7 @@ const shared: Readonly<Record<string, Schema>> = {
   Readiness: openObjectOf({
     ready: { type: 'boolean' },
     mirror: { type: 'string', enum: ['readable', 'unreadable'] },
+    keys: { type: 'string', enum: ['readable', 'unreadable'] },
     datasets: {
       type: 'array',
       items: openObjectOf({

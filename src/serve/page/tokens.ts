@@ -2,8 +2,8 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
-import { type Connection, guarded, watchFiles } from '../../store/beside.ts';
-import { openServeDatabase } from '../database.ts';
+import { type Connection, guarded } from '../../store/beside.ts';
+import { followServeDatabase } from '../database.ts';
 import { whyRefused } from '../keys/check.ts';
 import { type KnownKeys, openKnownKeys } from '../keys/known.ts';
 import { PAGE_SCOPE } from '../keys.ts';
@@ -41,15 +41,7 @@ const LOCK_WAIT_MS = 200;
 
 /** @param lockWaitMs how long to wait for another process that is writing. */
 export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Tokens {
-  let open = connect(dir, lockWaitMs);
-
-  /** Sessions that are ended in another file than the one that was opened would go on. */
-  function current(): ReturnType<typeof connect> {
-    if (!open.lost()) return open;
-    open.connection.close();
-    open = connect(dir, lockWaitMs);
-    return open;
-  }
+  const { current, close } = followServeDatabase(dir, lockWaitMs, prepare);
 
   function issue(kind: 'link' | 'session', key: string | null, now: number, lifetimeMs: number): Issued {
     const { connection, add, sweep } = current();
@@ -85,23 +77,21 @@ export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Toke
       const found = find('session', token, now);
       if (!found) return false;
       if (found.key === null) return isLocal;
-      const key = found.digest === null ? undefined : open.keys.find(found.digest);
+      const key = found.digest === null ? undefined : current().keys.find(found.digest);
       return whyRefused(key, { address, scope: PAGE_SCOPE }, now) === null;
     },
-    close: () => void open.connection.close(),
+    close,
   };
 }
 
 /** Of the key by which a session was opened, where it was. */
 type Found = { key: string | null; digest: string | null };
 
-function connect(dir: string, lockWaitMs: number) {
-  const connection: Connection = openServeDatabase(dir, lockWaitMs);
+function prepare(connection: Connection) {
   const keys: KnownKeys = openKnownKeys(connection);
   return {
     connection,
     keys,
-    lost: watchFiles(connection.name),
     add: connection.prepare(
       'INSERT INTO page_tokens (digest, kind, key, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
     ),

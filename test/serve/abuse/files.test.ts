@@ -108,6 +108,47 @@ describe('the mirror', () => {
   });
 });
 
+describe('serve.db', () => {
+  /** What nobody needs a key for. */
+  const readiness = async ({ get }: Abused) => {
+    const [ready, metrics] = [await get('/readyz'), await get('/metrics', ['Host: localhost'])];
+    const keysUp = /^market_mirror_keys_up (\d)$/m.exec(metrics.body)?.[1];
+    return { status: ready.status, keys: JSON.parse(ready.body).keys, keysUp };
+  };
+  const quiet = { settings: { schedules: {} } };
+
+  test('gone: the service says that it is not ready before anybody comes with a key, and when it is again', async () => {
+    const abused = await setupAbuse(quiet);
+    const { dir, clock } = abused.serve.bench;
+    expect(await readiness(abused)).toEqual({ status: 200, keys: 'readable', keysUp: '1' });
+    const bringBack = takeAway(dir, 'serve.db');
+    clock.advance(A_LOOK);
+    expect(await readiness(abused)).toEqual({ status: 503, keys: 'unreadable', keysUp: '0' });
+    bringBack();
+    clock.advance(A_LOOK);
+    expect(await readiness(abused)).toEqual({ status: 200, keys: 'readable', keysUp: '1' });
+  });
+
+  test('replaced by its backup: the keys of the backup count, and no others', async () => {
+    const abused = await setupAbuse(quiet);
+    const { get, serve } = abused;
+    const { dir, clock } = serve.bench;
+    const path = join(dir, 'serve.db');
+    const copy = join(dir, 'copy.db');
+    new Database(path).exec(`VACUUM INTO '${copy}'`).close();
+    const later = serve.issue({ name: 'later' }).key;
+    const asLater = () => get(NEWS, ['Host: localhost', `Authorization: Bearer ${later}`]);
+    expect([(await get(NEWS)).status, (await asLater()).status]).toEqual([200, 200]);
+    renameSync(copy, path);
+    clock.advance(A_LOOK);
+    expect([(await get(NEWS)).status, (await asLater()).status]).toEqual([200, 401]);
+    expect(await readiness(abused)).toEqual({ status: 200, keys: 'readable', keysUp: '1' });
+    // What the one before had not copied from its log into its file is nothing of this one.
+    const names = new Database(path, { readonly: true }).prepare('SELECT name FROM keys').pluck().all();
+    expect(names).toEqual(['desk']);
+  });
+});
+
 describe.each(['mirror.db', 'serve.db'] as const)('%s with damaged pages', (file) => {
   test('answers what it still can, else 503, and pages again once it is mended', async () => {
     const abused = await setupAbuse({ rows: 2_000 });
