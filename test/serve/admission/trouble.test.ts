@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type Permit, refusal } from '../../../src/serve/admission.ts';
 import { serveFile } from '../../../src/serve/database.ts';
 import { holderNote } from '../../../src/store/read.ts';
-import { holdWriteLock, limitsOf, outcome, setupAdmission, setupKeys } from '../support.ts';
+import { holdWriteLock, limitsOf, outcome, setupAdmission } from '../support.ts';
 
 describe('trouble with the database', () => {
   test('that is gone: every call is refused with 503, and it is told once', () => {
