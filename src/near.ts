@@ -9,6 +9,12 @@ const FARTHER = 1;
 
 /** ` (did you mean …?)` for names at most a third of the letters away, nearest first; else empty. */
 export function nearest(name: string, known: readonly string[], prefix = ''): string {
+  const question = didYouMean(name, known, prefix);
+  return question === '' ? '' : ` (${question})`;
+}
+
+/** The same without parentheses, for who has more to say within them. */
+export function didYouMean(name: string, known: readonly string[], prefix = ''): string {
   const written = name.toLowerCase();
   const possible = known
     .map((candidate) => ({ candidate, away: slips(written, candidate.toLowerCase()) }))
@@ -20,7 +26,7 @@ export function nearest(name: string, known: readonly string[], prefix = ''): st
     .filter(({ away }) => away <= (possible[0]?.away ?? 0) + FARTHER)
     .slice(0, MOST)
     .map(({ candidate }) => prefix + candidate);
-  return near.length > 0 ? ` (did you mean ${near.join(' or ')}?)` : '';
+  return near.length > 0 ? `did you mean ${near.join(' or ')}?` : '';
 }
 
 /** Letters in the wrong order are the commonest slip, and one. */

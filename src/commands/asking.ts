@@ -1,7 +1,7 @@
 /** What `query` and `export` have in common: where the SQL comes from, the times and bounds given, and the asking. */
 
 import { readFileSync } from 'node:fs';
-import { isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
 import { readLocalConfig } from '../config.ts';
 import { Failure } from '../errors.ts';
 import { type ListedJob, tablesOf } from '../job-list.ts';
@@ -97,10 +97,15 @@ export function parseDuration(text: string, what: string): number {
  */
 export function parseTime(text: string, what: string, now: number): string {
   const [, day, time = '00:00', zone = 'Z'] = iso.exec(text.trim()) ?? [];
-  const at = day
-    ? Date.parse(`${day}T${time}${zone}`)
-    : now -
-      parseDuration(text.replace(/\s*ago$/, ''), `${what} takes a time such as 2026-03-01T12:00Z or 2h ago`);
+  const ago = day ? undefined : millisecondsOf(text.replace(/\s*ago$/, ''));
+  if (!day && ago === undefined) {
+    const yesterday = isoTime(now - DAY_MS).slice(0, 10);
+    throw new Failure(
+      'usage',
+      `${what}: '${text}' is no time: give one such as ${yesterday} or ${yesterday}T12:00Z (UTC), or how long ago, such as 2h or 1d`,
+    );
+  }
+  const at = ago === undefined ? Date.parse(`${day}T${time}${zone}`) : now - ago;
   if (Number.isNaN(at) || (day && !isDay(day)))
     throw new Failure('usage', `${what}: there is no time '${text}'`);
   if (at > now) throw new Failure('usage', `${what}: ${isoTime(at)} is yet to come`);

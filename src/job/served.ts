@@ -10,6 +10,7 @@ import {
   ownColumnsOf,
   volatileOf,
 } from '../job.ts';
+import { numberSql } from '../output/number.ts';
 
 /** What those who serve the mirror need to know of a job. */
 export type ServedJob = ListedJob & {
@@ -106,7 +107,8 @@ function jsonValueOf(shape: Shape, path: string[], columns: Set<string>): string
   }
   if (isOf('boolean')) return `CASE ${column(path)} WHEN 1 THEN json('true') WHEN 0 THEN json('false') END`;
   if (isOf('array')) return `json(${column(path)})`;
-  return isOf('object') ? membersOf(value, path) : column(path);
+  if (isOf('object')) return membersOf(value, path);
+  return isOf('number') ? numberSql(column(path)) : column(path);
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { stringify } from 'csv-stringify/sync';
 import { type Cell, type Column, type Formatter, hex } from './answer.ts';
+import { numberText } from './number.ts';
 
 export type CsvFormatter = Formatter & {
   /** How many cells got an apostrophe so far. */
@@ -24,7 +25,7 @@ export function csvFormatter(columns: readonly Column[], exact: boolean): CsvFor
   const toText = (cell: Cell): string | null => {
     // A line without anything would be skipped by whoever reads it.
     if (cell === null) return columns.length > 1 ? null : '';
-    if (typeof cell !== 'string') return cell instanceof Uint8Array ? hex(cell) : String(cell);
+    if (typeof cell !== 'string') return cell instanceof Uint8Array ? hex(cell) : numberText(cell);
     const safe = exact ? cell : cell.replace(formula, "'");
     if (safe !== cell) defused += 1;
     return safe;

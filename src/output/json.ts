@@ -2,6 +2,7 @@
 
 import { printableJson } from '../printable.ts';
 import { type Cell, type Column, distinctNames, type Formatter } from './answer.ts';
+import { numberText } from './number.ts';
 
 export function jsonFormatter(columns: readonly Column[]): Formatter {
   const toJson = rowToJson(columns);
@@ -32,9 +33,9 @@ function rowToJson(columns: readonly Column[]): (row: readonly Cell[]) => string
 function toJson(cell: Cell): string {
   if (cell === null) return 'null';
   if (typeof cell === 'string') return quote(cell);
-  if (typeof cell === 'bigint') return cell.toString();
+  if (typeof cell === 'bigint') return numberText(cell);
   if (typeof cell === 'number')
-    return Number.isFinite(cell) ? JSON.stringify(cell) : `${cell < 0 ? '-' : ''}9e999`;
+    return Number.isFinite(cell) ? numberText(cell) : `${cell < 0 ? '-' : ''}9e999`;
   return `{"$base64":true,"encoded":"${Buffer.from(cell).toString('base64')}"}`;
 }
 

@@ -2,6 +2,7 @@
 
 import { printable } from '../printable.ts';
 import { type Cell, type Column, type Formatter, hex } from './answer.ts';
+import { numberText } from './number.ts';
 
 export function mdFormatter(columns: readonly Column[]): Formatter {
   const line = (texts: string[]) => `| ${texts.join(' | ')} |\n`;
@@ -14,7 +15,8 @@ export function mdFormatter(columns: readonly Column[]): Formatter {
 
 function toText(cell: Cell): string {
   if (cell === null) return '';
-  return escaped(cell instanceof Uint8Array ? hex(cell) : String(cell));
+  if (typeof cell === 'string') return escaped(cell);
+  return cell instanceof Uint8Array ? hex(cell) : numberText(cell);
 }
 
 // What would end the cell, start a format or be taken for HTML.

@@ -2,6 +2,7 @@
 
 import { printable } from '../printable.ts';
 import { type Cell, type Column, type Formatter, hex } from './answer.ts';
+import { numberText } from './number.ts';
 import type { Paint } from './text.ts';
 import { column, GAP, inColumns, type Measure, measureFor, widest } from './text.ts';
 
@@ -50,7 +51,7 @@ export function tableFormatter(columns: readonly Column[], width: number, paint:
 function toText(cell: Cell): string {
   if (cell === null) return 'NULL';
   if (cell instanceof Uint8Array) return `x'${hex(cell)}'`;
-  return typeof cell === 'string' ? printable(cell) : String(cell);
+  return typeof cell === 'string' ? printable(cell) : numberText(cell);
 }
 
 /** The widest columns give way first; undefined where even the narrowest are too many. */

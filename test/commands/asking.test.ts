@@ -24,6 +24,12 @@ describe('a time', () => {
     },
   );
 
+  it('that nobody can read is refused with times that may be meant', () => {
+    expect(() => parseTime('yesterday', '--as-of', now)).toThrow(
+      /^--as-of: 'yesterday' is no time: give one such as 2026-11-20 or 2026-11-20T12:00Z \(UTC\), or how long ago, such as 2h or 1d$/,
+    );
+  });
+
   it('that is yet to come is refused', () => {
     expect(() => parseTime('2026-11-21T12:00:01Z', '--as-of', now)).toThrow(/yet to come/);
   });

@@ -215,7 +215,7 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     [['ai_signalz'], /no such table: ai_signalz \(did you mean ai_signals/],
     [['SELECT 1', '-o', 'a.xls'], /a\.xls does not say its form: add --format/],
     [['SELECT 1', '--since', '1'], /--since goes with a job/],
-    [['ai-signals', '--since', 'soon'], /--since takes a time/],
+    [['ai-signals', '--since', 'soon'], /--since: 'soon' is no time/],
     [['ai-signals', '--since', '99999999999999'], /no change has the number/],
     [['ai-signals', '--json'], /name one with --output/],
     [['DELETE FROM news'], /DELETE is not allowed/],

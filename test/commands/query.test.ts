@@ -112,14 +112,29 @@ describe('what an answer is worth', () => {
     expect(stderr).toBe('note: smart_wallets was never mirrored: run market-mirror sync smart-wallets\n');
   });
 
-  it('is told of a time before the first walk', async () => {
-    const { stdout, stderr } = await query('SELECT count(*) FROM news', '--as-of', '8m', '--format', 'csv');
-    expect(stdout).toBe('count(*)\n0\n');
-    expect(stderr).toMatch(/lies before the first walk of news \(2026-11-21T12:10:00.000Z\)/);
-    expect(await query('SELECT count(*) FROM ai_signals', '--as-of', '2026-11-21 12:05')).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
+  it.each([
+    ['the dataset', 'SELECT count(*) FROM news'],
+    ['one of the datasets', 'SELECT count(*) FROM ai_signals, news_history'],
+    ['a dataset behind a view', 'SELECT count(*) FROM changes'],
+  ])(
+    'is refused for a time before the first walk of %s: nobody knows what was there then',
+    async (_, sql) => {
+      const { code, stdout, stderr } = await query(sql, '--as-of', '8m', '--format', 'csv');
+      expect([code, stdout]).toEqual([sql.includes('changes') ? 75 : 64, '']);
+      expect(stderr).toMatch(/^market-mirror: [^\n]*\n$/);
+      if (!sql.includes('changes'))
+        expect(stderr).toContain('lies before the first walk of news (2026-11-21T12:10:00.000Z)');
+      expect(await query('SELECT count(*) FROM ai_signals', '--as-of', '2026-11-21 12:05')).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+    },
+  );
+
+  it('is refused with 75 for a time before the first walk of a dataset has begun, while none has ended', async () => {
+    const { code, stdout, stderr } = await query('SELECT count(*) FROM smart_wallets', '--as-of', '1m');
+    expect([code, stdout]).toEqual([75, '']);
+    expect(stderr).toContain('no walk of it has ended yet: run market-mirror sync smart-wallets');
   });
 
   it('of the past is as old as it was then', async () => {
@@ -139,7 +154,7 @@ describe('wrong use ends with 64 and says what is wrong', () => {
     [['SELECT 1', '--limit', 'many'], /whole number/],
     [['SELECT 1', '--max-age', 'soon'], /--max-age: 'soon' is no duration such as/],
     [['SELECT 1', '--timeout', '-1s'], /no duration/],
-    [['SELECT 1', '--as-of', 'yesterday'], /--as-of takes a time such as/],
+    [['SELECT 1', '--as-of', 'yesterday'], /--as-of: 'yesterday' is no time: give one such as/],
     [['SELECT 1', '--as-of', '2026-02-30'], /there is no time '2026-02-30'/],
     [['SELECT 1', '--as-of', '2099-01-01'], /yet to come/],
     [['SELECT 1', '--param', 'x'], /name=value/],

@@ -36,7 +36,7 @@ describe('a moment of the past', () => {
     const field = choice(page).getByRole('textbox');
     await field.fill(lived.before.slice(0, 16).replace('T', ' '));
     await field.press('Enter');
-    await page.locator('.cards .figure').nth(4).waitFor();
+    await page.getByRole('article', { name: 'ai-signals, then' }).locator('.figure').waitFor();
     expect(shownAt(page)).toBe(`${lived.before.slice(0, 16)}:00.000Z`);
     expect(await figureOf(page, 'ai-signals')).toBe(`${rowsThen(shownAt(page) ?? '')} rows`);
     const text = await page.getByRole('article', { name: 'ai-signals' }).innerText();
@@ -94,7 +94,7 @@ describe('the days', () => {
     await choice(page)
       .getByRole('button', { name: new RegExp(`${at.slice(11, 19)} ai-signals`) })
       .click();
-    await page.locator('.cards .figure').nth(4).waitFor();
+    await page.getByRole('article', { name: 'ai-signals, then' }).locator('.figure').waitFor();
     expect(shownAt(page)).toBe(at);
     expect(await figureOf(page, 'ai-signals')).not.toBe(now);
     expect(await figureOf(page, 'ai-signals')).toBe(`${rowsThen(at)} rows`);
@@ -126,6 +126,16 @@ test('the choice of a moment can be read by everybody, on every screen', async (
   await window.page.setViewportSize({ width: 1_280, height: 800 });
   await window.page.emulateMedia({ colorScheme: 'light' });
   expect(await faultsOf(window)).toEqual([]);
+});
+
+test('a moment before the first walk of a dataset is refused in words, and no number of rows is told of it', async () => {
+  const { page } = await lived.visit('/?at=2020-01-01T00:00:00.000Z');
+  const card = page.getByRole('article', { name: 'news, then' });
+  await card.getByText('lies before the first walk of news').waitFor();
+  expect(await card.locator('.figure').count()).toBe(0);
+  await page.goto(new URL('/datasets/news?at=2020-01-01T00:00:00.000Z', page.url()).href);
+  await page.getByText('lies before the first walk of news').first().waitFor();
+  expect(await page.getByRole('row').count()).toBeLessThanOrEqual(1);
 });
 
 test('how far back the past reaches is said', async () => {

@@ -98,6 +98,21 @@ describe('a mistake is shown where it is', () => {
       /no such column: assett \(did you mean asset/,
       'assett FROM ai_signals',
     ],
+    [
+      'SELECT confidence FROM news',
+      /^no such column: confidence \(it is a column of ai_signals, ai_signal_changes\), line 1/,
+      'confidence FROM news',
+    ],
+    [
+      'SELECT rate_remaining, statuz FROM walks, requests',
+      /^no such column: statuz \(did you mean status\?\), line 1/,
+      'statuz FROM walks, requests',
+    ],
+    [
+      'SELECT verdict FROM requests',
+      /^no such column: verdict \(it is a column of \w+, .*\), line 1/,
+      'verdict FROM requests',
+    ],
     ["SELECT 'newz', * FROM newz", /no such table: newz \(did you mean news\?\)/, 'newz'],
     ['SELECT "n"."hedline" FROM news AS n', /no such column: n\.hedline/, '"hedline" FROM news AS n'],
     ['SELECT cuont(*) FROM news', /no such function: cuont/, 'cuont(*) FROM news'],

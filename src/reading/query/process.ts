@@ -14,7 +14,7 @@ import {
 } from '../../store/read.ts';
 import type { Answered, Asked, Opened, Question } from '../query.ts';
 import { lookBack, refusePresent } from './as-of.ts';
-import { latestSeq, sourcesOf } from './sources.ts';
+import { latestSeq, refuseUnread, sourcesOf } from './sources.ts';
 import { prepareReading, wouldWrite } from './statement.ts';
 
 const BATCH = { rows: 1_000, size: 256 * 1_024 };
@@ -43,10 +43,11 @@ function open({ dir, sql, params, tables, asOf, survey = false }: Question): Ope
   // What is said of the sources and what is read from them belong to one moment.
   connection.exec('BEGIN');
   const { statement, asksForData } = prepareReading(connection, sql, params);
+  const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
+  if (asOf !== null) refuseUnread(connection, sources, asOf);
   const named = statement.columns();
   const holds = survey ? surveyRows(statement.iterate(params), named.length) : [];
   const columns = named.map(({ name, type }, at) => ({ name, type, ...(holds[at] && { holds: holds[at] }) }));
-  const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
   rows = statement.iterate(params);
   return { columns, sources, seq: latestSeq(connection, asOf) };
 }

@@ -41,10 +41,6 @@ function notesOn(sources: readonly Source[], asOf: string | null): string[] {
   return sources.flatMap((source) => {
     const { job, table, past, completeAsOf, seenAsOf, proof, firstWalkAt, historyFrom } = source;
     if (firstWalkAt === null) return [`${table} was never mirrored: run market-mirror sync ${job}`];
-    if (asOf !== null && asOf < firstWalkAt)
-      return [
-        `${asOf} lies before the first walk of ${job} (${firstWalkAt}): the mirror held nothing of it then`,
-      ];
     if (completeAsOf === null && proof !== null) return [`${table}: ${describeAhead(proof.startedAt)}`];
     if (completeAsOf === null)
       return [

@@ -1,5 +1,6 @@
 /** Which datasets a statement reads, and what is proven of them. */
 
+import { Failure } from '../../errors.ts';
 import { type Connection, PROOF, SEEN } from '../../store/read.ts';
 import type { Params } from './statement.ts';
 
@@ -94,6 +95,28 @@ export function sourcesOf(
         quarantined,
       };
     });
+}
+
+/**
+ * An empty answer would say that the dataset was empty then; nobody knows what it was.
+ * @throws Failure `usage` where `asOf` lies before the first walk of a dataset, `incomplete` where no walk of it has ended yet.
+ */
+export function refuseUnread(connection: Connection, sources: readonly Source[], asOf: string): void {
+  const unread = sources.find(({ firstWalkAt }) => firstWalkAt === null || asOf < firstWalkAt);
+  if (!unread) return;
+  const { job, firstWalkAt } = unread;
+  const hasEnded = connection
+    .prepare(`SELECT 1 FROM walks WHERE job = ? AND kind = 'walk' AND status = 'complete' LIMIT 1`)
+    .get(job);
+  if (!hasEnded)
+    throw new Failure(
+      'incomplete',
+      `${job} was not mirrored at ${asOf}, and no walk of it has ended yet: run market-mirror sync ${job}`,
+    );
+  throw new Failure(
+    'usage',
+    `${asOf} lies before the first walk of ${job} (${firstWalkAt}): the mirror does not know what was there then; ask for that time or a later one`,
+  );
 }
 
 /** The number of the latest change in the mirror, or the last that one at `asOf` can have. */

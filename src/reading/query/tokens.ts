@@ -1,6 +1,6 @@
 /** SQL cut into tokens, as far as it takes to know what a statement asks for, and where in it a mistake stands. */
 
-import { nearest } from '../../near.ts';
+import { didYouMean, nearest } from '../../near.ts';
 import type { Connection } from '../../store/read.ts';
 
 export type Token = { kind: 'name' | 'text' | 'param' | 'other'; text: string; at: number };
@@ -55,7 +55,8 @@ export function explainMistake(
   const syntax = said('syntax');
   const token = said('token');
   const table = said('table');
-  const name = table ?? said('column') ?? said('function');
+  const column = said('column');
+  const name = table ?? column ?? said('function');
   if (mistake === 'incomplete input') return mistake + mark(sql, sql.trimEnd().length);
   if (syntax !== undefined)
     return (
@@ -66,9 +67,32 @@ export function explainMistake(
   if (token !== undefined) return mistake + mark(sql, sql.indexOf(token));
   if (name === undefined) return mistake;
   const at = tokens.find((token) => token.kind === 'name' && unquoted(token.text) === name)?.at;
-  const known = table === undefined ? columnNames(connection) : tableNames(connection);
-  return mistake + nearest(name, known) + mark(sql, at ?? -1);
+  const hint =
+    column === undefined ? nearest(name, tableNames(connection)) : hintOfColumn(connection, column, tokens);
+  return mistake + hint + mark(sql, at ?? -1);
 }
+
+/** Where a column of that name is, if somewhere; and what else may be meant, of the tables that the statement names. */
+function hintOfColumn(connection: Connection, name: string, tokens: readonly Token[]): string {
+  const columns = columnsByTable(connection);
+  const isIt = (column: string) => column.toLowerCase() === name.toLowerCase();
+  const owners = [...columns].filter(([, names]) => names.some(isIt)).map(([table]) => table);
+  // A dataset stands for what lies behind it.
+  const told = owners
+    .filter((table) => !owners.some((other) => table.startsWith(`${other}_`)))
+    .sort((one, other) => one.length - other.length);
+  const written = new Set(tokens.map(({ text }) => unquoted(text).toLowerCase()));
+  const named = [...columns].filter(([table]) => written.has(table.toLowerCase()));
+  const known = (named.length > 0 ? named : [...columns]).flatMap(([, names]) => names);
+  const others = [...new Set(known)].filter((column) => !isIt(column));
+  const parts = [
+    told.length > 0 ? `it is a column of ${told.slice(0, MOST_OWNERS).join(', ')}` : '',
+    didYouMean(name, others),
+  ].filter(Boolean);
+  return parts.length > 0 ? ` (${parts.join('; ')})` : '';
+}
+
+const MOST_OWNERS = 3;
 
 /** The first occurrence up to which the statement already has this error. */
 function placeOfSyntaxError(
@@ -108,12 +132,15 @@ function tableNames(connection: Connection): string[] {
     .all();
 }
 
-function columnNames(connection: Connection): string[] {
-  return connection
-    .prepare<[], string>(
-      `SELECT DISTINCT c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c
-       WHERE t.type IN ('table', 'view')`,
+function columnsByTable(connection: Connection): Map<string, string[]> {
+  const tables = new Map<string, string[]>();
+  const all = connection
+    .prepare<[], [table: string, column: string]>(
+      `SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c
+       WHERE t.type IN ('table', 'view') ORDER BY t.name, c.cid`,
     )
-    .pluck()
+    .raw()
     .all();
+  for (const [table, column] of all) tables.set(table, [...(tables.get(table) ?? []), column]);
+  return tables;
 }

@@ -1,0 +1,106 @@
+/** Numbers as they leave the mirror, by whatever way. */
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Cell, Formatter } from '../../src/output/answer.ts';
+import { csvFormatter } from '../../src/output/csv.ts';
+import { jsonFormatter, ndjsonFormatter } from '../../src/output/json.ts';
+import { mdFormatter } from '../../src/output/md.ts';
+import { numberSql } from '../../src/output/number.ts';
+import { tableFormatter } from '../../src/output/table.ts';
+import { Database } from '../../src/store/db/sqlite.ts';
+
+const columns = [
+  { name: 'n', type: 'REAL' },
+  { name: 'end', type: 'TEXT' },
+];
+
+const forms = {
+  table: () => tableFormatter(columns, Number.POSITIVE_INFINITY, (_, text) => text),
+  csv: () => csvFormatter(columns, false),
+  json: () => jsonFormatter(columns),
+  ndjson: () => ndjsonFormatter(columns),
+  md: () => mdFormatter(columns),
+} satisfies Record<string, () => Pick<Formatter, 'head' | 'rows'> & { tail(): string | Promise<string> }>;
+
+/** The number that stands in front of an end. */
+async function written(form: keyof typeof forms, cell: Cell): Promise<string> {
+  const formatter = forms[form]();
+  const text = formatter.head() + formatter.rows([[cell, 'end']]) + (await formatter.tail());
+  return /(-?[\d.]+(?:e[+-]\d+)?)[ |,"]+(?:end":")?end\b(?!.*\bend\b)/s.exec(text)?.[1] ?? text;
+}
+
+/** As `serve` writes it: JSON that SQLite makes of a column of reals. */
+const database = new Database(':memory:');
+database.exec('CREATE TABLE t (n REAL)');
+const insert = database.prepare('INSERT INTO t VALUES (?)');
+const select = database.prepare<[], string>(`SELECT json_object('n', ${numberSql('n')}) FROM t`).pluck();
+function served(value: number): string {
+  database.exec('DELETE FROM t');
+  insert.run(value);
+  return select.get()?.slice('{"n":'.length, -1) ?? '';
+}
+
+const isShort = (value: number) => Number.isInteger(value) && Math.abs(value) < 2 ** 53;
+
+const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
+const numbers = fc.oneof(
+  finite,
+  finite.map(Math.round),
+  fc.maxSafeInteger(),
+  fc.integer(),
+  fc.constantFrom(
+    ...[
+      0,
+      -0,
+      87,
+      87.5,
+      -87,
+      0.1 + 0.2,
+      1e15,
+      2 ** 53 - 1,
+      2 ** 53,
+      -(2 ** 53),
+      2 ** 63,
+      1e20,
+      1e21,
+      5e-324,
+      1e308,
+    ],
+  ),
+);
+
+describe('a number', () => {
+  it('leaves by every way as what it is, and without a fraction where it is whole and below 2^53', async () => {
+    await fc.assert(
+      fc.asyncProperty(numbers, async (value) => {
+        const texts = await Promise.all(
+          (Object.keys(forms) as (keyof typeof forms)[]).map((form) => written(form, value)),
+        );
+        for (const text of [...texts, served(value)]) {
+          expect(Number(text)).toBe(value + 0);
+          if (isShort(value)) expect(text).toBe(String(value));
+        }
+        expect(new Set(texts).size).toBe(1);
+      }),
+    );
+  });
+
+  it.each([
+    [87, '87'],
+    [-0, '0'],
+    [87.5, '87.5'],
+    [9007199254740991, '9007199254740991'],
+  ])('such as %d in a column of reals is served as %s', (value, text) => {
+    expect(served(value)).toBe(text);
+  });
+
+  it('that is an integer beyond them keeps its digits', async () => {
+    for (const form of Object.keys(forms) as (keyof typeof forms)[])
+      expect(await written(form, 9223372036854775807n)).toBe('9223372036854775807');
+  });
+
+  it('that is none is null', () => {
+    expect(database.prepare(`SELECT ${numberSql('NULL')} AS n`).get()).toEqual({ n: null });
+  });
+});
