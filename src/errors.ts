@@ -44,17 +44,22 @@ export type WaitReason =
   | 'concurrency'
   | 'key_refused'
   | 'unavailable'
+  | 'unreachable'
   | 'account'
   | 'shutdown';
 
-/** Not a failure: the walk keeps its committed place and goes on at `until` (epoch milliseconds). */
+/**
+ * Not a failure: the walk keeps its committed place and goes on at `until` (epoch milliseconds).
+ * @param problem what is wrong, in words for people, where that says more than the reason.
+ */
 export class Snooze extends Error {
   override readonly name = 'Snooze';
   readonly until: number;
   readonly reason: WaitReason;
 
-  constructor(until: number, reason: WaitReason) {
-    super(`waiting until ${new Date(until).toISOString()} (${reason})`);
+  constructor(until: number, reason: WaitReason, problem?: string) {
+    const at = new Date(until).toISOString();
+    super(problem ? `${problem}; no call is made before ${at}` : `waiting until ${at} (${reason})`);
     this.until = until;
     this.reason = reason;
   }

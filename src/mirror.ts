@@ -1,8 +1,9 @@
 /** One pass over one dataset: the whole story on one screen. */
 
+import { silence } from './api/answer.ts';
 import type { Api } from './api/client.ts';
 import type { Clock } from './clock.ts';
-import { Failure, type FailureKind, toError } from './errors.ts';
+import { Failure, type FailureKind, Snooze, toError, type WaitReason } from './errors.ts';
 import type { Job } from './job.ts';
 import { createPageReader } from './mirror/page-reader.ts';
 import type { Counts, Ending, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store/index.ts';
@@ -42,6 +43,7 @@ export async function mirror(
   signal: AbortSignal,
   kind: WalkKind = 'walk',
 ): Promise<WalkRow> {
+  const lostBefore = parts.store.silence()?.id;
   const patience = createPatience(parts.clock, () => session.commit());
   const session = parts.store.openWalk(job, job.reading === 'snapshot' ? 'walk' : kind, (saved, last) => {
     patience.end();
@@ -52,10 +54,11 @@ export async function mirror(
       ? await takeSnapshot(job, session, parts, signal)
       : await walkThrough(job, session, parts, signal, patience);
   } catch (thrown) {
-    const lost = pause(session, toError(thrown), signal.aborted);
+    const reason = whyItStops(toError(thrown), session, parts.store, lostBefore);
+    const lost = pause(session, reason, signal.aborted);
     // Who stops it does not want to wait: what is staged is shown when it has gone on to its end.
     if (!signal.aborted) await session.settle().catch(() => undefined);
-    throw lost ?? thrown;
+    throw lost ?? reason;
   } finally {
     patience.end();
     session.release();
@@ -156,8 +159,36 @@ function endingOf(
 
 /** Ends a walk whose checkpoint is worth nothing; what it has brought is kept. Returns the failure to throw. */
 function giveUp(session: WalkSession, kind: FailureKind, message: string): Failure {
-  session.giveUp(message);
+  session.giveUp(kind, message);
   return new Failure(kind, message);
+}
+
+/** Waits whose end is reckoned from what the API once said, and which an API that is gone does not end. */
+const reckoned: ReadonlySet<WaitReason> = new Set(['quota', 'reserve', 'rate', 'concurrency', 'unavailable']);
+
+/**
+ * What to say of a walk that stops here. Where the latest call got no answer, that is why it waits, whatever the governor
+ * makes of the calls that were lost. Only the pause that follows such a call is one until the next try.
+ */
+function whyItStops(
+  thrown: Error,
+  session: WalkSession,
+  store: Store,
+  lostBefore: number | undefined,
+): Error {
+  if (!(thrown instanceof Snooze && reckoned.has(thrown.reason))) return thrown;
+  try {
+    // Answers that came before are recorded with their pages.
+    session.commit();
+    const lost = store.silence();
+    if (lost === null) return thrown;
+    const isTried = lost.id !== lostBefore;
+    const reason = thrown.reason === 'unavailable' && !isTried ? 'unavailable' : 'unreachable';
+    return new Snooze(thrown.until, reason, silence(lost.code)[1]);
+  } catch {
+    // What keeps them from being recorded is told by `pause`.
+    return thrown;
+  }
 }
 
 /**

@@ -30,6 +30,10 @@ export type Body = { bytes: Buffer; text(): string };
 
 /** The code of a call whose answer has a body that cannot be read. */
 export const BAD_BODY = 'bad_body';
+/** The code of a call that we stopped: it tells nothing of the API. */
+export const STOPPED = 'STOPPED';
+/** The code, of undici, of a call whose answer was larger than any page may be. */
+export const TOO_LARGE = 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
 
 /** StandardPagination of the specification; a member is undefined where an unspecified envelope lacks it. */
 export type Pagination = {

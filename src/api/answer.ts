@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { Failure, type FailureKind } from '../errors.ts';
-import { BAD_BODY, type Body } from '../page.ts';
+import { BAD_BODY, type Body, TOO_LARGE } from '../page.ts';
 import { type Exchange, first, type Headers } from './exchange.ts';
 
 export type Verdict = { facts: HeaderFacts } & (
@@ -73,11 +73,11 @@ function unexpected(status: number): [FailureKind, string] {
 
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ERR_TLS|ERR_SSL/;
 
-function silence(code: string): [FailureKind, string, Again] {
+/** What it means that no answer came. @param code of the error, as it is recorded with the call. */
+export function silence(code: string): [FailureKind, string, Again] {
   if (certificate.test(code))
     return ['unreachable', `the API's certificate is not trusted (${code}); it is never bypassed`, 'never'];
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
-    return ['contract', 'an answer larger than any page may be', 'never'];
+  if (code === TOO_LARGE) return ['contract', 'an answer larger than any page may be', 'never'];
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
     return ['unreachable', 'an answer with oversized headers', 'never'];
   const message = `the API cannot be reached or does not answer (${code}); check the network and MARKET_API_URL`;

@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Dispatcher, Pool } from 'undici';
 import { toError } from '../errors.ts';
 import type { Secret } from '../key.ts';
+import { STOPPED } from '../page.ts';
 
 export type Headers = Record<string, string | string[] | undefined>;
 
@@ -41,10 +42,12 @@ export function exchange(
       signal.removeEventListener('abort', stop);
       resolve(outcome);
     };
-    const fail = (reason: Error & { code?: string }) => {
-      error ??= reason;
+    const fail = (reason: Error, code = codeOf(reason)) => {
+      // To abort it fails it once more.
+      if (error) return;
+      error = reason;
       request?.abort(error);
-      end({ came: 'nothing', code: key.hideIn(reason.code ?? reason.name) });
+      end({ came: 'nothing', code: key.hideIn(code) });
     };
     const receive = () => {
       const received = Buffer.concat(parts);
@@ -57,9 +60,9 @@ export function exchange(
         body: plain && key.hideIn(plain),
       });
     };
-    const stop = () => fail(toError(signal.reason));
+    const stop = () => fail(toError(signal.reason), STOPPED);
     const late = setTimeout(() => {
-      fail(Object.assign(new Error(`no complete answer within ${deadlineMs} ms`), { code: 'DEADLINE' }));
+      fail(new Error(`no complete answer within ${deadlineMs} ms`), 'DEADLINE');
     }, deadlineMs);
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop);
@@ -93,6 +96,11 @@ export function exchange(
       handler,
     );
   });
+}
+
+function codeOf(error: Error): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : error.name;
 }
 
 /** The value of a header; the first one where it is given twice. */

@@ -2,8 +2,7 @@
 
 import { Command } from 'commander';
 import { type App, type AppParts, openApp } from '../app.ts';
-import { isoTime } from '../clock.ts';
-import { exitCodes, Failure, Snooze, toError, worstExitCode } from '../errors.ts';
+import { asFailure, exitCodes, Snooze, toError, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { findJob } from '../job-list.ts';
 import { loadJobs } from '../load-jobs.ts';
@@ -96,17 +95,24 @@ async function syncJob(
       const exitCode = walk.error ? exitCodes.incomplete : exitCodes.done;
       return { job: job.name, exitCode, walk, message: walk.error };
     } catch (thrown) {
-      if (!(thrown instanceof Snooze) || !wait) return ended(job, thrown, signal, lines);
-      lines.note(job.name, `waiting until ${isoTime(thrown.until)} (${thrown.reason})`);
+      if (!(thrown instanceof Snooze) || !wait || isGone(thrown)) return ended(job, thrown, signal, lines);
+      lines.note(job.name, thrown.message);
       await clock.sleep(thrown.until - clock.now(), signal).catch(() => undefined);
     }
   }
 }
 
+/** An API that cannot be reached is not waited for, although no call may be made now that would tell whether it is back. */
+const isGone = (thrown: unknown) => thrown instanceof Snooze && thrown.reason === 'unreachable';
+
 function ended(job: Job, thrown: unknown, signal: AbortSignal, lines: ProgressLines): Outcome {
   const message = signal.aborted ? 'stopped; the next run goes on from here' : toError(thrown).message;
   lines.note(job.name, message.replace(`${job.name}: `, ''));
-  const waits = signal.aborted || thrown instanceof Snooze;
-  const exitCode = waits ? exitCodes.incomplete : thrown instanceof Failure ? thrown.exitCode : exitCodes.bug;
-  return { job: job.name, exitCode, walk: null, message };
+  return { job: job.name, exitCode: exitCodeOf(thrown, signal), walk: null, message };
+}
+
+function exitCodeOf(thrown: unknown, { aborted }: AbortSignal): number {
+  if (!aborted && isGone(thrown)) return exitCodes.unreachable;
+  if (aborted || thrown instanceof Snooze) return exitCodes.incomplete;
+  return asFailure(thrown).exitCode;
 }

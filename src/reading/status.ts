@@ -8,7 +8,7 @@ import { type Limits, readLimits } from '../plan/limits.ts';
 import { type DatasetPlan, planOf, type Spending } from '../plan.ts';
 import type { Outage } from '../queue/index.ts';
 import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
-import { type CallStatus, readCalls } from './status/calls.ts';
+import { type CallStatus, readCalls, readSilence } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';
 import { findProblems, type OutOfReach, type Problem } from './status/problems.ts';
 import { readNote, readService, type ServeStatus, type Trouble } from './status/service.ts';
@@ -118,7 +118,15 @@ export function healthOf(
   };
   const bytes = logBytes(connection.name);
   const targets = lagsOf(connection, daemon, now);
-  const problems = findProblems(read, limits.waits, () => calls().lastCalls, daemon, bytes, targets);
+  const problems = findProblems(
+    read,
+    limits.waits,
+    () => calls().lastCalls,
+    daemon,
+    bytes,
+    targets,
+    readSilence(connection),
+  );
   return { daemon, targets, problems, datasets: read, limits, logBytes: bytes, calls };
 }
 

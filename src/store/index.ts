@@ -14,7 +14,13 @@ import { ensureIdentity, hasMirror, mirrorFile, nameOf, watchFiles } from './db/
 import { createTables } from './db/migrate.ts';
 import { refuseUnfit } from './db/version.ts';
 import { ensureColumns } from './fields.ts';
-import { callRecorder, type GovernorState, openGovernorState } from './records/calls.ts';
+import {
+  callRecorder,
+  type GovernorState,
+  openGovernorState,
+  silenceReader,
+  type Unanswered,
+} from './records/calls.ts';
 import { type Changes, openChanges } from './records/changes.ts';
 import { type Keep, prune } from './records/prune.ts';
 import { lastWalk } from './records/walks.ts';
@@ -58,6 +64,8 @@ export type Store = {
   changes: Changes;
   /** Keeps the record of a call that brought no page. */
   recordCall(call: Call): void;
+  /** The latest call of all, where it got no answer; null where the API answered it. */
+  silence(): Unanswered | null;
   choice(job: string): Choice | undefined;
   keepChoice(job: string, choice: Choice): void;
   /**
@@ -163,6 +171,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
       return retried;
     },
     recordCall: callRecorder(connection),
+    silence: silenceReader(connection),
     logBytes: () => logBytes(file),
     choice(job: string) {
       const found = db.select().from(datasets).where(eq(datasets.job, job)).get();

@@ -27,6 +27,8 @@ export {
   quoted,
   SEEN,
   seqOf,
+  TELLING,
+  UNANSWERED,
 } from './sql.ts';
 
 /**

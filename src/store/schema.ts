@@ -2,6 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { FailureKind } from '../errors.ts';
 import type { FieldType, Problem } from '../page.ts';
 import { PROOF } from './sql.ts';
 
@@ -65,6 +66,11 @@ export const walks = sqliteTable(
     generatedAt: text('generated_at'),
     /** Why it waits, failed or proves nothing, in words for people. Null if all is well. */
     error: text(),
+    /**
+     * If its `status` is `failed`, of what kind that is: `unreachable`, `contract`, `key`, `incomplete`, `disk`, `config` or
+     * `bug`. `sync` has an exit code for each.
+     */
+    errorKind: text('error_kind').$type<FailureKind>(),
     /** `pagination.total` of the first page. */
     totalFirst: integer('total_first'),
     /** Different rows found. */

@@ -1,5 +1,7 @@
 /** SQL, and what it says, that means the same wherever it stands; apart from the schema, so that readers load no Drizzle. */
 
+import { STOPPED, TOO_LARGE } from '../page.ts';
+
 /** SQL over `walks`: what counts as complete is a walk that proved it, or a snapshot, which is whole by nature. */
 export const PROOF = `status = 'complete' AND verdict IN ('snapshot', 'verified')`;
 
@@ -14,6 +16,12 @@ export const SEEN = `status = 'complete'`;
 
 /** A proof that read the dataset whole, where others looked at its first page alone. */
 export const FULL_PROOF = `${PROOF} AND probe_of IS NULL`;
+
+/** SQL over `requests`: calls that tell whether the API can be reached, as one that we stopped does not. */
+export const TELLING = `error_code IS NOT '${STOPPED}'`;
+
+/** SQL over those: no answer came. */
+export const UNANSWERED = `(status IS NULL AND error_code IS NOT '${TOO_LARGE}')`;
 
 /** SQL for the number of the commit (see `records/changes.ts`) that made a change at the time in `at`, a column. */
 export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) * 86400000) AS INTEGER)`;

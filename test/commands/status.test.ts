@@ -265,16 +265,18 @@ describe('warnings leave the exit code at 0', () => {
     expect(status.dataset('ai-signals')).toMatchObject({ quarantined: 1 });
     expect(status.exitCode).toBe(0);
   });
+});
 
-  it('of a run that failed while the copy is still fresh', async () => {
+describe('a run that failed while the copy is still fresh', () => {
+  it('makes the exit code that of its failure', async () => {
     const bench = await mirrored();
     edit(
       bench,
-      `INSERT INTO walks (job, status, started_at, error) VALUES ('news', 'failed', '2026-11-21T12:00:00.000Z', 'the API broke \u001b[31mits contract')`,
+      `INSERT INTO walks (job, status, started_at, error, error_kind) VALUES ('news', 'failed', '2026-11-21T12:00:00.000Z', 'the API broke \u001b[31mits contract', 'contract')`,
     );
     const status = await statusOf(bench);
     expect(status.found).toEqual([['failed', 'news']]);
-    expect(status.exitCode).toBe(0);
+    expect(status.exitCode).toBe(65);
     const { stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
     expect(stdout).toContain('the API broke \\u{1b}[31mits contract');
   });

@@ -11,7 +11,7 @@ const page = readFileSync('docs/governor.md', 'utf8');
 
 // The compiler sees to it that none is left out.
 type Refusal = Extract<Decision, { refused: unknown }>['refused'];
-const reasons: Record<Exclude<WaitReason, 'shutdown' | 'account'> | Refusal, true> = {
+const reasons: Record<Exclude<WaitReason, 'shutdown' | 'account' | 'unreachable'> | Refusal, true> = {
   rate: true,
   quota: true,
   reserve: true,

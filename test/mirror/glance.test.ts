@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
+import { Snooze } from '../../src/errors.ts';
 import {
   both,
   bump,
@@ -271,4 +272,29 @@ describe('a walk counts the rows that were new to the mirror', () => {
     expect(await bench.mirror(job)).toMatchObject({ inserted: 0, glanced: 0 });
     expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
   });
+});
+
+it('that had to wait, and whose place a walk has taken, waits for nothing any more', async () => {
+  const bench = await setupKnown();
+  edit(bench, ...Array.from({ length: 150 }, () => insert(0)));
+  const stop = new AbortController();
+  const wait = new Snooze(bench.clock.now() + 600_000, 'quota');
+  await expect(bench.glance(job, () => stop.abort(wait), stop.signal)).rejects.toBe(wait);
+  expect(bench.sql("SELECT waits_for FROM walks WHERE kind = 'glance'")).toEqual([{ waits_for: 'quota' }]);
+  await bench.mirror(job);
+  const [glance] = bench.sql("SELECT status, waits_until, waits_for FROM walks WHERE kind = 'glance'");
+  expect(glance).toEqual({ status: 'failed', waits_until: null, waits_for: null });
+});
+
+it('or walk that begins anew keeps the total that it was told', async () => {
+  const bench = await setup({ rows: ROWS });
+  let minute = 0;
+  bench.model.beforeAnswer = () => {
+    minute += 1;
+    publish(new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString())(bench.upstream('ai-signals'));
+  };
+  const totals: (number | null)[] = [];
+  const walk = await bench.mirror('ai-signals', ({ walk }) => totals.push(walk.total));
+  expect(walk.restarts).toBeGreaterThan(0);
+  expect(new Set(totals)).toEqual(new Set([ROWS]));
 });

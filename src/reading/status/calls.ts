@@ -1,7 +1,7 @@
 /** What was called lately, and how the latest calls were answered. */
 
 import { DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
-import type { Connection } from '../../store/read.ts';
+import { type Connection, TELLING, UNANSWERED } from '../../store/read.ts';
 
 export type CallStatus = {
   calls: {
@@ -22,7 +22,16 @@ export type CallStatus = {
   lastCalls: Map<string, LastCall>;
 };
 
-export type LastCall = { status: number | null; errorCode: string | null; requestId: string | null };
+export type LastCall = {
+  status: number | null;
+  errorCode: string | null;
+  requestId: string | null;
+  /** 1 where no answer came, and it was not we who stopped the call. */
+  isUnanswered: 0 | 1;
+};
+
+/** Since when no call at all got an answer, ISO 8601 UTC, and the error code of the latest. */
+export type Silence = { since: string; code: string };
 
 type JobCalls = LastCall & { job: string; today: number; lastHour: number; lastDay: number; limited: number };
 
@@ -30,8 +39,9 @@ export function readCalls(connection: Connection, now: number): CallStatus {
   const midnight = `${isoTime(now).slice(0, 10)}T00:00:00.000Z`;
   const perJob = connection
     .prepare<[string, string, string], JobCalls>(
-      // The bare columns are those of the row with the greatest id: SQLite promises it for a lone max().
-      `SELECT job, max(id), status, error_code AS errorCode, request_id AS requestId,
+      // The bare columns are those of the row with the greatest value: SQLite promises it for a lone max().
+      `SELECT job, max(CASE WHEN ${TELLING} THEN at || printf('%016d', id) END), status, error_code AS errorCode, request_id AS requestId,
+         ${TELLING} AND ${UNANSWERED} AS isUnanswered,
          sum(at >= ?) AS today, sum(at >= ?) AS lastHour, count(*) AS lastDay, sum(status IS 429) AS limited
        FROM requests WHERE at >= ? GROUP BY job ORDER BY job`,
     )
@@ -51,6 +61,21 @@ export function readCalls(connection: Connection, now: number): CallStatus {
     },
     lastCalls: new Map(perJob.map(({ job, ...call }) => [job, call])),
   };
+}
+
+/** Null where the API answered the latest call, or there was none. Looks at no more calls than went unanswered. */
+export function readSilence(connection: Connection): Silence | null {
+  const latest = 'ORDER BY at DESC, id DESC LIMIT 1';
+  const answered = `SELECT at, id FROM requests WHERE ${TELLING} AND NOT ${UNANSWERED} ${latest}`;
+  const { since, code } = connection
+    .prepare<[], { since: string | null; code: string }>(
+      `SELECT min(at) AS since,
+         (SELECT error_code FROM requests WHERE ${TELLING} ${latest}) AS code
+       FROM requests WHERE ${TELLING}
+         AND (at, id) > (SELECT at, id FROM (${answered}) UNION ALL SELECT '', 0 LIMIT 1)`,
+    )
+    .get() as { since: string | null; code: string };
+  return since === null ? null : { since, code };
 }
 
 /** By the walks begun since then, the latest first, down to one that began before. */

@@ -1,6 +1,7 @@
 /** How one dataset stands. */
 
 import { ageOf, isoTime, isTooOld } from '../../clock.ts';
+import { exitCodes, type FailureKind } from '../../errors.ts';
 import type { Dataset } from '../../job-list.ts';
 import type { DatasetPlan } from '../../plan.ts';
 import { intervalOf } from '../../schedule.ts';
@@ -26,6 +27,8 @@ export type Doing = {
   waited: { at: string; reason: string | null } | null;
   /** What the walk last noted: why it stopped, failed or proved nothing. */
   message: string | null;
+  /** Of one that is `failed`: the exit code that `sync` has for it; else null. */
+  exitCode: number | null;
 };
 
 export type DatasetStatus = {
@@ -68,6 +71,7 @@ type Walk = {
   total: number | null;
   held: number;
   error: string | null;
+  errorKind: FailureKind | null;
   waitsUntil: string | null;
   waitsFor: string | null;
 };
@@ -122,7 +126,7 @@ function readWalk(connection: Connection, job: string, condition: string): Walk 
   return connection
     .prepare<[string], Walk>(
       `SELECT kind, status, verdict, started_at AS startedAt, finished_at AS finishedAt, pages, rows, total, held, error,
-         waits_until AS waitsUntil, waits_for AS waitsFor
+         error_kind AS errorKind,         waits_until AS waitsUntil, waits_for AS waitsFor
        FROM walks WHERE job = ? AND ${condition} ORDER BY id DESC LIMIT 1`,
     )
     .get(job);
@@ -168,10 +172,11 @@ function doingOf(walk: Walk | undefined, walking: boolean, now: number): Doing {
   if (!walk)
     return {
       ...{ kind: null, state: 'never', pages: 0, rows: 0, total: null },
-      ...{ until: null, reason: null, waited: null, message: null },
+      ...{ until: null, reason: null, waited: null, message: null, exitCode: null },
     };
   const { kind, pages, rows, total, error: message, waitsUntil: until, waitsFor: reason } = walk;
-  const at = { kind, pages, rows, total, until: null, reason: null, waited: null, message };
+  const exitCode = walk.status === 'failed' ? exitCodes[walk.errorKind ?? 'bug'] : null;
+  const at = { kind, pages, rows, total, until: null, reason: null, waited: null, message, exitCode };
   if (walk.status === 'snoozed' && until !== null && until >= isoTime(now))
     return { ...at, state: 'waiting', until, reason };
   if (walk.status === 'running' && walking) return { ...at, state: 'running' };

@@ -7,7 +7,7 @@ import type { Limits } from '../../plan/limits.ts';
 import type { Outage } from '../../queue/index.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
 import { type TargetName, targetNames, targets } from '../../targets.ts';
-import type { LastCall } from './calls.ts';
+import type { LastCall, Silence } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
 import { type Phrase, phrase, textOf } from './phrase.ts';
 import type { Trouble } from './service.ts';
@@ -25,6 +25,7 @@ export type Problem = {
     | 'account-out-of-reach'
     | 'key-refused'
     | 'scope-missing'
+    | 'unreachable'
     | 'never-complete'
     | 'clock-ahead'
     | 'stale'
@@ -52,6 +53,7 @@ export type Problem = {
  * @param waits what the governor makes wait, or null where it has not begun to.
  * @param lastCalls asked for only where the answers of the API are needed.
  * @param logBytes of the write-ahead log.
+ * @param silence of the API, where its latest call got no answer.
  */
 export function findProblems(
   datasets: readonly DatasetStatus[],
@@ -62,6 +64,7 @@ export function findProblems(
     | null,
   logBytes: number,
   lags: Partial<TargetStatuses> = {},
+  silence: Silence | null = null,
 ): Problem[] {
   const refused = waits
     ? waits.some(({ reason }) => reason === 'key_refused')
@@ -74,6 +77,7 @@ export function findProblems(
     ...(refused ? [keyRefused()] : []),
     ...(daemon?.account ? [outOfReach(daemon.account)] : []),
     ...(daemon?.queue ? [queueStuck(daemon.queue, Boolean(daemon.account))] : []),
+    ...(silence ? [unreachable(null, silence.code, silence.since)] : []),
     ...datasets.flatMap((dataset) => [
       ...(isForbidden(dataset.job) ? [scopeMissing(dataset.job, lastCalls().get(dataset.job))] : []),
       ...notFresh(dataset, {
@@ -83,7 +87,8 @@ export function findProblems(
         isForbidden: isForbidden(dataset.job),
         lastCall: () => lastCalls().get(dataset.job),
       }),
-      ...lastWalk(dataset),
+      ...lastWalk(dataset, silence !== null),
+      ...(silence ? [] : endpointSilent(dataset, lastCalls)),
       ...refusedRows(dataset),
     ]),
     ...(logBytes > LONG_LOG_BYTES ? [longLog(logBytes)] : []),
@@ -96,8 +101,14 @@ export function findProblems(
 
 type About = Pick<Problem, 'code' | 'job'>;
 
-function error(kind: 'key' | 'incomplete', about: About, message: Phrase, advice: Phrase): Problem {
-  return { level: 'error', ...about, ...told(message, advice), exitCode: exitCodes[kind] };
+function error(
+  kind: 'key' | 'incomplete' | 'unreachable' | { exitCode: number },
+  about: About,
+  message: Phrase,
+  advice: Phrase,
+): Problem {
+  const exitCode = typeof kind === 'string' ? exitCodes[kind] : kind.exitCode;
+  return { level: 'error', ...about, ...told(message, advice), exitCode };
 }
 
 function warning(about: About, message: Phrase, advice: Phrase): Problem {
@@ -118,6 +129,27 @@ function keyRefused(): Problem {
     phrase`the API refuses the key (401)`,
     phrase`set a valid MARKET_API_KEY, or put it into the file of MARKET_API_KEY_FILE`,
   );
+}
+
+/** @param job null where the whole API is silent. */
+function unreachable(job: string | null, code: string, since?: string): Problem {
+  const from = since === undefined ? phrase`at its last call` : phrase`since ${{ at: since }}`;
+  return error(
+    'unreachable',
+    { code: 'unreachable', job },
+    phrase`the API cannot be reached or does not answer ${from} (${code})`,
+    phrase`check the network and MARKET_API_URL; the next run tries again`,
+  );
+}
+
+/** The endpoint of a dataset, while that of another answers. A walk that failed says so itself. */
+function endpointSilent(
+  { job, doing: { state } }: DatasetStatus,
+  lastCalls: () => ReadonlyMap<string, LastCall>,
+): Problem[] {
+  if (state !== 'waiting' && state !== 'stopped') return [];
+  const call = lastCalls().get(job);
+  return call?.isUnanswered ? [unreachable(job, call.errorCode ?? 'no code')] : [];
 }
 
 function outOfReach({ message, advice, since }: OutOfReach): Problem {
@@ -196,13 +228,15 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   const { job, fresh, completeAsOf, ageSeconds, seenAsOf } = dataset;
   if (fresh) return [];
   const { why, advice } = whyNotFresh(dataset, around);
+  const { exitCode } = dataset.doing;
+  const kind = exitCode === null ? 'incomplete' : { exitCode };
   if (completeAsOf === null) {
     // Of what was never begun there is nothing more to say.
     const message =
       dataset.doing.state === 'never'
         ? phrase`has never been complete`
         : phrase`has never been complete: ${why}`;
-    return [error('incomplete', { code: 'never-complete', job }, message, advice)];
+    return [error(kind, { code: 'never-complete', job }, message, advice)];
   }
   const asOf = { at: completeAsOf };
   if (ageSeconds === null) {
@@ -212,15 +246,17 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
   const seen =
     seenAsOf !== null && seenAsOf > completeAsOf ? phrase`, and looked at as of ${{ at: seenAsOf }}` : '';
   const message = phrase`is older than it is meant to be: last proven complete as of ${asOf}${seen}; ${why}`;
-  return [error('incomplete', { code: 'stale', job }, message, advice)];
+  return [error(kind, { code: 'stale', job }, message, advice)];
 }
 
-/** Of a dataset that is not fresh, how its last run failed is said with that. */
-function lastWalk({ job, doing, held, fresh }: DatasetStatus): Problem[] {
+/** Of a dataset that is not fresh, how its last run failed is said with that; of a silent API, once for all. */
+function lastWalk({ job, doing, held, fresh }: DatasetStatus, isSilent: boolean): Problem[] {
   const found: Problem[] = [];
-  if (fresh && doing.state === 'failed')
+  const isSaid = isSilent && doing.exitCode === exitCodes.unreachable;
+  if (fresh && doing.exitCode !== null && !isSaid)
     found.push(
-      warning(
+      error(
+        { exitCode: doing.exitCode },
         { code: 'failed', job },
         phrase`its last ${doing.kind === 'glance' ? 'glance' : 'run'} failed: ${doing.message ?? 'no reason was noted'}`,
         phrase`the next run goes on at the committed place; market-mirror doctor says what is wrong here`,

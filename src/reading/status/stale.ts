@@ -77,6 +77,7 @@ const reasons: Readonly<Record<string, string>> = {
   concurrency: 'as many calls as the API allows are under way',
   key_refused: 'the API refuses the key',
   unavailable: 'the API does not serve it at present',
+  unreachable: 'the API cannot be reached',
 };
 
 const reasonOf = (reason: string | null) => reasons[reason ?? ''] ?? reason ?? 'no reason was noted';

@@ -97,7 +97,11 @@ export function createCheckpointKeeper(
       row.distinctKeys = 0;
     },
     arrive(checkpoint, calls, saved) {
+      // A walk that begins anew has been told both before.
+      const { total, totalFirst } = row;
       Object.assign(row, columnsOf(checkpoint));
+      row.total ??= total;
+      row.totalFirst ??= totalFirst;
       row.inserted += saved.inserted;
       row.updated += saved.updated;
       row.quarantined += saved.quarantined;

@@ -3,7 +3,7 @@
 import { and, eq, gt, inArray, ne, or, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
-import { Failure, Snooze } from '../../errors.ts';
+import { asFailure, Failure, Snooze } from '../../errors.ts';
 import type { Job } from '../../job.ts';
 import type { WalkKind } from '../../walk.ts';
 import type { Connection } from '../db/connection.ts';
@@ -66,6 +66,8 @@ export function openWalk(
   }
 }
 
+const notWaiting = { waitsUntil: null, waitsFor: null };
+
 /** The last of its kind, where it has not finished. */
 function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind): WalkRow | undefined {
   const last = lastOf(connection, job, kind);
@@ -73,10 +75,10 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
 }
 
 function giveUpGlance(connection: Connection, { id }: WalkRow, now: number): void {
-  const ending = { status: 'failed', error: 'a walk has taken its place', finishedAt: isoTime(now) } as const;
+  const ending = { status: 'failed', error: 'a walk has taken its place', errorKind: 'incomplete' } as const;
   const db = drizzle(connection);
   db.update(walks)
-    .set({ ...ending, ...needless })
+    .set({ ...ending, finishedAt: isoTime(now), ...notWaiting, ...needless })
     .where(eq(walks.id, id))
     .run();
   db.delete(walkSeen).where(eq(walkSeen.walkId, id)).run();
@@ -84,7 +86,7 @@ function giveUpGlance(connection: Connection, { id }: WalkRow, now: number): voi
 
 function resume(connection: Connection, unfinished: WalkRow | undefined): WalkRow | undefined {
   if (!unfinished) return undefined;
-  const running = { status: 'running', error: null, waitsUntil: null, waitsFor: null } as const;
+  const running = { status: 'running', error: null, errorKind: null, ...notWaiting } as const;
   drizzle(connection).update(walks).set(running).where(eq(walks.id, unfinished.id)).run();
   return { ...unfinished, ...running };
 }
@@ -172,11 +174,13 @@ function addCallsSaved(connection: Connection, job: string, callsSaved: number):
 /** Leaves a walk at its committed checkpoint, to be gone on with. */
 export function pauseWalk(connection: Connection, walk: OpenWalk, thrown: Error, stopped: boolean): void {
   const wait = thrown instanceof Snooze ? thrown : undefined;
+  const isFailed = !wait && !stopped;
   drizzle(connection)
     .update(walks)
     .set({
-      status: wait || stopped ? 'snoozed' : 'failed',
+      status: isFailed ? 'failed' : 'snoozed',
       error: thrown.message,
+      errorKind: isFailed ? asFailure(thrown).kind : null,
       waitsUntil: wait ? isoTime(wait.until) : null,
       waitsFor: wait?.reason ?? null,
     })

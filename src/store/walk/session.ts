@@ -1,7 +1,7 @@
 /** A walk as the mirror holds it: it saves pages, ends with a verdict or stays at its checkpoint, and lets go. */
 
 import { ageOf, isoTime } from '../../clock.ts';
-import { toError } from '../../errors.ts';
+import { type FailureKind, toError } from '../../errors.ts';
 import type { Job } from '../../job.ts';
 import { type Checkpoint, withAnomalies } from '../../walk/checkpoint.ts';
 import type { Verdict, WalkKind } from '../../walk.ts';
@@ -56,7 +56,7 @@ export type WalkSession = Pick<PageWriter, 'lookUp' | 'storedRows' | 'savePage' 
   /** Shows the volatile values that a walk which does not go on for now has received; those of others are shown as they end. */
   settle(): Promise<void>;
   /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
-  giveUp(error: string): void;
+  giveUp(kind: FailureKind, error: string): void;
   release(): void;
 };
 
@@ -78,7 +78,7 @@ export function openSession(
     const session = createSession(connection, walk, now, check, committed);
     if (ageOf(Date.parse(walk.row.startedAt), now()) !== null) return session;
     // Whatever it came to prove, nobody could tell of when.
-    session.giveUp('it began under a clock that was ahead: the next walk begins anew');
+    session.giveUp('incomplete', 'it began under a clock that was ahead: the next walk begins anew');
   } catch (thrown) {
     walk.lock.release();
     throw thrown;
@@ -162,13 +162,13 @@ function createSession(
         throw storeFailure(thrown, file);
       }
     },
-    giveUp(error) {
+    giveUp(errorKind, error) {
       guarded(file, () => {
         writer.flush();
         check();
         atomically(() => {
           forgetMet(connection, walk);
-          const ending = { status: 'failed', error, finishedAt: isoTime(now()) } as const;
+          const ending = { status: 'failed', error, errorKind, finishedAt: isoTime(now()) } as const;
           closeWalk(connection, walk, ending, before?.row);
         });
       });

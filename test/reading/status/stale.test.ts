@@ -15,6 +15,7 @@ const idle: Doing = {
   reason: null,
   waited: null,
   message: null,
+  exitCode: null,
 };
 
 const well: Around = {
@@ -22,10 +23,12 @@ const well: Around = {
   isStuck: false,
   isKeyRefused: false,
   isForbidden: false,
-  lastCall: () => ({ status: 200, errorCode: null, requestId: null }),
+  lastCall: () => ({ status: 200, errorCode: null, requestId: null, isUnanswered: 0 }),
 };
 
-const refused503: Partial<Around> = { lastCall: () => ({ status: 503, errorCode: null, requestId: null }) };
+const refused503: Partial<Around> = {
+  lastCall: () => ({ status: 503, errorCode: null, requestId: null, isUnanswered: 0 }),
+};
 
 function said(doing: Partial<Doing>, around: Partial<Around> = {}) {
   const dataset = { job: 'news', nextRun: null, doing: { ...idle, ...doing } } as DatasetStatus;

@@ -48,6 +48,7 @@ function Look({ problem: { code, job }, overview }: { problem: Problem; overview
       return <a href={linkTo('/problems', { job })}>See the differences</a>;
     case 'key-refused':
     case 'scope-missing':
+    case 'unreachable':
       return <a href={linkTo('/calls', { job })}>See the calls</a>;
     case 'stale':
     case 'never-complete':

@@ -38,7 +38,9 @@ export function Evidence({ read }: { read: Read }) {
         </Fact>
         <Fact name="Different rows">{number(Number(read('distinct_keys')))}</Fact>
         <Fact name="The API said there are">
-          {totalsOf(read('total_first'), read('total')) ?? <span class="null">it gives no total</span>}
+          {totalsOf(read('total_first'), read('total')) ?? (
+            <span class="null">{Number(read('pages')) > 0 ? 'it gives no total' : 'not known yet'}</span>
+          )}
         </Fact>
         <Fact name="Snapshot generated">
           <Cell value={read('generated_at')} label="generatedAt" />

@@ -1,0 +1,1 @@
+ALTER TABLE `walks` ADD `error_kind` text;
