@@ -22,6 +22,8 @@ export type Scenario = {
   /** Whether every edit publishes a new `generatedAt`. */
   dated: boolean;
   rows: number;
+  /** Whether rows have a field by the name of every column of ours, where their shape is not specified. */
+  hasOurNames: boolean;
   /** What the API makes of every limit. */
   pageRows: number;
   /** Whether calls go at once, so that pages wait for one another. */
@@ -101,6 +103,7 @@ export function scenarios(wildness: Wildness, longest: number): fc.Arbitrary<Sce
     .record({
       dataset,
       rows: fc.noBias(fc.integer({ min: 0, max: 60 })),
+      hasOurNames: fc.nat(7).map((one) => one === 7),
       pageRows: fc.noBias(fc.integer({ min: 3, max: 9 })),
       ample: fc.boolean(),
       atOnce: fc.constantFrom(1, 2, 4),
@@ -128,10 +131,11 @@ export type Watcher = { beforeAnswer(): void; afterPassage(passage: Passage): vo
 
 /** Mirrors the dataset again and again until every event has happened, and the last walk has ended. */
 export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher): Promise<Life> {
-  const { job, dated, rows, pageRows, ample, atOnce, order, looks, events } = scenario;
+  const { job, dated, rows, hasOurNames, pageRows, ample, atOnce, order, looks, events } = scenario;
   bench.ample = ample;
   const dataset = bench.upstream(job);
   dataset.rows = dataset.make(rows);
+  if (hasOurNames && !bench.job(job).contract) dataset.rows = dataset.rows.map(namer(bench));
   dataset.generatedAt = job !== 'ai-signals' ? undefined : dated ? publication(bench) : null;
   const life: Life = { passages: [], sent: new Set() };
   let calls = 0;
@@ -201,6 +205,16 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
   bench.model.beforeAnswer = undefined;
   bench.model.faults = [() => noteSent(bench, job, life.sent)];
   return life;
+}
+
+/** Gives a row those names that it has not. Whoever inserts rows later inserts plain ones. */
+function namer(bench: Bench): (row: Row) => Row {
+  const columns = bench.sql<{ name: string }>(
+    `SELECT DISTINCT c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE t.name NOT IN (SELECT replace(job, '-', '_') FROM fields)
+       AND t.name NOT IN (SELECT replace(job, '-', '_') || '_history' FROM fields)`,
+  );
+  const named = Object.fromEntries(columns.map(({ name }, at) => [name, at]));
+  return (row) => ({ ...named, ...row });
 }
 
 type Begun = ReturnType<typeof beginPassage>;
