@@ -42,6 +42,8 @@ async function demo(context: Context): Promise<void> {
   const say = (text: string) => context.stdout.write(`${text}\n`);
   const stays = context.stdout.isTTY === true;
   const dir = mkdtempSync(join(tmpdir(), 'market-mirror-demo-'));
+  /** Who was told of the folder may look into it; else it goes. */
+  let isTold = false;
   const jobs = await listJobs();
   const unlessAborted = (thrown: unknown) => {
     if (!signal.aborted) throw thrown;
@@ -59,11 +61,7 @@ async function demo(context: Context): Promise<void> {
       say('Some days of it are lived first, in seconds, so that there is a past to look at.\n');
       const names = jobs.map(({ name }) => name);
       await livePast(model, { dir, jobs: names, clock: past, signal }).catch(unlessAborted);
-      if (signal.aborted) {
-        // Nobody was told of it yet.
-        rmSync(dir, { recursive: true, force: true });
-        return context.exit(exitCodes.incomplete);
-      }
+      if (signal.aborted) return context.exit(exitCodes.incomplete);
       isPast = false;
       model.beforeAnswer = changing(changes, 2, clock.now());
     }
@@ -75,6 +73,7 @@ async function demo(context: Context): Promise<void> {
       if (context.signal.aborted) return context.exit(exitCodes.incomplete);
       await look(context, dir);
       tell(context, model, dir, jobs);
+      isTold = true;
       if (!stays) return;
       await showService(context, dir, jobs, daemon.over);
     } finally {
@@ -82,8 +81,14 @@ async function demo(context: Context): Promise<void> {
     }
   } finally {
     await model.close();
+    if (!isTold) rmSync(dir, { recursive: true, force: true });
+    if (signal.aborted) say(isTold ? `\nStopped. ${leftIn(dir)}` : '\nStopped; nothing is left of it.');
   }
 }
+
+const leftIn = (dir: string) => `The sample data stays in ${dir}; when you are done: rm -r ${forShell(dir)}`;
+
+const forShell = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 type Daemon = {
   /** When every dataset was mirrored once, or the daemon has ended. */
@@ -169,9 +174,10 @@ function tell({ stdout }: Context, model: ModelApi, dir: string, jobs: readonly 
   stdout.write(`${model.calls.length} calls were made, ${refused} of them answered with 429.
 The database is ${database}: open it with any SQLite tool, such as
 
-  MIRROR_DIR=${dir} npx market-mirror query "SELECT * FROM ${jobs[0]?.table} LIMIT 3"
-  sqlite3 ${database}
+  MIRROR_DIR=${forShell(dir)} npx market-mirror query "SELECT * FROM ${jobs[0]?.table} LIMIT 3"
+  sqlite3 ${forShell(database)}
 
-All of it is sample data. The README tells how to mirror the real API.
+All of it is sample data. It stays in ${dir}; when you are done: rm -r ${forShell(dir)}
+The README tells how to mirror the real API.
 `);
 }

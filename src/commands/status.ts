@@ -101,7 +101,7 @@ const columns: Record<string, Align> = {
   drift: 'right',
 };
 
-function renderDatasets({ datasets, at }: Status, paint: Paint): string {
+function renderDatasets({ datasets, daemon, at }: Status, paint: Paint): string {
   const now = Date.parse(at);
   const rows = datasets.map((dataset) => [
     dataset.job,
@@ -111,7 +111,8 @@ function renderDatasets({ datasets, at }: Status, paint: Paint): string {
     dataset.verdict ?? '–',
     renderDoing(dataset, now),
     ago(dataset.lastChange, now),
-    renderNextRun(dataset, now),
+    // Without a daemon nobody runs it.
+    daemon ? renderNextRun(dataset, now) : '–',
     dataset.quarantined > 0 ? paint('yellow', number(dataset.quarantined)) : '0',
     dataset.drifts > 0 ? paint('yellow', number(dataset.drifts)) : '0',
   ]);

@@ -1,6 +1,6 @@
 /** The demo, as it runs for people at a terminal, and for programs. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -40,11 +40,11 @@ function demo(isTTY: boolean) {
     const folder = dir();
     if (folder) rmSync(folder, { recursive: true, force: true });
   });
-  return { said: () => said, stop: () => stop.abort(), ended };
+  return { said: () => said, stop: () => stop.abort(), ended, dir };
 }
 
 test('at a terminal it stays, with a key, a curl line and a link that work, until Ctrl-C', async () => {
-  const { said, stop, ended } = demo(true);
+  const { said, stop, ended, dir } = demo(true);
   await expect.poll(said, within).toContain('Ctrl-C ends it.');
   const [, key, address] =
     /curl -H "Authorization: Bearer (mmkey_\w+)" "(http:\/\/127\.0\.0\.1:\d+\/\S+)"/.exec(said()) ?? [];
@@ -66,6 +66,8 @@ test('at a terminal it stays, with a key, a curl line and a link that work, unti
   stop();
   expect(await ended).toBe(0);
   await expect(fetch(address ?? '')).rejects.toThrow();
+  expect(said()).toMatch(/\nStopped\. The sample data stays in (\S+); when you are done: rm -r \1\n$/);
+  expect(existsSync(dir() ?? '')).toBe(true);
 });
 
 test('what was yesterday can be looked back to from the first look on', async () => {
@@ -96,16 +98,31 @@ test('what was yesterday can be looked back to from the first look on', async ()
   expect(JSON.parse((await answer(newest)).stdout)[0].newest > '2026-03-04T12').toBe(true);
 });
 
-test('told to end while it lives its past, it ends', async () => {
+test('told to end while it lives its past, it ends, says so and leaves no folder', async () => {
+  const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('market-mirror-demo-'));
+  const before = new Set(folders());
   const { said, stop, ended } = demo(true);
   await expect.poll(said, within).toContain('a past to look at');
+  const [own] = folders().filter((name) => !before.has(name));
   stop();
   expect(await ended).toBe(75);
+  expect(said()).toMatch(/\nStopped; nothing is left of it\.\n$/);
+  expect(folders()).not.toContain(own);
 });
 
 test('elsewhere it ends by itself, and shows no key', async () => {
   const { said, ended } = demo(false);
   expect(await ended).toBe(0);
-  expect(said()).toContain('All of it is sample data.');
+  expect(said()).toMatch(/All of it is sample data\. It stays in (\S+); when you are done: rm -r \1\n/);
+  // No daemon runs any more, so no run is next.
+  expect(said()).toContain('no daemon running');
+  const [, table = ''] = said().split(/\$ market-mirror (?:status|query)/);
+  const next =
+    table
+      .split('\n')
+      .find((line) => line.startsWith('dataset'))
+      ?.indexOf('next run') ?? 0;
+  const told = table.split('\n').filter((line) => /^(news|usage|ai-signals) /.test(line));
+  expect(told.slice(0, 3).map((line) => line.slice(next, next + 8).trim())).toEqual(['–', '–', '–']);
   expect(said()).not.toMatch(/mmkey_|token=/);
 });
