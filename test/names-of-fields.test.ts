@@ -242,8 +242,13 @@ function plain(value: unknown): unknown {
   return String(value);
 }
 
-/** As a bag. */
-const bag = (values: readonly unknown[]) => values.map((value) => JSON.stringify(plain(value))).sort();
+/** The values that there are, in whatever order. */
+const bag = (values: readonly unknown[]) =>
+  values
+    .map(plain)
+    .filter((value) => value !== null)
+    .map((value) => JSON.stringify(value))
+    .sort();
 
 /** By keys, the rows that are upstream now. */
 const upstream = ({ model }: Bench, { data }: List) => keyed(model.data[data].rows, model.data[data].idField);
