@@ -153,12 +153,12 @@ function build(
     job: (name) => findJob(jobs, name),
     async mirror(job, signal, progress, kind) {
       const once = async () => {
-        const walk = await mirror(
-          job,
-          { api, store, clock, ...(progress ? { progress } : {}) },
-          signal,
-          kind,
-        );
+        const parts = { api, store, clock, ...(progress ? { progress } : {}) };
+        const walk = await mirror(job, parts, signal, kind).catch(async (thrown) => {
+          // Calls are recorded also while nothing completes. Why the walk broke off tells more than what keeps them.
+          if (!signal.aborted) await store.prune(job, config.keep).catch(() => undefined);
+          throw thrown;
+        });
         const change = hook && store.changes.of(job, walk);
         if (change) hook.tell(change);
         await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted);

@@ -167,8 +167,14 @@ async function run(
     });
   tell(job, walk, log);
   ended?.(job.name, walk);
-  const scheduled = nextDue(app.config.schedules[job.name] ?? 'off', Date.parse(walk.startedAt), clock.now());
-  app.store.keepNextDue(job.name, scheduled && Math.max(scheduled, turns.of(job).at));
+  try {
+    const schedule = app.config.schedules[job.name] ?? 'off';
+    const scheduled = nextDue(schedule, Date.parse(walk.startedAt), clock.now());
+    app.store.keepNextDue(job.name, scheduled && Math.max(scheduled, turns.of(job).at));
+  } catch (thrown) {
+    // The run is complete all the same, and its changes are news. The next one plans anew.
+    log.warn({ job: job.name, err: toError(thrown).message }, 'nobody can tell when it is due next');
+  }
 }
 
 /** A glance removes nothing, and proves nothing. */

@@ -33,23 +33,21 @@ describe('a page', () => {
 });
 
 describe('a first page of which no row fits', () => {
-  const breachOf = (rows: unknown[], offset: number) =>
-    describeBreach({ ...checkSignals(signalPage(rows)), offset });
+  const breachOf = (rows: unknown[]) => describeBreach(checkSignals(signalPage(rows)));
   const bad = signal({ confidence: 'high' });
 
   it('halts the dataset, and says why', () => {
-    expect(breachOf([bad], 0)).toContain('confidence: expected a value of type number, received string');
+    expect(breachOf([bad])).toContain('confidence: expected a value of type number, received string');
   });
 
-  it('does not where some row fits, where none came, or further down', () => {
-    expect(breachOf([bad, signal()], 0)).toBeUndefined();
-    expect(breachOf([], 0)).toBeUndefined();
-    expect(breachOf(Array(100).fill(bad), 400)).toBeUndefined();
+  it('does not where some row fits, or where none came', () => {
+    expect(breachOf([bad, signal()])).toBeUndefined();
+    expect(breachOf([])).toBeUndefined();
   });
 
   it('shows no character that a terminal would obey', () => {
     const page = checkNews(['{"\\u001b[31m":"\\ud800"}']);
-    expect(describeBreach({ ...page, offset: 0 })).toMatch(/^[\x20-\x7e]+$/);
+    expect(describeBreach(page)).toMatch(/^[\x20-\x7e]+$/);
   });
 });
 

@@ -25,9 +25,19 @@ export function viewsOf(jobs: readonly Job[]): View[] {
   return [freshness(jobs), changes(jobs), ...jobs.flatMap((job) => job.views)];
 }
 
+/** By this the views of the jobs are told from those that a user made. */
+const OURS = '/* declared by market-mirror */';
+
 export function ensureViews(connection: Connection, jobs: readonly Job[]): void {
-  for (const { name, sql } of viewsOf(jobs))
-    ensureObject(connection, 'view', name, `CREATE VIEW "${name}" AS\n${sql}`);
+  const views = viewsOf(jobs);
+  for (const { name, sql } of views)
+    ensureObject(connection, 'view', name, `CREATE VIEW ${quoted(name)} AS ${OURS}\n${sql}`);
+  const declared = new Set(views.map(({ name }) => name));
+  const ours = connection
+    .prepare<[string], string>(`SELECT name FROM sqlite_master WHERE type = 'view' AND instr(sql, ?) > 0`)
+    .pluck()
+    .all(OURS);
+  for (const name of ours) if (!declared.has(name)) connection.exec(`DROP VIEW ${quoted(name)}`);
 }
 
 /**
@@ -101,7 +111,7 @@ function ensureObject(
     .pluck()
     .get(type, name);
   if (present === definition) return;
-  connection.exec(`DROP ${type} IF EXISTS "${name}"; ${definition}`);
+  connection.exec(`DROP ${type} IF EXISTS ${quoted(name)}; ${definition}`);
 }
 
 /** A time ahead of the clock has no age: a negative one would pass for fresh. */

@@ -16,7 +16,12 @@ export const FAR = 10 * PAGE_ROWS;
 /** Pages in a row that bring no row the walk has not met. */
 export const MOST_FRUITLESS = 3;
 
-const MOST_PAGES = 100_000;
+/** Pages of a walk to which the API gives no `total`. */
+const MOST_PAGES_WITHOUT_TOTAL = 100_000;
+/** A `total` that is too small ends no walk before so many. */
+const FEWEST_PAGES = 1_000;
+/** So many times what a walk may take at worst, since a `total` is no promise. */
+const TIMES_THE_WORST = 3;
 
 /**
  * The most calls that a walk by anchors over `rows` rows may take where pages are full: three passes, eight steps back
@@ -51,7 +56,12 @@ export function isWithinBound(at: AnchoredCheckpoint): boolean {
   return pages - pagesOfSnapshots + left + MOST_HEAD_PAGES <= mostCalls(rows, pageRows);
 }
 
-/** The last resort, against an API that makes up new rows for ever. */
-export function isEndless({ pages }: Checkpoint): boolean {
-  return pages >= MOST_PAGES;
+/**
+ * The last resort, against an API that makes up new rows for ever: what the first page said there are counts, whatever is said
+ * later. Where pages are short, a list has more of them.
+ */
+export function isEndless({ pages, pagesOfPass, offset, totalOfWalk }: Checkpoint): boolean {
+  if (totalOfWalk === null) return pages >= MOST_PAGES_WITHOUT_TOTAL;
+  const pageRows = Math.min(PAGE_ROWS, Math.max(2, Math.ceil(offset / Math.max(1, pagesOfPass))));
+  return pages >= Math.max(FEWEST_PAGES, TIMES_THE_WORST * mostCalls(totalOfWalk, pageRows));
 }

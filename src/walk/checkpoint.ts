@@ -17,6 +17,8 @@ type Common = {
   /** As the API last said, and as it said at the beginning of this pass. */
   total: number | null;
   totalFirst: number | null;
+  /** As the API first said in this walk, whatever it was reset for since. */
+  totalOfWalk: number | null;
   /** As the last page said; undefined before the first one, and where the envelope has none. */
   generatedAt: string | null | undefined;
   /** Pages in a row that brought no new row. */
@@ -120,6 +122,7 @@ const common: Common = {
   unkeyed: 0,
   total: null,
   totalFirst: null,
+  totalOfWalk: null,
   generatedAt: undefined,
   fruitless: 0,
   lookedBeyond: false,
@@ -153,10 +156,10 @@ const anchoredBeginning: AnchoredCheckpoint = {
 
 /** The beginning again, by anchors. */
 export function anchored(before: Checkpoint): AnchoredCheckpoint {
-  const { pages, restarts } = before;
+  const { pages, restarts, totalOfWalk } = before;
   const { stepsBack, pagesOfSnapshots } =
     before.mode === 'anchored' ? before : { stepsBack: 0, pagesOfSnapshots: pages };
-  return { ...anchoredBeginning, pages, restarts, stepsBack, pagesOfSnapshots };
+  return { ...anchoredBeginning, pages, restarts, totalOfWalk, stepsBack, pagesOfSnapshots };
 }
 
 /** A checkpoint as it was kept, where one of an earlier release may lack what has come since. */

@@ -49,6 +49,7 @@ export function turnPage<Of extends Checkpoint>(before: Of, page: PageFacts): Of
     generatedAt: page.generatedAt,
     total,
     totalFirst: before.totalFirst ?? total,
+    totalOfWalk: before.totalOfWalk ?? total,
   };
 }
 

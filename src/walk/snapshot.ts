@@ -50,8 +50,8 @@ export function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): St
 
 /** Some publish anew for every answer, and some while we read: such a list is read like one without `generatedAt`. */
 function beginAgain(turned: SnapshotCheckpoint): Step {
-  const { pages, restarts } = turned;
-  return reset(restarts < MOST_RESTARTS ? { ...beginning, pages, restarts } : anchored(turned));
+  const { pages, restarts, totalOfWalk } = turned;
+  return reset(restarts < MOST_RESTARTS ? { ...beginning, pages, restarts, totalOfWalk } : anchored(turned));
 }
 
 /** As many rows as the snapshot says it has, and it said the same throughout. */

@@ -22,6 +22,8 @@ export type PaperOptions = {
   /** Where the walk begins. */
   from?: Checkpoint;
   generatedAt?: () => string | null | undefined;
+  /** As many rows as there are, unless given. */
+  total?: (rows: number) => number | undefined;
   /** How many rows a page has at most, whatever is asked for. */
   pageRows?: (call: number) => number;
   /** Calls that may be under way at once, which are answered in an order drawn by `random`. */
@@ -36,6 +38,7 @@ export async function walkOnPaper(
   {
     from = beginning,
     generatedAt = () => undefined,
+    total: totalOf = (rows) => rows,
     pageRows = () => PAGE_ROWS,
     ...options
   }: PaperOptions = {},
@@ -52,14 +55,14 @@ export async function walkOnPaper(
     calls += 1;
     const all = rows(calls);
     const keys = all.slice(offset, offset + Math.min(PAGE_ROWS, pageRows(calls)));
-    const [total, returned] = [all.length, keys.length];
+    const [total, returned] = [totalOf(all.length), keys.length];
     return {
       offset,
       generatedAt: generatedAt(),
       received: returned,
       keys,
       digest: undefined,
-      pagination: { offset, limit: PAGE_ROWS, total, returned, hasMore: offset + returned < total },
+      pagination: { offset, limit: PAGE_ROWS, total, returned, hasMore: offset + returned < all.length },
     };
   }
 

@@ -112,3 +112,22 @@ describe('a row without a readable key', () => {
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'union', rows: 151 });
   });
 });
+
+describe('a page on which no row fits', () => {
+  const spoilHead: Edit = (dataset) => {
+    for (let at = 0; at < 100; at += 1) change(at, { confidence: 'high' })(dataset);
+  };
+
+  it('halts a dataset whose walk begins with it', async () => {
+    const bench = await setup({ rows: ROWS });
+    update(bench, spoilHead);
+    await expect(bench.mirror(job)).rejects.toMatchObject({ kind: 'contract' });
+  });
+
+  it('ends no walk that has read the list, and reads its head again', async () => {
+    const bench = await setup({ rows: ROWS });
+    publish(null)(bench.upstream(job));
+    editBefore(bench, job, { 5: spoilHead });
+    expect(await bench.mirror(job)).toMatchObject({ status: 'complete', apiCalls: 5, quarantined: 100 });
+  });
+});

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
+import { openStore } from '../../src/store/index.ts';
 import { change, insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
@@ -277,4 +278,22 @@ it('every walked table has its history, and no snapshot has one', async () => {
     .map(({ name }) => name.replace('-', '_'));
   expect(tables).toHaveLength(4);
   expect(triggers).toEqual(tables.flatMap((table) => [`${table}_removed`, `${table}_superseded`]).sort());
+});
+
+it('a view that no job declares any longer goes, and one that a user made stays', async () => {
+  const bench = await setup({ rows: 3 });
+  const views = () => bench.sql("SELECT name FROM sqlite_master WHERE type = 'view'").map(({ name }) => name);
+  bench.tamper('CREATE VIEW mine AS SELECT count(*) AS rows FROM news');
+  const before = views();
+  const sql = 'SELECT count(*) AS rows FROM news';
+  const more = bench.jobs.map((job) =>
+    job.name === 'news'
+      ? { ...job, views: [...job.views, { name: 'news "counted"', about: 'How many.', sql, example: sql }] }
+      : job,
+  );
+  openStore(bench.dir, more, bench.clock.now).close();
+  expect(new Set(views())).toEqual(new Set([...before, 'news "counted"']));
+  openStore(bench.dir, bench.jobs, bench.clock.now).close();
+  expect(new Set(views())).toEqual(new Set(before));
+  expect(bench.sql('SELECT rows FROM mine')).toEqual([{ rows: 0 }]);
 });

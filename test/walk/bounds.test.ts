@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mostCalls } from '../../src/walk/bounds.ts';
+import { isEndless, mostCalls } from '../../src/walk/bounds.ts';
 import { beginning } from '../../src/walk/checkpoint.ts';
 import { walkOnPaper } from '../helpers/paper.ts';
 
@@ -72,13 +72,41 @@ describe('the most calls of a walk', () => {
     expect(calls).toBeLessThanOrEqual(mostCalls(2_000));
   });
 
-  it('end even where the dataset grows faster than it can be read', async () => {
+  it('are three times as many as those, and a thousand at least, where the list grows faster than it can be read', async () => {
+    const growing = async (count: number) => {
+      const rows = named(count);
+      return await walkOnPaper(() => {
+        rows.push(...named(100, `row ${rows.length} and`));
+        return rows;
+      });
+    };
+    const { calls, end } = await growing(200);
+    expect(end).toMatchObject({ verdict: 'union', stuck: 'bound' });
+    expect(calls).toBe(1_000);
+    expect((await growing(19_900)).calls).toBe(3 * mostCalls(20_000));
+  });
+
+  it('leave room for a list of more than ten million rows, by its total', () => {
+    const at = { ...beginning, pages: 110_000, pagesOfPass: 110_000, offset: 11_000_000 };
+    expect(isEndless({ ...at, totalOfWalk: 12_000_000 })).toBe(false);
+    expect(isEndless({ ...at, pages: 3 * mostCalls(12_000_000), totalOfWalk: 12_000_000 })).toBe(true);
+    expect(isEndless({ ...at, totalOfWalk: null })).toBe(true);
+  });
+
+  it('are more where pages are short', async () => {
+    const rows = named(40_000);
+    const walked = await walkOnPaper(() => rows, { pageRows: (call) => (call === 1 ? 100 : 5) });
+    expect(walked.end).toMatchObject({ verdict: 'verified', stuck: undefined });
+  });
+
+  it('end even where nobody gives a total', async () => {
     const rows = named(200);
     const grow = () => {
       rows.push(...named(100, `row ${rows.length} and`));
       return rows;
     };
-    const { calls, end } = await walkOnPaper(grow, { from: { ...beginning, pages: 99_990 } });
+    const from = { ...beginning, pages: 99_990 };
+    const { calls, end } = await walkOnPaper(grow, { from, total: () => undefined });
     expect(end).toMatchObject({ verdict: 'union', stuck: 'bound' });
     expect(calls).toBe(10);
   });

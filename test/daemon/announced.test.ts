@@ -1,0 +1,63 @@
+/** A run that is complete is news, whatever becomes of the plan for the next one. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import pino from 'pino';
+import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { runDaemon } from '../../src/daemon.ts';
+import { openConnection } from '../../src/store/db/connection.ts';
+import { setupSync } from '../helpers/sync-bench.ts';
+import { sharedClock } from '../helpers/virtual-clock.ts';
+import { othersOff } from '../helpers/virtual-life.ts';
+
+const within = { timeout: 60_000, interval: 25 };
+
+it('changes are announced though nobody can tell when the dataset is due next', async () => {
+  const { environment, file } = await setupSync({ rows: 30 }, sharedClock());
+  const edit = (sql: string) => {
+    const connection = openConnection(file);
+    connection.exec(sql);
+    connection.close();
+  };
+  const lines: { msg: string; job?: string }[] = [];
+  const stop = new AbortController();
+  const daemon = runDaemon(
+    {
+      environment: {
+        PATH: process.env['PATH'],
+        ...environment,
+        ...othersOff,
+        MIRROR_SCHEDULE_AI_SIGNALS: 'off',
+        MIRROR_SCHEDULE_NEWS: 'every 1h',
+      },
+      clock: systemClock,
+      random: () => 0.5,
+      log: pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+      // What the plan is made from cannot be read from here on.
+      ended: () => edit("UPDATE governor SET updated_at = state, state = '{'"),
+    },
+    stop.signal,
+  );
+  onTestFinished(async () => {
+    edit('UPDATE governor SET state = updated_at');
+    stop.abort();
+    await daemon;
+  });
+  await expect
+    .poll(() => lines.map(({ msg }) => msg), within)
+    .toContain('nobody can tell when it is due next');
+  const told = join(dirname(file), 'queue.json');
+  await expect.poll(() => existsSync(told), within).toBe(true);
+  const { queue: name, prefix, socket } = JSON.parse(readFileSync(told, 'utf8'));
+  const connection = new Redis({ path: socket, maxRetriesPerRequest: null });
+  const queue = new Queue(name, { connection, prefix });
+  onTestFinished(async () => {
+    await queue.close();
+    connection.disconnect();
+  });
+  await expect.poll(async () => (await queue.getJobs()).map(({ name }) => name), within).toEqual(['news']);
+  expect(lines.map(({ msg }) => msg)).not.toContain('failed');
+});
