@@ -13,8 +13,7 @@ import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
 import { isRefused, openAdmission } from './serve/admission.ts';
 import { type Answer, jsonAnswer, openAnswers, refusedAnswer, UNREADY_SECONDS } from './serve/answers.ts';
-import { clientAddresses } from './serve/app/client-address.ts';
-import { hostNames } from './serve/app/host-names.ts';
+import { clientAddresses, hostNames, originOf } from './serve/app/client.ts';
 import { createApp, type Endpoint, type OpenEndpoint } from './serve/app.ts';
 import { METRICS_SCOPE } from './serve/keys.ts';
 import { createAccessLog, openMetrics, type Readiness } from './serve/metrics.ts';
@@ -87,7 +86,7 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
 
   const lists = jobs
     .filter(({ history }) => history !== null)
-    .map((job): Endpoint => ({ ...job, plan: (asked) => answers.plan(job, asked) }));
+    .map((job): Endpoint => ({ ...job, plan: (asked, { account }) => answers.plan(job, asked, account) }));
   const usages = jobs
     .filter(({ history }) => history === null)
     .map(({ name, path, scope }): Endpoint => {
@@ -142,13 +141,14 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
     return { status: 200, headers: { 'Content-Type': contentType, 'Cache-Control': 'no-store' }, body: text };
   }
 
+  const addressOf = clientAddresses(settings.trusted);
   const handle = createApp({
     admission,
     endpoints: [...lists, ...usages],
     open,
     page: page.endpoints,
     isOurHost: hostNames(settings.host, settings.hosts),
-    addressOf: clientAddresses(settings.trusted),
+    originOf: (request) => originOf(request, addressOf),
     draftHeaders: settings.draftHeaders,
     requestId: rest.requestId ?? randomUUID,
     clock,

@@ -1,6 +1,6 @@
 /** The settings of the service: where it listens, who may reach it how, and how old its data may be. */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { Failure } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { nearest } from '../near.ts';
@@ -75,11 +75,16 @@ export function refuseOpenAddress(
 
 /** Their text. @throws Failure `config` for one that cannot be read. */
 export function readTlsFiles({ certFile, keyFile }: TlsFiles): { cert: string; key: string } {
-  return {
+  const pair = {
     cert: readPem('MIRROR_SERVE_TLS_CERT', certFile),
     key: readPem('MIRROR_SERVE_TLS_KEY', keyFile),
   };
+  if (statSync(keyFile).mode & WORLD_PERMISSION_BITS)
+    throw new Failure('config', `MIRROR_SERVE_TLS_KEY: ${keyFile} can be used by every user: chmod 600 it`);
+  return pair;
 }
+
+const WORLD_PERMISSION_BITS = 0o007;
 
 function readPem(setting: string, file: string): string {
   try {

@@ -23,12 +23,18 @@ export type Matches = {
 export type Filtered = {
   /**
    * Has every row of the moment looked at by a thread of its own, unless it was asked the same lately.
+   * @param account whose client asks: accounts take turns.
    * @param signal aborted where nobody waits for it any longer.
    * @returns `busy` where too many ask: try again a little later; `stopped` where `signal` was
    * aborted, or history no longer reaches to the moment.
    * @throws Failure as reading the mirror does, and `disk` where another file has taken its place.
    */
-  filtered(moment: Moment, filters: Filters, signal?: AbortSignal): Promise<Matches | 'busy' | 'stopped'>;
+  filtered(
+    moment: Moment,
+    filters: Filters,
+    account: string,
+    signal?: AbortSignal,
+  ): Promise<Matches | 'busy' | 'stopped'>;
   /** The rows from `offset` on, `limit` at most, as `readPage` gives them. */
   readMatches(matches: Matches, offset: number, limit: number, frame: Frame): Buffer;
   /** Ends the thread; whoever waits is told by a Failure. */
@@ -55,9 +61,9 @@ export function openFiltered(
   });
 
   return {
-    async filtered(moment, filters, signal) {
+    async filtered(moment, filters, account, signal) {
       const name = [moment.job, moment.seq, moment.volatileAsOf, filters.key].join(' ');
-      const numbers = kept.get(name) ?? (await scans.ask(name, moment, filters, signal));
+      const numbers = kept.get(name) ?? (await scans.ask(name, moment, filters, account, signal));
       return typeof numbers === 'string' ? numbers : { moment, total: numbers.length, numbers };
     },
     readMatches: ({ moment, numbers }, offset, limit, frame) =>

@@ -39,8 +39,8 @@ export type Asked = {
 };
 
 export type Answers = {
-  /** What a call to a list gets, once it is let in. */
-  plan(job: ServedJob, asked: Asked): Planned;
+  /** What a call of the account to a list gets, once it is let in. */
+  plan(job: ServedJob, asked: Asked, account: string): Planned;
   readonly mirror: Pick<Mirror, 'read'>;
   close(): Promise<void>;
 };
@@ -68,7 +68,7 @@ export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: Answ
   const momentOf = momentFinder();
   const readPage = pageReader(mirror, momentOf, pageTold);
 
-  function planIn(open: OpenMirror, job: ServedJob, asked: Asked): Planned {
+  function planIn(open: OpenMirror, job: ServedJob, asked: Asked, account: string): Planned {
     const { query, ifNoneMatch } = asked;
     const seq = readSeq(query);
     if (seq === 'invalid') return planned(missing.future);
@@ -88,7 +88,7 @@ export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: Answ
     return {
       costsQuota: true,
       async read() {
-        const read = await readPage(page, etag, asked);
+        const read = await readPage(page, etag, asked, account);
         return typeof read === 'string' ? missing[read] : pageAnswer(headers, read);
       },
     };
@@ -99,7 +99,8 @@ export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: Answ
     isTooOld(ageOfProof(present, clock.now()), maxAgeMs[name]);
 
   return {
-    plan: (job, asked) => mirror.read((open) => planIn(open, job, asked)) ?? planned(missing.unavailable),
+    plan: (job, asked, account) =>
+      mirror.read((open) => planIn(open, job, asked, account)) ?? planned(missing.unavailable),
     mirror,
     close: mirror.close,
   };

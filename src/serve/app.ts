@@ -11,8 +11,8 @@ import { type Admission, draftHeaders, isRefused, limitHeaders } from './admissi
 import { type Answer, errorAnswer, refusedAnswer } from './answers.ts';
 import { askedOf, type InHono, pageAskedOf } from './app/asked.ts';
 import { beginCall, type Call, type CallParts, counted, endCall } from './app/call.ts';
+import { authorizationOf, pathOf, serviceAddress } from './app/client.ts';
 import type { Endpoint, OpenEndpoint, PageAnswer, PageEndpoint } from './app/endpoints.ts';
-import { authorizationOf, pathOf, serviceAddress } from './app/incoming.ts';
 import { BadBody, Gone, onFinished, streamTo } from './app/stream.ts';
 
 export type { PageAsked } from './app/asked.ts';
@@ -104,7 +104,7 @@ export function createApp(parts: AppParts): RequestListener {
     call.status = status;
     if (typeof body === 'function') return { status, headers, body: counted(body, call) };
     call.bytes = body === null ? 0 : Buffer.byteLength(body);
-    const length = status === 304 ? {} : { 'Content-Length': String(call.bytes) };
+    const length = status === 304 || status === 204 ? {} : { 'Content-Length': String(call.bytes) };
     return { status, headers: { ...headers, ...length }, body: incoming.method === 'HEAD' ? null : body };
   }
 
@@ -180,14 +180,15 @@ export function createApp(parts: AppParts): RequestListener {
   };
 
   function misdirected({ url = '', headers: { host } }: IncomingMessage): Misdirected | undefined {
-    if (host === undefined || !url.startsWith('/')) return 'bad_request';
+    // Hono takes no backslash in a path, and answers by itself.
+    if (host === undefined || !url.startsWith('/') || pathOf({ url }).includes('\\')) return 'bad_request';
     return parts.isOurHost(host) ? undefined : 'misdirected_request';
   }
 }
 
 /** A path is none of ours in other letters; only what stands for a part of it may need some. */
 function isAsSent(incoming: IncomingMessage, path: string, route: Route): boolean {
-  const sent = pathOf(incoming) ?? '';
+  const sent = pathOf(incoming);
   if (sent === path) return true;
   const hasParts = route.path?.includes(':') ?? false;
   return hasParts && URL.canParse(sent, 'http://any') && new URL(sent, 'http://any').pathname === sent;

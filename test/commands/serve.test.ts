@@ -1,17 +1,27 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Running, runCli, startCli } from '../helpers/cli.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 import { runMain } from '../helpers/main.ts';
 import { CANARY, setupSync } from '../helpers/sync-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
-const fixture = (file: string) => resolve('test/fixtures/tls', file);
+const keys = mkdtempSync(join(tmpdir(), 'mirror-keys-'));
+afterAll(() => rmSync(keys, { recursive: true }));
+
+/** A key has to be for this user alone, which no checkout makes it. */
+function fixture(file: string): string {
+  const copy = join(keys, file);
+  copyFileSync(resolve('test/fixtures/tls', file), copy);
+  chmodSync(copy, 0o600);
+  return copy;
+}
+
 const tls = { MIRROR_SERVE_TLS_CERT: fixture('first.crt'), MIRROR_SERVE_TLS_KEY: fixture('first.key') };
 
 function emptyFolder(): string {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clientAddresses } from '../../src/serve/app/client-address.ts';
-import { hostNames } from '../../src/serve/app/host-names.ts';
+import { clientAddresses, hostNames } from '../../src/serve/app/client.ts';
 import { setupServe } from '../helpers/serve-bench.ts';
 import { getter } from './client.ts';
 
@@ -136,7 +135,19 @@ describe('the address of a client', () => {
     ['past two of them', ['10.0.0.0/8'], '10.0.0.1', '192.0.2.7, 10.0.0.2', '192.0.2.7'],
     ['not what a client wrote itself', ['10.0.0.0/8'], '10.0.0.1', '198.51.100.1, 192.0.2.7', '192.0.2.7'],
     ['from elsewhere, that itself', ['10.0.0.0/8'], '192.0.2.9', '198.51.100.1', '192.0.2.9'],
-    ['what is no address ends the search', ['10.0.0.0/8'], '10.0.0.1', '1.1.1.1, junk, 10.0.0.2', '10.0.0.2'],
+    ['a hop with a port', ['10.0.0.0/8'], '10.0.0.1', '192.0.2.7:5555', '192.0.2.7'],
+    ['a hop in brackets', ['10.0.0.0/8'], '10.0.0.1', '[2001:db8::7]', '2001:db8::7'],
+    ['a hop in brackets with a port', ['10.0.0.0/8'], '10.0.0.1', '[2001:db8::7]:5555', '2001:db8::7'],
+    ['a hop of IPv6 without', ['10.0.0.0/8'], '10.0.0.1', '2001:db8::7', '2001:db8::7'],
+    ['an empty hop is none', ['10.0.0.0/8'], '10.0.0.1', '192.0.2.7, , ', '192.0.2.7'],
+    [
+      'what is no address is an unknown one',
+      ['10.0.0.0/8'],
+      '10.0.0.1',
+      '1.1.1.1, junk, 10.0.0.2',
+      'unknown',
+    ],
+    ['nobody', ['10.0.0.0/8'], '10.0.0.1', 'unknown', 'unknown'],
     ['a proxy that tells of nobody', ['10.0.0.0/8'], '10.0.0.1', undefined, '10.0.0.1'],
     ['all of them trusted', ['10.0.0.0/8'], '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['IPv4 within IPv6', ['10.0.0.0/8'], '::ffff:10.0.0.1', '192.0.2.7', '192.0.2.7'],
@@ -150,7 +161,29 @@ describe('the address of a client', () => {
     const get = getter(url, issue({ addresses: ['192.0.2.0/24'] }).key);
     const from = async (address: string) => (await get(NEWS, { 'x-forwarded-for': address })).status;
     expect([await from('192.0.2.7'), await from('198.51.100.7')]).toEqual([200, 403]);
+    expect([await from('192.0.2.7:5555'), await from('unknown')]).toEqual([200, 403]);
   });
+
+  test('of a proxy opens nothing to those behind it, whose address it does not tell', async () => {
+    const settings = { trusted: ['127.0.0.0/8'] };
+    const { issue, url } = await setupServe({ rows: 5, walked: ['news'], settings });
+    const get = getter(url, issue({ addresses: ['127.0.0.1'] }).key);
+    for (const forwarded of ['unknown', '_hidden', '10.1.2.3:5555', '[2001:db8::1]', '10.1.2.3:x'])
+      expect([forwarded, (await get(NEWS, { 'x-forwarded-for': forwarded })).status]).toEqual([
+        forwarded,
+        403,
+      ]);
+  });
+
+  test.each(['Forwarded', 'Via', 'X-Real-IP', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host'])(
+    'is not this machine where %s shows that a proxy passed it on',
+    async (header) => {
+      const { url } = await setupServe({ rows: 5, walked: [] });
+      const get = getter(url);
+      expect((await get('/metrics')).status).toBe(200);
+      expect((await get('/metrics', { [header]: '1.1 proxy' })).status).toBe(401);
+    },
+  );
 });
 
 test('where all addresses are listened on, any of them will do as a host, and no name', () => {

@@ -1,30 +1,43 @@
-/** Scans that are asked for: one at a time, in turn, each shared by all who ask for the same, and ended when none is left. */
+/**
+ * Scans that clients ask for: one at a time, each shared by all who ask for the same, and ended when none of them is left.
+ * Accounts take turns, and one that has many scans waiting makes room for one that has fewer.
+ */
 
 import type { Moment } from '../pages.ts';
 import type { Filters } from './asked.ts';
 import type { RowNumbers } from './scan.ts';
 import type { ScanThread } from './thread.ts';
 
-/** Different ones, the one under way among them: whoever came then would wait for long. */
-const MOST_WAITING = 8;
+/** Different scans, the running one among them: whoever came then would wait for long. */
+const MAX_SCANS = 8;
 
 type SharedScan = {
-  result: Promise<RowNumbers | undefined>;
-  /** How many wait for it. */
+  /** The same for the same moment and filters. */
+  readonly name: string;
+  /** That of the client who asked first. */
+  readonly account: string;
+  readonly result: Promise<RowNumbers | 'busy' | 'stopped'>;
+  /** Scans, and settles `result`. */
+  run(): Promise<void>;
+  /** Gives its place to another. */
+  evict(): void;
+  /** How many clients wait for it. */
   waiting: number;
-  isRunning: boolean;
 };
 
 export type Scans = {
   /**
    * @param name the same for the same moment and filters.
-   * @param signal aborted where this one waits no longer.
+   * @param account whose client asks.
+   * @param signal aborted where this client waits no longer.
+   * @returns `busy` where too many scans wait, `stopped` where nobody waits or the moment is gone.
    * @throws Failure as reading the mirror does.
    */
   ask(
     name: string,
     moment: Moment,
     filters: Filters,
+    account: string,
     signal?: AbortSignal,
   ): Promise<RowNumbers | 'busy' | 'stopped'>;
 };
@@ -34,52 +47,96 @@ export function scansOn(
   thread: Pick<ScanThread, 'scan' | 'stop'>,
   found: (name: string, numbers: RowNumbers) => void,
 ): Scans {
-  const asked = new Map<string, SharedScan>();
-  let last: Promise<unknown> = Promise.resolve();
+  /** By name, oldest first. */
+  const scans = new Map<string, SharedScan>();
+  let running: SharedScan | undefined;
+  /** Accounts that had a turn while others waited, the latest last. */
+  const served = new Set<string>();
 
-  function begin(name: string, moment: Moment, filters: Filters): SharedScan {
-    const scan: SharedScan = { result: Promise.resolve(undefined), waiting: 0, isRunning: false };
-    const run = async () => {
-      if (scan.waiting === 0) return undefined;
-      scan.isRunning = true;
-      try {
-        const numbers = await thread.scan(moment, filters);
-        if (numbers) found(name, numbers);
-        return numbers;
-      } finally {
-        scan.isRunning = false;
-        forget(name, scan);
-      }
+  function begin(name: string, moment: Moment, filters: Filters, account: string): SharedScan {
+    let settle: (result: RowNumbers | 'busy' | 'stopped' | Promise<never>) => void = () => {};
+    const result = new Promise<RowNumbers | 'busy' | 'stopped'>((resolve) => {
+      settle = resolve;
+    });
+    // Its clients may have gone before it fails.
+    result.catch(() => undefined);
+    const scan: SharedScan = {
+      name,
+      account,
+      result,
+      waiting: 0,
+      async run() {
+        try {
+          const numbers = await thread.scan(moment, filters);
+          if (numbers) found(name, numbers);
+          settle(numbers ?? 'stopped');
+        } catch (thrown) {
+          settle(Promise.reject(thrown));
+        }
+      },
+      evict: () => settle('busy'),
     };
-    scan.result = last.then(run);
-    last = scan.result.catch(() => undefined);
-    asked.set(name, scan);
+    scans.set(name, scan);
     return scan;
   }
 
-  function leave(name: string, scan: SharedScan): void {
+  /** The account with most scans gives up its latest, unless this one would have as many then. */
+  function makeRoom(account: string): boolean {
+    if (scans.size < MAX_SCANS) return true;
+    const counts = new Map<string, number>();
+    for (const scan of scans.values()) counts.set(scan.account, (counts.get(scan.account) ?? 0) + 1);
+    const victim = [...scans.values()]
+      .filter((scan) => scan !== running)
+      .reduce((worst, scan) =>
+        (counts.get(scan.account) ?? 0) >= (counts.get(worst.account) ?? 0) ? scan : worst,
+      );
+    if ((counts.get(victim.account) ?? 0) <= (counts.get(account) ?? 0) + 1) return false;
+    victim.evict();
+    return scans.delete(victim.name);
+  }
+
+  /** Runs the oldest scan of the account whose last turn is longest ago. */
+  function runNext(): void {
+    if (running || scans.size === 0) return;
+    const turns = [...served];
+    const next = [...scans.values()].reduce((first, scan) =>
+      turns.indexOf(scan.account) < turns.indexOf(first.account) ? scan : first,
+    );
+    served.delete(next.account);
+    served.add(next.account);
+    running = next;
+    void next.run().then(() => {
+      running = undefined;
+      forget(next);
+      if (scans.size === 0) served.clear();
+      runNext();
+    });
+  }
+
+  function leave(scan: SharedScan): void {
     scan.waiting -= 1;
     if (scan.waiting > 0) return;
-    if (scan.isRunning) thread.stop();
-    forget(name, scan);
+    if (scan === running) thread.stop();
+    forget(scan);
   }
 
   /** Who asks for the same from now on begins another. */
-  function forget(name: string, scan: SharedScan): void {
-    if (asked.get(name) === scan) asked.delete(name);
+  function forget(scan: SharedScan): void {
+    if (scans.get(scan.name) === scan) scans.delete(scan.name);
   }
 
   return {
-    async ask(name, moment, filters, signal) {
+    async ask(name, moment, filters, account, signal) {
       if (signal?.aborted) return 'stopped';
-      const known = asked.get(name);
-      if (!known && asked.size >= MOST_WAITING) return 'busy';
-      const scan = known ?? begin(name, moment, filters);
+      const known = scans.get(name);
+      if (!known && !makeRoom(account)) return 'busy';
+      const scan = known ?? begin(name, moment, filters, account);
       scan.waiting += 1;
+      runNext();
       try {
         return (await Promise.race([scan.result, abortOf(signal)])) ?? 'stopped';
       } finally {
-        leave(name, scan);
+        leave(scan);
       }
     },
   };

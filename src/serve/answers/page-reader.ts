@@ -47,6 +47,7 @@ export function pageReader(
     page: Page,
     etag: string,
     asked: { readonly encoding: Encoding; readonly gone: AbortSignal },
+    account: string,
   ): Promise<Read | 'gone' | 'unavailable'> {
     const { encoding } = asked;
     const found = kept.find(etag, encoding);
@@ -55,7 +56,7 @@ export function pageReader(
       return { bytes: found, encoding };
     }
     const known = kept.find(etag, 'identity');
-    const plain = known ?? (await readPlain(page, etag, asked));
+    const plain = known ?? (await readPlain(page, etag, asked, account));
     if (typeof plain === 'string') return plain;
     told(known ? 'kept' : 'read');
     if (encoding === 'identity' || plain.length < COMPRESSED_FROM_BYTES)
@@ -63,9 +64,9 @@ export function pageReader(
     return { bytes: await kept.encoded(etag, plain, encoding), encoding };
   };
 
-  async function readPlain(page: Page, etag: string, asked: { readonly gone: AbortSignal }) {
+  async function readPlain(page: Page, etag: string, asked: { readonly gone: AbortSignal }, account: string) {
     const { moment, filters } = page;
-    const source = filters === null ? unfiltered(moment) : await filtered(page, filters, asked.gone);
+    const source = filters === null ? unfiltered(moment) : await filtered(page, filters, account, asked.gone);
     if (source === undefined) return 'unavailable';
     const read = mirror.read((open) => open.connection.transaction(() => bodyOf(page, source, open))());
     if (read === undefined) return 'unavailable';
@@ -83,9 +84,10 @@ export function pageReader(
   async function filtered(
     { moment }: Page,
     filters: Filters,
+    account: string,
     gone: AbortSignal,
   ): Promise<Source | undefined> {
-    const asked = mirror.read((open) => open.filtered.filtered(moment, filters, gone));
+    const asked = mirror.read((open) => open.filtered.filtered(moment, filters, account, gone));
     const matches = await asked?.catch(unlessBug);
     if (matches === undefined || typeof matches === 'string') return undefined;
     const { total } = matches;

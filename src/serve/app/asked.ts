@@ -5,18 +5,10 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
 import { type Asked, type Encoding, encodings } from '../answers.ts';
-import { pathOf, serviceAddress } from './incoming.ts';
+import { type Origin, pathOf, serviceAddress } from './client.ts';
 import { bodyOf, onFinished } from './stream.ts';
 
 export type InHono = Context<{ Bindings: HttpBindings }>;
-
-/** Where a call comes from. */
-export type Origin = {
-  /** Of the client itself, past the proxies that are trusted. */
-  readonly address: string;
-  /** Whether it is this machine, through no proxy. */
-  readonly isLocal: boolean;
-};
 
 /** What the page is asked. */
 export type PageAsked = Asked &
@@ -35,7 +27,7 @@ export function askedOf(c: InHono): Asked {
   const { incoming } = c.env;
   const { url = '', headers } = incoming;
   return {
-    query: new URLSearchParams(url.slice(pathOf(incoming)?.length)),
+    query: new URLSearchParams(url.slice(pathOf(incoming).length)),
     ifNoneMatch: headers['if-none-match'],
     encoding: encodingOf(c, headers['accept-encoding']),
     get gone() {

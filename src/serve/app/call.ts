@@ -2,9 +2,8 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../clock.ts';
-import { isLoopback } from '../../loopback.ts';
 import type { Permit } from '../admission.ts';
-import type { Origin } from './asked.ts';
+import type { Origin } from './client.ts';
 import type { Stream } from './stream.ts';
 
 /** A call that has been answered, or whose client has gone. */
@@ -37,7 +36,7 @@ export type Call = Origin & {
 };
 
 export type CallParts = {
-  addressOf(peer: string, forwarded: string | undefined): string;
+  originOf(request: IncomingMessage): Origin;
   requestId(): string;
   clock: Pick<Clock, 'monotonic'>;
   /** A call has come; `told` follows, whatever becomes of it. */
@@ -49,15 +48,11 @@ export type CallParts = {
 const CLIENT_GONE = 499;
 
 /** @param route the name of what it is for. */
-export function beginCall(parts: CallParts, { socket, headers }: IncomingMessage, route: string): Call {
-  const peer = socket.remoteAddress ?? '';
-  const forwarded = headers['x-forwarded-for'];
+export function beginCall(parts: CallParts, request: IncomingMessage, route: string): Call {
   parts.began();
-  const address = parts.addressOf(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded);
   return {
     requestId: parts.requestId(),
-    address,
-    isLocal: forwarded === undefined && isLoopback(address),
+    ...parts.originOf(request),
     startedAt: parts.clock.monotonic(),
     route,
     keyId: null,

@@ -2,7 +2,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
-import { type Connection, guarded } from '../../store/beside.ts';
+import { type Connection, guarded, relaxed } from '../../store/beside.ts';
 import { followServeDatabase } from '../database.ts';
 import { whyRefused } from '../keys/check.ts';
 import { type KnownKeys, openKnownKeys } from '../keys/known.ts';
@@ -11,6 +11,9 @@ import { PAGE_SCOPE } from '../keys.ts';
 /** A link may lie in a terminal for long: it opens sessions for a day. */
 export const LINK_MS = DAY_MS;
 export const SESSION_MS = 30 * DAY_MS;
+
+/** Of a key, or of all links together: the oldest ends where one more is opened. */
+export const SESSIONS_PER_KEY = 50;
 
 /** It is told here and nowhere else. */
 export type Issued = { readonly token: string; readonly expiresAt: number };
@@ -44,17 +47,16 @@ export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Toke
   const { current, close } = followServeDatabase(dir, lockWaitMs, prepare);
 
   function issue(kind: 'link' | 'session', key: string | null, now: number, lifetimeMs: number): Issued {
-    const { connection, add, sweep } = current();
+    const { connection, add, sweep, makeRoom } = current();
     const token = randomBytes(32).toString('base64url');
     const expiresAt = now + lifetimeMs;
-    guarded(connection.name, () =>
-      connection
-        .transaction(() => {
-          sweep.run(isoTime(now));
-          add.run(hash('sha256', token), kind, key, isoTime(now), isoTime(expiresAt));
-        })
-        .immediate(),
-    );
+    const write = connection.transaction(() => {
+      sweep.run(isoTime(now));
+      if (kind === 'session') makeRoom.run(key, key, SESSIONS_PER_KEY - 1);
+      add.run(hash('sha256', token), kind, key, isoTime(now), isoTime(expiresAt));
+    }).immediate;
+    // Whoever has a link may open sessions without end: none of them waits for the disk. A link was shown to a person.
+    guarded(connection.name, () => (kind === 'session' ? relaxed(connection, write) : write()));
     return { token, expiresAt };
   }
 
@@ -94,6 +96,10 @@ function prepare(connection: Connection) {
     keys,
     add: connection.prepare(
       'INSERT INTO page_tokens (digest, kind, key, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
+    ),
+    makeRoom: connection.prepare(
+      `DELETE FROM page_tokens WHERE kind = 'session' AND key IS ? AND digest NOT IN (
+         SELECT digest FROM page_tokens WHERE kind = 'session' AND key IS ? ORDER BY created_at DESC LIMIT ?)`,
     ),
     sweep: connection.prepare('DELETE FROM page_tokens WHERE expires_at <= ?'),
     end: connection.prepare("DELETE FROM page_tokens WHERE digest = ? AND kind = 'session'"),

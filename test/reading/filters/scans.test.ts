@@ -20,10 +20,11 @@ function setup() {
     },
     (name) => found.push(name),
   );
-  const ask = (name: string, signal?: AbortSignal) =>
-    scans.ask(name, {} as Moment, { key: name } as Filters, signal);
+  const askAs = (account: string, name: string, signal?: AbortSignal) =>
+    scans.ask(name, {} as Moment, { key: name } as Filters, account, signal);
+  const ask = (name: string, signal?: AbortSignal) => askAs('desk', name, signal);
   const begins = (count: number) => expect.poll(() => begun.length).toBe(count);
-  return { ask, begun, begins, found, stops: () => stops };
+  return { ask, askAs, begun, begins, found, stops: () => stops };
 }
 
 const numbers = Uint32Array.of(1, 2);
@@ -104,4 +105,28 @@ test('a scan that fails fails for those who wait, and the next one begins', asyn
   await begins(2);
   begun[1]?.end(numbers);
   expect(await next).toBe(numbers);
+});
+
+test('accounts take turns, and who fills every place makes room for who has fewer', async () => {
+  const { askAs, begun, begins } = setup();
+  const greedy = Array.from({ length: 8 }, (_, n) => askAs('greedy', `greedy ${n}`));
+  await begins(1);
+  const others = ['one', 'two'].map((account) => askAs(account, account));
+  const evicted = greedy.splice(-2);
+  expect(await Promise.all(evicted)).toEqual(['busy', 'busy']);
+  expect(await askAs('greedy', 'once more')).toBe('busy');
+  for (let n = 0; n < 8; n += 1) {
+    await begins(n + 1);
+    begun[n]?.end(numbers);
+  }
+  expect(await Promise.all([...greedy, ...others])).toEqual(Array(8).fill(numbers));
+  expect(begun.map(({ name }) => name).slice(0, 4)).toEqual(['greedy 0', 'one', 'two', 'greedy 1']);
+});
+
+test('where all have as many, who comes then is told to come later', async () => {
+  const { askAs, begins } = setup();
+  const waiting = Array.from({ length: 8 }, (_, n) => askAs(`account ${n}`, String(n)));
+  await begins(1);
+  expect(await askAs('late', 'late')).toBe('busy');
+  expect(waiting).toHaveLength(8);
 });

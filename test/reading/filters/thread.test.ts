@@ -45,7 +45,7 @@ describe('rows that filters leave', () => {
     const { bench, moment, filtered, readMatches } = await setupFiltered();
     const { rows } = bench.upstream('news');
     const expected = rows.filter((row) => row['category'] === 'companies');
-    const matches = await found(filtered(moment, news('?category=Companies')));
+    const matches = await found(filtered(moment, news('?category=Companies'), 'desk'));
     expect(matches.total).toBe(expected.length);
     const rowsFrom = (offset: number) =>
       JSON.parse(readMatches(matches, offset, 100, () => ['[', ']']).toString()) as Row[];
@@ -56,10 +56,10 @@ describe('rows that filters leave', () => {
   it('are looked for once a moment, whoever asks', async () => {
     const { moment, filtered } = await setupFiltered();
     const [one, other] = await Promise.all([
-      found(filtered(moment, news('?q=gold+rises'))),
-      found(filtered({ ...moment }, news('?q=RISES+gold'))),
+      found(filtered(moment, news('?q=gold+rises'), 'desk')),
+      found(filtered({ ...moment }, news('?q=RISES+gold'), 'desk')),
     ]);
-    const later = await found(filtered(moment, news('?q=gold+rises')));
+    const later = await found(filtered(moment, news('?q=gold+rises'), 'desk'));
     expect(one.numbers).toBe(other.numbers);
     expect(later.numbers).toBe(one.numbers);
   });
@@ -67,11 +67,11 @@ describe('rows that filters leave', () => {
   it('are not looked for when nobody waits, and are when somebody does again', async () => {
     const { moment, filtered } = await setupFiltered();
     const gone = new AbortController();
-    const waiting = filtered(moment, news('?q=a'), gone.signal);
+    const waiting = filtered(moment, news('?q=a'), 'desk', gone.signal);
     gone.abort();
     expect(await waiting).toBe('stopped');
-    expect(await filtered(moment, news('?q=a'), gone.signal)).toBe('stopped');
-    expect((await found(filtered(moment, news('?q=a')))).total).toBe(ROWS);
+    expect(await filtered(moment, news('?q=a'), 'desk', gone.signal)).toBe('stopped');
+    expect((await found(filtered(moment, news('?q=a'), 'desk'))).total).toBe(ROWS);
   });
 
   it('are not shown once another mirror has taken the place of this one', async () => {
@@ -79,12 +79,12 @@ describe('rows that filters leave', () => {
     const { file } = bench.store;
     copyFileSync(file, `${file}.other`);
     renameSync(`${file}.other`, file);
-    await expect(filtered(moment, news('?q=a'))).rejects.toMatchObject({ kind: 'disk' });
+    await expect(filtered(moment, news('?q=a'), 'desk')).rejects.toMatchObject({ kind: 'disk' });
   });
 
   it('leave nobody waiting when all is closed', async () => {
     const { moment, filtered, close } = await setupFiltered();
-    const waiting = [filtered(moment, news('?q=a')), filtered(moment, news('?q=b'))];
+    const waiting = [filtered(moment, news('?q=a'), 'desk'), filtered(moment, news('?q=b'), 'desk')];
     await close();
     for (const each of waiting) await expect(each).rejects.toMatchObject({ kind: 'incomplete' });
   });

@@ -156,6 +156,30 @@ describe('clients that ask on and on, and take no answer', () => {
   });
 });
 
+test('one account that filters without end leaves another its turn', async () => {
+  const abused = await setupAbuse({ rows: 5_000 });
+  const { host, url, key, get } = abused;
+  const { key: other } = abused.serve.issue({ name: 'other' });
+  const filtered = (of: string, word: string) =>
+    get(`/api/v1/news?q=${word}`, [`Host: ${host}`, `Authorization: Bearer ${of}`]);
+  let greedy = 0;
+  let isOver = false;
+  const crowd = Array.from({ length: 30 }, async () => {
+    while (!isOver) {
+      greedy += 1;
+      await filtered(key, `word${greedy}`);
+    }
+  });
+  await expect.poll(() => greedy).toBeGreaterThan(60);
+  for (let asked = 0; asked < 10; asked += 1) {
+    const begun = performance.now();
+    expect((await filtered(other, `other${asked}`)).status, url).toBe(200);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  }
+  isOver = true;
+  await Promise.all(crowd);
+});
+
 type Attacker = {
   socket: Socket;
   /** Resolves with all that came when the connection has closed. */

@@ -1,24 +1,8 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { get, getLast, hello, listening, speak } from './support.ts';
-
-const fixture = (file: string) => join('test/fixtures/tls', file);
-
-function pairOf(name: 'first' | 'second') {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-tls-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const tls = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
-  const install = (cert: string, key = cert) => {
-    copyFileSync(fixture(`${cert}.crt`), tls.certFile);
-    copyFileSync(fixture(`${key}.key`), tls.keyFile);
-  };
-  install(name);
-  return { tls, install };
-}
+import { get, getLast, hello, listening, pairOf, speak } from './support.ts';
 
 /** Asks over TLS. @returns who answered, and what. */
 async function ask(
@@ -79,6 +63,15 @@ describe('a certificate that cannot be used ends the start with 78', () => {
       message: expect.stringMatching(
         /^MIRROR_SERVE_TLS_CERT \(.*\) and MIRROR_SERVE_TLS_KEY \(.*belong together/,
       ),
+    });
+  });
+
+  test('as every user of this machine may read its key', async () => {
+    const { tls } = pairOf('first');
+    chmodSync(tls.keyFile, 0o644);
+    await expect(listening(hello, {}, { tls })).rejects.toMatchObject({
+      kind: 'config',
+      message: `MIRROR_SERVE_TLS_KEY: ${tls.keyFile} can be used by every user: chmod 600 it`,
     });
   });
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect as connectSecurely } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { get, getLast, hello, listening, speak } from './support.ts';
+import { get, getLast, hello, listening, pairOf, speak } from './support.ts';
 
 const requests = (count: number) => Array.from({ length: count }, (_, at) => get(`/${at}`)).join('');
 
@@ -87,7 +87,7 @@ test.each([1, 2, 3, 4, 5, 7, 26, 100, 1_000])(
 
 test('over TLS, too', async () => {
   const waiting: ServerResponse[] = [];
-  const tls = { certFile: 'test/fixtures/tls/first.crt', keyFile: 'test/fixtures/tls/first.key' };
+  const { tls } = pairOf('first');
   const { port } = await listening((_, response) => void waiting.push(response), {}, { tls });
   const socket = connectSecurely({ port, host: '127.0.0.1', rejectUnauthorized: false });
   onTestFinished(() => void socket.destroy());

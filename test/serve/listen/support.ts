@@ -1,8 +1,11 @@
 /** A port that listens for one test, and clients that say on it what no client library would. */
 
 import { once } from 'node:events';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import type { Bounds } from '../../../src/serve/listen/bounds.ts';
@@ -32,6 +35,20 @@ export const hello: RequestListener = (_, response) => {
   response.setHeader('Content-Length', '5');
   response.end('hello');
 };
+
+/** Certificate and key as they lie in a folder: what a checkout makes of the key is not for this user alone. */
+export function pairOf(name: 'first' | 'second') {
+  const folder = mkdtempSync(join(tmpdir(), 'mirror-tls-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const tls = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
+  const install = (cert: string, key = cert) => {
+    copyFileSync(join('test/fixtures/tls', `${cert}.crt`), tls.certFile);
+    copyFileSync(join('test/fixtures/tls', `${key}.key`), tls.keyFile);
+    chmodSync(tls.keyFile, 0o600);
+  };
+  install(name);
+  return { tls, install };
+}
 
 export type Client = {
   socket: Socket;

@@ -43,6 +43,21 @@ describe('by a link', () => {
     },
   );
 
+  test('a link opens fifty sessions, and then the oldest one ends', async () => {
+    const { bench, get, cookie, link, comeByLink } = await setupPage({ walked: [] });
+    const path = link();
+    const sees = async (cookie: string) => (await get('/page/schema', { cookie })).status;
+    const cookies = [];
+    for (let opened = 0; opened < 50; opened += 1) {
+      bench.clock.advance(1_000);
+      cookies.push(await comeByLink(path));
+    }
+    expect([await sees(cookie), await sees(String(cookies[0]))]).toEqual([401, 200]);
+    bench.clock.advance(1_000);
+    cookies.push(await comeByLink(path));
+    expect([await sees(String(cookies[0])), await sees(String(cookies.at(-1)))]).toEqual([401, 200]);
+  });
+
   test('an old one as well', async () => {
     const { bench, url, link } = await setupPage({ walked: [] });
     const old = link();
@@ -79,6 +94,8 @@ describe('signing out', () => {
       204,
       `market_mirror_page_${port}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`,
     ]);
+    // RFC 9110, 8.6.
+    expect(answer.headers.has('content-length')).toBe(false);
     expect((await get('/page/overview', { cookie })).status).toBe(401);
     expect((await fetch(url, { headers: { cookie } })).status).toBe(401);
     // Another browser has a session of its own.
