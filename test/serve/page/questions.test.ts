@@ -48,14 +48,19 @@ describe('a question', () => {
     }
   });
 
-  test('is answered as of a time', async () => {
+  test('is answered as of a time, and refused in words for one before the first walk', async () => {
     const { ask, bench } = await setupPage();
     const [{ at }] = bench.sql<{ at: string }>('SELECT started_at AS at FROM walks') as [{ at: string }];
+    const then = new Date(bench.clock.now()).toISOString();
     bench.clock.advance(60_000);
+    bench.upstream('news').rows.unshift(...bench.upstream('news').make(1));
+    await bench.mirror('news');
     const before = new Date(Date.parse(at) - 1_000).toISOString();
-    const count = async (asOf: string | null) =>
-      rowsIn(await ask({ sql: 'SELECT count(*) FROM news', asOf }));
-    expect([await count(null), await count(before)]).toEqual([[[20]], [[0]]]);
+    const lines = (asOf: string | null) => ask({ sql: 'SELECT count(*) FROM news', asOf });
+    expect([rowsIn(await lines(null)), rowsIn(await lines(then))]).toEqual([[[21]], [[20]]]);
+    expect(await lines(before)).toEqual([
+      { failed: { kind: 'usage', message: expect.stringContaining('lies before the first walk of news') } },
+    ]);
   });
 
   test.each([
