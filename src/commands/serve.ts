@@ -55,6 +55,7 @@ async function serve(options: Options, context: Context): Promise<void> {
   const { dir, logLevel, schedules, spending, serve } = readServeConfig(environment, ownSchedules(jobs));
   const address = { ...usual, ...serve.address, ...given };
   refuseOpenAddress(address, serve);
+  if (stderr.isTTY && !context.tellParent) await refuseWithoutMirror(dir);
   // Loaded only here: whoever lists the commands needs no server.
   const [{ openService }, { listen }, { createLog }] = await Promise.all([
     import('../serve.ts'),
@@ -85,6 +86,19 @@ async function serve(options: Options, context: Context): Promise<void> {
     if (!signal.aborted) await once(signal, 'abort');
     log.info({}, 'ending when the answers under way are given');
   });
+}
+
+/**
+ * A service waits for its mirror. A person who started this in another folder would take an empty one for a success.
+ * @throws Failure `incomplete`.
+ */
+async function refuseWithoutMirror(dir: string): Promise<void> {
+  const { hasMirror, mirrorFile } = await import('../store/read.ts');
+  if (!hasMirror(dir))
+    throw new Failure(
+      'incomplete',
+      `${mirrorFile(dir)} does not exist yet: run market-mirror sync or start first, or go to the folder of your mirror (MIRROR_DIR)`,
+    );
 }
 
 type PageAt = { host: string; url: string; link(): string | null; log: Pick<Log, 'info'> };

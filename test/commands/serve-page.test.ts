@@ -1,15 +1,21 @@
 /** Where `serve` tells of its page: a link to a person at a terminal, and never to a log. */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
 import { main } from '../../src/main.ts';
+import { openStore } from '../../src/store/index.ts';
 import { startCli } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 import { folder } from '../serve/support.ts';
 
 /** @param tellParent of one that the daemon started. */
-function serveAtTerminal(settings: Record<string, string> = {}, tellParent?: (word: unknown) => void) {
+async function serveAtTerminal(settings: Record<string, string> = {}, tellParent?: (word: unknown) => void) {
+  const dir = folder();
+  openStore(dir, await loadJobs(), Date.now).close();
   let said = '';
   const write = (text: string | Uint8Array) => {
     said += String(text);
@@ -17,7 +23,7 @@ function serveAtTerminal(settings: Record<string, string> = {}, tellParent?: (wo
   };
   const stop = new AbortController();
   const ended = main(['serve', '--port', '0'], {
-    environment: { MIRROR_DIR: folder(), LOG_LEVEL: 'silent', ...settings },
+    environment: { MIRROR_DIR: dir, LOG_LEVEL: 'silent', ...settings },
     clock: systemClock,
     random: Math.random,
     stdout: { write },
@@ -33,7 +39,7 @@ function serveAtTerminal(settings: Record<string, string> = {}, tellParent?: (wo
 }
 
 test('a person at a terminal gets a link that works', async () => {
-  const said = serveAtTerminal();
+  const said = await serveAtTerminal();
   const link = () => /The page: (http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43})\n/.exec(said())?.[1];
   await expect.poll(link, { timeout: 10_000 }).toBeDefined();
   const answer = await fetch(link() ?? '');
@@ -44,13 +50,13 @@ test('a person at a terminal gets a link that works', async () => {
 });
 
 test('where everybody on this machine sees it, the address is enough', async () => {
-  const said = serveAtTerminal({ MIRROR_SERVE_PAGE: 'open' });
+  const said = await serveAtTerminal({ MIRROR_SERVE_PAGE: 'open' });
   await expect.poll(said, { timeout: 10_000 }).toMatch(/The page: http:\/\/127\.0\.0\.1:\d+\n/);
 });
 
 test('one that the daemon started prints none, nor one without a page', async () => {
   let word: unknown;
-  const said = serveAtTerminal({}, (told) => {
+  const said = await serveAtTerminal({}, (told) => {
     word = told;
   });
   await expect.poll(() => word, { timeout: 10_000 }).toBeDefined();
@@ -86,4 +92,28 @@ test('what the setting cannot be is refused', async () => {
     code: 78,
     stderr: expect.stringContaining('MIRROR_SERVE_PAGE is none of token, open and off'),
   });
+});
+
+test('at a terminal it refuses a folder without a mirror, and makes nothing there', async () => {
+  const dir = join(folder(), 'data');
+  let said = '';
+  const code = await main(['serve', '--port', '0'], {
+    environment: { MIRROR_DIR: dir },
+    clock: systemClock,
+    random: Math.random,
+    stdout: { write: () => true },
+    stderr: {
+      isTTY: true,
+      write(text) {
+        said += String(text);
+        return true;
+      },
+    },
+    signal: new AbortController().signal,
+  });
+  expect([code, said]).toEqual([
+    75,
+    `market-mirror: ${dir}/mirror.db does not exist yet: run market-mirror sync or start first, or go to the folder of your mirror (MIRROR_DIR)\n`,
+  ]);
+  expect(existsSync(dir)).toBe(false);
 });
