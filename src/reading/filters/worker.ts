@@ -21,8 +21,11 @@ parentPort?.on('message', ({ id, moment, filters }: AskedOfThread) => {
   }
 });
 
+/** It stays open, and must never keep others out. */
+const LOCK_WAIT_MS = 5_000;
+
 function open(): Scan {
-  const connection = openReadOnly(file);
+  const connection = openReadOnly(file, LOCK_WAIT_MS);
   return openScan(connection, jobs, openPages(connection, jobs));
 }
 

@@ -119,7 +119,11 @@ describe.each(Object.entries(attacks))('%s', (_, attempt) => {
 
 test('a full house of bodies that never end keeps nobody out', async () => {
   const abused = await setupAbuse({ bounds: { connections: 30 }, settings: { page: 'token' } });
-  const crowd = await Promise.all(Array.from({ length: 40 }, () => attack(abused, upload)));
+  const crowd = await Promise.all(
+    Array.from({ length: 30 }, () => attack(abused, at('GET', '/healthz') + upload)),
+  );
+  for (const { heard } of crowd) await expect.poll(heard).toContain('"ok"');
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
   repeat(20, () => {
     for (const { socket } of crowd) socket.write('k');
   });
@@ -182,6 +186,8 @@ test('one account that filters without end leaves another its turn', async () =>
 
 type Attacker = {
   socket: Socket;
+  /** All that came so far. */
+  heard(): string;
   /** Resolves with all that came when the connection has closed. */
   closed: Promise<string>;
 };
@@ -197,7 +203,7 @@ async function attack({ url }: Abused, text: string): Promise<Attacker> {
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(heard)));
   await once(socket, 'connect');
   socket.write(text);
-  return { socket, closed };
+  return { socket, heard: () => heard, closed };
 }
 
 function repeat(ms: number, work: () => void): void {
