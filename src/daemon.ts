@@ -71,7 +71,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   releases.add(lock.release);
   note = noting(lock, log);
   note({ account: trouble });
-  const pulse = createPulse(app.waitsForPermit);
+  const pulse = createPulse(app.waitsForPermit, clock.monotonic);
   const turns = createTurns(app, clock.now);
   const file = watchMirrorFile({ store: app.store, log, clock });
   const ending = AbortSignal.any([signal, file.gone]);

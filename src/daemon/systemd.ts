@@ -95,7 +95,7 @@ const TOO_LONG_MS = 15 * 60_000;
  * @param waits whether a run waits for a permit: those further behind may go first for hours, so that alone is no silence
  * @param now milliseconds, of a clock that nobody sets
  */
-export function createPulse(waits: (job: string) => boolean, now = () => performance.now()): Pulse {
+export function createPulse(waits: (job: string) => boolean, now: () => number): Pulse {
   const heard = new Map<string, number>();
   let last = now();
   const isLongAgo = (at: number) => now() - at > TOO_LONG_MS;

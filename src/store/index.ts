@@ -1,4 +1,4 @@
-/** The door of the store, the only folder that speaks SQL to the mirror. */
+/** The door of the store, the only folder that writes to the mirror. */
 
 import { chmodSync, mkdirSync } from 'node:fs';
 import { eq } from 'drizzle-orm';

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { createPulse, serviceManager } from '../../src/daemon/systemd.ts';
 import { createLog } from '../../src/log.ts';
 import { needs } from '../helpers/tools.ts';
@@ -163,7 +164,7 @@ describe('a run that shows no sign of life for a quarter of an hour', () => {
   it('is not silent because the clock was set', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
-    const pulse = createPulse(() => false);
+    const pulse = createPulse(() => false, systemClock.monotonic);
     pulse.beat('news');
     vi.setSystemTime(Date.now() + 60 * MINUTE);
     expect(pulse.silent()).toEqual([]);
