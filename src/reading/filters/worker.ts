@@ -9,9 +9,6 @@ import type { AnsweredByThread, AskedOfThread, ThreadParts } from './thread.ts';
 
 const { file, jobs, wanted } = workerData as ThreadParts;
 
-/** Its connection stays open, so it must not keep others out; it may wait for them, since nobody stands still behind a thread. */
-const LOCK_WAIT_MS = 5_000;
-
 let scan: Scan | undefined;
 
 parentPort?.on('message', ({ id, moment, filters }: AskedOfThread) => {
