@@ -35,6 +35,8 @@ export type DayPlan = {
   /** The same until more calls come, for what is left until then. */
   stretchNow: number;
   chanceOfRunningDry: number | null;
+  /** `kept`: each is, most likely; `tight`: in the mean of the day; `scarce`: intervals become longer, by `stretch`. */
+  schedules: 'kept' | 'tight' | 'scarce' | 'unknown';
   quota: Limits['quota'];
   account: Limits['account'];
   /** Pace of calls; null where no limit was felt. */
@@ -133,6 +135,7 @@ function makePlan(
     stretch: hundredth(plan.stretch),
     stretchNow: hundredth(untilMore.stretch),
     chanceOfRunningDry: plan.chanceOfRunningDry && Math.round(plan.chanceOfRunningDry * 1_000) / 1_000,
+    schedules: outlookOf(plan),
     quota,
     account,
     perSecond,
@@ -143,6 +146,15 @@ function makePlan(
       ...planned.flatMap((dataset) => whatIsUnknown(dataset)),
     ],
   };
+}
+
+/** A chance that is not worth a word. */
+const LEAST_CHANCE = 0.01;
+
+function outlookOf({ available, stretch, chanceOfRunningDry }: Plan): DayPlan['schedules'] {
+  if (available === null) return 'unknown';
+  if (stretch > 1) return 'scarce';
+  return (chanceOfRunningDry ?? 0) < LEAST_CHANCE ? 'kept' : 'tight';
 }
 
 /** Their calls are ours to the governor, and their schedules are in their folders. */

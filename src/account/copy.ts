@@ -28,11 +28,14 @@ export function createCopy(store: CopyStore, account: string, clock: Clock) {
   }
 
   return {
-    /** What was known here of this account, or before there was one, with its times by a clock that says `now`. */
+    /**
+     * What was known here of this account, or before there was one, with its times by a clock that says `now`. Who holds permits
+     * may have given them back since, and says so when it asks.
+     */
     seed(now: number): State | undefined {
       const copy = store.read() as Partial<StateCopy> | null | undefined;
       if (!copy || (copy.account && copy.account.name !== account)) return undefined;
-      return moved(readState(copy), now - clock.now());
+      return { ...moved(readState(copy), now - clock.now()), leases: {} };
     },
 
     /** Notes the state as it was seen when that clock said `now`. */

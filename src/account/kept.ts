@@ -13,7 +13,7 @@ export type Kept = {
 /** A process when it was last heard of, by Redis's clock; its last change, and what came of it. */
 export type Process = { heardAt: number; change: string; result: unknown };
 
-const VERSION = 1;
+const VERSION = 2;
 /** A process that is silent for so long is no longer counted. */
 const SILENT_MS = 3_600_000;
 

@@ -28,9 +28,9 @@ export function renderQuota({ quota, at }: Pick<Known, 'quota' | 'at'>): string 
 function renderRefill({ refill }: QuotaJson, now: number): string {
   const sureness = ` (${refill.confidence}: ${refill.evidence})`;
   if (refill.nextBy !== null)
-    return `begins anew ${relative(refill.nextBy, now)} at the latest, every ${duration((refill.periodSeconds ?? 0) * 1_000)}${sureness}`;
+    return `resets ${relative(refill.nextBy, now)} at the latest, every ${duration((refill.periodSeconds ?? 0) * 1_000)}${sureness}`;
   if (refill.perHour !== null) return `${number(refill.perHour)} an hour come back${sureness}`;
-  return 'when more come is not known yet';
+  return `reset time not known yet (${refill.evidence})`;
 }
 
 export function renderWaits({ waits, at }: Pick<Known, 'waits' | 'at'>): string[] {

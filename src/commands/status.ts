@@ -169,7 +169,7 @@ function renderHints({ job, head, graded, goneUpstream }: DatasetStatus, paint: 
 
 function renderPace({ rate, concurrency }: Status): string[] {
   if (!rate || !concurrency) return [];
-  const pace = rate.perSecond === null ? 'no limit was felt' : `${rate.perSecond.toFixed(1)} calls a second`;
+  const pace = rate.perSecond === null ? 'no limit was met' : `${rate.perSecond.toFixed(1)} calls a second`;
   const known = rate.perSecond === null ? rate.evidence : `${rate.confidence}: ${rate.evidence}`;
   return [`Pace: ${pace} (${known}); ${number(concurrency.allowed)} at once (${concurrency.evidence})`];
 }

@@ -5,10 +5,11 @@ import type { WaitReason } from '../errors.ts';
 import { allowedInFlight } from './concurrency.ts';
 import { hasSettled, type Pace } from './pace.ts';
 import { reasonOf } from './pause.ts';
+import { heldUp } from './permits.ts';
 import { driftPace, isApart, levelAt, type Quota } from './quota.ts';
 import { reserveOf } from './quota-probe.ts';
 import { HOUR_MS, onTime, readState, type State } from './state.ts';
-import { isSure, nextReset, periodOf } from './window.ts';
+import { nextReset, periodOf, type Window } from './window.ts';
 
 export type Confidence = 'none' | 'guess' | 'likely' | 'sure';
 
@@ -45,7 +46,11 @@ export type Wait = { job: string | null; until: number; reason: WaitReason | 'fo
 
 /** The same of a state as it was kept; one that is damaged or of another version knows nothing. */
 export function describeKept(kept: unknown, now: number): Description {
-  return describe(onTime(readState(kept), now), now);
+  const state = onTime(readState(kept), now);
+  const described = describe(state, now);
+  // On one machine whoever asks next knows which processes have ended, and waits for none of them.
+  const isShared = typeof kept === 'object' && kept !== null && 'account' in kept;
+  return isShared ? { ...described, waits: [...described.waits, ...waitsForOthers(state, now)] } : described;
 }
 
 export function describe(state: State, now: number): Description {
@@ -75,28 +80,26 @@ function describeRefill({ window, drift, asOfAt }: Quota, pace: number, now: num
     return { kind: 'trickle', perHour: pace * HOUR_MS, confidence: 'likely', evidence };
   }
   const nextBy = nextReset(window, now);
-  if (nextBy === null) {
-    const evidence = window.quietSinceAt
-      ? `it did not reset in ${ms(Math.max(0, asOfAt - window.quietSinceAt))}`
+  const evidence = evidenceOf(window, asOfAt);
+  // No figure before it is known: by a guess, or by resets that may lie any number of periods apart, somebody would plan.
+  const { least, most, sure } = periodOf(window);
+  if (nextBy === null || !sure) return { kind: 'unknown', confidence: 'none', evidence };
+  return { kind: 'window', periodMs: (least + most) / 2, nextBy, confidence: 'sure', evidence };
+}
+
+function evidenceOf({ last, least, most, periods, quietSinceAt }: Window, asOfAt: number): string {
+  if (last === null)
+    return quietSinceAt
+      ? `it did not reset in ${ms(Math.max(0, asOfAt - quietSinceAt))}`
       : 'nothing was seen of it yet';
-    return { kind: 'unknown', confidence: 'none', evidence };
-  }
-  const { least, most } = periodOf(window);
-  const seen = window.periods + 1;
-  const evidence =
-    window.most === null
-      ? 'it was seen to reset once; the period is the shortest usual one that allows it'
-      : `it was seen to reset ${seen} times, ${ms(Math.round(window.least))} to ${ms(Math.round(window.most))} apart`;
-  const confidence = isSure(window) ? 'sure' : window.most === null ? 'guess' : 'likely';
-  return { kind: 'window', periodMs: (least + most) / 2, nextBy, confidence, evidence };
+  if (most === null) return 'it was seen to reset, and not yet how long that takes';
+  const times = periods > 1 ? `${periods + 1} times` : 'twice';
+  return `it was seen to reset ${times}, ${ms(Math.round(least))} to ${ms(Math.round(most))} apart`;
 }
 
 function describeRate(rate: Pace): Description['rate'] {
   const { opening, least, most, perSecond } = rate;
-  if (!opening) {
-    const evidence = `${perSecond.toFixed(1)} a second would be asked for; the API never throttled`;
-    return { perSecond: null, confidence: 'none', evidence };
-  }
+  if (!opening) return { perSecond: null, confidence: 'none', evidence: 'the API never throttled' };
   const between = `${least.toFixed(2)} a second lasted${most === null ? '' : `, ${most.toFixed(2)} did not`}`;
   return {
     perSecond,
@@ -130,6 +133,15 @@ function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
     waits.push({ job: null, until: pause.resumeAt, reason: reasonOf(pause), why });
   }
   return waits;
+}
+
+function waitsForOthers(state: State, now: number): Wait[] {
+  const held = heldUp(state, now);
+  if (!held) return [];
+  const calls = held.owners.reduce((sum, owner) => sum + (state.leases[owner]?.calls ?? 0), 0);
+  const permits = calls === 1 ? 'a permit' : `permits for ${calls} calls`;
+  const why = `${held.owners.join(' and ')} took ${permits} and fell silent; by then they count as used`;
+  return [{ job: null, until: held.until, reason: held.reason, why }];
 }
 
 function jobWaits({ jobs, retryCredit, unpaidAt }: State, now: number): Wait[] {

@@ -27,6 +27,11 @@ export type Event =
       Report)
   /** No answer came, or we stopped before one could. */
   | ({ type: 'lost'; stopped?: boolean } & Ended)
+  /**
+   * So many permits a process holds, for calls that are under way or not made yet. It knows best, and says so before it asks: the
+   * state may have been lost, and begun again from an older one.
+   */
+  | { type: 'holds'; owner: string; calls: number; parallel: number; underWay: number }
   /** Permits for `unused` calls are given back, and stakes that stand on no call. */
   | { type: 'release'; owner: string; unused: number; stakes?: number }
   /** The clock was set, or time passed unnoticed: what was reckoned across that moment is worth nothing. */

@@ -39,6 +39,7 @@ const rules: { [Type in Told]: (state: State, event: EventOf<Type>, now: number)
   key: tryRefusedAgain,
   clock: (state, _, now) => forgetMoments(state, now),
   release: permits.release,
+  holds: permits.hold,
   lost,
   answer,
 };

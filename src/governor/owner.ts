@@ -6,6 +6,7 @@ import {
   type Asking,
   type Decision,
   type Event,
+  type EventOf,
   type KeyMark,
   PERMIT_TTL_MS,
   type Report,
@@ -236,7 +237,7 @@ export function createOwner(parts: OwnerParts) {
       const at = clock.now();
       const now = there ?? at;
       const events = news.map((one) => (isElsewhere ? inTime(one, at) : one.event));
-      if (last) events.push(last);
+      if (last) events.push(holding(told), last);
       const [state, decision] = lived(kept, events, now);
       return { state, result: { decision, at, now } };
     });
@@ -253,6 +254,14 @@ export function createOwner(parts: OwnerParts) {
       decision: sooner(decision, now - clock.now()),
       at,
     }));
+  }
+
+  /** What this process holds once the machine has heard so much of what is pending. */
+  function holding(told: number): EventOf<'holds'> {
+    const untold = pending.slice(told).map(({ event }) => settles(event));
+    const unused = [...permits.values()].map(({ calls }) => calls);
+    const calls = inflight.length + sum(unused) + sum(untold);
+    return { type: 'holds', owner, calls, parallel, underWay: inflight.length };
   }
 
   function note(event: Event): void {
@@ -293,3 +302,11 @@ export function createOwner(parts: OwnerParts) {
     return refusedKey === null || keyDigest(refusedKey.salt) !== refusedKey.digest;
   }
 }
+
+/** How many permits are held no longer once the machine hears of it. */
+function settles(event: Event): number {
+  if (event.type === 'release') return event.unused;
+  return event.type === 'answer' || event.type === 'lost' ? 1 : 0;
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

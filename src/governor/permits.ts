@@ -31,6 +31,8 @@ const USUAL_LATENCY_MS = 100;
 const BLIND_GRACE_MS = 2_000;
 /** No call takes longer than its deadline of a minute; a process silent for two is gone. */
 const OWNER_TTL_MS = 120_000;
+/** Hardly any answer takes longer. */
+const QUIET_MS = 10_000;
 
 const gates = [keyGate, scopeGate, outageGate, pauseGate, quotaGate, concurrencyGate, rateGate];
 
@@ -181,6 +183,16 @@ export function settle({ leases }: State, owner: string, calls: number, now: num
   if (held.calls <= 0) delete leases[owner];
 }
 
+/** The lease of a process is what it says itself. */
+export function hold(
+  state: State,
+  { owner, calls, parallel, underWay }: EventOf<'holds'>,
+  now: number,
+): void {
+  if (calls > 0) state.leases[owner] = { calls, parallel, underWay, heardAt: now };
+  else delete state.leases[owner];
+}
+
 /** Permits for `unused` calls are given back, and stakes. */
 export function release(state: State, { owner, unused, stakes = 0 }: EventOf<'release'>, now: number): void {
   takeStakesBack(state.ahead, stakes, now);
@@ -193,6 +205,33 @@ export function release(state: State, { owner, unused, stakes = 0 }: EventOf<'re
 export function writeOffOwner({ leases, quota }: State, owner: string): void {
   writeOff(quota, leases[owner]?.calls ?? 0);
   delete leases[owner];
+}
+
+/**
+ * Permits of processes that have been silent for a while, where nobody else may go because of them: until when that can last at
+ * most. A call may take a minute; but who waits wants to know for whom.
+ */
+export function heldUp(
+  state: State,
+  now: number,
+): { owners: string[]; until: number; reason: WaitReason } | null {
+  const silent = Object.entries(state.leases).filter(([, { heardAt }]) => now - heardAt > QUIET_MS);
+  const until = Math.max(...silent.map(([, { heardAt }]) => heardAt + OWNER_TTL_MS));
+  if (!(until > now)) return null;
+  const reason = shutByPermits(state, now);
+  return reason && { owners: silent.map(([owner]) => owner), until, reason };
+}
+
+/** Which gate is shut only because calls that were allowed have not been answered yet. */
+function shutByPermits(state: State, now: number): WaitReason | null {
+  const { pause, quota, concurrency } = state;
+  const unanswered = outstanding(state);
+  if (pause) return pause.resumeAt <= now && unanswered > 0 ? reasonOf(pause) : null;
+  if (parallelOfOthers(state, '') >= allowedInFlight(concurrency)) return 'concurrency';
+  const level = levelAt(quota, now);
+  if (level === null) return null;
+  const left = level - reserveOf(quota);
+  return left >= 1 && left - unanswered < 1 ? 'reserve' : null;
 }
 
 /** Processes not heard of for so long that none of their calls can still be under way. */

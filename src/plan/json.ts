@@ -29,8 +29,6 @@ export function limitsJson({ quota, rate, concurrency, waits, account }: Limits)
     rate,
     concurrency,
     waits: waits === null ? null : waits.map(waitJson),
-    /** Empty: no meaning is read into error codes. */
-    codes: waits === null ? null : {},
   };
 }
 

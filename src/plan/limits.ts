@@ -67,8 +67,7 @@ export function budgetOf(quota: Limits['quota'], now: number): Budget | { unknow
   if (remaining === null || limit === null) return { unknown: 'the API has not reported any quota yet' };
   const left = Math.max(0, remaining - reserve);
   if (refill.kind === 'trickle') return trickle(left, Math.round(refill.perHour) * 24);
-  if (refill.kind === 'unknown' || !['sure', 'likely'].includes(refill.confidence))
-    return { unknown: `when more calls come is not known: ${refill.evidence}` };
+  if (refill.kind === 'unknown') return { unknown: `reset time not known yet: ${refill.evidence}` };
   const { periodMs } = refill;
   const nextInMs = Math.max(0, refill.nextBy - now);
   const without = (calls: number, ms: number) =>

@@ -19,16 +19,31 @@ export type Budget = { remaining: number; nextInMs: number; perPeriod: number; p
 /** A job, and how often it is meant to run. */
 export type SpacedJob = { job: PlannedJob; spacing: Spacing };
 
-/** In [0, 1]. The calls must last until more come, then through every period of the day. */
-export function chanceOfRunningDry(
-  jobs: readonly SpacedJob[],
-  { remaining, nextInMs, perPeriod, periodMs }: Budget,
-): number {
-  const first = Math.min(nextInMs, DAY_MS);
-  const periods = Math.floor((DAY_MS - first) / periodMs);
-  const rest = DAY_MS - first - periods * periodMs;
+/**
+ * In [0, 1]. The calls must last until more come, then through every period of the day. Of short periods, so many in a row count
+ * as one that what is asked for has the time of the shortest schedule to be read: a walk of more calls than a period brings only
+ * takes some periods.
+ */
+export function chanceOfRunningDry(jobs: readonly SpacedJob[], budget: Budget): number {
+  const { remaining, nextInMs, perPeriod, periodMs } = budget;
+  const inOne = Math.max(1, Math.floor(shortestOf(jobs) / periodMs));
+  const [calls, ms] = [inOne * perPeriod, inOne * periodMs];
+  const first = Math.min(nextInMs + (inOne - 1) * periodMs, DAY_MS);
+  const spans = Math.floor((DAY_MS - first) / ms);
+  const rest = DAY_MS - first - spans * ms;
   const lasts = (calls: number, ms: number) => (ms > 0 ? chanceToLast(jobs, calls, ms) : 1);
-  return 1 - lasts(remaining, first) * lasts(perPeriod, periodMs) ** periods * lasts(perPeriod, rest);
+  return (
+    1 -
+    lasts(remaining + (inOne - 1) * perPeriod, first) *
+      lasts(calls, ms) ** spans *
+      lasts(Math.ceil(rest / periodMs) * perPeriod, rest)
+  );
+}
+
+/** The shortest time from one look to the next that a schedule asks for. */
+function shortestOf(jobs: readonly SpacedJob[]): number {
+  const running = jobs.filter(({ job }) => job.runs > 0);
+  return Math.min(DAY_MS, ...running.map(({ job }) => job.longestMs));
 }
 
 /** Each walk finds a change or not; over many walks the calls of a time are normally distributed. */

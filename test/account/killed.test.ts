@@ -102,7 +102,7 @@ async function inKept<T>({ url }: { url: string }, change: (state: State) => T):
   try {
     for (;;) {
       const { revision, text } = await place.look();
-      const kept = text === '' ? { version: 1, state: initialState(), processes: {} } : JSON.parse(text);
+      const kept = text === '' ? { version: 2, state: initialState(), processes: {} } : JSON.parse(text);
       const result = change(kept.state);
       if ((await place.swap(revision, randomUUID(), JSON.stringify(kept))).isDone) return result;
     }

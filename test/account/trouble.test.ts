@@ -4,7 +4,7 @@ import { Failure } from '../../src/errors.ts';
 import { redisServer, type Server, until } from '../queue/setup.ts';
 import { countIn, KEY, openMachine } from './bench.ts';
 
-const newer = JSON.stringify({ version: 1, state: { version: 99 }, processes: {} });
+const newer = JSON.stringify({ version: 2, state: { version: 99 }, processes: {} });
 
 describe('a start', () => {
   test.each([

@@ -51,9 +51,7 @@ describe('a mirror that is well', () => {
       ['smart-wallets', '30', '0s ago', '0s ago', 'verified'],
       ['usage', '1', '0s ago', '0s ago', 'snapshot'],
     ]);
-    expect(stdout).toMatch(
-      /Quota: [\d,]+ of [\d,]+ calls left, as of 0s ago; when more come is not known yet/,
-    );
+    expect(stdout).toMatch(/Quota: [\d,]+ of [\d,]+ calls left, as of 0s ago; reset time not known yet \(/);
     expect(stdout).toMatch(
       /Calls today: \d+; in the last hour \/ day: \d+ \/ \d+ \(ai-signals 1 \/ 1, .*usage 1 \/ 1\); answered 429 in the last day: 0/,
     );

@@ -28,6 +28,7 @@ const events: Record<Event['type'], true> = {
   answer: true,
   lost: true,
   release: true,
+  holds: true,
   key: true,
   clock: true,
 };
@@ -117,6 +118,7 @@ const triggers: Record<string, (machine: Machine, from: string) => void> = {
     ]),
   ),
   release: ({ on }) => on({ type: 'release', owner: 'me', unused: 1 }),
+  holds: ({ on }) => on({ type: 'holds', owner: 'me', calls: 1, parallel: 1, underWay: 1 }),
   lost: ({ on }) => on({ type: 'lost', owner: 'me', job: 'news', roll: 0.5 }),
   gone: ({ on }) => on({ type: 'gone', owner: 'me' }),
   clock: ({ on }) => on({ type: 'clock' }),

@@ -167,9 +167,16 @@ test('times are in UTC and say so; on demand they are those of this place', asyn
 });
 
 test.each([
-  [{ stretch: 1, stretchNow: 1 }, /Every schedule can be kept/],
-  [{ stretch: 1, stretchNow: 2.5 }, /what is left until more come is not: until then .* 2.5 times as long/],
-  [{ stretch: 3, stretchNow: 2.5 }, /Calls are scarce: .* 3 times as long/],
+  [{ schedules: 'kept', stretch: 1, stretchNow: 1 }, /Every schedule can be kept/],
+  [
+    { schedules: 'tight', stretch: 1, stretchNow: 1 },
+    /enough in the mean of the day; at times walks will wait/,
+  ],
+  [
+    { schedules: 'kept', stretch: 1, stretchNow: 2.5 },
+    /what is left until more come is not: until then .* 2.5 times as long/,
+  ],
+  [{ schedules: 'scarce', stretch: 3, stretchNow: 2.5 }, /Calls are scarce: .* 3 times as long/],
 ])('the plan says of intervals %j what that means', async (stretches, words) => {
   const page = await overviewWith(({ plan }) => Object.assign(plan, { available: 999, ...stretches }));
   await page.getByText(words).waitFor({ state: 'attached' });

@@ -127,6 +127,16 @@ describe('the plan of a day', () => {
     expect(made.chanceOfRunningDry).toBeCloseTo(0.5, 1);
   });
 
+  it('does not take a walk of more calls than a short period brings for one that is late', () => {
+    const short = { remaining: 3, nextInMs: 5_000, perPeriod: 10, periodMs: 10_000 };
+    const walk = { ...signals, runs: 96, longestMs: 15 * MINUTE, changedCalls: 41, unchangedCalls: 41 };
+    const made = planDay([walk], means(short));
+    expect(made.stretch).toBe(1);
+    expect(made.chanceOfRunningDry).toBeLessThan(0.001);
+    const long = { ...short, nextInMs: 10 * MINUTE, periodMs: 20 * MINUTE };
+    expect(planDay([walk], means(long)).chanceOfRunningDry).toBeGreaterThan(0.999);
+  });
+
   it('sees the calls run dry in the last minutes before more come', () => {
     const late = { remaining: 0, nextInMs: 20 * MINUTE, perPeriod: 10_000, periodMs: HOUR };
     expect(planDay([signals], means(late)).chanceOfRunningDry).toBeGreaterThan(0.999);

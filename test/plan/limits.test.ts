@@ -47,13 +47,8 @@ describe('what may be spent', () => {
 
   it.each([
     ['a quota never reported', { ...quota, remaining: null }, /not reported/],
-    ['a period never seen', refill({ kind: 'unknown' }), /when more calls come is not known/],
-    ['a guess', refill({ confidence: 'guess' }), /when more calls come is not known: it was seen to/],
+    ['a period not known', refill({ kind: 'unknown' }), /reset time not known yet: it was seen to/],
   ])('is unknown, of %s', (_, unknown, why) => {
     expect(budgetOf(unknown, now)).toEqual({ unknown: expect.stringMatching(why) });
-  });
-
-  it('counts on what is likely', () => {
-    expect(budgetOf(refill({ confidence: 'likely' }), now)).toMatchObject({ perPeriod: 96 });
   });
 });

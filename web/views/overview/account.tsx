@@ -55,13 +55,13 @@ function QuotaFacts({ quota }: { quota: Overview['status']['quota'] }) {
       <p>
         {refill.nextBy !== null && (
           <>
-            Begins anew <Ago at={refill.nextBy} /> at the latest, every {duration(refill.periodSeconds ?? 0)}.
+            Resets <Ago at={refill.nextBy} /> at the latest, every {duration(refill.periodSeconds ?? 0)}.
           </>
         )}
         {refill.perHour !== null && `${number(refill.perHour)} an hour come back.`}
-        {refill.kind === 'unknown' && 'When more come is not known yet.'}{' '}
+        {refill.kind === 'unknown' && 'Reset time not known yet.'}{' '}
         <span class="note">
-          {refill.confidence}: {refill.evidence}
+          {refill.kind === 'unknown' ? refill.evidence : `${refill.confidence}: ${refill.evidence}`}
         </span>
       </p>
       {othersPerHour > 0 && <p>Others take about {number(othersPerHour, 0)} an hour.</p>}
@@ -74,9 +74,9 @@ function Pace({ status: { rate, concurrency } }: { status: Overview['status'] })
   return (
     <>
       <p>
-        {rate.perSecond === null ? 'No limit was felt.' : `${number(rate.perSecond, 1)} calls a second.`}{' '}
+        {rate.perSecond === null ? 'No limit was met.' : `${number(rate.perSecond, 1)} calls a second.`}{' '}
         <span class="note">
-          {rate.confidence}: {rate.evidence}
+          {rate.perSecond === null ? rate.evidence : `${rate.confidence}: ${rate.evidence}`}
         </span>
       </p>
       <p>

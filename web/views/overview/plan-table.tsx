@@ -75,11 +75,13 @@ export function PlanTable({ plan }: { plan: Plan }) {
 const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' } as const;
 const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));
 
-function whatIsEnough({ available, stretch, stretchNow }: Plan): string {
-  if (available === null) return 'Whether so many may be made is not known yet.';
+function whatIsEnough({ schedules, stretch, stretchNow }: Plan): string {
+  if (schedules === 'unknown') return 'Whether so many may be made is not known yet.';
   const longer = (times: number) => `intervals become up to ${number(times, 1)} times as long`;
-  if (stretch > 1) return `Calls are scarce: ${longer(stretch)} as the schedules ask for.`;
+  if (schedules === 'scarce') return `Calls are scarce: ${longer(stretch)} as the schedules ask for.`;
   if (stretchNow > 1)
     return `The calls of the day are enough for every schedule; what is left until more come is not: until then ${longer(stretchNow)}.`;
+  if (schedules === 'tight')
+    return 'The calls are enough in the mean of the day; at times walks will wait for more.';
   return 'Every schedule can be kept.';
 }
