@@ -62,13 +62,15 @@ export function judge(answer: Exchange, { job, read }: Asked, now: number): Verd
   return failed(code, kind, code ? `${message} (${code})` : message, again);
 }
 
-function unexpected(status: number): [FailureKind, string] {
+/** The specification calls 503 alone transient. Other failures of a server or a gateway are repeated as a call without an answer is. */
+function unexpected(status: number): [FailureKind, string, Again] {
   if (status > 200 && status < 300)
-    return ['contract', `answered ${status}, which the specification does not know`];
+    return ['contract', `answered ${status}, which the specification does not know`, 'never'];
   const redirect = `answered with a redirect (${status}), which is never followed; check MARKET_API_URL`;
-  if (status >= 300 && status < 400) return ['unreachable', redirect];
-  const advice = status < 500 ? 'check MARKET_API_URL' : 'the next run tries again';
-  return ['unreachable', `answered ${status}; ${advice}`];
+  if (status >= 300 && status < 400) return ['unreachable', redirect, 'never'];
+  return status < 500
+    ? ['unreachable', `answered ${status}; check MARKET_API_URL`, 'never']
+    : ['unreachable', `answered ${status}; the next run tries again`, 'after-pause'];
 }
 
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ERR_TLS|ERR_SSL/;

@@ -84,7 +84,7 @@ function answer(state: State, event: EventOf<'answer'>, now: number): void {
     if (status === 401) state.keyRefused = { probeAt: now + HOUR_MS };
     if (status === 403 && job) job.forbidden = { probeAt: now + DAY_MS };
     if (status === 401 || status === 403) state.refusedKey = key;
-    if (status === 503) unavailable(state, event, usableRetryAfter(event.retryAfterMs), now);
+    if (status >= 500) unavailable(state, event, usableRetryAfter(event.retryAfterMs), now);
   }
 }
 

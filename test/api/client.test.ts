@@ -136,8 +136,9 @@ describe('an answer that is not a page', () => {
     ['a redirect', faults.redirect('http://127.0.0.1:9/elsewhere'), 'unreachable', 1],
     ['400', faults.status(400), 'unreachable', 1],
     ['404', faults.status(404), 'unreachable', 1],
-    ['500', faults.status(500), 'unreachable', 1],
-    ['502 with HTML', faults.html(502), 'unreachable', 1],
+    ['500', faults.status(500), 'unreachable', 3],
+    ['502 with HTML', faults.html(502), 'unreachable', 3],
+    ['504', faults.status(504), 'unreachable', 3],
     ['204', faults.noContent(), 'contract', 1],
     ['206', faults.status(206, {}), 'contract', 1],
     ['HTML with status 200', faults.html(), 'contract', 2],
@@ -169,6 +170,7 @@ describe('an answer that is not a page', () => {
 
   test.each([
     ['503', faults.refuse(503)],
+    ['a 502 of a gateway', faults.html(502)],
     ['429', faults.refuse(429)],
     ['truncated JSON', faults.truncated()],
     ['a reset', faults.resetMidBody()],

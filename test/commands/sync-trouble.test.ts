@@ -14,6 +14,25 @@ describe('when the API', () => {
     expect(idsOf(file)).toEqual(truth(model));
   });
 
+  test('is hidden for a moment by a gateway that fails, recovers', async () => {
+    const { sync, model, file } = await setup({ faults: [when({ nth: 2 }, faults.html(502))] });
+    expect((await sync('ai-signals')).code).toBe(0);
+    expect(idsOf(file)).toEqual(truth(model));
+  });
+
+  test('is hidden by a gateway for good, ends with 69 in a bounded number of calls, however often, and goes on when it is back', async () => {
+    const { sync, model, file } = await setup({ rows: 250, faults: [when({ from: 2 }, faults.html(502))] });
+    for (const args of [[], [], ['--no-wait']]) {
+      const before = model.calls.length;
+      expect((await sync('ai-signals', ...args)).code).toBe(69);
+      expect(model.calls.length - before).toBeLessThanOrEqual(4);
+    }
+    expect(idsOf(file)).toHaveLength(100);
+    model.faults = [];
+    expect((await sync('ai-signals')).code).toBe(0);
+    expect(idsOf(file)).toEqual(truth(model));
+  });
+
   test('stays unavailable, ends with 75 in a bounded number of calls and goes on the next time', async () => {
     const { sync, model, file } = await setup({ rows: 250, faults: [when({ from: 2 }, faults.refuse(503))] });
     expect((await sync('ai-signals', '--no-wait')).code).toBe(75);

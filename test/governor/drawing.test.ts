@@ -112,11 +112,11 @@ const triggers: Record<string, (machine: Machine, from: string) => void> = {
     machine.answer();
   },
   ...Object.fromEntries(
-    [401, 403, 429, 503].map((status) => [
-      `answer ${status}`,
-      (machine: Machine) => machine.answer({ status }),
-    ]),
+    [401, 403, 429].map((status) => [`answer ${status}`, (machine: Machine) => machine.answer({ status })]),
   ),
+  'answer 5xx'(machine) {
+    machine.answer({ status: 502 });
+  },
   release: ({ on }) => on({ type: 'release', owner: 'me', unused: 1 }),
   holds: ({ on }) => on({ type: 'holds', owner: 'me', calls: 1, parallel: 1, underWay: 1 }),
   lost: ({ on }) => on({ type: 'lost', owner: 'me', job: 'news', roll: 0.5 }),
