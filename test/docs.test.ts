@@ -148,3 +148,13 @@ function anchorsOf(page: string): string[] {
       .replaceAll(' ', '-'),
   );
 }
+
+test('the pages that messages point to come with the package', () => {
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /\.ts$/.test(file),
+  );
+  const named = sources.flatMap((file) => read(join('src', file)).match(/\bdocs\/[\w-]+\.md\b/g) ?? []);
+  expect(named).toContain('docs/operations.md');
+  expect([...new Set(named)].filter((page) => !existsSync(page))).toEqual([]);
+  expect(JSON.parse(read('package.json')).files).toContain('docs/*.md');
+});
