@@ -1,4 +1,4 @@
-/** One pass over one dataset: the whole story on one screen. */
+/** One pass over one dataset, from its checkpoint to its end. */
 
 import { silence } from './api/answer.ts';
 import type { Api } from './api/client.ts';

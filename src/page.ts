@@ -1,4 +1,4 @@
-/** What a page of rows is on its way from the API to the store: each step adds to it, none takes it apart. */
+/** What a page of rows is at each step of its way from the API to the store. */
 
 /** What a mirrored column holds: text, numbers, booleans as 0 or 1, arrays and objects as JSON text. */
 export type SqlValue = string | number | null;

@@ -57,14 +57,12 @@ function holdMigration(file: string) {
   throw new Failure('incomplete', `${file}: process ${lock.holder} is migrating it; try again`);
 }
 
-// A rebuilt table would empty its children by ON DELETE CASCADE, and take the name of the one that it replaces only
-// where no view asks for that meanwhile. The pragmas are void inside a transaction.
+// A rebuilt table takes the name of the one that it replaces only where no view asks for that meanwhile. The pragma is void
+// inside a transaction.
 function applyMigrations(connection: Connection): void {
-  connection.pragma('foreign_keys = OFF');
   connection.pragma('legacy_alter_table = ON');
   migrate(drizzle(connection), { migrationsFolder: dirname(dirname(journalFile)) });
   connection.pragma('legacy_alter_table = OFF');
-  connection.pragma('foreign_keys = ON');
   if (!isUpToDate(connection)) throw new Failure('bug', `${connection.name}: some migrations were skipped`);
 }
 
