@@ -132,7 +132,7 @@ function publishAnew(bench: Bench, job: string): void {
 
 describe('a walk that fails', () => {
   it('goes on at its place in the next run', async () => {
-    const bench = await setup({ rows: ROWS, faults: [when({ nth: 3 }, faults.status(500))] });
+    const bench = await setup({ rows: ROWS, faults: [when({ nth: 3 }, faults.status(404))] });
     await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'unreachable' });
     expect(bench.sql('SELECT status, next_offset FROM walks')).toEqual([
       { status: 'failed', next_offset: 199 },
