@@ -26,6 +26,7 @@ export {
   PROOF,
   quoted,
   SEEN,
+  SILENCE_CODE,
   seqOf,
   TELLING,
   UNANSWERED,

@@ -20,8 +20,11 @@ export const FULL_PROOF = `${PROOF} AND probe_of IS NULL`;
 /** SQL over `requests`: calls that tell whether the API can be reached, as one that we stopped does not. */
 export const TELLING = `error_code IS NOT '${STOPPED}'`;
 
-/** SQL over those: no answer came. */
-export const UNANSWERED = `(status IS NULL AND error_code IS NOT '${TOO_LARGE}')`;
+/** SQL over those: no answer of the API came, or one of a gateway or server that failed. A 503 is the API's own word. */
+export const UNANSWERED = `(status IS NULL AND error_code IS NOT '${TOO_LARGE}' OR coalesce(status, 0) >= 500 AND status <> 503)`;
+
+/** SQL for what came instead: the status of a failure, else the error code. */
+export const SILENCE_CODE = `iif(coalesce(status, 0) >= 500 AND status <> 503, 'HTTP ' || status, error_code)`;
 
 /** SQL for the number of the commit (see `records/changes.ts`) that made a change at the time in `at`, a column. */
 export const seqOf = (at: string) => `CAST(round((julianday(${at}) - 2440587.5) * 86400000) AS INTEGER)`;

@@ -22,9 +22,9 @@ describe('when the API', () => {
 
   test('is hidden by a gateway for good, ends with 69 in a bounded number of calls, however often, and goes on when it is back', async () => {
     const { sync, model, file } = await setup({ rows: 250, faults: [when({ from: 2 }, faults.html(502))] });
-    for (const args of [[], [], ['--no-wait']]) {
+    for (let run = 0; run < 3; run += 1) {
       const before = model.calls.length;
-      expect((await sync('ai-signals', ...args)).code).toBe(69);
+      expect((await sync('ai-signals')).code).toBe(69);
       expect(model.calls.length - before).toBeLessThanOrEqual(4);
     }
     expect(idsOf(file)).toHaveLength(100);

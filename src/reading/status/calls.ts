@@ -1,7 +1,7 @@
 /** What was called lately, and how the latest calls were answered. */
 
 import { DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
-import { type Connection, TELLING, UNANSWERED } from '../../store/read.ts';
+import { type Connection, SILENCE_CODE, TELLING, UNANSWERED } from '../../store/read.ts';
 
 export type CallStatus = {
   calls: {
@@ -40,7 +40,7 @@ export function readCalls(connection: Connection, now: number): CallStatus {
   const perJob = connection
     .prepare<[string, string, string], JobCalls>(
       // The bare columns are those of the row with the greatest value: SQLite promises it for a lone max().
-      `SELECT job, max(CASE WHEN ${TELLING} THEN at || printf('%016d', id) END), status, error_code AS errorCode, request_id AS requestId,
+      `SELECT job, max(CASE WHEN ${TELLING} THEN at || printf('%016d', id) END), status, ${SILENCE_CODE} AS errorCode, request_id AS requestId,
          ${TELLING} AND ${UNANSWERED} AS isUnanswered,
          sum(at >= ?) AS today, sum(at >= ?) AS lastHour, count(*) AS lastDay, sum(status IS 429) AS limited
        FROM requests WHERE at >= ? GROUP BY job ORDER BY job`,
@@ -70,7 +70,7 @@ export function readSilence(connection: Connection): Silence | null {
   const { since, code } = connection
     .prepare<[], { since: string | null; code: string }>(
       `SELECT min(at) AS since,
-         (SELECT error_code FROM requests WHERE ${TELLING} ${latest}) AS code
+         (SELECT ${SILENCE_CODE} FROM requests WHERE ${TELLING} ${latest}) AS code
        FROM requests WHERE ${TELLING}
          AND (at, id) > (SELECT at, id FROM (${answered}) UNION ALL SELECT '', 0 LIMIT 1)`,
     )

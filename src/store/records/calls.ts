@@ -9,7 +9,7 @@ import type { Connection } from '../db/connection.ts';
 import { guarded } from '../db/failure.ts';
 import { placeholders, prepare } from '../db/prepare.ts';
 import { requests } from '../schema.ts';
-import { TELLING, UNANSWERED } from '../sql.ts';
+import { SILENCE_CODE, TELLING, UNANSWERED } from '../sql.ts';
 
 /** Returns what keeps the record of a call. */
 export function callRecorder(connection: Connection): (call: Call) => void {
@@ -28,7 +28,7 @@ export type Unanswered = { id: number; code: string };
 /** Returns what tells of the latest call; null where it was answered. */
 export function silenceReader(connection: Connection): () => Unanswered | null {
   const latest = connection.prepare<[], Unanswered & { isUnanswered: 0 | 1 }>(
-    `SELECT id, error_code AS code, ${UNANSWERED} AS isUnanswered FROM requests WHERE ${TELLING} ORDER BY at DESC, id DESC LIMIT 1`,
+    `SELECT id, ${SILENCE_CODE} AS code, ${UNANSWERED} AS isUnanswered FROM requests WHERE ${TELLING} ORDER BY at DESC, id DESC LIMIT 1`,
   );
   return () => {
     const call = latest.get();
