@@ -14,15 +14,21 @@ export type Column = {
   type: ColumnType;
 };
 
+const columnTypes = [
+  'text',
+  'boolean',
+  'bigint',
+  'double precision',
+  'numeric',
+  'json',
+  'timestamp with time zone',
+] as const;
+
 /** As Postgres calls them. */
-export type ColumnType =
-  | 'text'
-  | 'boolean'
-  | 'bigint'
-  | 'double precision'
-  | 'numeric'
-  | 'json'
-  | 'timestamp with time zone';
+export type ColumnType = (typeof columnTypes)[number];
+
+export const isColumnType = (type: string | undefined): type is ColumnType =>
+  columnTypes.some((known) => known === type);
 
 /** A time that was received stays the text that it is, with a column of times beside it. */
 export type Kind = ColumnType | 'received time';

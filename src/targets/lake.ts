@@ -57,7 +57,8 @@ const OWNER = '_market-mirror.json';
 
 type Owner = { version: number; mirror: string };
 
-const VERSION = 1;
+/** Of the files below: a lake of another version is left untouched. */
+const VERSION = 2;
 
 /** @throws Failure `config` for one that is another's. */
 async function claimed(parts: LakeParts, identity: Identity): Promise<Storage> {
@@ -76,6 +77,11 @@ async function claim(storage: Storage, identity: Identity): Promise<void> {
   const owner = (await ownerOf(storage)) ?? (await take(storage, mine));
   if (owner.version > VERSION)
     throw new Failure('config', `${storage.shown} was made by a newer market-mirror: upgrade this one`);
+  if (owner.version !== VERSION)
+    throw new Failure(
+      'config',
+      `${storage.shown} was made by a development version: name another lake, or remove all that lies there`,
+    );
   if (owner.mirror !== identity.name)
     throw new Failure('config', `${storage.shown} follows another mirror: name another lake`);
   if (await storage.put(OWNER, json(owner)))

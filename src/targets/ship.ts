@@ -34,7 +34,7 @@ export async function ship(
   const { jobs, now } = parts;
   const { schema } = parts.address;
   return await withPostgres(parts, async (postgres, identity) => {
-    await claimSchema(postgres, schema, identity, jobs);
+    await claimSchema(postgres, schema, identity);
     const outcomes = await eachDataset({ ...parts, only }, (job, connection) =>
       shipDataset({ postgres, connection, identity, schema, job, now: now(), compare }),
     );
@@ -53,7 +53,7 @@ export async function forget(parts: ShipParts): Promise<boolean> {
 /** Lets a role read all that is shipped; makes it where there is none. */
 export async function admit(parts: ShipParts, role: string): Promise<void> {
   await withPostgres(parts, async (postgres, identity) => {
-    await claimSchema(postgres, parts.address.schema, identity, parts.jobs);
+    await claimSchema(postgres, parts.address.schema, identity);
     await admitReader(postgres, parts.address.schema, role);
   });
 }

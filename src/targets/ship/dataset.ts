@@ -10,7 +10,7 @@ import { type Connection, type Identity, quoted } from '../../store/read.ts';
 import { type Changed, changedAfter } from '../changed.ts';
 import { lastWalkOf, type Standing, standingOf } from '../standing.ts';
 import { followTables } from './make-tables.ts';
-import { fillTable, load, type Mended, makeStage, mendTable, putSql } from './mend.ts';
+import { fillTable, load, loadStage, type Mended, mendTable, putStaged, removeGone } from './mend.ts';
 import type { Postgres } from './postgres.ts';
 import type { Which } from './rows.ts';
 import { lockPlace, movePlace, type Place } from './schema.ts';
@@ -134,18 +134,14 @@ async function shipChanges(
 ): Promise<number> {
   let sent = 0;
   if (history) {
-    await makeStage(postgres, history, 'stage');
-    sent += await load(postgres, connection, history, 'stage', { where: changed.versions });
-    for (const table of volatile ? [rows, volatile] : [rows])
-      await postgres.run(
-        `DELETE FROM ${quoted(table.name)} WHERE _key IN (SELECT _key FROM stage WHERE _ended_by = 'delete')`,
-      );
-    await postgres.run(putSql(history, 'stage'));
+    const versions = await loadStage(postgres, connection, history, { where: changed.versions });
+    for (const table of volatile ? [rows, volatile] : [rows]) await removeGone(postgres, table);
+    await putStaged(postgres, history, versions);
+    sent += versions;
   }
-  await makeStage(postgres, rows, 'stage');
-  sent += await load(postgres, connection, rows, 'stage', { where: changed.rows });
-  await postgres.run(putSql(rows, 'stage'));
-  return sent;
+  const staged = await loadStage(postgres, connection, rows, { where: changed.rows });
+  await putStaged(postgres, rows, staged);
+  return sent + staged;
 }
 
 /** What the mirror keeps no longer goes there, too. */
@@ -167,10 +163,9 @@ async function shipVolatile(
   volatile: Table,
   which: Which = {},
 ): Promise<void> {
-  await makeStage(postgres, volatile, 'stage');
-  await load(postgres, connection, volatile, 'stage', which);
-  await postgres.run(updateSql(volatile, 'stage'));
-  await postgres.run(addSql(volatile, 'stage'));
+  await loadStage(postgres, connection, volatile, which);
+  await postgres.run(updateSql(volatile));
+  await postgres.run(addSql(volatile));
 }
 
 /** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */
@@ -180,9 +175,8 @@ async function shipWalks(
   walks: Table,
   from: number,
 ): Promise<void> {
-  await makeStage(postgres, walks, 'stage');
-  await load(postgres, connection, walks, 'stage', { where: `id >= ${from}` });
-  await postgres.run(putSql(walks, 'stage'));
+  const staged = await loadStage(postgres, connection, walks, { where: `id >= ${from}` });
+  await putStaged(postgres, walks, staged);
   const [there] = await postgres.query<{ rows: string }>(
     'SELECT count(*) AS rows FROM walks WHERE job = $1',
     [walks.job],

@@ -2,7 +2,7 @@
 
 import { toError } from '../../errors.ts';
 import { quoted } from '../../store/read.ts';
-import type { Column, ColumnType } from '../columns.ts';
+import { type Column, isColumnType } from '../columns.ts';
 import type { Postgres } from './postgres.ts';
 import type { Table } from './tables.ts';
 
@@ -11,7 +11,7 @@ export type Followed = {
   table: Table;
   /** Whether it was made just now: `fillTable` gives it rows and key. */
   isNew: boolean;
-  /** Whether columns came or changed: rows that are there lack them. */
+  /** Whether columns came or changed, or the key was gone: rows that are there may not be those of the mirror. */
   isChanged: boolean;
   /** What could not be done, in a line each. */
   problems: string[];
@@ -23,15 +23,51 @@ export async function followTables(postgres: Postgres, tables: readonly Table[])
     postgres,
     tables.map(({ name }) => name),
   );
+  const keyed = await tablesWithKey(postgres, tables);
   const followed: Followed[] = [];
-  for (const table of tables) followed.push(await follow(postgres, table, present.get(table.name)));
+  for (const table of tables) {
+    const one = await follow(postgres, table, present.get(table.name));
+    const lacksKey = !one.isNew && !keyed.has(table.name);
+    if (lacksKey) await makeKey(postgres, table);
+    followed.push({ ...one, isChanged: one.isChanged || lacksKey });
+  }
   return followed;
+}
+
+/** Of these tables those that have their key: by it rows are put over those that are there. */
+async function tablesWithKey(postgres: Postgres, tables: readonly Table[]): Promise<Set<string>> {
+  const keys = await postgres.query<{ table: string; columns: string[] }>(
+    `SELECT of.relname AS "table", array_agg(attname::text) AS columns
+     FROM pg_index JOIN pg_class AS of ON of.oid = indrelid
+       JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
+     WHERE of.relnamespace = current_schema()::regnamespace AND of.relname = ANY ($1)
+       AND indisunique AND indimmediate AND indisvalid AND indpred IS NULL AND 0 <> ALL (indkey)
+     GROUP BY of.relname, indexrelid`,
+    [tables.map(({ name }) => name)],
+  );
+  const hasKey = ({ name, key }: Table) =>
+    keys.some(
+      ({ table, columns }) => table === name && [...columns].sort().join() === [...key].sort().join(),
+    );
+  return new Set(tables.filter(hasKey).map(({ name }) => name));
+}
+
+/** Makes the key that somebody dropped; of rows that doubled meanwhile one stays. */
+async function makeKey(postgres: Postgres, { name, key }: Table): Promise<void> {
+  const [table, columns] = [quoted(name), key.map(quoted)];
+  const isSame = columns.map((column) => `one.${column} = other.${column}`).join(' AND ');
+  const isNull = columns.map((column) => `${column} IS NULL`).join(' OR ');
+  await postgres.run(
+    `DELETE FROM ${table} AS one USING ${table} AS other WHERE ${isSame} AND one.ctid > other.ctid`,
+  );
+  await postgres.run(`DELETE FROM ${table} WHERE ${isNull}`);
+  await postgres.run(`ALTER TABLE ${table} ADD PRIMARY KEY (${columns.join(', ')})`);
 }
 
 async function follow(
   postgres: Postgres,
   table: Table,
-  present: ReadonlyMap<string, ColumnType> | undefined,
+  present: ReadonlyMap<string, string> | undefined,
 ): Promise<Followed> {
   if (present === undefined) {
     await postgres.run(createSql(table));
@@ -49,9 +85,9 @@ async function follow(
         columns.push(column);
         isChanged = true;
       } catch (thrown) {
-        // A view of somebody rests on it: what fits its old type is sent on.
         problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${toError(thrown).message}`);
-        if (type !== undefined) columns.push({ ...column, type });
+        // A view of somebody rests on it: what fits its old type, where that was of ours, is sent on.
+        if (isColumnType(type)) columns.push({ ...column, type });
       }
     }
   }
@@ -62,15 +98,15 @@ async function follow(
 async function columnsThere(
   postgres: Postgres,
   tables: readonly string[],
-): Promise<Map<string, Map<string, ColumnType>>> {
-  const rows = await postgres.query<{ table: string; name: string; type: ColumnType }>(
+): Promise<Map<string, Map<string, string>>> {
+  const rows = await postgres.query<{ table: string; name: string; type: string }>(
     `SELECT of.relname AS "table", attname AS name, format_type(atttypid, atttypmod) AS type
      FROM pg_attribute JOIN pg_class AS of ON of.oid = attrelid
      WHERE of.relnamespace = current_schema()::regnamespace AND of.relname = ANY ($1)
        AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
     [tables],
   );
-  const found = new Map<string, Map<string, ColumnType>>();
+  const found = new Map<string, Map<string, string>>();
   for (const { table, name, type } of rows) found.set(table, (found.get(table) ?? new Map()).set(name, type));
   return found;
 }
@@ -85,14 +121,14 @@ function createSql({ name, columns, isRewritten }: Table): string {
 }
 
 /** A new version of a row lies on the page of the old one, which is free again soon: no index has to hear of it. */
-export const WITH_ROOM = ' WITH (fillfactor = 45)';
+const WITH_ROOM = ' WITH (fillfactor = 45)';
 
 /** Keys sort as SQLite sorts them, whatever language the database speaks. */
 const definition = ({ name, type }: Column) =>
   `${quoted(name)} ${type}${name === '_key' ? ' COLLATE "C"' : ''}`;
 
 /** What is in a column that changes its type is sent anew. */
-function alterSql(table: string, column: Column, type: ColumnType | undefined): string {
+function alterSql(table: string, column: Column, type: string | undefined): string {
   const alter = `ALTER TABLE ${quoted(table)}`;
   return type === undefined
     ? `${alter} ADD COLUMN ${definition(column)}`

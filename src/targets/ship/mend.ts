@@ -1,7 +1,9 @@
 /** Making a table equal to that of the mirror: ranges of rows are compared by count and digest, and those that differ are sent. */
 
+import { Failure } from '../../errors.ts';
+import { number, plural } from '../../output/text.ts';
 import { type Connection, quoted } from '../../store/read.ts';
-import type { RowDifference } from '../difference.ts';
+import { differenceWords, type RowDifference } from '../difference.ts';
 import type { Postgres } from './postgres.ts';
 import { linesOf, type Range, rangesOf, type Which } from './rows.ts';
 import type { Table } from './tables.ts';
@@ -13,19 +15,40 @@ export type Mended = RowDifference & { table: string };
 const MOST_KEYS = 10;
 
 /**
- * Makes the rows there those of the mirror, at the moment at which `connection` stands. Call it in a transaction.
+ * Makes the rows there those of the mirror, at the moment at which `connection` stands, and compares once more what was
+ * mended. Call it in a transaction.
  * @returns what differed; all rows are missing in a table that is empty.
+ * @throws Failure `incomplete` where both sides still differ: something of somebody changes rows there.
  */
 export async function mendTable(postgres: Postgres, connection: Connection, table: Table): Promise<Mended> {
-  const none = { table: table.name, missing: 0, extra: 0, changed: 0, keys: [] };
-  const there = await rangesThere(postgres, table);
-  if (there.size === 0) return { ...none, missing: await load(postgres, connection, table, table.name) };
   const here = rangesOf(connection, table);
-  const differing = [...new Set([...here.keys(), ...there.keys()])].filter(
+  const ranges = await differingRanges(postgres, table, here);
+  if (ranges.length === 0) return { table: table.name, missing: 0, extra: 0, changed: 0, keys: [] };
+  const mended = await mendRanges(postgres, connection, table, ranges);
+  const remaining = await differingRanges(postgres, table, here);
+  if (remaining.length > 0) {
+    const difference = await compareRanges(postgres, connection, table, remaining);
+    throw changedThere(postgres, table, `still differs after it was mended (${differenceWords(difference)})`);
+  }
+  return { ...mended, table: table.name };
+}
+
+const changedThere = (postgres: Postgres, { name }: Pick<Table, 'name'>, how: string) =>
+  new Failure(
+    'incomplete',
+    `${postgres.name}: the table ${name} ${how}: a trigger or rule of somebody drops or changes rows there; remove it and ship again`,
+  );
+
+/** The ranges of rows whose count or digest there is not that of the mirror. */
+async function differingRanges(
+  postgres: Postgres,
+  table: Table,
+  here: ReadonlyMap<string, Range>,
+): Promise<string[]> {
+  const there = await rangesThere(postgres, table);
+  return [...new Set([...here.keys(), ...there.keys()])].filter(
     (range) => !areEqual(here.get(range), there.get(range)),
   );
-  if (differing.length === 0) return none;
-  return { ...none, ...(await mendRanges(postgres, connection, table, differing)) };
 }
 
 const areEqual = (one: Range | undefined, other: Range | undefined) =>
@@ -55,7 +78,10 @@ export async function fillTable(postgres: Postgres, connection: Connection, tabl
   return { table: name, missing, extra: 0, changed: 0, keys: [] };
 }
 
-/** Sends rows to an empty table. @param how options of COPY. @returns how many. */
+/**
+ * Sends rows to an empty table. @param how options of COPY. @returns how many.
+ * @throws Failure `incomplete` where the table took fewer.
+ */
 export async function load(
   postgres: Postgres,
   connection: Connection,
@@ -64,29 +90,64 @@ export async function load(
   { how = '', ...which }: Which & { how?: string } = {},
 ): Promise<number> {
   const list = table.columns.map(({ name }) => quoted(name)).join(', ');
-  return await postgres.copy(
-    `${quoted(into)} (${list}) FROM STDIN ${how}`,
-    linesOf(connection, table, which),
-  );
+  let sent = 0;
+  const lines = linesOf(connection, table, which, () => {
+    sent += 1;
+  });
+  const kept = await postgres.copy(`${quoted(into)} (${list}) FROM STDIN ${how}`, lines);
+  return allOf(postgres, table, kept, sent);
 }
 
-/** Makes a temporary table of the same columns, which the end of the transaction drops. */
-export async function makeStage(postgres: Postgres, table: Table, stage: string): Promise<void> {
+/** @throws Failure `incomplete` where fewer rows were kept than were sent. */
+function allOf(postgres: Postgres, table: Table, kept: number, sent: number): number {
+  if (kept === sent) return sent;
+  throw changedThere(postgres, table, `took ${number(kept)} of ${number(sent)} ${plural(sent, 'row')}`);
+}
+
+/** Makes a temporary table of the columns that are shipped, which the end of the transaction drops. */
+async function makeStage(postgres: Postgres, { name, columns }: Table): Promise<void> {
+  const list = columns.map((column) => quoted(column.name)).join(', ');
   await postgres.run(
-    `DROP TABLE IF EXISTS pg_temp.${quoted(stage)};
-     CREATE TEMP TABLE ${quoted(stage)} (LIKE ${quoted(table.name)}) ON COMMIT DROP`,
+    `DROP TABLE IF EXISTS pg_temp.stage;
+     CREATE TEMP TABLE stage ON COMMIT DROP AS SELECT ${list} FROM ${quoted(name)} WITH NO DATA`,
   );
 }
 
-/** Puts the rows of `stage` into the table, over those of the same key. @returns how many. */
-export function putSql({ name, columns, key }: Table, stage: string, where = ''): string {
+/** Brings rows to the temporary table `stage`, which is made anew. @returns how many. */
+export async function loadStage(
+  postgres: Postgres,
+  connection: Connection,
+  table: Table,
+  which: Which = {},
+): Promise<number> {
+  await makeStage(postgres, table);
+  return await load(postgres, connection, table, 'stage', which);
+}
+
+/**
+ * Puts the rows of the stage into the table, over those of the same key. @param staged how many they are.
+ * @throws Failure `incomplete` where the table took fewer.
+ */
+export async function putStaged(postgres: Postgres, table: Table, staged: number, where = ''): Promise<void> {
+  const { name, columns, key } = table;
   const list = columns.map((column) => quoted(column.name)).join(', ');
   const others = columns.filter((column) => !key.includes(column.name));
   const set = others.map((column) => `${quoted(column.name)} = excluded.${quoted(column.name)}`);
-  return (
-    `INSERT INTO ${quoted(name)} (${list}) SELECT ${list} FROM ${quoted(stage)}${where} ` +
-    `ON CONFLICT (${key.map(quoted).join(', ')}) DO ${set.length > 0 ? `UPDATE SET ${set.join(', ')}` : 'NOTHING'}`
+  const put = await postgres.run(
+    `INSERT INTO ${quoted(name)} (${list}) SELECT ${list} FROM stage${where}
+     ON CONFLICT (${key.map(quoted).join(', ')}) DO ${set.length > 0 ? `UPDATE SET ${set.join(', ')}` : 'NOTHING'}`,
   );
+  allOf(postgres, table, put, staged);
+}
+
+/** Removes the rows whose last version is on the stage. @throws Failure `incomplete` where the table keeps some. */
+export async function removeGone(postgres: Postgres, table: Table): Promise<void> {
+  const gone = `FROM ${quoted(table.name)} WHERE _key IN (SELECT _key FROM stage WHERE _ended_by = 'delete')`;
+  await postgres.run(`DELETE ${gone}`);
+  const [kept] = await postgres.query<{ rows: string }>(`SELECT count(*) AS rows ${gone}`);
+  const rows = Number(kept?.rows);
+  if (rows > 0)
+    throw changedThere(postgres, table, `kept ${number(rows)} ${plural(rows, 'row')} of those that are gone`);
 }
 
 async function mendRanges(
@@ -96,14 +157,36 @@ async function mendRanges(
   ranges: readonly string[],
 ): Promise<RowDifference> {
   const key = table.key.map(quoted).join(', ');
+  const difference = await compareRanges(postgres, connection, table, ranges);
+  await postgres.run(
+    `DELETE FROM ${quoted(table.name)} WHERE ${ofJob(table)}
+       AND (${key}) IN (SELECT ${key} FROM differing WHERE how = 'extra')`,
+  );
+  const { missing, changed } = difference;
+  await putStaged(
+    postgres,
+    table,
+    missing + changed,
+    ` WHERE (${key}) IN (SELECT ${key} FROM differing WHERE how <> 'extra')`,
+  );
+  return difference;
+}
+
+/** Brings the rows of these ranges to the stage; the temporary table `differing` says by key how those there differ. */
+async function compareRanges(
+  postgres: Postgres,
+  connection: Connection,
+  table: Table,
+  ranges: readonly string[],
+): Promise<RowDifference> {
+  const key = table.key.map(quoted).join(', ');
   const digests = (from: string, where: string) =>
     `SELECT ${key}, ${digestThere(table)} AS digest FROM ${quoted(from)} WHERE ${where}`;
   const inThem = `${ofJob(table)} AND ${rangeThere(table)} = ANY ('{${ranges.join()}}')`;
-  await makeStage(postgres, table, 'stage');
-  await load(postgres, connection, table, 'stage', { ranges: new Set(ranges) });
-  await postgres.run('DROP TABLE IF EXISTS pg_temp.differing');
+  await loadStage(postgres, connection, table, { ranges: new Set(ranges) });
   await postgres.run(
-    `CREATE TEMP TABLE differing ON COMMIT DROP AS SELECT ${key},
+    `DROP TABLE IF EXISTS pg_temp.differing;
+     CREATE TEMP TABLE differing ON COMMIT DROP AS SELECT ${key},
        CASE WHEN there.digest IS NULL THEN 'missing' WHEN here.digest IS NULL THEN 'extra' ELSE 'changed' END AS how
      FROM (${digests(table.name, inThem)}) AS there
      FULL JOIN (${digests('stage', 'true')}) AS here USING (${key})
@@ -115,11 +198,6 @@ async function mendRanges(
   const keys = await postgres.query<{ key: string }>(
     `SELECT DISTINCT ${quoted(table.key[0] ?? '')}::text AS key FROM differing ORDER BY 1 LIMIT ${MOST_KEYS}`,
   );
-  await postgres.run(
-    `DELETE FROM ${quoted(table.name)} WHERE ${ofJob(table)}
-       AND (${key}) IN (SELECT ${key} FROM differing WHERE how = 'extra')`,
-  );
-  await postgres.run(putSql(table, 'stage', ` WHERE (${key}) IN (SELECT ${key} FROM differing)`));
   const countOf = (how: string) => Number(counts.find((count) => count.how === how)?.rows ?? 0);
   return {
     missing: countOf('missing'),

@@ -127,11 +127,17 @@ const known: readonly [RegExp, FailureKind, string][] = [
     'incomplete',
     'lets this user do too little: it takes CREATE and TEMPORARY on the database, or the schema as its own',
   ],
+  [/^23/, 'incomplete', 'cannot take the rows: a constraint of somebody refuses rows there'],
+  [/^P0/, 'incomplete', 'cannot take the rows: a trigger or function of somebody refuses them'],
+  [/^22/, 'disk', 'cannot hold a value as a column, an index or a trigger there wants it'],
   [/^53100/, 'disk', 'has no room left on its disk'],
   [/^(53|58|XX)/, 'disk', 'cannot keep it'],
 ];
 
-/** An error of Postgres or of the way to it, as a Failure; what it says of values is left out. */
+/** Codes whose messages name tables, columns and rights, and no value of a row. */
+const NAMES_ALONE = /^(0A|23|2BP01|42|55)/;
+
+/** An error of Postgres or of the way to it, as a Failure. No value of a row is in its message. */
 export function failureOf(thrown: unknown, name: string): unknown {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   const errors = thrown instanceof AggregateError ? (thrown.errors as Error[]) : [thrown];
@@ -140,11 +146,10 @@ export function failureOf(thrown: unknown, name: string): unknown {
   })[];
   const isLost = /terminated|timeout expired|Connection ended|not queryable|Client was closed/i.test(message);
   const [, kind, words] = known.find(([pattern]) => pattern.test(isLost ? '08' : code)) ?? [];
-  // What is refused for lack of rights names no values, and helps.
-  const told = code === '' || code === '42501' ? message : code;
-  if (kind && words) return new Failure(kind, `${name} ${words} (${told})`, { cause: thrown });
-  if (/^[0-9A-Z]{5}$/.test(code))
-    return new Failure('disk', `${name}: ${message} (${code})`, { cause: thrown });
+  const isCode = /^[0-9A-Z]{5}$/.test(code);
+  const said = code === '' ? message : NAMES_ALONE.test(code) ? `${message}; ${code}` : code;
+  if (kind && words) return new Failure(kind, `${name} ${words} (${said})`, { cause: thrown });
+  if (isCode) return new Failure('disk', `${name} refuses a statement (${said})`, { cause: thrown });
   return /ssl|certificate|password|SASL/i.test(message)
     ? new Failure('incomplete', `${name} cannot be reached: ${message}`, { cause: thrown })
     : thrown;

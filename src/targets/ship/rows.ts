@@ -9,11 +9,12 @@ import { copied, digestOf, type Given, rangeOf, senderOf, sentKey } from './valu
 /** All rows, unless given: those of which some SQL over the table of the mirror is true; those of some ranges. */
 export type Which = { where?: string; ranges?: ReadonlySet<string> };
 
-/** In the text form of COPY, in pieces that are worth a message each. */
+/** In the text form of COPY, in pieces that are worth a message each. @param count called for each row. */
 export function* linesOf(
   connection: Connection,
   table: Table,
-  { where, ranges }: Which = {},
+  { where, ranges }: Which,
+  count: () => void,
 ): Generator<Buffer> {
   const types = table.columns.map(({ type }) => type);
   const senders = table.columns.map(sender);
@@ -26,6 +27,7 @@ export function* linesOf(
       if (at > 0) line += '\t';
       line += copied(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
     }
+    count();
     yield* pieces.add(`${line}\n`);
   }
   yield* pieces.rest();

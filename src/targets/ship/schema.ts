@@ -2,10 +2,8 @@
 
 import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { FollowedJob } from '../../job-list.ts';
 import { type Identity, quoted } from '../../store/read.ts';
 import type { Postgres } from './postgres.ts';
-import { upgrade, VERSION } from './upgrade.ts';
 
 /** How far a dataset has come there. Numbers are of changes, see the view `changes`. */
 export type Place = {
@@ -22,6 +20,9 @@ export type Place = {
   historyFrom: string;
 };
 
+/** Of the tables below and of those of the datasets: a schema of another version is left untouched. */
+const VERSION = 3;
+
 const tables = `
 CREATE TABLE _mirror (version integer NOT NULL, id text NOT NULL, made_at timestamptz NOT NULL DEFAULT now());
 CREATE TABLE _places (
@@ -32,20 +33,19 @@ COMMENT ON TABLE _mirror IS 'Of market-mirror: which mirror this schema follows.
 COMMENT ON TABLE _places IS 'Of market-mirror: up to which change each dataset has come.'`;
 
 /**
- * Makes the schema, or finds it to be this mirror's, and makes it what this version has.
- * @throws Failure `config` for one of another mirror, of a newer version, or with tables of somebody else: untouched.
+ * Makes the schema, or finds it to be this mirror's.
+ * @throws Failure `config` for one of another mirror, of another version, or with tables of somebody else: untouched.
  */
-export async function claimSchema(
-  postgres: Postgres,
-  schema: string,
-  identity: Identity,
-  jobs: readonly FollowedJob[],
-): Promise<void> {
+export async function claimSchema(postgres: Postgres, schema: string, identity: Identity): Promise<void> {
   await postgres.transaction(async () => {
-    const found = await lockSchema(postgres, schema, identity, VERSION);
+    const found = await lockSchema(postgres, schema);
+    if (typeof found === 'object') {
+      refuseVersion(postgres, schema, found.version);
+      refuseOther(postgres, schema, found.id, identity);
+    }
     if (found === 'absent') await postgres.run(`CREATE SCHEMA ${quoted(schema)}`);
     await postgres.run(`SET search_path = ${quoted(schema)}`);
-    if (typeof found === 'object') return await upgrade(postgres, found.version, jobs);
+    if (typeof found === 'object') return;
     await postgres.run(tables);
     await postgres.run('INSERT INTO _mirror (version, id) VALUES ($1, $2)', [VERSION, identity.name]);
   });
@@ -54,8 +54,9 @@ export async function claimSchema(
 /** Removes the schema with all that lies in it. @returns whether it was this mirror's. @throws Failure `config`, as above. */
 export async function dropSchema(postgres: Postgres, schema: string, identity: Identity): Promise<boolean> {
   return await postgres.transaction(async () => {
-    const found = await lockSchema(postgres, schema, identity, Number.POSITIVE_INFINITY);
+    const found = await lockSchema(postgres, schema);
     if (typeof found !== 'object') return false;
+    refuseOther(postgres, schema, found.id, identity);
     await postgres.run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
     return true;
   });
@@ -63,32 +64,38 @@ export async function dropSchema(postgres: Postgres, schema: string, identity: I
 
 /**
  * What there is by this name, which nobody else claims or drops until the transaction ends.
- * @param newest the latest version that may be touched.
- * @throws Failure `config` for one that is not this mirror's.
+ * @throws Failure `config` for one with tables of somebody else.
  */
-async function lockSchema(
-  postgres: Postgres,
-  schema: string,
-  { name }: Identity,
-  newest: number,
-): Promise<'absent' | 'empty' | { version: number }> {
+async function lockSchema(postgres: Postgres, schema: string): Promise<'absent' | 'empty' | Owner> {
   await postgres.run(`SELECT pg_advisory_xact_lock(hashtext('market-mirror'), hashtext($1))`, [schema]);
   if (!(await hasSchema(postgres, schema))) return 'absent';
-  const found = await ownerOf(postgres, schema);
-  if (found === undefined) {
-    if (await hasTables(postgres, schema)) throw refused(postgres, schema, 'holds tables of somebody else');
-    return 'empty';
-  }
-  if (found.version > newest)
-    throw refused(postgres, schema, `was made by a newer market-mirror: upgrade this one, or`);
-  if (found.id !== name) throw refused(postgres, schema, `follows another mirror (${found.id})`);
-  return { version: found.version };
+  const owner = await ownerOf(postgres, schema);
+  if (owner) return owner;
+  if (await hasTables(postgres, schema)) throw refused(postgres, schema, 'holds tables of somebody else:');
+  return 'empty';
+}
+
+type Owner = { id: string; version: number };
+
+function refuseOther(postgres: Postgres, schema: string, id: string, { name }: Identity): void {
+  if (id !== name) throw refused(postgres, schema, `follows another mirror (${id}):`);
+}
+
+function refuseVersion(postgres: Postgres, schema: string, version: number): void {
+  if (version > VERSION)
+    throw refused(postgres, schema, 'was made by a newer market-mirror: upgrade this one, or');
+  if (version < VERSION)
+    throw refused(
+      postgres,
+      schema,
+      'was made by a development version: remove it (market-mirror ship --drop --yes) and ship again, or',
+    );
 }
 
 const refused = (postgres: Postgres, schema: string, why: string) =>
   new Failure(
     'config',
-    `${postgres.name}: the schema ${schema} ${why}; name another with ?schema= in MIRROR_SHIP`,
+    `${postgres.name}: the schema ${schema} ${why} name another with ?schema= in MIRROR_SHIP`,
   );
 
 async function hasSchema(postgres: Postgres, schema: string): Promise<boolean> {
@@ -103,17 +110,12 @@ async function hasTables(postgres: Postgres, schema: string): Promise<boolean> {
   return found.length > 0;
 }
 
-async function ownerOf(
-  postgres: Postgres,
-  schema: string,
-): Promise<{ id: string; version: number } | undefined> {
+async function ownerOf(postgres: Postgres, schema: string): Promise<Owner | undefined> {
   const [there] = await postgres.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
     `${quoted(schema)}._mirror`,
   ]);
   if (!there?.there) return undefined;
-  const [owner] = await postgres.query<{ id: string; version: number }>(
-    `SELECT id, version FROM ${quoted(schema)}._mirror`,
-  );
+  const [owner] = await postgres.query<Owner>(`SELECT id, version FROM ${quoted(schema)}._mirror`);
   return owner;
 }
 

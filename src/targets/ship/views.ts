@@ -25,13 +25,13 @@ export async function makeViews(postgres: Postgres, jobs: readonly FollowedJob[]
 }
 
 /** Views of others may rest on it, which a new one of the same columns leaves as they are. */
-export async function makeView(postgres: Postgres, { name, sql }: Definition): Promise<void> {
+async function makeView(postgres: Postgres, { name, sql }: Definition): Promise<void> {
   await postgres.run(`CREATE OR REPLACE VIEW ${quoted(name)} AS ${sql}`);
   await postgres.run(`COMMENT ON VIEW ${quoted(name)} IS '${sql.replaceAll("'", "''")}'`);
 }
 
 /** Those of ours that are there, as `makeView` made them. */
-export async function madeViews(postgres: Postgres, jobs: readonly FollowedJob[]): Promise<Definition[]> {
+async function madeViews(postgres: Postgres, jobs: readonly FollowedJob[]): Promise<Definition[]> {
   return await postgres.query<Definition>(
     `SELECT relname AS name, obj_description(oid, 'pg_class') AS sql FROM pg_class
      WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v' AND relname = ANY ($1)

@@ -25,14 +25,12 @@ export function apart(job: FollowedJob, shown: Table): Apart {
     },
     volatile: {
       ...shown,
-      name: volatileName(job),
+      name: `${job.table}_volatile`,
       columns: columns.filter(({ name, from }) => name === '_key' || volatile.has(from)),
       isRewritten: true,
     },
   };
 }
-
-export const volatileName = ({ table }: FollowedJob) => `${table}_volatile`;
 
 /** Makes the view, or gives it the columns that it lacks: those that it has keep their places, for views of others may rest on it. */
 export async function showTogether(
@@ -48,38 +46,31 @@ export async function showTogether(
   const added = columns.filter((name) => !present.includes(name));
   if (added.length === 0) return;
   const isVolatile = (name: string) => name !== '_key' && ofVolatile.has(name);
-  const names = { shown: shown.name, rows: tables.rows.name, volatile: tables.volatile.name };
-  await postgres.run(togetherSql(names, [...present, ...added], isVolatile));
-}
-
-/** The view of both tables. Where nobody asks for what is volatile, Postgres leaves the join out. */
-export function togetherSql(
-  { shown, rows, volatile }: Record<'shown' | 'rows' | 'volatile', string>,
-  columns: readonly string[],
-  isVolatile: (column: string) => boolean,
-): string {
-  const list = columns.map((name) => `${isVolatile(name) ? 'aging' : 'stored'}.${quoted(name)}`);
-  return (
-    `CREATE OR REPLACE VIEW ${quoted(shown)} AS SELECT ${list.join(', ')} FROM ${quoted(rows)} AS stored ` +
-    `LEFT JOIN ${quoted(volatile)} AS aging USING (_key)`
+  const list = [...present, ...added].map(
+    (name) => `${isVolatile(name) ? 'aging' : 'stored'}.${quoted(name)}`,
+  );
+  // Where nobody asks for what is volatile, Postgres leaves the join out.
+  await postgres.run(
+    `CREATE OR REPLACE VIEW ${quoted(shown.name)} AS SELECT ${list.join(', ')} FROM ${quoted(tables.rows.name)} AS stored
+     LEFT JOIN ${quoted(tables.volatile.name)} AS aging USING (_key)`,
   );
 }
 
 /** Brings the values of a stage to rows that have others: two statements, for one that does both probes the index for every row. */
-export function updateSql({ name, columns }: Table, stage: string): string {
+export function updateSql({ name, columns }: Table): string {
   const names = columns.map((column) => quoted(column.name)).filter((column) => column !== quoted('_key'));
   const list = (from: string) => names.map((column) => `${from}.${column}`).join(', ');
   return (
     `UPDATE ${quoted(name)} AS kept SET ${names.map((column) => `${column} = staged.${column}`).join(', ')} ` +
-    `FROM ${quoted(stage)} AS staged WHERE staged._key = kept._key AND (${list('staged')}) IS DISTINCT FROM (${list('kept')})`
+    `FROM stage AS staged WHERE staged._key = kept._key AND (${list('staged')}) IS DISTINCT FROM (${list('kept')})`
   );
 }
 
 /** Brings what is missing. */
-export function addSql({ name, columns }: Table, stage: string): string {
+export function addSql({ name, columns }: Table): string {
   const list = columns.map((column) => quoted(column.name)).join(', ');
   return (
-    `INSERT INTO ${quoted(name)} (${list}) SELECT ${list} FROM ${quoted(stage)} AS staged ` +
+    `INSERT INTO ${quoted(name)} (${list}) SELECT ${list} FROM stage AS staged ` +
     `WHERE NOT EXISTS (SELECT 1 FROM ${quoted(name)} AS kept WHERE kept._key = staged._key)`
   );
 }

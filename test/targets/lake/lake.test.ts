@@ -128,7 +128,7 @@ test('where changes were forgotten before they came there, another course begins
   expect(present.map(({ _key }) => _key).sort()).toEqual(idsOf(file));
 });
 
-test('a folder that holds other files, follows another mirror or was made by a newer release is left as it is', async () => {
+test('a folder that holds other files, follows another mirror or was made by another version is left as it is', async () => {
   const { sync, lake, there } = await setup();
   await sync();
   mkdirSync(there);
@@ -141,10 +141,18 @@ test('a folder that holds other files, follows another mirror or was made by a n
   const text = readFileSync(owner, 'utf8');
   for (const [change, said] of [
     [{ mirror: 'another' }, 'follows another mirror'],
-    [{ version: 2 }, 'newer market-mirror'],
+    [{ version: 99 }, 'newer market-mirror'],
+    [{ version: 1 }, 'development version'],
   ] as const) {
-    writeFileSync(owner, JSON.stringify({ ...JSON.parse(text), ...change }));
-    expect(await lake()).toMatchObject({ code: 78, stderr: expect.stringContaining(said) });
+    const changed = JSON.stringify({ ...JSON.parse(text), ...change });
+    writeFileSync(owner, changed);
+    const before = files(there);
+    expect(await lake()).toMatchObject({
+      code: 78,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`^market-mirror: .*${said}.*\n$`)),
+    });
+    expect([readFileSync(owner, 'utf8'), files(there)]).toEqual([changed, before]);
   }
   writeFileSync(owner, 'no json');
   expect(await lake()).toMatchObject({ code: 78, stderr: expect.stringContaining('_market-mirror.json') });

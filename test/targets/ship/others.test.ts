@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest';
+import { edit } from '../edit.ts';
+import { expectEqual, setup } from './bench.ts';
+
+type Bench = Awaited<ReturnType<typeof setup>>;
+
+/** A trigger of somebody on the table of news that does so with each row that comes. */
+async function putTrigger({ there }: Bench, body: string, when = 'BEFORE INSERT OR UPDATE'): Promise<void> {
+  await there.query(
+    `CREATE FUNCTION public.theirs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$`,
+  );
+  await there.query(`CREATE TRIGGER theirs ${when} ON news FOR EACH ROW EXECUTE FUNCTION public.theirs()`);
+}
+
+const dropTrigger = ({ there }: Bench) => there.query('DROP TRIGGER theirs ON news');
+
+/** A mirror that is shipped, and news that came and went since. */
+async function withNews(): Promise<Bench> {
+  const bench = await setup(12);
+  await bench.sync();
+  expect((await bench.ship()).code).toBe(0);
+  return bench;
+}
+
+async function publish({ model, clock, sync }: Bench, headline: string): Promise<void> {
+  const { rows } = model.data.news;
+  rows.unshift({ ...rows[0], id: `n-${headline}`, headline });
+  await clock.sleep(400_000);
+  await sync('news');
+}
+
+test('rows that a trigger drops are missed by ship itself, and the table is named', async () => {
+  const bench = await withNews();
+  await putTrigger(bench, 'RETURN NULL;');
+  await publish(bench, 'of today');
+  edit(bench, 1);
+  await bench.sync('ai-signals');
+  const { code, stdout } = await bench.ship();
+  expect(code).toBe(75);
+  expect(stdout).toMatch(/^news: Postgres .*: the table news took 0 of 1 row: a trigger or rule/m);
+  expect(stdout).toMatch(/^ai-signals: \d+ changes? sent/m);
+  expect((await bench.ship('--verify')).code).toBe(75);
+  await dropTrigger(bench);
+  expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+});
+
+test('--verify compares again what it mended: a trigger that alters rows ends it with 75, and nothing is changed', async () => {
+  const bench = await withNews();
+  await putTrigger(bench, `NEW.headline = 'theirs'; RETURN NEW;`);
+  await publish(bench, 'of today');
+  await bench.ship();
+  for (let round = 0; round < 2; round += 1) {
+    const { code, stdout } = await bench.ship('--verify');
+    expect([code, stdout]).toEqual([
+      75,
+      expect.stringMatching(
+        /^news: Postgres .*: the table news still differs after it was mended \(1 with other values: n-of today\)/m,
+      ),
+    ]);
+  }
+  await dropTrigger(bench);
+  expect((await bench.ship('--verify')).stdout).toMatch(/^news: mended news \(1 with other values/m);
+  await expectEqual(bench.file, bench.there);
+});
+
+test('rows that a trigger keeps from going are named, too', async () => {
+  const bench = await withNews();
+  await putTrigger(bench, 'RETURN NULL;', 'BEFORE DELETE');
+  await bench.there.query(`UPDATE news SET _key = 'another' WHERE _key = (SELECT min(_key) FROM news)`);
+  const { code, stdout } = await bench.ship('--verify');
+  expect([code, stdout]).toEqual([75, expect.stringContaining('the table news still differs')]);
+  expect(stdout).toContain('1 too many: another');
+  await dropTrigger(bench);
+  expect((await bench.ship('--verify')).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+});
+
+test('a column of somebody that has a default takes nothing from what is shipped', async () => {
+  const bench = await withNews();
+  await bench.there.query('ALTER TABLE news ADD COLUMN mine integer NOT NULL DEFAULT 7');
+  await publish(bench, 'of today');
+  expect((await bench.ship()).code).toBe(0);
+  expect(await bench.there.query(`SELECT mine FROM news WHERE headline = 'of today'`)).toEqual([{ mine: 7 }]);
+  await bench.there.query('ALTER TABLE news ALTER COLUMN mine DROP DEFAULT');
+  await publish(bench, 'of tomorrow');
+  const { code, stdout } = await bench.ship();
+  expect([code, stdout]).toEqual([
+    75,
+    expect.stringMatching(
+      /^news: .*a constraint of somebody refuses rows.*column "mine" of relation "news"/m,
+    ),
+  ]);
+});
+
+test('a primary key that somebody dropped is made again, also where rows doubled meanwhile', async () => {
+  const bench = await withNews();
+  await bench.there.query('ALTER TABLE news DROP CONSTRAINT news_pkey');
+  await bench.there.query('ALTER TABLE walks DROP CONSTRAINT walks_pkey');
+  await publish(bench, 'of today');
+  expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+  await bench.there.query('ALTER TABLE news DROP CONSTRAINT news_pkey');
+  await bench.there.query(`INSERT INTO news SELECT * FROM news; UPDATE news SET headline = 'x' WHERE ctid =
+    (SELECT max(ctid) FROM news)`);
+  await publish(bench, 'of tomorrow');
+  expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+  const keys = await bench.there.query<{ name: string }>(
+    `SELECT conrelid::regclass::text AS name FROM pg_constraint
+     WHERE contype = 'p' AND conrelid IN ('news'::regclass, 'walks'::regclass) ORDER BY 1`,
+  );
+  expect(keys.map(({ name }) => name)).toEqual(['news', 'walks']);
+});
+
+test('a column whose type somebody has changed, and on which a view rests, is named; all else goes on', async () => {
+  const bench = await withNews();
+  await bench.there.query('ALTER TABLE news ALTER COLUMN author TYPE integer USING NULL');
+  await bench.there.query('CREATE VIEW theirs AS SELECT author FROM news');
+  await publish(bench, 'of today');
+  const { code, stdout } = await bench.ship();
+  expect([code, stdout]).toEqual([75, expect.stringContaining('news.author cannot be text')]);
+  await bench.there.query('DROP VIEW theirs');
+  expect((await bench.ship()).code).toBe(0);
+  await expectEqual(bench.file, bench.there);
+});
+
+test('what Postgres says of a value is never printed', async () => {
+  const bench = await withNews();
+  await bench.there.query('TRUNCATE news');
+  await bench.there.query('CREATE INDEX theirs ON news ((headline::int))');
+  await publish(bench, 'a private headline');
+  const index = await bench.ship();
+  expect(index.code).not.toBe(0);
+  expect(index.stdout).toMatch(/^news: .*\(22P02\)/m);
+  await bench.there.query('DROP INDEX theirs');
+  await putTrigger(bench, `RAISE EXCEPTION 'no % here', NEW.headline;`);
+  const trigger = await bench.ship();
+  expect(trigger.code).not.toBe(0);
+  expect(trigger.stdout).toMatch(/^news: .*\(P0001\)/m);
+  for (const { stdout, stderr } of [index, trigger]) {
+    expect(stdout + stderr).not.toContain('private');
+    expect(stdout.split('\n').filter((line) => line.startsWith('news:'))).toHaveLength(1);
+  }
+});
