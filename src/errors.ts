@@ -50,18 +50,20 @@ export type WaitReason =
 
 /**
  * Not a failure: the walk keeps its committed place and goes on at `until` (epoch milliseconds).
- * @param problem what is wrong, in words for people, where that says more than the reason.
+ * @param problem why the latest call got no answer, in words for people.
  */
 export class Snooze extends Error {
   override readonly name = 'Snooze';
   readonly until: number;
   readonly reason: WaitReason;
+  readonly problem: string | undefined;
 
   constructor(until: number, reason: WaitReason, problem?: string) {
     const at = new Date(until).toISOString();
     super(problem ? `${problem}; no call is made before ${at}` : `waiting until ${at} (${reason})`);
     this.until = until;
     this.reason = reason;
+    this.problem = problem;
   }
 }
 

@@ -95,15 +95,14 @@ async function syncJob(
       const exitCode = walk.error ? exitCodes.incomplete : exitCodes.done;
       return { job: job.name, exitCode, walk, message: walk.error };
     } catch (thrown) {
-      if (!(thrown instanceof Snooze) || !wait || isGone(thrown)) return ended(job, thrown, signal, lines);
+      // An API that is gone is waited for no longer than until the next try.
+      if (!(thrown instanceof Snooze) || !wait || thrown.reason === 'unreachable')
+        return ended(job, thrown, signal, lines);
       lines.note(job.name, thrown.message);
       await clock.sleep(thrown.until - clock.now(), signal).catch(() => undefined);
     }
   }
 }
-
-/** An API that cannot be reached is not waited for, although no call may be made now that would tell whether it is back. */
-const isGone = (thrown: unknown) => thrown instanceof Snooze && thrown.reason === 'unreachable';
 
 function ended(job: Job, thrown: unknown, signal: AbortSignal, lines: ProgressLines): Outcome {
   const message = signal.aborted ? 'stopped; the next run goes on from here' : toError(thrown).message;
@@ -112,7 +111,7 @@ function ended(job: Job, thrown: unknown, signal: AbortSignal, lines: ProgressLi
 }
 
 function exitCodeOf(thrown: unknown, { aborted }: AbortSignal): number {
-  if (!aborted && isGone(thrown)) return exitCodes.unreachable;
-  if (aborted || thrown instanceof Snooze) return exitCodes.incomplete;
+  if (aborted) return exitCodes.incomplete;
+  if (thrown instanceof Snooze) return thrown.problem ? exitCodes.unreachable : exitCodes.incomplete;
   return asFailure(thrown).exitCode;
 }

@@ -29,7 +29,7 @@ test('the key is in no file, no log, no output and nowhere in Redis', async () =
       when({ endpoint: 'smartWallets' }, faults.status(200, page, { 'content-type': 'text/html' }), quoting),
       when(
         { endpoint: 'memeSignals' },
-        faults.status(500, { error: `e${CANARY}`, message: CANARY }),
+        faults.status(404, { error: `e${CANARY}`, message: CANARY }),
         quoting,
       ),
       when(

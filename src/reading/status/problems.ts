@@ -253,15 +253,18 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
 function lastWalk({ job, doing, held, fresh }: DatasetStatus, isSilent: boolean): Problem[] {
   const found: Problem[] = [];
   const isSaid = isSilent && doing.exitCode === exitCodes.unreachable;
-  if (fresh && doing.exitCode !== null && !isSaid)
+  if (fresh && doing.exitCode !== null && !isSaid) {
+    const isGlance = doing.kind === 'glance';
+    const about = { code: 'failed', job } as const;
+    const message = phrase`its last ${isGlance ? 'glance' : 'run'} failed: ${doing.message ?? 'no reason was noted'}`;
+    const advice = phrase`the next run goes on at the committed place; market-mirror doctor says what is wrong here`;
+    // No proof rests on a glance.
     found.push(
-      error(
-        { exitCode: doing.exitCode },
-        { code: 'failed', job },
-        phrase`its last ${doing.kind === 'glance' ? 'glance' : 'run'} failed: ${doing.message ?? 'no reason was noted'}`,
-        phrase`the next run goes on at the committed place; market-mirror doctor says what is wrong here`,
-      ),
+      isGlance
+        ? warning(about, message, advice)
+        : error({ exitCode: doing.exitCode }, about, message, advice),
     );
+  }
   if (doing.state === 'idle' && doing.message !== null)
     found.push(
       warning(
