@@ -108,3 +108,13 @@ test('a call that we stopped is no sign that the API is gone', async () => {
   expect((await stopped).code).toBe(75);
   expect((await run(['status'])).code).toBe(0);
 });
+
+test('a sync that may not wait ends with 69 without a try, and one that may tries once more', async () => {
+  const { sync, run, model } = await setupSync();
+  const away = { MARKET_API_URL: 'http://127.0.0.1:1' };
+  expect((await run(['sync', 'news'], away)).code).toBe(69);
+  const { code, stderr } = await run(['sync', 'news', '--no-wait'], away);
+  expect([code, stderr]).toEqual([69, expect.stringContaining('ECONNREFUSED')]);
+  expect(model.calls).toHaveLength(0);
+  expect((await sync('news')).code).toBe(0);
+});
