@@ -1,6 +1,6 @@
 import { defineJob, rawTable } from '../src/job.ts';
 
-export const { table, history } = rawTable('meme_signals');
+export const { table, rows, history } = rawTable('meme_signals');
 
 export default defineJob({
   about: 'The published meme-token alerts, one row an alert.',
@@ -9,5 +9,6 @@ export default defineJob({
   schedule: 'every 2m',
   weight: 2,
   table,
+  rows,
   history,
 });

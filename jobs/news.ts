@@ -1,6 +1,6 @@
 import { defineJob, rawTable } from '../src/job.ts';
 
-export const { table, history } = rawTable('news');
+export const { table, rows, history } = rawTable('news');
 
 export default defineJob({
   about: 'The published news, one row an item.',
@@ -18,5 +18,6 @@ export default defineJob({
     kind: { by: 'field' },
   },
   table,
+  rows,
   history,
 });

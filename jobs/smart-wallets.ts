@@ -1,6 +1,6 @@
 import { defineJob, rawTable } from '../src/job.ts';
 
-export const { table, history } = rawTable('smart_wallets');
+export const { table, rows, history } = rawTable('smart_wallets');
 
 export default defineJob({
   about: 'The Smart Money wallet research list, one row a record.',
@@ -16,5 +16,6 @@ export default defineJob({
     },
   },
   table,
+  rows,
   history,
 });

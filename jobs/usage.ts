@@ -1,6 +1,6 @@
 import { defineJob, snapshotTable } from '../src/job.ts';
 
-export const { table } = snapshotTable('usage');
+export const { table, rows } = snapshotTable('usage');
 
 export default defineJob({
   about: 'The API usage of the account, as the API reported it at each poll.',
@@ -9,4 +9,5 @@ export default defineJob({
   schedule: 'every 15m',
   reading: 'snapshot',
   table,
+  rows,
 });

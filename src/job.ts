@@ -3,14 +3,14 @@
  * endpoint as data; nothing else in the project names an endpoint.
  */
 
-import { getTableColumns, is } from 'drizzle-orm';
+import { getTableColumns, sql } from 'drizzle-orm';
 import {
   getTableConfig,
   getViewConfig,
   index,
   integer,
   type SQLiteColumnBuilderBase,
-  SQLiteTable,
+  type SQLiteTable,
   type SQLiteView,
   sqliteTable,
   sqliteView,
@@ -20,49 +20,75 @@ import type { z } from 'zod';
 
 type Columns = Record<string, SQLiteColumnBuilderBase>;
 
-/** The columns that every mirrored table carries beside those of its dataset. */
-const bookkeepingColumns = () => ({
-  _key: text().primaryKey(),
+/** The columns of the mirror's own that each version of a row has. */
+const versionColumns = () => ({
+  _key: text().notNull(),
   _first_seen_at: text().notNull(),
   _changed_at: text().notNull(),
   _walk_id: integer().notNull(),
 });
 
-const validity = () => ({
-  _key: text().notNull(),
-  _first_seen_at: text().notNull(),
-  _changed_at: text().notNull(),
-  _walk_id: integer().notNull(),
+/** Those that every mirrored table carries beside the columns of its dataset. Whether a row is held makes no version. */
+const bookkeepingColumns = () => ({
+  ...versionColumns(),
+  _key: text().primaryKey(),
+  _held_since: text(),
+  _held_reason: text({ enum: ['unproven', 'mass', 'unkeyed'] }),
+});
+
+const validityColumns = () => ({
   _valid_from: text().notNull(),
   _valid_to: text().notNull(),
   _ended_by: text({ enum: ['update', 'delete'] }).notNull(),
 });
 
-const historyTable = <const Name extends string, const Own extends Columns>(name: Name, columns: Own) =>
-  sqliteTable(`${name}_history`, { ...columns, ...validity() }, (history) => [
-    index(`${name}_history_by_key`).on(history._key, history._valid_to),
+/** What queries name to see the dataset. Its view is made with the columns that were discovered (`store/views.ts`). */
+const shownTable = <const Name extends string, const Own extends Columns, const Last extends Columns>(
+  name: Name,
+  columns: Own,
+  last: Last,
+) => sqliteView(name, { ...columns, ...bookkeepingColumns(), ...last }).existing();
+
+/** Where its rows lie, with their numbers. The few that are held are found without a look at all. */
+const rowsTable = <const Name extends string, const Own extends Columns, const Last extends Columns>(
+  name: Name,
+  columns: Own,
+  last: Last,
+) =>
+  sqliteTable(`${name}_rows`, { ...columns, ...bookkeepingColumns(), ...last }, (rows) => [
+    index(`${name}_rows_held`).on(rows._held_since).where(sql.raw('_held_since IS NOT NULL')),
   ]);
 
-function withHistory<const Name extends string, const Own extends Columns>(name: Name, columns: Own) {
-  return {
-    table: sqliteTable(name, { ...columns, ...bookkeepingColumns() }),
-    history: historyTable(name, columns),
-  };
-}
+/** Where its superseded versions lie, in the order in which they ended. */
+const historyTable = <const Name extends string, const Own extends Columns, const Last extends Columns>(
+  name: Name,
+  columns: Own,
+  last: Last,
+) =>
+  sqliteTable(
+    `${name}_history_rows`,
+    { ...columns, ...versionColumns(), ...validityColumns(), ...last },
+    (history) => [index(`${name}_history_by_key`).on(history._key, history._valid_to)],
+  );
 
 /**
  * The tables of a dataset whose record shape is specified: its typed columns, named in SQL as they are here,
  * `extra` for properties that the contract does not list, and the history of superseded versions.
  */
 export function mirrorTable<const Name extends string, const Own extends Columns>(name: Name, columns: Own) {
-  return withHistory(name, { ...columns, extra: text() });
+  const own = { ...columns, extra: text() };
+  return {
+    table: shownTable(name, own, {}),
+    rows: rowsTable(name, own, {}),
+    history: historyTable(name, own, {}),
+  };
 }
 
 /**
  * The same of a dataset some of whose columns are volatile: kept current, but never a version, for they change while the
  * record does not. They lie in a narrow table of their own, so that a walk in which nothing else moved writes little.
- * `table` is a view that shows each row with both. A refused row without a key is known again by its other members, so
- * volatile columns are named as the path of their member is in snake_case.
+ * A refused row without a key is known again by its other members, so volatile columns are named as the path of their
+ * member is in snake_case.
  */
 export function agingTable<
   const Name extends string,
@@ -71,10 +97,10 @@ export function agingTable<
 >(name: Name, columns: Own, volatile: readonly Volatile[]) {
   const own = { ...columns, extra: text() };
   return {
-    table: sqliteView(name, { ...own, ...bookkeepingColumns() }).existing(),
-    rows: sqliteTable(`${name}_rows`, { ...without(own, volatile), ...bookkeepingColumns() }),
+    table: shownTable(name, own, {}),
+    rows: rowsTable(name, without(own, volatile), {}),
     volatile: sqliteTable(`${name}_volatile`, { ...numberColumn(), ...only(columns, volatile) }),
-    history: historyTable(name, own),
+    history: historyTable(name, own, {}),
   };
 }
 
@@ -92,24 +118,24 @@ function without<Of extends object, Name extends keyof Of>(of: Of, names: readon
 
 /** The tables of a dataset whose record shape is not specified: `_body` is the row's JSON as received, with plain names. */
 export function rawTable<const Name extends string>(name: Name) {
-  return withHistory(name, { _body: text().notNull() });
-}
-
-/** The table of a dataset kept as append-only snapshots, one row a poll: `_body` is the response as received, with plain names. */
-export function snapshotTable<const Name extends string>(name: Name) {
+  const body = { _body: text().notNull() };
   return {
-    table: sqliteTable(name, {
-      _fetched_at: text().notNull(),
-      _body: text().notNull(),
-      ...bookkeepingColumns(),
-    }),
+    table: shownTable(name, {}, body),
+    rows: rowsTable(name, {}, body),
+    history: historyTable(name, {}, body),
   };
 }
 
-type FilledByTheEngine = '_key' | '_first_seen_at' | '_changed_at' | '_walk_id' | 'extra';
+/** The tables of a dataset kept as append-only snapshots, one row a poll: `_body` is the response as received, with plain names. */
+export function snapshotTable<const Name extends string>(name: Name) {
+  const received = { _fetched_at: text().notNull(), _body: text().notNull() };
+  return { table: shownTable(name, {}, received), rows: rowsTable(name, {}, received) };
+}
+
+type FilledByTheEngine = keyof ReturnType<typeof bookkeepingColumns> | 'extra';
 
 /** What queries name to see every row of a dataset as it is now. */
-type Shown = SQLiteTable | SQLiteView;
+type Shown = SQLiteView;
 
 /** What the specification says of an endpoint's pages and rows. `Row` is a row that fits. */
 export type Contract<Row, Table extends Shown> = {
@@ -166,9 +192,9 @@ type Definition<Row, Table extends Shown> = {
   /** Query parameters, beside those of paging, that select rows. */
   filters?: Readonly<Record<string, Filter>>;
   table: Table;
+  rows: SQLiteTable;
   history?: SQLiteTable;
-  /** Both where some of its columns are volatile, see `agingTable`. */
-  rows?: SQLiteTable;
+  /** Where some of its columns are volatile, see `agingTable`. */
   volatile?: SQLiteTable;
   /** Absent where the record shape is not specified. */
   contract?: Contract<Row, Table>;
@@ -194,9 +220,10 @@ export type Job = {
   reading: Reading;
   filters: Readonly<Record<string, Filter>>;
   table: Shown;
-  history: SQLiteTable | undefined;
-  /** Where its rows lie, with their numbers: `table` itself unless that is a view. */
+  /** Where its rows lie, with their numbers. */
   rows: SQLiteTable;
+  /** Where its superseded versions lie, with theirs. */
+  history: SQLiteTable | undefined;
   volatile: SQLiteTable | undefined;
   contract: AnyContract | undefined;
   views: readonly View[];
@@ -205,19 +232,17 @@ export type Job = {
 /** Declares an endpoint; the default export of a file in `jobs/`, which gives it its name. */
 export function defineJob<Row, Table extends Shown>(definition: Definition<Row, Table>): Omit<Job, 'name'> {
   const { weight = 1, reading = 'walk', filters = {}, history, volatile, views = [], ...rest } = definition;
-  // Whoever loads the file looks whether it is one.
-  const { table, rows = table as SQLiteTable } = rest;
   const columns = volatile ? Object.keys(getTableColumns(volatile)) : [];
   const contract = rest.contract && {
     ...rest.contract,
     volatile: columns.filter((name) => name !== '_number'),
   };
-  return { ...rest, weight, reading, filters, history, rows, volatile, contract, views };
+  return { ...rest, weight, reading, filters, history, volatile, contract, views };
 }
 
-/** What queries name to see the dataset: its table, or a view. */
+/** What queries name to see the dataset: a view. */
 export function tableOf({ table }: Pick<Job, 'table'>): string {
-  return is(table, SQLiteTable) ? getTableConfig(table).name : getViewConfig(table).name;
+  return getViewConfig(table).name;
 }
 
 /** The name of the table that holds its rows by their numbers. */
@@ -225,18 +250,28 @@ export function rowsOf(job: Pick<Job, 'rows'>): string {
   return getTableConfig(job.rows).name;
 }
 
-/** The name of its history, where it has one. */
-export function historyOf(job: Pick<Job, 'history'>): string | undefined {
+/** What queries name to see its history, where it has one: a view. */
+export function historyOf(job: Pick<Job, 'table' | 'history'>): string | undefined {
+  return job.history && `${tableOf(job)}_history`;
+}
+
+/** The name of the table that holds its versions by their numbers, where it has some. */
+export function versionsOf(job: Pick<Job, 'history'>): string | undefined {
   return job.history && getTableConfig(job.history).name;
 }
 
 /** Their names, in the order of the table. */
 export const bookkeeping: readonly string[] = Object.keys(bookkeepingColumns());
 
+/** Those of them that each version has. */
+export const versioned: readonly string[] = Object.keys(versionColumns());
+
+/** What else a version has: from when to when, and what ended it. */
+export const validity: readonly string[] = Object.keys(validityColumns());
+
 /** The columns that are the dataset's own. */
 export function ownColumnsOf({ table }: Pick<Job, 'table'>): string[] {
-  const columns = is(table, SQLiteTable) ? getTableColumns(table) : getViewConfig(table).selectedFields;
-  return Object.keys(columns).filter((name) => !bookkeeping.includes(name));
+  return Object.keys(getViewConfig(table).selectedFields).filter((name) => !bookkeeping.includes(name));
 }
 
 /** Those of them in which a change makes a version. */
@@ -249,7 +284,7 @@ export function volatileOf(job: Pick<Job, 'volatile'>): string | undefined {
   return job.volatile && getTableConfig(job.volatile).name;
 }
 
-/** What those who read the mirror need to know of a job. `rows` is the table of its rows: `table`, unless that is a view. */
+/** What those who read the mirror need to know of a job. `table` is the view that queries name, `rows` where its rows lie. */
 export type ListedJob = Pick<Job, 'name' | 'schedule' | 'weight' | 'scope'> & { table: string; rows: string };
 
 export function listed(job: Job): ListedJob {

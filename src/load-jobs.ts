@@ -11,8 +11,6 @@ import { parseSchedule } from './schedule.ts';
 
 const here = new URL('../jobs/', import.meta.url);
 
-const isTable = (value: unknown) => is(value, SQLiteTable);
-
 const declaration = z.object({
   about: z.string().min(1),
   path: z.string().regex(/^\/[\w./-]+$/, 'is not a path such as /api/v1/news'),
@@ -20,8 +18,8 @@ const declaration = z.object({
   schedule: z.string().refine(isSchedule, 'is not a schedule such as "every 2m"'),
   weight: z.number().positive(),
   reading: z.enum(['walk', 'snapshot']),
-  table: z.custom<Job['table']>((value) => isTable(value) || is(value, SQLiteView), 'is not a table'),
-  rows: z.custom<Job['rows']>(isTable, 'is not a table'),
+  table: z.custom<Job['table']>((value) => is(value, SQLiteView), 'is not a table'),
+  rows: z.custom<Job['rows']>((value) => is(value, SQLiteTable), 'is not a table'),
 });
 
 /** @throws Failure `bug` that names the file and what is wrong with it. */

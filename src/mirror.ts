@@ -130,18 +130,15 @@ async function takeSnapshot(
   return await session.finish({ verdict: 'snapshot' });
 }
 
-/**
- * What a walk may make of the one before it. Rows that wait for their second proof of absence need a full walk, and so does
- * an order that nobody has kept yet.
- */
+/** What a walk may make of the one before it. Where rows are held, only a full walk can tell whether they are gone. */
 function previousOf({ before }: WalkSession): Previous | undefined {
   if (!before) return undefined;
-  const { row, checkpoint, ageMs, hasAbsences, hasOrder } = before;
+  const { row, checkpoint, ageMs, holdsRows } = before;
   const isComplete = row.status === 'complete';
   const isProven = isComplete && row.verdict === 'snapshot';
   const isRecent = ageMs !== null && ageMs < FULL_WALK_EVERY_MS;
   // A full walk of a single page costs no more.
-  const renewable = isProven && isRecent && !hasAbsences && hasOrder && row.pages > 1;
+  const renewable = isProven && isRecent && !holdsRows && row.pages > 1;
   return { checkpoint, renewable, isComplete };
 }
 

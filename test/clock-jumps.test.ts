@@ -132,8 +132,8 @@ describe('a walk that began under a clock that was ahead', () => {
     bench.clock.jump(3 * DAY);
     await bench.mirror('ai-signals');
     bench.clock.jump(-3 * DAY);
-    expect(await bench.mirror('ai-signals')).toMatchObject({ apiCalls: 4, probeOf: null });
-    expect(await bench.mirror('ai-signals')).toMatchObject({ apiCalls: 1, probeOf: 2 });
+    expect(await bench.mirror('ai-signals')).toMatchObject({ apiCalls: 4, renewalOf: null });
+    expect(await bench.mirror('ai-signals')).toMatchObject({ apiCalls: 1, renewalOf: 2 });
   });
 
   it('and that the clock was set back meanwhile is made once more', async () => {

@@ -20,6 +20,7 @@ function writeJob(file: string, replaced: Record<string, string> = {}): void {
     scope: 'null',
     schedule: `'every 5m'`,
     table: `rawTable('orders').table`,
+    rows: `rawTable('orders').rows`,
     ...replaced,
   };
   const declared = Object.entries(members).map(([name, value]) => `${name}: ${value}`);

@@ -3,10 +3,12 @@
 import { createHash } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
   writeSync,
@@ -139,23 +141,23 @@ describe('a database of an earlier version', () => {
 test('a table may be rebuilt though views ask for it; its discovered columns come back', async () => {
   const { dir, file } = mirrorInTemporaryFolder();
   const writer = openConnection(file);
-  writer.exec(`INSERT INTO news (_body, _key, _first_seen_at, _changed_at, _walk_id) VALUES ('{"t":"x"}', 'k', '', '', 1);
+  writer.exec(`INSERT INTO news_rows (_body, _key, _first_seen_at, _changed_at, _walk_id) VALUES ('{"t":"x"}', 'k', '', '', 1);
     INSERT INTO fields ("job", "column", path, types, nullable, first_seen_at, last_seen_at, walk_id)
     VALUES ('news', 'title', '$.t', '["string"]', 0, '', '', 1)`);
   writer.close();
   openStore(dir, jobs, () => 0).close();
   expect(query(file, 'SELECT title FROM news')).toEqual([['x']]);
 
-  const [create] = query(file, `SELECT sql FROM sqlite_master WHERE name = 'news'`)[0] as [string];
-  const declared = create.replace(/, "title" GENERATED.*VIRTUAL/s, '').replace(/news/, '__new_news');
+  const [create] = query(file, `SELECT sql FROM sqlite_master WHERE name = 'news_rows'`)[0] as [string];
+  const declared = create.replace(/, "title" GENERATED.*VIRTUAL/s, '').replace(/news_rows/, '__new_news');
   const project = copyProgram();
   addMigration(
     project,
     [
       declared,
-      'INSERT INTO __new_news SELECT _body, _key, _first_seen_at, _changed_at, _walk_id FROM news',
-      'DROP TABLE news',
-      'ALTER TABLE __new_news RENAME TO news',
+      'INSERT INTO __new_news SELECT _key, _first_seen_at, _changed_at, _walk_id, NULL, NULL, _body FROM news_rows',
+      'DROP TABLE news_rows',
+      'ALTER TABLE __new_news RENAME TO news_rows',
     ].join(';\n--> statement-breakpoint\n'),
   );
   expect(await project.market(['quarantine', 'retry'], { MIRROR_DIR: dir })).toMatchObject({ code: 0 });
@@ -177,6 +179,45 @@ test('a database of a later version is refused, and not touched', async () => {
     );
   }
   expect(digest(file)).toBe(before);
+});
+
+describe('a database of no release', () => {
+  const made = {
+    'made before the first one': `CREATE TABLE __drizzle_migrations (id integer, hash text, created_at numeric);
+      INSERT INTO __drizzle_migrations VALUES (1, 'x', 1795375806568); CREATE TABLE news (_key text)`,
+    'without a number': 'CREATE TABLE news (_key text)',
+  };
+  test.each(Object.entries(made))('%s is refused, and not touched: 78', async (_, sql) => {
+    const dir = mkdtempSync(join(tmpdir(), 'mirror-migrations-'));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const file = join(dir, 'mirror.db');
+    const database = openConnection(file);
+    database.exec(sql);
+    database.close();
+    if (sql.includes('__drizzle')) writeFileSync(join(dir, 'mirror.id'), 'a name');
+    const before = digest(file);
+    let parts: string[] = [];
+    for (const command of ['sync', 'status', 'quarantine']) {
+      const { code, stderr } = await runMain([command], { ...settings, MIRROR_DIR: dir }, systemClock);
+      const [, told = '', named = '', then] =
+        /^market-mirror: (.*?): move (.*) aside(, the next sync makes a new one; sqlite3 still reads it)\n$/.exec(
+          stderr,
+        ) ?? [];
+      expect([command, code, told, then]).toEqual([
+        command,
+        78,
+        `${file} was made by a development version`,
+        expect.any(String),
+      ]);
+      parts = named.split(' and ');
+    }
+    expect(digest(file)).toBe(before);
+
+    for (const part of parts)
+      if (existsSync(join(dir, part))) renameSync(join(dir, part), join(dir, `${part}.aside`));
+    openStore(dir, jobs, () => 0).close();
+    expect(query(file, 'SELECT count(*) FROM news')).toEqual([[0]]);
+  });
 });
 
 function digest(file: string): string {

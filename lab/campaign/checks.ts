@@ -111,9 +111,9 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
       `SELECT count(*) AS rows FROM "${table}${suffix}" WHERE _walk_id NOT IN (SELECT id FROM walks)`,
     ]);
   });
-  const absent = jobs.map(({ name }): [string, string] => [
-    `absences of rows that ${name} does not have`,
-    `SELECT count(*) AS rows FROM absences WHERE job = '${name}' AND key NOT IN (SELECT _key FROM "${tableOf(name)}")`,
+  const held = jobs.map(({ name }): [string, string] => [
+    `rows of ${name} that are held without a reason or a time`,
+    `SELECT count(*) AS rows FROM "${tableOf(name)}" WHERE (_held_since IS NULL) <> (_held_reason IS NULL)`,
   ]);
   const apart = jobs.flatMap((job): [string, string][] => {
     const volatile = volatileOf(job);
@@ -133,13 +133,13 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
       ],
     ];
   });
-  const ofWalks = ['absences', 'walk_seen', 'quarantine', 'drift'].map((table): [string, string] => [
+  const ofWalks = ['walk_seen', 'quarantine', 'drift'].map((table): [string, string] => [
     `${table} of walks that are unknown`,
     `SELECT count(*) AS rows FROM ${table} WHERE walk_id NOT IN (SELECT id FROM walks)`,
   ]);
   const queries: [string, string][] = [
     ...rows,
-    ...absent,
+    ...held,
     ...apart,
     ...ofWalks,
     [

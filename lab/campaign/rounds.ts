@@ -111,15 +111,15 @@ async function settle({ world }: Stage): Promise<Finding[]> {
   const last = sql<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM walks')[0]?.id ?? 0;
   const unsettled = () =>
     upstream.lists.filter(({ name }) => {
-      const [found] = sql<{ proofs: number; absent: number }>(
+      const [found] = sql<{ proofs: number; held: number }>(
         `SELECT (SELECT count(*) FROM walks WHERE job = ? AND id > ? AND status = 'complete'
                  AND verdict IN ('snapshot', 'verified')) AS proofs,
-                (SELECT count(*) FROM absences WHERE job = ?) AS absent`,
+                (SELECT held FROM freshness WHERE job = ?) AS held`,
         name,
         last,
         name,
       );
-      return !found || found.proofs < 2 || found.absent > 0;
+      return !found || found.proofs < 2 || found.held > 0;
     });
   const deadline = performance.now() + UNTIL_PROVEN_MS;
   while (performance.now() < deadline) {

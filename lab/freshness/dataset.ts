@@ -110,7 +110,7 @@ export function createDataset(spec: Spec, random: Random, begin: number, measure
 
   function make(at: number): Row {
     made += 1;
-    const copy = { isHeld: false, changedIn: 0, metIn: 0, absences: 0 };
+    const copy = { isHeld: false, changedIn: 0, metIn: 0 };
     return { key: `${spec.name} ${made}`, cameAt: at, goneAt: Number.POSITIVE_INFINITY, unread: [], copy };
   }
 

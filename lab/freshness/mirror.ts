@@ -4,7 +4,7 @@ import { isoTime } from '../../src/clock.ts';
 import { FULL_WALK_EVERY_MS } from '../../src/mirror.ts';
 import type { Walk } from '../../src/plan/facts.ts';
 import { isProof } from '../../src/store/sql.ts';
-import { PROOFS, proofsFor } from '../../src/store/walk/retire.ts';
+import { isMuchShorter } from '../../src/store/walk/retire.ts';
 import { PAGE_ROWS } from '../../src/walk/bounds.ts';
 import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from '../../src/walk.ts';
@@ -37,7 +37,10 @@ const MOST_RECORDS = 1_000;
 
 export function createMirror(dataset: Dataset, measures: Measures): Mirror {
   const held = new Set<Row>();
-  const absent = new Set<Row>();
+  /** Those that the last proof did not show. */
+  const unproven = new Set<Row>();
+  /** So many rows did the last proof meet. */
+  let metBefore = 0;
   const records: LookRecord[] = [];
   let passes = 0;
   let looks = 0;
@@ -51,32 +54,24 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
     const { checkpoint, record } = before;
     const isRecent = now - Date.parse(record.startedAt) < FULL_WALK_EVERY_MS;
     const isProven = record.verdict === 'snapshot' && record.pages > 1;
-    return { checkpoint, renewable: isProven && isRecent && absent.size === 0, isComplete: true };
+    return { checkpoint, renewable: isProven && isRecent && unproven.size === 0, isComplete: true };
   }
 
-  /** The rows that no page of this pass has shown, one proof more; those with enough leave the mirror. */
-  function retire(pass: number, now: number): number {
-    for (const row of absent) if (row.copy.metIn === pass) forget(row);
-    for (const row of held)
-      if (row.copy.metIn !== pass) {
-        row.copy.absences += 1;
-        absent.add(row);
-      }
-    const due = [...absent].filter(({ copy }) => copy.absences >= PROOFS);
-    const proofs = proofsFor(due.length, held.size);
-    const removed = due.filter(({ copy }) => copy.absences >= proofs);
+  /** The rows that no page of this pass has shown leave the mirror, or wait for the next proof, as `retire.ts` has it. */
+  function retire(pass: number, verdict: WalkEnd['verdict'], now: number): number {
+    const unmet = [...held].filter(({ copy }) => copy.metIn !== pass);
+    const met = held.size - unmet.length;
+    const isFirstEnough = verdict === 'snapshot' && !isMuchShorter(metBefore, met);
+    const removed = unmet.filter((row) => isFirstEnough || unproven.has(row));
+    for (const row of unmet) unproven.add(row);
     for (const row of removed) remove(row, now);
+    metBefore = met;
     return removed.length;
-  }
-
-  function forget(row: Row): void {
-    row.copy.absences = 0;
-    absent.delete(row);
   }
 
   function remove(row: Row, now: number): void {
     measures.removed(row, now);
-    forget(row);
+    unproven.delete(row);
     held.delete(row);
     row.copy.isHeld = false;
   }
@@ -125,8 +120,7 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
       const proves = isProof(verdict);
       if (proves) measures.proved(startedAt, now);
       if (proves && !renewed) noteMissed();
-      const deleted = proves && !renewed ? retire(pass, now) : 0;
-      if (!proves) for (const row of absent) if (row.copy.metIn === pass) forget(row);
+      const deleted = proves && !renewed ? retire(pass, verdict, now) : 0;
       const record = recordOf(checkpoint, ending, deleted);
       records.unshift(record);
       last = { walkedAt: record.kind === 'walk' ? startedAt : last.walkedAt, lookedAt: startedAt };
@@ -177,6 +171,7 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
         if (value.met === 'clear') pass = ++passes;
         for (const row of shown) {
           save(row);
+          unproven.delete(row);
           if (value.met === 'add') row.copy.metIn = pass;
         }
         if (value.end) end(value.checkpoint, value.end);

@@ -17,6 +17,4 @@ export type Copy = {
   changedIn: number;
   /** The pass that met it last. */
   metIn: number;
-  /** Proofs in a row that lacked it. */
-  absences: number;
 };

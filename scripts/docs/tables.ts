@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Job, rowsOf, tableOf, type View, volatileOf } from '../../src/job.ts';
+import { type Job, rowsOf, tableOf, type View, validity, versionsOf, volatileOf } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openReadOnly } from '../../src/store/db/connection.ts';
 import { openStore } from '../../src/store/index.ts';
@@ -46,13 +46,15 @@ export async function renderTables(): Promise<string> {
 /** The table, its history and its views. */
 function datasetSections(job: Job, present: Map<string, Column[]>): Section[] {
   const name = tableOf(job);
-  const [rows, volatile] = [rowsOf(job), volatileOf(job)];
-  const apart = volatile === undefined ? [] : [rows, volatile].flatMap((table) => present.get(table) ?? []);
+  const tables = [rowsOf(job), volatileOf(job), versionsOf(job)].flatMap((table) => table ?? []);
+  const stored = tables.flatMap((table) => present.get(table) ?? []);
   // A view does not say which of its columns may be null.
-  const columns = (present.get(name) ?? []).map((column) => ({
-    ...column,
-    ...(volatile !== undefined && apart.find((stored) => stored.name === column.name)),
-  }));
+  const shown = (view: string) =>
+    (present.get(view) ?? []).map((column) => ({
+      ...column,
+      ...stored.find((one) => one.name === column.name),
+    }));
+  const columns = shown(name);
   const meanings = meaningsOf(job);
   const table = {
     name,
@@ -63,32 +65,31 @@ function datasetSections(job: Job, present: Map<string, Column[]>): Section[] {
   const history = {
     name: `${name}_history`,
     about: historyOf(name),
-    columns: present.get(`${name}_history`)?.slice(columns.length) ?? [],
+    columns: shown(`${name}_history`).filter(({ name }) => validity.includes(name)),
     meaning: () => undefined,
   };
   const views = job.views.map((view) => viewSection(view, present, meanings));
-  return [
-    table,
-    ...(job.history ? [history] : []),
-    ...(volatile === undefined ? [] : apartSections({ name, rows, volatile }, present, meanings)),
-    ...views,
-  ];
+  return [table, ...(job.history ? [history] : []), ...storedSections(job, present, meanings), ...views];
 }
 
-/** The tables whose rows a dataset with volatile columns shows. */
-function apartSections(
-  { name, rows, volatile }: { name: string; rows: string; volatile: string },
-  present: Map<string, Column[]>,
-  meanings: Map<string, string>,
-): Section[] {
+/** The tables whose rows the dataset and its history show. */
+function storedSections(job: Job, present: Map<string, Column[]>, meanings: Map<string, string>): Section[] {
+  const name = tableOf(job);
+  const [volatile, versions] = [volatileOf(job), versionsOf(job)];
+  const none = { columns: [], meaning: () => undefined };
   return [
-    { name: rows, about: rowsApart(name), columns: [], meaning: () => undefined },
-    {
-      name: volatile,
-      about: volatileApart(name),
-      columns: present.get(volatile) ?? [],
-      meaning: (column) => meanings.get(column),
-    },
+    { name: rowsOf(job), about: rowsApart(name), ...none },
+    ...(versions === undefined ? [] : [{ name: versions, about: rowsApart(`${name}_history`), ...none }]),
+    ...(volatile === undefined
+      ? []
+      : [
+          {
+            name: volatile,
+            about: volatileApart(name),
+            columns: present.get(volatile) ?? [],
+            meaning: (column: string) => meanings.get(column),
+          },
+        ]),
   ];
 }
 

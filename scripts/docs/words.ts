@@ -18,10 +18,11 @@ runs as it is written, in any SQLite tool, while the daemon is running.
 type Words = Record<string, string>;
 
 export const historyOf = (table: string) =>
-  `Every version of a row of \`${table}\` that was replaced or removed: the columns of that table, and these.`;
+  `Every version of a row of \`${table}\` that was replaced or removed: the columns of that table, but for what is held, and these.`;
 
+/** @param table what shows them. */
 export const rowsApart = (table: string) =>
-  `The rows that \`${table}\` shows, with all of its columns but the volatile ones. Ask \`${table}\`: this is where they lie.`;
+  `The rows that \`${table}\` shows lie here, with their numbers. Ask \`${table}\`.`;
 
 export const volatileApart = (table: string) =>
   `The volatile values that \`${table}\` shows, apart from the rows, since they change while these do not. A walk brings them up to date as it ends.`;
@@ -49,12 +50,13 @@ export const viewMeanings: Record<string, Words> = {
   },
   freshness: {
     rows: 'Rows in the table of the dataset now.',
+    held: 'So many of them did the last proof not show, and they stay for now: see `_held_reason`.',
     complete_as_of: 'When the last walk that proved the dataset complete began. Null if none has yet.',
     age_seconds:
       'How long ago that was, by the clock of this machine. Null if that time is in the future: the clock was set back since then, and nobody knows how old the rows are.',
     verdict: 'What that walk proves: `snapshot` or `verified`, see `walks`.',
     status:
-      'Status of the latest walk, whatever it proves: `running`, `snoozed`, `complete`, `failed`, or `never`. Glances do not count.',
+      'Status of the latest walk, whatever it proves: `running`, `waiting`, `complete`, `failed`, or `never`. Glances do not count.',
     last_error: 'Why the latest walk waits, failed or proves nothing. Null if all is well.',
     next_due_at: 'When the daemon will mirror the dataset next.',
     seen_as_of:
@@ -69,6 +71,10 @@ export const sharedMeanings: Words = {
   _first_seen_at: 'When the mirror first found a row of this key.',
   _changed_at: 'When this version came into the mirror.',
   _walk_id: 'The walk that brought this version (`walks.id`).',
+  _held_since:
+    'When the last proof that did not show the row ended, or the first of several in a row. Null of all rows that it showed, and of those that were seen since.',
+  _held_reason:
+    'Why such a row stays for now. `unproven`: the list is `verified`, so a row may be hidden as others move; the next proof that does not show it either removes it. `mass`: the list is shorter by more than a fifth and ten rows, or empty; the next proof decides. `unkeyed`: rows without a readable key came when this one vanished, so it may be one of them.',
   _valid_from: 'From when the mirror held this version: its `_changed_at`.',
   _valid_to: 'Until when: the `_changed_at` of the next version, or when the row was removed.',
   _ended_by: '`update` or `delete`.',

@@ -57,9 +57,9 @@ export function served(job: Job): ServedJob {
 }
 
 function numberedOf(job: Job): string {
-  const { table, rows } = listed(job);
+  const { rows } = listed(job);
   const volatile = volatileOf(job);
-  if (volatile === undefined) return `"${table}"`;
+  if (volatile === undefined) return `"${rows}"`;
   const values = job.contract?.volatile.map(
     (name) => `(SELECT "${name}" FROM "${volatile}" WHERE _number = stored.rowid) AS "${name}"`,
   );

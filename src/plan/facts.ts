@@ -66,7 +66,7 @@ export function readFacts(connection: Connection, job: string, table: string, no
   const walks = connection
     .prepare<[{ job: string; runs: number; walks: number }], Walk>(
       `SELECT id, started_at AS startedAt, pages, api_calls AS calls, rows, total, verdict, inserted, glanced,
-         new_in_head AS newInHead, new_at_tail AS newAtTail, new_elsewhere AS newElsewhere, probe_of IS NULL AS isWhole,
+         new_in_head AS newInHead, new_at_tail AS newAtTail, new_elsewhere AS newElsewhere, renewal_of IS NULL AS isWhole,
          verdict = 'snapshot' OR verdict = 'union' AND generated_at IS NOT NULL AS isPublished, inserted + updated + deleted > 0 AS hasChanged
        FROM walks WHERE ${isWalk} AND id >= min(
          ifnull((SELECT id FROM walks WHERE job = :job ORDER BY id DESC LIMIT 1 OFFSET :runs - 1), 0),

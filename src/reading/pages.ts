@@ -50,7 +50,6 @@ export function openPages(connection: Connection, jobs: readonly ServedJob[]): P
 
   function numbersOf(moment: Moment, rows: RowsThen, offset: number, limit: number): number[] {
     const { order, at } = moment;
-    if (order === 'unknown') return rows.numbersNow(offset, limit);
     if (order === 'by number') return range(offset + 1, Math.min(at.last, offset + limit));
     const came = at.last - at.top;
     const front = fronts.get(moment) ?? latestFirst(rows, at, at);

@@ -3,7 +3,7 @@
  * described in `fields`, and is watched for drift.
  */
 
-import { type Job, tableOf } from '../job.ts';
+import { type Job, rowsOf } from '../job.ts';
 import type { Drift, PageFields, SeenField } from '../page.ts';
 import type { Connection } from './db/connection.ts';
 import { admit } from './fields/admission.ts';
@@ -12,7 +12,8 @@ import { type Field, openKnownFields } from './fields/known-fields.ts';
 import type { DriftLog } from './records/drift.ts';
 import type { Origin } from './records/quarantine.ts';
 import { lastWalk } from './records/walks.ts';
-import { isProof } from './sql.ts';
+import { isProof, quoted } from './sql.ts';
+import { ensureShown } from './views.ts';
 
 export { ensureColumns } from './fields/columns.ts';
 
@@ -35,11 +36,11 @@ const LONGEST_EXAMPLE = 100;
 
 export function watchFields(connection: Connection, job: Job, walkId: number, drift: DriftLog): FieldWatch {
   const known = openKnownFields(connection, job);
-  const isFull = `status = 'complete' AND probe_of IS NULL AND id < ${walkId}`;
+  const isFull = `status = 'complete' AND renewal_of IS NULL AND id < ${walkId}`;
   const before = lastWalk(connection, job.name, isFull);
   const walkBefore = before?.id;
   const tellsAnew = prepareTellsAnew(connection, job.name);
-  const anyRow = connection.prepare(`SELECT 1 FROM "${tableOf(job)}" LIMIT 1`);
+  const anyRow = connection.prepare(`SELECT 1 FROM ${quoted(rowsOf(job))} LIMIT 1`);
   let latest: Origin | undefined;
   let isMet = false;
   /** Asked anew behind each commit: nobody else writes what it is about during a walk. */
@@ -95,6 +96,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       });
       foundNew('new-field', path, column, origin);
     }
+    if (admitted.length > 0) ensureShown(connection, job);
     for (const { path, reason } of refusals) found('no-column', path, reason, origin);
   }
 

@@ -27,7 +27,7 @@ import { lastWalk } from './records/walks.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './retry-quarantine.ts';
 import { datasets, type WalkRow } from './schema.ts';
 import { PROOF } from './sql.ts';
-import { ensureHistory, ensureShown, ensureViews } from './views.ts';
+import { ensureShown, ensureTriggers, ensureViews } from './views.ts';
 import type { Committed } from './walk/save-page.ts';
 import { openSession, type WalkSession } from './walk/session.ts';
 
@@ -117,9 +117,9 @@ function followDeclarations(connection: Connection, jobs: readonly Job[]): void 
   connection
     .transaction(() => {
       for (const job of jobs) {
-        ensureShown(connection, job);
-        ensureHistory(connection, job);
         if (!job.contract) ensureColumns(connection, job);
+        ensureShown(connection, job);
+        ensureTriggers(connection, job);
       }
       ensureViews(connection, jobs);
     })

@@ -20,8 +20,8 @@ export const walks = sqliteTable(
     kind: text({ enum: ['walk', 'glance'] })
       .notNull()
       .default('walk'),
-    /** `running`, `snoozed` (it waits), `complete` or `failed`. It stays `running` if its process dies. */
-    status: text({ enum: ['running', 'snoozed', 'complete', 'failed'] }).notNull(),
+    /** `running`, `waiting` (it waits), `complete` or `failed`. It stays `running` if its process dies. */
+    status: text({ enum: ['running', 'waiting', 'complete', 'failed'] }).notNull(),
     /**
      * What it proves: `snapshot` (the mirror has the whole published snapshot), `verified` (it missed no row that
      * was there from its beginning to its end), `union` (nothing is proven). Null until it ends, and for a glance.
@@ -81,10 +81,10 @@ export const walks = sqliteTable(
     stepsBack: integer('steps_back').notNull().default(0),
     /** Rows without a readable key. Each is in `quarantine`, and may be one that the mirror already has. */
     unkeyed: integer().notNull().default(0),
-    /** Rows that seem to be gone but are kept for now: too many at once, or some may be among the rows without a key. */
+    /** Rows that it did not find when it ended, but that stay for now: see `_held_reason` of the dataset's table. */
     held: integer().notNull().default(0),
     /** The walk whose proof this one renewed with a single call, because nothing had changed. Null for a full walk. */
-    probeOf: integer('probe_of'),
+    renewalOf: integer('renewal_of'),
     /** Calls that were saved: what a full walk would have taken, less that single call. */
     callsSaved: integer('calls_saved').notNull().default(0),
     /** `seq` of its first change, see `changes`. Null if it changed nothing. */
@@ -95,7 +95,7 @@ export const walks = sqliteTable(
     anomalies: text().notNull().default('{}'),
     /** JSON, for the program alone: the walk's checkpoint, with all that it needs to continue. */
     memory: text().notNull().default('{}'),
-    /** Until when it waits, if its `status` is `snoozed` and the time is known. */
+    /** Until when it waits, if its `status` is `waiting` and the time is known. */
     waitsUntil: text('waits_until'),
     /** What it then waits for, in one word: `quota`, `rate`, `retry_after` and so on. */
     waitsFor: text('waits_for'),
@@ -185,8 +185,7 @@ export const drift = sqliteTable(
     /**
      * In rows with a contract: `extra-property`, `new-value` (of an enumeration), `out-of-range`. In other rows:
      * `new-field` (not in the first whole walk), `vanished-field` (found by the whole walk before the last one, but not
-     * by the last one), `new-type`, `no-column` (why a field is only in `_body`), `repeated-name` (an object has two
-     * members of one name: earlier releases wrote it here, now such a row is in `quarantine`), `contradicted-key`
+     * by the last one), `new-type`, `no-column` (why a field is only in `_body`), `contradicted-key`
      * (different rows have the same key at once, or a row has none). `more` sums up all above 1,000 differences.
      */
     kind: text().notNull(),
@@ -247,7 +246,7 @@ export const datasets = sqliteTable('datasets', {
   lastSeq: integer('last_seq'),
   /** `seq` of its latest order, see `orders`, that came without a change of a row. Null if there was none. */
   orderSeq: integer('order_seq'),
-  /** Grows with every change of its volatile values, which `seq` does not tell. */
+  /** Grows with every change of its volatile values, and with every row that is held or no longer is: `seq` tells of neither. */
   volatileSeq: integer('volatile_seq').notNull().default(0),
   /**
    * Versions that ended by this time were removed from its history (and orders from `orders`), see `MIRROR_KEEP_HISTORY`; or snapshots taken by
@@ -261,27 +260,6 @@ export const datasets = sqliteTable('datasets', {
   /** When the daemon will mirror it next. */
   nextDueAt: text('next_due_at'),
 });
-
-/** Rows that the last proven walk did not find. If the next one does not find them either, they are removed. */
-export const absences = sqliteTable(
-  'absences',
-  {
-    job: text().notNull(),
-    /** The row's `_key`. */
-    key: text().notNull(),
-    /** The last proven walk that did not find it (`walks.id`). */
-    walkId: integer('walk_id').notNull(),
-    /** When the first walk that did not find it ended. */
-    since: text().notNull(),
-    /** How many proven walks in a row did not find it. */
-    proofs: integer().notNull(),
-    /** 1 if rows without a readable key appeared when this one vanished: it may be one of them. */
-    doubtful: integer().notNull(),
-    /** Set in the transaction that removes the row. It becomes `_valid_to` in the history. */
-    removedAt: text('removed_at'),
-  },
-  (table) => [primaryKey({ columns: [table.job, table.key] })],
-);
 
 /** What the governor has learnt about quota, rate and concurrency: one row. With `MIRROR_ACCOUNT` a copy of what Redis has of it. */
 export const governor = sqliteTable('governor', {

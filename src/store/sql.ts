@@ -15,7 +15,7 @@ export const isProof = (verdict: string | null) => verdict === 'snapshot' || ver
 export const SEEN = `status = 'complete'`;
 
 /** A proof that read the dataset whole, where others looked at its first page alone. */
-export const FULL_PROOF = `${PROOF} AND probe_of IS NULL`;
+export const FULL_PROOF = `${PROOF} AND renewal_of IS NULL`;
 
 /** SQL over `requests`: calls that tell whether the API can be reached, as one that we stopped does not. */
 export const TELLING = `error_code IS NOT '${STOPPED}'`;
@@ -44,10 +44,11 @@ export function freshnessSql(
   beside = { columns: '', join: '' },
 ): string {
   const counts = datasets.map(
-    ({ name, rows }) => `SELECT '${name}' AS job, (SELECT count(*) FROM ${quoted(rows)}) AS rows`,
+    ({ name, rows }) => `SELECT '${name}' AS job, (SELECT count(*) FROM ${quoted(rows)}) AS rows,
+    (SELECT count(*) FROM ${quoted(rows)} WHERE _held_since IS NOT NULL) AS held`,
   );
   return `WITH counted AS (${counts.join(' UNION ALL ')})
-SELECT counted.job, counted.rows,
+SELECT counted.job, counted.rows, counted.held,
   proof.started_at AS complete_as_of,
   ${ageOf('proof.started_at')} AS age_seconds,
   proof.verdict,

@@ -15,6 +15,9 @@ import {
   stableColumnsOf,
   tableOf,
   type View,
+  validity,
+  versioned,
+  versionsOf,
   volatileOf,
 } from '../job.ts';
 import type { Connection } from './db/connection.ts';
@@ -41,47 +44,69 @@ export function ensureViews(connection: Connection, jobs: readonly Job[]): void 
 }
 
 /**
- * Makes the view that shows the rows of a job with their volatile values, where these lie apart. They are looked up by
- * subqueries: SQLite leaves out those that nobody asks for, and takes the view apart wherever a query joins it, as it does
- * not with a join within. And a column of one keeps its type.
+ * Makes the views that queries name: the dataset, and its history. They show the columns of the dataset first and those that
+ * begin with `_` last, wherever they lie in the table: a discovered one can only be added at its end. Volatile values are
+ * looked up by subqueries: SQLite leaves out those that nobody asks for, and takes the view apart wherever a query joins it,
+ * as it does not with a join within. And a column of one keeps its type.
  */
 export function ensureShown(connection: Connection, job: Job): void {
   const volatile = volatileOf(job);
-  if (volatile === undefined) return;
-  const name = tableOf(job);
-  const columns = [...ownColumnsOf(job), ...bookkeeping].map((column) =>
-    job.contract?.volatile.includes(column)
-      ? `${shownValue(volatile, column, 'stored.rowid')} AS ${quoted(column)}`
-      : `stored.${quoted(column)}`,
-  );
-  const sql = `SELECT ${columns.join(', ')}\nFROM ${quoted(rowsOf(job))} AS stored`;
-  ensureObject(connection, 'view', name, `CREATE VIEW ${quoted(name)} AS\n${sql}`);
+  const isVolatile = (column: string) => job.contract?.volatile.includes(column) ?? false;
+  const show = (view: string, table: string, ours: readonly string[]) => {
+    const own = ownColumnsOf(job);
+    const isLast = (column: string) => column.startsWith('_');
+    const columns = [
+      ...own.filter((column) => !isLast(column)),
+      ...discoveredIn(connection, table),
+      ...ours,
+      ...own.filter(isLast),
+    ].map((column) =>
+      volatile !== undefined && table === rowsOf(job) && isVolatile(column)
+        ? `${shownValue(volatile, column, 'stored.rowid')} AS ${quoted(column)}`
+        : `stored.${quoted(column)}`,
+    );
+    const sql = `SELECT ${columns.join(', ')}\nFROM ${quoted(table)} AS stored`;
+    ensureObject(connection, 'view', view, `CREATE VIEW ${quoted(view)} AS\n${sql}`);
+  };
+  show(tableOf(job), rowsOf(job), bookkeeping);
+  const [history, versions] = [historyOf(job), versionsOf(job)];
+  if (history !== undefined && versions !== undefined) show(history, versions, [...versioned, ...validity]);
+}
+
+/** The columns that read fields from `_body`, in the order in which they were found. */
+function discoveredIn(connection: Connection, table: string): string[] {
+  return connection
+    .prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 2 ORDER BY cid')
+    .pluck()
+    .all(table);
 }
 
 /** SQL for the volatile value of the row of a number. */
 const shownValue = (volatile: string, column: string, number: string) =>
   `(SELECT ${quoted(column)} FROM ${quoted(volatile)} WHERE _number = ${number})`;
 
-/** Makes the triggers of a job's table those of its declaration. */
-export function ensureHistory(connection: Connection, job: Job): void {
-  if (!job.history) return;
+/** Makes the triggers of a job's rows those of its declaration. */
+export function ensureTriggers(connection: Connection, job: Job): void {
+  const versions = versionsOf(job);
+  if (versions === undefined) return;
   const name = tableOf(job);
   const table = rowsOf(job);
   const volatile = volatileOf(job);
-  const columns = [...ownColumnsOf(job), ...bookkeeping];
+  const columns = [...ownColumnsOf(job), ...versioned];
   const stable = stableColumnsOf(job);
-  const changed = `(${stable.map((name) => `OLD."${name}"`)}) IS NOT (${stable.map((name) => `NEW."${name}"`)})`;
-  const removedAt = `coalesce((SELECT removed_at FROM absences WHERE job = '${job.name}' AND key = OLD._key), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`;
+  const changed = `(${stable.map((name) => `OLD.${quoted(name)}`)}) IS NOT (${stable.map((name) => `NEW.${quoted(name)}`)})`;
   const old = columns.map((column) =>
     volatile !== undefined && job.contract?.volatile.includes(column)
       ? shownValue(volatile, column, 'OLD.rowid')
-      : `OLD."${column}"`,
+      : `OLD.${quoted(column)}`,
   );
   const keepOld = (validTo: string, endedBy: 'update' | 'delete', more = '') =>
-    `BEGIN INSERT INTO "${name}_history" (${columns.map((name) => `"${name}"`)}, _valid_from, _valid_to, _ended_by) ` +
+    `BEGIN INSERT INTO ${quoted(versions)} (${columns.map(quoted)}, ${validity}) ` +
     `VALUES (${old}, OLD._changed_at, ${validTo}, '${endedBy}'); ${more}END`;
+  // Whoever removes rows has taken a number for that; anybody else's removal has none.
+  const removedBy = `coalesce((SELECT last_seq FROM datasets WHERE job = '${job.name}'), ${seqOf("'now'")})`;
   // Another row may get its number, by which orders know it.
-  const keepNumber = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${job.name}', OLD.rowid, ${seqOf(removedAt)}, OLD._key); `;
+  const keepNumber = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${job.name}', OLD.rowid, ${removedBy}, OLD._key); `;
   const forgetVolatile =
     volatile === undefined ? '' : `DELETE FROM ${quoted(volatile)} WHERE _number = OLD.rowid; `;
 
@@ -89,15 +114,18 @@ export function ensureHistory(connection: Connection, job: Job): void {
     connection,
     'trigger',
     `${name}_superseded`,
-    `CREATE TRIGGER "${name}_superseded" AFTER UPDATE ON "${table}" WHEN ${changed} ${keepOld('NEW._changed_at', 'update')}`,
+    `CREATE TRIGGER "${name}_superseded" AFTER UPDATE ON ${quoted(table)} WHEN ${changed} ${keepOld('NEW._changed_at', 'update')}`,
   );
   ensureObject(
     connection,
     'trigger',
     `${name}_removed`,
-    `CREATE TRIGGER "${name}_removed" AFTER DELETE ON "${table}" ${keepOld(removedAt, 'delete', keepNumber + forgetVolatile)}`,
+    `CREATE TRIGGER "${name}_removed" AFTER DELETE ON ${quoted(table)} ${keepOld(timeOf(removedBy), 'delete', keepNumber + forgetVolatile)}`,
   );
 }
+
+/** SQL for the time of a change, given its number. */
+const timeOf = (seq: string) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${seq} / 1000.0, 'unixepoch')`;
 
 /** Creates the view or trigger, or replaces one of that name whose definition differs. */
 function ensureObject(

@@ -21,10 +21,10 @@ export function changedAfter(connection: Connection, job: FollowedJob, seq: numb
       )
       .pluck()
       .get(at) ?? 0;
-  const { rows: stored, history } = job;
+  const { rows: stored, versions: ended } = job;
   const came = `SELECT _key FROM ${quoted(stored)} WHERE rowid > ${lastBy(stored, '_changed_at')}`;
-  if (history === null) return { rows: `_key IN (${came})`, versions: 'false' };
-  const versions = `rowid > ${lastBy(history, '_valid_to')}`;
-  const changed = `SELECT _key FROM ${quoted(history)} WHERE ${versions} AND _ended_by = 'update'`;
+  if (ended === null) return { rows: `_key IN (${came})`, versions: 'false' };
+  const versions = `rowid > ${lastBy(ended, '_valid_to')}`;
+  const changed = `SELECT _key FROM ${quoted(ended)} WHERE ${versions} AND _ended_by = 'update'`;
   return { rows: `_key IN (${came} UNION ${changed})`, versions };
 }

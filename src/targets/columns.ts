@@ -34,7 +34,7 @@ export const isColumnType = (type: string | undefined): type is ColumnType =>
 export type Kind = ColumnType | 'received time';
 
 export type Mirrored = {
-  /** The table or view of the mirror that has the rows. */
+  /** The table or view of the mirror that has the rows; of a history, the table in which they have numbers. */
   of: string;
   columns: readonly Column[];
 };
@@ -45,15 +45,18 @@ export function columnsOfJob(
   job: FollowedJob,
 ): { rows: Mirrored; history: Mirrored | undefined } {
   const kinds = new Map<string, Kind>([...bookkeeping, ...kindsOf(connection, job)]);
-  const mirrored = (of: string) => ({
+  const mirrored = (shown: string, of: string) => ({
     of,
-    columns: columnsOf(connection, of, (column) => kinds.get(column)),
+    columns: columnsOf(connection, shown, (column) => kinds.get(column)),
   });
-  return { rows: mirrored(job.table), history: job.history === null ? undefined : mirrored(job.history) };
+  return {
+    rows: mirrored(job.table, job.table),
+    history: job.history && job.versions ? mirrored(job.history, job.versions) : undefined,
+  };
 }
 
 const bookkeeping: readonly (readonly [string, Kind])[] = [
-  ...['_first_seen_at', '_changed_at', '_valid_from', '_valid_to', '_fetched_at'].map(
+  ...['_first_seen_at', '_changed_at', '_held_since', '_valid_from', '_valid_to', '_fetched_at'].map(
     (name) => [name, 'timestamp with time zone'] as const,
   ),
   ['_body', 'json'],

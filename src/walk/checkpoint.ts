@@ -162,11 +162,9 @@ export function anchored(before: Checkpoint): AnchoredCheckpoint {
   return { ...anchoredBeginning, pages, restarts, totalOfWalk, stepsBack, pagesOfSnapshots };
 }
 
-/** A checkpoint as it was kept, where one of an earlier release may lack what has come since. */
-export function restored(kept: Partial<Checkpoint>): Checkpoint {
-  return kept.mode === 'anchored'
-    ? { ...anchoredBeginning, readTo: kept.offset ?? 0, ...kept }
-    : { ...beginning, ...kept, mode: 'snapshot' };
+/** A checkpoint as it was kept: nothing is kept of a walk that has read no page. */
+export function restored(kept: Checkpoint | Record<string, never>): Checkpoint {
+  return 'mode' in kept ? (kept as Checkpoint) : beginning;
 }
 
 /** Whether the page behind which a walk stands was one of its looks at the head. */

@@ -90,7 +90,7 @@ describe('--since', () => {
     const now = () => {
       looks += 1;
       if (looks === 2) {
-        bench.tamper('DELETE FROM ai_signals_history');
+        bench.tamper('DELETE FROM ai_signals_history_rows');
         bench.tamper(`UPDATE datasets SET history_from = '${isoTime(bench.clock.now())}'`);
       }
       return bench.clock.now();

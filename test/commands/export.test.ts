@@ -114,7 +114,7 @@ describe('the receipt', () => {
             verdict: 'snapshot',
             rows: 30,
             total: 30,
-            probeOf: null,
+            renewalOf: null,
           }),
           seenAsOf: '2026-11-21T12:01:00.000Z',
           lastLook: {

@@ -22,13 +22,6 @@ describe('a mirror that cannot be read', () => {
     expect([code, stderr]).toEqual([78, expect.stringMatching(/newer market-mirror/)]);
   });
 
-  it('is older than this code: 75', async () => {
-    const bench = await setup({ rows: 1 });
-    bench.tamper('DELETE FROM __drizzle_migrations');
-    const { code, stderr } = await runMain(['status'], { MIRROR_DIR: bench.dir }, bench.clock);
-    expect([code, stderr]).toEqual([75, expect.stringMatching(/older market-mirror/)]);
-  });
-
   it('is no database: 74', async () => {
     const bench = await setup({ rows: 1 });
     const dir = join(bench.dir, 'other');

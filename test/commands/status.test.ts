@@ -89,6 +89,7 @@ describe('a mirror that is well', () => {
       lastChange: '2026-11-21T12:00:00.002Z',
       nextRun: null,
       held: 0,
+      heldBack: 0,
       goneUpstream: 0,
       quarantined: 0,
       drifts: 0,
@@ -135,7 +136,7 @@ describe('a dataset that is behind', () => {
     const stop = new AbortController();
     await bench.mirror('ai-signals', () => stop.abort(), stop.signal).catch(() => undefined);
     const until = '2026-11-21T12:30:00.000Z';
-    edit(bench, `UPDATE walks SET status = 'snoozed', waits_until = '${until}', waits_for = 'quota'`);
+    edit(bench, `UPDATE walks SET status = 'waiting', waits_until = '${until}', waits_for = 'quota'`);
     const status = await statusOf(bench);
     expect(status.dataset('ai-signals')?.doing).toMatchObject({
       state: 'waiting',
@@ -241,11 +242,13 @@ describe('a proof that one call renewed', () => {
 describe('warnings leave the exit code at 0', () => {
   it('of rows that are gone upstream, too many to remove at once', async () => {
     const bench = await mirrored();
+    bench.upstream('meme-signals').rows.splice(0, 2);
     bench.upstream('news').rows.splice(0, 15);
-    for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
+    for (const job of ['news', 'meme-signals']) await bench.mirror(job);
     const status = await statusOf(bench);
     expect(status.found).toEqual([['removal-held', 'news']]);
-    expect(status.dataset('news')).toMatchObject({ rows: 30, held: 15 });
+    expect(status.dataset('news')).toMatchObject({ rows: 30, held: 15, heldBack: 15, goneUpstream: 0 });
+    expect(status.dataset('meme-signals')).toMatchObject({ held: 2, heldBack: 0 });
     expect(status.exitCode).toBe(0);
   });
 

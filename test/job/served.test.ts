@@ -107,13 +107,13 @@ it('nothing is shown that the contract does not list, wherever it stood', () => 
 });
 
 function jobOf(row: z.ZodObject): Job {
-  const { table, history } = mirrorTable('rates', { id: text().notNull(), rate: real() });
+  const { table, rows, history } = mirrorTable('rates', { id: text().notNull(), rate: real() });
   const columns = (of: { id?: string; rate?: number | null }) => ({ id: of.id ?? '', rate: of.rate ?? null });
   const contract = { page: z.strictObject({}), row, key: columns, columns, volatile: [] } as never;
   const [path, schedule] = ['/rates', 'off'];
   return {
     name: 'rates',
-    ...defineJob({ about: '', path, scope: null, schedule, table, history, contract }),
+    ...defineJob({ about: '', path, scope: null, schedule, table, rows, history, contract }),
   };
 }
 

@@ -25,7 +25,7 @@ async function setupCounted(rows = ROWS, job = 'news'): Promise<Bench> {
 /** The disk fails at the row that stands there now. */
 const failAt = (bench: Bench, at: number) =>
   bench.tamper(
-    `CREATE TRIGGER disk_fails BEFORE INSERT ON news WHEN new._key = '${bench.upstream('news').rows[at]?.['id']}'
+    `CREATE TRIGGER disk_fails BEFORE INSERT ON news_rows WHEN new._key = '${bench.upstream('news').rows[at]?.['id']}'
      BEGIN SELECT raise(ABORT, 'disk'); END`,
   );
 
@@ -239,6 +239,6 @@ describe('a page that shows rows of one that waits', () => {
       distinctKeys: ROWS,
       anomalies: '{}',
     });
-    expect(bench.sql('SELECT * FROM absences')).toEqual([]);
+    expect(bench.sql('SELECT * FROM ai_signals WHERE _held_since IS NOT NULL')).toEqual([]);
   });
 });

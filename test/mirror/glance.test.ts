@@ -108,7 +108,7 @@ describe('a glance', () => {
   it('of a published snapshot is a walk: where it changed, one page tells nothing of the others', async () => {
     const bench = await setup({ rows: ROWS });
     await bench.mirror('ai-signals');
-    const read = { kind: 'walk', verdict: 'snapshot', probeOf: null, apiCalls: WHOLE };
+    const read = { kind: 'walk', verdict: 'snapshot', renewalOf: null, apiCalls: WHOLE };
     expect(await bench.glance('ai-signals')).toMatchObject(read);
   });
 
@@ -122,10 +122,12 @@ describe('a glance', () => {
     const [hidden] = bench.upstream(job).rows.splice(200, 1);
     edit(bench, remove(100));
     await bench.mirror(job);
-    expect(bench.sql('SELECT key FROM absences')).toHaveLength(2);
+    expect(bench.sql('SELECT 1 FROM news WHERE _held_since IS NOT NULL')).toHaveLength(2);
     bench.upstream(job).rows.unshift(hidden as (typeof bench.model.data.news.rows)[number]);
     expect(await bench.glance(job)).toMatchObject({ inserted: 0 });
-    expect(bench.sql('SELECT proofs FROM absences')).toEqual([{ proofs: 1 }]);
+    expect(bench.sql('SELECT _held_reason FROM news WHERE _held_since IS NOT NULL')).toEqual([
+      { _held_reason: 'unproven' },
+    ]);
   });
 
   it('does not say that a field has vanished which the head never had', async () => {
@@ -160,7 +162,7 @@ describe('a glance that is interrupted', () => {
     edit(bench, insert(0, 290));
     await broken(bench, 'glance', 1);
     await broken(bench, 'mirror', 1);
-    expect(walksOf(bench)).toMatchObject([{}, { kind: 'glance', status: 'failed' }, { status: 'snoozed' }]);
+    expect(walksOf(bench)).toMatchObject([{}, { kind: 'glance', status: 'failed' }, { status: 'waiting' }]);
     // Neither has come to the rows that were known before, so this one goes on to them.
     expect(await bench.glance(job)).toMatchObject({ kind: 'glance', inserted: 290 - 100 });
     expect(await bench.mirror(job)).toMatchObject({ id: 3, verdict: 'verified', inserted: 100 - 100 });
@@ -217,7 +219,7 @@ describe('beside an unfinished walk', () => {
     await bench.glance(job);
     edit(bench, remove(0));
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified' });
-    expect(bench.sql('SELECT * FROM absences')).toEqual([]);
+    expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
   });
 });
 

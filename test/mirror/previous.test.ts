@@ -12,7 +12,7 @@ const job = 'ai-signals';
 
 async function setupProven(options: BenchOptions = {}): Promise<Bench> {
   const bench = await setup({ rows: ROWS, ...options });
-  expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', probeOf: null, callsSaved: 0 });
+  expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', renewalOf: null, callsSaved: 0 });
   return bench;
 }
 
@@ -20,7 +20,7 @@ describe('a snapshot that was proven', () => {
   it('is proven again by one call while nothing changes', async () => {
     const bench = await setupProven();
     bench.clock.advance(HOUR);
-    const renewed = { verdict: 'snapshot', apiCalls: 1, probeOf: 1, callsSaved: FULL - 1, error: null };
+    const renewed = { verdict: 'snapshot', apiCalls: 1, renewalOf: 1, callsSaved: FULL - 1, error: null };
     expect(await bench.mirror(job)).toMatchObject({ id: 2, ...renewed });
     bench.clock.advance(HOUR);
     expect(await bench.mirror(job)).toMatchObject({ id: 3, ...renewed });
@@ -65,7 +65,7 @@ describe('a snapshot that was proven', () => {
   ])('is walked again in full when %s changes, at no extra call', async (_, edit, calls) => {
     const bench = await setupProven();
     edit(bench.upstream(job));
-    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', apiCalls: calls, probeOf: null });
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', apiCalls: calls, renewalOf: null });
     bench.upstream(job).generatedAt = '2026-01-02T03:04:06Z';
     for (let walk = 0; walk < 2; walk += 1) await bench.mirror(job);
     expect(mirroredRows(bench, job)).toEqual(upstreamRows(bench, job));
@@ -83,16 +83,16 @@ describe('a snapshot that was proven', () => {
     expect(calls.indexOf(FULL)).toBeLessThan(24);
   });
 
-  it('is walked in full while rows await their second proof of absence', async () => {
+  it('is walked in full while rows are held, and takes no other row along', async () => {
     const bench = await setupProven();
-    remove(300)(bench.upstream(job));
+    remove(200, 150)(bench.upstream(job));
     publish('2026-01-02T03:04:05Z')(bench.upstream(job));
     const walks = [];
     for (let walk = 0; walk < 3; walk += 1) walks.push(await bench.mirror(job));
-    expect(walks.map(({ apiCalls, deleted }) => ({ apiCalls, deleted }))).toEqual([
-      { apiCalls: FULL, deleted: 0 },
-      { apiCalls: FULL, deleted: 1 },
-      { apiCalls: 1, deleted: 0 },
+    expect(walks.map(({ pages, apiCalls, held, deleted }) => ({ apiCalls, held, deleted, pages }))).toEqual([
+      { apiCalls: 3, held: 150, deleted: 0, pages: 3 },
+      { apiCalls: 3, held: 0, deleted: 150, pages: 3 },
+      { apiCalls: 1, held: 0, deleted: 0, pages: 1 },
     ]);
   });
 
@@ -125,7 +125,7 @@ describe('a snapshot that was proven', () => {
       id: 2,
       verdict: 'snapshot',
       apiCalls: FULL,
-      probeOf: null,
+      renewalOf: null,
     });
   });
 });
@@ -135,6 +135,6 @@ describe('a dataset without generatedAt', () => {
     const bench = await setup({ rows: ROWS });
     publish(name === job ? null : undefined)(bench.upstream(name));
     await bench.mirror(name);
-    expect(await bench.mirror(name)).toMatchObject({ verdict: 'verified', apiCalls: 5, probeOf: null });
+    expect(await bench.mirror(name)).toMatchObject({ verdict: 'verified', apiCalls: 5, renewalOf: null });
   });
 });

@@ -93,10 +93,14 @@ describe('a row without a readable key', () => {
     await bench.mirror(job);
     const [broken, goneAtOnce, goneLater] = [keyAt(bench, 7), keyAt(bench, 20), keyAt(bench, 30)];
     update(bench, change(7, { id: null }), remove(20));
-    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 0, held: 0 });
-    update(bench, remove(29));
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 0, held: 2 });
+    expect(bench.sql('SELECT DISTINCT _held_reason AS reason FROM ai_signals')).toEqual([
+      { reason: null },
+      { reason: 'unkeyed' },
+    ]);
+    update(bench, remove(29));
     expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 1, held: 2 });
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'snapshot', deleted: 0, held: 2 });
     expect([broken, goneAtOnce, goneLater].map((key) => has(bench, key))).toEqual([true, true, false]);
 
     update(bench, change(7, { id: broken }));

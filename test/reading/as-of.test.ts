@@ -60,6 +60,9 @@ async function liveThrough(bench: Bench) {
   return moments;
 }
 
+/** No version says whether a row was held: of one that no longer is, nobody knows. */
+const withoutHeld = (row: unknown) => ({ ...(row as object), _held_since: null, _held_reason: null });
+
 describe('the mirror as of some time', () => {
   it('is what the tables held then, whatever came, changed, went and came back since', async () => {
     const bench = await setup({ rows: 40 });
@@ -68,7 +71,7 @@ describe('the mirror as of some time', () => {
     for (const { at, signals, news, history, usage } of moments) {
       const held = (sql: string) => askAt(bench, at, sql).rows;
       expect(held('SELECT * FROM ai_signals ORDER BY _key')).toEqual(signals);
-      expect(held('SELECT * FROM news ORDER BY _key')).toEqual(news);
+      expect(held('SELECT * FROM news ORDER BY _key').map(withoutHeld)).toEqual(news.map(withoutHeld));
       expect(held('SELECT _key, _body FROM usage ORDER BY _key')).toEqual(usage);
       expect(held('SELECT * FROM ai_signals_history ORDER BY _key, _valid_from')).toEqual(history);
     }

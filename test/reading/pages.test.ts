@@ -159,7 +159,7 @@ describe('a moment', () => {
       }
     }
     const [reused] = bench.sql<{ rows: number }>(
-      'SELECT count(*) AS rows FROM removed_rows JOIN news ON news.rowid = number',
+      'SELECT count(*) AS rows FROM removed_rows JOIN news_rows ON news_rows.rowid = number',
     );
     expect(reused?.rows).toBeGreaterThan(0);
     for (const [then, texts] of told) {
@@ -244,37 +244,5 @@ describe('a row of unspecified shape', () => {
     await bench.mirrorRows('news', ...rows);
     const pages = setupPages(bench);
     expect(textsOf(pages, momentOf(pages, 'news'))).toEqual(rows);
-  });
-});
-
-describe('a mirror of an earlier release, which kept no order', () => {
-  it('shows the present by row number until its next full proof, which one call does not renew', async () => {
-    const { bench, dataset, pages, now, keys } = await setupRead('ai-signals');
-    const all = upstreamKeys(bench, 'ai-signals');
-    turnRound(dataset);
-    publish(ANEW)(dataset);
-    await bench.mirror('ai-signals');
-    bench.tamper('DELETE FROM orders; DELETE FROM order_chunks; DELETE FROM order_releases');
-    expect(now()).toMatchObject({ order: 'unknown', verdict: 'snapshot', total: ROWS });
-    expect(keys()).toEqual(all);
-    expect(pages.momentOf('ai-signals', now().seq - 1)).toBe('gone');
-    expect(await bench.mirror('ai-signals')).toMatchObject({ probeOf: null });
-    expect(now().order).toBe('proven');
-    expect(keys()).toEqual(all.reverse());
-    expect(await bench.mirror('ai-signals')).toMatchObject({ probeOf: expect.any(Number) });
-  });
-
-  it('keeps no order of a walk whose beginning it does not know', async () => {
-    const bench = await setup({ rows: ROWS });
-    editBefore(bench, 'news', { 3: () => bench.reopen() });
-    await expect(bench.mirror('news')).rejects.toThrow('not open');
-    // One run of a hundred rows, as it was packed then.
-    bench.tamper(`UPDATE walk_seen SET rowids = x'010364', part = NULL WHERE id = 1`);
-    expect(bench.sql('SELECT count(*) AS pages FROM walk_seen')).toEqual([{ pages: 2 }]);
-    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified' });
-    const pages = setupPages(bench);
-    expect(momentOf(pages, 'news')).toMatchObject({ order: 'unknown', total: ROWS });
-    await bench.mirror('news');
-    expect(keysNow(bench, pages, 'news')).toEqual(upstreamKeys(bench, 'news'));
   });
 });

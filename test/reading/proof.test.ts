@@ -84,7 +84,7 @@ describe('a dataset that was looked at since it was proven', () => {
 });
 
 it('a look that has not ended well shows nothing to --max-seen-age', async () => {
-  for (const status of ['running', 'snoozed', 'failed'] as const) noteGlance(bench, { job: 'news', status });
+  for (const status of ['running', 'waiting', 'failed'] as const) noteGlance(bench, { job: 'news', status });
   expect(await query('--max-seen-age', '10m')).toMatchObject({ code: 0 });
   expect(await query('--max-seen-age', '9m')).toMatchObject({ code: 75 });
 });

@@ -12,7 +12,7 @@ it.each(['news', 'ai-signals'])(
     await bench.mirror(job);
     if (job === 'ai-signals') publish('2026-01-02T03:04:05Z')(bench.upstream(job));
     bench.tamper('PRAGMA wal_checkpoint(TRUNCATE)');
-    expect(await bench.mirror(job)).toMatchObject({ rows: ROWS, inserted: 0, updated: 0, probeOf: null });
+    expect(await bench.mirror(job)).toMatchObject({ rows: ROWS, inserted: 0, updated: 0, renewalOf: null });
     expect(statSync(`${bench.store.file}-wal`).size / ROWS).toBeLessThanOrEqual(24);
   },
 );

@@ -61,7 +61,6 @@ describe('a retry after a fix of the contract', () => {
     const { bench, keys } = await setupRefusing(1, 3);
     remove(1)(bench.upstream(job));
     await bench.mirror(job);
-    // As an earlier version left it, which resolved no row for that.
     bench.tamper('UPDATE quarantine SET resolved_at = NULL');
     expect(retryRefused(mended(bench), bench.store)).toEqual({
       job,
@@ -78,7 +77,7 @@ describe('a retry after a fix of the contract', () => {
     const bench = await setup({ rows: 150 });
     change(120, { confidence: 'high' })(bench.upstream(job));
     const { id } = await bench.mirror(job);
-    expect(await bench.mirror(job)).toMatchObject({ probeOf: id });
+    expect(await bench.mirror(job)).toMatchObject({ renewalOf: id });
     expect(retryRefused(mended(bench), bench.store)).toMatchObject({ mirrored: 1, gone: 0 });
     expect(bench.table('ai_signals').size).toBe(150);
   });

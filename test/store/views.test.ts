@@ -17,7 +17,7 @@ describe('the view freshness', () => {
     expect(bench.sql('SELECT * FROM freshness ORDER BY job')).toEqual(
       ['ai-signals', 'meme-signals', 'news', 'smart-wallets', 'usage'].map((job) => ({
         job,
-        ...{ rows: 0, complete_as_of: null, age_seconds: null, verdict: null },
+        ...{ rows: 0, held: 0, complete_as_of: null, age_seconds: null, verdict: null },
         ...{ status: 'never', last_error: null, next_due_at: null },
         ...{ seen_as_of: null, seen_age_seconds: null },
       })),
@@ -91,7 +91,7 @@ describe('what freshness says was seen', () => {
     const bench = await setup({ rows: 3 });
     const seen = isoTime(bench.clock.now());
     await bench.mirror('news');
-    for (const status of ['running', 'snoozed', 'failed'] as const) {
+    for (const status of ['running', 'waiting', 'failed'] as const) {
       bench.clock.advance(MINUTE);
       noteGlance(bench, { job: 'news', status });
       expect(seenOf(bench)).toMatchObject({ seen_as_of: seen });
@@ -104,7 +104,7 @@ describe('what freshness says was seen', () => {
     bench.model.faults = [when({}, faults.members({ rows: 5 }))];
     await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'contract' });
     const walk = { status: 'failed', last_error: expect.stringContaining('broke its contract') };
-    for (const status of ['complete', 'snoozed'] as const) {
+    for (const status of ['complete', 'waiting'] as const) {
       noteGlance(bench, { job: 'news', status, error: 'of the glance' });
       expect(seenOf(bench)).toMatchObject(walk);
     }

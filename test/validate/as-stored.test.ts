@@ -87,7 +87,7 @@ describe('every row is looked at', () => {
     expect(read(text, {}, rows.slice(0, 1))).toBeUndefined();
   });
 
-  it('where a name has escapes in the table, too, as an earlier release stored it', () => {
+  it('where a name has escapes in the table, too', () => {
     const body = '{"id":"e","\\u006e":1}';
     const old: StoredRow = { rowid: 1, walkId: 1, key: 'e', body: () => body, asOf: 0 };
     const table: StoredRows = {

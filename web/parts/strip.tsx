@@ -54,7 +54,7 @@ export function Strip({ walks: all, label }: { walks: readonly WalkMark[]; label
 export function sentenceOf(walk: WalkMark): string {
   const { startedAt, finishedAt, rows, apiCalls, error } = walk;
   // Until when it waits is said beside the strip.
-  const isTold = error === null || walk.status === 'snoozed';
+  const isTold = error === null || walk.status === 'waiting';
   const took =
     finishedAt === null ? '' : ` in ${duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000)}`;
   const what = `${outcomes[outcomeOf(walk)].label}, ${count(rows, 'row')}, ${count(apiCalls, 'call')}${took}`;

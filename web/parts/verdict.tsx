@@ -19,8 +19,7 @@ export const outcomes: Readonly<Record<Outcome, { letter: string; label: string;
 };
 
 export function outcomeOf({ status, verdict }: Pick<WalkMark, 'status' | 'verdict'>): Outcome {
-  if (status === 'running' || status === 'failed') return status;
-  if (status === 'snoozed') return 'waiting';
+  if (status === 'running' || status === 'failed' || status === 'waiting') return status;
   return verdict ?? 'none';
 }
 

@@ -36,7 +36,7 @@ const columns = [
     'quarantined',
     'unkeyed',
   ],
-  ...['drifted', 'api_calls', 'calls_saved', 'probe_of', 'restarts', 'steps_back', 'anomalies', 'error'],
+  ...['drifted', 'api_calls', 'calls_saved', 'renewal_of', 'restarts', 'steps_back', 'anomalies', 'error'],
   ...['next_offset', 'waits_until', 'waits_for', 'new_in_head', 'new_at_tail', 'new_elsewhere', 'glanced'],
   ...['first_seq', 'last_seq'],
 ];

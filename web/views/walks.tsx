@@ -14,14 +14,14 @@ import { JobLink, Past, Remarks, tookOf, WalkLink, WalkOutcome } from './walks/p
 const columns = [
   ...['id', 'started_at', 'job', 'kind', 'status', 'verdict', 'error', 'finished_at', 'rows', 'total'],
   ...['inserted', 'updated', 'deleted', 'held', 'quarantined', 'pages', 'api_calls', 'calls_saved'],
-  ...['generated_at', 'anomalies', 'probe_of', 'waits_until', 'waits_for'],
+  ...['generated_at', 'anomalies', 'renewal_of', 'waits_until', 'waits_for'],
 ];
 const value = reading(columns);
 
 const kinds = { Kind: { walk: 'walk', glance: 'glance', renewed: 'renewed by one call' } };
 const outcomes = {
   'It proves': { snapshot: 'snapshot', verified: 'verified', union: 'union: nothing' },
-  'It is': { running: 'running', snoozed: 'waiting', complete: 'complete', failed: 'failed' },
+  'It is': { running: 'running', waiting: 'waiting', complete: 'complete', failed: 'failed' },
 };
 
 export const WalksView: ViewOf<'walks'> = () => {
@@ -66,7 +66,7 @@ const hidden = new Set([
   'status',
   'total',
   'anomalies',
-  'probe_of',
+  'renewal_of',
   'waits_until',
   'waits_for',
   'calls_saved',
@@ -101,7 +101,7 @@ const shown: Record<string, Partial<TableColumn>> = {
 };
 
 function kindOf(kind: string | null): Condition[] {
-  return kind === 'renewed' ? [{ column: 'probe_of', is: 'not null' }] : equal('kind', kind);
+  return kind === 'renewed' ? [{ column: 'renewal_of', is: 'not null' }] : equal('kind', kind);
 }
 
 function outcomeOf(outcome: string | null): Condition[] {

@@ -27,7 +27,7 @@ export function repeatDay(bench: Bench, from: number): void {
     return `INSERT INTO ${table} (${columns.map(({ name }) => `"${name}"`)}) SELECT ${values} FROM ${table} WHERE ${where};`;
   };
   const histories = bench.jobs.flatMap(({ name, history }) =>
-    history ? `${name.replaceAll('-', '_')}_history` : [],
+    history ? `${name.replaceAll('-', '_')}_history_rows` : [],
   );
 
   bench.tamper(
@@ -39,7 +39,7 @@ export function repeatDay(bench: Bench, from: number): void {
           id: `id + ${count}`,
           started_at: later('started_at'),
           finished_at: later('finished_at'),
-          probe_of: next('probe_of'),
+          renewal_of: next('renewal_of'),
           first_seq: `first_seq + ${DAY_MS}`,
           last_seq: `last_seq + ${DAY_MS}`,
         },
@@ -59,7 +59,7 @@ export function repeatDay(bench: Bench, from: number): void {
         ),
       ),
       copy(
-        'usage',
+        'usage_rows',
         {
           _key: `${later('_fetched_at')} || ' ' || ${next('_walk_id')}`,
           _fetched_at: later('_fetched_at'),
@@ -72,7 +72,6 @@ export function repeatDay(bench: Bench, from: number): void {
       `UPDATE quarantine SET walk_id = ${next('walk_id')}, last_seen_at = ${later('last_seen_at')};`,
       `UPDATE drift SET last_seen_at = ${later('last_seen_at')};`,
       `UPDATE fields SET walk_id = ${next('walk_id')}, last_seen_at = ${later('last_seen_at')};`,
-      `UPDATE absences SET walk_id = ${next('walk_id')};`,
       `UPDATE datasets SET last_seq = last_seq + ${DAY_MS}, calls_saved = calls_saved + (SELECT coalesce(sum(calls_saved), 0)
          FROM walks WHERE walks.job = datasets.job AND walks.id >= ${first + count});`,
       'COMMIT;',

@@ -19,15 +19,22 @@ export function changedSince(dir: string, table: string, since: string, now: num
     // Where the clock was put back, the latest change is ahead of it.
     if (Date.parse(since) > Math.max(now, latestSeq(connection, null)))
       throw new Failure('usage', `--since: no change has the number ${Date.parse(since)} yet`);
-    const hasHistory = columnsOf(connection, `${table}_history`).length > 0;
-    return compose(table, columns.map(quoted).join(', '), `'${since}'`, hasHistory);
+    const kept = columnsOf(connection, `${table}_history`);
+    const past = columns.map((name) => (kept.includes(name) ? quoted(name) : 'NULL'));
+    return compose(table, columns.map(quoted), kept.length > 0 ? past : undefined, `'${since}'`);
   });
 }
 
-function compose(table: string, columns: string, since: string, hasHistory: boolean): string {
+/** @param columnsPast what the history shows of each column; undefined where there is no history. */
+function compose(
+  table: string,
+  columns: readonly string[],
+  columnsPast: readonly string[] | undefined,
+  since: string,
+): string {
   const now = quoted(table);
   const past = quoted(`${table}_history`);
-  if (!hasHistory)
+  if (!columnsPast)
     return `SELECT 'insert' AS _change, ${seqOf('_changed_at')} AS _seq, ${columns}
 FROM ${now} WHERE _changed_at > ${since} ORDER BY _seq, _key`;
   const stoodThen = (row: string) =>
@@ -37,7 +44,7 @@ FROM ${now} WHERE _changed_at > ${since} ORDER BY _seq, _key`;
   ${seqOf('_changed_at')} AS _seq, ${columns}
 FROM ${now} AS row WHERE _changed_at > ${since}
 UNION ALL
-SELECT 'delete', ${seqOf('_valid_to')}, ${columns}
+SELECT 'delete', ${seqOf('_valid_to')}, ${columnsPast}
 FROM ${past} AS row WHERE _ended_by = 'delete' AND _valid_to > ${since} AND ${stoodThen('row')}
   AND NOT EXISTS (SELECT 1 FROM ${now} AS again WHERE again._key = row._key)
   AND NOT EXISTS (SELECT 1 FROM ${past} AS later WHERE later._key = row._key AND later._valid_to > row._valid_to)

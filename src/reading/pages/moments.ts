@@ -15,10 +15,9 @@ export type Moment = {
   /**
    * `proven`: as upstream showed them at the last proof; rows that came since are in front, the latest commit first, and
    * those that the proof did not meet, but that are held for now, at the end. `by number`: as they came, since nothing has
-   * been proven. `unknown`: by their numbers, in a mirror that an earlier release has proven, until its next full proof;
-   * no moment but the present is kept, and deep pages are slow.
+   * been proven.
    */
-  order: 'proven' | 'by number' | 'unknown';
+  order: 'proven' | 'by number';
   /** `union` where nothing had been proven by then. */
   verdict: 'snapshot' | 'verified' | 'union';
   /** When the last walk began that had proved the dataset complete by then, ISO 8601; null where none had. */
@@ -68,7 +67,7 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
   );
   const firstRead = connection.prepare<[string], { id: number; lastSeq: number | null }>(
     `SELECT id, last_seq AS lastSeq FROM walks
-     WHERE job = ? AND kind = 'walk' AND status = 'complete' AND probe_of IS NULL ORDER BY id LIMIT 1`,
+     WHERE job = ? AND kind = 'walk' AND status = 'complete' AND renewal_of IS NULL ORDER BY id LIMIT 1`,
   );
   const volatileSeq = connection
     .prepare<[string], number>('SELECT volatile_seq FROM datasets WHERE job = ?')
@@ -112,23 +111,21 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
     };
   }
 
-  /** Before the first order. Unless something was proven, and so removed, numbers have no gaps. */
+  /** Before the first proof: nothing was removed, so numbers have no gaps. */
   function unordered(next: Version | undefined, seq: number, present: number): Moment | Missing {
     const read = firstRead.get(job.name);
     if (!read) return 'unread';
-    const proof = lastProof.get(job.name, next?.walkId ?? EVER);
-    const first = proof ? present : (read.lastSeq ?? 0);
-    if (seq < first || (next && read.id >= next.walkId)) return 'gone';
+    if (seq < (read.lastSeq ?? 0) || (next && read.id >= next.walkId)) return 'gone';
     const then = thenOf(seq);
     const came = { top: 0, since: '' };
     const last = lastBy(then, present, came);
     return {
       job: job.name,
       seq,
-      total: proof ? rows.count() : last,
-      order: proof ? 'unknown' : 'by number',
-      verdict: proof?.verdict ?? 'union',
-      completeAsOf: proof?.completeAsOf ?? null,
+      total: last,
+      order: 'by number',
+      verdict: 'union',
+      completeAsOf: null,
       generatedAt: null,
       volatileAsOf: volatileAsOf(),
       at: { ...then, ...came, last, list: null },

@@ -22,9 +22,6 @@ export type RowsThen = {
   /** The greatest number that is given now, and the greatest that may have been given at all. */
   greatestNow(): number;
   greatest(): number;
-  count(): number;
-  /** Numbers that are given now, by the rows' places. */
-  numbersNow(offset: number, limit: number): number[];
 };
 
 export function openRowsThen(connection: Connection, job: ServedJob & { history: string }): RowsThen {
@@ -65,8 +62,6 @@ export function openRowsThen(connection: Connection, job: ServedJob & { history:
   const latest = number(`SELECT max(rowid) FROM ${stored}`);
   const greatestNow = () => latest.get() ?? 0;
   const greatestRemoved = number('SELECT max(number) FROM removed_rows WHERE job = ?');
-  const count = number(`SELECT count(*) FROM ${stored}`);
-  const byPlace = number(`SELECT rowid FROM ${stored} ORDER BY rowid LIMIT ? OFFSET ?`);
   const removed = (rowid: number, { seq }: Then) => removedKey.get(job.name, rowid, seq);
 
   function pastJson(rowid: number, then: Then): string | undefined {
@@ -96,8 +91,6 @@ export function openRowsThen(connection: Connection, job: ServedJob & { history:
     },
     greatestNow,
     greatest: () => Math.max(greatestNow(), greatestRemoved.get(job.name) ?? 0),
-    count: () => count.get() ?? 0,
-    numbersNow: (offset, limit) => byPlace.all(limit, offset) as number[],
   };
 }
 

@@ -12,7 +12,7 @@ export function lookBack(connection: Connection, tables: readonly string[], asOf
   connection.pragma('temp_store = memory');
   connection.pragma('query_only = 0');
   for (const table of tables) shadowTable(connection, table, `'${asOf.replaceAll("'", "''")}'`);
-  for (const definition of views(connection, tables))
+  for (const definition of views(connection, [...tables, ...tables.map(historyOf)]))
     connection.exec(definition.replace(/^CREATE VIEW/, 'CREATE TEMP VIEW'));
   connection.pragma('query_only = 1');
 }
@@ -38,9 +38,16 @@ export function refusePresent(sql: string): void {
 /** A version holds from `_valid_from` until just before `_valid_to`; the current one from `_changed_at`. */
 function shadowTable(connection: Connection, table: string, asOf: string): void {
   const columns = columnsOf(connection, table);
-  const history = `${table}_history`;
+  const history = historyOf(table);
   const kept = new Set(columnsOf(connection, history));
-  const list = columns.map(quoted).join(', ');
+  // Of a row that was held only later, nothing was held then.
+  const list = columns
+    .map((name) =>
+      name.startsWith('_held_')
+        ? `CASE WHEN _held_since <= ${asOf} THEN ${quoted(name)} END AS ${quoted(name)}`
+        : quoted(name),
+    )
+    .join(', ');
   const past = columns.map((name) => (kept.has(name) ? quoted(name) : `NULL AS ${quoted(name)}`)).join(', ');
   const current = `SELECT ${list} FROM main.${quoted(table)} WHERE _changed_at <= ${asOf}`;
   if (kept.size === 0) {
@@ -56,6 +63,8 @@ function shadowTable(connection: Connection, table: string, asOf: string): void 
      SELECT * FROM main.${quoted(history)} WHERE _valid_to <= ${asOf}`,
   );
 }
+
+const historyOf = (table: string) => `${table}_history`;
 
 /** Those that show other tables than these: of which some are views themselves. */
 function views(connection: Connection, tables: readonly string[]): string[] {

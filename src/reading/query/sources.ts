@@ -40,7 +40,7 @@ export type Proof = {
   total: number | null;
   generatedAt: string | null;
   /** The walk whose proof this one renewed by a single call, where nothing had changed; null for a full walk. */
-  probeOf: number | null;
+  renewalOf: number | null;
 };
 
 export type Look = { walkId: number; kind: 'walk' | 'glance'; startedAt: string; finishedAt: string };
@@ -58,7 +58,7 @@ export function sourcesOf(
   const until = asOf ?? '9999';
   const lastProof = connection.prepare<[string, string], Proof>(
     `SELECT id AS walkId, verdict, started_at AS startedAt, finished_at AS finishedAt, pages, "rows", total,
-       generated_at AS generatedAt, probe_of AS probeOf
+       generated_at AS generatedAt, renewal_of AS renewalOf
      FROM walks WHERE job = ? AND ${PROOF} AND finished_at <= ? ORDER BY id DESC LIMIT 1`,
   );
   const latestLook = connection.prepare<[string, string], Look>(
@@ -74,7 +74,7 @@ export function sourcesOf(
         WHERE job = :job AND first_seen_at <= :until AND coalesce(resolved_at > :until, true)) AS quarantined`,
   );
   const opened = tablesRead(connection, sql, params);
-  const read = new Set(opened.map((table) => table.replace(/_(history|rows|volatile)$/, '')));
+  const read = new Set(opened.map((table) => table.replace(/(_history)?(_rows)?$|_volatile$/, '')));
   return Object.entries(tables)
     .filter(([table]) => read.has(table))
     .map(([table, job]) => {
@@ -91,7 +91,7 @@ export function sourcesOf(
         lastLook,
         firstWalkAt,
         past,
-        historyFrom: opened.includes(past) ? historyFrom : null,
+        historyFrom: opened.includes(`${past}_rows`) ? historyFrom : null,
         quarantined,
       };
     });

@@ -93,6 +93,8 @@ function prepareOne(connection: Connection, sql: string, tokens: readonly Token[
     if (thrown instanceof RangeError && thrown.message.includes('more than one statement'))
       throw refusal('there is more than one statement: query runs one');
     const mistake = statementError(thrown);
+    // The names of datasets are views.
+    if (mistake?.startsWith('cannot modify ')) throw wouldWrite();
     throw mistake === undefined ? thrown : refusal(explainMistake(connection, mistake, sql, tokens));
   }
 }

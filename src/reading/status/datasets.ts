@@ -5,7 +5,7 @@ import { exitCodes, type FailureKind } from '../../errors.ts';
 import type { Dataset } from '../../job-list.ts';
 import type { DatasetPlan } from '../../plan.ts';
 import { intervalOf } from '../../schedule.ts';
-import { type Connection, PROOF, SEEN } from '../../store/read.ts';
+import { type Connection, PROOF, quoted, SEEN } from '../../store/read.ts';
 
 export type Doing = {
   /** Whether all this is of a walk or of a glance; null where there was neither. */
@@ -50,8 +50,9 @@ export type DatasetStatus = {
   /** When a row last came, changed or went. */
   lastChange: string | null;
   nextRun: string | null;
-  /** Removals that the last walk held back for the next to agree with. */
+  /** Rows that the last proof did not show, see `_held_since`; and those of them that are too many or too doubtful to go. */
   held: number;
+  heldBack: number;
   /** At least so many rows are gone upstream, by the `total` last received; null where the API gives none. */
   goneUpstream: number | null;
   /** Refused rows not yet resolved. */
@@ -62,14 +63,13 @@ export type DatasetStatus = {
 
 type Walk = {
   kind: 'walk' | 'glance';
-  status: 'running' | 'snoozed' | 'complete' | 'failed';
+  status: 'running' | 'waiting' | 'complete' | 'failed';
   verdict: 'snapshot' | 'verified' | 'union' | null;
   startedAt: string;
   finishedAt: string | null;
   pages: number;
   rows: number;
   total: number | null;
-  held: number;
   error: string | null;
   errorKind: FailureKind | null;
   waitsUntil: string | null;
@@ -82,7 +82,7 @@ const STALE_AFTER = { intervals: 2, ms: 5 * 60_000 };
 /** @param plan what is planned for it: how often it is walked where calls are scarce, and what was learnt of its head. */
 export function readDataset(
   connection: Connection,
-  { name: job, table, schedule }: Dataset,
+  { name: job, table, rows: stored, schedule }: Dataset,
   { rows, head, graded, everySeconds }: DatasetPlan,
   walking: boolean,
   now: number,
@@ -96,7 +96,7 @@ export function readDataset(
   const staleAfterMs = Math.max(interval * STALE_AFTER.intervals, STALE_AFTER.ms);
   const doing = doingNow(walk, readWalk(connection, job, 'true'), walking, now);
   const total = readTotal(connection, job);
-  const { lastSeq, nextRun, quarantined, drifts } = readCounts(connection, job);
+  const { lastSeq, nextRun, quarantined, drifts, held, heldBack } = readCounts(connection, job, stored);
   return {
     job,
     table,
@@ -111,8 +111,9 @@ export function readDataset(
     doing,
     lastChange: lastSeq === null ? null : isoTime(lastSeq),
     nextRun: doing.until ?? nextRun,
-    held: walk?.status === 'complete' ? walk.held : 0,
-    goneUpstream: total === null ? null : Math.max(0, rows - total),
+    held,
+    heldBack,
+    goneUpstream: total === null ? null : Math.max(0, rows - held - total),
     quarantined,
     drifts,
     head,
@@ -125,8 +126,8 @@ const secondsOf = (ms: number | null) => (ms === null ? null : Math.round(ms / 1
 function readWalk(connection: Connection, job: string, condition: string): Walk | undefined {
   return connection
     .prepare<[string], Walk>(
-      `SELECT kind, status, verdict, started_at AS startedAt, finished_at AS finishedAt, pages, rows, total, held, error,
-         error_kind AS errorKind,         waits_until AS waitsUntil, waits_for AS waitsFor
+      `SELECT kind, status, verdict, started_at AS startedAt, finished_at AS finishedAt, pages, rows, total, error,
+         error_kind AS errorKind, waits_until AS waitsUntil, waits_for AS waitsFor
        FROM walks WHERE job = ? AND ${condition} ORDER BY id DESC LIMIT 1`,
     )
     .get(job);
@@ -147,16 +148,21 @@ function readTotal(connection: Connection, job: string): number | null {
   );
 }
 
-type Counts = Pick<DatasetStatus, 'nextRun' | 'quarantined' | 'drifts'> & { lastSeq: number | null };
+type Counts = Pick<DatasetStatus, 'nextRun' | 'quarantined' | 'drifts' | 'held' | 'heldBack'> & {
+  lastSeq: number | null;
+};
 
-function readCounts(connection: Connection, job: string): Counts {
+/** @param stored the table of its rows. */
+function readCounts(connection: Connection, job: string, stored: string): Counts {
+  const held = `SELECT count(*) FROM ${quoted(stored)} WHERE _held_since IS NOT NULL`;
   return connection
     .prepare<[{ job: string }], Counts>(
       `SELECT
          (SELECT last_seq FROM datasets WHERE job = :job) AS lastSeq,
          (SELECT next_due_at FROM datasets WHERE job = :job) AS nextRun,
          (SELECT count(*) FROM quarantine WHERE job = :job AND resolved_at IS NULL) AS quarantined,
-         (SELECT count(*) FROM drift WHERE job = :job) AS drifts`,
+         (SELECT count(*) FROM drift WHERE job = :job) AS drifts,
+         (${held}) AS held, (${held} AND _held_reason <> 'unproven') AS heldBack`,
     )
     .get({ job }) as Counts;
 }
@@ -177,10 +183,10 @@ function doingOf(walk: Walk | undefined, walking: boolean, now: number): Doing {
   const { kind, pages, rows, total, error: message, waitsUntil: until, waitsFor: reason } = walk;
   const exitCode = walk.status === 'failed' ? exitCodes[walk.errorKind ?? 'bug'] : null;
   const at = { kind, pages, rows, total, until: null, reason: null, waited: null, message, exitCode };
-  if (walk.status === 'snoozed' && until !== null && until >= isoTime(now))
+  if (walk.status === 'waiting' && until !== null && until >= isoTime(now))
     return { ...at, state: 'waiting', until, reason };
   if (walk.status === 'running' && walking) return { ...at, state: 'running' };
-  const states = { running: 'stopped', snoozed: 'stopped', failed: 'failed', complete: 'idle' } as const;
-  const waited = walk.status === 'snoozed' && until !== null ? { at: until, reason } : null;
+  const states = { running: 'stopped', waiting: 'stopped', failed: 'failed', complete: 'idle' } as const;
+  const waited = walk.status === 'waiting' && until !== null ? { at: until, reason } : null;
   return { ...at, state: states[walk.status], waited };
 }

@@ -250,7 +250,7 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
 }
 
 /** Of a dataset that is not fresh, how its last run failed is said with that; of a silent API, once for all. */
-function lastWalk({ job, doing, held, fresh }: DatasetStatus, isSilent: boolean): Problem[] {
+function lastWalk({ job, doing, heldBack, fresh }: DatasetStatus, isSilent: boolean): Problem[] {
   const found: Problem[] = [];
   const isSaid = isSilent && doing.exitCode === exitCodes.unreachable;
   if (fresh && doing.exitCode !== null && !isSaid) {
@@ -273,12 +273,12 @@ function lastWalk({ job, doing, held, fresh }: DatasetStatus, isSilent: boolean)
         phrase`everything received is kept; the next walk tries again`,
       ),
     );
-  if (held > 0)
+  if (heldBack > 0)
     found.push(
       warning(
         { code: 'removal-held', job },
-        phrase`${held} ${plural(held, 'row')} gone upstream, too many or too doubtful to remove at once`,
-        phrase`they leave the table when the next proven walks agree`,
+        phrase`the last proof did not show ${heldBack} ${plural(heldBack, 'row')}, too many or too doubtful to remove at once`,
+        phrase`they leave the table when the next proof agrees; until then _held_reason says why they stay`,
       ),
     );
   return found;

@@ -35,7 +35,7 @@ export type DatasetDay = {
 
 export type WalkMark = {
   id: number;
-  status: 'running' | 'snoozed' | 'complete' | 'failed';
+  status: 'running' | 'waiting' | 'complete' | 'failed';
   verdict: 'snapshot' | 'verified' | 'union' | null;
   startedAt: string;
   finishedAt: string | null;

@@ -19,6 +19,9 @@ export function mirrorFile(dir: string): string {
   return join(dir, 'mirror.db');
 }
 
+/** The file that says which mirror the folder holds. */
+export const nameFile = (dir: string) => join(dir, ID);
+
 /**
  * Whether there is a mirror in `dir`. Nothing is made in the place of one that is gone.
  * @throws Failure `disk` where there was one, or where something else has its name.
@@ -36,7 +39,7 @@ export function hasMirror(dir: string): boolean {
     );
   if (found && !found.isFile()) throw new Failure('disk', `${file} is no file: move it away`);
   if (found) return true;
-  const signs = [join(dir, ID), `${file}-wal`].filter((sign) => existsSync(sign));
+  const signs = [nameFile(dir), `${file}-wal`].filter((sign) => existsSync(sign));
   if (signs.length === 0) return false;
   throw new Failure(
     'disk',
@@ -46,12 +49,12 @@ export function hasMirror(dir: string): boolean {
 
 /** Whether the mirror in the folder of `file` has a name: it then holds what was paid for. */
 export function isNamed(file: string): boolean {
-  return existsSync(join(dirname(file), ID));
+  return existsSync(nameFile(dirname(file)));
 }
 
 /** The mirror's name, given to it once there is a database to be named. */
 export function nameOf(dir: string): string {
-  const file = join(dir, ID);
+  const file = nameFile(dir);
   try {
     writeFileSync(file, `${randomUUID()}\n`, { flag: 'wx', mode: 0o600 });
   } catch (thrown) {
@@ -71,7 +74,7 @@ export function ensureIdentity(connection: Connection, dir: string): void {
     .run(nameOf(dir), randomUUID());
 }
 
-/** Undefined where no writer has opened the mirror since it could have one. */
+/** Undefined where no writer has opened the mirror since it was made. */
 export function identityOf(connection: Connection): Identity | undefined {
   return connection.prepare<[], Identity>('SELECT name, epoch FROM identity').get();
 }

@@ -1,12 +1,13 @@
 /** Whether this code can use a database: which schema it has, and whether it is whole. */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../../errors.ts';
 import { PROOF } from '../sql.ts';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
-import { isNamed } from './identity.ts';
+import { isNamed, nameFile } from './identity.ts';
 
 export const journalFile = fileURLToPath(import.meta.resolve('#drizzle/meta/_journal.json'));
 
@@ -15,18 +16,25 @@ type Journal = { entries: { when: number }[] };
 /**
  * Opens a database for reading, and leaves one untouched that this code cannot use.
  * @param lockWaitMs as of `openReadOnly`.
- * @throws Failure `config` for one that is newer, `disk` for one that lies in a mirror's place and holds none.
+ * @throws Failure `config` for one that is newer or that no release has made, `disk` for one that lies in a mirror's place
+ * and holds none.
  */
 export function openFit(file: string, lockWaitMs?: number): Connection {
   const connection = openReadOnly(file, lockWaitMs);
   try {
-    const newest = Math.max(...readJournal().entries.map((entry) => entry.when));
+    const known = readJournal().entries.map((entry) => entry.when);
     if (isNamed(file) && !guarded(file, () => isMirror(connection)))
       throw new Failure(
         'disk',
         `${file} is not the mirror that was here: move it away, and put that one back or restore a backup`,
       );
-    const ahead = guarded(file, () => appliedMigrations(connection)).filter((when) => when > newest);
+    const applied = guarded(file, () => appliedMigrations(connection));
+    const isUnreleased =
+      applied.length > 0
+        ? Math.min(...applied) < Math.min(...known)
+        : guarded(file, () => hasTables(connection));
+    if (isUnreleased) throw unreleased(file);
+    const ahead = applied.filter((when) => when > Math.max(...known));
     if (ahead.length > 0)
       throw new Failure(
         'config',
@@ -42,6 +50,15 @@ export function openFit(file: string, lockWaitMs?: number): Connection {
 /** @throws Failure as `openFit` does. */
 export function refuseUnfit(file: string): void {
   openFit(file).close();
+}
+
+/** Where one of them stayed, the mirror would seem to be gone. */
+function unreleased(file: string): Failure {
+  const parts = [file, `${file}-wal`, nameFile(dirname(file))].filter((part) => existsSync(part));
+  return new Failure(
+    'config',
+    `${file} was made by a development version: move ${parts.map((part) => basename(part)).join(' and ')} aside, the next sync makes a new one; sqlite3 still reads it`,
+  );
 }
 
 export const outdated = (file: string) =>
@@ -60,7 +77,11 @@ export function appliedMigrations(connection: Connection): number[] {
 }
 
 function isMirror(connection: Connection): boolean {
-  const list = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '__drizzle_migrations'`;
+  return hasTables(connection, `name = '__drizzle_migrations'`);
+}
+
+function hasTables(connection: Connection, condition = 'true'): boolean {
+  const list = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND ${condition}`;
   return connection.prepare(list).get() !== undefined;
 }
 

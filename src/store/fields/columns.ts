@@ -3,7 +3,7 @@
  * and the column itself, which is virtual, so that rows already stored cost nothing and need no change.
  */
 
-import { historyOf, type Job, tableOf } from '../../job.ts';
+import { type Job, rowsOf, versionsOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
 
 const LONGEST_NAME = 60;
@@ -60,14 +60,14 @@ const reserved = new Set(
   ).split(' '),
 );
 
-/** Gives the job's table and its history a column that reads `path` from `_body`. Readers may be at work. */
+/** Gives the job's rows and versions a column that reads `path` from `_body`. Readers may be at work. */
 export function addColumn(connection: Connection, job: Job, column: string, path: string): void {
   for (const table of tablesOf(job)) addTo(connection, table, column, path);
 }
 
-/** The names of the columns of a job's table, in lower case. */
+/** The names of the columns of a job's rows, in lower case. */
 export function columnsOf(connection: Connection, job: Job): Set<string> {
-  return namesIn(connection, tableOf(job));
+  return namesIn(connection, rowsOf(job));
 }
 
 /** Adds the columns that `fields` lists but a table lacks: a migration that rebuilds a table drops them. */
@@ -96,6 +96,6 @@ function namesIn(connection: Connection, table: string): Set<string> {
 }
 
 function tablesOf(job: Job): string[] {
-  const history = historyOf(job);
-  return [tableOf(job), ...(history ? [history] : [])];
+  const versions = versionsOf(job);
+  return [rowsOf(job), ...(versions ? [versions] : [])];
 }

@@ -19,3 +19,11 @@ export function countRows(connection: Connection, job: string, table: string): n
   const greatest = number(`SELECT max(rowid) FROM ${quoted(table)}`).get() ?? 0;
   return last.rows + Math.max(0, greatest - last.top);
 }
+
+/** How many rows the last proof found; undefined where there was none. */
+export function countMet(connection: Connection, job: string): number | undefined {
+  return connection
+    .prepare<[string], number>('SELECT met FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1')
+    .pluck()
+    .get(job);
+}

@@ -89,10 +89,6 @@ function latestOrder(connection: Connection, job: string): Version | undefined {
     .get(job);
 }
 
-export function hasOrder(connection: Connection, job: string): boolean {
-  return connection.prepare('SELECT 1 FROM orders WHERE job = ? LIMIT 1').get(job) !== undefined;
-}
-
 /** The chunks of one order: those of the order before it where they say the same, else new ones. */
 function createChunks(connection: Connection, job: string, before: ReadonlySet<number>) {
   const find = connection.prepare<[number], Buffer>('SELECT content FROM order_chunks WHERE id = ?').pluck();

@@ -103,7 +103,8 @@ export function createSequence(
     `INSERT INTO datasets (job, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`,
   );
   return (job, now) => {
-    const seq = Math.max(now, (latest.get() ?? 0) + 1);
+    // The clock tells parts of milliseconds, which no time in the mirror does.
+    const seq = Math.max(Math.trunc(now), (latest.get() ?? 0) + 1);
     keep.run(job, seq);
     return seq;
   };

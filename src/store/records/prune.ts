@@ -2,7 +2,7 @@
 
 import { isoTime } from '../../clock.ts';
 import type { Config } from '../../config.ts';
-import { historyOf, type Job, tableOf } from '../../job.ts';
+import { type Job, rowsOf, versionsOf } from '../../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
 import { pruneOrders, servedSince } from '../order/forget.ts';
@@ -53,13 +53,13 @@ function believedTime(connection: Connection, now: number): number | undefined {
 function batchesOf(connection: Connection, job: Job, keep: Keep, now: number): Batch[] {
   const from = (ms: number, batches: (horizon: string) => Batch | Batch[]) =>
     ms === Number.POSITIVE_INFINITY ? [] : [batches(isoTime(now - ms))].flat();
-  const history = historyOf(job);
+  const versions = versionsOf(job);
   return [
     ...from(keep.requestsMs, (horizon) => pruneCalls(connection, horizon)),
-    ...(history ? from(keep.historyMs, (horizon) => pruneHistory(connection, job, history, horizon)) : []),
+    ...(versions ? from(keep.historyMs, (horizon) => pruneHistory(connection, job, versions, horizon)) : []),
     ...(job.reading === 'snapshot'
       ? from(keep.usageMs, (horizon) =>
-          pruneFront(connection, job, quoted(tableOf(job)), '_fetched_at', horizon),
+          pruneFront(connection, job, quoted(rowsOf(job)), '_fetched_at', horizon),
         )
       : []),
     ...from(keep.quarantineMs, (horizon) => pruneQuarantine(connection, job, horizon)),
@@ -92,11 +92,11 @@ function pruneDrift(connection: Connection, { name }: Job, horizon: string): Bat
 }
 
 /** What stood when a snapshot was proven stays as long as that is the last one proven. */
-function pruneHistory(connection: Connection, job: Job, history: string, horizon: string): Batch[] {
+function pruneHistory(connection: Connection, job: Job, versions: string, horizon: string): Batch[] {
   const served = servedSince(connection, job.name);
   const until = served !== undefined && served < horizon ? served : horizon;
   return [
-    pruneFront(connection, job, quoted(history), '_valid_to', until),
+    pruneFront(connection, job, quoted(versions), '_valid_to', until),
     ...pruneOrders(connection, job.name, until),
   ];
 }

@@ -1,6 +1,6 @@
 /**
  * The walks that are kept, and forgetting those that ended long ago. A walk stays as long as something refers to it: a row or
- * a version of one (`_walk_id`), a removal (`changes` finds its walk by `last_seq`), a proof that rests on it (`probe_of`), a
+ * a version of one (`_walk_id`), a removal (`changes` finds its walk by `last_seq`), a proof that rests on it (`renewal_of`), a
  * refused row, a field, a difference. The first walk of a dataset stays, which tells since when it is mirrored, and so does
  * its last proof.
  *
@@ -11,7 +11,7 @@
 
 import { and, desc, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import { historyOf, type Job, rowsOf } from '../../job.ts';
+import { type Job, rowsOf, versionsOf } from '../../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
 import { type WalkRow, walks } from '../schema.ts';
@@ -41,7 +41,7 @@ export function lastOf(
 type Walk = { id: number; finishedAt: string | null; isFull: 0 | 1; isUnchanged: 0 | 1 };
 
 /** SQL for a walk that read the dataset from end to end. */
-const FULL = `(kind = 'walk' AND probe_of IS NULL)`;
+const FULL = `(kind = 'walk' AND renewal_of IS NULL)`;
 
 /** Forgets walks and glances of the job that ended before `horizon` (ISO 8601 UTC) and changed nothing. */
 export function pruneWalks(connection: Connection, { name: job }: Job, horizon: string): Batch {
@@ -94,15 +94,15 @@ export async function sweepWalks(
   { from, to }: { from: number; to: number },
 ): Promise<void> {
   if (Math.floor(from / SWEPT_EVERY) === Math.floor(to / SWEPT_EVERY)) return;
-  const history = historyOf(job);
+  const versions = versionsOf(job);
   const referred = new Set<number>();
   // A row that is superseded meanwhile leaves the table for the end of its history.
-  for (const table of [rowsOf(job), ...(history ? [history] : [])])
+  for (const table of [rowsOf(job), ...(versions ? [versions] : [])])
     await noteReferred(connection, table, referred);
   const next = connection.prepare<[string, number, number, number], { id: number; lastSeq: number | null }>(
     `SELECT id, last_seq AS lastSeq FROM walks WHERE job = ? AND id > ? AND id < ? ORDER BY id LIMIT ?`,
   );
-  const keptFrom = history ? oldestIn(connection, history) : null;
+  const keptFrom = versions ? oldestIn(connection, versions) : null;
   const forget = createForgetting(connection, job.name);
   let after = firstWalk(connection, job.name);
   const batch = () => {
@@ -134,10 +134,10 @@ async function noteReferred(connection: Connection, table: string, referred: Set
 }
 
 /** The number of the change that ended the oldest version in a history; null where it is empty. */
-function oldestIn(connection: Connection, history: string): number | null {
+function oldestIn(connection: Connection, versions: string): number | null {
   return (
     connection
-      .prepare<[], number>(`SELECT ${seqOf('_valid_to')} FROM ${quoted(history)} ORDER BY rowid LIMIT 1`)
+      .prepare<[], number>(`SELECT ${seqOf('_valid_to')} FROM ${quoted(versions)} ORDER BY rowid LIMIT 1`)
       .pluck()
       .get() ?? null
   );
@@ -155,10 +155,10 @@ function createForgetting(connection: Connection, job: string): (walks: readonly
     (table) => `SELECT walk_id FROM ${table} WHERE job = :job`,
   );
   const remove = connection.prepare<[{ job: string; walks: string }]>(
-    `WITH referred AS (SELECT id, probe_of FROM walks WHERE id IN (${referring.join(' UNION ALL ')}))
+    `WITH referred AS (SELECT id, renewal_of FROM walks WHERE id IN (${referring.join(' UNION ALL ')}))
      DELETE FROM walks WHERE id IN (SELECT value FROM json_each(:walks))
        AND id NOT IN (SELECT id FROM referred)
-       AND id NOT IN (SELECT probe_of FROM referred WHERE probe_of IS NOT NULL)`,
+       AND id NOT IN (SELECT renewal_of FROM referred WHERE renewal_of IS NOT NULL)`,
   );
   return (walks) => void (walks.length > 0 && remove.run({ job, walks: JSON.stringify(walks) }));
 }

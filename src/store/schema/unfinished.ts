@@ -10,9 +10,9 @@ export const walkSeen = sqliteTable('walk_seen', {
   rowids: blob({ mode: 'buffer' }).notNull(),
   /**
    * Where they stood, each in the order in which they were shown: `rows` as the walk read on, `head` as it looked at the
-   * beginning again. Null where an earlier release packed them: in its own way, and in no order.
+   * beginning again.
    */
-  part: text({ enum: ['rows', 'head'] }),
+  part: text({ enum: ['rows', 'head'] }).notNull(),
 });
 
 /**

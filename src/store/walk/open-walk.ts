@@ -119,17 +119,17 @@ function begunAfter(connection: Connection, { job, id }: WalkRow) {
 
 function recallMet(connection: Connection, ofWalk: SQL): MetRows {
   const met = { rows: createSeenRows(), refused: createSeenRows() };
-  const { rowids, part } = walkSeen;
-  const pages = drizzle(connection).select({ rowids, part }).from(walkSeen).where(ofWalk);
-  for (const page of pages.all()) unpackMet(page.rowids, page.part, met);
+  const { rowids } = walkSeen;
+  const pages = drizzle(connection).select({ rowids }).from(walkSeen).where(ofWalk);
+  for (const page of pages.all()) unpackMet(page.rowids, met);
   return met;
 }
 
 /** The walk that ended last, or, where that renewed a proof by one call, the full walk whose proof it was. */
 export function lastFullWalk(connection: Connection, job: string): WalkRow | undefined {
   const last = lastWalk(connection, job, 'finished_at IS NOT NULL');
-  if (!last || last.probeOf === null) return last;
-  return lastWalk(connection, job, `id = ${last.probeOf}`) ?? last;
+  if (!last || last.renewalOf === null) return last;
+  return lastWalk(connection, job, `id = ${last.renewalOf}`) ?? last;
 }
 
 /** A checkpoint that no walk needs any more: kept with every walk, they would make up a third of the mirror. */
@@ -148,7 +148,7 @@ export function closeWalk(
 ): void {
   const db = drizzle(connection);
   const { row, isBesideWalk } = walk;
-  const isCompared = ending.probeOf === undefined && (ending.kind ?? row.kind) === 'walk';
+  const isCompared = ending.renewalOf === undefined && (ending.kind ?? row.kind) === 'walk';
   const ended = { ...ending, ...(!isCompared && needless) };
   db.update(walks).set(ended).where(eq(walks.id, row.id)).run();
   if (before && isCompared) db.update(walks).set(needless).where(eq(walks.id, before.id)).run();
@@ -178,7 +178,7 @@ export function pauseWalk(connection: Connection, walk: OpenWalk, thrown: Error,
   drizzle(connection)
     .update(walks)
     .set({
-      status: isFailed ? 'failed' : 'snoozed',
+      status: isFailed ? 'failed' : 'waiting',
       error: thrown.message,
       errorKind: isFailed ? asFailure(thrown).kind : null,
       waitsUntil: wait ? isoTime(wait.until) : null,

@@ -8,23 +8,18 @@ import { createSequence } from '../records/changes.ts';
 import type { WalkRow } from '../schema.ts';
 import { quoted } from '../sql.ts';
 import type { OpenWalk } from './open-walk.ts';
-import { type Part, unpackRows } from './seen.ts';
+import { unpackRows } from './seen.ts';
 
 /** An order, and whose it is. */
 export type MetOrder = { walk: OpenWalk; draft: OrderDraft };
 
 const ROWS_AT_ONCE = 5_000;
 
-/**
- * Puts the rows that the walk has met in the order in which the API shows them: those of the last look at its head in front.
- * Undefined where an earlier release noted some of them, in no order.
- */
-export async function readOrder(connection: Connection, walk: OpenWalk): Promise<MetOrder | undefined> {
+/** Puts the rows that the walk has met in the order in which the API shows them: those of the last look at its head in front. */
+export async function readOrder(connection: Connection, walk: OpenWalk): Promise<MetOrder> {
   const head = new Set<number>();
-  for (const { rowids, part } of readHeads(connection, walk.row)) {
-    if (part === null) return undefined;
+  for (const { rowids } of readHeads(connection, walk.row))
     for (const number of unpackRows(rowids)) head.add(number);
-  }
   const draft = draftOrder(connection, walk.job.name);
   for (const number of head) draft.push(number);
   let taken = 0;
@@ -39,13 +34,13 @@ export async function readOrder(connection: Connection, walk: OpenWalk): Promise
   return { walk, draft };
 }
 
-type Commit = { id: number; rowids: Buffer; part: Part | null };
+type Commit = { id: number; rowids: Buffer };
 
-/** What was met at the head, which is little, and what an earlier release noted. */
+/** What was met at the head, which is little. */
 function readHeads(connection: Connection, { id: walkId }: WalkRow): Commit[] {
   return connection
     .prepare<[number], Commit>(
-      `SELECT id, rowids, part FROM walk_seen WHERE walk_id = ? AND part IS NOT 'rows' ORDER BY id`,
+      `SELECT id, rowids FROM walk_seen WHERE walk_id = ? AND part = 'head' ORDER BY id`,
     )
     .all(walkId);
 }
@@ -53,7 +48,7 @@ function readHeads(connection: Connection, { id: walkId }: WalkRow): Commit[] {
 /** One after the other, and no statement left open meanwhile: others use the connection, too. */
 function* readRows(connection: Connection, { id: walkId }: WalkRow): Generator<Commit> {
   const next = connection.prepare<[number, number], Commit>(
-    `SELECT id, rowids, part FROM walk_seen WHERE id > ? AND walk_id = ? AND part = 'rows' ORDER BY id LIMIT 1`,
+    `SELECT id, rowids FROM walk_seen WHERE id > ? AND walk_id = ? AND part = 'rows' ORDER BY id LIMIT 1`,
   );
   for (let after = 0; ; ) {
     const commit = next.get(after, walkId);
@@ -72,7 +67,7 @@ export function keepOrder(
 ): void {
   const { job } = order.walk;
   const table = quoted(rowsOf(job));
-  const isHeld = connection.prepare<[number]>(`SELECT 1 FROM ${table} WHERE rowid = ?`);
+  const isThere = connection.prepare<[number]>(`SELECT 1 FROM ${table} WHERE rowid = ?`);
   const top = connection.prepare<[], number | null>(`SELECT max(rowid) FROM ${table}`).pluck();
   const proven = {
     walkId: row.id,
@@ -82,11 +77,11 @@ export function keepOrder(
     generatedAt: verdict === 'snapshot' ? row.generatedAt : null,
     top: top.get() ?? 0,
   };
-  const held = unmet.filter((number) => isHeld.get(number) !== undefined);
+  const left = unmet.filter((number) => isThere.get(number) !== undefined);
   // The rows that this transaction removed have taken a number already.
   const nextSeq = () =>
     row.deleted > 0 && row.lastSeq !== null
       ? row.lastSeq
       : createSequence(connection, 'order_seq')(job.name, now);
-  order.draft.keep(proven, held, nextSeq);
+  order.draft.keep(proven, left, nextSeq);
 }

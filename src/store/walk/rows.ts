@@ -8,10 +8,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { bookkeeping, historyOf, type Job, rowsOf, stableColumnsOf } from '../../job.ts';
+import { historyOf, type Job, rowsOf, stableColumnsOf, versioned } from '../../job.ts';
 import type { Held, Row, RowValues, SqlValue } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
+import { openHeld } from './held.ts';
 import { prepareRowsBehind, type RowsBehind } from './rows-behind.ts';
 import type { VolatileValues } from './volatile.ts';
 
@@ -33,8 +34,12 @@ export type TableWriter = {
   compare(row: Row): ComparedRow;
   /** The rows of a page in its order, within one transaction. @param known what is known of a row without a look. */
   compareAll(rows: readonly Row[], known: (row: Row) => ComparedRow | undefined): ComparedRow[];
-  /** Writes the row if it changed, and returns its number in the table. */
+  /** Writes the row if it changed, and returns its number in the table. It is held no longer. */
   write(row: ComparedRow, walkId: number, now: string): number;
+  /** A row of this number was refused, and so is there upstream: it is held no longer. */
+  show(number: number): void;
+  /** Whether any row is held. */
+  holdsAny(): boolean;
   find(key: string): Held | undefined;
 };
 
@@ -47,9 +52,11 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
   const firstSeen = history === undefined ? undefined : prepareFirstSeen(connection, history);
   const stored = job.contract ? undefined : prepareBody(connection, job);
   const find = prepareFind(connection, job);
+  const heldRows = openHeld(connection, job);
   const readBehind = prepareRowsBehind(connection, job, names, volatile?.columns ?? []);
   const toCompare = binder([...names, ...(volatile?.columns ?? [])]);
-  const written = binder(names);
+  // As they lie in the table: those of the mirror's own stand before what is kept as received.
+  const written = binder(names, names.filter((name) => !name.startsWith('_')).length);
   let lastWasNew = false;
   let last = 0;
   let isInOrder = true;
@@ -100,7 +107,10 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
     find,
     compare,
     compareAll,
+    show: heldRows.show,
+    holdsAny: heldRows.any,
     write({ key, values, held, change }, walkId, now) {
+      if (held) heldRows.show(held.rowid);
       if (held && change === 'none') return held.rowid;
       if (held && change === 'volatile') {
         volatile?.stage(held.rowid, values);
@@ -117,12 +127,16 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
   };
 }
 
-/** Lays values out by position, always in the same array: it is read at once, and a row has dozens of columns. */
-function binder(names: readonly string[]) {
+/**
+ * Lays values out by position, always in the same array: it is read at once, and a row has dozens of columns.
+ * @param before so many of them stand before what is not of the row; all, unless given.
+ */
+function binder(names: readonly string[], before = names.length) {
   const bound: SqlValue[] = [];
   return (values: RowValues, ...more: SqlValue[]): SqlValue[] => {
-    for (let at = 0; at < names.length; at += 1) bound[at] = values[names[at] as string] ?? null;
-    for (let at = 0; at < more.length; at += 1) bound[names.length + at] = more[at] as SqlValue;
+    for (let at = 0; at < names.length; at += 1)
+      bound[at < before ? at : at + more.length] = values[names[at] as string] ?? null;
+    for (let at = 0; at < more.length; at += 1) bound[before + at] = more[at] as SqlValue;
     return bound;
   };
 }
@@ -146,7 +160,7 @@ function prepareComparison(
 
 function prepareUpsert(connection: Connection, job: Job, names: string[]) {
   const columns: Record<string, SQLiteColumn> = getTableColumns(job.rows);
-  const all = [...names, ...bookkeeping];
+  const all = [...names, ...versioned];
   const replaced = [...names, '_changed_at', '_walk_id'];
   const query = drizzle(connection)
     .insert(job.rows)
@@ -193,7 +207,7 @@ const names = /"\s*:/g;
 
 /**
  * Whether two texts of valid JSON say the same to every reader; false where that cannot be told for sure, such as
- * where one names a member twice or spells a name with escapes, as earlier releases stored them.
+ * where one names a member twice or spells a name with escapes.
  */
 export function saysTheSame(one: string, other: string): boolean {
   if (longInteger.test(one) || longInteger.test(other)) return false;

@@ -15,7 +15,6 @@ import { createDriftLog } from '../records/drift.ts';
 import { type Origin, openQuarantine } from '../records/quarantine.ts';
 import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
 import type { OpenWalk } from './open-walk.ts';
-import { hasAbsences } from './retire.ts';
 import { type ComparedRow, createTableWriter, unchanged } from './rows.ts';
 import type { Part } from './seen.ts';
 import { openStoredRows } from './stored-rows.ts';
@@ -77,7 +76,7 @@ export function createPageWriter(
         )
       : undefined;
   // Whatever such a row shows, the walk before did not meet.
-  const someAreAbsent = hasAbsences(connection, job.name);
+  const someWereHeld = table.holdsAny();
 
   /** What is known of a row without a look at the table. */
   function known({ key, stored }: Row): ComparedRow | undefined {
@@ -175,10 +174,12 @@ export function createPageWriter(
     for (const refusedRow of refused) {
       const number = quarantine.keep(refusedRow, origin);
       saved.quarantined += 1;
-      if (refusedRow.key === null || met !== 'add') continue;
-      // A refused row is still there upstream: what the mirror holds under its key must not look gone.
-      const held = table.find(refusedRow.key);
-      if (held) numbers.set(refusedRow.key, held.rowid);
+      if (refusedRow.key === null) continue;
+      // A refused row is still there upstream: what the mirror has under its key must not look gone.
+      const stored = table.find(refusedRow.key);
+      if (stored) table.show(stored.rowid);
+      if (met !== 'add') continue;
+      if (stored) numbers.set(refusedRow.key, stored.rowid);
       else progress.meetRefused(number);
     }
     for (const found of drifts) {
@@ -236,7 +237,7 @@ export function createPageWriter(
 
   return {
     lookUp,
-    storedRows: () => (fields?.isSettled() && !someAreAbsent ? stored : undefined),
+    storedRows: () => (fields?.isSettled() && !someWereHeld ? stored : undefined),
     savePage(saved) {
       if (failure) throw failure.thrown;
       const { page, checkpoint, met } = saved;

@@ -69,12 +69,7 @@ export function unpackRows(packed: Buffer): number[] {
   return unpackNumbers(packed, from, to);
 }
 
-/** @param part null for what an earlier release packed. */
-export function unpackMet(packed: Buffer, part: Part | null, { rows, refused }: MetRows): void {
-  if (part === null) {
-    unpackSorted(packed, { rows, refused });
-    return;
-  }
+export function unpackMet(packed: Buffer, { rows, refused }: MetRows): void {
   for (const number of unpackRows(packed)) rows.add(number);
   for (const number of unpackNumbers(packed, rowsWithin(packed)[1])) refused.add(number);
 }
@@ -83,18 +78,4 @@ function rowsWithin(packed: Buffer): [from: number, to: number] {
   const next = numberReader(packed, 0);
   const length = next();
   return [next.at, next.at + length];
-}
-
-/** Runs that rise, each as its distance from the one before and, unless it is a single row, its length. */
-function unpackSorted(packed: Buffer, { rows, refused }: MetRows): void {
-  const next = numberReader(packed, 0);
-  const rowRuns = next();
-  let end = 0;
-  for (let run = 0; next.at < packed.length; run += 1) {
-    if (run === rowRuns) end = 0;
-    const code = next();
-    const first = end + Math.floor(code / 2);
-    end = first + (code % 2 === 1 ? next() : 1);
-    for (let number = first; number < end; number += 1) (run < rowRuns ? rows : refused).add(number);
-  }
 }

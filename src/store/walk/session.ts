@@ -7,15 +7,15 @@ import { type Checkpoint, withAnomalies } from '../../walk/checkpoint.ts';
 import type { Verdict, WalkKind } from '../../walk.ts';
 import type { Connection } from '../db/connection.ts';
 import { guarded, storeFailure } from '../db/failure.ts';
-import { hasOrder } from '../order/keep.ts';
 import { resolveGone } from '../records/quarantine.ts';
 import { lastWalk } from '../records/walks.ts';
 import type { WalkRow } from '../schema.ts';
 import { isProof } from '../sql.ts';
 import { checkpointOf } from './checkpoint.ts';
+import { openHeld } from './held.ts';
 import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './open-walk.ts';
 import { keepOrder, readOrder } from './order.ts';
-import { findUnmet, forgetMet, hasAbsences, retireRows } from './retire.ts';
+import { findUnmet, retireRows } from './retire.ts';
 import { type Committed, createPageWriter, type PageWriter } from './save-page.ts';
 import { mergeStaged } from './volatile.ts';
 
@@ -35,9 +35,7 @@ export type Before = {
   /** Since it began; null where the clock was ahead then. */
   ageMs: number | null;
   /** True where rows look gone and wait for another proof of it. */
-  hasAbsences: boolean;
-  /** True where the order of its rows is kept, which no earlier release did. */
-  hasOrder: boolean;
+  holdsRows: boolean;
 };
 
 export type WalkSession = Pick<PageWriter, 'lookUp' | 'storedRows' | 'savePage' | 'commit'> & {
@@ -46,7 +44,7 @@ export type WalkSession = Pick<PageWriter, 'lookUp' | 'storedRows' | 'savePage' 
   /** Where it was taken up. A walk that no longer knows which rows it has met proves nothing, as this says. */
   checkpoint: Checkpoint;
   before: Before | undefined;
-  /** Ends the walk: with a proof, rows absent from it and from the one before leave the table. */
+  /** Ends the walk: with a proof, rows absent from it leave the table or are held. */
   finish(ending: Ending): Promise<WalkRow>;
   /**
    * Leaves the walk at its committed checkpoint, since this was thrown; the next run goes on from there. Returns what kept
@@ -110,10 +108,10 @@ function createSession(
     savePage: (page) => guarded(file, () => writer.savePage(page)),
     commit: () => guarded(file, writer.commit),
     async finish({ verdict: found, error = null, callsSaved }) {
-      // Beside an unfinished walk even a glance that read everything stays one: two walks would count absences twice.
+      // Beside an unfinished walk even a glance that read everything stays one: the walk is what rows are held or removed by.
       const verdict = walk.isBesideWalk ? null : found;
       const kind = verdict === null ? 'glance' : 'walk';
-      const renewed = callsSaved !== undefined && before && { probeOf: before.row.id, callsSaved };
+      const renewed = callsSaved !== undefined && before && { renewalOf: before.row.id, callsSaved };
       try {
         writer.flush();
         const proof = isProof(verdict) && !renewed ? verdict : null;
@@ -124,8 +122,7 @@ function createSession(
         check();
         atomically(() => {
           if (proof !== null) resolveGone(connection, job.name, row.id, isoTime(now()));
-          if (retires) Object.assign(row, retireRows(connection, walk, unmet, now()));
-          else forgetMet(connection, walk);
+          if (proof && retires) Object.assign(row, retireRows(connection, walk, proof, unmet, now()));
           if (order && proof) keepOrder(connection, row, { order, verdict: proof, unmet }, now());
           if (kind === 'walk' && !renewed) writer.conclude();
           const glanced = kind === 'walk' ? rowsGlanced(connection, row) : 0;
@@ -167,7 +164,6 @@ function createSession(
         writer.flush();
         check();
         atomically(() => {
-          forgetMet(connection, walk);
           const ending = { status: 'failed', error, errorKind, finishedAt: isoTime(now()) } as const;
           closeWalk(connection, walk, ending, before?.row);
         });
@@ -205,7 +201,6 @@ function readBefore(connection: Connection, job: Job, now: number): Before | und
     row,
     checkpoint: checkpointOf(row),
     ageMs,
-    hasAbsences: hasAbsences(connection, job.name),
-    hasOrder: hasOrder(connection, job.name),
+    holdsRows: openHeld(connection, job).any(),
   };
 }

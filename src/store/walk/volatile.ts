@@ -46,7 +46,7 @@ export function openVolatile(connection: Connection, job: Job): VolatileValues |
   );
   const staged = readStaged(connection, job.name);
   const none = (): Content => ({ numbers: [], values: columns.map(() => []) });
-  const note = noteChange(connection, job.name);
+  const note = noteUnversioned(connection, job.name);
   let fresh = none();
   let hasPut = false;
 
@@ -135,7 +135,7 @@ function prepareMerge(connection: Connection, job: Job, table: string): (rows: S
     `UPDATE ${quoted(table)} SET ${columns.map((name) => `${quoted(name)} = ?`)}
      WHERE _number = ? AND (${columns.map(quoted)}) IS NOT (${columns.map(() => '?')})`,
   );
-  const note = noteChange(connection, job.name);
+  const note = noteUnversioned(connection, job.name);
   return (rows) => {
     let changes = 0;
     for (const { number, values } of rows) changes += update.run([...values, number, ...values]).changes;
@@ -143,8 +143,8 @@ function prepareMerge(connection: Connection, job: Job, table: string): (rows: S
   };
 }
 
-/** Tells readers that volatile values have changed. */
-function noteChange(connection: Connection, job: string): () => void {
+/** Tells readers that rows of the job have changed in what makes no version. */
+export function noteUnversioned(connection: Connection, job: string): () => void {
   const note = connection.prepare<[string]>(
     `INSERT INTO datasets (job, volatile_seq) VALUES (?, 1)
      ON CONFLICT DO UPDATE SET volatile_seq = volatile_seq + 1`,

@@ -74,7 +74,7 @@ function changedIn(connection: Connection, job: FollowedJob, { from, to }: Range
   // Rows whose earlier versions were forgotten are found only by looking at all.
   const isForgotten = isoTime(from) < standingOf(connection, job).historyFrom;
   const changed = isForgotten ? { rows: 'true', versions: 'true' } : changedAfter(connection, job, from);
-  return changeSources(job).map(({ change, at, source, where }) => ({
+  return changeSources({ ...job, history: job.versions }).map(({ change, at, source, where }) => ({
     ...{ change, at },
     from: `${source} WHERE ${isNow(at) ? changed.rows : changed.versions}
   AND ${at} > '${isoTime(from)}' AND ${at} <= '${isoTime(to)}' AND ${where ?? 'true'}`,

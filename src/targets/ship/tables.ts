@@ -23,7 +23,7 @@ export function tablesOfJob(
   const { rows, history } = columnsOfJob(connection, job);
   return {
     rows: { ...rows, name: rows.of, key: ['_key'] },
-    history: history && { ...history, name: history.of, key: ['_key', '_valid_from'] },
+    history: history && { ...history, name: `${job.history}`, key: ['_key', '_valid_from'] },
   };
 }
 

@@ -12,7 +12,7 @@ export async function makeViews(postgres: Postgres, jobs: readonly FollowedJob[]
   const tables = await postgres.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`,
   );
-  const shipped = jobs.filter((job) => tables.some(({ name }) => name === job.rows));
+  const shipped = jobs.filter((job) => tables.some(({ name }) => name === rowsThere(job)));
   if (shipped.length === 0) return;
   const made = await madeViews(postgres, shipped);
   const due = definitions(shipped).filter(
@@ -23,6 +23,9 @@ export async function makeViews(postgres: Postgres, jobs: readonly FollowedJob[]
     for (const view of due) await makeView(postgres, view);
   });
 }
+
+/** Rows and volatile values lie apart only where there are such values. */
+const rowsThere = ({ table, rows, volatile }: FollowedJob) => (volatile.length > 0 ? rows : table);
 
 /** Views of others may rest on it, which a new one of the same columns leaves as they are. */
 async function makeView(postgres: Postgres, { name, sql }: Definition): Promise<void> {

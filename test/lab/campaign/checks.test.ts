@@ -73,33 +73,33 @@ test('a good mirror passes every check', () => {
 test('a glance beside a walk that is not over is well', async () => {
   const { id } = await bench.mirror(LIST);
   noteGlance(bench, { job: LIST });
-  bench.tamper(`UPDATE walks SET finished_at = NULL, status = 'snoozed', last_seq = 1e15, first_seq = 1e15 WHERE id = ${id};
+  bench.tamper(`UPDATE walks SET finished_at = NULL, status = 'waiting', last_seq = 1e15, first_seq = 1e15 WHERE id = ${id};
     UPDATE walks SET first_seq = 1e15 - 1, last_seq = 1e15 - 1 WHERE kind = 'glance'`);
   expect(all()).toEqual([]);
 });
 
 describe('it is found', () => {
   test.each([
-    ['that a row is lacking', 'DELETE FROM news WHERE rowid = 4', ['lost', 'false']],
+    ['that a row is lacking', 'DELETE FROM news_rows WHERE rowid = 4', ['lost', 'false', 'false']],
     ['that a value is another', "UPDATE ai_signals_rows SET asset = 'other' WHERE rowid = 4", ['lost']],
     [
       'that a version overlaps the next',
-      "UPDATE ai_signals_history SET _valid_to = '2999-01-01T00:00:00.000Z' WHERE _ended_by = 'update'",
+      "UPDATE ai_signals_history_rows SET _valid_to = '2999-01-01T00:00:00.000Z' WHERE _ended_by = 'update'",
       ['false'],
     ],
     [
       'that a version is empty',
-      "UPDATE ai_signals_history SET _valid_to = _valid_from WHERE _ended_by = 'delete'",
+      "UPDATE ai_signals_history_rows SET _valid_to = _valid_from WHERE _ended_by = 'delete'",
       ['false'],
     ],
     [
       'that an update leaves a gap',
-      "UPDATE ai_signals_history SET _valid_to = strftime('%Y-%m-%dT%H:%M:%fZ', _valid_from, '+0.001 seconds') WHERE _ended_by = 'update'",
+      "UPDATE ai_signals_history_rows SET _valid_to = strftime('%Y-%m-%dT%H:%M:%fZ', _valid_from, '+0.001 seconds') WHERE _ended_by = 'update'",
       ['false'],
     ],
     [
       'that a version was never upstream',
-      "UPDATE ai_signals_history SET asset = 'invented'",
+      "UPDATE ai_signals_history_rows SET asset = 'invented'",
       ['false', 'false'],
     ],
     [
@@ -109,13 +109,13 @@ describe('it is found', () => {
     ],
     [
       'that two jobs share a number',
-      'UPDATE news SET _changed_at = (SELECT max(_changed_at) FROM ai_signals)',
+      'UPDATE news_rows SET _changed_at = (SELECT max(_changed_at) FROM ai_signals)',
       ['false'],
     ],
-    ['that the walk of a row is unknown', 'UPDATE news SET _walk_id = 99 WHERE rowid = 4', ['orphan']],
+    ['that the walk of a row is unknown', 'UPDATE news_rows SET _walk_id = 99 WHERE rowid = 4', ['orphan']],
     [
-      'that a row that is not there is absent',
-      "INSERT INTO absences VALUES ('news', 'x', 1, '', 1, 0, NULL)",
+      'that a row is held for no reason',
+      "UPDATE news_rows SET _held_since = '2026-11-21T00:00:00.000Z' WHERE rowid = 4",
       ['orphan'],
     ],
     [
@@ -151,7 +151,7 @@ describe('it is found', () => {
   });
 
   test('that a row was removed that was never gone', async () => {
-    bench.tamper("UPDATE ai_signals_history SET _ended_by = 'delete', _valid_to = _valid_from || 'x'");
+    bench.tamper("UPDATE ai_signals_history_rows SET _ended_by = 'delete', _valid_to = _valid_from || 'x'");
     expect(kinds(checks.checkHistory(journal, jobs, bench))).toEqual(['false']);
   });
 

@@ -85,7 +85,7 @@ function watch(pages: Reader, { job, dated }: Scenario, wildness: Wildness) {
       const upstream = [...(passage.upstream.at(-1)?.keys() ?? [])];
       const shown = rows.map(key);
       const isCalm = passage.upstream.every((then) => sameEntries(then, passage.upstream[0]));
-      if (isCalm && passage.walk.probeOf === null) {
+      if (isCalm && passage.walk.renewalOf === null) {
         const there = bench.upstream(job).rows.map((row) => stable(JSON.parse(JSON.stringify(row))));
         expect(shown.slice(0, upstream.length)).toEqual(upstream);
         expect(rows.slice(0, isSnapshot ? rows.length : there.length)).toEqual(there);

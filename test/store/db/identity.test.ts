@@ -145,7 +145,7 @@ describe('where mirror.id tells that there was a mirror', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test('one that an earlier version left without a name is given one', async () => {
+  test('one whose name was taken away is given one', async () => {
     const { sync, file } = await setupSync({ rows: 5 });
     await sync('usage');
     rmSync(join(dirname(file), 'mirror.id'));

@@ -145,7 +145,7 @@ describe('a new column', () => {
 
   it('is a page’s like its rows: where the page cannot be saved, there is none', async () => {
     const bench = await setupTold();
-    bench.tamper(`CREATE TRIGGER fails BEFORE INSERT ON news BEGIN SELECT raise(ABORT, 'no'); END`);
+    bench.tamper(`CREATE TRIGGER fails BEFORE INSERT ON news_rows BEGIN SELECT raise(ABORT, 'no'); END`);
     await expect(bench.mirrorRows('news', '{"id":"a"}')).rejects.toThrow('no');
     expect(bench.sql('SELECT * FROM fields')).toEqual([]);
     bench.tamper('DROP TRIGGER fails');
@@ -179,14 +179,14 @@ describe('columns that a migration dropped with the table it rebuilt', () => {
     const bench = await setup({ rows: 30 });
     await bench.mirror('news');
     const before = bench.sql('SELECT * FROM news ORDER BY _key');
-    const own = '_body, _key, _first_seen_at, _changed_at, _walk_id';
+    const own = '_key, _first_seen_at, _changed_at, _walk_id, _body';
     for (const [table, columns] of [
-      ['news', own],
-      ['news_history', `${own}, _valid_from, _valid_to, _ended_by`],
+      ['news_rows', `${own}, _held_since, _held_reason`],
+      ['news_history_rows', `${own}, _valid_from, _valid_to, _ended_by`],
     ])
       bench.tamper(`PRAGMA legacy_alter_table = ON; CREATE TABLE rebuilt AS SELECT ${columns} FROM ${table}; DROP TABLE ${table};
-        ALTER TABLE rebuilt RENAME TO ${table}; ${table === 'news' ? 'CREATE UNIQUE INDEX news_key ON news (_key);' : ''}`);
-    expect(bench.sql('SELECT * FROM news')[0]).not.toHaveProperty('headline');
+        ALTER TABLE rebuilt RENAME TO ${table}; ${table === 'news_rows' ? 'CREATE UNIQUE INDEX news_key ON news_rows (_key);' : ''}`);
+    expect(bench.sql('SELECT * FROM news_rows')[0]).not.toHaveProperty('headline');
     bench.reopen();
     const after = bench.sql('SELECT * FROM news ORDER BY _key');
     expect(after).toEqual(before.map((row) => expect.objectContaining(row)));

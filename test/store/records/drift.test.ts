@@ -127,7 +127,7 @@ describe('a field of a dataset whose shape is not specified', () => {
     upstream.generatedAt = '2026-11-21T00:00:00Z';
     change(220, { rare: 1 })(upstream);
     await bench.mirror('news');
-    expect(await bench.mirror('news')).toMatchObject({ verdict: 'snapshot', apiCalls: 1, probeOf: 1 });
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'snapshot', apiCalls: 1, renewalOf: 1 });
     expect(driftsOf(bench)).toEqual([]);
     upstream.generatedAt = '2026-11-21T01:00:00Z';
     delete upstream.rows[220]?.['rare'];

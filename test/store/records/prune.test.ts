@@ -92,7 +92,7 @@ describe('much that is old', () => {
     bench.tamper(
       `UPDATE ai_signals_rows SET confidence = 0.5 - confidence;
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10700)
-       INSERT INTO ai_signals_history SELECT ai_signals_history.* FROM ai_signals_history, n`,
+       INSERT INTO ai_signals_history_rows SELECT ai_signals_history_rows.* FROM ai_signals_history_rows, n`,
     );
     bench.clock.advance(2 * DAY);
     await bench.mirror('usage');

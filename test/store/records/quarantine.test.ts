@@ -76,7 +76,7 @@ describe('a row that breaks the contract', () => {
     const bench = await setup({ rows: 150 });
     change(120, { confidence: 'high' })(bench.upstream(job));
     const { id } = await bench.mirror(job);
-    expect(await bench.mirror(job)).toMatchObject({ probeOf: id });
+    expect(await bench.mirror(job)).toMatchObject({ renewalOf: id });
     remove(120)(bench.upstream(job));
     bench.upstream(job).generatedAt = null;
     bench.model.faults = [() => [faults.changingTotal()]];

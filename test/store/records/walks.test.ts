@@ -43,15 +43,15 @@ async function live(bench: Bench, days: number): Promise<void> {
 function missing(bench: Bench): unknown[] {
   const tables = ['ai_signals', 'ai_signals_history', 'news', 'news_history', 'usage'];
   const rows = tables.map((table) => `SELECT _walk_id AS id FROM ${table}`);
-  const others = ['quarantine', 'fields', 'drift', 'absences'].map((table) => `SELECT walk_id FROM ${table}`);
-  const proofs = ['SELECT probe_of FROM walks WHERE probe_of IS NOT NULL', 'SELECT walk_id FROM changes'];
+  const others = ['quarantine', 'fields', 'drift'].map((table) => `SELECT walk_id FROM ${table}`);
+  const proofs = ['SELECT renewal_of FROM walks WHERE renewal_of IS NOT NULL', 'SELECT walk_id FROM changes'];
   const referred = [...rows, ...others, ...proofs].join(' UNION ');
   return bench.sql(`SELECT id FROM (${referred}) WHERE id IS NULL OR id NOT IN (SELECT id FROM walks)`);
 }
 
 const walksOf = (bench: Bench, job: string) =>
-  bench.sql<{ id: number; finished_at: string; last_seq: number | null; probe_of: number | null }>(
-    'SELECT id, finished_at, last_seq, probe_of FROM walks WHERE job = ? ORDER BY id',
+  bench.sql<{ id: number; finished_at: string; last_seq: number | null; renewal_of: number | null }>(
+    'SELECT id, finished_at, last_seq, renewal_of FROM walks WHERE job = ? ORDER BY id',
     job,
   );
 
@@ -99,12 +99,12 @@ test('the last proof stays, and what it rests on, however old it is', async () =
   await bench.mirror('ai-signals');
   await live(bench, 1);
   const proof = walksOf(bench, 'ai-signals').at(-1);
-  expect(proof?.probe_of).toBeGreaterThan(0);
+  expect(proof?.renewal_of).toBeGreaterThan(0);
   passDays(bench, 1_000);
   await pruneAll(bench, keepFor({ walks: 1 }));
   const ids = walksOf(bench, 'ai-signals').map(({ id }) => id);
   expect(ids).toContain(proof?.id);
-  expect(ids).toContain(proof?.probe_of);
+  expect(ids).toContain(proof?.renewal_of);
   expect(missing(bench)).toEqual([]);
 });
 
@@ -115,7 +115,14 @@ test('a walk on which a renewal rests stays as long as that', async () => {
     walks.push(await bench.mirror('ai-signals'));
     bench.clock.advance((hours * DAY) / 24);
   }
-  expect(walks.map(({ probeOf }) => probeOf)).toEqual([null, null, walks[1]?.id, walks[1]?.id, null, null]);
+  expect(walks.map(({ renewalOf }) => renewalOf)).toEqual([
+    null,
+    null,
+    walks[1]?.id,
+    walks[1]?.id,
+    null,
+    null,
+  ]);
   // Between the two renewals of the second walk.
   await bench.store.prune(bench.job('ai-signals'), keepFor({ walks: 47.5 / 24 }));
   const kept = walks.filter((_, at) => at !== 2);
@@ -190,7 +197,7 @@ test('a row that a retry let in finds its walk', async () => {
   bench.tamper(`INSERT INTO quarantine (job, identity, body, problems, walk_id, first_seen_at, last_seen_at)
     SELECT job, 'x', '{"id":"back"}', '[]', max(id), '', '' FROM walks WHERE job = 'news'`);
   await live(bench, 1);
-  bench.tamper(`UPDATE walks SET probe_of = NULL;
+  bench.tamper(`UPDATE walks SET renewal_of = NULL;
     UPDATE quarantine SET walk_id = (SELECT max(id) FROM walks WHERE job = 'news'), resolved_at = NULL`);
   expect(retryRefused(bench.job('news'), bench.store)).toMatchObject({ mirrored: 1 });
   bench.tamper('DELETE FROM quarantine');

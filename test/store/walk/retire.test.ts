@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { faults, type Row, when } from '../../../model-api/index.ts';
 import { isoTime } from '../../../src/clock.ts';
-import { both, editBefore, insert, remove } from '../../helpers/edits.ts';
+import { both, editBefore, insert, publish, remove } from '../../helpers/edits.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import { setup } from '../../helpers/setup.ts';
 
 const HOUR = 3_600_000;
+const ANEW = '2026-01-02T03:04:05Z';
 const rowsOf = (bench: Bench) => bench.table('news').size;
-const absent = (bench: Bench) => bench.sql('SELECT proofs FROM absences').map(({ proofs }) => proofs);
+const heldIn = (bench: Bench, table = 'news') =>
+  bench
+    .sql(`SELECT _held_reason AS reason FROM ${table} WHERE _held_since IS NOT NULL`)
+    .map(({ reason }) => reason);
 
 /** Mirrors so many rows and then takes some away upstream. */
 async function setupGone(rows: number, ...gone: Parameters<typeof remove>): Promise<[Bench, Row[]]> {
@@ -22,13 +26,34 @@ async function setupGone(rows: number, ...gone: Parameters<typeof remove>): Prom
 const unproven = () => when({ from: 1, to: 1 }, faults.pagination({ offset: 1 }));
 
 describe('a row that is gone upstream', () => {
-  it('leaves the table after two proofs of its absence, not after one', async () => {
-    const [bench] = await setupGone(50, 20);
-    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', deleted: 0, held: 0 });
-    expect(rowsOf(bench)).toBe(50);
+  it('leaves a list of which nobody says that it is whole after two proofs, and is held from the first to the second', async () => {
+    const [bench, [gone]] = await setupGone(50, 20);
+    const seq = bench.sql('SELECT max(seq) FROM changes');
+    const row = bench.table('news').get(String(gone?.['id']));
+    bench.clock.advance(HOUR);
+    expect(await bench.mirror('news')).toMatchObject({
+      verdict: 'verified',
+      deleted: 0,
+      held: 1,
+      updated: 0,
+    });
+    expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([
+      { ...row, _held_since: isoTime(bench.clock.now()), _held_reason: 'unproven' },
+    ]);
+    expect(bench.sql("SELECT rows, held FROM freshness WHERE job = 'news'")).toEqual([{ rows: 50, held: 1 }]);
+    expect(bench.sql('SELECT * FROM news_history')).toEqual([]);
+    expect(bench.sql('SELECT max(seq) FROM changes')).toEqual(seq);
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', deleted: 1, held: 0 });
     expect(rowsOf(bench)).toBe(49);
-    expect(absent(bench)).toEqual([]);
+    expect(heldIn(bench)).toEqual([]);
+  });
+
+  it('leaves a published snapshot with the first proof, since that is what the API publishes', async () => {
+    const bench = await setup({ rows: 250 });
+    await bench.mirror('ai-signals');
+    both(remove(120, 20), publish(ANEW))(bench.upstream('ai-signals'));
+    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'snapshot', deleted: 20, held: 0 });
+    expect(bench.table('ai_signals').size).toBe(230);
   });
 
   it('stays while walks prove nothing', async () => {
@@ -37,7 +62,7 @@ describe('a row that is gone upstream', () => {
     for (let walk = 0; walk < 3; walk += 1)
       expect(await bench.mirror('news')).toMatchObject({ verdict: 'union', deleted: 0 });
     expect(rowsOf(bench)).toBe(50);
-    expect(absent(bench)).toEqual([]);
+    expect(heldIn(bench)).toEqual([]);
   });
 
   it('goes after two proofs though a walk between them proved nothing', async () => {
@@ -57,7 +82,7 @@ describe('a row that is gone upstream', () => {
     bench.upstream('news').rows.splice(20, 0, ...gone);
     bench.model.faults = script();
     expect(await bench.mirror('news')).toMatchObject({ verdict });
-    expect(absent(bench)).toEqual([]);
+    expect(heldIn(bench)).toEqual([]);
     remove(20)(bench.upstream('news'));
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', deleted: 0 });
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', deleted: 1 });
@@ -69,7 +94,7 @@ describe('a row that is gone upstream', () => {
     bench.upstream('news').rows.splice(20, 0, ...gone);
     bench.model.faults = [when({}, faults.pagination({ hasMore: true }))];
     await expect(bench.mirror('news')).rejects.toMatchObject({ kind: 'incomplete' });
-    expect(absent(bench)).toEqual([]);
+    expect(heldIn(bench)).toEqual([]);
   });
 
   it.each(['key', '_key', 'job'])(
@@ -85,7 +110,7 @@ describe('a row that is gone upstream', () => {
       bench.model.faults = [unproven()];
       expect(await bench.mirror('news')).toMatchObject({ status: 'complete', verdict: 'union' });
       expect(rowsOf(bench)).toBe(50);
-      expect(absent(bench)).toEqual([]);
+      expect(heldIn(bench)).toEqual([]);
     },
   );
 
@@ -130,31 +155,54 @@ describe('a snapshot of the usage', () => {
       bench.clock.advance(HOUR);
     }
     expect(bench.table('usage').size).toBe(5);
-    expect(bench.sql('SELECT * FROM absences')).toEqual([]);
+    expect(heldIn(bench, 'usage')).toEqual([]);
   });
 });
 
 describe('a removal', () => {
   it.each([
-    ['a fifth of the table', 50, 10, false],
-    ['more than a fifth of the table', 50, 11, true],
+    ['a fifth of the list', 50, 10, false],
+    ['more than a fifth of the list', 50, 11, true],
     ['more than a fifth, but fewer than ten rows', 30, 9, false],
     ['ten rows, and more than a fifth', 30, 10, true],
-    ['the whole of a small table', 3, 3, true],
-  ])('of %s', async (_, rows, gone, held) => {
+    ['the whole of a small list', 3, 3, true],
+  ])('of %s', async (_, rows, gone, isMuch) => {
     const [bench] = await setupGone(rows, 0, gone);
-    await bench.mirror('news');
-    const second = await bench.mirror('news');
-    expect(second).toMatchObject(held ? { deleted: 0, held: gone } : { deleted: gone, held: 0 });
-    expect(rowsOf(bench)).toBe(held ? rows : rows - gone);
-    const third = await bench.mirror('news');
-    expect(third).toMatchObject(held ? { deleted: gone, held: 0 } : { deleted: 0, held: 0 });
-    expect(rowsOf(bench)).toBe(rows - gone);
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', deleted: 0, held: gone });
+    expect(new Set(heldIn(bench))).toEqual(new Set([isMuch ? 'mass' : 'unproven']));
+    expect(await bench.mirror('news')).toMatchObject({ deleted: gone, held: 0 });
+
+    const signals = bench.upstream('ai-signals');
+    await bench.mirror('ai-signals');
+    both(remove(0, gone), publish(ANEW))(signals);
+    const first = isMuch ? { deleted: 0, held: gone } : { deleted: gone, held: 0 };
+    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'snapshot', ...first });
+    expect(heldIn(bench, 'ai_signals')).toEqual(isMuch ? Array(gone).fill('mass') : []);
+    const second = isMuch ? { deleted: gone, held: 0 } : { deleted: 0, held: 0 };
+    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'snapshot', ...second });
+    expect(bench.table('ai_signals').size).toBe(rows - gone);
+  });
+
+  it('of all rows is not much where as many others have come', async () => {
+    const bench = await setup({ rows: 50 });
+    await bench.mirror('ai-signals');
+    both(remove(0, 50), insert(0, 50), publish(ANEW))(bench.upstream('ai-signals'));
+    expect(await bench.mirror('ai-signals')).toMatchObject({ inserted: 50, deleted: 50, held: 0 });
+  });
+
+  it('of much counts what came between two proofs, whichever walk brought it', async () => {
+    const bench = await setup({ rows: 50 });
+    bench.model.faults = [when({}, faults.pagination({ offset: 1 }))];
+    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'union', inserted: 50 });
+    bench.model.faults = [];
+    both(remove(0, 40), publish(ANEW))(bench.upstream('ai-signals'));
+    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'snapshot', deleted: 0, held: 40 });
+    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'snapshot', deleted: 40, held: 0 });
   });
 
   it('that is held takes no row that came back meanwhile', async () => {
     const [bench, gone] = await setupGone(50, 0, 40);
-    for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
+    expect(await bench.mirror('news')).toMatchObject({ held: 40 });
     bench.upstream('news').rows.push(...gone.slice(0, 25));
     expect(await bench.mirror('news')).toMatchObject({ deleted: 15, held: 0 });
     expect(rowsOf(bench)).toBe(35);
@@ -168,7 +216,7 @@ describe('a removal', () => {
     );
     await expect(bench.mirror('news')).rejects.toThrow('disk');
     expect(rowsOf(bench)).toBe(50);
-    expect(absent(bench)).toEqual([1, 1, 1, 1, 1]);
+    expect(heldIn(bench)).toEqual(Array(5).fill('unproven'));
     expect(bench.sql('SELECT * FROM news_history')).toEqual([]);
 
     bench.tamper('DROP TRIGGER disk_fails');
@@ -196,7 +244,7 @@ describe('a removal', () => {
     bench.tamper('DROP TRIGGER disk_fails');
     bench.upstream('news').rows.splice(120, 0, ...gone);
     expect(await bench.mirror('news')).toMatchObject({ id: 3, deleted: 0 });
-    expect(absent(bench)).toEqual([]);
+    expect(heldIn(bench)).toEqual([]);
   });
 
   it('of rows that come and go is right whatever the walks meet', async () => {

@@ -53,6 +53,8 @@ describe('a row', () => {
     expect(put('k', { _body: '{"a":2}' }, 't3', 7)).toEqual({ change: 'changed', rowid: first.rowid });
     expect(row('k')).toEqual({
       _body: '{"a":2}',
+      _held_reason: null,
+      _held_since: null,
       _key: 'k',
       _first_seen_at: 't1',
       _changed_at: 't3',

@@ -35,7 +35,9 @@ describe('a page', () => {
     const bench = await setup({ rows: ROWS });
     await bench.mirror('news');
     change(150, { headline: 'corrected' })(bench.upstream('news'));
-    bench.tamper(`CREATE TRIGGER disk_fails BEFORE UPDATE ON news BEGIN SELECT raise(ABORT, 'disk'); END`);
+    bench.tamper(
+      `CREATE TRIGGER disk_fails BEFORE UPDATE ON news_rows BEGIN SELECT raise(ABORT, 'disk'); END`,
+    );
     await expect(bench.mirror('news')).rejects.toThrow('disk');
     bench.tamper('DROP TRIGGER disk_fails');
     expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', updated: 1, anomalies: '{}' });
@@ -45,7 +47,9 @@ describe('a page', () => {
   it('writes no row that did not change', async () => {
     const bench = await setup({ rows: ROWS });
     await bench.mirror('news');
-    bench.tamper(`CREATE TRIGGER written AFTER UPDATE ON news BEGIN SELECT raise(ABORT, 'written'); END`);
+    bench.tamper(
+      `CREATE TRIGGER written AFTER UPDATE ON news_rows BEGIN SELECT raise(ABORT, 'written'); END`,
+    );
     expect(await bench.mirror('news')).toMatchObject({ inserted: 0, updated: 0, verdict: 'verified' });
   });
 

@@ -32,7 +32,7 @@ describe('the set of rows met', () => {
       fc.property(fc.uniqueArray(number), fc.uniqueArray(number), (rows, refused) => {
         const met = { rows: createSeenRows(), refused: createSeenRows() };
         const packed = packMet(rows, refused);
-        unpackMet(packed, 'rows', met);
+        unpackMet(packed, met);
         expect([met.rows.size, met.refused.size]).toEqual([rows.length, refused.length]);
         expect(rows.every((rowid) => met.rows.has(rowid))).toBe(true);
         expect(refused.every((number) => met.refused.has(number))).toBe(true);

@@ -7,10 +7,10 @@ async function setupRows() {
   const bench = await setup({ rows: 8 });
   await bench.mirror('news');
   // Numbers that are free: rows that are gone leave them behind.
-  bench.tamper('DELETE FROM news WHERE rowid IN (3, 4)');
+  bench.tamper('DELETE FROM news_rows WHERE rowid IN (3, 4)');
   const connection = openReadOnly(bench.store.file);
   const rows = bench.sql<{ rowid: number; _key: string; _body: string }>(
-    'SELECT rowid, _key, _body FROM news ORDER BY rowid',
+    'SELECT rowid, _key, _body FROM news_rows ORDER BY rowid',
   );
   const textOf = (from: number, end?: number) =>
     Buffer.from(

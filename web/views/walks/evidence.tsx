@@ -12,7 +12,7 @@ type Read = (column: string) => PageCell;
 
 export function Evidence({ read }: { read: Read }) {
   const odd = anomaliesOf(read('anomalies'));
-  const remarks = ['error', 'probe_of', 'waits_until'].some((name) => read(name) !== null);
+  const remarks = ['error', 'renewal_of', 'waits_until'].some((name) => read(name) !== null);
   return (
     <section class="card stack" aria-label="Evidence">
       {remarks && <Remarks read={read} />}

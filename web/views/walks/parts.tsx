@@ -63,16 +63,16 @@ export function WalkOutcome({ read }: { read: Read }) {
 
 /** What should be known of it: why it waits or failed, what was odd, whose proof it renewed. */
 export function Remarks({ read }: { read: Read }) {
-  const [error, probeOf, until] = [read('error'), read('probe_of'), read('waits_until')];
+  const [error, renewalOf, until] = [read('error'), read('renewal_of'), read('waits_until')];
   const odd = anomaliesOf(read('anomalies'));
   const remarks: ComponentChildren[] = [];
   // Where it waits, that is all that its error says.
   if (error !== null && until === null) remarks.push(String(error));
   else if (odd.length > 0) remarks.push(odd.map(({ kind, times }) => `${kind} ×${times}`).join(', '));
-  if (probeOf !== null)
+  if (renewalOf !== null)
     remarks.push(
       <>
-        nothing had changed since walk <WalkLink id={probeOf} />: one call renewed its proof
+        nothing had changed since walk <WalkLink id={renewalOf} />: one call renewed its proof
       </>,
     );
   if (until !== null)

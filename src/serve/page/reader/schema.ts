@@ -42,6 +42,6 @@ function kindOf(
   jobs: readonly ServedJob[],
 ): Schema['tables'][number]['kind'] {
   if (jobs.some((job) => job.table === table)) return 'dataset';
-  if (type === 'view') return 'view';
-  return jobs.some(({ history }) => history === table) ? 'history' : 'bookkeeping';
+  if (jobs.some(({ history }) => history === table)) return 'history';
+  return type === 'view' ? 'view' : 'bookkeeping';
 }

@@ -1,5 +1,0 @@
-CREATE TABLE `identity` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`name` text NOT NULL,
-	`epoch` text NOT NULL
-);

@@ -1,1 +1,0 @@
-ALTER TABLE `walks` ADD `error_kind` text;
