@@ -1,11 +1,13 @@
 /**
  * A year of the default schedules: what the mirror has grown to, and what `status` takes by then. Some days are lived,
  * every walk of them over HTTP with a real store; each of the others repeats the day before, walk by walk and row by
- * row, and what is due is forgotten as it would be. Time is virtual throughout.
+ * row, and what is due is forgotten as it would be. A ranked list, of which rows come, go and change places all the time, is
+ * lived every day. Time is virtual throughout.
  */
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Row } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { listed } from '../../src/job.ts';
@@ -13,7 +15,7 @@ import { datasetsOf, ownSchedules } from '../../src/job-list.ts';
 import { readStatus } from '../../src/reading/status.ts';
 import { intervalOf, parseSchedule } from '../../src/schedule.ts';
 import { copyDatabase, mirrorBytes } from '../../src/store/read.ts';
-import { both, change, type Edit, insert, publish, remove } from '../../test/helpers/edits.ts';
+import { both, change, type Edit, insert, move, publish, remove } from '../../test/helpers/edits.ts';
 import { type Bench, openBench } from '../../test/helpers/mirror-bench.ts';
 import { markdownRow, markdownTable, median } from '../figures.ts';
 import { repeatDay } from './year/repeat-day.ts';
@@ -40,9 +42,9 @@ export async function liveYear({ days, livedEvery, print }: YearOptions): Promis
   print(markdownTable(['day', 'walks', 'calls', 'versions', 'snapshots', 'refused', 'MB'], []));
   try {
     for (let day = 0; day < days; day += 1) {
-      if (day % livedEvery === 0) await liveDay(bench);
-      else repeatDay(bench, bench.clock.now() - DAY_MS);
-      if (day % livedEvery !== 0) bench.clock.advance(DAY_MS);
+      const isRepeated = day % livedEvery !== 0;
+      if (isRepeated) repeatDay(bench, bench.clock.now() - DAY_MS, RANKED);
+      await liveDay(bench, isRepeated ? [RANKED] : Object.keys(edits).concat('usage'));
       for (const job of bench.jobs) await bench.store.prune(job, keep, addedInADay);
       if (day === 0) {
         mkdirSync(afterADay.dir);
@@ -65,6 +67,9 @@ export async function liveYear({ days, livedEvery, print }: YearOptions): Promis
 /** The daemon says after each walk how much it has added: a day's work is no more than this. */
 const addedInADay = 20_000;
 
+/** The list that is lived every day. */
+const RANKED = 'smart-wallets';
+
 /** What changes upstream, and how often. */
 const edits: Record<string, { everyMs: number; edit: (now: number) => Edit }> = {
   'ai-signals': {
@@ -79,9 +84,28 @@ const edits: Record<string, { everyMs: number; edit: (now: number) => Edit }> = 
       ),
   },
   news: { everyMs: DAY_MS / 40, edit: () => both(insert(0), remove(ROWS)) },
-  'smart-wallets': { everyMs: DAY_MS / 24, edit: (now) => change(now % ROWS, { score: now % 1_009 }) },
+  [RANKED]: { everyMs: DAY_MS / 96, edit: rank },
   'meme-signals': { everyMs: DAY_MS / 96, edit: () => both(insert(0), remove(ROWS)) },
 };
+
+/** Rows that are ranked too low to be shown now. */
+const benched: Row[] = [];
+
+/**
+ * As a list of the best: one row changes, some change places, and of those at its end half are there at every other walk, half
+ * at every third.
+ */
+function rank(now: number): Edit {
+  return (dataset) => {
+    if (benched.length === 0) benched.push(...dataset.make(15));
+    change(now % ROWS, { score: now % 1_009 })(dataset);
+    for (const at of [7, 40, 110]) move((now + at) % (ROWS - 20), at)(dataset);
+    const [alternating, rotating] = [dataset.rows.splice(-10, 5), dataset.rows.splice(-5)];
+    dataset.rows.push(...benched.splice(0, 5), ...benched.splice(0, 5));
+    benched.unshift(...alternating);
+    benched.push(...rotating);
+  };
+}
 
 const refusedRow = { id: null, asset: 'BTC', rationale: 'shows no id' };
 
@@ -94,15 +118,18 @@ function refuse(now: number): Edit {
   };
 }
 
-async function liveDay(bench: Bench): Promise<void> {
-  const { clock, jobs } = bench;
+/** @param lived the jobs that walk, and whose datasets change. */
+async function liveDay(bench: Bench, lived: readonly string[]): Promise<void> {
+  const { clock } = bench;
   const end = clock.now() + DAY_MS;
+  const jobs = bench.jobs.filter(({ name }) => lived.includes(name));
   const walks = jobs.map(({ name, schedule }) => ({
     at: clock.now(),
     everyMs: intervalOf(parseSchedule(schedule), clock.now()),
     happen: () => bench.mirror(name),
   }));
-  const changes = Object.entries(edits).map(([job, { everyMs, edit }]) => ({
+  const edited = Object.entries(edits).filter(([job]) => lived.includes(job));
+  const changes = edited.map(([job, { everyMs, edit }]) => ({
     at: clock.now() + everyMs / 2,
     everyMs,
     happen: () => edit(clock.now())(bench.upstream(job)),

@@ -11,6 +11,8 @@ export type Kind = {
   orderly: boolean;
   /** Whether the dataset carries `generatedAt`, new with every change. */
   dated?: true;
+  /** Whether its pages say how many rows there are; they do unless given. */
+  hasTotal?: false;
   edit(dataset: PaperDataset, random: Random): void;
 };
 
@@ -89,6 +91,14 @@ export const kinds: readonly Kind[] = [
     orderly: false,
     edit: (dataset, random) => dataset.move(anywhere(dataset.rows, random), anywhere(dataset.rows, random)),
   },
+  { name: 'any row moves, goes or comes anywhere', rates: RATES, orderly: false, edit: anything },
+  {
+    name: 'the same without a total',
+    rates: RATES,
+    orderly: false,
+    hasTotal: false,
+    edit: anything,
+  },
   {
     name: 'all rows are shuffled',
     rates: [0.02],
@@ -106,3 +116,10 @@ export const kinds: readonly Kind[] = [
     },
   },
 ];
+
+/** A row moves, one goes or one comes, each as often. */
+function anything(dataset: PaperDataset, random: Random): void {
+  const at = () => anywhere(dataset.rows, random);
+  const edits = [() => dataset.move(at(), at()), () => dataset.remove(at()), () => dataset.insert(at())];
+  edits[Math.floor(random() * edits.length)]?.();
+}

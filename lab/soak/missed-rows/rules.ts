@@ -8,6 +8,8 @@ export type Upstream = {
   /** The rows at the next call. */
   rows(): readonly string[];
   generatedAt(): string | undefined;
+  /** Whether pages say how many rows there are. */
+  hasTotal: boolean;
 };
 
 export type Outcome = {
@@ -17,7 +19,8 @@ export type Outcome = {
   received: Set<string>;
   /** The rows that count as met; what is not among them counts as absent. */
   met: Set<string>;
-  isProof: boolean;
+  /** What it claims to prove. */
+  proof: 'snapshot' | 'verified' | null;
 };
 
 export type Rule = (upstream: Upstream) => Promise<Outcome>;
@@ -30,15 +33,19 @@ export const bareRule: Rule = async ({ rows }) => {
     const page = all.slice(offset, offset + PAGE_ROWS);
     for (const row of page) received.add(row);
     offset += page.length;
-    if (offset >= all.length) return { calls, wasted: 0, received, met: received, isProof: true };
+    if (offset >= all.length) return { calls, wasted: 0, received, met: received, proof: 'verified' };
   }
 };
 
 /** @param sideBySide so many calls under way at once, answered in an order drawn by `random`. */
 export const ourRule =
   (sideBySide: number, random: Random): Rule =>
-  async ({ rows, generatedAt }) => {
-    const walked = await walkOnPaper(rows, { generatedAt, sideBySide: { calls: sideBySide, random } });
+  async ({ rows, generatedAt, hasTotal }) => {
+    const walked = await walkOnPaper(rows, {
+      generatedAt,
+      total: (count) => (hasTotal ? count : undefined),
+      sideBySide: { calls: sideBySide, random },
+    });
     const { calls, wasted, received, met, end } = walked;
-    return { calls, wasted, received, met, isProof: end.verdict !== 'union' };
+    return { calls, wasted, received, met, proof: end.verdict === 'union' ? null : end.verdict };
   };

@@ -4,11 +4,14 @@ import type { Bench } from '../../../test/helpers/mirror-bench.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** @param from when the day began that is repeated, in epoch milliseconds. */
-export function repeatDay(bench: Bench, from: number): void {
+/**
+ * @param from when the day began that is repeated, in epoch milliseconds.
+ * @param lived the job whose day is lived again instead.
+ */
+export function repeatDay(bench: Bench, from: number, lived: string): void {
   const began = new Date(from).toISOString();
   const [walks] = bench.sql<{ first: number; count: number }>(
-    `SELECT min(id) AS first, count(*) AS count FROM walks
+    `SELECT min(id) AS first, max(id) - min(id) + 1 AS count FROM walks
      WHERE id > coalesce((SELECT id FROM walks WHERE started_at < ? ORDER BY id DESC LIMIT 1), 0)`,
     began,
   );
@@ -27,7 +30,7 @@ export function repeatDay(bench: Bench, from: number): void {
     return `INSERT INTO ${table} (${columns.map(({ name }) => `"${name}"`)}) SELECT ${values} FROM ${table} WHERE ${where};`;
   };
   const histories = bench.jobs.flatMap(({ name, history }) =>
-    history ? `${name.replaceAll('-', '_')}_history_rows` : [],
+    history && name !== lived ? `${name.replaceAll('-', '_')}_history_rows` : [],
   );
 
   bench.tamper(
@@ -43,9 +46,13 @@ export function repeatDay(bench: Bench, from: number): void {
           first_seq: `first_seq + ${DAY_MS}`,
           last_seq: `last_seq + ${DAY_MS}`,
         },
-        `id >= ${first}`,
+        `id >= ${first} AND job <> '${lived}'`,
       ),
-      copy('requests', { id: '', at: later('at'), walk_id: next('walk_id') }, `at >= '${began}'`),
+      copy(
+        'requests',
+        { id: '', at: later('at'), walk_id: next('walk_id') },
+        `at >= '${began}' AND job <> '${lived}'`,
+      ),
       ...histories.map((history) =>
         copy(
           history,
@@ -69,11 +76,11 @@ export function repeatDay(bench: Bench, from: number): void {
         },
         `_fetched_at >= '${began}'`,
       ),
-      `UPDATE quarantine SET walk_id = ${next('walk_id')}, last_seen_at = ${later('last_seen_at')};`,
-      `UPDATE drift SET last_seen_at = ${later('last_seen_at')};`,
-      `UPDATE fields SET walk_id = ${next('walk_id')}, last_seen_at = ${later('last_seen_at')};`,
+      `UPDATE quarantine SET walk_id = ${next('walk_id')}, last_seen_at = ${later('last_seen_at')} WHERE job <> '${lived}';`,
+      `UPDATE drift SET last_seen_at = ${later('last_seen_at')} WHERE job <> '${lived}';`,
+      `UPDATE fields SET walk_id = ${next('walk_id')}, last_seen_at = ${later('last_seen_at')} WHERE job <> '${lived}';`,
       `UPDATE datasets SET last_seq = last_seq + ${DAY_MS}, calls_saved = calls_saved + (SELECT coalesce(sum(calls_saved), 0)
-         FROM walks WHERE walks.job = datasets.job AND walks.id >= ${first + count});`,
+         FROM walks WHERE walks.job = datasets.job AND walks.id >= ${first + count}) WHERE job <> '${lived}';`,
       'COMMIT;',
     ].join('\n'),
   );
