@@ -36,6 +36,8 @@ export function listingOf(
     };
   return {
     ...listed,
+    // No version says whether its row was held.
+    columns: listed.columns.filter((name) => !name.startsWith('_held_')),
     table: history,
     where: [...where, { column: '_ended_by', is: '=', value: 'delete' }],
     order: chosen ?? [{ column: '_valid_to', descending: true }],
