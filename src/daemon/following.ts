@@ -39,6 +39,10 @@ export function keepFollowing(parts: FollowingParts): Following {
   const ending = new AbortController();
   const { signal } = ending;
   const due = new Set(jobs);
+  /** Jobs that the target refused, with how often in a row. */
+  const refused = new Map<string, number>();
+  /** Those of them that rest until they are tried again; all others are brought meanwhile. */
+  const resting = new Set<string>();
   const seqs: Record<string, number> = {};
   const trouble = troubled({
     ...{ clock, random, pauses: { ...usualPauses, ...parts.pauses } },
@@ -47,43 +51,58 @@ export function keepFollowing(parts: FollowingParts): Following {
   });
   let wake = () => {};
 
-  /** Brings what is due. @returns what kept some of it here. */
-  async function bringDue(): Promise<NonNullable<Arrival['failure']> | undefined> {
-    const only = [...due];
-    due.clear();
-    const keepDue = (job: string) => due.add(job);
+  const sleep = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
+
+  /** @returns how long to wait before the next try. */
+  function noteFailure({ message, kind }: NonNullable<Arrival['failure']>, failures: number): number {
+    const isHopeless = kind === 'config';
+    return trouble.failed({ message: message.slice(0, LONGEST_MESSAGE), isHopeless }, failures);
+  }
+
+  function noteArrival({ job, to, problems, failure }: Arrival): void {
+    if (to !== null) seqs[job] = to;
+    for (const problem of problems) log.warn({ job }, `${words.lacks}: ${problem}`);
+    if (!failure) return void refused.delete(job);
+    due.add(job);
+    resting.add(job);
+    const failures = (refused.get(job) ?? 0) + 1;
+    refused.set(job, failures);
+    void sleep(noteFailure(failure, failures)).then(() => {
+      resting.delete(job);
+      wake();
+    });
+  }
+
+  /** @returns what kept all of it from the target. */
+  async function bring(only: readonly string[]): Promise<NonNullable<Arrival['failure']> | undefined> {
+    for (const job of only) due.delete(job);
     try {
       const { arrivals } = await thread.ask({ only, now: clock.now() });
-      for (const { job, to, problems, failure } of arrivals) {
-        if (failure) keepDue(job);
-        if (to !== null) seqs[job] = to;
-        for (const problem of problems) log.warn({ job }, `${words.lacks}: ${problem}`);
-      }
-      return arrivals.find(({ failure }) => failure)?.failure ?? undefined;
+      arrivals.forEach(noteArrival);
+      return undefined;
     } catch (thrown) {
-      only.forEach(keepDue);
+      for (const job of only) due.add(job);
       return asFailure(thrown);
     }
   }
 
   async function keep(): Promise<void> {
     for (let failures = 0; !signal.aborted; ) {
-      if (due.size === 0)
+      const ready = [...due].filter((job) => !resting.has(job));
+      if (ready.length === 0) {
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
-      if (signal.aborted) return;
-      const failure = await bringDue();
+        continue;
+      }
+      const failure = await bring(ready);
       if (signal.aborted) return;
       failures = failure ? failures + 1 : 0;
-      if (failure) {
-        const message = failure.message.slice(0, LONGEST_MESSAGE);
-        const waitMs = trouble.failed({ message, isHopeless: failure.kind === 'config' }, failures);
-        await clock.sleep(waitMs, signal).catch(() => undefined);
-      } else {
-        if (trouble.over()) log.info({}, words.goesOn);
-        if (everyMs > 0 && Object.keys(seqs).length > 0)
-          await clock.sleep(everyMs, signal).catch(() => undefined);
+      if (failure) await sleep(noteFailure(failure, failures));
+      else {
+        if (refused.size > 0) trouble.remains();
+        else if (trouble.over()) log.info({}, words.goesOn);
+        if (everyMs > 0 && Object.keys(seqs).length > 0) await sleep(everyMs);
       }
     }
   }

@@ -12,6 +12,8 @@ export type Pauses = Backoff & {
 export const usualPauses: Pauses = { firstMs: 1_000, longestMs: 60_000, hopelessMs: 600_000 };
 
 export type Troubled = {
+  /** It is noted again as it is: something else has moved on. */
+  remains(): void;
   /** It works again. @returns whether it did not. */
   over(): boolean;
   /** @param failures in a row, with this one. @returns how many milliseconds to wait before it is tried again. */
@@ -29,21 +31,22 @@ export type TroubledParts = {
 };
 
 export function troubled({ clock, random, pauses, note, say }: TroubledParts): Troubled {
-  let since: string | undefined;
+  let present: Trouble | null = null;
   let said = '';
   return {
+    remains: () => note(present),
     over() {
-      const was = since !== undefined;
-      [since, said] = [undefined, ''];
+      const was = present !== null;
+      [present, said] = [null, ''];
       note(null);
       return was;
     },
     failed({ message, isHopeless }, failures) {
       const waitMs = isHopeless ? pauses.hopelessMs : backoffMs(failures, pauses, random());
       const at = clock.now();
-      since ??= isoTime(at);
       const nextTry = isoTime(at + waitMs);
-      note({ message, since, nextTry });
+      present = { message, since: present?.since ?? isoTime(at), nextTry };
+      note(present);
       if (message !== said) say(message, nextTry);
       said = message;
       return waitMs;

@@ -9,8 +9,14 @@ const pauses = { firstMs: 8, longestMs: 32, hopelessMs: 77 };
 
 const arrived = (job: string, to: number): Arrival => ({ job, to, problems: [], failure: null });
 
-/** A target that answers so, one time after the other, and well in the end; time stands still but for pauses. */
-function follow(answers: readonly (Failure | readonly Arrival[])[]) {
+/**
+ * A target that answers so, one time after the other, and well in the end or where no answer is given; time stands still but
+ * for pauses.
+ */
+function follow(
+  answers: readonly (Failure | readonly Arrival[] | undefined)[],
+  sleep: (ms: number, signal?: AbortSignal) => Promise<unknown> = systemClock.sleep,
+) {
   const asked: AskedOfTarget[] = [];
   const notes: TargetNote[] = [];
   const said: string[] = [];
@@ -26,7 +32,11 @@ function follow(answers: readonly (Failure | readonly Arrival[])[]) {
     },
     words: { goesOn: 'it goes on', fails: 'nothing arrives', lacks: 'not all arrives' },
     jobs: ['ai-signals', 'news'],
-    clock: { ...systemClock, now: () => 0 },
+    clock: {
+      ...systemClock,
+      now: () => 0,
+      sleep: async (ms, signal) => void (await sleep(ms, signal)),
+    },
     random: () => 1,
     log: { info: hear, warn: hear } as never,
     note: (note) => void notes.push(structuredClone(note)),
@@ -71,4 +81,29 @@ test('a dataset that did not arrive is brought again by itself, and a column tha
   expect(notes.at(-1)?.seqs).toEqual({ 'ai-signals': 9, news: 7 });
   due('news');
   await expect.poll(() => asked.at(-1)?.only).toEqual(['news']);
+});
+
+test('a dataset that a target refuses delays no other: what comes of another meanwhile is brought at once', async () => {
+  const failure = { kind: 'config', message: 'its receipt is damaged' } as const;
+  const refused: Arrival = { job: 'news', to: null, problems: [], failure };
+  const rests: (() => void)[] = [];
+  const { notes, said, asked, due } = follow(
+    [[arrived('ai-signals', 1), refused], undefined, [refused], undefined],
+    (ms) => new Promise((resolve) => void rests.push(() => resolve(ms))),
+  );
+  await expect.poll(() => notes.at(-1)?.trouble?.message).toBe(failure.message);
+  // While it rests, nobody wakes it: the rest of the other dataset is its own.
+  due('ai-signals');
+  await expect.poll(() => asked.map(({ only }) => only)).toEqual([['ai-signals', 'news'], ['ai-signals']]);
+  await expect.poll(() => notes.at(-1)?.seqs).toEqual({ 'ai-signals': 9 });
+  expect(notes.at(-1)?.trouble?.message).toBe(failure.message);
+  due('news');
+  rests.shift()?.();
+  await expect.poll(() => asked.length).toBe(3);
+  expect(asked.at(-1)?.only).toEqual(['news']);
+  await expect.poll(() => rests.length).toBe(1);
+  rests.shift()?.();
+  await expect.poll(() => notes.at(-1)?.trouble).toBeNull();
+  expect(asked.map(({ only }) => only).slice(2)).toEqual([['news'], ['news']]);
+  expect(said).toEqual([`nothing arrives: ${failure.message}; mirroring goes on`, 'it goes on']);
 });
