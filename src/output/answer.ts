@@ -35,39 +35,57 @@ export function hex(bytes: Uint8Array): string {
 }
 
 /**
- * `timestamp`: RFC 3339 times, none finer than a microsecond. `mixed`: values that only text can hold together.
- * `nothing`: no value at all.
+ * What a column holds. `boolean`: 0 and 1. `timestamp`: RFC 3339 times, none finer than a microsecond. `mixed`: values that
+ * only text can hold together. `nothing`: no value at all.
  */
-export type Holding = 'integer' | 'real' | 'timestamp' | 'text' | 'bytes' | 'mixed' | 'nothing';
+export type Holding = 'boolean' | 'integer' | 'real' | 'timestamp' | 'text' | 'bytes' | 'mixed' | 'nothing';
 
-/** Integers that no double holds exactly are told from those that one does. */
-type Kind = Holding | 'long';
+/** `bit`: integers that are 0 or 1. `long`: some that no double holds exactly. */
+export type Surveyed = Exclude<Holding, 'boolean'> | 'bit' | 'long';
 
 /** One look at every row, as SQLite gives it: integers are bigint. */
-export function surveyRows(rows: Iterable<unknown[]>, columns: number): Holding[] {
-  const kinds = Array<Kind>(columns).fill('nothing');
+export function surveyRows(rows: Iterable<unknown[]>, columns: number): Surveyed[] {
+  const kinds = Array<Surveyed>(columns).fill('nothing');
   for (const row of rows)
     row.forEach((value, at) => {
       kinds[at] = joined(kinds[at] ?? 'nothing', value);
     });
-  return kinds.map((kind) => (kind === 'long' ? 'integer' : kind));
+  return kinds;
 }
 
+/** What a column holds of which nothing is known but its values. */
+export const heldBy = (surveyed: Surveyed): Holding =>
+  surveyed === 'bit' || surveyed === 'long' ? 'integer' : surveyed;
+
+const fitting: Partial<Record<Holding, readonly Surveyed[]>> = {
+  boolean: ['bit', 'nothing'],
+  integer: ['bit', 'integer', 'long', 'nothing'],
+  real: ['bit', 'integer', 'real', 'nothing'],
+};
+
+/** Whether a column that is known to hold so much can hold what was surveyed. */
+export const fits = (declared: Holding, surveyed: Surveyed): boolean =>
+  fitting[declared]?.includes(surveyed) ?? true;
+
 /** What a column holds that held `before` and now `value` too. */
-function joined(before: Kind, value: unknown): Kind {
+function joined(before: Surveyed, value: unknown): Surveyed {
   if (value === null || before === 'mixed') return before;
   const kind = kindOf(value, before);
   if (before === 'nothing' || before === kind) return kind;
   const both = [before, kind].sort().join();
-  const common: Record<string, Kind> = {
+  const common: Record<string, Surveyed> = {
     'text,timestamp': 'text',
+    'bit,integer': 'integer',
+    'bit,long': 'long',
+    'bit,real': 'real',
     'integer,real': 'real',
     'integer,long': 'long',
   };
   return common[both] ?? 'mixed';
 }
 
-function kindOf(value: unknown, before: Kind): Kind {
+function kindOf(value: unknown, before: Surveyed): Surveyed {
+  if (value === 0n || value === 1n) return 'bit';
   if (typeof value === 'bigint') return BigInt(Number(value)) === value ? 'integer' : 'long';
   if (typeof value === 'number') return 'real';
   if (typeof value !== 'string') return 'bytes';

@@ -1,6 +1,7 @@
 /** Rows as Parquet: typed columns, times as timestamps in UTC, Snappy, a row group at a time. */
 
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
+import { Failure } from '../errors.ts';
 import {
   type Cell,
   type Column,
@@ -20,6 +21,7 @@ const ownTimes = ['_first_seen_at', '_changed_at', '_valid_from', '_valid_to', '
 /**
  * @param columns surveyed, so that `holds` is known.
  * @param about is kept within the file, as JSON under the key `market-mirror`.
+ * Its `rows` throws Failure `usage` for a value that is not of what its column holds.
  */
 export function parquetFormatter(columns: readonly Column[], about: unknown): Formatter<Uint8Array> {
   const names = distinctNames(columns);
@@ -58,7 +60,9 @@ export function parquetFormatter(columns: readonly Column[], about: unknown): Fo
     rows(batch) {
       for (const row of batch)
         row.forEach((cell, at) => {
-          group.columns[at]?.push(cell === null ? null : formed[at]?.value(cell));
+          const value = cell === null ? null : formed[at]?.value(cell);
+          if (value === undefined) throw changedType(names[at] ?? '');
+          group.columns[at]?.push(value);
           if (typeof cell === 'string') group.characters += cell.length;
         });
       group.rows += batch.length;
@@ -73,6 +77,13 @@ export function parquetFormatter(columns: readonly Column[], about: unknown): Fo
   };
 }
 
+/** Rows are read twice, once for their types: a query of chance or of the time of day may answer otherwise. */
+const changedType = (name: string) =>
+  new Failure(
+    'usage',
+    `${name} has values of other types each time it is asked for: give it one, such as CAST(… AS TEXT) AS ${name}`,
+  );
+
 /** The types of the columns, for people and receipts. */
 export function parquetTypes(columns: readonly Column[]): string[] {
   return columns.map((column) => forms[kindOf(column)].shown);
@@ -86,12 +97,27 @@ type Form = {
   /** The type for people. */
   shown: string;
   element: Omit<Element, 'name' | 'repetition_type'>;
+  /** Undefined for a value of another type. */
   value(cell: NonNullable<Cell>): unknown;
 };
 
 const forms: Record<Kind, Form> = {
-  integer: { shown: 'INT64', element: { type: 'INT64' }, value: (cell) => BigInt(cell as number | bigint) },
-  real: { shown: 'DOUBLE', element: { type: 'DOUBLE' }, value: Number },
+  boolean: {
+    shown: 'BOOLEAN',
+    element: { type: 'BOOLEAN' },
+    value: (cell) => (cell === 1 || cell === 1n ? true : cell === 0 || cell === 0n ? false : undefined),
+  },
+  integer: {
+    shown: 'INT64',
+    element: { type: 'INT64' },
+    value: (cell) =>
+      typeof cell === 'bigint' ? cell : Number.isSafeInteger(cell) ? BigInt(cell as number) : undefined,
+  },
+  real: {
+    shown: 'DOUBLE',
+    element: { type: 'DOUBLE' },
+    value: (cell) => (typeof cell === 'number' || typeof cell === 'bigint' ? Number(cell) : undefined),
+  },
   timestamp: {
     shown: 'TIMESTAMP(MICROS, UTC)',
     element: {
@@ -99,14 +125,18 @@ const forms: Record<Kind, Form> = {
       converted_type: 'TIMESTAMP_MICROS',
       logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
     },
-    value: (cell) => microsOf(cell as string),
+    value: (cell) => (typeof cell === 'string' ? microsOf(cell) : undefined),
   },
   text: {
     shown: 'STRING',
     element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
     value: (cell) => (cell instanceof Uint8Array ? hex(cell) : String(cell)),
   },
-  bytes: { shown: 'BYTE_ARRAY', element: { type: 'BYTE_ARRAY' }, value: (cell) => cell },
+  bytes: {
+    shown: 'BYTE_ARRAY',
+    element: { type: 'BYTE_ARRAY' },
+    value: (cell) => (cell instanceof Uint8Array ? cell : undefined),
+  },
 };
 
 function kindOf({ name, type, holds }: Column): Kind {

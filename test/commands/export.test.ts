@@ -138,7 +138,7 @@ describe('the receipt', () => {
       id: 'STRING',
       timestamp: 'TIMESTAMP(MICROS, UTC)',
       confidence: 'DOUBLE',
-      quality_publishable: 'INT64',
+      quality_publishable: 'BOOLEAN',
       _changed_at: 'TIMESTAMP(MICROS, UTC)',
     });
     expect(readFileSync(place('r.parquet'), 'latin1')).toContain('"walkId":1');
@@ -244,4 +244,37 @@ it('changes nothing in the mirror, and tells of a dataset that was never complet
   await run('ai-signals', '--since', '0', '-o', place('a.parquet'));
   expect(digestOf(bench.store.file)).toBe(before);
   expect(existsSync(place('a.parquet'))).toBe(true);
+});
+
+it('parquet has the types that Postgres and the lake have, by whatever name or view a column is asked for', async () => {
+  const { run, place, receiptOf } = await ready();
+  const typesOf = async (...args: string[]) => {
+    await run(...args, '-o', place('t.parquet'), '--force');
+    return Object.fromEntries(receiptOf('t.parquet').columns.map(({ name, type }) => [name, type]));
+  };
+  const typed = { quality_publishable: 'BOOLEAN', validator_allowed: 'BOOLEAN', confidence: 'DOUBLE' };
+  expect(await typesOf('ai-signals')).toMatchObject({ ...typed, _walk_id: 'INT64' });
+  expect(await typesOf('SELECT * FROM ai_signals_history')).toMatchObject(typed);
+  expect(
+    await typesOf('SELECT quality_publishable AS x, quality_publishable + 0 AS y FROM ai_signals'),
+  ).toEqual({
+    x: 'BOOLEAN',
+    y: 'INT64',
+  });
+  expect(await typesOf('SELECT quality_publishable AS x FROM ai_signals UNION ALL SELECT 5')).toEqual({
+    x: 'INT64',
+  });
+});
+
+it('parquet of values that are others each time they are asked for is refused in one line', async () => {
+  const { run, place } = await ready();
+  const sql = `SELECT CASE WHEN abs(random()) % 2 THEN 'x' ELSE 1 END AS v FROM ai_signals LIMIT 1`;
+  const codes = new Set<number | null>();
+  for (let times = 0; times < 24; times += 1) {
+    const { code, stderr } = await run(sql, '-o', place('v.parquet'), '--force');
+    codes.add(code);
+    expect([0, 64]).toContain(code);
+    if (code === 64) expect(stderr).toMatch(/^market-mirror: v has values of other types each time/);
+  }
+  expect([...codes].sort()).toEqual([0, 64]);
 });

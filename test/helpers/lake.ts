@@ -126,7 +126,7 @@ function like(found: Row, row: Row): Row {
     Object.entries(row).map(([name, value]) => {
       const there = found[name] ?? null;
       if (there instanceof Date) return [name, there.toISOString()];
-      if (typeof there === 'bigint') return [name, Number(there)];
+      if (typeof there === 'bigint' || typeof there === 'boolean') return [name, Number(there)];
       const isWidened = typeof there === 'string' && typeof value === 'number';
       return [name, isWidened ? Number(there) : there];
     }),

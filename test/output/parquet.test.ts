@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Cell, Column } from '../../src/output/answer.ts';
-import { microsOf, surveyRows } from '../../src/output/answer.ts';
+import { heldBy, microsOf, surveyRows } from '../../src/output/answer.ts';
 import { parquetFormatter, parquetTypes } from '../../src/output/parquet.ts';
 import { prepareReading } from '../../src/reading/query/statement.ts';
 import { Database } from '../../src/store/db/sqlite.ts';
@@ -15,8 +15,7 @@ async function written(sql: string, batchRows = 1_000) {
   const { statement } = prepareReading(connection, sql, {});
   const holds = surveyRows(statement.iterate({}), statement.columns().length);
   const columns = statement.columns().map(({ name, type }, at): Column => {
-    const held = holds[at];
-    return { name, type, ...(held ? { holds: held } : {}) };
+    return { name, type, holds: heldBy(holds[at] ?? 'nothing') };
   });
   const rows = statement.all({}) as Cell[][];
   connection.close();
@@ -68,6 +67,22 @@ describe('a column', () => {
     const { types } = await written('SELECT NULL AS _changed_at, NULL AS _valid_to, NULL AS timestamp');
     expect(types).toEqual(['TIMESTAMP(MICROS, UTC)', 'TIMESTAMP(MICROS, UTC)', 'STRING']);
   });
+});
+
+it.each([
+  ['integer', 'x'],
+  ['integer', 1.5],
+  ['integer', 2 ** 60],
+  ['real', 'x'],
+  ['boolean', 2],
+  ['timestamp', 'soon'],
+  ['bytes', 'x'],
+] as const)('a column of %s that has %s when it is read again is refused, and named', (holds, value) => {
+  const formatter = parquetFormatter([{ name: 'v', type: null, holds }], {});
+  formatter.head();
+  expect(() => formatter.rows([[value]])).toThrow(
+    /^v has values of other types each time it is asked for: .*CAST/,
+  );
 });
 
 it('a file without rows has its columns', async () => {

@@ -4,7 +4,8 @@
  */
 
 import { asFailure, Failure, sentFailure } from '../../errors.ts';
-import { type Cell, surveyRows } from '../../output/answer.ts';
+import { type FollowedJob, followedJobs } from '../../job-list.ts';
+import { type Cell, fits, type Holding, heldBy, type Surveyed, surveyRows } from '../../output/answer.ts';
 import {
   type Connection,
   isWriteRefused,
@@ -12,6 +13,7 @@ import {
   statementError,
   storeFailure,
 } from '../../store/read.ts';
+import { type Kind, kindsOf } from '../columns.ts';
 import type { Answered, Asked, Opened, Question } from '../query.ts';
 import { lookBack, refusePresent } from './as-of.ts';
 import { latestSeq, refuseUnread, sourcesOf } from './sources.ts';
@@ -26,9 +28,9 @@ let rows: IterableIterator<unknown[]> | undefined;
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit());
 
-process.on('message', (asked: Asked) => {
+process.on('message', async (asked: Asked) => {
   try {
-    reply(asked === 'more' ? { rows: nextBatch() } : { opened: open(asked) });
+    reply(asked === 'more' ? { rows: nextBatch() } : { opened: await open(asked) });
   } catch (thrown) {
     const failure = failureOf(thrown, asked === 'more' ? 'the query' : asked.dir);
     close();
@@ -36,7 +38,8 @@ process.on('message', (asked: Asked) => {
   }
 });
 
-function open({ dir, sql, params, tables, asOf, survey = false }: Question): Opened {
+async function open({ dir, sql, params, tables, asOf, survey = false }: Question): Promise<Opened> {
+  const jobs = survey ? await followedJobs() : [];
   if (asOf !== null) refusePresent(sql);
   connection = openMirror(dir);
   if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
@@ -46,11 +49,37 @@ function open({ dir, sql, params, tables, asOf, survey = false }: Question): Ope
   const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
   if (asOf !== null) refuseUnread(connection, sources, asOf);
   const named = statement.columns();
-  const holds = survey ? surveyRows(statement.iterate(params), named.length) : [];
+  const surveyed = survey ? surveyRows(statement.iterate(params), named.length) : [];
+  const holds = holdings(connection, jobs, named, surveyed);
   const columns = named.map(({ name, type }, at) => ({ name, type, ...(holds[at] && { holds: holds[at] }) }));
   rows = statement.iterate(params);
   return { columns, sources, seq: latestSeq(connection, asOf) };
 }
+
+/** A column of a dataset holds what it is known to hold, as in Postgres, wherever all of its values here fit that. */
+function holdings(
+  connection: Connection,
+  jobs: readonly FollowedJob[],
+  columns: readonly { table: string | null; column: string | null }[],
+  surveyed: readonly Surveyed[],
+): Holding[] {
+  const kinds = new Map<string, ReadonlyMap<string, Kind>>();
+  for (const job of jobs)
+    for (const table of [job.table, job.rows, `${job.table}_volatile`, job.history])
+      if (table !== null && columns.some((column) => column.table === table))
+        kinds.set(table, kindsOf(connection, job));
+  return surveyed.map((found, at) => {
+    const { table, column } = columns[at] ?? {};
+    const known = declared[kinds.get(table ?? '')?.get(column ?? '') ?? 'text'];
+    return known && fits(known, found) ? known : heldBy(found);
+  });
+}
+
+const declared: Partial<Record<Kind, Holding>> = {
+  boolean: 'boolean',
+  bigint: 'integer',
+  'double precision': 'real',
+};
 
 function nextBatch(): Cell[][] {
   const batch: Cell[][] = [];

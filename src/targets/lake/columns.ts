@@ -3,8 +3,8 @@
 import { isoTime } from '../../clock.ts';
 import type { FollowedJob } from '../../job-list.ts';
 import { type Cell, type Holding, microsOf } from '../../output/answer.ts';
+import { type ColumnType, columnsOfJob } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
-import { type ColumnType, columnsOfJob } from '../columns.ts';
 
 export type LakeColumn = {
   name: string;
@@ -19,7 +19,7 @@ const holdings: Record<ColumnType, Holding> = {
   text: 'text',
   json: 'text',
   numeric: 'text',
-  boolean: 'integer',
+  boolean: 'boolean',
   bigint: 'integer',
   'double precision': 'real',
   'timestamp with time zone': 'timestamp',
@@ -49,16 +49,6 @@ function freeName(name: string, taken: ReadonlySet<string>): string {
 /** Those whose values stay with a change for ever. */
 export function stableColumns(columns: readonly LakeColumn[], job: FollowedJob): LakeColumn[] {
   return columns.filter(({ name }) => !job.volatile.includes(name));
-}
-
-/** @param surveyed what the values are, see `surveyRows`. @returns as what they are written. */
-export function heldAs(declared: Holding, surveyed: Holding | undefined): Holding {
-  const fitting: Partial<Record<Holding, Holding[]>> = {
-    integer: ['integer', 'nothing'],
-    real: ['real', 'integer', 'nothing'],
-  };
-  const isFit = fitting[declared]?.includes(surveyed ?? 'nothing') ?? true;
-  return isFit ? declared : 'text';
 }
 
 /** The value as a column of these holds it: what is no time is none. */

@@ -55,9 +55,11 @@ export async function courseOf(parts: CourseParts): Promise<Course | undefined> 
     const isOurs = latest?.epoch === identity.epoch;
     if (latest?.epoch !== undefined && !isOurs) await refuseOvertaken(parts, latest.number);
     const course = latest && isOurs ? await standOf(storage, job, latest) : undefined;
-    seeAnew(connection);
-    if (course && isOnWay(connection, job, course)) return course;
-    const first = firstSeq(connection, job);
+    const { isGoing, first } = inReadTransaction(connection, () => ({
+      isGoing: course !== undefined && isOnWay(connection, job, course),
+      first: firstSeq(connection, job),
+    }));
+    if (isGoing) return course;
     if (first === undefined) return undefined;
     // A folder that was made, and nothing in it, is as good as a new one.
     const number = latest === undefined ? 1 : latest.epoch === undefined ? latest.number : latest.number + 1;
@@ -65,13 +67,9 @@ export async function courseOf(parts: CourseParts): Promise<Course | undefined> 
   }
 }
 
-/** From now on the connection sees this moment. */
-function seeAnew(connection: Connection): void {
-  if (connection.inTransaction) connection.exec('ROLLBACK');
-  connection.exec('BEGIN');
-  // A moment begins with what is read first.
-  connection.prepare('SELECT 1 FROM datasets LIMIT 1').get();
-}
+/** What `read` makes of the mirror at one moment. Nothing waits in it, so it keeps the log of the mirror for no longer. */
+export const inReadTransaction = <T>(connection: Connection, read: () => T): T =>
+  connection.transaction(read)();
 
 export type LatestCourse = Pick<Begun, 'from' | 'historyFrom' | 'begunAt'> & {
   number: number;

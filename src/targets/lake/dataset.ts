@@ -2,6 +2,7 @@
 
 import { basename, dirname } from 'node:path';
 import { isoTime } from '../../clock.ts';
+import { Failure } from '../../errors.ts';
 import type { FollowedJob } from '../../job-list.ts';
 import { type Source, sourcesOf } from '../../reading/query/sources.ts';
 import { type Connection, type Identity, PROOF } from '../../store/read.ts';
@@ -9,10 +10,11 @@ import { version } from '../../version.ts';
 import { lastWalkOf, standingOf } from '../standing.ts';
 import { changesSql, type Range, rangesOf } from './changes.ts';
 import { columnsOf, rowsSql, stableColumns } from './columns.ts';
-import { changesPath, courseOf } from './course.ts';
+import { type Course, changesPath, courseOf, hasAllAfter, inReadTransaction } from './course.ts';
 import { type About, writeParquet } from './parquet.ts';
 import { ensureReceipt, putWithReceipt, receiptPath } from './receipts.ts';
 import { forgetSnapshots, snapshotPath } from './snapshots.ts';
+import type { Spool } from './spool.ts';
 import { json, type Storage } from './storage.ts';
 
 export type Laid = {
@@ -41,9 +43,9 @@ export async function layDataset(parts: DatasetParts): Promise<Laid> {
   const { connection, job } = parts;
   const laid: Laid = { job: job.name, seq: null, files: [], changes: 0, removed: [] };
   if (provenSeq(connection, job) === undefined) return laid;
-  await layChanges(parts, laid);
+  const source = await layChanges(parts, laid);
   await laySnapshot(parts, laid);
-  await tellProof(parts, laid);
+  await putProof(parts, laid, source);
   laid.removed = await forgetSnapshots(parts);
   return laid;
 }
@@ -59,16 +61,20 @@ function provenSeq(connection: Connection, { name }: FollowedJob): number | unde
   return found && (found.seq ?? 0);
 }
 
-async function layChanges(parts: DatasetParts, laid: Laid): Promise<void> {
+/** @returns the dataset as it was proven when all that was proven had been put. */
+async function layChanges(parts: DatasetParts, laid: Laid): Promise<Source> {
   const { connection, job } = parts;
-  for (let isAlone = false; !isAlone; ) {
+  for (;;) {
     const course = await courseOf(parts);
-    if (!course) return;
+    const { ranges, source } = inReadTransaction(connection, () => ({
+      ranges: course ? provenAfter(connection, job, course.seq) : [],
+      source: sourceOf(connection, job),
+    }));
+    if (!course) return source;
     laid.seq = course.seq;
-    isAlone = true;
-    const due = { from: course.seq, to: provenSeq(connection, job) ?? 0 };
-    for (const range of rangesOf(connection, job, due)) {
-      const put = await layRange(parts, course.number, range);
+    let isAlone = true;
+    for (const range of ranges) {
+      const put = await layRange(parts, course, range);
       isAlone = put !== undefined;
       // Another lake has been there first, with as much as it knew of.
       if (put === undefined) break;
@@ -76,7 +82,12 @@ async function layChanges(parts: DatasetParts, laid: Laid): Promise<void> {
       laid.changes += put.rows;
       laid.seq = range.to;
     }
+    if (isAlone) return source;
   }
+}
+
+function provenAfter(connection: Connection, job: FollowedJob, seq: number): Range[] {
+  return [...rangesOf(connection, job, { from: seq, to: provenSeq(connection, job) ?? 0 })];
 }
 
 /** What a file of changes has before the columns of the dataset. */
@@ -85,27 +96,30 @@ export const changeColumns = [
   { name: '_seq', holds: 'integer' },
 ] as const;
 
-/** @returns what was put there; undefined where something was there already. */
+/**
+ * Makes the file of a range, at one moment of the mirror, and puts it there once it is made.
+ * @returns what was put there; undefined where something was there already.
+ * @throws Failure `incomplete` where the mirror has forgotten changes of the range meanwhile.
+ */
 export async function layRange(
   parts: DatasetParts,
-  course: number,
+  { number, historyFrom }: Pick<Course, 'number' | 'historyFrom'>,
   range: Range,
 ): Promise<{ path: string; rows: number } | undefined> {
   const { storage, connection, identity, job } = parts;
-  const path = changesPath(job, course, range);
-  const columns = stableColumns(columnsOf(connection, job), job);
-  const sql = changesSql(connection, job, columns, range);
-  const about = {
-    ...aboutNow(parts, range.to),
-    changes: {
-      from: range.from,
-      course,
-      epoch: identity.epoch,
-      lastWalk: lastWalkOf(connection, job.name),
-    },
+  const path = changesPath(job, number, range);
+  const write = (spool: Spool) => {
+    if (!hasAllAfter(range.from, historyFrom, standingOf(connection, job)))
+      throw new Failure('incomplete', `${job.name}: changes were forgotten on their way: try again`);
+    const columns = stableColumns(columnsOf(connection, job), job);
+    const sql = changesSql(connection, job, columns, range);
+    const lastWalk = lastWalkOf(connection, job.name);
+    const changes = { from: range.from, course: number, epoch: identity.epoch, lastWalk };
+    const about = { ...aboutNow(parts, range.to), changes };
+    return writeParquet(connection, sql, [...changeColumns, ...columns], about, spool);
   };
   const receipt = await putWithReceipt(storage, path, (spool) =>
-    writeParquet(connection, sql, [...changeColumns, ...columns], about, spool),
+    inReadTransaction(connection, () => write(spool)),
   );
   return receipt && { path, rows: receipt.rows };
 }
@@ -116,10 +130,13 @@ async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
   const path = snapshotPath(job, now);
   const { files } = await storage.list(dirname(path));
   if (!files.includes(basename(path))) {
-    const columns = columnsOf(connection, job);
-    const about = { ...aboutNow(parts, standingOf(connection, job).seq), changes: null };
+    const write = (spool: Spool) => {
+      const columns = columnsOf(connection, job);
+      const about = { ...aboutNow(parts, standingOf(connection, job).seq), changes: null };
+      return writeParquet(connection, rowsSql(job, columns), columns, about, spool);
+    };
     const receipt = await putWithReceipt(storage, path, (spool) =>
-      writeParquet(connection, rowsSql(job, columns), columns, about, spool),
+      inReadTransaction(connection, () => write(spool)),
     );
     if (receipt) {
       laid.files.push(path);
@@ -130,9 +147,9 @@ async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
 }
 
 /** For whoever asks how proven the lake is: the last proof, and the change up to which it is there. Alone it is replaced. */
-async function tellProof({ storage, connection, job, now }: DatasetParts, { seq }: Laid): Promise<void> {
-  const told = { version: 1, seq, writtenAt: isoTime(now), source: sourceOf(connection, job) };
-  await storage.replace(`${job.table}/_proof.json`, json(told));
+async function putProof({ storage, job, now }: DatasetParts, { seq }: Laid, source: Source): Promise<void> {
+  const proof = { version: 1, seq, writtenAt: isoTime(now), source };
+  await storage.replace(`${job.table}/_proof.json`, json(proof));
 }
 
 function aboutNow(

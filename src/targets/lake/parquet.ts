@@ -1,10 +1,10 @@
 /** Rows of the mirror as a file of Parquet, and its receipt, which is also within the file but for its length and digest. */
 
-import { type Cell, surveyRows } from '../../output/answer.ts';
+import { type Cell, type Column, fits, surveyRows } from '../../output/answer.ts';
 import { parquetFormatter, parquetTypes } from '../../output/parquet.ts';
 import type { Source } from '../../reading/query/sources.ts';
 import type { Connection } from '../../store/read.ts';
-import { asHeld, heldAs, type LakeColumn } from './columns.ts';
+import { asHeld, type LakeColumn } from './columns.ts';
 import type { Spool } from './spool.ts';
 
 /** What a file was made of. Within one `version` members are added, never removed or changed in meaning. */
@@ -49,11 +49,13 @@ export function writeParquet(
 ): Written {
   const statement = connection.prepare<[], unknown[]>(sql).raw().safeIntegers();
   const surveyed = surveyRows(statement.iterate(), columns.length);
-  const held = columns.map(({ name, holds }, at) => ({
-    name,
-    type: null,
-    holds: heldAs(holds, surveyed[at]),
-  }));
+  const held = columns.map(
+    ({ name, holds }, at): Column => ({
+      name,
+      type: null,
+      holds: fits(holds, surveyed[at] ?? 'nothing') ? holds : 'text',
+    }),
+  );
   const types = parquetTypes(held);
   const whole: About = {
     version: 1,

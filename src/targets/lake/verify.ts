@@ -9,8 +9,8 @@ import { differenceWords, isDifferent } from '../difference.ts';
 import { standingOf } from '../standing.ts';
 import { changesSql, type Range } from './changes.ts';
 import { columnsOf, snapshotSql, stableColumns } from './columns.ts';
-import { compareRows } from './compare.ts';
-import { changesPath, courseFolder, hasAllAfter, latestCourse, seqsIn } from './course.ts';
+import { compareRows, type Wanted } from './compare.ts';
+import { changesPath, courseFolder, hasAllAfter, type LatestCourse, latestCourse, seqsIn } from './course.ts';
 import { changeColumns, type DatasetParts, layRange } from './dataset.ts';
 import type { Receipt } from './parquet.ts';
 import { ensureReceipt } from './receipts.ts';
@@ -36,7 +36,7 @@ export type Difference = {
   mended: boolean;
 };
 
-/** Looks at the files of one dataset; puts there again what is missing and still known. The connection sees one moment. */
+/** Looks at the files of one dataset; puts there again what is missing and still known. */
 export async function verifyDataset(parts: DatasetParts): Promise<Verified> {
   const verified: Verified = { job: parts.job.name, files: 0, rows: 0, older: 0, differences: [] };
   await verifyChanges(parts, verified);
@@ -52,8 +52,7 @@ async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<v
   let expected = course.from;
   for (const path of await changeFiles(storage, job, course.number, verified)) {
     const from = Number.parseInt(basename(path), 10);
-    if (from !== expected)
-      await putAgain(parts, course.number, { from: expected, to: from }, isKnown, verified);
+    if (from !== expected) await putAgain(parts, course, { from: expected, to: from }, isKnown, verified);
     const receipt = await verifyFile(
       storage,
       path,
@@ -75,16 +74,16 @@ async function verifySnapshots(
   { storage, connection, job }: DatasetParts,
   verified: Verified,
 ): Promise<void> {
-  const { historyFrom } = standingOf(connection, job);
   // Those from before a backup was restored are of another past.
   const { begunAt = '' } = (await latestCourse(storage, job)) ?? {};
-  const columns = stableColumns(columnsOf(connection, job), job);
   for (const path of await snapshotFiles(storage, job))
     await verifyFile(
       storage,
       path,
       verified,
       ({ seq, exportedAt }) => {
+        const { historyFrom } = standingOf(connection, job);
+        const columns = stableColumns(columnsOf(connection, job), job);
         const hasPast = historyFrom === '' || (job.history !== null && isoTime(seq) >= historyFrom);
         return hasPast && exportedAt >= begunAt
           ? { columns, sql: snapshotSql(job, columns, seq), key: ['_key'] }
@@ -120,7 +119,7 @@ async function changeFiles(
 
 async function putAgain(
   parts: DatasetParts,
-  course: number,
+  course: LatestCourse,
   range: Range,
   isKnown: (range: Range) => boolean,
   { differences }: Verified,
@@ -128,15 +127,13 @@ async function putAgain(
   const mended =
     range.from < range.to && isKnown(range) && (await layRange(parts, course, range)) !== undefined;
   differences.push({
-    file: changesPath(parts.job, course, range),
+    file: changesPath(parts.job, course.number, range),
     message: `changes after ${range.from}, up to ${range.to}, are missing`,
     mended,
   });
 }
 
-type Wanted = { columns: Parameters<typeof compareRows>[0]['columns']; sql: string; key: readonly string[] };
-
-/** @param wanted what the mirror has of it; undefined where it has forgotten that. @returns its receipt; undefined where the file cannot be believed. */
+/** @param wanted what the mirror has of it, see `compareRows`. @returns its receipt; undefined where the file cannot be believed. */
 async function verifyFile(
   storage: Storage,
   path: string,
@@ -162,11 +159,8 @@ async function verifyFile(
     );
     return receipt;
   }
-  const known = wanted(receipt);
-  if (!known) verified.older += 1;
-  else {
-    const compared = await compareRows({ ...known, connection, data });
-    if (isDifferent(compared)) differs(`its rows differ from the mirror's: ${differenceWords(compared)}`);
-  }
+  const compared = await compareRows(connection, data, () => wanted(receipt));
+  if (!compared) verified.older += 1;
+  else if (isDifferent(compared)) differs(`its rows differ from the mirror's: ${differenceWords(compared)}`);
   return receipt;
 }

@@ -1,8 +1,8 @@
 /** Tables over there: made when they are first needed, and given every column that the mirror has by then. */
 
 import { toError } from '../../errors.ts';
+import { type Column, isColumnType } from '../../reading/columns.ts';
 import { quoted } from '../../store/read.ts';
-import { type Column, isColumnType } from '../columns.ts';
 import type { Postgres } from './postgres.ts';
 import type { Table } from './tables.ts';
 
@@ -87,7 +87,8 @@ async function follow(
       } catch (thrown) {
         problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${toError(thrown).message}`);
         // A view of somebody rests on it: what fits its old type, where that was of ours, is sent on.
-        if (isColumnType(type)) columns.push({ ...column, type });
+        if (isColumnType(type))
+          columns.push({ ...column, type, from: type === 'numeric' ? column.from : column.plain });
       }
     }
   }

@@ -1,7 +1,7 @@
 /** The rows of one table of the mirror: as lines that are sent, and as sums that are compared. */
 
+import type { Column } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
-import type { Column } from '../columns.ts';
 import { inPieces } from './pieces.ts';
 import type { Table } from './tables.ts';
 import { copied, digestOf, type Given, rangeOf, senderOf, sentKey } from './values.ts';
@@ -61,11 +61,12 @@ function valuesOf(
   return connection.prepare<[], Given[]>(sql).raw().safeIntegers().iterate();
 }
 
-const sender = ({ name, type }: Column) => (name === '_key' ? sentKey : senderOf(type));
+const sender = ({ name, type }: Pick<Column, 'name' | 'type'>) =>
+  name === '_key' ? sentKey : senderOf(type);
 
 /** What says to which range a row belongs. */
 function keyIn({ columns, key: [first] }: Table): (row: readonly Given[]) => string {
   const at = columns.findIndex(({ name }) => name === first);
-  const send = sender(columns[at] ?? { name: '', from: '', type: 'text' });
+  const send = sender(columns[at] ?? { name: '', type: 'text' });
   return (row) => send(row[at] ?? null) ?? '';
 }

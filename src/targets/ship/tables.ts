@@ -1,8 +1,8 @@
 /** Which tables Postgres has of a job, each with the rows of one of the mirror. */
 
 import type { FollowedJob } from '../../job-list.ts';
+import { columnsOf, columnsOfJob, type Kind, type Mirrored } from '../../reading/columns.ts';
 import type { Connection } from '../../store/read.ts';
-import { columnsOf, columnsOfJob, type Kind, type Mirrored } from '../columns.ts';
 
 export type Table = Mirrored & {
   /** Over there. */

@@ -21,12 +21,12 @@ export function apart(job: FollowedJob, shown: Table): Apart {
       ...shown,
       name: job.rows,
       of: job.rows,
-      columns: columns.filter(({ from }) => !volatile.has(from)),
+      columns: columns.filter(({ plain }) => !volatile.has(plain)),
     },
     volatile: {
       ...shown,
       name: `${job.table}_volatile`,
-      columns: columns.filter(({ name, from }) => name === '_key' || volatile.has(from)),
+      columns: columns.filter(({ name, plain }) => name === '_key' || volatile.has(plain)),
       isRewritten: true,
     },
   };

@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { readAws } from '../../../src/config/aws.ts';
 import { readLake } from '../../../src/config.ts';
+import { Database } from '../../../src/store/db/sqlite.ts';
 import { runCli } from '../../helpers/cli.ts';
 import { fetchInto, type S3, SECRET, startS3 } from '../../helpers/s3.ts';
 import { edit } from '../edit.ts';
@@ -67,6 +68,30 @@ test('what fails for a moment is asked again, and an answer that was lost double
   await sync('ai-signals');
   expect((await lake()).code).toBe(0);
   await expectEqual(file, fetched(s3, cwd));
+});
+
+test('while a file is on its way to a bucket, the log of the mirror can be emptied', async () => {
+  const { sync, lake, s3, model, clock, file } = await setup();
+  await sync();
+  const mirror = new Database(file, { timeout: 0 });
+  onTestFinished(() => void mirror.close());
+  const held: string[] = [];
+  let puts = 0;
+  s3.trouble = ({ method, key }) => {
+    if (method !== 'PUT') return undefined;
+    puts += 1;
+    mirror.exec(`UPDATE datasets SET next_due_at = next_due_at`);
+    const [log] = mirror.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    if (log?.busy !== 0) held.push(key);
+    return undefined;
+  };
+  expect((await lake()).code).toBe(0);
+  clock.advance(30 * 3_600_000);
+  edit({ model, clock }, 1);
+  await sync('ai-signals');
+  expect((await lake()).code).toBe(0);
+  expect(puts).toBeGreaterThan(20);
+  expect(held).toEqual([]);
 });
 
 test.each<[string, number, string, (s3: S3) => Record<string, string>]>([

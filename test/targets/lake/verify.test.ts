@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Database } from '../../../src/store/db/sqlite.ts';
 import { edit } from '../edit.ts';
-import { expectEqual, setup } from './bench.ts';
+import { duckdb, expectEqual, setup } from './bench.ts';
 
 /** Files of changes of one dataset, and what `lake --verify` says of it. */
 async function laid() {
@@ -104,4 +104,56 @@ test('what the mirror has forgotten is proven by its digest alone', async () => 
   expect(await look()).toMatchObject({ code: 0, stdout: expect.stringContaining('by digest alone') });
   renameSync(files[1], `${files[1]}.away`);
   expect(await look()).toMatchObject({ code: 74, stdout: expect.stringContaining('are missing\n') });
+});
+
+test('a column whose values have had every type is whole, in the files of each time', async () => {
+  const bench = await setup();
+  const steps: [strength: unknown, flag: unknown][][] = [
+    [
+      [7, true],
+      [8, false],
+    ],
+    [
+      [7.5, true],
+      [0.25, true],
+    ],
+    [
+      [9223372036854775808, 'yes'],
+      [8.25, false],
+    ],
+    [
+      ['soon', true],
+      [false, 1],
+    ],
+    [
+      [[1, 'a'], 'no'],
+      [{ b: 1.5 }, false],
+    ],
+  ];
+  for (const values of steps) {
+    for (const [at, [strength, flag]] of values.entries())
+      Object.assign(bench.model.data.news.rows[at] ?? {}, { strength, flag });
+    bench.clock.advance(25 * 3_600_000);
+    await bench.sync('news');
+    expect((await bench.lake('news')).code).toBe(0);
+    expect(await bench.lake('news', '--verify')).toMatchObject({ code: 0 });
+  }
+  const files = `'${bench.there}/news/changes/*/*/*.parquet'`;
+  const types = async (name: string) => {
+    const sql = `SELECT DISTINCT type FROM parquet_schema(${files}) WHERE name = '${name}' ORDER BY 1`;
+    return (await duckdb<{ type: string }>(sql)).map(({ type }) => type);
+  };
+  expect(await types('strength')).toEqual(['BYTE_ARRAY', 'DOUBLE', 'INT64']);
+  expect(await types('flag')).toEqual(['BOOLEAN', 'BYTE_ARRAY']);
+  const texts = await duckdb<{ s: string }>(
+    `SELECT strength AS s FROM read_parquet(${files}, union_by_name = true) WHERE s IS NOT NULL ORDER BY _seq, s`,
+  );
+  expect(texts.map(({ s }) => s).slice(-6)).toEqual([
+    '8.25',
+    '9223372036854776000',
+    'false',
+    'soon',
+    '[1,"a"]',
+    '{"b":1.5}',
+  ]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ColumnType } from '../../../src/targets/columns.ts';
+import type { ColumnType } from '../../../src/reading/columns.ts';
 import { digestOf, digestSql, type Given, sent, sentKey, toldAs } from '../../../src/targets/ship/values.ts';
 import { postgres } from '../../helpers/postgres.ts';
 

@@ -1,4 +1,4 @@
-/** The columns of a dataset at every target: the same names, and the types that their values really have. */
+/** The columns of a dataset wherever they have types: in Postgres, in a lake, in an exported file. */
 
 import { createHash } from 'node:crypto';
 import type { FollowedJob, Schema } from '../job-list.ts';
@@ -11,6 +11,8 @@ export type Column = {
   name: string;
   /** SQL over the table of the mirror. */
   from: string;
+  /** SQL for the value as the mirror shows it, where `from` is its text as received. */
+  plain: string;
   type: ColumnType;
 };
 
@@ -30,8 +32,11 @@ export type ColumnType = (typeof columnTypes)[number];
 export const isColumnType = (type: string | undefined): type is ColumnType =>
   columnTypes.some((known) => known === type);
 
-/** A time that was received stays the text that it is, with a column of times beside it. */
-export type Kind = ColumnType | 'received time';
+/**
+ * `received time`: it stays the text that it is, with a column of times beside it. `mixed`: text and other values, which
+ * become their text as received.
+ */
+export type Kind = ColumnType | 'received time' | 'mixed';
 
 export type Mirrored = {
   /** The table or view of the mirror that has the rows; of a history, the table in which they have numbers. */
@@ -44,7 +49,7 @@ export function columnsOfJob(
   connection: Connection,
   job: FollowedJob,
 ): { rows: Mirrored; history: Mirrored | undefined } {
-  const kinds = new Map<string, Kind>([...bookkeeping, ...kindsOf(connection, job)]);
+  const kinds = kindsOf(connection, job);
   const mirrored = (shown: string, of: string) => ({
     of,
     columns: columnsOf(connection, shown, (column) => kinds.get(column)),
@@ -54,6 +59,10 @@ export function columnsOfJob(
     history: job.history && job.versions ? mirrored(job.history, job.versions) : undefined,
   };
 }
+
+/** By the name of the column in the mirror, where more is known of it than the type that it is declared with. */
+export const kindsOf = (connection: Connection, job: FollowedJob): ReadonlyMap<string, Kind> =>
+  new Map([...bookkeeping, ...kindsOfFields(connection, job)]);
 
 const bookkeeping: readonly (readonly [string, Kind])[] = [
   ...['_first_seen_at', '_changed_at', '_held_since', '_valid_from', '_valid_to', '_fetched_at'].map(
@@ -83,28 +92,36 @@ export function columnsOf(
     const declared = type.toUpperCase();
     const kind = kindOf(name, declared) ?? kindOfType(declared);
     if (kind === 'received time') times.push(name);
-    // A column shows a number as far as a double holds it; its text has every digit.
-    const from = kind === 'numeric' ? digitsOf(connection, table, name) : quoted(name);
-    return { name: nameFor(name, taken), from, type: kind === 'received time' ? 'text' : kind };
+    const from = kind === 'numeric' || kind === 'mixed' ? receivedOf(connection, table, name) : quoted(name);
+    return {
+      name: nameFor(name, taken),
+      from,
+      plain: quoted(name),
+      type: kind === 'received time' || kind === 'mixed' ? 'text' : kind,
+    };
   });
   const beside = times.map(
     (name): Column => ({
       name: nameFor(`${name}_utc`, taken),
       from: quoted(name),
+      plain: quoted(name),
       type: 'timestamp with time zone',
     }),
   );
   return [...columns, ...beside];
 }
 
-function digitsOf(connection: Connection, table: string, column: string): string {
+/** SQL for the text of a value as received: a column shows a number as far as a double holds it, and true as 1. */
+function receivedOf(connection: Connection, table: string, column: string): string {
   const path = connection
     .prepare<[string, string], string>(
       `SELECT path FROM fields WHERE "column" = ? AND ? IN (replace(job, '-', '_'), replace(job, '-', '_') || '_history')`,
     )
     .pluck()
     .get(column, table);
-  return path === undefined ? quoted(column) : `(_body -> '${path.replaceAll("'", "''")}')`;
+  if (path === undefined) return quoted(column);
+  const literal = `'${path.replaceAll("'", "''")}'`;
+  return `CASE WHEN json_type(_body, ${literal}) IN ('integer', 'real', 'true', 'false') THEN _body -> ${literal} ELSE ${quoted(column)} END`;
 }
 
 /** So many bytes of a name Postgres keeps; what is longer it cuts, and two names become one. */
@@ -133,7 +150,7 @@ function shortened(name: string, bytes: number): string {
 }
 
 /** What the contract says of columns, or what was found in the rows so far. */
-function kindsOf(connection: Connection, job: FollowedJob): [string, Kind][] {
+function kindsOfFields(connection: Connection, job: FollowedJob): [string, Kind][] {
   if (job.row) return kindsOfSchema(job.row, []);
   return connection
     .prepare<[string], { column: string; types: string; example: string | null }>(
@@ -168,7 +185,8 @@ function kindOfField(types: readonly FieldType[], example: string | null): Kind 
   if (all('integer', 'number')) return 'double precision';
   if (all('integer', 'number', 'big-integer')) return 'numeric';
   if (all('array', 'object')) return 'json';
-  return all('string') && example !== null && showsTime(example) ? 'received time' : 'text';
+  if (!all('string')) return types.length > 0 ? 'mixed' : 'text';
+  return example !== null && showsTime(example) ? 'received time' : 'text';
 }
 
 function showsTime(example: string): boolean {
