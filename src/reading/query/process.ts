@@ -65,7 +65,7 @@ function holdings(
 ): Holding[] {
   const kinds = new Map<string, ReadonlyMap<string, Kind>>();
   for (const job of jobs)
-    for (const table of [job.table, job.rows, `${job.table}_volatile`, job.history])
+    for (const table of [job.rows, `${job.table}_volatile`, job.versions])
       if (table !== null && columns.some((column) => column.table === table))
         kinds.set(table, kindsOf(connection, job));
   return surveyed.map((found, at) => {

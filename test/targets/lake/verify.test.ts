@@ -118,7 +118,7 @@ test('a column whose values have had every type is whole, in the files of each t
       [0.25, true],
     ],
     [
-      [9223372036854775808, 'yes'],
+      [9223372036854776000, 'yes'],
       [8.25, false],
     ],
     [
