@@ -27,6 +27,7 @@ export function checkLife({ passages, sent }: Life, scenario: Scenario, wildness
     if (orderly) checkNothingMissed(passage);
     if (feed) checkNoGap(passage, walk);
     checkRemovals(passage, proof, orderly);
+    checkHeld(passage, orderly);
     if (isProof(passage)) proof = passage;
     if (passage.walk.kind === 'walk') walk = passage;
   }
@@ -94,6 +95,34 @@ function checkRemovals(passage: Passage, proof: Passage | undefined, isOrderly: 
     for (const key of proof ? throughout(proof) : passage.before.keys()) there.add(key);
   for (const key of removed)
     expectThat(!there.has(key), `${key}, which ${name(passage)} removed, was proven to be gone`);
+}
+
+/** Only a proof holds rows, and it decides about those that were held before. */
+function checkHeld(passage: Passage, isOrderly: boolean): void {
+  const { walk, upstream, after, heldBefore, heldAfter, interruptions } = passage;
+  const held = [...heldAfter.keys()];
+  if (!isProof(passage) || walk.renewalOf !== null) {
+    const isNew = held.find((key) => !heldBefore.has(key));
+    expectThat(isNew === undefined, `${name(passage)}, which is no proof, does not hold ${isNew}`);
+    return;
+  }
+  expectThat(walk.held === held.length, `${name(passage)} counts what it holds`);
+  if (walk.verdict === 'snapshot')
+    for (const [key, reason] of heldAfter)
+      expectThat(reason === 'mass', `${key}, which ${name(passage)} holds, is one of many`);
+  if (isOrderly)
+    for (const key of throughout(passage))
+      expectThat(!heldAfter.has(key), `${key}, which was there throughout ${name(passage)}, is not held`);
+  // Beside an interrupted walk a glance may have shown it.
+  const isSeen = (key: string) => interruptions > 0 || upstream.some((rows) => rows.has(key));
+  for (const key of heldBefore.keys())
+    expectThat(isSeen(key) || !after.has(key), `${key}, which was held, left with ${name(passage)}`);
+  const [first = new Map<string, string>()] = upstream;
+  if (interruptions > 0 || throughout(passage).length !== Math.max(...upstream.map(({ size }) => size)))
+    return;
+  const shown = [...after.keys()].filter((key) => !heldAfter.has(key)).sort();
+  const isEqual = JSON.stringify(shown) === JSON.stringify([...first.keys()].sort());
+  expectThat(isEqual, `what is not held after ${name(passage)} is what was upstream`);
 }
 
 function checkCalls(passage: Passage, { pageRows, dated }: Scenario): void {

@@ -44,6 +44,9 @@ export type Passage = {
   upstream: Map<string, string>[];
   before: Map<string, string>;
   after: Map<string, string>;
+  /** The reasons of the rows that were held before and after, by key. */
+  heldBefore: Map<string, string>;
+  heldAfter: Map<string, string>;
   interruptions: number;
   /** Whether it is a glance beside an unfinished walk. */
   isBesideWalk: boolean;
@@ -141,7 +144,7 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
   let calls = 0;
   let fault: Fault | undefined;
   let stop = new AbortController();
-  const begin = () => beginPassage(mirroredVersions(bench, job));
+  const begin = () => beginPassage(mirroredVersions(bench, job), heldRows(bench, job));
   const under = { walk: begin(), glance: begin() };
   let now = under.walk;
 
@@ -189,7 +192,12 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
     };
     try {
       const walk = await bench.mirror(job, undefined, stop.signal, kind).finally(ended);
-      const passage = { ...now, walk, after: mirroredVersions(bench, job) };
+      const passage = {
+        ...now,
+        walk,
+        after: mirroredVersions(bench, job),
+        heldAfter: heldRows(bench, job),
+      };
       life.passages.push(passage);
       watcher?.afterPassage(passage);
       under[kind] = begin();
@@ -210,8 +218,8 @@ export async function live(bench: Bench, scenario: Scenario, watcher?: Watcher):
 /** Gives a row those names that it has not. Whoever inserts rows later inserts plain ones. */
 function namer(bench: Bench): (row: Row) => Row {
   const columns = bench.sql<{ name: string }>(
-    `SELECT DISTINCT c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE t.name NOT IN (SELECT replace(job, '-', '_') FROM fields)
-       AND t.name NOT IN (SELECT replace(job, '-', '_') || '_history' FROM fields)`,
+    `SELECT DISTINCT c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE t.name NOT IN (
+       SELECT replace(job, '-', '_') || suffix.value FROM fields, json_each('["", "_rows", "_history", "_history_rows"]') AS suffix)`,
   );
   const named = Object.fromEntries(columns.map(({ name }, at) => [name, at]));
   return (row) => ({ ...named, ...row });
@@ -222,10 +230,11 @@ type Begun = ReturnType<typeof beginPassage>;
 const isInterrupted = (under: Record<WalkRow['kind'], Begun>) =>
   under.walk.interruptions + under.glance.interruptions > 0;
 
-function beginPassage(before: Map<string, string>) {
+function beginPassage(before: Map<string, string>, heldBefore: Map<string, string>) {
   return {
     upstream: [] as Map<string, string>[],
     before,
+    heldBefore,
     interruptions: 0,
     isBesideWalk: false,
     shortened: 0,
@@ -284,5 +293,15 @@ export function upstreamVersions(bench: Bench, job: string, rows: readonly Row[]
 export function mirroredVersions(bench: Bench, job: string): Map<string, string> {
   return new Map([...mirroredRows(bench, job)].map(([key, columns]) => [key, textOf(columns)]));
 }
+
+/** Why rows are held, by key. */
+const heldRows = (bench: Bench, job: string) =>
+  new Map(
+    bench
+      .sql<{ key: string; reason: string }>(
+        `SELECT _key AS key, _held_reason AS reason FROM "${job.replaceAll('-', '_')}" WHERE _held_since IS NOT NULL`,
+      )
+      .map(({ key, reason }) => [key, reason]),
+  );
 
 const textOf = (columns: Record<string, unknown>) => JSON.stringify(Object.entries(columns).sort());

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { faults, type Row, when } from '../../../model-api/index.ts';
 import { isoTime } from '../../../src/clock.ts';
 import { both, editBefore, insert, publish, remove } from '../../helpers/edits.ts';
+import { runMain } from '../../helpers/main.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import { setup } from '../../helpers/setup.ts';
 
@@ -144,6 +145,79 @@ describe('a row that is gone upstream', () => {
       _first_seen_at: firstSeen,
       _changed_at: isoTime(bench.clock.now()),
     });
+  });
+});
+
+describe('a row that is held', () => {
+  /** Is held since the last walk; put back where it was, changed as given. */
+  async function setupHeld(job: string, changes: Row = {}) {
+    const bench = await setup({ rows: 250 });
+    publish(null)(bench.upstream('ai-signals'));
+    const { rows } = bench.upstream(job);
+    await bench.mirror(job);
+    const [gone] = rows.splice(20, 1);
+    expect(await bench.mirror(job)).toMatchObject({ verdict: 'verified', held: 1 });
+    rows.splice(20, 0, { ...gone, ...changes });
+    return { bench, key: String(gone?.['id']) };
+  }
+  const followed = (bench: Bench, job: string) =>
+    bench.sql('SELECT volatile_seq AS seq FROM datasets WHERE job = ?', job)[0]?.['seq'] as number;
+
+  it('no longer is as soon as a page that shows it is saved, though the walk breaks off behind it', async () => {
+    const { bench } = await setupHeld('news');
+    bench.model.faults = [when({ from: 2 }, faults.status(500))];
+    await expect(bench.mirror('news')).rejects.toThrow();
+    expect(bench.sql('SELECT status FROM walks ORDER BY id DESC LIMIT 1')).toEqual([{ status: 'failed' }]);
+    expect(heldIn(bench)).toEqual([]);
+  });
+
+  it('no longer is where it comes with other values, which are a version as ever', async () => {
+    const { bench, key } = await setupHeld('news', { headline: 'another' });
+    expect(await bench.mirror('news')).toMatchObject({ updated: 1, deleted: 0, held: 0 });
+    expect(bench.table('news').get(key)).toMatchObject({ headline: 'another', _held_since: null });
+    expect(bench.sql('SELECT _ended_by FROM news_history')).toEqual([{ _ended_by: 'update' }]);
+  });
+
+  it('no longer is where it comes broken: it is refused, and the version before it stays', async () => {
+    const { bench, key } = await setupHeld('ai-signals', { confidence: 'high' });
+    expect(await bench.mirror('ai-signals')).toMatchObject({ verdict: 'verified', held: 0 });
+    expect(bench.sql('SELECT key FROM quarantine')).toEqual([{ key }]);
+    expect(bench.table('ai_signals').get(key)).toMatchObject({ _held_since: null, _held_reason: null });
+  });
+
+  it('is told to those who follow the mirror as volatile values are, for no number of a change says so', async () => {
+    const { bench } = await setupHeld('news');
+    const seq = bench.sql('SELECT last_seq FROM datasets');
+    const held = followed(bench, 'news');
+    expect(held).toBe(1);
+    await bench.mirror('news');
+    expect(followed(bench, 'news')).toBe(2);
+    await bench.mirror('news');
+    expect(followed(bench, 'news')).toBe(2);
+    expect(bench.sql('SELECT last_seq FROM datasets')).toEqual(seq);
+  });
+
+  it('shows in a query as of then, and not as of before', async () => {
+    const bench = await setup({ rows: 50 });
+    await bench.mirror('news');
+    const before = isoTime(bench.clock.now() + 1_000);
+    bench.clock.advance(HOUR);
+    remove(20)(bench.upstream('news'));
+    await bench.mirror('news');
+    const count = 'SELECT count(_held_since) AS held, count(*) AS rows FROM news';
+    const then = isoTime(bench.clock.now() + 1_000);
+    bench.clock.advance(HOUR);
+    for (const [asOf, held] of [
+      [before, 0],
+      [then, 1],
+    ] as const) {
+      const { stdout } = await runMain(
+        ['query', '--json', '--as-of', asOf, count],
+        { MIRROR_DIR: bench.dir },
+        bench.clock,
+      );
+      expect(JSON.parse(stdout)).toMatchObject([{ held, rows: 50 }]);
+    }
   });
 });
 
