@@ -73,7 +73,7 @@ describe('the image', () => {
   test('is built from what is there, and from nothing else', () => {
     const [all, ...allowed] = context.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(all).toBe('*');
-    for (const path of allowed) expect(existsSync(path.slice(1)), path).toBe(true);
+    for (const path of allowed) expect(existsSync(path.slice(1).replace(/\/\*.*/, '')), path).toBe(true);
     // What the build reads: the files of the TypeScript project, its last step, and what npm looks at.
     const { include } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8')) as { include: string[] };
     expect(allowed).toEqual(

@@ -17,6 +17,8 @@ const examples = await Promise.all(
   }),
 );
 
+const THREE_HOURS_MS = 3 * 3_600_000;
+
 /** These run until they are ended, with a Redis and a mirror or a port of their own. */
 const endless = ['start', 'demo', 'serve', 'serve --port 8080'];
 /** Tried where one of those runs (keys-page.test.ts). */
@@ -29,11 +31,17 @@ test('every command shows how it is used', () => {
 });
 
 test('what help shows works as it is shown', async () => {
-  const { sync, environment, clock, cwd } = await setupSync({ rows: 12 }, virtualClock(Date.now()));
+  // Some of them look back by hours.
+  const { sync, environment, clock, cwd } = await setupSync(
+    { rows: 12 },
+    virtualClock(Date.now() - THREE_HOURS_MS),
+  );
   const home = process.cwd();
   process.chdir(cwd);
   onTestFinished(() => process.chdir(home));
   writeFileSync('market-api.key', CANARY, { mode: 0o600 });
+  await sync();
+  clock.advance(THREE_HOURS_MS);
   await sync();
   const { url: MIRROR_SHIP } = await postgres();
 
