@@ -185,6 +185,18 @@ describe('a row that is held', () => {
     expect(bench.table('ai_signals').get(key)).toMatchObject({ _held_since: null, _held_reason: null });
   });
 
+  it('shows its fields again where it is back as it was', async () => {
+    const bench = await setup({ rows: 350 });
+    const { rows } = bench.upstream('news');
+    rows[320] = { ...rows[320], rare: 'a field of one row' };
+    await bench.mirror('news');
+    const [gone = {}] = rows.splice(320, 1);
+    await bench.mirror('news');
+    rows.splice(320, 0, gone);
+    const { id } = await bench.mirror('news');
+    expect(bench.sql("SELECT walk_id FROM fields WHERE path = '$.rare'")).toEqual([{ walk_id: id }]);
+  });
+
   it('is told to those who follow the mirror as volatile values are, for no number of a change says so', async () => {
     const { bench } = await setupHeld('news');
     const seq = bench.sql('SELECT last_seq FROM datasets');
@@ -262,6 +274,15 @@ describe('a removal', () => {
     await bench.mirror('ai-signals');
     both(remove(0, 50), insert(0, 50), publish(ANEW))(bench.upstream('ai-signals'));
     expect(await bench.mirror('ai-signals')).toMatchObject({ inserted: 50, deleted: 50, held: 0 });
+  });
+
+  it('of many is not much where glances have brought as many others since', async () => {
+    const bench = await setup({ rows: 300 });
+    await bench.mirror('news');
+    both(insert(0, 80), remove(350, 80))(bench.upstream('news'));
+    expect(await bench.glance('news')).toMatchObject({ kind: 'glance', inserted: 80 });
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', held: 80 });
+    expect(new Set(heldIn(bench))).toEqual(new Set(['unproven']));
   });
 
   it('of much counts what came between two proofs, whichever walk brought it', async () => {
