@@ -150,6 +150,7 @@ CREATE TABLE `orders` (
 	`root` integer,
 	`rows` integer NOT NULL,
 	`met` integer NOT NULL,
+	`held` integer NOT NULL,
 	`top` integer NOT NULL,
 	PRIMARY KEY(`job`, `seq`)
 );

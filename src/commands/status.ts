@@ -156,10 +156,11 @@ function renderNextRun({ nextRun }: DatasetStatus, now: number): string {
 }
 
 /** What was learnt of its head, if anything yet, and what it says of rows that are gone, on one line. */
-function renderHints({ job, head, graded, goneUpstream }: DatasetStatus, paint: Paint): string[] {
+function renderHints({ job, head, graded, held, goneUpstream }: DatasetStatus, paint: Paint): string[] {
   const gone = goneUpstream ?? 0;
   const hints = [
     ...(head.why === 'in-head' || head.why === 'elsewhere' ? [renderHead({ head, graded })] : []),
+    ...(held > 0 ? [`${number(held)} ${plural(held, 'row')} held, which the last proof did not show`] : []),
     ...(gone > 0
       ? [`at least ${number(gone)} ${plural(gone, 'row')} ${gone === 1 ? 'is' : 'are'} gone upstream`]
       : []),

@@ -60,6 +60,9 @@ export function columnsOfJob(
   };
 }
 
+/** Whether it says that a row is held: that makes no version, and moves with the values that make none. */
+export const isHeldColumn = (name: string) => name === '_held_since' || name === '_held_reason';
+
 /** By the name of the column in the mirror, where more is known of it than the type that it is declared with. */
 export const kindsOf = (connection: Connection, job: FollowedJob): ReadonlyMap<string, Kind> =>
   new Map([...bookkeeping, ...kindsOfFields(connection, job)]);

@@ -62,7 +62,7 @@ export function openFiltered(
 
   return {
     async filtered(moment, filters, account, signal) {
-      const name = [moment.job, moment.seq, moment.volatileAsOf, filters.key].join(' ');
+      const name = [moment.job, moment.seq, moment.unversionedSeq, filters.key].join(' ');
       const numbers = kept.get(name) ?? (await scans.ask(name, moment, filters, account, signal));
       return typeof numbers === 'string' ? numbers : { moment, total: numbers.length, numbers };
     },

@@ -7,7 +7,7 @@ import { type Connection, changeSources, PROOF } from '../store/read.ts';
 export type Standing = {
   /** Of its latest change; 0 where there was none. */
   seq: number;
-  /** What its volatile columns are as of. */
+  /** What its volatile columns are as of, and which of its rows are held. */
   volatile: string;
   /** The first walk that may change yet. */
   walksFrom: number;

@@ -48,10 +48,11 @@ export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
 
 /** How many rows, and what is proven of them. */
 function Standing({ status }: { status: Status }) {
-  const { rows, verdict, completeAsOf, fresh, doing, lastChange } = status;
+  const { rows, held, verdict, completeAsOf, fresh, doing, lastChange } = status;
   return (
     <>
       <b class="number">{count(rows, 'row')}</b>
+      {held > 0 && <span class="note">{number(held)} held</span>}
       <Proof
         verdict={verdict}
         completeAsOf={completeAsOf}

@@ -2,7 +2,7 @@
 
 import { isoTime } from '../../clock.ts';
 import type { ServedJob } from '../../job-list.ts';
-import { type Connection, PROOF, seqOf } from '../../store/read.ts';
+import { type Connection, PROOF, quoted, seqOf } from '../../store/read.ts';
 import { lastNumber, type NewRows } from './new-rows.ts';
 import type { RowsThen, Then } from './rows-then.ts';
 
@@ -14,7 +14,7 @@ export type Moment = {
   total: number;
   /**
    * `proven`: as upstream showed them at the last proof; rows that came since are in front, the latest commit first, and
-   * those that the proof did not meet, but that are held for now, at the end. `by number`: as they came, since nothing has
+   * those that the proof did not meet, but that are held, at the end. `by number`: as they came, since nothing has
    * been proven.
    */
   order: 'proven' | 'by number';
@@ -22,10 +22,12 @@ export type Moment = {
   verdict: 'snapshot' | 'verified' | 'union';
   /** When the last walk began that had proved the dataset complete by then, ISO 8601; null where none had. */
   completeAsOf: string | null;
-  /** Of the proven snapshot whose rows these are; null for any other verdict, and where the dataset has none. */
+  /** Of the proven snapshot whose rows these are; null for any other verdict, where the dataset has none, and where rows are held. */
   generatedAt: string | null;
-  /** Grows with every change of volatile values, which no `seq` tells; null where the dataset has none. */
-  volatileAsOf: number | null;
+  /** How many of the rows are held, see `_held_since`: those at the end, but for some that were seen again since. */
+  held: number;
+  /** Grows with every change that no `seq` tells: of volatile values, and of what is held. Null before the first. */
+  unversionedSeq: number | null;
   /** Where its rows lie, for `readPage` alone. */
   at: Then & NewRows & { list: { root: number; rows: number } | null };
 };
@@ -42,11 +44,12 @@ type Version = Proof & {
   root: number | null;
   rows: number;
   met: number;
+  held: number;
   top: number;
 };
 
 const versions = `SELECT seq, walk_id AS walkId, verdict, complete_as_of AS completeAsOf, generated_at AS generatedAt,
-  root, rows, met, top FROM orders WHERE job = ?`;
+  root, rows, met, held, top FROM orders WHERE job = ?`;
 
 const EVER = Number.MAX_SAFE_INTEGER;
 
@@ -72,6 +75,9 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
   const volatileSeq = connection
     .prepare<[string], number>('SELECT volatile_seq FROM datasets WHERE job = ?')
     .pluck();
+  const heldNow = connection
+    .prepare<[], number>(`SELECT count(*) FROM ${quoted(job.rows)} WHERE _held_since IS NOT NULL`)
+    .pluck();
 
   const momentOf = (asked?: number): Moment | Missing => {
     const { present, keptFrom } = dataset.get(job.name) ?? { present: 0, keptFrom: null };
@@ -89,12 +95,14 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
     then.seq === present ? Math.max(top, rows.greatestNow()) : lastNumber(rows, then, top, since);
 
   function ordered(version: Version, next: Version | undefined, seq: number, present: number): Moment {
-    const { generatedAt, root, met, top } = version;
-    const isSnapshot = generatedAt !== null;
+    const { root, met, top } = version;
+    const isSnapshot = version.generatedAt !== null;
     const then = thenOf(isSnapshot ? version.seq : seq);
     const came = { top, since: isoTime(version.seq) };
     const last = isSnapshot ? top : lastBy(then, present, came);
-    const listed = isSnapshot ? met : version.rows;
+    // Rows that came since are no part of a snapshot, and where some are held it is no longer the one that was published.
+    const isWhole = isSnapshot && version.held === 0;
+    const listed = isWhole ? met : version.rows;
     // Walks tell of proofs of the same order, but they may be forgotten.
     const latest = lastProof.get(job.name, next?.walkId ?? EVER);
     const { verdict, completeAsOf } = latest && latest.id > version.walkId ? latest : version;
@@ -105,8 +113,9 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
       order: 'proven',
       verdict,
       completeAsOf,
-      generatedAt,
-      volatileAsOf: volatileAsOf(),
+      generatedAt: isWhole ? version.generatedAt : null,
+      held: next === undefined ? countHeld() : version.held,
+      unversionedSeq: unversionedSeq(),
       at: { ...then, ...came, last, list: root === null ? null : { root, rows: listed } },
     };
   }
@@ -127,12 +136,14 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
       verdict: 'union',
       completeAsOf: null,
       generatedAt: null,
-      volatileAsOf: volatileAsOf(),
+      held: 0,
+      unversionedSeq: unversionedSeq(),
       at: { ...then, ...came, last, list: null },
     };
   }
 
-  const volatileAsOf = () => (job.volatile.length > 0 ? (volatileSeq.get(job.name) ?? null) : null);
+  const unversionedSeq = () => volatileSeq.get(job.name) ?? null;
+  const countHeld = () => heldNow.get() ?? 0;
 
   return momentOf;
 }

@@ -9,9 +9,9 @@ export function etagOf(
   { name }: Pick<OpenMirror, 'name'>,
   { moment, paging, filters }: Pick<Page, 'moment' | 'paging' | 'filters'>,
 ): string {
-  const { job, seq, volatileAsOf } = moment;
+  const { job, seq, unversionedSeq } = moment;
   const { offset, limit } = paging;
-  return `W/"${[name, job, seq, volatileAsOf ?? '', offset, limit, filters?.key ?? ''].join('.')}"`;
+  return `W/"${[name, job, seq, unversionedSeq ?? '', offset, limit, filters?.key ?? ''].join('.')}"`;
 }
 
 /** Of a body that is told by nothing but its bytes. Weak, since it may come compressed. */

@@ -36,7 +36,7 @@ export function ageOfProof({ completeAsOf }: Pick<Moment, 'completeAsOf'>, now: 
 
 /** How fresh and how proven a page is, and how it may be kept. */
 export function momentHeaders(moment: Moment, etag: string, now: number): Record<string, string> {
-  const { seq, verdict, completeAsOf } = moment;
+  const { seq, verdict, completeAsOf, held } = moment;
   const age = ageOfProof(moment, now);
   const proven = completeAsOf !== null &&
     age !== null && {
@@ -49,6 +49,7 @@ export function momentHeaders(moment: Moment, etag: string, now: number): Record
     Vary: 'Authorization, Accept-Encoding',
     'X-Mirror-Seq': String(seq),
     'X-Mirror-Verdict': verdict,
+    'X-Mirror-Held': String(held),
     ...proven,
   };
 }

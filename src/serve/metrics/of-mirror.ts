@@ -106,7 +106,7 @@ const gauges: readonly GaugeOfMirror[] = [
   ),
   ofDataset(
     'dataset_held_rows',
-    'Rows that seem to be gone upstream and are kept until further walks agree.',
+    'Rows that the last proof did not show, and that stay until another agrees.',
     ({ held }) => held,
   ),
   {

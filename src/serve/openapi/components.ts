@@ -58,6 +58,9 @@ export const responseHeaders = {
     description: 'When the proof of completeness began. Absent while the dataset has none.',
     schema: { type: 'string', format: 'date-time' },
   },
+  'X-Mirror-Held': number(
+    'Rows of the dataset that the last proof did not show, and that stay for now. They stand last.',
+  ),
   Age: number('Seconds since then.'),
   ETag: text('Names what is shown, for `If-None-Match`: the same for every key.'),
   'Cache-Control': text('Lists are `private, no-cache`; errors are `no-store`.'),
@@ -79,6 +82,7 @@ export const momentHeaders = [
   'X-Mirror-Seq',
   'X-Mirror-Verdict',
   'X-Mirror-Complete-As-Of',
+  'X-Mirror-Held',
   'Age',
   'ETag',
 ] as const;

@@ -16,6 +16,8 @@ export type Proven = {
   verdict: 'snapshot' | 'verified';
   completeAsOf: string;
   generatedAt: string | null;
+  /** How many rows it did not meet that are held. */
+  held: number;
   /** The greatest number of a row in the table. */
   top: number;
 };
@@ -28,7 +30,7 @@ export type OrderDraft = {
   writeAhead(): Promise<void>;
   /**
    * Keeps the order, unless it is the one before and nothing else would be told. Call it in that transaction.
-   * @param unmet the rows that are held although the walk did not meet them.
+   * @param unmet the rows that are there although the walk did not meet them.
    * @param nextSeq gives the number of this change.
    */
   keep(proven: Proven, unmet: readonly number[], nextSeq: () => number): void;
@@ -44,8 +46,8 @@ export function draftOrder(connection: Connection, job: string): OrderDraft {
   const chunks = createChunks(connection, job, before);
   const list = createListBuilder(chunks.keep);
   const insert = connection.prepare<[Version & { job: string }]>(
-    `INSERT INTO orders (job, seq, walk_id, verdict, complete_as_of, generated_at, root, rows, met, top)
-     VALUES (:job, :seq, :walkId, :verdict, :completeAsOf, :generatedAt, :root, :rows, :met, :top)`,
+    `INSERT INTO orders (job, seq, walk_id, verdict, complete_as_of, generated_at, root, rows, met, held, top)
+     VALUES (:job, :seq, :walkId, :verdict, :completeAsOf, :generatedAt, :root, :rows, :met, :held, :top)`,
   );
   const lastSeq = connection
     .prepare<[string], number | null>('SELECT last_seq FROM datasets WHERE job = ?')
@@ -56,7 +58,7 @@ export function draftOrder(connection: Connection, job: string): OrderDraft {
   /** A published snapshot is served as it was proven, so it is another one with any change. */
   const isAsBefore = (version: Omit<Version, 'seq'>) =>
     last !== undefined &&
-    (['root', 'met', 'generatedAt'] as const).every((name) => last[name] === version[name]) &&
+    (['root', 'met', 'held', 'generatedAt'] as const).every((name) => last[name] === version[name]) &&
     (version.generatedAt === null || changedAt() <= last.seq);
 
   return {
@@ -84,7 +86,7 @@ function latestOrder(connection: Connection, job: string): Version | undefined {
   return connection
     .prepare<[string], Version>(
       `SELECT seq, walk_id AS walkId, verdict, complete_as_of AS completeAsOf, generated_at AS generatedAt,
-         root, rows, met, top FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1`,
+         root, rows, met, held, top FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1`,
     )
     .get(job);
 }

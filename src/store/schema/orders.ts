@@ -24,8 +24,10 @@ export const orders = sqliteTable(
     root: integer(),
     /** How many these are. */
     rows: integer().notNull(),
-    /** So many of them, at the front, did the walk find. The others were kept for now. */
+    /** So many of them, at the front, did the walk find. The others are held, or came meanwhile. */
     met: integer().notNull(),
+    /** How many of those others were held, see `_held_since`. */
+    held: integer().notNull(),
     /** The greatest rowid of the table then. */
     top: integer().notNull(),
   },

@@ -75,6 +75,7 @@ export function keepOrder(
     completeAsOf: row.startedAt,
     // Without the proof of a snapshot its rows may be of several.
     generatedAt: verdict === 'snapshot' ? row.generatedAt : null,
+    held: row.held,
     top: top.get() ?? 0,
   };
   const left = unmet.filter((number) => isThere.get(number) !== undefined);

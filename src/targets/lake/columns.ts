@@ -3,7 +3,7 @@
 import { isoTime } from '../../clock.ts';
 import type { FollowedJob } from '../../job-list.ts';
 import { type Cell, type Holding, microsOf } from '../../output/answer.ts';
-import { type ColumnType, columnsOfJob } from '../../reading/columns.ts';
+import { type ColumnType, columnsOfJob, isHeldColumn } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 
 export type LakeColumn = {
@@ -48,7 +48,7 @@ function freeName(name: string, taken: ReadonlySet<string>): string {
 
 /** Those whose values stay with a change for ever. */
 export function stableColumns(columns: readonly LakeColumn[], job: FollowedJob): LakeColumn[] {
-  return columns.filter(({ name }) => !job.volatile.includes(name));
+  return columns.filter(({ name }) => !job.volatile.includes(name) && !isHeldColumn(name));
 }
 
 /** The value as a column of these holds it: what is no time is none. */

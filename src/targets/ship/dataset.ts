@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import type { FollowedJob } from '../../job-list.ts';
+import { isHeldColumn } from '../../reading/columns.ts';
 import { type Connection, type Identity, quoted } from '../../store/read.ts';
 import { type Changed, changedAfter } from '../changed.ts';
 import { lastWalkOf, type Standing, standingOf } from '../standing.ts';
@@ -79,10 +80,11 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
     const changed = standing.seq > place.seq ? changedAfter(connection, job, place.seq) : undefined;
     if (changed) ended.sent = await shipChanges(parts, tables, changed);
     await forgetPruned(postgres, tables, place, standing);
-    if (tables.volatile && place.volatile !== standing.volatile)
-      await shipVolatile(postgres, connection, tables.volatile);
+    const isMoved = place.volatile !== standing.volatile;
+    if (tables.volatile && isMoved) await shipVolatile(postgres, connection, tables.volatile);
     else if (tables.volatile && changed)
       await shipVolatile(postgres, connection, tables.volatile, { where: changed.rows });
+    if (isMoved && job.history !== null) await shipHeld(postgres, connection, tables.rows);
     await shipWalks(postgres, connection, tables.walks, place.walksFrom);
     for (const table of [tables.fields, tables.datasets]) await replace(postgres, connection, table);
   } else ended.how = place.seq === null ? 'first' : 'compared';
@@ -166,6 +168,23 @@ async function shipVolatile(
   await loadStage(postgres, connection, volatile, which);
   await postgres.run(updateSql(volatile));
   await postgres.run(addSql(volatile));
+}
+
+/** Which rows are held comes with the volatile values: few are, so that they alone are written anew. */
+async function shipHeld(postgres: Postgres, connection: Connection, rows: Table): Promise<void> {
+  const columns = rows.columns.filter(({ name }) => name === '_key' || isHeldColumn(name));
+  const held = columns.flatMap(({ name }) => (name === '_key' ? [] : [quoted(name)]));
+  const table = quoted(rows.name);
+  await loadStage(postgres, connection, { ...rows, columns }, { where: '_held_since IS NOT NULL' });
+  await postgres.run(
+    `UPDATE ${table} SET ${held.map((name) => `${name} = NULL`).join(', ')}
+     WHERE _held_since IS NOT NULL AND _key NOT IN (SELECT _key FROM stage)`,
+  );
+  const values = (of: string) => held.map((name) => `${of}.${name}`).join(', ');
+  await postgres.run(
+    `UPDATE ${table} AS kept SET ${held.map((name) => `${name} = staged.${name}`).join(', ')} FROM stage AS staged
+     WHERE staged._key = kept._key AND (${values('staged')}) IS DISTINCT FROM (${values('kept')})`,
+  );
 }
 
 /** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */

@@ -12,7 +12,7 @@ export type Place = {
   epoch: string;
   /** Digest of the columns, as they were then. */
   shape: string;
-  /** What volatile columns were as of. */
+  /** What volatile columns were as of, and which rows were held. */
   volatile: string;
   /** From this walk on, walks are sent anew; and the latest that had come, with its beginning. */
   walksFrom: number;

@@ -12,7 +12,14 @@ import { chunksOf, numbersAt } from '../../../src/store/order/list.ts';
 import { openTables } from '../support.ts';
 
 const jobs = await loadJobs();
-const proof = { walkId: 1, verdict: 'verified', completeAsOf: '', generatedAt: null, top: 0 } as const;
+const proof = {
+  walkId: 1,
+  verdict: 'verified',
+  completeAsOf: '',
+  generatedAt: null,
+  held: 0,
+  top: 0,
+} as const;
 
 /** Keeps the order as of `seq`, or writes nothing. */
 async function keep(connection: Connection, seq: number, met: readonly number[], unmet: number[] = []) {

@@ -29,6 +29,7 @@ export function listingOf(
   if (looking.show !== 'removed' || history === null)
     return {
       ...listed,
+      beside: ['"_held_since" AS "_held"'],
       table,
       where,
       order: chosen ?? [{ column: '_changed_at', descending: true }],
@@ -47,7 +48,7 @@ export function listingOf(
 }
 
 /** What is of no use to those who look. */
-export const hiddenColumns: ReadonlySet<string> = new Set(['_cut']);
+export const hiddenColumns: ReadonlySet<string> = new Set(['_cut', '_held']);
 
 /** The columns of an answer to `pageSql`. */
 export function tableColumns(
@@ -59,7 +60,7 @@ export function tableColumns(
   const names = columns.map(({ name }) => name);
   const cut = names.indexOf('_cut');
   const isRemoved = identity.includes('_valid_to');
-  const ahead = cut + (isRemoved ? 2 : 1);
+  const ahead = cut + 2;
   const showLong = (name: string, place: number) => (value: PageCell, row: readonly PageCell[]) => {
     const size = cutsOf(row[cut]).get(place);
     if (size === undefined || typeof value !== 'string') return undefined;
@@ -70,9 +71,18 @@ export function tableColumns(
   };
   return columns.map(({ name, type }, place): TableColumn => {
     if (place === 0)
-      return { name, label: 'row', kind: 'text', show: (key) => <RowLink job={job} rowKey={String(key)} /> };
+      return {
+        ...{ name, label: 'row', kind: 'text' },
+        show: (key, row) => (
+          <>
+            <RowLink job={job} rowKey={String(key)} />
+            {!isRemoved && row[cut + 1] !== null && <Held since={String(row[cut + 1])} />}
+          </>
+        ),
+      };
     if (place === cut) return { name };
     if (place < cut) return { name, label: 'removed at' };
+    if (place < ahead && !isRemoved) return { name };
     if (place < ahead) return { name, label: 'by walk', show: (walk) => walkLink(walk) };
     return {
       name,
@@ -87,6 +97,16 @@ const identityOf = (identity: readonly string[], row: readonly PageCell[]) =>
   Object.fromEntries(identity.map((column, at) => [column, String(row[at])]));
 
 const MOST_LETTERS = 24;
+
+/** The last proof did not show the row. */
+const Held = ({ since }: { since: string }) => (
+  <>
+    {' '}
+    <span class="tag warn" title={`The proof of ${since} did not show it; it stays until another agrees.`}>
+      held
+    </span>
+  </>
+);
 
 /** A key may be a digest: its whole stands on the row's page. Many begin alike, so their ends are shown, too. */
 function RowLink({ job, rowKey }: { job: string; rowKey: string }) {

@@ -134,6 +134,8 @@ function NextRun({ at, hasDaemon }: { at: string | null; hasDaemon: boolean }) {
   );
 }
 
+const HELD = 'The last proof did not show them; they stay until another agrees.';
+
 /** What waits for someone; nothing where there is nothing. */
 function Counts({ dataset: { job, quarantined, drifts, held, goneUpstream } }: { dataset: DatasetStatus }) {
   const gone = goneUpstream ?? 0;
@@ -150,7 +152,11 @@ function Counts({ dataset: { job, quarantined, drifts, held, goneUpstream } }: {
           {number(drifts)} {plural(drifts, 'difference')} of fields
         </a>
       )}
-      {held > 0 && <span>{number(held)} removals held back</span>}
+      {held > 0 && (
+        <span title={HELD}>
+          {number(held)} {plural(held, 'row')} held
+        </span>
+      )}
       {gone > 0 && <span>at least {number(gone)} gone upstream</span>}
     </p>
   );

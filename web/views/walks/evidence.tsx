@@ -49,9 +49,9 @@ export function Evidence({ read }: { read: Read }) {
           {number(Number(read('inserted')))} new, {number(Number(read('updated')))} changed,{' '}
           {number(Number(read('deleted')))} gone
         </Fact>
-        <Fact name="Held back">
+        <Fact name="Held">
           {count(Number(read('held')), 'row')}
-          {Number(read('held')) > 0 && ' that seem to be gone: the next proofs decide'}
+          {Number(read('held')) > 0 && ' that it did not show: the next proof decides'}
         </Fact>
         <Fact name="Refused">
           {count(Number(read('quarantined')), 'row')}

@@ -1,0 +1,215 @@
+/** All that show the mirror show the same rows, and say which of them are doubtful. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { type DatasetName, datasetNames, integer, type Row, seededRandom } from '../model-api/index.ts';
+import { readSchedules } from '../src/config.ts';
+import { described } from '../src/job/described.ts';
+import { served } from '../src/job/served.ts';
+import { ownSchedules } from '../src/job-list.ts';
+import { loadJobs } from '../src/load-jobs.ts';
+import { openKeyring } from '../src/serve/keys.ts';
+import { duckdb } from './helpers/lake.ts';
+import { postgres } from './helpers/postgres.ts';
+import { allScopes, quietSettings, serveOnLoopback } from './helpers/serve-bench.ts';
+import { read, setupSync } from './helpers/sync-bench.ts';
+
+const DAY_MS = 86_400_000;
+
+const lists = [
+  { name: 'aiSignals', job: 'ai-signals', table: 'ai_signals' },
+  { name: 'news', job: 'news', table: 'news' },
+  { name: 'smartWallets', job: 'smart-wallets', table: 'smart_wallets' },
+  { name: 'memeSignals', job: 'meme-signals', table: 'meme_signals' },
+] as const satisfies readonly { name: DatasetName; job: string; table: string }[];
+
+type Bench = Awaited<ReturnType<typeof setup>>;
+
+/** A mirror of the four lists, with its service, a Postgres and a lake. */
+async function setup() {
+  const [bench, there] = [await setupSync({ rows: 60 }), await postgres()];
+  const jobs = await loadJobs();
+  const dir = bench.environment.MIRROR_DIR;
+  await bench.sync();
+  const { url, close } = await serveOnLoopback({
+    dir,
+    jobs: jobs.map(served),
+    described: jobs.map(described),
+    settings: { ...quietSettings, schedules: readSchedules({}, ownSchedules(jobs)) },
+    clock: bench.clock,
+    log: pino({ level: 'silent' }),
+  });
+  onTestFinished(close);
+  const keyring = openKeyring(dir);
+  onTestFinished(keyring.close);
+  const terms = { name: 'desk', account: 'desk', scopes: allScopes, addresses: null, expiresAt: null };
+  const { key } = keyring.create(terms, {}, bench.clock.now());
+  const ask = (path: string, headers: Record<string, string> = {}) =>
+    fetch(`${url}/api/v1/${path}`, { headers: { Authorization: `Bearer ${key}`, ...headers } });
+  return { ...bench, there, ask, url, lake: join(bench.cwd, 'lake') };
+}
+
+/** Rows that come, go and move anywhere, in every list. */
+function live({ model, clock }: Bench, random: () => number): void {
+  for (const name of datasetNames) {
+    const dataset = model.data[name];
+    const { rows } = dataset;
+    const place = () => integer(random, 0, rows.length - 1);
+    for (const row of dataset.make(3)) rows.splice(place(), 0, row);
+    for (let gone = 0; gone < 3; gone += 1) rows.splice(place(), 1);
+    rows.splice(place(), 0, ...rows.splice(place(), 1));
+  }
+  model.data.aiSignals.generatedAt = new Date(clock.now()).toISOString();
+}
+
+/** What tells a row of its list from all others, as it was received. */
+const nameOf = (row: Row) => (row['quality'] ? String(row['id']) : JSON.stringify(row));
+const namesIn = (body: unknown) => nameOf(JSON.parse(String(body)) as Row);
+
+/** All rows that `serve` shows, in their order, and how many of them it says are held. */
+async function servedRows({ ask }: Bench, job: string): Promise<{ names: string[]; held: number }> {
+  const names: string[] = [];
+  for (let seq = ''; ; ) {
+    const answer = await ask(`${job}?limit=25&offset=${names.length}${seq}`);
+    expect(answer.status).toBe(200);
+    const { rows, pagination } = (await answer.json()) as { rows: Row[]; pagination: { total: number } };
+    names.push(...rows.map(nameOf));
+    seq = `&seq=${answer.headers.get('X-Mirror-Seq')}`;
+    if (names.length >= pagination.total) return { names, held: Number(answer.headers.get('X-Mirror-Held')) };
+  }
+}
+
+test('rows that come, go and move: SQL, serve, Postgres, an export and the lake show the same, and what is not held is upstream', async () => {
+  const bench = await setup();
+  const { model, clock, sync, run, file, there, lake, cwd } = bench;
+  const random = seededRandom(7);
+  for (let round = 0; round < 6; round += 1) {
+    live(bench, random);
+    clock.advance(DAY_MS);
+    await sync();
+    // The second round is brought as what changed since the first.
+    expect((await run(['ship'], { MIRROR_SHIP: there.url })).code).toBe(0);
+    expect((await run(['lake'], { MIRROR_LAKE: lake })).code).toBe(0);
+    let held = 0;
+    for (const { name, job, table } of lists) {
+      const upstream = model.data[name].rows.map(nameOf).sort();
+      const shown = job === 'ai-signals' ? 'id' : '_body';
+      const named = (rows: { shown: unknown; isHeld: unknown }[]) => {
+        const all = rows.map(({ shown, isHeld }) => ({
+          name: job === 'ai-signals' ? String(shown) : namesIn(shown),
+          isHeld: Boolean(isHeld),
+        }));
+        return {
+          proven: all.flatMap(({ name, isHeld }) => (isHeld ? [] : [name])).sort(),
+          held: all.flatMap(({ name, isHeld }) => (isHeld ? [name] : [])).sort(),
+        };
+      };
+      const sql = (of: string, isHeld: string) =>
+        `SELECT ${shown} AS shown, ${isHeld} AS "isHeld" FROM ${of}`;
+      const inMirror = named(read(file, sql(table, '_held_since IS NOT NULL')));
+      expect(inMirror.proven, `${job} in SQL`).toEqual(upstream);
+
+      const { names, held: counted } = await servedRows(bench, job);
+      expect(counted, `${job} in serve`).toBe(inMirror.held.length);
+      expect(names.slice(0, names.length - counted).sort()).toEqual(upstream);
+      expect(names.slice(names.length - counted).sort()).toEqual(inMirror.held);
+
+      const text = job === 'ai-signals' ? 'id' : '_body::text';
+      const inPostgres = await there.query<{ shown: string; isHeld: boolean }>(
+        `SELECT ${text} AS shown, _held_since IS NOT NULL AS "isHeld" FROM ${table}`,
+      );
+      expect(named(inPostgres), `${job} in Postgres`).toEqual(inMirror);
+      const [fresh] = await there.query<{ held: string }>('SELECT held FROM freshness WHERE job = $1', [job]);
+      expect(Number(fresh?.held)).toBe(counted);
+
+      const output = join(cwd, 'export.ndjson');
+      expect((await run(['export', job, '-o', output, '--force'])).code).toBe(0);
+      const exported = readFileSync(output, 'utf8').split('\n').filter(Boolean);
+      const lines = exported.map((line) => JSON.parse(line) as Row);
+      expect(
+        named(lines.map((row) => ({ shown: row[shown], isHeld: row['_held_since'] }))),
+        `${job} exported`,
+      ).toEqual(inMirror);
+
+      const day = new Date(clock.now()).toISOString().slice(0, 10);
+      const inLake = await duckdb<{ shown: string; isHeld: boolean }>(
+        sql(`'${lake}/${table}/snapshots/date=${day}/*.parquet'`, '_held_since IS NOT NULL'),
+      );
+      expect(named(inLake), `${job} in the lake`).toEqual(inMirror);
+
+      const [status] = JSON.parse((await run(['status', '--json'])).stdout).datasets.filter(
+        (dataset: { job: string }) => dataset.job === job,
+      );
+      expect(status.held).toBe(counted);
+      if (job === 'ai-signals') expect(counted).toBe(0);
+      held += counted;
+    }
+    expect(held).toBeGreaterThan(0);
+  }
+  const verified = await run(['ship', '--verify'], { MIRROR_SHIP: there.url });
+  expect(verified.stdout).not.toContain('mended');
+  expect((await run(['lake', '--verify'], { MIRROR_LAKE: lake })).code).toBe(0);
+});
+
+test('what Postgres and serve say of held rows follows a proof that changes nothing else', async () => {
+  const { model, clock, sync, run, there, ask } = await setup();
+  const ship = async () => (await run(['ship', 'news'], { MIRROR_SHIP: there.url })).stdout;
+  const heldThere = async () =>
+    (
+      await there.query<{ _held_reason: string }>(
+        'SELECT _held_reason FROM news WHERE _held_since IS NOT NULL',
+      )
+    ).map((row) => row._held_reason);
+  const heldServed = async (headers = {}) => {
+    const answer = await ask('news?limit=1', headers);
+    return {
+      status: answer.status,
+      held: answer.headers.get('X-Mirror-Held'),
+      etag: `${answer.headers.get('ETag')}`,
+    };
+  };
+  await ship();
+  const before = await heldServed();
+  expect(before.held).toBe('0');
+  const [gone = {}] = model.data.news.rows.splice(20, 1);
+  clock.advance(600_000);
+  await sync('news');
+  expect(await ship()).toMatch(/^news: nothing new/);
+  expect(await heldThere()).toEqual(['unproven']);
+  const held = await heldServed({ 'If-None-Match': before.etag });
+  expect(held).toMatchObject({ status: 200, held: '1' });
+
+  // It is shown again where it stood.
+  model.data.news.rows.splice(20, 0, gone);
+  clock.advance(600_000);
+  await sync('news');
+  expect(await ship()).toMatch(/^news: nothing new/);
+  expect(await heldThere()).toEqual([]);
+  expect(await heldServed({ 'If-None-Match': held.etag })).toMatchObject({ status: 200, held: '0' });
+});
+
+test('a mass removal of a snapshot is held: serve shows it last, and calls that no snapshot', async () => {
+  const bench = await setup();
+  const { model, clock, sync, ask, file } = bench;
+  const { rows } = model.data.aiSignals;
+  rows.splice(5, 30);
+  clock.advance(600_000);
+  model.data.aiSignals.generatedAt = new Date(clock.now()).toISOString();
+  await sync('ai-signals');
+  const shown = await servedRows(bench, 'ai-signals');
+  expect(shown.held).toBe(30);
+  expect(shown.names.slice(0, 30)).toEqual(rows.map(nameOf));
+  expect(shown.names).toHaveLength(60);
+  expect(((await (await ask('ai-signals')).json()) as { generatedAt: unknown }).generatedAt).toBeNull();
+  expect(
+    read(file, `SELECT DISTINCT _held_reason AS reason FROM ai_signals WHERE _held_since IS NOT NULL`),
+  ).toEqual([{ reason: 'mass' }]);
+  clock.advance(600_000);
+  model.data.aiSignals.generatedAt = new Date(clock.now()).toISOString();
+  await sync('ai-signals');
+  expect(await servedRows(bench, 'ai-signals')).toEqual({ names: rows.map(nameOf), held: 0 });
+  const { generatedAt } = (await (await ask('ai-signals')).json()) as { generatedAt: unknown };
+  expect(generatedAt).toBe(model.data.aiSignals.generatedAt);
+});
