@@ -8,10 +8,19 @@ export type ChildOptions = {
   /** All that the child learns of our environment: see `generalEnvironment`. */
   env: Environment;
   cwd?: string;
-  /** Whether it writes to us, or its results go nowhere and its errors to our standard error. */
-  output: 'pipe' | 'errors';
+  /** Whether it writes to us, its results go nowhere and its errors to our standard error, or both go nowhere. */
+  output: 'pipe' | 'errors' | 'none';
   /** Open a channel of Node.js to it, which carries structured clones. */
   ipc?: boolean;
+  limits?: ChildLimits;
+};
+
+/** What the kernel lets the child have. */
+export type ChildLimits = {
+  /** Heaps, stacks and all other memory that is neither code nor a file. Only Linux holds a process to it. */
+  readonly dataBytes: number;
+  /** Of each file that it writes: a write beyond that fails with EFBIG. */
+  readonly fileBytes: number;
 };
 
 /** Its standard output and error can be read where the output is `pipe`. */
@@ -35,16 +44,28 @@ const GUARD = `
 (trap '' HUP INT TERM; read -r line <&4 || { kill -TERM -$$; sleep 2; kill -KILL -$$; }) 3<&- >/dev/null 2>&1 &
 exec "$@" 4<&-`;
 
+/** Where somebody has set a lower limit already, that stays. POSIX counts the one in kilobytes, the other in 512 bytes. */
+function limitScript({ dataBytes, fileBytes }: ChildLimits): string {
+  const set = (option: string, value: number) =>
+    `(ulimit -${option} ${value}) 2>/dev/null && ulimit -${option} ${value}\n`;
+  return `${set('c', 0)}${set('d', Math.floor(dataBytes / 1_024))}${set('f', Math.floor(fileBytes / 512))}trap '' XFSZ`;
+}
+
 /** Starts `program`, which has two seconds from SIGTERM on when this process dies. */
 export function startChild(
   program: readonly string[],
-  { env, cwd, output, ipc = false }: ChildOptions,
+  { env, cwd, output, ipc = false, limits }: ChildOptions,
 ): StartedChild {
-  const streams = output === 'pipe' ? (['pipe', 'pipe'] as const) : (['ignore', 'inherit'] as const);
-  const child = spawn('/bin/sh', ['-c', GUARD, 'sh', ...program], {
+  const streams = {
+    pipe: ['pipe', 'pipe'],
+    errors: ['ignore', 'inherit'],
+    none: ['ignore', 'ignore'],
+  } as const;
+  const script = `${limits ? limitScript(limits) : ''}${GUARD}`;
+  const child = spawn('/bin/sh', ['-c', script, 'sh', ...program], {
     env,
     ...(cwd !== undefined && { cwd }),
-    stdio: ['ignore', ...streams, ipc ? 'ipc' : 'ignore', 'pipe'],
+    stdio: ['ignore', ...streams[output], ipc ? 'ipc' : 'ignore', 'pipe'],
     serialization: 'advanced',
     detached: true,
   });

@@ -48,7 +48,7 @@ export async function ask(
   question: PageQuestion,
   on: Listening,
   signal?: AbortSignal,
-): Promise<Outcome<{ rows: number; isCut: boolean; ms: number }>> {
+): Promise<Outcome<Extract<QueryLine, { end: unknown }>['end']>> {
   try {
     const response = await fetch('/page/query', { ...asJson(question), ...(signal && { signal }) });
     if (!response.ok || response.body === null) return { trouble: await troubleOf(response) };
@@ -84,7 +84,8 @@ export async function answerTo(question: PageQuestion, signal?: AbortSignal): Pr
   );
   if (trouble) return { trouble };
   if (!opened) return { trouble: { kind: 'bug', message: 'the service sent rows without their columns' } };
-  return { value: { ...opened, rows, isCut: end.isCut, ms: end.ms } };
+  const { isCut, ms, notes } = end;
+  return { value: { ...opened, notes: [...opened.notes, ...notes], rows, isCut, ms } };
 }
 
 const stopped: Trouble = { kind: 'stopped', message: 'Stopped: the answer was not waited for.' };

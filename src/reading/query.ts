@@ -2,7 +2,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import ms from 'ms';
-import { startChild } from '../child.ts';
+import { type ChildLimits, startChild } from '../child.ts';
 import { generalEnvironment } from '../environment.ts';
 import { Failure, type FailureSent, receivedFailure } from '../errors.ts';
 import type { Cell, Column, Rows } from '../output/answer.ts';
@@ -31,14 +31,18 @@ export type Question = {
 /** `seq` numbers the latest change that the answer can show, see the view `changes`. */
 export type Opened = { columns: Column[]; sources: Source[]; seq: number };
 
-/** What the asking process says to the one that runs the query. */
-export type Asked = Question | 'more';
+/** What is said to the process that runs the query: a question, and `more` for each further part of its answer. */
+export type QueryRequest = Question | 'more';
 
-/** And what it answers; an empty batch of rows is the end. */
-export type Answered = { opened: Opened } | { rows: Cell[][] } | FailureSent;
+/** What it answers; an empty batch of rows is the end. */
+export type QueryResponse = { opened: Opened } | { rows: Cell[][] } | FailureSent;
+
+/** It goes on reading, though there is nothing to hand over yet. */
+export const READING = 'reading';
 
 /** `notes`: what whoever reads the answer should know of it, one line each. */
-export type Answer = Rows & Opened & { notes: string[] };
+export type Answer = Rows & Judged;
+export type Judged = Opened & { notes: string[] };
 
 export type Bounds = MostAges & {
   signal: AbortSignal;
@@ -46,6 +50,8 @@ export type Bounds = MostAges & {
   now(): number;
   /** How long the query may take, reading its rows included. */
   timeoutMs?: number | undefined;
+  /** How long it may go on without reading a row. */
+  silentMs?: number | undefined;
 };
 
 /**
@@ -60,109 +66,162 @@ export type Ask = <T>(question: Question, bounds: Bounds, read: (answer: Answer)
  * longer than most answers: what `use` has to do before it asks costs no time. The process ends with `use`.
  */
 export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
-  const { ask, end } = startAsker();
+  const process = startQueryProcess();
   try {
-    return await use(ask);
+    return await use((question, bounds, read) =>
+      process.ask(question, bounds, (judged, more) => read({ ...judged, batches: batchesOf(more) })),
+    );
   } finally {
-    end();
+    process.end();
   }
 }
 
-/** A process that answers one question at a time, for who asks again and again. */
-export type Asker = {
-  ask: Ask;
+async function* batchesOf(more: () => Promise<QueryResponse>): AsyncGenerator<Cell[][], void> {
+  for (let next = more(); ; ) {
+    const response = await next;
+    if (!('rows' in response) || response.rows.length === 0) return;
+    next = more();
+    next.catch(() => undefined);
+    yield response.rows;
+  }
+}
+
+/** A query process: it answers one question at a time. */
+export type QueryProcess<Response> = {
+  /** Asks, and hands `read` what was opened and how to ask for more of it. */
+  ask<T>(
+    question: Question,
+    bounds: Bounds,
+    read: (opened: Judged, more: () => Promise<Exclude<Response, FailureSent>>) => Promise<T>,
+  ): Promise<T>;
   /** Whether it can be asked: what was asked before has been answered to the end. Else it is of no more use. */
   isFree(): boolean;
-  end(): void;
+  /** @param why what is being asked fails with it. */
+  end(why?: Failure): void;
 };
 
-export function startAsker(): Asker {
-  const { child, end } = startProcess();
-  const line = openLine(child);
+/** What the kernel holds a query process to. It writes no errors then: users may make it abort as often as they like. */
+export type ProcessLimits = ChildLimits & {
+  /** What is told where it ended for want of memory. */
+  readonly outOfMemory: string;
+};
+
+/** @param Response what it answers to `more`. */
+export function startQueryProcess<Response extends object = QueryResponse>(
+  limits?: ProcessLimits,
+): QueryProcess<Response> {
+  const { child, kill } = startProcess(limits);
+  const { exchange, hangUp, isFree } = openChannel(child, limits);
+
+  async function ask<T>(
+    question: Question,
+    { signal, now, timeoutMs, silentMs, ...mostAges }: Bounds,
+    read: (opened: Judged, more: () => Promise<Exclude<Response, FailureSent>>) => Promise<T>,
+  ): Promise<T> {
+    const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
+    const end = AbortSignal.any([signal, ...deadline]);
+    const giveUp = () => hangUp(end.reason);
+    end.addEventListener('abort', giveUp, { once: true });
+    if (end.aborted) hangUp(end.reason);
+    try {
+      const response = await exchange(question, silentMs);
+      if (!('opened' in response)) throw new Failure('bug', 'the query was not opened');
+      const opened = response.opened as Opened;
+      const judged = judge(opened.sources, question.asOf, mostAges, now());
+      const more = async () => (await exchange('more', silentMs)) as Exclude<Response, FailureSent>;
+      return await read({ ...opened, ...judged }, more);
+    } catch (thrown) {
+      if (signal.aborted) throw new Failure('incomplete', 'stopped');
+      if (end.aborted)
+        throw new Failure(
+          'incomplete',
+          `the query took longer than ${ms(timeoutMs ?? 0)} and was ended: narrow it, or give it more time`,
+        );
+      throw thrown;
+    } finally {
+      // It must not end the answer to the next question.
+      end.removeEventListener('abort', giveUp);
+    }
+  }
+
   return {
-    ask: (question, bounds, read) => askOnce(line, question, bounds, read),
-    isFree: line.isFree,
-    end,
+    ask,
+    isFree,
+    end(why) {
+      if (why) hangUp(why);
+      kill();
+    },
   };
 }
 
-async function askOnce<T>(
-  { exchange, hangUp }: Line,
-  question: Question,
-  { signal, now, timeoutMs, ...mostAges }: Bounds,
-  read: (answer: Answer) => Promise<T>,
-): Promise<T> {
-  const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
-  const end = AbortSignal.any([signal, ...deadline]);
-  const giveUp = () => hangUp(end.reason);
-  end.addEventListener('abort', giveUp, { once: true });
-  if (end.aborted) hangUp(end.reason);
-  try {
-    const answered = await exchange(question);
-    if (!('opened' in answered)) throw new Failure('bug', 'the query was not opened');
-    const { opened } = answered;
-    const judged = judge(opened.sources, question.asOf, mostAges, now());
-    return await read({ ...opened, ...judged, batches: batchesOf(exchange) });
-  } catch (thrown) {
-    if (signal.aborted) throw new Failure('incomplete', 'stopped');
-    if (end.aborted)
-      throw new Failure(
-        'incomplete',
-        `the query took longer than ${ms(timeoutMs ?? 0)} and was ended: narrow it, or give it more time`,
-      );
-    throw thrown;
-  } finally {
-    // It must not end the answer to the next question.
-    end.removeEventListener('abort', giveUp);
-  }
-}
+type Channel = {
+  /** @throws Failure that the process sent, or that tells how it ended. */
+  exchange(request: QueryRequest, silentMs?: number): Promise<object>;
+  /** Makes the present exchange fail, and every one after it. */
+  hangUp(reason: unknown): void;
+  isFree(): boolean;
+};
 
-type Exchange = (asked: Asked) => Promise<Answered>;
+/** What Node.js ends itself by where it cannot get memory. */
+const ABORTS: readonly (string | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV', 'SIGBUS'];
 
-async function* batchesOf(exchange: Exchange): AsyncGenerator<Cell[][], void> {
-  for (let next = exchange('more'); ; ) {
-    const answered = await next;
-    if (!('rows' in answered) || answered.rows.length === 0) return;
-    next = exchange('more');
-    next.catch(() => undefined);
-    yield answered.rows;
-  }
-}
-
-/** `hangUp` makes the present exchange fail, and every one after it. */
-type Line = Pick<Asker, 'isFree'> & { exchange: Exchange; hangUp(reason: unknown): void };
-
-/** One question at a time. */
-function openLine(child: ChildProcess): Line {
-  let waiting: { resolve(answered: Answered): void; reject(reason: unknown): void } | undefined;
+function openChannel(child: ChildProcess, limits: ProcessLimits | undefined): Channel {
+  let waiting: { resolve(response: object): void; reject(reason: unknown): void } | undefined;
+  let silence: NodeJS.Timeout | undefined;
   let ended: unknown;
   let isFree = true;
   const hangUp = (reason: unknown) => {
     ended ??= reason;
     waiting?.reject(ended);
   };
-  child.on('message', (answered: Answered) => waiting?.resolve(answered));
+  child.on('message', (said: object | typeof READING) => {
+    silence?.refresh();
+    if (said !== READING) waiting?.resolve(said as object);
+  });
   child.on('error', hangUp);
-  child.on('exit', (code, signal) =>
-    hangUp(new Failure('incomplete', `the process of the query ended (${signal ?? code})`)),
-  );
-  const exchange: Exchange = async (asked) => {
+  child.on('exit', (code, signal) => {
+    const isForMemory = limits !== undefined && ABORTS.includes(signal);
+    hangUp(
+      new Failure(
+        'incomplete',
+        isForMemory ? limits.outOfMemory : `the process of the query ended (${signal ?? code})`,
+      ),
+    );
+  });
+
+  async function exchange(request: QueryRequest, silentMs?: number): Promise<object> {
     if (ended) throw ended;
     isFree = false;
-    const answered = await new Promise<Answered>((resolve, reject) => {
-      waiting = { resolve, reject };
-      child.send(asked);
-    });
-    isFree = 'failed' in answered || ('rows' in answered && answered.rows.length === 0);
-    if ('failed' in answered) throw receivedFailure(answered);
-    return answered;
-  };
+    if (silentMs !== undefined) silence = setTimeout(() => hangUp(tooSilent(silentMs)), silentMs);
+    try {
+      const response = await new Promise<object>((resolve, reject) => {
+        waiting = { resolve, reject };
+        child.send(request);
+      });
+      isFree = 'failed' in response || 'end' in response || ('rows' in response && isEmpty(response.rows));
+      if ('failed' in response) throw receivedFailure(response as FailureSent);
+      return response;
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
   return { exchange, hangUp, isFree: () => isFree && ended === undefined };
 }
 
+const isEmpty = (rows: unknown) => Array.isArray(rows) && rows.length === 0;
+
+const tooSilent = (silentMs: number) =>
+  new Failure('incomplete', `the query read no row for ${ms(silentMs)} and was ended: narrow it`);
+
 /** While SQLite computes, the process of a query notices nothing: it is killed. */
-function startProcess(): { child: ChildProcess; end(): void } {
+function startProcess(limits: ProcessLimits | undefined): { child: ChildProcess; kill(): void } {
   const program = [process.execPath, ...programArgs(programFile('query/process', import.meta.url))];
-  const { child } = startChild(program, { env: generalEnvironment(), output: 'errors', ipc: true });
-  return { child, end: () => void child.kill('SIGKILL') };
+  const { child } = startChild(program, {
+    env: generalEnvironment(),
+    output: limits ? 'none' : 'errors',
+    ipc: true,
+    ...(limits && { limits }),
+  });
+  return { child, kill: () => void child.kill('SIGKILL') };
 }

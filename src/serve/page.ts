@@ -10,15 +10,15 @@ import type { Admission } from './admission.ts';
 import { errorAnswer } from './answers.ts';
 import type { PageAnswer, PageAsked, PageEndpoint } from './app.ts';
 import { Unfit } from './page/asked.ts';
-import { openAskers } from './page/askers.ts';
-import { openDoor } from './page/door.ts';
+import { type AnswerTo, openDoor } from './page/door.ts';
 import { openDownloads } from './page/downloads.ts';
 import { openEvents } from './page/events.ts';
 import { busyAnswer, failedAnswer } from './page/failed.ts';
-import { answerQuestion } from './page/questions.ts';
+import { openQueryProcesses } from './page/query-processes.ts';
+import { answerQuestion, openTurns } from './page/questions.ts';
 import { openReader } from './page/reader.ts';
 import { openSite } from './page/site.ts';
-import { linkPath, openTokens } from './page/tokens.ts';
+import { linkPath, openTokens, type Viewer } from './page/tokens.ts';
 
 /** Who may see it: nobody, those who have a link or a key, everybody on this machine. */
 export type PageAccess = 'off' | 'token' | 'open';
@@ -29,7 +29,7 @@ export type PageParts = {
   datasets: readonly Dataset[];
   spending: Spending;
   access: PageAccess;
-  admission: Pick<Admission, 'identify'>;
+  admission: Pick<Admission, 'identify' | 'enter'>;
   /** Of market-mirror. */
   version: string;
   clock: Clock;
@@ -74,7 +74,8 @@ export function openPage(parts: PageParts): Page {
   const tokens = openTokens(dir);
   const door = openDoor({ access, tokens, admission, clock });
   const site = openSite(parts.folder ?? builtFolder());
-  const askers = openAskers();
+  const processes = openQueryProcesses();
+  const turns = openTurns(processes, admission, clock);
   const reader = openReader({ dir, jobs, datasets, spending, version, access }, clock, mirrorVersion);
   const events = openEvents(
     () => JSON.stringify([mirrorVersion(), unlessFailed(() => readDaemon(dir))]),
@@ -84,22 +85,24 @@ export function openPage(parts: PageParts): Page {
   const questions = {
     dir,
     tables,
-    askers,
+    turns,
     clock,
     timeoutMs: parts.timeoutMs ?? QUESTION_MS,
     failed,
   };
 
   const by = `market-mirror ${version}`;
-  const downloads = openDownloads({ dir, tables, askers, clock, by, failed });
+  const downloads = openDownloads({ dir, tables, turns, clock, by, failed });
 
   async function read(what: 'overview' | 'schema'): Promise<PageAnswer> {
     const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
     return { status: 200, headers, body: await reader.read(what) };
   }
 
-  function listen(asked: PageAsked): PageAnswer {
-    const body = events.listen(asked.gone, () => unlessFailed(() => door.isWelcome(asked)) ?? true);
+  function listen(asked: PageAsked, { owner }: Viewer): PageAnswer {
+    // While that cannot be looked up, he stays.
+    const isWelcome = () => unlessFailed(() => ({ viewer: door.viewerOf(asked) })) ?? { viewer: true };
+    const body = events.listen(owner, asked.gone, () => isWelcome().viewer !== undefined);
     if (!body) return busyAnswer('listeners');
     const headers = {
       'Content-Type': 'text/event-stream',
@@ -110,7 +113,7 @@ export function openPage(parts: PageParts): Page {
   }
 
   function document(asked: PageAsked): Promise<PageAnswer> {
-    askers.warm();
+    processes.warm();
     return site.document(asked);
   }
 
@@ -121,7 +124,8 @@ export function openPage(parts: PageParts): Page {
     methods: readonly string[],
     answer: PageEndpoint['answer'],
   ): PageEndpoint => ({ name, path, methods, answer: told(answer) });
-  const guarded: typeof open = (name, path, methods, answer) => open(name, path, methods, door.guard(answer));
+  const guarded = (name: string, path: string, methods: readonly string[], answer: AnswerTo) =>
+    open(name, path, methods, door.guard(answer));
 
   return {
     endpoints: [
@@ -137,7 +141,9 @@ export function openPage(parts: PageParts): Page {
       guarded('page-overview', '/page/overview', reading, () => read('overview')),
       guarded('page-schema', '/page/schema', reading, () => read('schema')),
       guarded('page-events', '/page/events', ['GET'], listen),
-      guarded('page-query', '/page/query', ['POST'], (asked) => answerQuestion(asked, questions)),
+      guarded('page-query', '/page/query', ['POST'], (asked, viewer) =>
+        answerQuestion(asked, viewer, questions),
+      ),
       guarded('page-downloads', '/page/downloads', ['POST'], downloads.order),
       guarded('page-downloads', '/page/downloads/:id', ['GET'], downloads.take),
       guarded('page-downloads', '/page/downloads/:id/receipt', reading, downloads.receipt),
@@ -146,7 +152,7 @@ export function openPage(parts: PageParts): Page {
     drain: events.end,
     async close() {
       events.end();
-      askers.close();
+      processes.close();
       await reader.close();
       tokens.close();
     },

@@ -1,7 +1,14 @@
 /** What `keys` says of keys and accounts, to people and to programs. */
 
 import { type Align, heads, inColumns, type Paint, relative } from '../../output/text.ts';
-import { type Account, type Issued, type KeyRecord, type Rotated, statusOf } from '../../serve/keys.ts';
+import {
+  type Account,
+  type Issued,
+  type KeyRecord,
+  PAGE_SCOPE,
+  type Rotated,
+  statusOf,
+} from '../../serve/keys.ts';
 import { type Limits, renderQuota, renderRate } from '../../serve/limits.ts';
 import type { Link } from './page.ts';
 
@@ -27,6 +34,11 @@ export function tellIssued({ key, record, limits }: Issued, now: number) {
     notes: [
       `This is the key ${id}. It is shown this once: the database keeps its SHA-256 alone.`,
       'Give it only to those who are entitled to the data of this account: the responses of the API are private.',
+      ...(record.scopes.includes(PAGE_SCOPE)
+        ? [
+            `With ${PAGE_SCOPE} it opens the page, which asks SQL of every dataset and of all calls that the mirror has made, whatever its other scopes are.`,
+          ]
+        : []),
     ],
   };
 }

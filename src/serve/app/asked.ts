@@ -4,7 +4,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
+import type { Caller } from '../admission.ts';
 import { type Asked, type Encoding, encodings } from '../answers.ts';
+import type { Call } from './call.ts';
 import { type Origin, pathOf, serviceAddress } from './client.ts';
 import { bodyOf, onFinished } from './stream.ts';
 
@@ -21,6 +23,8 @@ export type PageAsked = Asked &
     param(name: string): string;
     /** As text; undefined for one of more bytes than `most`. */
     body(most: number): Promise<string | undefined>;
+    /** Says whose call it is, for counts and logs, and which limit has refused it. */
+    belongsTo(caller: Pick<Caller, 'id' | 'account'>, limit?: string | null): void;
   };
 
 export function askedOf(c: InHono): Asked {
@@ -36,7 +40,8 @@ export function askedOf(c: InHono): Asked {
   };
 }
 
-export function pageAskedOf(c: InHono, { address, isLocal }: Origin): PageAsked {
+export function pageAskedOf(c: InHono, call: Call): PageAsked {
+  const { address, isLocal } = call;
   const { incoming } = c.env;
   const { query, ifNoneMatch, encoding } = askedOf(c);
   return {
@@ -51,6 +56,9 @@ export function pageAskedOf(c: InHono, { address, isLocal }: Origin): PageAsked 
     isSecure: serviceAddress(incoming, address).startsWith('https:'),
     param: (name) => c.req.param(name) ?? '',
     body: (most) => bodyOf(incoming, most),
+    belongsTo({ id, account }, limit = null) {
+      Object.assign(call, { keyId: id, account, limit });
+    },
   };
 }
 

@@ -4,23 +4,26 @@ import type { Clock } from '../../clock.ts';
 import { countFailures } from '../admission/failures.ts';
 import { type Admission, isRefused } from '../admission.ts';
 import type { Answer } from '../answers.ts';
-import type { PageAnswer, PageAsked } from '../app.ts';
+import type { PageAnswer, PageAsked, PageEndpoint } from '../app.ts';
 import { PAGE_SCOPE } from '../keys.ts';
 import { failedAnswer } from './failed.ts';
-import type { Issued, Tokens } from './tokens.ts';
+import type { Issued, Tokens, Viewer } from './tokens.ts';
 import { sayOldLink, sayRefused, sayWhoMaySee, sendOn } from './words.ts';
 
 export type Door = {
   /** The document for those who may see it; for others, how they may. */
   enter(asked: PageAsked, document: (asked: PageAsked) => Promise<PageAnswer>): Promise<PageAnswer>;
   /** The answer of the private interface for those who may see it, and to no other page than ours. */
-  guard(answer: (asked: PageAsked) => PageAnswer | Promise<PageAnswer>): typeof answer;
-  isWelcome(asked: PageAsked): boolean;
+  guard(answer: AnswerTo): PageEndpoint['answer'];
+  /** Who it is; undefined for who may not see the page. */
+  viewerOf(asked: PageAsked): Viewer | undefined;
   /** By a key. */
   login(asked: PageAsked): Promise<PageAnswer>;
   /** Ends the session of who asks; the other sessions go on. */
   logout(asked: PageAsked): PageAnswer | Promise<PageAnswer>;
 };
+
+export type AnswerTo = (asked: PageAsked, viewer: Viewer) => PageAnswer | Promise<PageAnswer>;
 
 export type DoorParts = {
   access: 'token' | 'open';
@@ -28,6 +31,9 @@ export type DoorParts = {
   admission: Pick<Admission, 'identify'>;
   clock: Pick<Clock, 'now' | 'monotonic'>;
 };
+
+/** With access `open`, everybody on this machine is one viewer. */
+const everybodyHere: Viewer = { owner: 'this machine', caller: null };
 
 /** Of the form with a key. */
 const MOST_FORM_BYTES = 4_096;
@@ -41,10 +47,10 @@ export function openDoor({ access, tokens, admission, clock }: DoorParts): Door 
     return waitMs > 0 ? Math.ceil(waitMs / 1_000) : null;
   }
 
-  function isWelcome(asked: PageAsked): boolean {
-    if (access === 'open' && asked.isLocal) return true;
+  function viewerOf(asked: PageAsked): Viewer | undefined {
+    if (access === 'open' && asked.isLocal) return everybodyHere;
     const token = cookieOf(asked);
-    return token !== undefined && tokens.isSession(token, asked, clock.now());
+    return token === undefined ? undefined : tokens.viewerOf(token, asked, clock.now());
   }
 
   function openLink(token: string, asked: PageAsked): Answer {
@@ -56,7 +62,8 @@ export function openDoor({ access, tokens, admission, clock }: DoorParts): Door 
 
   const guard: Door['guard'] = (answer) => (asked) => {
     if (!isFromOurs(asked)) return refused(403, 'only the page itself may ask this');
-    if (isWelcome(asked)) return answer(asked);
+    const viewer = viewerOf(asked);
+    if (viewer) return answer(asked, viewer);
     const wait = cookieOf(asked) === undefined ? null : countFailure(asked);
     return wait === null
       ? refused(401, 'the page opens by a link or a key: reload it to see how')
@@ -65,11 +72,11 @@ export function openDoor({ access, tokens, admission, clock }: DoorParts): Door 
 
   return {
     guard,
-    isWelcome,
+    viewerOf,
     async enter(asked, document) {
       const token = asked.query.get('token');
-      if (token !== null) return isWelcome(asked) ? sendOn('/') : openLink(token, asked);
-      if (isWelcome(asked)) return await document(asked);
+      if (token !== null) return viewerOf(asked) ? sendOn('/') : openLink(token, asked);
+      if (viewerOf(asked)) return await document(asked);
       const comesFrom = asked.headers['sec-fetch-site'];
       if (comesFrom === 'cross-site' || comesFrom === 'same-site') return sendOn(null);
       return sayWhoMaySee(asked.isLocal);

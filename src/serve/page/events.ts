@@ -2,6 +2,7 @@
 
 import { isoTime } from '../../clock.ts';
 import { Gone, type Stream, type Write } from '../app.ts';
+import { openFairShares } from './fair-shares.ts';
 import type { PageEvent } from './wire.ts';
 
 /** Runs `work` again and again; @returns what ends it. */
@@ -14,10 +15,11 @@ const byTimer: Repeat = (work, ms) => {
 
 export type Events = {
   /**
-   * One listener's stream, which goes on until it leaves, or is no longer welcome; undefined where there are as many as may
-   * be.
+   * One listener's stream, which goes on until it leaves, is no longer welcome, or gives way to another viewer; undefined
+   * where there are as many as may be.
+   * @param owner the viewer.
    */
-  listen(gone: AbortSignal, isWelcome: () => boolean): Stream | undefined;
+  listen(owner: string, gone: AbortSignal, isWelcome: () => boolean): Stream | undefined;
   /** Ends all of them, well. */
   end(): void;
 };
@@ -34,6 +36,7 @@ const RETRY_MS = 2_000;
 /** @param state another text when there is something to tell. */
 export function openEvents(state: () => string, now: () => number, repeat: Repeat = byTimer): Events {
   const listeners = new Set<Listener>();
+  const places = openFairShares(MOST_LISTENERS);
   let stop = () => {};
   let known = '';
   let isOver = false;
@@ -63,25 +66,34 @@ export function openEvents(state: () => string, now: () => number, repeat: Repea
   }
 
   return {
-    listen(gone, isWelcome) {
-      if (isOver || gone.aborted || listeners.size >= MOST_LISTENERS) return undefined;
+    listen(owner, gone, isWelcome) {
+      if (isOver || gone.aborted) return undefined;
+      const left = new AbortController();
+      const place = places.take(owner, () => left.abort());
+      if (!place) return undefined;
+      gone.addEventListener('abort', place.leave);
       return async (write) => {
         await new Promise<void>((resolve, reject) => {
-          const listener = {
-            tell: inTurn(write, reject),
-            leave: resolve,
-            isWelcome,
-          };
-          listeners.add(listener);
-          if (listeners.size === 1) begin();
+          const listener = { tell: inTurn(write, reject), leave: () => left.abort(), isWelcome };
           const over = () => {
+            place.leave();
             if (listeners.delete(listener) && listeners.size === 0) stop();
           };
           gone.addEventListener('abort', () => {
             over();
             reject(new Gone());
           });
-          if (gone.aborted) over();
+          left.signal.addEventListener('abort', () => {
+            over();
+            resolve();
+          });
+          if (gone.aborted || left.signal.aborted) {
+            over();
+            resolve();
+            return;
+          }
+          listeners.add(listener);
+          if (listeners.size === 1) begin();
           listener.tell(`retry: ${RETRY_MS}\n\n`, false);
         });
       };
@@ -89,8 +101,7 @@ export function openEvents(state: () => string, now: () => number, repeat: Repea
     end() {
       isOver = true;
       stop();
-      for (const { leave } of listeners) leave();
-      listeners.clear();
+      for (const { leave } of [...listeners]) leave();
     },
   };
 }

@@ -1,20 +1,24 @@
-/** Questions in SQL: answered line by line as rows are read, by a process that ends with the connection. */
+/**
+ * Questions in SQL: each is a call of its account, waits for its turn, and is answered by a query process that ends with the
+ * connection. What the process sends is passed on as it is.
+ */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { Cell } from '../../output/answer.ts';
-import type { Answer } from '../../reading/query.ts';
-import type { PageAnswer, PageAsked, Write } from '../app.ts';
+import { type Admission, isRefused, type Permit, type Refusal } from '../admission.ts';
+import type { PageAnswer, PageAsked } from '../app.ts';
 import { readJson, readLimit, readQuestion } from './asked.ts';
-import type { Askers } from './askers.ts';
-import { busyAnswer } from './failed.ts';
-import type { PageCell, QueryLine } from './wire.ts';
+import { busyAnswer, failedAnswer } from './failed.ts';
+import type { Loan, QueryProcesses } from './query-processes.ts';
+import type { Viewer } from './tokens.ts';
+import type { QueryLine } from './wire.ts';
 
 export type QuestionParts = {
   readonly dir: string;
   /** The mirrored tables with their jobs. */
   readonly tables: Readonly<Record<string, string>>;
-  readonly askers: Askers;
+  readonly turns: Turns;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** How long a question may take, reading its rows included. */
   readonly timeoutMs: number;
@@ -26,8 +30,11 @@ export type QuestionParts = {
 const SIGN_OF_LIFE_MS = 10_000;
 
 /** @throws Unfit for what is no question. */
-export async function answerQuestion(asked: PageAsked, parts: QuestionParts): Promise<PageAnswer> {
-  const { dir, tables, askers, clock, timeoutMs, failed } = parts;
+export async function answerQuestion(
+  asked: PageAsked,
+  viewer: Viewer,
+  { dir, tables, turns, clock, timeoutMs, failed }: QuestionParts,
+): Promise<PageAnswer> {
   const startedAt = clock.monotonic();
   const given = await readJson(asked);
   const limit = readLimit(given);
@@ -39,46 +46,47 @@ export async function answerQuestion(asked: PageAsked, parts: QuestionParts): Pr
     if (!(thrown instanceof Failure)) throw thrown;
     return { status: 200, headers, body: lineOf(failure(thrown)) };
   }
-  const lease = await askers.take(asked.gone);
-  if (!lease) return busyAnswer('questions');
-
-  async function send(write: Write, answer: Answer): Promise<void> {
-    const { columns, sources, seq, notes } = answer;
-    const line = (line: QueryLine) => write(lineOf(line));
-    await line({
-      opened: { columns: columns.map(({ name, type }) => ({ name, type })), sources, seq, notes },
-    });
-    let rows = 0;
-    let isCut = false;
-    for await (const batch of answer.batches) {
-      isCut = batch.length > limit - rows;
-      const taken = isCut ? batch.slice(0, limit - rows) : batch;
-      rows += taken.length;
-      if (taken.length > 0) await line({ rows: taken.map((row) => row.map(shownCell)) });
-      if (isCut) break;
-    }
-    await line({ end: { rows, isCut, ms: Math.round(clock.monotonic() - startedAt) } });
-  }
-
+  const turn = await turns.take(asked, viewer);
+  if ('status' in turn) return turn;
   return {
     status: 200,
     headers,
     async body(write) {
-      const alive = setInterval(() => void write('\n').catch(() => undefined), SIGN_OF_LIFE_MS);
+      const line = (line: QueryLine) => write(lineOf(line));
+      // Between two pieces only: a piece may end in the middle of a line.
+      let isBetween = true;
+      const alive = setInterval(() => {
+        if (isBetween) void write('\n').catch(() => undefined);
+      }, SIGN_OF_LIFE_MS);
       try {
-        const bounds = { signal: asked.gone, now: clock.now, timeoutMs };
-        await lease.ask({ dir, tables, ...question }, bounds, (answer) => send(write, answer));
+        const end = await turn.queries.lines(
+          { dir, tables, ...question },
+          limit,
+          { signal: turn.signal, now: clock.now, timeoutMs },
+          ({ columns, sources, seq, notes }) => {
+            const named = columns.map(({ name, type }) => ({ name, type }));
+            return line({ opened: { columns: named, sources, seq, notes } });
+          },
+          async (piece) => {
+            isBetween = piece.at(-1) === NEWLINE;
+            await write(piece);
+          },
+        );
+        await line({ end: { ...end, ms: Math.round(clock.monotonic() - startedAt) } });
       } catch (thrown) {
-        if (!(thrown instanceof Failure)) throw thrown;
-        if (thrown.kind === 'bug') failed(thrown);
-        await write(lineOf(failure(thrown)));
+        const told = turn.explain(thrown);
+        if (!(told instanceof Failure)) throw told;
+        if (told.kind === 'bug') failed(told);
+        await write(`${isBetween ? '' : '\n'}${lineOf(failure(told))}`);
       } finally {
         clearInterval(alive);
-        lease.giveBack();
+        turn.end();
       }
     },
   };
 }
+
+const NEWLINE = 10;
 
 const lineOf = (line: QueryLine) => `${JSON.stringify(line)}\n`;
 
@@ -88,8 +96,93 @@ function failure({ kind, message }: Failure): QueryLine {
   };
 }
 
-function shownCell(cell: Cell): PageCell {
-  if (typeof cell === 'bigint') return { integer: String(cell) };
-  if (typeof cell === 'number' && !Number.isFinite(cell)) return String(cell);
-  return cell instanceof Uint8Array ? { bytes: cell.length } : cell;
+/** A query process for one question, and the call that it costs its account. */
+export type Turn = Omit<Loan, 'giveBack'> & {
+  /** Gives the process back, and the call where the question was a mistake. */
+  end(): void;
+};
+
+export type Turns = {
+  /**
+   * Waits for the limits of the account, and for a process.
+   * @returns an answer where there is none: 429 where the limits allow it too late, 503 where too many wait or the question had
+   * to give way.
+   */
+  take(asked: PageAsked, viewer: Viewer): Promise<Turn | PageAnswer>;
+};
+
+/** How long a question waits for the limits of its account. */
+const LIMITS_WAIT_MS = 60_000;
+
+/** How often they are asked again. */
+const LIMITS_LOOK_MS = 100;
+
+export function openTurns(
+  processes: Pick<QueryProcesses, 'take'>,
+  admission: Pick<Admission, 'enter'>,
+  clock: Pick<Clock, 'monotonic'>,
+): Turns {
+  return {
+    async take(asked, { owner, caller }) {
+      let permit: Permit | undefined;
+      const until = clock.monotonic() + LIMITS_WAIT_MS;
+      const enter = async (signal: AbortSignal): Promise<void> => {
+        if (caller === null) return;
+        asked.belongsTo(caller);
+        for (;;) {
+          const entry = admission.enter(caller);
+          if (!isRefused(entry)) {
+            permit = entry;
+            return;
+          }
+          const isInTime = clock.monotonic() + (entry.retryAfter ?? 0) * 1_000 <= until;
+          if (entry.limit === null || !isInTime) throw new Refused(entry);
+          await sleep(LIMITS_LOOK_MS, undefined, { signal });
+        }
+      };
+      const giveUp = () => {
+        permit?.giveBack();
+        permit?.leave();
+      };
+      try {
+        const loan = await processes.take(owner, asked.gone, enter);
+        if (!loan) return busyAnswer('questions');
+        return turnOf(loan, permit);
+      } catch (thrown) {
+        giveUp();
+        if (thrown instanceof Refused) {
+          const { refusal } = thrown;
+          if (caller) asked.belongsTo(caller, refusal.limit);
+          return failedAnswer(refusal.status, 'incomplete', refusal.body.message, refusal.retryAfter);
+        }
+        if (!(thrown instanceof Failure)) throw thrown;
+        return failedAnswer(503, thrown.kind, thrown.message);
+      }
+    },
+  };
+}
+
+class Refused extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.body.error);
+    this.refusal = refusal;
+  }
+}
+
+function turnOf({ giveBack, explain, ...loan }: Loan, permit: Permit | undefined): Turn {
+  return {
+    ...loan,
+    explain(thrown) {
+      const told = explain(thrown);
+      // As an error of the API it costs nothing.
+      if (told instanceof Failure && told.kind === 'usage') permit?.giveBack();
+      return told;
+    },
+    end() {
+      permit?.leave();
+      giveBack();
+    },
+  };
 }

@@ -3,6 +3,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
 import { type Connection, guarded, relaxed } from '../../store/beside.ts';
+import type { Caller } from '../admission.ts';
 import { followServeDatabase } from '../database.ts';
 import { whyRefused } from '../keys/check.ts';
 import { type KnownKeys, openKnownKeys } from '../keys/known.ts';
@@ -24,6 +25,14 @@ export const linkPath = ({ token }: Issued): string => `/?token=${token}`;
 /** Who came by a key counts by what becomes of it; who came by a link, from this machine alone. */
 export type Visit = { readonly address: string; readonly isLocal: boolean };
 
+/** Who sees the page. */
+export type Viewer = {
+  /** The account of the key by which the session was opened, else the session: what is shared out is shared among these. */
+  readonly owner: string;
+  /** Whose key it was; null for who came by a link, who has no limits. */
+  readonly caller: Caller | null;
+};
+
 /** All of them: @throws Failure as `openServeDatabase` does. */
 export type Tokens = {
   issueLink(now: number): Issued;
@@ -33,7 +42,8 @@ export type Tokens = {
   openByKey(key: string, now: number): Issued;
   /** It opens nothing from now on; one that is none is none. */
   endSession(token: string): void;
-  isSession(token: string, visit: Visit, now: number): boolean;
+  /** Whose session it is; undefined where it is none. */
+  viewerOf(token: string, visit: Visit, now: number): Viewer | undefined;
   close(): void;
 };
 
@@ -75,12 +85,14 @@ export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Toke
       const { connection, end } = current();
       guarded(connection.name, () => end.run(hash('sha256', token)));
     },
-    isSession(token, { address, isLocal }, now) {
+    viewerOf(token, { address, isLocal }, now) {
       const found = find('session', token, now);
-      if (!found) return false;
-      if (found.key === null) return isLocal;
+      if (!found) return undefined;
+      if (found.key === null)
+        return isLocal ? { owner: `session ${hash('sha256', token)}`, caller: null } : undefined;
       const key = found.digest === null ? undefined : current().keys.find(found.digest);
-      return whyRefused(key, { address, scope: PAGE_SCOPE }, now) === null;
+      if (!key || whyRefused(key, { address, scope: PAGE_SCOPE }, now) !== null) return undefined;
+      return { owner: `account ${key.account}`, caller: key };
     },
     close,
   };

@@ -86,12 +86,14 @@ export type PageQuestion = {
 
 /**
  * The answer, one line of JSON each: `opened`, some `rows`, `end`; or `failed` at any place. An empty line says that it goes
- * on. Every other answer than 200, of every path below `/page/`, is a line `failed`: 401 without a session, 503 for busy.
+ * on. `isCut`: there are more rows; `notes`: what is to be known of those that came, such as that cells were cut. Every other
+ * answer than 200, of every path below `/page/`, is a line `failed`: 401 without a session, 429 above a limit of the account,
+ * 503 for busy.
  */
 export type QueryLine =
   | { opened: OpenedQuery }
   | { rows: readonly (readonly PageCell[])[] }
-  | { end: { rows: number; isCut: boolean; ms: number } }
+  | { end: { rows: number; isCut: boolean; notes: readonly string[]; ms: number } }
   | { failed: { kind: FailureKind; message: string } };
 
 export type OpenedQuery = {
@@ -102,7 +104,10 @@ export type OpenedQuery = {
   notes: readonly string[];
 };
 
-/** An integer too large for a number keeps its digits; of bytes their number is told; what is infinite is a text. */
+/**
+ * An integer too large for a number keeps its digits; of bytes their number is told; what is infinite is a text.
+ * A text of more than a megabyte is cut, and says so at its end.
+ */
 export type PageCell = string | number | null | { integer: string } | { bytes: number };
 
 /**

@@ -74,10 +74,10 @@ describe('looking', () => {
         return () => void repeats.delete(ms);
       },
     );
-    const listen = () => {
+    const listen = (owner = 'a') => {
       const gone = new AbortController();
       const told: string[] = [];
-      const stream = events.listen(gone.signal, () => true);
+      const stream = events.listen(owner, gone.signal, () => true);
       const over = stream?.(async (piece) => void told.push(String(piece)));
       over?.catch(() => undefined);
       return { told, leave: () => gone.abort(), isHeard: stream !== undefined };
@@ -93,6 +93,7 @@ describe('looking', () => {
       };
       events
         .listen(
+          'slow',
           new AbortController().signal,
           () => true,
         )?.(write)

@@ -20,7 +20,9 @@ describe('a question', () => {
     });
     const expected = bench.sql('SELECT _key, _walk_id FROM news ORDER BY _key').map(Object.values);
     expect(rowsIn(lines)).toEqual(expected);
-    expect(lines.at(-1)).toEqual({ end: { rows: 20, isCut: false, ms: expect.any(Number) } });
+    expect(lines.at(-1)).toEqual({
+      end: { rows: 20, isCut: false, notes: [], ms: expect.any(Number) },
+    });
   });
 
   test('keeps the digits of large integers, tells of bytes how many there are, and of infinity that it is', async () => {

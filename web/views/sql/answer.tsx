@@ -51,7 +51,8 @@ type Shown = 'table' | 'chart';
 
 function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
   const { rows, at, end } = run;
-  const { columns, sources, notes } = opened;
+  const { columns, sources } = opened;
+  const notes = [...opened.notes, ...(end?.notes ?? [])];
   const [shown, setShown] = useState<Shown>('table');
   const kinds = useMemo(() => kindsOf(columns, rows.slice(0, LOOKED_AT)), [rows, columns]);
   const cut = end?.isCut ? `Cut: the first ${count(rows.length, 'row')} of more are shown.` : undefined;

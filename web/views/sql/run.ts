@@ -16,7 +16,14 @@ export type Run = {
   /** So many have come. */
   count: number;
   /** Null while it runs. */
-  end: { ms: number /** More rows would have followed. */; isCut: boolean; trouble: Trouble | null } | null;
+  end: {
+    ms: number;
+    /** More rows would have followed. */
+    isCut: boolean;
+    /** What is to be known of the rows. */
+    notes: readonly string[];
+    trouble: Trouble | null;
+  } | null;
   /** Filled while it runs: looked at once it has ended. */
   rows: (readonly PageCell[])[];
 };
@@ -65,7 +72,8 @@ export function useRunner(): Runner {
       own.signal,
     );
     const ms = value?.ms ?? localNow() - now.begunAt;
-    return show({ ...now, end: { ms, isCut: value?.isCut ?? true, trouble: trouble ?? null } });
+    const { isCut = true, notes = [] } = value ?? {};
+    return show({ ...now, end: { ms, isCut, notes, trouble: trouble ?? null } });
   }
 
   return { run, start, stop: () => controller.current?.abort() };

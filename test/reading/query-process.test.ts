@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import type { Cell } from '../../src/output/answer.ts';
-import { type Answer, type Asker, type Question, startAsker } from '../../src/reading/query.ts';
+import {
+  type QueryProcess,
+  type QueryResponse,
+  type Question,
+  startQueryProcess,
+} from '../../src/reading/query.ts';
 import { openConnection } from '../../src/store/db/connection.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 
@@ -16,35 +21,39 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
+type AnyProcess = QueryProcess<QueryResponse>;
+
 function setup() {
-  const asker = startAsker();
-  onTestFinished(asker.end);
+  const queryProcess = startQueryProcess();
+  onTestFinished(() => queryProcess.end());
   return {
-    asker,
-    ask: (sql: string, more?: Partial<Question>, signal?: AbortSignal) => ask(asker, sql, more, signal),
+    queryProcess,
+    ask: (sql: string, more?: Partial<Question>, signal?: AbortSignal) =>
+      ask(queryProcess, sql, more, signal),
   };
 }
 
 async function ask(
-  asker: Asker,
+  queryProcess: AnyProcess,
   sql: string,
   more: Partial<Question> = {},
   signal = new AbortController().signal,
 ): Promise<Cell[][]> {
   const question = { dir: bench.dir, sql, params: {}, tables: { news: 'news' }, asOf: null, ...more };
-  return await asker.ask(question, { signal, now: bench.clock.now }, allRows);
-}
-
-async function allRows({ batches }: Answer): Promise<Cell[][]> {
-  const rows: Cell[][] = [];
-  for await (const batch of batches) rows.push(...batch);
-  return rows;
+  return await queryProcess.ask(question, { signal, now: bench.clock.now }, async (_, more) => {
+    const rows: Cell[][] = [];
+    for (;;) {
+      const response = await more();
+      if (!('rows' in response) || response.rows.length === 0) return rows;
+      rows.push(...response.rows);
+    }
+  });
 }
 
 const MANY = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT i FROM n';
 
 test('it answers questions of the present and of the past, and those that are wrong, in any turn', async () => {
-  const { asker, ask } = setup();
+  const { queryProcess, ask } = setup();
   const past = { asOf: '2026-01-01T00:00:00.000Z' };
   for (let round = 0; round < 2; round += 1) {
     expect(await ask('SELECT count(*) FROM news')).toEqual([[20]]);
@@ -57,7 +66,7 @@ test('it answers questions of the present and of the past, and those that are wr
       'malformed JSON',
     );
     expect(await ask(MANY)).toHaveLength(5_000);
-    expect(asker.isFree()).toBe(true);
+    expect(queryProcess.isFree()).toBe(true);
   }
 });
 
@@ -80,30 +89,30 @@ test('it holds no moment of the mirror once it has answered', async () => {
 });
 
 test('what would have stopped an earlier question does not stop a later one', async () => {
-  const { asker, ask } = setup();
+  const { queryProcess, ask } = setup();
   const earlier = new AbortController();
   await ask('SELECT 1', {}, earlier.signal);
   earlier.abort();
-  expect(asker.isFree()).toBe(true);
+  expect(queryProcess.isFree()).toBe(true);
   expect(await ask('SELECT 2')).toEqual([[2]]);
 });
 
 test('it is of no more use where an answer was not read to its end, or was stopped', async () => {
-  const cut = setup().asker;
+  const cut = setup().queryProcess;
   await cut.ask(
     { dir: bench.dir, sql: MANY, params: {}, tables: {}, asOf: null },
     { signal: new AbortController().signal, now: bench.clock.now },
     async () => undefined,
   );
   expect(cut.isFree()).toBe(false);
-  const { asker, ask } = setup();
+  const { queryProcess, ask } = setup();
   await expect(ask('SELECT 1', {}, AbortSignal.abort())).rejects.toThrow('stopped');
-  expect(asker.isFree()).toBe(false);
+  expect(queryProcess.isFree()).toBe(false);
 });
 
 test('it is of no more use once its process is gone', async () => {
-  const { asker, ask } = setup();
+  const { queryProcess, ask } = setup();
   expect(await ask('SELECT 1')).toEqual([[1]]);
-  asker.end();
-  await expect.poll(asker.isFree).toBe(false);
+  queryProcess.end();
+  await expect.poll(queryProcess.isFree).toBe(false);
 });

@@ -1,0 +1,151 @@
+/** What one question through the page may take: of memory, of the disk, of everybody's time. */
+
+import { execFileSync } from 'node:child_process';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Receipt } from '../../../src/reading/export.ts';
+import { startServedProcess } from '../../../src/reading/served-query.ts';
+import type { Download } from '../../../src/serve/page/wire.ts';
+import { needs } from '../../helpers/tools.ts';
+import { rowsIn, setupPage } from './support.ts';
+
+const MB = 1_000_000;
+
+/** Asks for little, and gets much: the text of one cell. */
+const large = (bytes: number) => `SELECT hex(zeroblob(${bytes / 2})) AS cell`;
+
+describe('a cell', () => {
+  test('of more than a megabyte is cut, and says so', async () => {
+    const { ask } = await setupPage({ walked: [] });
+    const lines = await ask({ sql: `SELECT hex(zeroblob(${MB})), hex(zeroblob(${MB / 2})), 1` });
+    const [[cut, whole, one] = []] = rowsIn(lines) as [string, string, number][];
+    expect(cut).toMatch(/^0{1000000}… \[cut: the first 1 MB of 2 MB\]$/);
+    expect([whole, one]).toEqual(['0'.repeat(MB), 1]);
+    expect(lines.at(-1)).toMatchObject({
+      end: { rows: 1, isCut: false, notes: [expect.stringContaining('1 cell(s) are cut at 1 MB')] },
+    });
+  });
+
+  test('is cut between letters', async () => {
+    const { ask } = await setupPage({ walked: [] });
+    const [[cut] = []] = rowsIn(await ask({ sql: `SELECT 'x' || replace(hex(zeroblob(${MB})), '0', 'é')` }));
+    expect(String(cut).slice(0, 500_000)).toBe(`x${'é'.repeat(499_999)}`);
+    expect(String(cut).slice(500_000)).toBe('… [cut: the first 1 MB of 5 MB]');
+  });
+
+  test('of a download as well, and the receipt counts them', async () => {
+    const { post, get } = await setupPage({ walked: [] });
+    const order = await post('/page/downloads', { format: 'ndjson', sql: large(4 * MB) });
+    const { path, receiptPath } = (await order.json()) as Download;
+    const { cell } = JSON.parse(await (await get(path)).text()) as { cell: string };
+    expect([cell.length, cell.slice(-8)]).toEqual([MB + 31, 'of 4 MB]']);
+    expect((await (await get(receiptPath)).json()) as Receipt).toMatchObject({ rows: 1, cutCells: 1 });
+  });
+});
+
+test('an answer ends before 32 MB, with whole rows, and says so', async () => {
+  const { ask } = await setupPage({ walked: [] });
+  const sql = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, hex(zeroblob(50000)) FROM n`;
+  const lines = await ask({ sql, limit: 100_000 });
+  const rows = rowsIn(lines);
+  expect(rows.map(([i]) => i)).toEqual(rows.map((_, at) => at + 1));
+  expect(rows).toHaveLength(319);
+  expect(lines.at(-1)).toMatchObject({
+    end: { rows: 319, isCut: true, notes: [expect.stringMatching(/cut at 32 MB, after 319 row\(s\)/)] },
+  });
+});
+
+test('a row that is larger than any answer is told of, not sent', async () => {
+  const { ask } = await setupPage({ walked: [] });
+  const cells = Array.from({ length: 40 }, () => `hex(zeroblob(${MB / 2}))`).join(', ');
+  expect((await ask({ sql: `SELECT ${cells}` })).at(-1)).toMatchObject({ end: { rows: 0, isCut: true } });
+});
+
+/** Resident, of a process, in MB. */
+const residentMb = (pid: number) =>
+  Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).trim() || 0) / 1_000;
+
+/** Query processes of this one. */
+function childrenOfUs(): number[] {
+  const text = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' });
+  const lines = text.split('\n').filter((line) => line.includes('query/process'));
+  return lines.map((line) => Number.parseInt(line, 10));
+}
+
+describe.runIf(process.platform === 'linux')('a question that needs more than 512 MB', () => {
+  test.each([
+    ['in SQLite, and for a cell', large(498 * MB)],
+    ['in one step of SQLite', `SELECT length(hex(zeroblob(${200 * MB})))`],
+    [
+      'in rows that are gathered',
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000)
+      SELECT length(group_concat(hex(zeroblob(100000)))) FROM n`,
+    ],
+    [
+      'in a row of many cells',
+      `SELECT ${Array.from({ length: 200 }, () => `hex(zeroblob(${2 * MB}))`).join(', ')}`,
+    ],
+  ])('%s, is ended and told so, and the next one is answered', async (_, sql) => {
+    const { ask } = await setupPage({ walked: [] });
+    expect((await ask({ sql })).at(-1)).toEqual({
+      failed: { kind: 'incomplete', message: expect.stringContaining('more than 512 MB of memory') },
+    });
+    expect(rowsIn(await ask({ sql: 'SELECT 1' }))).toEqual([[1]]);
+  });
+
+  test('never has more; four at once leave the service its time', async () => {
+    needs('ps');
+    const { ask, url } = await setupPage({ walked: [] });
+    const asked = Array.from({ length: 4 }, () => ask({ sql: large(498 * MB) }));
+    let isOver = false;
+    const answers = Promise.all(asked).finally(() => {
+      isOver = true;
+    });
+    let most = 0;
+    while (!isOver) {
+      most = Math.max(most, ...childrenOfUs().map(residentMb));
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    }
+    expect((await answers).map((lines) => 'failed' in (lines.at(-1) ?? {}))).toEqual(Array(4).fill(true));
+    expect(most).toBeGreaterThan(30);
+    expect(most).toBeLessThan(540);
+  });
+});
+
+test('a question that sorts more than a gigabyte onto the disk is ended and told so', async () => {
+  const { ask } = await setupPage({ walked: [] });
+  const sql = `WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x, zeroblob(200000) r FROM c ORDER BY r, x`;
+  expect((await ask({ sql })).at(-1)).toEqual({
+    failed: { kind: 'incomplete', message: expect.stringContaining('1 GB of temporary disk space') },
+  });
+});
+
+describe('time', () => {
+  const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)';
+
+  function setup() {
+    const process = startServedProcess();
+    onTestFinished(() => process.end());
+    return process;
+  }
+
+  test('a question that reads no row for long is ended; one that reads rows goes on', async () => {
+    const { bench } = await setupPage({ walked: [] });
+    const question = { dir: bench.dir, params: {}, tables: {}, asOf: null };
+    const bounds = { signal: new AbortController().signal, now: bench.clock.now, silentMs: 2_500 };
+    const order = {
+      format: 'parquet' as const,
+      exact: false,
+      ...{ sql: '', params: {}, job: null, asOf: null, since: null, by: '' },
+      exportedAt: '2026-11-21T12:00:00.000Z',
+    };
+    const silent = { ...question, sql: `${endless} SELECT count(*) FROM n` };
+    await expect(setup().check(silent, bounds)).rejects.toMatchObject({
+      kind: 'incomplete',
+      message: expect.stringMatching(/^the query read no row for .*s and was ended/),
+    });
+    // Parquet looks at all rows before the first comes: for longer than a question may be silent.
+    const slow = `${endless} SELECT i, length(hex(randomblob(200000))) FROM n LIMIT 2000`;
+    const end = await setup().file({ ...question, sql: slow, survey: true }, order, bounds, async () => {});
+    expect(end.rows).toBe(2_000);
+  });
+});

@@ -1,0 +1,160 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { ServedProcess } from '../../../src/reading/served-query.ts';
+import { openQueryProcesses } from '../../../src/serve/page/query-processes.ts';
+
+const BOUNDS = { running: 2, waiting: 2, warm: 1, idleMs: 60_000, patienceMs: 300 };
+
+type Made = ServedProcess & { ended: boolean; free: boolean };
+
+function setup(bounds: Partial<typeof BOUNDS> = {}) {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const made: Made[] = [];
+  const nobodyAsks = async () => {
+    throw new Error('nobody asks here');
+  };
+  const start = () => {
+    const process: Made = {
+      check: nobodyAsks,
+      lines: nobodyAsks,
+      file: nobodyAsks,
+      free: true,
+      ended: false,
+      isFree: () => process.free && !process.ended,
+      end() {
+        process.ended = true;
+      },
+    };
+    made.push(process);
+    return process;
+  };
+  const processes = openQueryProcesses({ ...BOUNDS, ...bounds }, start);
+  onTestFinished(processes.close);
+  const take = (owner = 'a', signal = new AbortController().signal) => {
+    const taken = processes.take(owner, signal);
+    // Those that still wait at the end of the test are let go.
+    taken.catch(() => undefined);
+    return taken;
+  };
+  const living = () => made.filter(({ ended }) => !ended).length;
+  return { processes, made, take, living };
+}
+
+describe('query processes', () => {
+  test('are used again where they came to the end of their answer, else ended', async () => {
+    const { made, take } = setup();
+    const first = await take();
+    expect(made).toHaveLength(2);
+    first?.giveBack();
+    const second = await take();
+    const used = second?.queries as Made;
+    expect(made).toContain(used);
+    used.free = false;
+    second?.giveBack();
+    expect(used.ended).toBe(true);
+    expect((await take())?.queries).not.toBe(used);
+  });
+
+  test('are so many and one that waits, and no more', async () => {
+    const { take, living } = setup();
+    await Promise.all([take(), take()]);
+    void take();
+    void take();
+    expect(living()).toBe(3);
+    expect(await take()).toBeUndefined();
+  });
+
+  test('go to the viewer who has the fewest, and of his questions to the first', async () => {
+    const { take } = setup();
+    const [first, second] = [await take('a'), await take('a')];
+    const turns: string[] = [];
+    const wait = (owner: string, name: string) =>
+      take(owner).then((loan) => {
+        turns.push(name);
+        return loan;
+      });
+    const waiting = [wait('a', 'third of a'), wait('b', 'first of b')];
+    await vi.advanceTimersByTimeAsync(0);
+    first?.giveBack();
+    await waiting[1];
+    second?.giveBack();
+    await waiting[0];
+    expect(turns).toEqual(['first of b', 'third of a']);
+  });
+
+  test('are taken from the viewer who has most, for another who waits in vain, and the one who loses it is told so', async () => {
+    const { take } = setup();
+    const greedy = [await take('a'), await take('a')];
+    const newcomer = take('b');
+    await vi.advanceTimersByTimeAsync(299);
+    expect(greedy.map((loan) => loan?.signal.aborted)).toEqual([false, false]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(greedy.map((loan) => loan?.signal.aborted)).toEqual([true, false]);
+    expect(greedy[0]?.explain(new Error('ended'))).toMatchObject({
+      kind: 'incomplete',
+      message: expect.stringContaining('to make room for another viewer'),
+    });
+    greedy[0]?.giveBack();
+    expect((await newcomer)?.signal.aborted).toBe(false);
+  });
+
+  test('stay with those who have one each, however long another waits', async () => {
+    const { take } = setup();
+    const held = [await take('a'), await take('b')];
+    const third = take('c');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(held.map((loan) => loan?.signal.aborted)).toEqual([false, false]);
+    held[1]?.giveBack();
+    expect(await third).toBeDefined();
+  });
+
+  test('are waited for by one viewer without keeping the queue from another', async () => {
+    const { take } = setup();
+    const [first] = [await take('a'), await take('a')];
+    void take('a');
+    void take('a');
+    const newcomer = take('b');
+    await vi.advanceTimersByTimeAsync(0);
+    // The house was full: the oldest had to go at once.
+    expect(first?.signal.aborted).toBe(true);
+    first?.giveBack();
+    expect(await newcomer).toBeDefined();
+  });
+
+  test('are not kept for who has gone meanwhile', async () => {
+    const { take } = setup();
+    const [first] = [await take(), await take()];
+    const leaving = new AbortController();
+    const gone = take('a', leaving.signal);
+    const next = take();
+    leaving.abort();
+    await expect(gone).rejects.toThrow('stopped');
+    first?.giveBack();
+    expect(await next).toBeDefined();
+    await expect(take('a', AbortSignal.abort())).rejects.toThrow('stopped');
+  });
+
+  test('are given back once, however often that is said', async () => {
+    const { take, living } = setup();
+    const [first] = [await take(), await take()];
+    first?.giveBack();
+    first?.giveBack();
+    await take();
+    expect(living()).toBeLessThan(4);
+  });
+
+  test('end when nothing was asked for long, and with the service', async () => {
+    const { processes, take, living } = setup();
+    processes.warm();
+    processes.warm();
+    expect(living()).toBe(1);
+    vi.advanceTimersByTime(BOUNDS.idleMs);
+    expect(living()).toBe(0);
+    await Promise.all([take(), take()]);
+    const waiting = take();
+    processes.close();
+    await expect(waiting).rejects.toThrow('stopped');
+    expect(living()).toBe(0);
+    await expect(take()).rejects.toThrow('stopped');
+  });
+});

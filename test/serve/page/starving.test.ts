@@ -1,0 +1,102 @@
+/** One viewer takes all there is, and others see the page all the same. */
+
+import { expect, onTestFinished, test } from 'vitest';
+import type { Download } from '../../../src/serve/page/wire.ts';
+import { cookieIn, linesIn, rowsIn, setupPage } from './support.ts';
+
+const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
+const ENDLESS_ROWS =
+  'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT hex(randomblob(500)) FROM n';
+
+async function setup() {
+  const page = await setupPage({ walked: [] });
+  const cookie = await page.comeByLink();
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  const greedy = (path: string, body?: unknown) =>
+    body === undefined
+      ? fetch(`${page.url}${path}`, { headers: { cookie: page.cookie }, signal: leaving.signal })
+      : page.post(path, body, {}, leaving.signal);
+  /** What another session gets for a question, and how long it took. */
+  const other = async () => {
+    const askedAt = performance.now();
+    const answer = await page.post('/page/query', { sql: 'SELECT 1', limit: 1 }, { cookie });
+    const rows = rowsIn(linesIn(await answer.text()));
+    return { status: answer.status, rows, ms: performance.now() - askedAt };
+  };
+  return { ...page, other, greedy, otherCookie: cookie, leave: () => leaving.abort() };
+}
+
+const answered = { status: 200, rows: [[1]] };
+
+test('60 endless questions of one session: the question of another starts within a second, and one of them is told why it ended', async () => {
+  const { greedy, other } = await setup();
+  const ended: string[] = [];
+  const asked = Array.from({ length: 60 }, async () => {
+    const text = await (await greedy('/page/query', { sql: ENDLESS, limit: 1 })).text();
+    ended.push(text);
+  });
+  for (const each of asked) each.catch(() => undefined);
+  // Those beyond the places have been refused.
+  await expect.poll(() => ended.length).toBeGreaterThanOrEqual(24);
+  for (let round = 0; round < 3; round += 1) {
+    const { ms, ...answer } = await other();
+    expect(answer).toEqual(answered);
+    // A second, and what a busy machine may take.
+    expect(ms).toBeLessThan(4_000);
+  }
+  await expect.poll(() => ended.join()).toContain('to make room for another viewer');
+});
+
+test('200 event streams of one session: another listens, too, and asks', async () => {
+  const { greedy, get, other, otherCookie } = await setup();
+  // Held on to: what nobody holds is cut off when memory is collected.
+  const streams = await Promise.all(Array.from({ length: 200 }, () => greedy('/page/events')));
+  expect(streams.filter(({ status }) => status === 200)).toHaveLength(64);
+  expect(await other()).toMatchObject(answered);
+  const heard = await get('/page/events', { cookie: otherCookie });
+  expect(heard.status).toBe(200);
+  const reader = (heard.body as ReadableStream<Uint8Array>).getReader();
+  expect(new TextDecoder().decode((await reader.read()).value)).toContain('retry');
+  await reader.cancel();
+  expect(streams.filter(({ status }) => status === 503)).toHaveLength(136);
+});
+
+test('70 downloads of one session, and two that never end: another orders one and takes it', async () => {
+  const { greedy, get, post, other, otherCookie } = await setup();
+  const orders: number[] = [];
+  const paths: string[] = [];
+  for (let order = 0; order < 70; order += 1) {
+    const answer = await greedy('/page/downloads', { format: 'csv', sql: ENDLESS_ROWS });
+    orders.push(answer.status);
+    if (answer.status === 200) paths.push(((await answer.json()) as Download).path);
+  }
+  expect(orders.filter((status) => status === 200)).toHaveLength(64);
+  for (const path of paths.slice(0, 2)) await (await greedy(path)).body?.getReader().read();
+  expect(await other()).toMatchObject(answered);
+  const ordered = await post(
+    '/page/downloads',
+    { format: 'csv', sql: 'SELECT 1 AS a' },
+    { cookie: otherCookie },
+  );
+  const { path } = (await ordered.json()) as Download;
+  const answer = await get(path, { cookie: otherCookie });
+  expect([answer.status, await answer.text()]).toEqual([200, 'a\n1\n']);
+});
+
+test('all sessions of one account are one viewer', async () => {
+  const { url, issue, post, other } = await setup();
+  const { key } = issue({ scopes: ['page:read'] });
+  const login = () =>
+    fetch(`${url}/page/login`, { method: 'POST', body: new URLSearchParams({ key }), redirect: 'manual' });
+  const cookies = await Promise.all(Array.from({ length: 4 }, async () => cookieIn((await login()).headers)));
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  for (const cookie of cookies)
+    post('/page/query', { sql: ENDLESS, limit: 1 }, { cookie }, leaving.signal)
+      .then((answer) => answer.text())
+      .catch(() => undefined);
+  const { ms, ...answer } = await other();
+  expect(answer).toEqual(answered);
+  expect(ms).toBeLessThan(4_000);
+});
