@@ -19,6 +19,13 @@ describe('create', () => {
     expect(stderr).toMatch(/only to those who are entitled to the data of this account/);
   });
 
+  test('says of page:read that it opens all there is', async () => {
+    const { run } = setup();
+    const { stderr } = await run('create', '--name', 'me', '--scope', 'page:read');
+    expect(stderr).toContain('With page:read it opens the page, which asks SQL of every dataset');
+    expect((await run('create', '--name', 'other')).stderr).not.toContain('page:read');
+  });
+
   test('gives every dataset, from anywhere, for ever, without limits, to an account of its own', async () => {
     const { json } = setup();
     const { id, key } = await json('create', '--name', 'reports');

@@ -117,7 +117,7 @@ describe('DuckDB', () => {
         id: 'VARCHAR',
         timestamp: 'TIMESTAMP WITH TIME ZONE',
         confidence: 'DOUBLE',
-        validator_allowed: 'BIGINT',
+        validator_allowed: 'BOOLEAN',
         _walk_id: 'BIGINT',
         _changed_at: 'TIMESTAMP WITH TIME ZONE',
       },
