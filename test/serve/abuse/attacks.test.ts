@@ -142,7 +142,7 @@ describe('clients that ask on and on, and take no answer', () => {
     ['a path that needs no key', '/openapi.json'],
     ['a path that needs one', '/api/v1/news'],
     ['a path that is none', '/nothing'],
-  ])('%s: others are answered at once, and little is kept', async (_, path) => {
+  ])('%s: others are answered at once, and little is kept', { retry: 2 }, async (_, path) => {
     const abused = await setupAbuse();
     const rest = memory();
     const crowd = await Promise.all(Array.from({ length: clients }, () => attack(abused, '')));
@@ -154,8 +154,9 @@ describe('clients that ask on and on, and take no answer', () => {
       waits.push(performance.now() - begun);
       expect(memory() - rest).toBeLessThan(150 * 1_024 ** 2);
     }
-    // Alone it is a tenth of that (docs/serve.md); it was more than 17 s, and this machine may have other work.
-    expect(Math.max(...waits)).toBeLessThan(2_000);
+    // One may fall together with something else that this machine does.
+    expect(waits.sort((a, b) => b - a)[1]).toBeLessThan(250);
+    expect(waits[0]).toBeLessThan(1_000);
   });
 });
 
