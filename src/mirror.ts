@@ -124,7 +124,7 @@ async function takeSnapshot(
   const request = { job: job.name, walkId: session.row.id, path: job.path, query: {} };
   const { body, json, call } = await api.get(request, signal);
   const page = { ...checkSnapshot(body.text(), json, `${call.at} ${session.row.id}`, call.at), call };
-  session.savePage({ page, checkpoint: { ...beginning, pages: 1, rows: 1 }, met: 'add' });
+  session.savePage({ page, checkpoint: { ...beginning, pages: 1, rows: 1 }, metRows: 'add' });
   const breach = describeBreach({ ...page, received: 1 });
   if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
   return await session.finish({ verdict: 'snapshot' });
@@ -207,10 +207,10 @@ function pause(session: WalkSession, thrown: Error, stopped: boolean): Error | u
  * @throws Failure `incomplete` where a process is mirroring the job.
  */
 export function retryRefused(job: Job, store: Store): Retried {
-  const choice = store.choice(job.name);
+  const shape = store.shape(job.name);
   return store.retryQuarantine(job, ({ body, lastSeenAt, walkId }: QuarantinedRow) =>
     job.reading === 'snapshot'
       ? checkSnapshot(body, JSON.parse(body), `${lastSeenAt} ${walkId}`, lastSeenAt)
-      : checkAgain(job, body, choice),
+      : checkAgain(job, body, shape),
   );
 }

@@ -45,10 +45,10 @@ export type Pagination = {
 };
 
 /** A row in the table: its number there, and the walk that changed it last. */
-export type Held = { rowid: number; walkId: number };
+export type RowRef = { rowid: number; walkId: number };
 
 /** A row that is kept as received, as the table holds it. `asOf` tells one state of the table from another. */
-export type StoredRow = Held & { key: string; body(): string; asOf: number };
+export type StoredRow = RowRef & { key: string; body(): string; asOf: number };
 
 /** Rows that lie one after the other in the table, and how many bytes their bodies take, joined by commas. */
 export type StoredRun = { rows: readonly StoredRow[]; bytes: number };
@@ -113,7 +113,7 @@ export type SeenField = {
 export type PageFields = { rows: number; fields: readonly SeenField[]; areStored?: true };
 
 /** How a dataset whose shape is not specified is read: chosen once on evidence, then held to. */
-export type Choice = {
+export type DiscoveredShape = {
   /** The names that lead to the array of rows within a page; none for a bare array. */
   rowsPath: readonly string[];
   /** The field that identifies a row, or null where a digest of the whole row does. */
@@ -140,7 +140,7 @@ export type CheckedPage = CheckedRows & {
   /** How many rows came, whatever became of them. */
   received: number;
   /** What it was read by; undefined for a specified dataset and before the first row. */
-  choice: Choice | undefined;
+  shape: DiscoveredShape | undefined;
 };
 
 /** A page beside what this pass of the walk knows of it. */
@@ -148,7 +148,7 @@ export type Page = CheckedPage & {
   /** The offset that was asked for. */
   offset: number;
   /** Of each of its keys, whether this pass has met it before. */
-  seen: readonly boolean[];
+  met: readonly boolean[];
   /** Whether the mirror held it by a walk that has ended well: rows of one that broke off may have a gap behind them. */
   known: readonly boolean[];
   /** Digest of all that does not change by itself; only of a first page. */

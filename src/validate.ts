@@ -6,7 +6,7 @@ import type {
   Body,
   CheckedPage,
   CheckedRows,
-  Choice,
+  DiscoveredShape,
   Drift,
   Page,
   PageFields,
@@ -29,14 +29,14 @@ const noFields: PageFields = { rows: 0, fields: [] };
 
 /**
  * Reads a page, for `checkPage`.
- * @param known the choice made for this dataset before, if it needs one.
+ * @param known the shape discovered of this dataset before, if it needs one.
  * @param stored its rows as they are stored, where those that are the same need not be looked at.
  * @param before the rows of the page before, behind which these may lie.
  * @throws SyntaxError where it is no JSON.
  */
 export function readPage(
   body: Body,
-  known: Choice | undefined,
+  known: DiscoveredShape | undefined,
   stored: StoredRows | undefined,
   before: readonly Row[] = [],
 ): unknown {
@@ -45,31 +45,31 @@ export function readPage(
 
 /**
  * @param json what `readPage` or `JSON.parse` made of the body.
- * @param known the choice made for this dataset before, if it needs one; it comes back where nothing speaks against it.
+ * @param known the shape discovered of this dataset before, if it needs one; it comes back where nothing speaks against it.
  * @throws Failure `contract` where the envelope is broken.
  */
 export function checkPage(
   job: Job,
   body: Pick<Body, 'text'>,
   json: unknown,
-  known: Choice | undefined,
+  known: DiscoveredShape | undefined,
 ): CheckedPage {
   if (json instanceof PageAsStored)
-    return json.choice === known
+    return json.shape === known
       ? describeStored(job, json)
       : checkPage(job, body, JSON.parse(body.text()), known);
   const text = body.text();
   const { rows, path, drifts, ...envelope } = readEnvelope(job, json, known?.rowsPath);
   const slices = once(() => slicesOf(job, text, path, rows.length));
-  const { checked, fields, choice } = job.contract
+  const { checked, fields, shape } = job.contract
     ? checkContract(job.contract, rows, slices, mayHoldHostileText(text))
     : checkDiscovered(rows, slices(), path, known);
   const received = rows.length;
-  return { ...envelope, received, ...collect(job, checked, slices, drifts), fields, choice };
+  return { ...envelope, received, ...collect(job, checked, slices, drifts), fields, shape };
 }
 
-function describeStored(job: Job, { rows, json, choice }: PageAsStored): CheckedPage {
-  const { pagination, generatedAt, drifts } = readEnvelope(job, json, choice.rowsPath);
+function describeStored(job: Job, { rows, json, shape }: PageAsStored): CheckedPage {
+  const { pagination, generatedAt, drifts } = readEnvelope(job, json, shape.rowsPath);
   return {
     pagination,
     generatedAt,
@@ -79,7 +79,7 @@ function describeStored(job: Job, { rows, json, choice }: PageAsStored): Checked
     refused: [],
     drifts,
     fields: { rows: rows.length, fields: [], areStored: true },
-    choice,
+    shape,
   };
 }
 
@@ -135,8 +135,8 @@ export function checkSnapshot(text: string, json: unknown, key: string, fetchedA
   };
 }
 
-/** A row that was refused before, looked at again, by the choice made for its dataset. */
-export function checkAgain(job: Job, body: string, known: Choice | undefined): CheckedRows {
+/** A row that was refused before, looked at again, by the shape discovered of its dataset. */
+export function checkAgain(job: Job, body: string, known: DiscoveredShape | undefined): CheckedRows {
   const row: unknown = JSON.parse(body);
   const slices = () => sliceElements(`[${body}]`, []);
   const { checked, fields } = job.contract
@@ -155,7 +155,7 @@ function checkContract(
 ) {
   const body = (at: number) => () => slices()[at]?.text ?? '';
   const checked = rows.map((row, at) => checkSpecified(contract, row, suspicious, body(at)));
-  return { checked, fields: noFields, choice: undefined };
+  return { checked, fields: noFields, shape: undefined };
 }
 
 function collect(

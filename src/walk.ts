@@ -8,7 +8,7 @@ import { isEndless } from './walk/bounds.ts';
 import {
   anchored,
   type Checkpoint,
-  type Met,
+  type MetRowsChange,
   type PageFacts,
   type Step,
   withAnomalies,
@@ -22,7 +22,7 @@ export type WalkedPage<Page> = {
   page: Page;
   /** Where the walk stands behind this page, and what the page does to the rows met: to be saved with it. */
   checkpoint: Checkpoint;
-  met: Met;
+  metRows: MetRowsChange;
   /** Set on the last page. */
   end: WalkEnd | undefined;
 };
@@ -60,7 +60,7 @@ export type Previous = {
 
 /**
  * Yields each page with the checkpoint behind it, from `checkpoint` to the end of what is to be read. The next page is
- * asked for only when the consumer, who has saved the last one, comes back: `seen` then knows its rows.
+ * asked for only when the consumer, who has saved the last one, comes back: `met` then knows its rows.
  * Bounded in calls (see `bounds.ts`), whatever the API answers.
  * @param read asks the API for a page from an offset, as a walk needs it that stands at the checkpoint; its errors pass through.
  * @param previous the walk before this one, whose proof the first page may renew.
@@ -76,7 +76,7 @@ export async function* walk<Page extends PageFacts>(
     const step = advance(at, page, previous);
     const isRenewed = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
     const end = isRenewed ? renewal : endOf(step, kind === 'glance' && isHeadRead(step, page));
-    yield { page, checkpoint: step.checkpoint, met: step.met, end };
+    yield { page, checkpoint: step.checkpoint, metRows: step.metRows, end };
     if (end) return;
     at = step.checkpoint;
   }
@@ -96,11 +96,11 @@ function advance(before: Checkpoint, page: PageFacts, previous: Previous | undef
   const at = isFirst && !isOfSnapshot(page) ? anchored(before) : before;
   const mayBeNew = previous?.isComplete ? at.newAtTail + at.newElsewhere : Number.POSITIVE_INFINITY;
   const step = at.mode === 'snapshot' ? advanceSnapshot(at, page) : advanceAnchored(at, page, mayBeNew);
-  if (step.met === 'clear') return step;
+  if (step.metRows === 'clear') return step;
   const isBackwards = isFirst && isOlder(page, previous);
   const anomalies = [isBackwards && ('backwards' as const), ...pageAnomalies(page)];
   const checkpoint = withAnomalies(step.checkpoint, ...anomalies);
-  if (!previous?.isComplete || step.met === 'skip') return { ...step, checkpoint };
+  if (!previous?.isComplete || step.metRows === 'skip') return { ...step, checkpoint };
   const inHead = !at.isPastHead || (at.mode === 'anchored' && at.phase === 'head');
   return { ...step, checkpoint: withNewRows(checkpoint, page, inHead) };
 }

@@ -100,12 +100,12 @@ describe('a row that was refused, looked at again', () => {
     ]);
   });
 
-  it('goes by the choice that was made for its dataset', () => {
-    const choice = { rowsPath: ['rows'], keyField: 'slug', sharedKeys: ['b'] };
-    expect(checkAgain(job('news'), '{"id":1,"slug":"a"}', choice).keys).toEqual(['a']);
-    expect(checkAgain(job('news'), ' {"id":1,"slug":"b"}', choice).keys).toEqual([
+  it('goes by the shape discovered of its dataset', () => {
+    const shape = { rowsPath: ['rows'], keyField: 'slug', sharedKeys: ['b'] };
+    expect(checkAgain(job('news'), '{"id":1,"slug":"a"}', shape).keys).toEqual(['a']);
+    expect(checkAgain(job('news'), ' {"id":1,"slug":"b"}', shape).keys).toEqual([
       expect.stringMatching(/^b#/),
     ]);
-    expect(checkAgain(job('news'), '5', choice).refused).toHaveLength(1);
+    expect(checkAgain(job('news'), '5', shape).refused).toHaveLength(1);
   });
 });

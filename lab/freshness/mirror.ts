@@ -94,7 +94,7 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
         generatedAt: dataset.generatedAt,
         received: returned,
         keys: shown.map(({ key }) => key),
-        seen: shown.map(({ copy }) => copy.metIn === pass),
+        met: shown.map(({ copy }) => copy.metIn === pass),
         known: shown.map(({ copy }) => copy.isHeld && copy.changedIn !== look),
         // Nothing changes but what is published.
         digest: offset === 0 ? dataset.generatedAt : undefined,
@@ -168,11 +168,11 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
         measures.call(kind, at);
         const { value } = await pages.next();
         if (!value) throw new Error(`${dataset.spec.name}: a walk without an end`);
-        if (value.met === 'clear') pass = ++passes;
+        if (value.metRows === 'clear') pass = ++passes;
         for (const row of shown) {
           save(row);
           unproven.delete(row);
-          if (value.met === 'add') row.copy.metIn = pass;
+          if (value.metRows === 'add') row.copy.metIn = pass;
         }
         if (value.end) end(value.checkpoint, value.end);
         return value.end !== undefined;

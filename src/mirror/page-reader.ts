@@ -29,7 +29,7 @@ export function createPageReader(
   setMaxListeners(0, ahead.signal);
   const stop = () => ahead.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
-  let choice = store.choice(job.name);
+  let shape = store.shape(job.name);
   let before: readonly Row[] = [];
 
   const request = (offset: number) => ({
@@ -41,13 +41,13 @@ export function createPageReader(
   });
   const read = (body: Body) => {
     try {
-      return readPage(body, choice, session.storedRows(), before);
+      return readPage(body, shape, session.storedRows(), before);
     } catch {
       // What keeps the rows from being read keeps the page from being saved, too, which says so.
       return JSON.parse(body.text());
     }
   };
-  /** What was asked for ahead is read in its turn: its bytes are less than what becomes of them, and the choice may change. */
+  /** What was asked for ahead is read in its turn: its bytes are less than what becomes of them, and the shape may change. */
   const inItsTurn = ({ body, json, call }: ApiAnswer): { json: unknown } | undefined => {
     if (json !== notYet) return { json };
     try {
@@ -66,7 +66,7 @@ export function createPageReader(
         : undefined,
     check(answer) {
       const made = inItsTurn(answer);
-      return made && checkPage(job, answer.body, made.json, choice);
+      return made && checkPage(job, answer.body, made.json, shape);
     },
     agree: (before, page) => showSameRows(job, before, page),
     discard({ call }) {
@@ -83,8 +83,8 @@ export function createPageReader(
     async read(offset, at) {
       const { page, answer } = await pages.next(at);
       signal.throwIfAborted();
-      if (page.choice && page.choice !== choice) store.keepChoice(job.name, page.choice);
-      choice = page.choice;
+      if (page.shape && page.shape !== shape) store.keepShape(job.name, page.shape);
+      shape = page.shape;
       before = page.accepted;
       const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
       return { ...page, offset, ...session.lookUp(page), digest, call: answer.call };

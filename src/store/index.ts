@@ -6,7 +6,7 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { ageOf, isoTime } from '../clock.ts';
 import type { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type { Call, CheckedRows, Choice } from '../page.ts';
+import type { Call, CheckedRows, DiscoveredShape } from '../page.ts';
 import { emptyLog, emptyLogAtOnce, logBytes } from './db/commits.ts';
 import { type Connection, openConnection } from './db/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './db/failure.ts';
@@ -66,8 +66,8 @@ export type Store = {
   recordCall(call: Call): void;
   /** The latest call of all, where it got no answer; null where the API answered it. */
   silence(): Unanswered | null;
-  choice(job: string): Choice | undefined;
-  keepChoice(job: string, choice: Choice): void;
+  shape(job: string): DiscoveredShape | undefined;
+  keepShape(job: string, shape: DiscoveredShape): void;
   /**
    * When the walk that last proved the dataset complete began, in epoch milliseconds; null where there was none, or
    * where the clock was ahead then.
@@ -173,13 +173,13 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     recordCall: callRecorder(connection),
     silence: silenceReader(connection),
     logBytes: () => logBytes(file),
-    choice(job: string) {
+    shape(job: string) {
       const found = db.select().from(datasets).where(eq(datasets.job, job)).get();
       if (!found?.chosenAt) return undefined;
       const { rowsPath, keyField, sharedKeys } = found;
       return { rowsPath: rowsPath ?? [], keyField, sharedKeys: sharedKeys ?? [] };
     },
-    keepChoice: (job: string, choice: Choice) => keep(job, { ...choice, chosenAt: isoTime(now()) }),
+    keepShape: (job: string, shape: DiscoveredShape) => keep(job, { ...shape, chosenAt: isoTime(now()) }),
     completeAsOf(job: string) {
       return past(lastProof.get(job));
     },

@@ -3,7 +3,7 @@
  * else is left to those who look at every row.
  */
 
-import type { Body, Choice, Row, StoredRow, StoredRows } from '../page.ts';
+import type { Body, DiscoveredShape, Row, StoredRow, StoredRows } from '../page.ts';
 import { asRecord } from './envelope.ts';
 import { endOfValue, sliceMember } from './raw.ts';
 import { LONGEST_TEXT, mayHoldHostileText } from './storable.ts';
@@ -13,35 +13,35 @@ export class PageAsStored {
   readonly rows: readonly StoredRow[];
   readonly json: unknown;
   /** What it was read by. */
-  readonly choice: Choice;
+  readonly shape: DiscoveredShape;
 
-  constructor(rows: readonly StoredRow[], json: unknown, choice: Choice) {
+  constructor(rows: readonly StoredRow[], json: unknown, shape: DiscoveredShape) {
     this.rows = rows;
     this.json = json;
-    this.choice = choice;
+    this.shape = shape;
   }
 }
 
 /**
- * @param choice how the dataset is read.
+ * @param shape how the dataset is read.
  * @param before the rows of the page before, as far as they were found: these may lie behind them.
  * @returns undefined where a row is new or another one, or where that cannot be told for sure by the text.
  */
 export function readAsStored(
   body: Body,
-  choice: Choice,
+  shape: DiscoveredShape,
   stored: StoredRows,
   before: readonly Row[] = [],
 ): PageAsStored | undefined {
-  const { keyField, sharedKeys } = choice;
+  const { keyField, sharedKeys } = shape;
   if (keyField === null || sharedKeys.length > 0) return undefined;
-  return readRun(body.bytes, choice, stored, before) ?? readEach(body.text(), choice, keyField, stored);
+  return readRun(body.bytes, shape, stored, before) ?? readEach(body.text(), shape, keyField, stored);
 }
 
 /** All rows at once, by their bytes, where they lie behind those of the page before, as they mostly do. */
 function readRun(
   bytes: Buffer,
-  choice: Choice,
+  shape: DiscoveredShape,
   stored: StoredRows,
   before: readonly Row[],
 ): PageAsStored | undefined {
@@ -50,7 +50,7 @@ function readRun(
   if (!last || bytes.length > LONGEST_TEXT || bytes.includes('\\')) return undefined;
   // A byte a character, whatever it stands for.
   const head = bytes.toString('latin1', 0, LONGEST_HEAD);
-  const begin = findRows(head, choice.rowsPath);
+  const begin = findRows(head, shape.rowsPath);
   if (begin < 0) return undefined;
   const first = skipSpace(head, begin + 1);
   // Pages that are joined by a row begin with the last one of the page before.
@@ -61,8 +61,8 @@ function readRun(
   const behind = bytes.toString('utf8', first + run.bytes);
   const end = skipSpace(behind, 0);
   if (behind[end] !== ']') return undefined;
-  const json = parseAround(bytes.toString('utf8', 0, begin), choice.rowsPath, behind.slice(end + 1));
-  return json === undefined ? undefined : new PageAsStored(run.rows, json, choice);
+  const json = parseAround(bytes.toString('utf8', 0, begin), shape.rowsPath, behind.slice(end + 1));
+  return json === undefined ? undefined : new PageAsStored(run.rows, json, shape);
 }
 
 /** Within so many bytes the rows begin. */
@@ -71,16 +71,16 @@ const LONGEST_HEAD = 4_096;
 /** One row after the other, by their text. */
 function readEach(
   text: string,
-  choice: Choice,
+  shape: DiscoveredShape,
   keyField: string,
   stored: StoredRows,
 ): PageAsStored | undefined {
   if (mayHoldHostileText(text)) return undefined;
-  const begin = findRows(text, choice.rowsPath);
+  const begin = findRows(text, shape.rowsPath);
   const found = begin < 0 ? undefined : matchRows(text, begin, keyField, stored);
   if (!found || escapedName.test(text)) return undefined;
-  const json = parseAround(text.slice(0, begin), choice.rowsPath, text.slice(found.end));
-  return json === undefined ? undefined : new PageAsStored(found.rows, json, choice);
+  const json = parseAround(text.slice(0, begin), shape.rowsPath, text.slice(found.end));
+  return json === undefined ? undefined : new PageAsStored(found.rows, json, shape);
 }
 
 /** A name that is spelled with an escape, or what looks like one: what is stored has been given plain names. */

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { Choice, Drift, PageFields, Problem } from '../page.ts';
+import type { DiscoveredShape, Drift, PageFields, Problem } from '../page.ts';
 import { asRecord } from './envelope.ts';
 import { type CheckedRow, kindOf } from './findings.ts';
 import { profileRows } from './profile.ts';
@@ -12,7 +12,7 @@ import { findRepeatedName, inspect, withPlainNames } from './storable.ts';
 type DiscoveredRows = {
   checked: CheckedRow[];
   /** Undefined as long as no row was fit to choose from. */
-  choice: Choice | undefined;
+  shape: DiscoveredShape | undefined;
   fields: PageFields;
 };
 
@@ -24,25 +24,25 @@ const LONGEST_DETAIL = 100;
 /**
  * @param slices each row as received.
  * @param rowsPath where they were found.
- * @param known the choice made for this dataset before; the same comes back where nothing speaks against it.
+ * @param known the shape discovered of this dataset before; the same comes back where nothing speaks against it.
  */
 export function checkDiscovered(
   rows: readonly unknown[],
   slices: readonly Slice[],
   rowsPath: readonly string[],
-  known: Choice | undefined,
+  known: DiscoveredShape | undefined,
 ): DiscoveredRows {
   const read = rows.map((row, at) => readRow(row, slices[at] as Slice));
   const fit = read.filter(isFit);
   const choose = () => ({ rowsPath, keyField: chooseKeyField(fit), sharedKeys: [] });
   const chosen = known ?? (fit.length > 0 ? choose() : undefined);
-  const choice = chosen && withSharedKeys(chosen, fit);
-  const shared = new Set(choice?.sharedKeys);
+  const shape = chosen && withSharedKeys(chosen, fit);
+  const shared = new Set(shape?.sharedKeys);
   return {
     checked: read.map((row) =>
-      isFit(row) ? accept(row, choice as Choice, shared) : refuse(row, choice?.keyField ?? null),
+      isFit(row) ? accept(row, shape as DiscoveredShape, shared) : refuse(row, shape?.keyField ?? null),
     ),
-    choice,
+    shape,
     fields: profileRows(fit.map(({ record }) => record)),
   };
 }
@@ -66,7 +66,7 @@ function readRow(row: unknown, slice: Slice): FitRow | UnfitRow {
   return problem ? { row, body, problem } : { record, body: withPlainNames(body), inexact };
 }
 
-function accept(row: FitRow, { keyField }: Choice, shared: ReadonlySet<string>): CheckedRow {
+function accept(row: FitRow, { keyField }: DiscoveredShape, shared: ReadonlySet<string>): CheckedRow {
   const key = keyField === null ? undefined : keyOf(row.record, keyField, row.body);
   const drifts: Drift[] = [];
   const contradicted = (detail: string) =>
@@ -81,16 +81,16 @@ function accept(row: FitRow, { keyField }: Choice, shared: ReadonlySet<string>):
   return { fits: true, key: `${key}#${digestOf(row)}`, values, drifts };
 }
 
-function refuse({ row, body, problem }: UnfitRow, keyField: Choice['keyField']): CheckedRow {
+function refuse({ row, body, problem }: UnfitRow, keyField: DiscoveredShape['keyField']): CheckedRow {
   const record = asRecord(row);
   const key = record && keyField !== null ? keyOf(record, keyField, body) : undefined;
   return { fits: false, key: key?.isWellFormed() ? key : null, problems: [problem] };
 }
 
 /** Two different rows under one key on one page contradict the choice of that key. */
-function withSharedKeys(choice: Choice, rows: readonly FitRow[]): Choice {
-  const { keyField, sharedKeys } = choice;
-  if (keyField === null || sharedKeys.length >= MOST_SHARED_KEYS) return choice;
+function withSharedKeys(shape: DiscoveredShape, rows: readonly FitRow[]): DiscoveredShape {
+  const { keyField, sharedKeys } = shape;
+  if (keyField === null || sharedKeys.length >= MOST_SHARED_KEYS) return shape;
   const shared = new Set(sharedKeys);
   const first = new Map<string, FitRow>();
   for (const row of rows) {
@@ -100,8 +100,8 @@ function withSharedKeys(choice: Choice, rows: readonly FitRow[]): Choice {
     if (!other) first.set(key, row);
     else if (other.body !== row.body && digestOf(other) !== digestOf(row)) shared.add(key);
   }
-  if (shared.size === sharedKeys.length) return choice;
-  return { ...choice, sharedKeys: [...shared].slice(0, MOST_SHARED_KEYS) };
+  if (shared.size === sharedKeys.length) return shape;
+  return { ...shape, sharedKeys: [...shared].slice(0, MOST_SHARED_KEYS) };
 }
 
 function digestOf({ record, body, inexact }: FitRow): string {

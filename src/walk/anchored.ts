@@ -21,7 +21,7 @@ import {
   type Step,
   withAnomalies,
 } from './checkpoint.ts';
-import { anchorOf, isJoined, knownRows, knownUntil, overlapOf, shiftOf } from './join.ts';
+import { anchorOf, isJoined, overlapOf, rereadRows, rereadUntil, shiftOf } from './join.ts';
 import {
   advanceOf,
   endsIn,
@@ -47,13 +47,13 @@ export function advanceAnchored(at: AnchoredCheckpoint, page: PageFacts, mayBeNe
 }
 
 function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
-  const { keys, seen, pagination } = page;
-  const known = knownRows(before, page);
+  const { keys, met, pagination } = page;
+  const known = rereadRows(before, page);
   const fresh = freshRows(page);
   const overlap = overlapOf(before, page);
   const anchor = anchorOf(page, overlap);
   const offset = page.offset + advanceOf(page);
-  const until = knownUntil(before, page);
+  const until = rereadUntil(before, page);
   const isReread = until !== null;
   const checkpoint = withAnomalies<AnchoredCheckpoint>(
     {
@@ -67,10 +67,10 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
       unkeyed: before.unkeyed + unkeyedRows(page, known),
       readTo: isReread ? before.readTo : offset,
       shifted: before.shifted + (isReread ? 0 : shiftOf(before, page, known)),
-      knownUntil: until,
+      rereadUntil: until,
     },
-    seen.slice(known).includes(true) && 'repeat',
-    keys.slice(0, known).some((key, at) => key !== null && !seen[at]) && 'disorder',
+    met.slice(known).includes(true) && 'repeat',
+    keys.slice(0, known).some((key, at) => key !== null && !met[at]) && 'disorder',
     !anchor && pagination.hasMore && 'unanchored',
   );
   if (isLast(before, checkpoint, page)) return end(checkpoint, page);
@@ -80,12 +80,12 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
 /** An envelope without `hasMore` ends where nothing new comes, unless rows are read again. */
 function isLast(
   { anchor }: AnchoredCheckpoint,
-  { knownUntil }: AnchoredCheckpoint,
+  { rereadUntil }: AnchoredCheckpoint,
   page: PageFacts,
 ): boolean {
   const { hasMore } = page.pagination;
   if (hasMore !== undefined) return !hasMore;
-  return freshRows(page) === 0 && (knownUntil === null || page.received <= (anchor?.back ?? 0));
+  return freshRows(page) === 0 && (rereadUntil === null || page.received <= (anchor?.back ?? 0));
 }
 
 /** Further up, until a row is met that was read before; where that leads to the very beginning, the walk is reset. */
@@ -100,16 +100,18 @@ function stepBack(before: AnchoredCheckpoint, page: PageFacts): Step {
     overlap: widerOverlap(before),
     tries: tries + 1,
     stepsBack: stepsBack + 1,
-    knownUntil: before.knownUntil ?? page.offset + PAGE_ROWS,
+    rereadUntil: before.rereadUntil ?? page.offset + PAGE_ROWS,
   };
   if (tries >= MOST_STEPS_BACK || !isWithinBound(checkpoint))
     return readOn(withAnomalies(before, 'lost'), page);
-  return checkpoint.offset === 0 ? reset(anchored(checkpoint)) : { checkpoint, next: 'go on', met: 'skip' };
+  return checkpoint.offset === 0
+    ? reset(anchored(checkpoint))
+    : { checkpoint, next: 'go on', metRows: 'skip' };
 }
 
 function end(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts): Step {
   if (pagination.hasMore === undefined)
-    return { checkpoint: withAnomalies(checkpoint, 'inferred-end'), next: 'end', met: 'add' };
+    return { checkpoint: withAnomalies(checkpoint, 'inferred-end'), next: 'end', metRows: 'add' };
   const tooEarly = endsTooEarly(checkpoint);
   if (tooEarly && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
   return turnToHead(withAnomalies(checkpoint, tooEarly && 'total'));
@@ -125,7 +127,7 @@ function turnToHead(at: AnchoredCheckpoint): Step {
     tries: 0,
     totalBeforeHead: at.total,
   };
-  return { checkpoint, next: 'go on', met: 'add' };
+  return { checkpoint, next: 'go on', metRows: 'add' };
 }
 
 /** Looks until a page ends in rows that are known, and no row is known to be lacking. */
@@ -143,9 +145,9 @@ function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: numbe
   };
   if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'), mayBeNew);
   if (!page.pagination.hasMore) return finish(checkpoint, mayBeNew);
-  const isCalm = endsIn(page.seen, page);
+  const isCalm = endsIn(page.met, page);
   if (isCalm && lackingRows(checkpoint, mayBeNew) <= 0) return finish(checkpoint, mayBeNew);
-  if (checkpoint.tries < MOST_HEAD_PAGES) return { checkpoint, next: 'go on', met: 'add' };
+  if (checkpoint.tries < MOST_HEAD_PAGES) return { checkpoint, next: 'go on', metRows: 'add' };
   return finish(withAnomalies(checkpoint, !isCalm && 'restless-head'), mayBeNew);
 }
 
@@ -177,5 +179,5 @@ function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
 
 function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {
   const lacking = lackingByTotal(at) > 0 ? 'total' : lackingByShift(at, mayBeNew) > 0 && 'unfound';
-  return { checkpoint: withAnomalies(at, lacking), next: 'end', met: 'add' };
+  return { checkpoint: withAnomalies(at, lacking), next: 'end', metRows: 'add' };
 }

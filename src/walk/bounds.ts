@@ -49,8 +49,8 @@ export function widerOverlap({ overlap, longestPage }: AnchoredCheckpoint): numb
 
 /** Whether a walk that stands here can still be read to its end within its bound. */
 export function isWithinBound(at: AnchoredCheckpoint): boolean {
-  const { pages, pagesOfSnapshots, offset, knownUntil, total, totalFirst, longestPage, overlap } = at;
-  const rows = Math.max(offset, knownUntil ?? 0, total ?? 0, totalFirst ?? 0);
+  const { pages, pagesOfSnapshots, offset, rereadUntil, total, totalFirst, longestPage, overlap } = at;
+  const rows = Math.max(offset, rereadUntil ?? 0, total ?? 0, totalFirst ?? 0);
   const pageRows = Math.min(Math.max(2, longestPage), PAGE_ROWS);
   const left = Math.ceil((rows - offset) / Math.max(1, pageRows - overlap));
   return pages - pagesOfSnapshots + left + MOST_HEAD_PAGES <= mostCalls(rows, pageRows);

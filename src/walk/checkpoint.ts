@@ -53,7 +53,7 @@ export type AnchoredCheckpoint = Common & {
   tries: number;
   stepsBack: number;
   /** While rows are read again, the offset by which new ones must come; else null. */
-  knownUntil: number | null;
+  rereadUntil: number | null;
   /** The place behind the last row read, where that row stood then: what is shown further down shows what came in above. */
   readTo: number;
   /** Rows that came in above what was read. */
@@ -143,7 +143,7 @@ const anchoredBeginning: AnchoredCheckpoint = {
   overlap: 1,
   tries: 0,
   stepsBack: 0,
-  knownUntil: null,
+  rereadUntil: null,
   readTo: 0,
   shifted: 0,
   totalBeforeHead: null,
@@ -185,19 +185,19 @@ export function withAnomalies<Of extends Checkpoint>(
 /** What the walk needs to know of a page. */
 export type PageFacts = Pick<
   Page,
-  'offset' | 'pagination' | 'generatedAt' | 'received' | 'keys' | 'seen' | 'known' | 'digest'
+  'offset' | 'pagination' | 'generatedAt' | 'received' | 'keys' | 'met' | 'known' | 'digest'
 >;
 
 /**
  * What a page does to the set of rows met: its rows join it, or do not since nothing joins them to those read
  * before, or the set is emptied because the walk is reset.
  */
-export type Met = 'add' | 'skip' | 'clear';
+export type MetRowsChange = 'add' | 'skip' | 'clear';
 
 /** The checkpoint behind a page. `stuck`: nothing the API can be asked leads on. */
-export type Step = { checkpoint: Checkpoint; next: 'go on' | 'end' | 'stuck'; met: Met };
+export type Step = { checkpoint: Checkpoint; next: 'go on' | 'end' | 'stuck'; metRows: MetRowsChange };
 
 /** To the beginning, behind a page that does not continue what was read. */
 export function reset(to: Checkpoint): Step {
-  return { checkpoint: { ...to, restarts: to.restarts + 1 }, next: 'go on', met: 'clear' };
+  return { checkpoint: { ...to, restarts: to.restarts + 1 }, next: 'go on', metRows: 'clear' };
 }

@@ -38,7 +38,7 @@ export function foresee(at: Checkpoint, pageRows: number, most: number): Foresee
 function isSteady(at: Checkpoint): boolean {
   if (at.pagesOfPass === 0) return false;
   if (at.mode === 'snapshot') return at.restarts === 0;
-  return at.phase === 'rows' && at.anchor !== null && at.knownUntil === null;
+  return at.phase === 'rows' && at.anchor !== null && at.rereadUntil === null;
 }
 
 function overlapOf(at: Checkpoint): number {

@@ -7,16 +7,16 @@ import type { Checkpoint, PageFacts, Step } from './checkpoint.ts';
 import { endsIn } from './pages.ts';
 
 /** Whether a glance ends with this page: joined to those before it, it ends in rows that the mirror knew. */
-export function isHeadRead({ checkpoint, next, met }: Step, page: PageFacts): boolean {
+export function isHeadRead({ checkpoint, next, metRows }: Step, page: PageFacts): boolean {
   const isReading = checkpoint.mode === 'anchored' && checkpoint.phase === 'rows';
-  return isReading && next === 'go on' && met === 'add' && endsInKnown(page);
+  return isReading && next === 'go on' && metRows === 'add' && endsInKnown(page);
 }
 
 /** The checkpoint with the page's new rows counted by where they stood: in the head, behind all known rows, or elsewhere. */
 export function withNewRows<Of extends Checkpoint>(checkpoint: Of, page: PageFacts, inHead: boolean): Of {
   let { newInHead, newAtTail, newElsewhere } = checkpoint;
   page.keys.forEach((key, at) => {
-    if (key === null || page.seen[at]) return;
+    if (key === null || page.met[at]) return;
     if (inHead) newInHead += Number(!page.known[at]);
     else if (!page.known[at]) newAtTail += 1;
     else [newAtTail, newElsewhere] = [0, newElsewhere + newAtTail];

@@ -5,17 +5,17 @@ import type { Anchor, AnchoredCheckpoint, PageFacts } from './checkpoint.ts';
 import { advanceOf, freshRows } from './pages.ts';
 
 /** Whether the page continues what was read: it shows the anchor, or begins with a row read before. */
-export function isJoined({ phase, anchor }: AnchoredCheckpoint, { offset, keys, seen }: PageFacts): boolean {
+export function isJoined({ phase, anchor }: AnchoredCheckpoint, { offset, keys, met }: PageFacts): boolean {
   if (offset === 0 || (anchor === null && phase !== 'back')) return true;
   const firstKeyed = keys.findIndex((key) => key !== null);
-  return seen[firstKeyed] === true || (anchor !== null && keys.includes(anchor.key));
+  return met[firstKeyed] === true || (anchor !== null && keys.includes(anchor.key));
 }
 
 /** How many rows at the beginning of the page were read before; everything behind them must be new. */
-export function knownRows({ anchor, knownUntil }: AnchoredCheckpoint, { keys, seen }: PageFacts): number {
-  const anchorAt = anchor && knownUntil === null ? keys.indexOf(anchor.key) : -1;
+export function rereadRows({ anchor, rereadUntil }: AnchoredCheckpoint, { keys, met }: PageFacts): number {
+  const anchorAt = anchor && rereadUntil === null ? keys.indexOf(anchor.key) : -1;
   if (anchor && anchorAt >= 0) return anchorAt + anchor.back;
-  const firstNew = keys.findIndex((key, at) => key !== null && !seen[at]);
+  const firstNew = keys.findIndex((key, at) => key !== null && !met[at]);
   return firstNew < 0 ? keys.length : firstNew;
 }
 
@@ -23,10 +23,10 @@ export function knownRows({ anchor, knownUntil }: AnchoredCheckpoint, { keys, se
  * The offset before which the next page, too, may show nothing but known rows: after steps back, where so much came
  * in above that the anchor moved off the page, or where the page is too short to show more than the overlap.
  */
-export function knownUntil(before: AnchoredCheckpoint, page: PageFacts): number | null {
+export function rereadUntil(before: AnchoredCheckpoint, page: PageFacts): number | null {
   const offset = page.offset + advanceOf(page);
   const hasMovedOff = before.anchor !== null && !page.keys.includes(before.anchor.key);
-  const until = before.knownUntil ?? (hasMovedOff ? (before.total ?? offset + FAR) : before.offset);
+  const until = before.rereadUntil ?? (hasMovedOff ? (before.total ?? offset + FAR) : before.offset);
   return offset < until && freshRows(page) === 0 ? until : null;
 }
 

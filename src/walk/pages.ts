@@ -9,8 +9,8 @@ export function advanceOf({ pagination, received }: PageFacts): number {
 }
 
 /** How many keys of the page this pass had not met before. */
-export function freshRows({ keys, seen }: PageFacts): number {
-  return new Set(keys.filter((key, at) => key !== null && !seen[at])).size;
+export function freshRows({ keys, met }: PageFacts): number {
+  return new Set(keys.filter((key, at) => key !== null && !met[at])).size;
 }
 
 /** How many rows of the page, from position `from`, show no key. */
@@ -66,12 +66,13 @@ export function goOn(
 ): Step {
   const advance = advanceOf(page);
   if (fresh > 0 || (isRereading && advance > 0))
-    return { checkpoint: { ...checkpoint, fruitless: 0 }, next: 'go on', met: 'add' };
+    return { checkpoint: { ...checkpoint, fruitless: 0 }, next: 'go on', metRows: 'add' };
   const fruitless = checkpoint.fruitless + 1;
   // An empty page that promises more is asked for once again, in case it was a passing fault.
   const most = advance === 0 ? 2 : MOST_FRUITLESS;
-  if (fruitless >= most) return { checkpoint: withAnomalies(checkpoint, 'stuck'), next: 'stuck', met: 'add' };
-  return { checkpoint: { ...checkpoint, fruitless }, next: 'go on', met: 'add' };
+  if (fruitless >= most)
+    return { checkpoint: withAnomalies(checkpoint, 'stuck'), next: 'stuck', metRows: 'add' };
+  return { checkpoint: { ...checkpoint, fruitless }, next: 'go on', metRows: 'add' };
 }
 
 /** Whether the API calls this the end although its `total` says that more follows. */
@@ -81,5 +82,5 @@ export function endsTooEarly({ offset, total }: Checkpoint): boolean {
 
 /** Asks once for rows behind what the API called the end. */
 export function lookBeyond(checkpoint: Checkpoint): Step {
-  return { checkpoint: { ...checkpoint, lookedBeyond: true }, next: 'go on', met: 'add' };
+  return { checkpoint: { ...checkpoint, lookedBeyond: true }, next: 'go on', metRows: 'add' };
 }

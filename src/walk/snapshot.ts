@@ -41,11 +41,15 @@ export function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): St
       unkeyed: before.unkeyed + unkeyedRows(page),
       firstPage: before.firstPage ?? page.digest ?? null,
     },
-    page.seen.includes(true) && 'repeat',
+    page.met.includes(true) && 'repeat',
   );
   if (page.pagination.hasMore) return goOn(checkpoint, page, false, fresh);
   if (endsTooEarly(checkpoint) && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
-  return { checkpoint: withAnomalies(checkpoint, !addsUp(checkpoint) && 'total'), next: 'end', met: 'add' };
+  return {
+    checkpoint: withAnomalies(checkpoint, !addsUp(checkpoint) && 'total'),
+    next: 'end',
+    metRows: 'add',
+  };
 }
 
 /** Some publish anew for every answer, and some while we read: such a list is read like one without `generatedAt`. */

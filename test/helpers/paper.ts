@@ -30,7 +30,7 @@ export type PaperOptions = {
   sideBySide?: { calls: number; random: () => number };
 };
 
-type PaperPage = Omit<PageFacts, 'seen' | 'known'>;
+type PaperPage = Omit<PageFacts, 'met' | 'known'>;
 
 /** Walks over the keys that `rows` gives at each call. */
 export async function walkOnPaper(
@@ -98,11 +98,11 @@ export async function walkOnPaper(
     for (const key of page.keys) received.add(key as string);
     return {
       ...page,
-      seen: page.keys.map((key) => key !== null && met.has(key)),
+      met: page.keys.map((key) => key !== null && met.has(key)),
       known: page.keys.map(() => false),
     };
   };
-  for await (const { page, checkpoint, met: change, end } of walk(read, from)) {
+  for await (const { page, checkpoint, metRows: change, end } of walk(read, from)) {
     if (change === 'clear') met.clear();
     if (change === 'add') for (const key of page.keys) met.add(key as string);
     if (!end) continue;

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import type { Choice, StoredRow, StoredRows } from '../../src/page.ts';
+import type { DiscoveredShape, StoredRow, StoredRows } from '../../src/page.ts';
 import { readAsStored } from '../../src/validate/as-stored.ts';
 
 const bodies = ['{"id":"a","n":1}', '{"id":"b","rows":[1]}', '{"id":7}', '{"id":"ü"}'];
@@ -22,12 +22,12 @@ const stored: StoredRows = {
   },
   after: ({ rowid }, count) => rows.slice(rowid, rowid + count),
 };
-const choice: Choice = { rowsPath: ['rows'], keyField: 'id', sharedKeys: [] };
+const shape: DiscoveredShape = { rowsPath: ['rows'], keyField: 'id', sharedKeys: [] };
 /** @param before the rows of the page before. */
-const read = (text: string, by: Partial<Choice> = {}, before: readonly StoredRow[] = []) =>
+const read = (text: string, by: Partial<DiscoveredShape> = {}, before: readonly StoredRow[] = []) =>
   readAsStored(
     { bytes: Buffer.from(text), text: () => text },
-    { ...choice, ...by },
+    { ...shape, ...by },
     stored,
     before.map((row) => ({ key: row.key, values: {}, stored: row })),
   );
@@ -97,8 +97,8 @@ describe('every row is looked at', () => {
       after: () => [],
     };
     const asked = { bytes: Buffer.from(page(body)), text: () => page(body) };
-    expect(readAsStored(asked, choice, table)).toBeUndefined();
-    expect(readAsStored(asked, choice, table, [{ key: 'e', values: {}, stored: old }])).toBeUndefined();
+    expect(readAsStored(asked, shape, table)).toBeUndefined();
+    expect(readAsStored(asked, shape, table, [{ key: 'e', values: {}, stored: old }])).toBeUndefined();
   });
 
   it('where keys do not tell rows apart, or digests do', () => {

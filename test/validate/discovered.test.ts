@@ -27,19 +27,19 @@ describe('the key of a dataset that names none', () => {
     ['two rows share it', ['{"id":1,"a":1}', '{"id":1,"a":2}']],
     ['it merely happens to differ', ['{"title":"a"}', '{"title":"b"}']],
   ])('is a digest of the row where %s', (_, rows) => {
-    expect(checkNews(rows).choice?.keyField).toBeNull();
+    expect(checkNews(rows).shape?.keyField).toBeNull();
     expect(keysOf(...rows)).toEqual(rows.map(() => isDigest));
   });
 
   it('is chosen from the rows that are fit to be kept', () => {
-    const { choice, keys } = checkNews(['5', '{"id":"a"}', '{"id":"b","t":"\\ud800"}']);
-    expect(choice?.keyField).toBe('id');
+    const { shape, keys } = checkNews(['5', '{"id":"a"}', '{"id":"b","t":"\\ud800"}']);
+    expect(shape?.keyField).toBe('id');
     expect(keys).toEqual([null, 'a', 'b']);
   });
 
   it('is not chosen as long as no row is fit', () => {
-    expect(checkNews([]).choice).toBeUndefined();
-    expect(checkNews(['1', 'null', '[]']).choice).toBeUndefined();
+    expect(checkNews([]).shape).toBeUndefined();
+    expect(checkNews(['1', 'null', '[]']).shape).toBeUndefined();
   });
 });
 
@@ -57,10 +57,10 @@ describe('rows without a key', () => {
 });
 
 describe('a key that is contradicted', () => {
-  const { choice } = checkNews(['{"id":1}', '{"id":2}']);
+  const { shape } = checkNews(['{"id":1}', '{"id":2}']);
 
   it('keeps both rows under it, and says so', () => {
-    const page = checkNews(['{"id":1,"a":1}', '{"id":2}', '{"id":1,"a":2}'], choice);
+    const page = checkNews(['{"id":1,"a":1}', '{"id":2}', '{"id":1,"a":2}'], shape);
     expect(page.accepted.map(({ values }) => values['_body'])).toEqual([
       '{"id":1,"a":1}',
       '{"id":2}',
@@ -72,30 +72,27 @@ describe('a key that is contradicted', () => {
       expect.stringMatching(/^1#[0-9a-f]{32}$/),
     ]);
     expect(page.drifts).toMatchObject([{ kind: 'contradicted-key', path: 'id', times: 2 }]);
-    expect(page.choice).toEqual({ rowsPath: ['rows'], keyField: 'id', sharedKeys: ['1'] });
+    expect(page.shape).toEqual({ rowsPath: ['rows'], keyField: 'id', sharedKeys: ['1'] });
   });
 
   it('keeps to its rows the names they have, whatever their order and company', () => {
     const rows = ['{"id":1,"a":1}', '{"id":1,"a":2}'];
-    const first = checkNews(rows, choice);
-    const turned = checkNews(rows.toReversed(), first.choice);
+    const first = checkNews(rows, shape);
+    const turned = checkNews(rows.toReversed(), first.shape);
     expect(turned.keys).toEqual(first.keys.toReversed());
-    expect(checkNews(rows.slice(1), first.choice).keys).toEqual(first.keys.slice(1));
-    expect(turned.choice).toBe(first.choice);
+    expect(checkNews(rows.slice(1), first.shape).keys).toEqual(first.keys.slice(1));
+    expect(turned.shape).toBe(first.shape);
   });
 
   it('is not what one row that came twice makes of it', () => {
-    const page = checkNews(['{"id":1,"a":2}', '{"a":2,"id":1}'], choice);
+    const page = checkNews(['{"id":1,"a":2}', '{"a":2,"id":1}'], shape);
     expect(page.keys).toEqual(['1', '1']);
     expect(page.accepted).toHaveLength(1);
-    expect(page.choice).toBe(choice);
+    expect(page.shape).toBe(shape);
   });
 
   it('tells rows apart that differ only in digits a double has not', () => {
-    const page = checkNews(
-      ['{"id":1,"a":12345678901234567890}', '{"id":1,"a":12345678901234567891}'],
-      choice,
-    );
+    const page = checkNews(['{"id":1,"a":12345678901234567890}', '{"id":1,"a":12345678901234567891}'], shape);
     expect(page.accepted).toHaveLength(2);
   });
 
@@ -106,7 +103,7 @@ describe('a key that is contradicted', () => {
   });
 
   it('knows a row that lacks it by its digest, and says so', () => {
-    const page = checkNews(['{"x":1}'], choice);
+    const page = checkNews(['{"x":1}'], shape);
     expect(page.keys).toEqual([isDigest]);
     expect(page.drifts).toEqual([
       { kind: 'contradicted-key', path: 'id', detail: 'a row without it', times: 1 },

@@ -44,7 +44,7 @@ describe('the pages behind the next one', () => {
     ['the API tells no total', { ...ofSnapshot, total: null }],
     ['a snapshot was replaced before', { ...ofSnapshot, restarts: 1 }],
     ['a row is looked for further up', { ...byAnchors, phase: 'back', anchor: null }],
-    ['rows are read again', { ...byAnchors, knownUntil: 300 }],
+    ['rows are read again', { ...byAnchors, rereadUntil: 300 }],
     ['the beginning is read again', { ...byAnchors, phase: 'head', anchor: null, offset: 0 }],
     ['no row could be an anchor', { ...byAnchors, anchor: null }],
   ])('are not foreseen where %s', (_, at) => {

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { getTableColumns } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { type Job, rowsOf, volatileOf } from '../../job.ts';
-import type { Held, RowValues, SqlValue } from '../../page.ts';
+import type { RowRef, RowValues, SqlValue } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 
@@ -19,7 +19,7 @@ export type RowsBehind = {
   from(rowid: number): RowsBehind | undefined;
 };
 
-export type FoundRow = { held: Held; volatileChanged: boolean };
+export type FoundRow = { held: RowRef; volatileChanged: boolean };
 
 /** By position: number, walk, all texts, other stable values, volatile values. */
 type StoredValues = [rowid: number, walkId: number, texts: string, ...others: SqlValue[]];

@@ -9,7 +9,7 @@ import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { historyOf, type Job, rowsOf, stableColumnsOf, versioned } from '../../job.ts';
-import type { Held, Row, RowValues, SqlValue } from '../../page.ts';
+import type { Row, RowRef, RowValues, SqlValue } from '../../page.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 import { openHeld } from './held.ts';
@@ -22,9 +22,9 @@ type RowChange = 'new' | 'changed' | 'volatile' | 'none';
  * A row beside what the table holds under its key, if it does. One that did not change has no values: it may wait for its
  * commit, and what waits outlives V8's cheap collections of garbage.
  */
-export type ComparedRow = Omit<Row, 'stored'> & { held: Held | undefined; change: RowChange };
+export type ComparedRow = Omit<Row, 'stored'> & { held: RowRef | undefined; change: RowChange };
 
-export function unchanged(key: string, { rowid, walkId }: Held): ComparedRow {
+export function unchanged(key: string, { rowid, walkId }: RowRef): ComparedRow {
   return { key, values: noValues, held: { rowid, walkId }, change: 'none' };
 }
 
@@ -40,7 +40,7 @@ export type TableWriter = {
   show(number: number): void;
   /** Whether any row is held. */
   holdsAny(): boolean;
-  find(key: string): Held | undefined;
+  find(key: string): RowRef | undefined;
 };
 
 /** @param volatile where the dataset's volatile values go, if it has some. */
@@ -79,7 +79,7 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
   }
 
   /** A row whose stable values are those that are held. */
-  function unlessMoved({ key, values }: Row, held: Held, volatileChanged: boolean): ComparedRow {
+  function unlessMoved({ key, values }: Row, held: RowRef, volatileChanged: boolean): ComparedRow {
     const hasMoved = volatileChanged || volatile?.isStaged(held.rowid);
     return hasMoved ? { key, values, held, change: 'volatile' } : unchanged(key, held);
   }
@@ -190,7 +190,7 @@ function prepareBody(connection: Connection, job: Job) {
 }
 
 function prepareFind(connection: Connection, job: Job) {
-  const statement = connection.prepare<[string], Held>(
+  const statement = connection.prepare<[string], RowRef>(
     `SELECT rowid, _walk_id AS walkId FROM ${quoted(rowsOf(job))} WHERE _key = ?`,
   );
   return (key: string) => statement.get(key);

@@ -4,8 +4,8 @@
  */
 
 import { isoTime } from '../../clock.ts';
-import type { Call, CheckedRows, Held, Page, Row, StoredRows } from '../../page.ts';
-import { isBehindHead, type Met } from '../../walk/checkpoint.ts';
+import type { Call, CheckedRows, Page, Row, RowRef, StoredRows } from '../../page.ts';
+import { isBehindHead, type MetRowsChange } from '../../walk/checkpoint.ts';
 import { copyLog } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
 import { guardedAll } from '../db/failure.ts';
@@ -27,7 +27,7 @@ export type PageWriter = {
    * met it, and whether the mirror held it by a walk that has ended well. What waits is committed where the page
    * contradicts it.
    */
-  lookUp(page: CheckedRows): Pick<Page, 'seen' | 'known'>;
+  lookUp(page: CheckedRows): Pick<Page, 'met' | 'known'>;
   /**
    * The rows as they are stored, where a page that shows nothing else has nothing to say but that they are there. Undefined
    * where all of it must be looked at.
@@ -61,7 +61,7 @@ export function createPageWriter(
   const progress = createCheckpointKeeper(connection, walk, volatile);
   const nextSeq = createSequence(connection);
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
-  const atOnce = connection.transaction((read: () => Pick<Page, 'seen' | 'known'>) => read());
+  const atOnce = connection.transaction((read: () => Pick<Page, 'met' | 'known'>) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
   const waiting = createWaitingPages();
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
@@ -83,17 +83,17 @@ export function createPageWriter(
     return waiting.find(key) ?? (stored?.asOf === asOf ? unchanged(key, stored) : undefined);
   }
 
-  function lookUp(page: CheckedRows): Pick<Page, 'seen' | 'known'> {
+  function lookUp(page: CheckedRows): Pick<Page, 'met' | 'known'> {
     // Two versions of a row are two changes, each with a number of its own.
     if (waiting.contradicts(page)) commit();
     return atOnce(() => compareAll(page));
   }
 
-  function compareAll({ accepted, keys }: CheckedRows): Pick<Page, 'seen' | 'known'> {
+  function compareAll({ accepted, keys }: CheckedRows): Pick<Page, 'met' | 'known'> {
     const rows = table.compareAll(accepted, known);
     lookedUp = { accepted, rows };
     const rowAt = belongingTo(rows, keys, rows);
-    const isSeen = (key: string, row: ComparedRow | undefined) =>
+    const isMet = (key: string, row: ComparedRow | undefined) =>
       waiting.hasMetKey(key) || (row ? hasMetRow(row.held) : hasMetRefused(key));
     const isKnown = (key: string, row: ComparedRow | undefined) => {
       // A row that waits belongs to this walk once it is written.
@@ -101,7 +101,7 @@ export function createPageWriter(
       return row ? isSettled(row.held) : isKnownRefused(key);
     };
     return {
-      seen: keys.map((key, at) => key !== null && isSeen(key, rowAt(key, at))),
+      met: keys.map((key, at) => key !== null && isMet(key, rowAt(key, at))),
       known: keys.map((key, at) => key !== null && isKnown(key, rowAt(key, at))),
     };
   }
@@ -128,14 +128,14 @@ export function createPageWriter(
     const saved = { inserted: 0, updated: 0, quarantined: 0, drifted: 0 };
     const now = isoTime(timeOfCommit());
     const written = new Map<ComparedRow, number>();
-    for (const { page, rows, met, checkpoint } of waiting.pages) {
+    for (const { page, rows, metRows, checkpoint } of waiting.pages) {
       const origin = { job: job.name, walkId: row.id, requestId: page.call.requestId, now };
       saved.drifted += fields?.note(page.fields, origin) ?? 0;
       const numbers = rows.map((compared) => writeRow(compared, written, origin, saved));
-      const ofRefused = writeProblems(page, met, origin, saved);
+      const ofRefused = writeProblems(page, metRows, origin, saved);
       const part = isBehindHead(checkpoint) ? 'head' : 'rows';
-      if (met === 'add') meetInOrder(page.keys, belongingTo(rows, page.keys, numbers), ofRefused, part);
-      if (met === 'clear') progress.forget();
+      if (metRows === 'add') meetInOrder(page.keys, belongingTo(rows, page.keys, numbers), ofRefused, part);
+      if (metRows === 'clear') progress.forget();
     }
     progress.arrive(
       last.checkpoint,
@@ -166,7 +166,7 @@ export function createPageWriter(
   /** Returns the numbers of refused rows that the table holds, by key. */
   function writeProblems(
     { refused, drifts }: WaitingPage['page'],
-    met: Met,
+    metRows: MetRowsChange,
     origin: Origin,
     saved: Counts,
   ): Map<string, number> {
@@ -178,7 +178,7 @@ export function createPageWriter(
       // A refused row is still there upstream: what the mirror has under its key must not look gone.
       const stored = table.find(refusedRow.key);
       if (stored) table.show(stored.rowid);
-      if (met !== 'add') continue;
+      if (metRows !== 'add') continue;
       if (stored) numbers.set(refusedRow.key, stored.rowid);
       else progress.meetRefused(number);
     }
@@ -224,7 +224,7 @@ export function createPageWriter(
     if (last && saved) committed(saved, last.page.call);
   }
 
-  const hasMetRow = (held: Held | undefined) =>
+  const hasMetRow = (held: RowRef | undefined) =>
     held !== undefined && (walk.met.rows.has(held.rowid) || waiting.hasMetRow(held.rowid));
   const isSettled = (found: { walkId: number } | undefined) =>
     found !== undefined && !walk.unsettled.has(found.walkId);
@@ -240,16 +240,16 @@ export function createPageWriter(
     storedRows: () => (fields?.isSettled() && !someWereHeld ? stored : undefined),
     savePage(saved) {
       if (failure) throw failure.thrown;
-      const { page, checkpoint, met } = saved;
+      const { page, checkpoint, metRows } = saved;
       const { keys, refused, drifts, fields, call } = page;
       waiting.add({
         page: { keys, refused, drifts, fields, call },
         checkpoint,
-        met,
+        metRows,
         rows: comparedRows(page),
       });
       // Look-ups ask the table for what was met, which is no longer so.
-      if (waiting.isFull || saved.met === 'clear') commit();
+      if (waiting.isFull || saved.metRows === 'clear') commit();
     },
     commit: () => commit(),
     flush: () => commit(driftLog.flush),

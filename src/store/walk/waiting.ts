@@ -1,15 +1,19 @@
 /** Pages that wait in memory for their commit, and what a look-up must know of them: the table does not show them yet. */
 
 import type { Call, CheckedRows, Page } from '../../page.ts';
-import type { Checkpoint, Met } from '../../walk/checkpoint.ts';
+import type { Checkpoint, MetRowsChange } from '../../walk/checkpoint.ts';
 import type { ComparedRow } from './rows.ts';
 import { createSeenRows } from './seen.ts';
 
 /** A page with the checkpoint behind it, and whether its rows count as met. */
-export type PageToSave = { page: CheckedRows & { call: Call }; checkpoint: Checkpoint; met: Met };
+export type PageToSave = {
+  page: CheckedRows & { call: Call };
+  checkpoint: Checkpoint;
+  metRows: MetRowsChange;
+};
 
 /** What is left to do of it: its rows beside what the table holds, as they were looked up, and all else but the rows. */
-export type WaitingPage = Pick<PageToSave, 'checkpoint' | 'met'> & {
+export type WaitingPage = Pick<PageToSave, 'checkpoint' | 'metRows'> & {
   page: Pick<Page, 'keys' | 'refused' | 'drifts' | 'fields' | 'call'>;
   rows: readonly ComparedRow[];
 };
@@ -72,7 +76,7 @@ export function createWaitingPages(): WaitingPages {
         rows.set(row.key, row);
       }
       for (const { key } of added.page.refused) if (key !== null) rows.set(key, null);
-      if (added.met === 'add') meet(added);
+      if (added.metRows === 'add') meet(added);
     },
     find: (key) => waiting.rows.get(key) ?? undefined,
     hasMetRow: (rowid) => waiting.metRows.has(rowid),

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { Call, CheckedRows } from '../../../src/page.ts';
-import { beginning, type Met } from '../../../src/walk/checkpoint.ts';
+import { beginning, type MetRowsChange } from '../../../src/walk/checkpoint.ts';
 import { change } from '../../helpers/edits.ts';
 import { setup } from '../../helpers/setup.ts';
 
@@ -25,9 +25,9 @@ function pageOf(...rows: readonly (Record<string, unknown> | undefined)[]): Chec
   return { keys, accepted, refused: [], drifts: [], fields: { rows: 0, fields: [] } };
 }
 
-it.each<Met>(['add', 'skip'])(
+it.each<MetRowsChange>(['add', 'skip'])(
   'a look-up says the same of a page whether the one before it waits or is committed, where its rows are met by "%s"',
-  async (met) => {
+  async (metRows) => {
     const bench = await setup({ rows: 4 });
     await bench.mirror('news');
     const { rows, make } = bench.upstream('news');
@@ -41,13 +41,13 @@ it.each<Met>(['add', 'skip'])(
     session.savePage({
       page: { ...first, call },
       checkpoint: { ...beginning, pages: 1 },
-      met,
+      metRows,
     });
     const waiting = session.lookUp(second);
     session.commit();
     expect(waiting).toEqual(session.lookUp(second));
     expect(waiting.known).toEqual([true, false, false, true, false]);
-    expect(waiting.seen).toEqual([true, true, true, false, false].map((seen) => seen && met === 'add'));
+    expect(waiting.met).toEqual([true, true, true, false, false].map((met) => met && metRows === 'add'));
   },
 );
 
@@ -58,13 +58,13 @@ it('a row that has changed is written, though a page that showed it unchanged wa
   onTestFinished(() => session.release());
   const save = (page: CheckedRows, pages: number) => {
     const found = session.lookUp(page);
-    session.savePage({ page: { ...page, call }, checkpoint: { ...beginning, pages }, met: 'add' });
+    session.savePage({ page: { ...page, call }, checkpoint: { ...beginning, pages }, metRows: 'add' });
     return found;
   };
   const [row, other] = bench.upstream('news').rows;
   save(pageOf(row, other), 1);
   const corrected = { ...row, headline: 'corrected' };
-  expect(save(pageOf(corrected), 2)).toEqual({ seen: [true], known: [true] });
+  expect(save(pageOf(corrected), 2)).toEqual({ met: [true], known: [true] });
   session.commit();
   expect(bench.sql(`SELECT headline FROM news WHERE _key = '${row?.['id']}'`)).toEqual([
     { headline: 'corrected' },
@@ -79,8 +79,8 @@ it('a row that is refused is known to have been met, though the page that showed
   onTestFinished(() => session.release());
   const page = pageOf(bench.upstream('news').rows[0]);
   session.lookUp(page);
-  session.savePage({ page: { ...page, call }, checkpoint: { ...beginning, pages: 1 }, met: 'add' });
+  session.savePage({ page: { ...page, call }, checkpoint: { ...beginning, pages: 1 }, metRows: 'add' });
   const [key = ''] = page.keys;
   const refused = [{ key, identity: String(key), body: '{}', problems: [] }];
-  expect(session.lookUp({ ...page, accepted: [], refused })).toEqual({ seen: [true], known: [true] });
+  expect(session.lookUp({ ...page, accepted: [], refused })).toEqual({ met: [true], known: [true] });
 });
