@@ -15,13 +15,12 @@ import { Failure } from './errors.ts';
 import type { Change, Transact } from './governor/gate.ts';
 import { afterJump, readState } from './governor/state.ts';
 import { hasEnded, nameProcess } from './process-name.ts';
-import { addressOf, parseRedisUrl } from './redis/address.ts';
-import { isOfSettings, saysMore, type Trouble, WayError } from './redis/trouble.ts';
+import { addressOf, isOfSettings, parseRedisUrl, RedisError, type RedisProblem, saysMore } from './redis.ts';
 
 export type { CopyStore } from './account/copy.ts';
 
 /** Why no call is made, and since when, ISO 8601 UTC. */
-export type AccountTrouble = Trouble & { since: string };
+export type AccountTrouble = RedisProblem & { since: string };
 
 export type Account = {
   /**
@@ -114,10 +113,10 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
       await clock.sleep(random() * 2 ** conflicts, closing.signal);
       seen = await place.look();
     }
-    throw new WayError('contended', `${MOST_CONFLICTS} conflicts`);
+    throw new RedisError('contended', `${MOST_CONFLICTS} conflicts`);
   }
 
-  function note(found: Trouble): void {
+  function note(found: RedisProblem): void {
     if (trouble && !saysMore(found, trouble)) return;
     trouble = { ...found, since: trouble?.since ?? isoTime(clock.now()) };
     tell(trouble);

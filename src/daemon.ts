@@ -15,7 +15,7 @@ import { type Job, listed } from './job.ts';
 import { datasetsOf } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
-import { type ChangesAt, type MirrorQueue, startQueue } from './queue/index.ts';
+import { type ChangesAt, type MirrorQueue, startQueue } from './queue.ts';
 import { type DaemonNote, noTargets, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { nextDue } from './schedule.ts';

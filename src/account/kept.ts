@@ -1,7 +1,7 @@
 /** What lies in Redis of an account, as JSON: what the governor has learnt, and the processes that share it. */
 
 import { isNewer } from '../governor/state.ts';
-import { WayError } from '../redis/trouble.ts';
+import { RedisError } from '../redis.ts';
 
 export type Kept = {
   version: typeof VERSION;
@@ -17,12 +17,12 @@ const VERSION = 2;
 /** A process that is silent for so long is no longer counted. */
 const SILENT_MS = 3_600_000;
 
-/** What is no JSON of ours counts as nothing. @throws WayError `newer` for one that a newer release has written. */
+/** What is no JSON of ours counts as nothing. @throws RedisError `newer` for one that a newer release has written. */
 export function readKept(text: string): Kept {
   const nothing: Kept = { version: VERSION, processes: {} };
   const kept = parsed(text) as Partial<Omit<Kept, 'version'>> & { version?: unknown };
   if (Number(kept.version) > VERSION || isNewer(kept.state))
-    throw new WayError('newer', 'its state is of a newer version');
+    throw new RedisError('newer', 'its state is of a newer version');
   return kept.version === VERSION && isObject(kept.processes) ? (kept as Kept) : nothing;
 }
 

@@ -1,8 +1,7 @@
 /** The place in Redis where the state of an account lies: looked at, and replaced by who has seen the latest, by Redis's clock. */
 
 import { Redis } from 'ioredis';
-import { type Target, tlsMismatch } from '../redis/address.ts';
-import { isConnectionError, isRefusal, WayError } from '../redis/trouble.ts';
+import { isConnectionError, isRefusal, RedisError, type Target, tlsMismatch } from '../redis.ts';
 
 /** `now`: the time by Redis's clock, in epoch milliseconds. `revision` and `text` are empty where nothing lies there. */
 export type Seen = { now: number; revision: string; text: string };
@@ -46,7 +45,8 @@ export function openPlace(target: Target, key: string): Place {
       const now = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
       return { isDone: Number(isDone) === 1, now, revision, text };
     } catch (thrown) {
-      if (used.status !== 'ready' || thrown instanceof WayError || isConnectionError(thrown as Error)) drop();
+      if (used.status !== 'ready' || thrown instanceof RedisError || isConnectionError(thrown as Error))
+        drop();
       throw thrown;
     }
   }
@@ -87,16 +87,16 @@ async function greet(client: Redis, target: Target): Promise<void> {
     const refusal = errors.find(isRefusal);
     if (refusal) throw refusal;
     const mismatch = await tlsMismatch(target);
-    if (mismatch || thrown instanceof WayError) throw mismatch ?? thrown;
+    if (mismatch || thrown instanceof RedisError) throw mismatch ?? thrown;
     const [first = thrown as Error] = errors;
-    throw new WayError('unreachable', first.message);
+    throw new RedisError('unreachable', first.message);
   }
 }
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new WayError('silent', `no answer in ${ANSWER_MS} ms`)), ANSWER_MS);
+    timer = setTimeout(() => reject(new RedisError('silent', `no answer in ${ANSWER_MS} ms`)), ANSWER_MS);
   });
   try {
     return await Promise.race([work, late]);

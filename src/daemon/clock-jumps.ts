@@ -5,7 +5,7 @@ import type { App } from '../app.ts';
 import { CLOCK_TOLERANCE_MS, type Clock } from '../clock.ts';
 import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { MirrorQueue } from '../queue/index.ts';
+import type { MirrorQueue } from '../queue.ts';
 import { nextDue } from '../schedule.ts';
 
 type Parts = {

@@ -6,11 +6,11 @@
 import { doubledMs } from '../backoff.ts';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { toError } from '../errors.ts';
-import { diagnose, saysMore, type Trouble } from '../redis/trouble.ts';
+import { diagnose, type RedisProblem, saysMore } from '../redis.ts';
 import type { Log } from './log.ts';
 
 /** Why runs wait, for as long as they do. */
-export type Outage = Trouble & {
+export type Outage = RedisProblem & {
   /** When the first error came, ISO 8601 UTC. */
   since: string;
   /** How many there were until now. */
@@ -124,7 +124,7 @@ export function createBreaker(parts: BreakerParts): Breaker {
     say(() => log.info({ redis, reason: code, seconds, errors }, 'Redis is back: runs go on'));
   }
 
-  function tell({ code, message, advice }: Trouble, error: Error): void {
+  function tell({ code, message, advice }: RedisProblem, error: Error): void {
     said = clock.monotonic();
     const err = error.message;
     say(() => log.warn({ redis, reason: code, err }, `${message}, so runs wait: ${advice}`));

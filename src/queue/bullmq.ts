@@ -3,7 +3,7 @@
 import type { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../clock.ts';
-import { isConnectionError } from '../redis/trouble.ts';
+import { isConnectionError } from '../redis.ts';
 import type { Log } from './log.ts';
 
 export type Base = {

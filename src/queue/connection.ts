@@ -2,8 +2,7 @@
 
 import { once } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
-import { addressOf, type Target, tlsMismatch } from '../redis/address.ts';
-import { isRefusal, settingFailure, WayError } from '../redis/trouble.ts';
+import { addressOf, isRefusal, RedisError, settingFailure, type Target, tlsMismatch } from '../redis.ts';
 
 export type Link = {
   /** For BullMQ, which takes duplicates of it for its blocking reads. Commands wait while Redis is away. */
@@ -78,7 +77,7 @@ export function connect(target: Target, parts: LinkParts): Link {
 
   const greeted = new Promise<void>((resolve, reject) => {
     greeting = [
-      setTimeout(() => startWaiting(new WayError('silent', 'no greeting')), greetingMs),
+      setTimeout(() => startWaiting(new RedisError('silent', 'no greeting')), greetingMs),
       setTimeout(() => void lookAtTls(), TLS_DOUBT_MS),
     ];
     function startWaiting(error: Error): void {
@@ -109,7 +108,7 @@ export function connect(target: Target, parts: LinkParts): Link {
     client.on('close', () => {
       if (state !== 'up') return;
       state = 'lost';
-      latest = new WayError('lost', 'the connection was closed');
+      latest = new RedisError('lost', 'the connection was closed');
       report(latest);
     });
     client.on('error', (error: Error) => {
@@ -117,14 +116,14 @@ export function connect(target: Target, parts: LinkParts): Link {
         latest = error;
         return refuse(error);
       }
-      const way = new WayError('unreachable', error.message);
+      const way = new RedisError('unreachable', error.message);
       latest = way;
       if (state === 'greeting') void lookAtTls().then(() => startWaiting(way));
     });
   });
 
   async function answer(work: Promise<unknown>): Promise<void> {
-    if (!(await within(answerMs, work))) throw new WayError('silent', `no answer in ${answerMs} ms`);
+    if (!(await within(answerMs, work))) throw new RedisError('silent', `no answer in ${answerMs} ms`);
   }
 
   return {
@@ -133,7 +132,9 @@ export function connect(target: Target, parts: LinkParts): Link {
     greeted,
     async trial() {
       if (clients.some(({ status }) => status !== 'ready' && status !== 'end'))
-        throw (await tlsMismatch(target)) ?? latest ?? new WayError('lost', 'not every connection is there');
+        throw (
+          (await tlsMismatch(target)) ?? latest ?? new RedisError('lost', 'not every connection is there')
+        );
       // One that was left without an answer is waited for again, lest they pile up.
       writing ??= takesWrites().finally(() => {
         writing = undefined;

@@ -5,8 +5,15 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { generalEnvironment } from '../environment.ts';
 import { Failure, toError } from '../errors.ts';
-import { parseRedisUrl, type Target, tlsMismatch } from '../redis/address.ts';
-import { diagnose, isRefusal, type Trouble, WayError } from '../redis/trouble.ts';
+import {
+  diagnose,
+  isRefusal,
+  parseRedisUrl,
+  RedisError,
+  type RedisProblem,
+  type Target,
+  tlsMismatch,
+} from '../redis.ts';
 import { socketPath } from '../socket-path.ts';
 import { writesTo } from './connection.ts';
 import { findRedisServer } from './redis-process.ts';
@@ -23,7 +30,7 @@ export type LiveRedis = Version & {
   policy: string | null;
   appendOnly: boolean | null;
   /** What keeps it from taking the queue's writes, or null. */
-  refusal: Trouble | null;
+  refusal: RedisProblem | null;
 };
 
 /** Milliseconds, to connect and to answer. */
@@ -70,7 +77,7 @@ export async function examineRedis(at: { url: string } | { dir: string }): Promi
   };
 }
 
-async function ask(target: Target): Promise<{ info: string; refusal: Trouble | null }> {
+async function ask(target: Target): Promise<{ info: string; refusal: RedisProblem | null }> {
   const client = new Redis({
     ...target,
     lazyConnect: true,
@@ -99,8 +106,8 @@ async function ask(target: Target): Promise<{ info: string; refusal: Trouble | n
 function failureOf(errors: Error[]): Failure {
   if (errors.some(isRefusal)) return new Failure('config', 'it refuses the user name or password');
   const [first] = errors;
-  if (first instanceof WayError)
-    return new Failure('config', `${first.trouble.message}: ${first.trouble.advice}`);
+  if (first instanceof RedisError)
+    return new Failure('config', `${first.problem.message}: ${first.problem.advice}`);
   return new Failure('incomplete', `it does not answer (${first?.message})`);
 }
 

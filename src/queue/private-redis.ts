@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { doubledMs } from '../backoff.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { WayError } from '../redis/trouble.ts';
+import { RedisError } from '../redis.ts';
 import { socketPath } from '../socket-path.ts';
 import type { Log } from './log.ts';
 import { findRedisServer, serverPid, spawnRedis } from './redis-process.ts';
@@ -70,7 +70,7 @@ export async function startPrivateRedis(parts: {
       lastWords = await server.ended;
       if (closing.signal.aborted) return;
       deaths = clock.monotonic() - since > STEADY_MS ? 1 : deaths + 1;
-      report(new WayError('ended', lastWords));
+      report(new RedisError('ended', lastWords));
       if (isDamaged(lastWords)) setAside(home, log);
       try {
         await clock.sleep(doubledMs(deaths, PAUSES), closing.signal);

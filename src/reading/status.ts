@@ -6,7 +6,7 @@ import type { Dataset } from '../job-list.ts';
 import { type LimitsJson, limitsJson } from '../plan/json.ts';
 import { type Limits, readLimits } from '../plan/limits.ts';
 import { type DatasetPlan, planOf, type Spending } from '../plan.ts';
-import type { Outage } from '../queue/index.ts';
+import type { Outage } from '../queue.ts';
 import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
 import { type CallStatus, readCalls, readSilence } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';

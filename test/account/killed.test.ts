@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type Call, scopes } from '../../model-api/index.ts';
 import { openPlace } from '../../src/account/place.ts';
 import { initialState, type State } from '../../src/governor/state.ts';
-import { parseRedisUrl } from '../../src/redis/address.ts';
+import { parseRedisUrl } from '../../src/redis.ts';
 import { CANARY, idsOf, truth } from '../helpers/sync-bench.ts';
 import { until } from '../queue/setup.ts';
 import { KEY, stateIn } from './bench.ts';

@@ -3,7 +3,7 @@
 import { connect } from 'node:net';
 import { Queue, Worker } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Announcement } from '../../src/queue/index.ts';
+import type { Announcement } from '../../src/queue.ts';
 import { redisServer, type Server, type Started, start, until } from './setup.ts';
 
 const prefix = 'market-mirror-test';

@@ -1,8 +1,7 @@
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/queue/connection.ts';
-import { parseRedisUrl } from '../../src/redis/address.ts';
-import { diagnose } from '../../src/redis/trouble.ts';
+import { diagnose, parseRedisUrl } from '../../src/redis.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
 import { recordingLog, redisServer, start, until } from './setup.ts';
 

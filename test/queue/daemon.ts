@@ -1,8 +1,8 @@
 /** A daemon that closes in the circumstances it is given, and must then end by itself: no exit here. */
 
 import pino from 'pino';
-import { startQueue } from '../../src/queue/index.ts';
 import { startPrivateRedis } from '../../src/queue/private-redis.ts';
+import { startQueue } from '../../src/queue.ts';
 import { freePort } from '../helpers/loopback.ts';
 import { gate, untilAborted } from './setup.ts';
 

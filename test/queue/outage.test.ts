@@ -3,8 +3,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Outage } from '../../src/queue/index.ts';
-import { diagnose } from '../../src/redis/trouble.ts';
+import type { Outage } from '../../src/queue.ts';
+import { diagnose } from '../../src/redis.ts';
 import { freePort } from '../helpers/loopback.ts';
 import { gate, redisServer, type Server, start, until } from './setup.ts';
 

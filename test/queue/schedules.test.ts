@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { QueueOptions } from '../../src/queue/index.ts';
+import type { QueueOptions } from '../../src/queue.ts';
 import type { Schedule } from '../../src/schedule.ts';
 import { redisServer, type Server, start, until } from './setup.ts';
 

@@ -6,8 +6,8 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
-import { type ChangesAt, type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue/index.ts';
 import type { Fields, Log } from '../../src/queue/log.ts';
+import { type ChangesAt, type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue.ts';
 import { freePort } from '../helpers/loopback.ts';
 
 export type Line = Fields & { level: number; msg: string };

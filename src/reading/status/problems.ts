@@ -4,7 +4,7 @@ import { aheadWords, CLOCK_ADVICE } from '../../clock.ts';
 import { exitCodes } from '../../errors.ts';
 import { plural } from '../../output/text.ts';
 import type { Limits } from '../../plan/limits.ts';
-import type { Outage } from '../../queue/index.ts';
+import type { Outage } from '../../queue.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
 import { type TargetName, targetNames, targets } from '../../targets.ts';
 import type { LastCall, Silence } from './calls.ts';

@@ -1,21 +1,20 @@
 /** The door of the queue: BullMQ and Redis say when a job runs; what a run does is the caller's. */
 
-import { type Clock, type Random, systemClock } from '../clock.ts';
-import { toError } from '../errors.ts';
-import { addressOf, parseRedisUrl } from '../redis/address.ts';
-import { WayError } from '../redis/trouble.ts';
-import { CHANGES } from './announcements.ts';
-import { type BreakerTiming, createBreaker, type Outage } from './breaker.ts';
-import { listenerOf, openBase } from './bullmq.ts';
-import { connect, type Link, orAborted, within } from './connection.ts';
-import type { Log } from './log.ts';
-import { type PrivateRedis, privateTarget, startPrivateRedis } from './private-redis.ts';
-import { openRuns, type Runs, type RunsOptions } from './runs.ts';
+import { type Clock, type Random, systemClock } from './clock.ts';
+import { toError } from './errors.ts';
+import { CHANGES } from './queue/announcements.ts';
+import { type BreakerTiming, createBreaker, type Outage } from './queue/breaker.ts';
+import { listenerOf, openBase } from './queue/bullmq.ts';
+import { connect, type Link, orAborted, within } from './queue/connection.ts';
+import type { Log } from './queue/log.ts';
+import { type PrivateRedis, privateTarget, startPrivateRedis } from './queue/private-redis.ts';
+import { openRuns, type Runs, type RunsOptions } from './queue/runs.ts';
+import { addressOf, parseRedisUrl, RedisError } from './redis.ts';
 
-export type { Announcement } from './announcements.ts';
-export type { Outage } from './breaker.ts';
-export type { Log } from './log.ts';
-export type { Run } from './worker.ts';
+export type { Announcement } from './queue/announcements.ts';
+export type { Outage } from './queue/breaker.ts';
+export type { Log } from './queue/log.ts';
+export type { Run } from './queue/worker.ts';
 
 export type QueueOptions = RunsOptions & {
   /** A Redis of the user's, or the folder under which to run a private one; the caller holds it exclusively. */
@@ -79,7 +78,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   const breaker = createBreaker({
     redis: addressOf(at),
     async trial() {
-      if (!link) throw new WayError('ended', 'it has not started yet');
+      if (!link) throw new RedisError('ended', 'it has not started yet');
       await link.trial();
     },
     pause: () => runs?.pause(),

@@ -1,8 +1,99 @@
-/** What an error of Redis, or of the way to it, means, and what an operator does about it. */
+/** Where a Redis is, whether it and we agree on TLS, and what its errors mean to an operator. */
 
-import { Failure } from '../errors.ts';
+import { once } from 'node:events';
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { domainToASCII } from 'node:url';
+import type { RedisOptions } from 'ioredis';
+import { Failure } from './errors.ts';
 
-export type Trouble = {
+/** What `ioredis` needs to know of a Redis. */
+export type Target = Pick<RedisOptions, 'path' | 'host' | 'port' | 'db' | 'username' | 'password' | 'tls'>;
+
+/**
+ * Reads `REDIS_URL`: `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, `unix:///path`.
+ * @throws Failure `config`, which never shows the value: it may hold a password.
+ */
+export function parseRedisUrl(text: string): Target {
+  try {
+    const url = new URL(text);
+    const { protocol, hostname, port, username, password, pathname } = url;
+    const login = {
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+    };
+    if (url.search !== '' || url.hash !== '') throw new Error('options in the address');
+    if (protocol === 'unix:' && hostname === '' && pathname.length > 1)
+      return { path: decodeURIComponent(pathname), ...login };
+    const db = /^\/?(\d*)$/.exec(pathname)?.[1];
+    if ((protocol !== 'redis:' && protocol !== 'rediss:') || hostname === '' || db === undefined)
+      throw new Error('not an address of Redis');
+    return {
+      host: hostOf(hostname),
+      port: Number(port || 6379),
+      db: Number(db),
+      ...login,
+      ...(protocol === 'rediss:' && { tls: {} }),
+    };
+  } catch {
+    // No cause: the exception of `new URL` holds its input.
+    throw new Failure(
+      'config',
+      'REDIS_URL: is not of the form redis://user:password@host:6379/0, rediss://… (TLS) or unix:///path (value not shown)',
+    );
+  }
+}
+
+/** A name with letters beyond ASCII in the form that DNS knows, which also tells it from one that looks the same. */
+function hostOf(hostname: string): string {
+  return (domainToASCII(decodeURIComponent(hostname)) || hostname).replace(/^\[|\]$/g, '');
+}
+
+/** Without credentials. */
+export function addressOf({ path, host, port, db }: Target): string {
+  return path ?? `${host}:${port}/${db}`;
+}
+
+const TLS_MS = 1_500;
+
+/** Whether one side speaks TLS alone: neither says so, and a greeting just never ends. Undefined as far as one can tell. */
+export async function tlsMismatch({ host, port, path, tls }: Target): Promise<Error | undefined> {
+  if (path !== undefined || host === undefined || port === undefined) return undefined;
+  if (tls && (await answersPlainly(host, port))) return new RedisError('plain', 'it answers without TLS');
+  if (!tls && (await answersTls(host, port))) return new RedisError('encrypted', 'it answers with TLS alone');
+  return undefined;
+}
+
+/** Redis answers a PING even where it wants a password first. */
+async function answersPlainly(host: string, port: number): Promise<boolean> {
+  const socket = connectPlain({ host, port });
+  socket.write('PING\r\n');
+  const [answer] = await first(socket, 'data').catch(() => ['']);
+  return /^[+-]/.test(String(answer));
+}
+
+/** An error of TLS is one of somebody who speaks it, but for one: that the answer is no TLS. */
+async function answersTls(host: string, port: number): Promise<boolean> {
+  try {
+    // Nothing is sent by it: whoever it is, only whether TLS is spoken is looked at.
+    await first(connectTls({ host, port, rejectUnauthorized: false }), 'secureConnect');
+    return true;
+  } catch (thrown) {
+    const { code = '' } = thrown as NodeJS.ErrnoException;
+    return code.startsWith('ERR_SSL') && code !== 'ERR_SSL_WRONG_VERSION_NUMBER';
+  }
+}
+
+/** What comes with the first such event, within the time; then the socket is closed. */
+async function first(socket: Socket, event: string): Promise<unknown[]> {
+  try {
+    return await once(socket, event, { signal: AbortSignal.timeout(TLS_MS) });
+  } finally {
+    socket.on('error', () => undefined).destroy();
+  }
+}
+
+export type RedisProblem = {
   /** Such as `OOM`: Redis's own word where it has one. Stable, for monitoring. */
   code: string;
   message: string;
@@ -13,7 +104,7 @@ export type Trouble = {
 const reply = (code: string) => new RegExp(`(?:^|[\\s-])${code}\\b`);
 
 /** By code, in the order in which they are looked for: what Redis replies where that is not the code itself. */
-const replies: Record<string, Omit<Trouble, 'code'> & { pattern?: RegExp }> = {
+const replies: Record<string, Omit<RedisProblem, 'code'> & { pattern?: RegExp }> = {
   MISCONF: {
     message: 'Redis cannot write to its disk, and therefore takes no writes',
     advice: 'free space on the disk of Redis, or see its log',
@@ -73,7 +164,7 @@ const replies: Record<string, Omit<Trouble, 'code'> & { pattern?: RegExp }> = {
   },
 };
 
-/** Trouble that is no reply of Redis: of the way to it, or with what lies there. */
+/** RedisProblem that is no reply of Redis: of the way to it, or with what lies there. */
 const ways = {
   lost: {
     code: 'lost',
@@ -115,20 +206,20 @@ const ways = {
     message: 'Redis speaks TLS only',
     advice: 'write rediss:// instead of redis:// in REDIS_URL',
   },
-} as const satisfies Record<string, Trouble>;
+} as const satisfies Record<string, RedisProblem>;
 
 /** An error that says by itself which trouble it is. */
-export class WayError extends Error {
-  readonly trouble: Trouble;
+export class RedisError extends Error {
+  readonly problem: RedisProblem;
 
   constructor(way: keyof typeof ways, detail: string) {
     super(detail);
-    this.trouble = ways[way];
+    this.problem = ways[way];
   }
 }
 
-export function diagnose(error: Error): Trouble {
-  if (error instanceof WayError) return error.trouble;
+export function diagnose(error: Error): RedisProblem {
+  if (error instanceof RedisError) return error.problem;
   for (const [code, { pattern = reply(code), message, advice }] of Object.entries(replies))
     if (pattern.test(error.message)) return { code, message, advice };
   if (isConnectionError(error)) return ways.lost;
@@ -143,10 +234,10 @@ export function diagnose(error: Error): Trouble {
  * False where `later` says less than what is known already: that Redis cannot be reached, where the reason is known, or
  * that a connection was closed, which follows from many a trouble.
  */
-export function saysMore(later: Trouble, known: Trouble): boolean {
+export function saysMore(later: RedisProblem, known: RedisProblem): boolean {
   if (later.code === ways.lost.code) return false;
-  const vague: Trouble[] = [ways.unreachable, ways.silent];
-  const isOneOf = (some: Trouble[], { code }: Trouble) => some.some((one) => one.code === code);
+  const vague: RedisProblem[] = [ways.unreachable, ways.silent];
+  const isOneOf = (some: RedisProblem[], { code }: RedisProblem) => some.some((one) => one.code === code);
   return later.code !== known.code && !(isOneOf(vague, later) && isOneOf(Object.values(ways), known));
 }
 
@@ -160,7 +251,7 @@ export function isConnectionError(error: Error): boolean {
 }
 
 /** True for what no waiting mends. */
-export function isOfSettings({ code }: Trouble): boolean {
+export function isOfSettings({ code }: RedisProblem): boolean {
   return ['NOAUTH', 'NOPERM', 'CLUSTER', 'WRONGTYPE', 'unsupported', 'newer', 'tls'].includes(code);
 }
 
