@@ -291,3 +291,9 @@ export function listed(job: Job): ListedJob {
   const { name, schedule, weight, scope } = job;
   return { name, table: tableOf(job), rows: rowsOf(job), schedule, weight, scope };
 }
+
+/** What a mirrored column holds: text, numbers, booleans as 0 or 1, arrays and objects as JSON text. */
+export type SqlValue = string | number | null;
+
+/** Columns by name; those that are lacking are null. */
+export type RowValues = Record<string, SqlValue>;

@@ -1,22 +1,20 @@
 /** A response of the API as rows that fit, rows that do not, and what is new about them. */
 
+import type { Body } from './api/call.ts';
 import { Failure } from './errors.ts';
-import type { Job } from './job.ts';
+import type { Job, RowValues } from './job.ts';
+import { PageAsStored, readAsStored } from './validate/as-stored.ts';
 import type {
-  Body,
   CheckedPage,
   CheckedRows,
   DiscoveredShape,
   Drift,
-  Page,
   PageFields,
   RefusedRow,
   Row,
-  RowValues,
   StoredRow,
   StoredRows,
-} from './page.ts';
-import { PageAsStored, readAsStored } from './validate/as-stored.ts';
+} from './validate/checked.ts';
 import { checkDiscovered } from './validate/discovered.ts';
 import { asRecord, readEnvelope } from './validate/envelope.ts';
 import { type CheckedRow, identityOf } from './validate/findings.ts';
@@ -105,7 +103,7 @@ class RowAsStored implements Row {
 export function describeBreach({
   refused,
   received,
-}: Pick<Page, 'refused' | 'received'>): string | undefined {
+}: Pick<CheckedPage, 'refused' | 'received'>): string | undefined {
   const problem = refused[0]?.problems[0];
   if (!problem || refused.length < received) return undefined;
   const where = problem.path ? `${problem.path.replace(/[^\x20-\x7e]+/g, ' ')}: ` : '';

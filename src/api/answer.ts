@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { Failure, type FailureKind } from '../errors.ts';
-import { BAD_BODY, type Body, TOO_LARGE } from '../page.ts';
+import { BAD_BODY, type Body, TOO_LARGE } from './call.ts';
 import { type Exchange, first, type Headers } from './exchange.ts';
 
 export type Verdict = { facts: HeaderFacts } & (

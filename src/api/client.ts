@@ -6,8 +6,8 @@ import { type Clock, isoTime, type Random } from '../clock.ts';
 import type { Failure } from '../errors.ts';
 import type { Gate, Manner } from '../governor/gate.ts';
 import type { KeySource } from '../key.ts';
-import type { Body, Call } from '../page.ts';
 import { judge, type Verdict } from './answer.ts';
+import type { Body, Call } from './call.ts';
 import { type Exchange, exchange } from './exchange.ts';
 
 export type ApiRequest = {

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Dispatcher, Pool } from 'undici';
 import { toError } from '../errors.ts';
 import type { Secret } from '../key.ts';
-import { STOPPED } from '../page.ts';
+import { STOPPED } from './call.ts';
 
 export type Headers = Record<string, string | string[] | undefined>;
 

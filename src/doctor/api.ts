@@ -1,11 +1,11 @@
 /** The API as this key may use it: every endpoint asked once, by the client and the governor of every other call. */
 
+import type { Call } from '../api/call.ts';
 import { type App, openApp, type Surroundings } from '../app.ts';
 import { CLOCK_ADVICE } from '../clock.ts';
 import { settingOf } from '../config.ts';
 import { type Failure, Snooze } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type { Call } from '../page.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
 
 /** One a job, and one of the clock. A key that is refused, or an API that is not there, is not asked further. */

@@ -5,7 +5,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Guess } from '../api/client.ts';
-import type { CheckedPage } from '../page.ts';
+import type { CheckedPage } from '../validate/checked.ts';
 import type { Checkpoint } from '../walk/checkpoint.ts';
 import { type Foreseen, foresee, isAsIfAskedNow, requestOffset } from '../walk/foresee.ts';
 

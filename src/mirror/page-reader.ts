@@ -2,14 +2,18 @@
 
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { BAD_BODY, type Body, type Call } from '../api/call.ts';
 import type { Api, ApiAnswer } from '../api/client.ts';
 import type { Job } from '../job.ts';
-import { BAD_BODY, type Body, type CheckedPage, type CheckedRows, type Page, type Row } from '../page.ts';
 import type { Store, WalkSession } from '../store/index.ts';
+import type { CheckedPage, CheckedRows, Row } from '../validate/checked.ts';
 import { checkPage, readPage } from '../validate.ts';
 import { PAGE_ROWS } from '../walk/bounds.ts';
-import type { Checkpoint } from '../walk/checkpoint.ts';
+import type { Checkpoint, PageFacts } from '../walk/checkpoint.ts';
 import { pagesInOrder, type Upstream } from './in-order.ts';
+
+/** A checked page beside what this pass of the walk knows of it. */
+export type Page = CheckedPage & PageFacts & { call: Call };
 
 export type PageReader = {
   /** The page at an offset, which the walk needs that stands there; what was asked for ahead is checked only now. */

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import type { FollowedJob, Schema } from '../job-list.ts';
-import type { FieldType } from '../page.ts';
 import { type Connection, quoted } from '../store/read.ts';
+import type { FieldType } from '../validate/checked.ts';
 import { utcOf } from './times.ts';
 
 export type Column = {

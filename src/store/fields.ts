@@ -4,7 +4,7 @@
  */
 
 import { type Job, rowsOf } from '../job.ts';
-import type { Drift, PageFields, SeenField } from '../page.ts';
+import type { Drift, PageFields, SeenField } from '../validate/checked.ts';
 import type { Connection } from './db/connection.ts';
 import { admit } from './fields/admission.ts';
 import { jsonPath } from './fields/columns.ts';

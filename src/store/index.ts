@@ -3,10 +3,11 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { Call } from '../api/call.ts';
 import { ageOf, isoTime } from '../clock.ts';
 import type { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type { Call, CheckedRows, DiscoveredShape } from '../page.ts';
+import type { CheckedRows, DiscoveredShape } from '../validate/checked.ts';
 import { emptyLog, emptyLogAtOnce, logBytes } from './db/commits.ts';
 import { type Connection, openConnection } from './db/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './db/failure.ts';

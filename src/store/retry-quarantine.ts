@@ -5,7 +5,7 @@ import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type { CheckedRows, RefusedRow } from '../page.ts';
+import type { CheckedRows, RefusedRow } from '../validate/checked.ts';
 import type { Connection } from './db/connection.ts';
 import { isLock, tryLock } from './db/lock.ts';
 import { watchFields } from './fields.ts';

@@ -3,7 +3,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FailureKind } from '../errors.ts';
-import type { FieldType, Problem } from '../page.ts';
+import type { FieldType, Problem } from '../validate/checked.ts';
 import { PROOF } from './sql.ts';
 
 export * from './schema/identity.ts';

@@ -3,7 +3,8 @@
  * else is left to those who look at every row.
  */
 
-import type { Body, DiscoveredShape, Row, StoredRow, StoredRows } from '../page.ts';
+import type { Body } from '../api/call.ts';
+import type { DiscoveredShape, Row, StoredRow, StoredRows } from './checked.ts';
 import { asRecord } from './envelope.ts';
 import { endOfValue, sliceMember } from './raw.ts';
 import { LONGEST_TEXT, mayHoldHostileText } from './storable.ts';

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { DiscoveredShape, Drift, PageFields, Problem } from '../page.ts';
+import type { DiscoveredShape, Drift, PageFields, Problem } from './checked.ts';
 import { asRecord } from './envelope.ts';
 import { type CheckedRow, kindOf } from './findings.ts';
 import { profileRows } from './profile.ts';

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type { CheckedPage, Drift } from '../page.ts';
+import type { CheckedPage, Drift } from './checked.ts';
 import { describeIssue, softDrifts } from './findings.ts';
 
 type Contract = NonNullable<Job['contract']>;

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { Job } from '../job.ts';
-import type { Drift, Problem, Row } from '../page.ts';
+import type { Drift, Problem, Row } from './checked.ts';
 
 /** `key`: null where a refused row shows none. */
 export type CheckedRow =

@@ -1,6 +1,6 @@
 /** The fields that rows of an unspecified shape show: where they lie, what they hold, how often. */
 
-import type { FieldType, PageFields, SeenField } from '../page.ts';
+import type { FieldType, PageFields, SeenField } from './checked.ts';
 
 /** Objects further down stay whole: a column five names long helps nobody. */
 const MOST_LEVELS = 4;

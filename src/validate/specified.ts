@@ -1,8 +1,8 @@
 /** Rows of a dataset with a contract: those that fit, those that do not, and what is new about them. */
 
 import * as z from 'zod';
-import type { Job } from '../job.ts';
-import type { Drift, Problem, RowValues } from '../page.ts';
+import type { Job, RowValues } from '../job.ts';
+import type { Drift, Problem } from './checked.ts';
 import { asRecord } from './envelope.ts';
 import { type CheckedRow, describeIssue, softDrifts } from './findings.ts';
 import { sliceValue } from './raw.ts';

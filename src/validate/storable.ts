@@ -4,7 +4,7 @@
  * spelling of a name instead of what it says; so each name comes once in an object, spelled plainly.
  */
 
-import type { Problem } from '../page.ts';
+import type { Problem } from './checked.ts';
 import { endOfString, type Slice, skipSpace, sliceElements } from './raw.ts';
 
 /** SQLite's JSON functions refuse to read anything deeper than 1,000 levels; people give up long before. */

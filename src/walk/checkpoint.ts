@@ -1,6 +1,6 @@
 /** Where a walk stands: plain data, so that it survives with the page that brought it there. */
 
-import type { Page } from '../page.ts';
+import type { CheckedPage } from '../validate/checked.ts';
 
 /** What every walk keeps in mind, whichever way it reads. */
 type Common = {
@@ -183,10 +183,16 @@ export function withAnomalies<Of extends Checkpoint>(
 }
 
 /** What the walk needs to know of a page. */
-export type PageFacts = Pick<
-  Page,
-  'offset' | 'pagination' | 'generatedAt' | 'received' | 'keys' | 'met' | 'known' | 'digest'
->;
+export type PageFacts = Pick<CheckedPage, 'pagination' | 'generatedAt' | 'received' | 'keys'> & {
+  /** The offset that was asked for. */
+  offset: number;
+  /** Of each of its keys, whether this pass has met it before. */
+  met: readonly boolean[];
+  /** Whether the mirror held it by a walk that has ended well: rows of one that broke off may have a gap behind them. */
+  known: readonly boolean[];
+  /** Digest of all that does not change by itself; only of a first page. */
+  digest: string | undefined;
+};
 
 /**
  * What a page does to the set of rows met: its rows join it, or do not since nothing joins them to those read

@@ -9,11 +9,11 @@ import {
   startModelApi,
   when,
 } from '../../model-api/index.ts';
+import type { Call } from '../../src/api/call.ts';
 import { type ApiParts, createApi } from '../../src/api/client.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Failure } from '../../src/errors.ts';
 import { keyFromValue } from '../../src/key.ts';
-import type { Call } from '../../src/page.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 
 const CANARY = 'canary-key-4f1d2c';

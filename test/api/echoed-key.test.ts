@@ -3,10 +3,10 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Call } from '../../src/api/call.ts';
 import { createApi } from '../../src/api/client.ts';
 import { systemClock } from '../../src/clock.ts';
 import { keyFromValue } from '../../src/key.ts';
-import type { Call } from '../../src/page.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
 
 const KEY = 'mk_live_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJ';

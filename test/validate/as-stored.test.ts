@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import type { DiscoveredShape, StoredRow, StoredRows } from '../../src/page.ts';
 import { readAsStored } from '../../src/validate/as-stored.ts';
+import type { DiscoveredShape, StoredRow, StoredRows } from '../../src/validate/checked.ts';
 
 const bodies = ['{"id":"a","n":1}', '{"id":"b","rows":[1]}', '{"id":7}', '{"id":"ü"}'];
 const [a = '', b = ''] = bodies;

@@ -1,6 +1,6 @@
 /** Which of the fields that a page shows for the first time get a column of their own. */
 
-import type { SeenField } from '../../page.ts';
+import type { SeenField } from '../../validate/checked.ts';
 import { jsonPath } from './columns.ts';
 
 /** SQLite allows 2,000 columns; people read fewer. */

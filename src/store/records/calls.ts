@@ -2,8 +2,8 @@
 
 import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import type { Call } from '../../api/call.ts';
 import { isoTime } from '../../clock.ts';
-import type { Call } from '../../page.ts';
 import { relaxed } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
 import { guarded } from '../db/failure.ts';

@@ -2,7 +2,7 @@
 
 import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Drift } from '../../page.ts';
+import type { Drift } from '../../validate/checked.ts';
 import type { Connection } from '../db/connection.ts';
 import { excluded, placeholders, prepare } from '../db/prepare.ts';
 import { drift } from '../schema.ts';

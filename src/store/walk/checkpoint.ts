@@ -2,7 +2,7 @@
 
 import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Call } from '../../page.ts';
+import type { Call } from '../../api/call.ts';
 import { beginning, type Checkpoint, restored } from '../../walk/checkpoint.ts';
 import type { Connection } from '../db/connection.ts';
 import { placeholders, prepare } from '../db/prepare.ts';

@@ -6,8 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { getTableColumns } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import type { RowValues, SqlValue } from '../../job.ts';
 import { type Job, rowsOf, volatileOf } from '../../job.ts';
-import type { RowRef, RowValues, SqlValue } from '../../page.ts';
+import type { RowRef } from '../../validate/checked.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 

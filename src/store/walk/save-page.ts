@@ -3,9 +3,10 @@
  * A page waits in memory for those that come soon after it, since each commit writes whole pages of the database.
  */
 
+import type { Call } from '../../api/call.ts';
 import { isoTime } from '../../clock.ts';
-import type { Call, CheckedRows, Page, Row, RowRef, StoredRows } from '../../page.ts';
-import { isBehindHead, type MetRowsChange } from '../../walk/checkpoint.ts';
+import type { CheckedRows, Row, RowRef, StoredRows } from '../../validate/checked.ts';
+import { isBehindHead, type MetRowsChange, type PageFacts } from '../../walk/checkpoint.ts';
 import { copyLog } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
 import { guardedAll } from '../db/failure.ts';
@@ -27,7 +28,7 @@ export type PageWriter = {
    * met it, and whether the mirror held it by a walk that has ended well. What waits is committed where the page
    * contradicts it.
    */
-  lookUp(page: CheckedRows): Pick<Page, 'met' | 'known'>;
+  lookUp(page: CheckedRows): Pick<PageFacts, 'met' | 'known'>;
   /**
    * The rows as they are stored, where a page that shows nothing else has nothing to say but that they are there. Undefined
    * where all of it must be looked at.
@@ -61,7 +62,7 @@ export function createPageWriter(
   const progress = createCheckpointKeeper(connection, walk, volatile);
   const nextSeq = createSequence(connection);
   // One transaction for a page of look-ups: each by itself would take and leave SQLite's locks.
-  const atOnce = connection.transaction((read: () => Pick<Page, 'met' | 'known'>) => read());
+  const atOnce = connection.transaction((read: () => Pick<PageFacts, 'met' | 'known'>) => read());
   const atomically = connection.transaction((work: () => void) => work()).immediate;
   const waiting = createWaitingPages();
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
@@ -83,13 +84,13 @@ export function createPageWriter(
     return waiting.find(key) ?? (stored?.asOf === asOf ? unchanged(key, stored) : undefined);
   }
 
-  function lookUp(page: CheckedRows): Pick<Page, 'met' | 'known'> {
+  function lookUp(page: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
     // Two versions of a row are two changes, each with a number of its own.
     if (waiting.contradicts(page)) commit();
     return atOnce(() => compareAll(page));
   }
 
-  function compareAll({ accepted, keys }: CheckedRows): Pick<Page, 'met' | 'known'> {
+  function compareAll({ accepted, keys }: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
     const rows = table.compareAll(accepted, known);
     lookedUp = { accepted, rows };
     const rowAt = belongingTo(rows, keys, rows);

@@ -1,7 +1,7 @@
 /** The rows of a dataset that is kept as received, as the table holds them: a page is held against their text. */
 
 import { type Job, rowsOf } from '../../job.ts';
-import type { StoredRow, StoredRows } from '../../page.ts';
+import type { StoredRow, StoredRows } from '../../validate/checked.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';
 

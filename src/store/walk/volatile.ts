@@ -5,8 +5,8 @@
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
+import type { RowValues, SqlValue } from '../../job.ts';
 import { type Job, volatileOf } from '../../job.ts';
-import type { RowValues, SqlValue } from '../../page.ts';
 import { inBatches } from '../db/commits.ts';
 import type { Connection } from '../db/connection.ts';
 import { quoted } from '../sql.ts';

@@ -1,6 +1,7 @@
 /** Pages that wait in memory for their commit, and what a look-up must know of them: the table does not show them yet. */
 
-import type { Call, CheckedRows, Page } from '../../page.ts';
+import type { Call } from '../../api/call.ts';
+import type { CheckedRows } from '../../validate/checked.ts';
 import type { Checkpoint, MetRowsChange } from '../../walk/checkpoint.ts';
 import type { ComparedRow } from './rows.ts';
 import { createSeenRows } from './seen.ts';
@@ -14,7 +15,7 @@ export type PageToSave = {
 
 /** What is left to do of it: its rows beside what the table holds, as they were looked up, and all else but the rows. */
 export type WaitingPage = Pick<PageToSave, 'checkpoint' | 'metRows'> & {
-  page: Pick<Page, 'keys' | 'refused' | 'drifts' | 'fields' | 'call'>;
+  page: Pick<PageToSave['page'], 'keys' | 'refused' | 'drifts' | 'fields' | 'call'>;
   rows: readonly ComparedRow[];
 };
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { SeenField } from '../../../src/page.ts';
 import { admit, MOST_COLUMNS, MOST_MEMBERS } from '../../../src/store/fields/admission.ts';
+import type { SeenField } from '../../../src/validate/checked.ts';
 
 const field = (...path: string[]): SeenField => ({ path, types: ['integer'], values: 1, example: 1 });
 const many = (count: number, ...around: string[]) =>

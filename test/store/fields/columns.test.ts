@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../src/job.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
-import type { SeenField } from '../../../src/page.ts';
 import { Database } from '../../../src/store/db/sqlite.ts';
 import { columnName, jsonPath, pathAround } from '../../../src/store/fields/columns.ts';
 import { watchFields } from '../../../src/store/fields.ts';
 import { createDriftLog } from '../../../src/store/records/drift.ts';
 import { createTableWriter } from '../../../src/store/walk/rows.ts';
+import type { SeenField } from '../../../src/validate/checked.ts';
 import { setup } from '../../helpers/setup.ts';
 import { bytesWritten, openTables, setupTold } from '../support.ts';
 

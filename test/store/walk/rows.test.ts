@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { RowValues } from '../../../src/job.ts';
 import { type Job, rowsOf, tableOf } from '../../../src/job.ts';
 import { loadJobs } from '../../../src/load-jobs.ts';
-import type { RowValues } from '../../../src/page.ts';
 import { createTableWriter, saysTheSame } from '../../../src/store/walk/rows.ts';
 import { mergeStaged, openVolatile } from '../../../src/store/walk/volatile.ts';
 import { signal } from '../../validate/support.ts';

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { Call, CheckedRows } from '../../../src/page.ts';
+import type { Call } from '../../../src/api/call.ts';
+import type { CheckedRows } from '../../../src/validate/checked.ts';
 import { beginning, type MetRowsChange } from '../../../src/walk/checkpoint.ts';
 import { change } from '../../helpers/edits.ts';
 import { setup } from '../../helpers/setup.ts';

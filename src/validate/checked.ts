@@ -1,39 +1,6 @@
-/** What a page of rows is at each step of its way from the API to the store. */
+/** What validation makes of a page: rows that fit, rows that do not, and what is new about them. */
 
-/** What a mirrored column holds: text, numbers, booleans as 0 or 1, arrays and objects as JSON text. */
-export type SqlValue = string | number | null;
-
-/** Columns by name; those that are lacking are null. */
-export type RowValues = Record<string, SqlValue>;
-
-/** One call as it is recorded: `at` in ISO 8601 UTC, `url` without the origin, nothing secret. */
-export type Call = {
-  at: string;
-  job: string;
-  walkId: number | null;
-  url: string;
-  /** Null where no answer came. */
-  status: number | null;
-  ms: number;
-  bytes: number;
-  requestId: string | null;
-  rateLimit: number | null;
-  rateRemaining: number | null;
-  errorCode: string | null;
-};
-
-/**
- * The body of an answer, which is valid UTF-8. Its text is made once it is asked for: that takes a hundred times as long as to
- * compare the bytes.
- */
-export type Body = { bytes: Buffer; text(): string };
-
-/** The code of a call whose answer has a body that cannot be read. */
-export const BAD_BODY = 'bad_body';
-/** The code of a call that we stopped: it tells nothing of the API. */
-export const STOPPED = 'STOPPED';
-/** The code, of undici, of a call whose answer was larger than any page may be. */
-export const TOO_LARGE = 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
+import type { RowValues } from '../job.ts';
 
 /** StandardPagination of the specification; a member is undefined where an unspecified envelope lacks it. */
 export type Pagination = {
@@ -141,17 +108,4 @@ export type CheckedPage = CheckedRows & {
   received: number;
   /** What it was read by; undefined for a specified dataset and before the first row. */
   shape: DiscoveredShape | undefined;
-};
-
-/** A page beside what this pass of the walk knows of it. */
-export type Page = CheckedPage & {
-  /** The offset that was asked for. */
-  offset: number;
-  /** Of each of its keys, whether this pass has met it before. */
-  met: readonly boolean[];
-  /** Whether the mirror held it by a walk that has ended well: rows of one that broke off may have a gap behind them. */
-  known: readonly boolean[];
-  /** Digest of all that does not change by itself; only of a first page. */
-  digest: string | undefined;
-  call: Call;
 };
