@@ -18,7 +18,7 @@ const light = ['src/cli.ts', 'src/reading/query/process.ts', 'src/job.ts'];
 const others = [
   'src/job-list/write.ts',
   'src/reading/filters/worker.ts',
-  'src/serve/page/reader/worker.ts',
+  'src/serve/ui/reader/worker.ts',
   'src/targets/lake/worker.ts',
   'src/targets/ship/worker.ts',
 ];

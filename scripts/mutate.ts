@@ -24,7 +24,7 @@ const rooms: Record<string, { code: string[]; tests: string[] }> = {
     tests: ['test/store/walk/**/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
   },
   serve: {
-    code: ['src/serve/{limits,keys,admission}.ts', 'src/serve/{limits,keys,admission}/**/*.ts'],
+    code: ['src/serve/service/**/*.ts'],
     tests: ['test/serve/{limits,keys,admission}/**/*.test.ts', 'test/contract/limits.test.ts'],
   },
   sinks: {

@@ -11,15 +11,21 @@ import { type DescribedJob, datasetsOf, type ServedJob } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
-import { isRefused, openAdmission } from './serve/admission.ts';
-import { type Answer, jsonAnswer, openAnswers, refusedAnswer, UNREADY_SECONDS } from './serve/answers.ts';
-import { clientAddresses, hostNames, originOf } from './serve/app/client.ts';
-import { createApp, type Endpoint, type OpenEndpoint } from './serve/app.ts';
-import { METRICS_SCOPE } from './serve/keys.ts';
-import { createAccessLog, openMetrics, type Readiness } from './serve/metrics.ts';
-import { describeService } from './serve/openapi.ts';
-import { openPage, type PageAccess } from './serve/page.ts';
-import { usageBody } from './serve/usage.ts';
+import { clientAddresses, hostNames, originOf } from './serve/http/app/client.ts';
+import { createApp, type Endpoint, type OpenEndpoint } from './serve/http/app.ts';
+import { isRefused, openAdmission } from './serve/service/admission.ts';
+import {
+  type Answer,
+  jsonAnswer,
+  openAnswers,
+  refusedAnswer,
+  UNREADY_SECONDS,
+} from './serve/service/answers.ts';
+import { METRICS_SCOPE } from './serve/service/keys.ts';
+import { createAccessLog, openMetrics, type Readiness } from './serve/service/metrics.ts';
+import { describeService } from './serve/service/openapi.ts';
+import { usageBody } from './serve/service/usage.ts';
+import { openPage, type PageAccess } from './serve/ui.ts';
 import { version } from './version.ts';
 
 export type ServiceParts = {

@@ -10,7 +10,7 @@ import { described } from '../src/job/described.ts';
 import { served } from '../src/job/served.ts';
 import { ownSchedules } from '../src/job-list.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openKeyring } from '../src/serve/keys.ts';
+import { openKeyring } from '../src/serve/service/keys.ts';
 import { duckdb } from './helpers/lake.ts';
 import { postgres } from './helpers/postgres.ts';
 import { allScopes, quietSettings, serveOnLoopback } from './helpers/serve-bench.ts';

@@ -16,7 +16,7 @@ import { described } from '../src/job/described.ts';
 import { served } from '../src/job/served.ts';
 import { ownSchedules } from '../src/job-list.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openKeyring } from '../src/serve/keys.ts';
+import { openKeyring } from '../src/serve/service/keys.ts';
 import { Database } from '../src/store/db/sqlite.ts';
 import type { Sql } from '../web/sql.ts';
 import { chartSql, extentSql } from '../web/views/dataset/chart-sql.ts';

@@ -1,7 +1,7 @@
 /** Questions of views: asked anew when they change, cancelled when nobody waits for them any more. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { PageQuestion, Schema } from '../src/serve/page/wire.ts';
+import type { PageQuestion, Schema } from '../src/serve/ui/wire.ts';
 import { keepAsking, type Running } from './keep-asking.ts';
 import { live, useLive } from './live.ts';
 import { type Answer, answerTo, fetchSchema, type Outcome, type Trouble } from './service.ts';

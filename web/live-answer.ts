@@ -1,7 +1,7 @@
 /** An answer that is asked for again when there is something new, but never so often that slow ones are not finished. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { PageQuestion } from '../src/serve/page/wire.ts';
+import type { PageQuestion } from '../src/serve/ui/wire.ts';
 import { type Asked, useAnswer } from './asking.ts';
 import type { Answer } from './service.ts';
 

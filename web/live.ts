@@ -1,6 +1,6 @@
 /** Keeps the overview current: asks for it when the service says that something is new, and goes on asking when it is away. */
 
-import type { Overview } from '../src/serve/page/wire.ts';
+import type { Overview } from '../src/serve/ui/wire.ts';
 import { localNow, setServiceTime } from './clock.ts';
 import { useStore } from './hooks.ts';
 import { fetchOverview, type Trouble } from './service.ts';

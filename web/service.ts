@@ -9,7 +9,7 @@ import type {
   PageQuestion,
   QueryLine,
   Schema,
-} from '../src/serve/page/wire.ts';
+} from '../src/serve/ui/wire.ts';
 import { jsonLines } from './lines.ts';
 
 export type Trouble = {

@@ -1,7 +1,7 @@
 /** The frame of every view: where one may go, which moment is shown, and whether what is shown is current. */
 
 import { useState } from 'preact/hooks';
-import type { DatasetStatus } from '../src/serve/page/wire.ts';
+import type { DatasetStatus } from '../src/serve/ui/wire.ts';
 import { useLive } from './live.ts';
 import { Connection } from './parts/connection.tsx';
 import { Moment } from './parts/moment.tsx';

@@ -5,7 +5,7 @@ import { readLocalConfig } from '../config.ts';
 import { listJobs, scopesOf } from '../job-list.ts';
 import { type Paint, paintFor } from '../output/text.ts';
 import { printableJson } from '../printable.ts';
-import { type Keyring, openKeyring } from '../serve/keys.ts';
+import { type Keyring, openKeyring } from '../serve/service/keys.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import {

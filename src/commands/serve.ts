@@ -11,7 +11,7 @@ import type { Log } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
 import type { ServeNote, ServeWord } from '../reading/status.ts';
 import { releasing } from '../releases.ts';
-import { PAGE_SCOPE } from '../serve/keys.ts';
+import { PAGE_SCOPE } from '../serve/service/keys.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -59,7 +59,7 @@ async function serve(options: Options, context: Context): Promise<void> {
   // Loaded only here: whoever lists the commands needs no server.
   const [{ openService }, { listen }, { createLog }] = await Promise.all([
     import('../serve.ts'),
-    import('../serve/listen.ts'),
+    import('../serve/http/listen.ts'),
     import('../log.ts'),
   ]);
   const log = createLog(logLevel, stderr.isTTY === true);

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { BackupReceipt } from '../../src/reading/backup.ts';
-import { isRefused, openAdmission } from '../../src/serve/admission.ts';
+import { isRefused, openAdmission } from '../../src/serve/service/admission.ts';
 import { read, setupSync } from '../helpers/sync-bench.ts';
 
 async function setup() {

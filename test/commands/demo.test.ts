@@ -9,7 +9,7 @@ import { startModel } from '../../src/commands/demo/model.ts';
 import { livePast, PAST_MS, steppedClock } from '../../src/commands/demo/past.ts';
 import { listJobs } from '../../src/job-list.ts';
 import { main } from '../../src/main.ts';
-import type { Overview } from '../../src/serve/page/wire.ts';
+import type { Overview } from '../../src/serve/ui/wire.ts';
 import { runMain } from '../helpers/main.ts';
 
 /** It waits for the quota of its model as anybody would. */

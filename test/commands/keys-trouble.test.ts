@@ -3,7 +3,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openServeDatabase } from '../../src/serve/database.ts';
+import { openServeDatabase } from '../../src/serve/service/database.ts';
 import { runMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 import { folder } from '../serve/support.ts';

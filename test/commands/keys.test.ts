@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openServeDatabase } from '../../src/serve/database.ts';
+import { openServeDatabase } from '../../src/serve/service/database.ts';
 
 const KEY = /mmkey_[0-9A-Za-z]{49}/;
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openTokens } from '../../src/serve/page/tokens.ts';
+import { openTokens } from '../../src/serve/ui/sessions.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { faultsOf, openSight, type Sight, settled } from './support.ts';
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
-import type { Overview } from '../../src/serve/page/wire.ts';
+import type { Overview } from '../../src/serve/ui/wire.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { type Lived, openLived } from './lived.ts';
 import { settled, tableIn } from './support.ts';

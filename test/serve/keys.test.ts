@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openKeyring, statusOf } from '../../src/serve/keys.ts';
-import { parseQuota, unlimited } from '../../src/serve/limits.ts';
+import { openKeyring, statusOf } from '../../src/serve/service/keys.ts';
+import { parseQuota, unlimited } from '../../src/serve/service/limits.ts';
 import { folder, limitsOf, setupKeys } from './support.ts';
 
 const DAY = 86_400_000;

@@ -7,7 +7,7 @@ import {
   quotaKinds,
   renderQuota,
   renderRate,
-} from '../../src/serve/limits.ts';
+} from '../../src/serve/service/limits.ts';
 
 test('limits are read as they are written', () => {
   expect(parseQuota('1000/1h')).toEqual({ calls: 1_000, periodMs: 3_600_000, kind: 'fixed' });

@@ -3,7 +3,7 @@ import { renameSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { METRICS_SCOPE } from '../../src/serve/keys.ts';
+import { METRICS_SCOPE } from '../../src/serve/service/keys.ts';
 import { setupServe } from '../helpers/serve-bench.ts';
 import { needs } from '../helpers/tools.ts';
 import { getter } from './client.ts';

@@ -7,7 +7,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bodyExamples, errorExamples } from '../../src/serve/openapi/examples.ts';
+import { bodyExamples, errorExamples } from '../../src/serve/service/openapi/examples.ts';
 import { listNames, openServeBench, type ServeBench, setupServe } from '../helpers/serve-bench.ts';
 import { limitsOf } from './support.ts';
 

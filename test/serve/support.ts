@@ -4,10 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
-import { type Admission, openAdmission, type Permit, type Refusal } from '../../src/serve/admission.ts';
-import { openServeDatabase } from '../../src/serve/database.ts';
-import { type KeyTerms, openKeyring } from '../../src/serve/keys.ts';
-import { type Limits, parseQuota, parseRate } from '../../src/serve/limits.ts';
+import {
+  type Admission,
+  openAdmission,
+  type Permit,
+  type Refusal,
+} from '../../src/serve/service/admission.ts';
+import { openServeDatabase } from '../../src/serve/service/database.ts';
+import { type KeyTerms, openKeyring } from '../../src/serve/service/keys.ts';
+import { type Limits, parseQuota, parseRate } from '../../src/serve/service/limits.ts';
 import { roomOf } from '../helpers/mirror-bench.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { DAY_MS, isoTime } from '../../src/clock.ts';
-import { isRefused } from '../../src/serve/admission.ts';
-import { openServeDatabase } from '../../src/serve/database.ts';
-import { type UsageBody, usageBody, usageSchema } from '../../src/serve/usage.ts';
+import { isRefused } from '../../src/serve/service/admission.ts';
+import { openServeDatabase } from '../../src/serve/service/database.ts';
+import { type UsageBody, usageBody, usageSchema } from '../../src/serve/service/usage.ts';
 import { folder, limitsOf, setupAdmission } from './support.ts';
 
 function setupUsage(dir = folder()) {

@@ -1,7 +1,7 @@
 /** One value of a table: aligned by its kind, linked where it is an address, and opened where it is long. */
 
 import { useState } from 'preact/hooks';
-import type { PageCell } from '../../src/serve/page/wire.ts';
+import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { bytes, count, momentOf, number } from '../formats.ts';
 import { laidOut, webAddress } from '../kinds.ts';
 import { Dialog } from './dialog.tsx';

@@ -1,7 +1,7 @@
 /** All rows of an answer as a file, with its receipt: what is in it, as of when, and what of it is proven. */
 
 import { useState } from 'preact/hooks';
-import type { Download, DownloadQuestion } from '../../src/serve/page/wire.ts';
+import type { Download, DownloadQuestion } from '../../src/serve/ui/wire.ts';
 import { prepareDownload, type Trouble } from '../service.ts';
 import type { Sql } from '../sql.ts';
 import { Failed } from './states.tsx';

@@ -1,6 +1,6 @@
 /** What is proven of what is shown, and as of when. It stands beside every number that is of a dataset. */
 
-import type { Source } from '../../src/serve/page/wire.ts';
+import type { Source } from '../../src/serve/ui/wire.ts';
 import { Age, Time } from './time.tsx';
 import { type Outcome, Verdict } from './verdict.tsx';
 

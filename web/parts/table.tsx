@@ -1,7 +1,7 @@
 /** A table of an answer: numbers aligned, heads that sort, columns that can be left out. */
 
 import type { ComponentChildren } from 'preact';
-import type { PageCell } from '../../src/serve/page/wire.ts';
+import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { number } from '../formats.ts';
 import { type Kind, kindOf } from '../kinds.ts';
 import type { Order } from '../sql.ts';

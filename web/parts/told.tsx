@@ -1,6 +1,6 @@
 /** A sentence of the service, with its times as times. */
 
-import type { Phrase } from '../../src/serve/page/wire.ts';
+import type { Phrase } from '../../src/serve/ui/wire.ts';
 import { Time } from './time.tsx';
 
 export function Told({ phrase }: { phrase: Phrase }) {

@@ -1,6 +1,6 @@
 /** What a walk proves, told apart by letter and shape as well as by colour. */
 
-import type { WalkMark } from '../../src/serve/page/wire.ts';
+import type { WalkMark } from '../../src/serve/ui/wire.ts';
 
 export type Outcome = 'snapshot' | 'verified' | 'union' | 'failed' | 'running' | 'waiting' | 'none';
 

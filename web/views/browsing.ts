@@ -1,7 +1,7 @@
 /** Lists that are read newest first, page by page. A page begins at a number, not at a place: new rows move none of it. */
 
 import { useRef } from 'preact/hooks';
-import type { PageCell, PageQuestion } from '../../src/serve/page/wire.ts';
+import type { PageCell, PageQuestion } from '../../src/serve/ui/wire.ts';
 import type { Asked } from '../asking.ts';
 import { useLive } from '../live.ts';
 import { useLiveAnswer } from '../live-answer.ts';

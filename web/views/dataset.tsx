@@ -1,7 +1,7 @@
 /** A dataset: its rows, found, sorted, filtered and charted by the database. */
 
 import { useMemo } from 'preact/hooks';
-import type { Overview } from '../../src/serve/page/wire.ts';
+import type { Overview } from '../../src/serve/ui/wire.ts';
 import { useSchema } from '../asking.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';

@@ -1,6 +1,6 @@
 /** One look at all of it: what is wrong first, then each dataset, then what the account may still call. */
 
-import type { Overview as State } from '../../src/serve/page/wire.ts';
+import type { Overview as State } from '../../src/serve/ui/wire.ts';
 import { plural } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';

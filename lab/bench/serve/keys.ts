@@ -1,6 +1,6 @@
 /** Keys to call with, each with an account and limits of its own that nothing here reaches. */
 
-import { openKeyring } from '../../../src/serve/keys.ts';
+import { openKeyring } from '../../../src/serve/service/keys.ts';
 
 const limits = {
   quota: { calls: 1_000_000_000, periodMs: 3_600_000, kind: 'fixed' },

@@ -4,7 +4,7 @@ import { settingOf } from '../../config.ts';
 import { Failure } from '../../errors.ts';
 import { type ListedJob, scopesOf } from '../../job-list.ts';
 import { readService } from '../../reading/status.ts';
-import { openKeyring } from '../../serve/keys.ts';
+import { openKeyring } from '../../serve/service/keys.ts';
 import type { Context } from '../context.ts';
 import { linkToPage } from '../keys/page.ts';
 import { TROUBLED } from './past.ts';

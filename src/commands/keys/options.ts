@@ -5,8 +5,8 @@ import { Failure, toError } from '../../errors.ts';
 import { nearest } from '../../near.ts';
 import { printable } from '../../printable.ts';
 import { millisecondsOf } from '../../schedule.ts';
-import { METRICS_SCOPE, PAGE_SCOPE, parseNetwork, resemblesKey } from '../../serve/keys.ts';
-import { type Limits, parseConcurrency, parseQuota, parseRate } from '../../serve/limits.ts';
+import { METRICS_SCOPE, PAGE_SCOPE, parseNetwork, resemblesKey } from '../../serve/service/keys.ts';
+import { type Limits, parseConcurrency, parseQuota, parseRate } from '../../serve/service/limits.ts';
 
 export const actions = ['create', 'list', 'revoke', 'rotate', 'limits', 'page'] as const;
 export type Action = (typeof actions)[number];

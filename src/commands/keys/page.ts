@@ -4,8 +4,8 @@ import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
 import { readService } from '../../reading/status.ts';
-import { PAGE_SCOPE } from '../../serve/keys.ts';
-import { linkPath, openTokens } from '../../serve/page/tokens.ts';
+import { PAGE_SCOPE } from '../../serve/service/keys.ts';
+import { linkPath, openTokens } from '../../serve/ui/sessions.ts';
 
 /** `expiresAt`: when it no longer opens the page, ISO 8601 UTC; null where that opens for everybody on this machine. */
 export type Link = { readonly url: string; readonly expiresAt: string | null };

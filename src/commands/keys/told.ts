@@ -8,8 +8,8 @@ import {
   PAGE_SCOPE,
   type Rotated,
   statusOf,
-} from '../../serve/keys.ts';
-import { type Limits, renderQuota, renderRate } from '../../serve/limits.ts';
+} from '../../serve/service/keys.ts';
+import { type Limits, renderQuota, renderRate } from '../../serve/service/limits.ts';
 import type { Link } from './page.ts';
 
 /** For programs, for people, and beside either on stderr what people should know. */

@@ -24,7 +24,7 @@ export function checkFirst({ rows }: Reading): null {
   return null;
 }
 
-/** Sends `{"rows":[[…],…]}` a line, in the cells of `PageCell` (serve/page/wire.ts). */
+/** Sends `{"rows":[[…],…]}` a line, in the cells of `PageCell` (serve/ui/wire.ts). */
 export async function sendLines({ batches, send }: Reading, limit: number): Promise<LinesEnd> {
   const cutter = cutCells();
   const end: LinesEnd = { rows: 0, isCut: false, notes: [] };

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Failure } from '../../../src/errors.ts';
-import { writeBehind } from '../../../src/serve/admission/write-behind.ts';
-import { openServeDatabase } from '../../../src/serve/database.ts';
-import { ask, nothingCounted } from '../../../src/serve/limits/account.ts';
-import { unlimited } from '../../../src/serve/limits.ts';
+import { writeBehind } from '../../../src/serve/service/admission/write-behind.ts';
+import { openServeDatabase } from '../../../src/serve/service/database.ts';
+import { ask, nothingCounted } from '../../../src/serve/service/limits/account.ts';
+import { unlimited } from '../../../src/serve/service/limits.ts';
 import { limitsOf, setupKeys } from '../support.ts';
 
 const ACCOUNTS = 300;

@@ -1,8 +1,8 @@
 /** Who calls without a valid key is slowed down, and nobody else. */
 
 import { describe, expect, test } from 'vitest';
-import { type Refusal, refusal } from '../../../src/serve/admission.ts';
-import { newKey } from '../../../src/serve/keys/format.ts';
+import { type Refusal, refusal } from '../../../src/serve/service/admission.ts';
+import { newKey } from '../../../src/serve/service/keys/format.ts';
 import { outcome, setupAdmission } from '../support.ts';
 
 describe('calls without a valid key', () => {

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { openAdmission, type Usage } from '../../../src/serve/admission.ts';
-import { openKeyring } from '../../../src/serve/keys.ts';
+import { openAdmission, type Usage } from '../../../src/serve/service/admission.ts';
+import { openKeyring } from '../../../src/serve/service/keys.ts';
 import { nodeOfSources, sourceAddress } from '../../helpers/sources.ts';
 import { folder, limitsOf } from '../support.ts';
 

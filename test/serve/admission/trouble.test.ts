@@ -3,8 +3,8 @@
 import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Permit, refusal } from '../../../src/serve/admission.ts';
-import { serveFile } from '../../../src/serve/database.ts';
+import { type Permit, refusal } from '../../../src/serve/service/admission.ts';
+import { serveFile } from '../../../src/serve/service/database.ts';
 import { holderNote } from '../../../src/store/read.ts';
 import { holdWriteLock, limitsOf, outcome, setupAdmission } from '../support.ts';
 

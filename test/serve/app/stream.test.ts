@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { bodyOf, Gone, type Stream, streamTo } from '../../../src/serve/app/stream.ts';
+import { bodyOf, Gone, type Stream, streamTo } from '../../../src/serve/http/app/stream.ts';
 import { listenOnLoopback } from '../../helpers/loopback.ts';
 
 /** A client that has asked and takes nothing until it is told to, and how its answer ended. */

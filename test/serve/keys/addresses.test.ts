@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { networksOf, parseNetwork } from '../../../src/serve/keys/addresses.ts';
+import { networksOf, parseNetwork } from '../../../src/serve/service/keys/addresses.ts';
 
 const allows = (networks: string[], address: string) => networksOf(networks.map(parseNetwork))(address);
 

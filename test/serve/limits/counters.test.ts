@@ -10,8 +10,8 @@ import {
   nothingCounted,
   settle,
   standing,
-} from '../../../src/serve/limits/account.ts';
-import { type Limits, type Quota, quotaKinds, unlimited } from '../../../src/serve/limits.ts';
+} from '../../../src/serve/service/limits/account.ts';
+import { type Limits, type Quota, quotaKinds, unlimited } from '../../../src/serve/service/limits.ts';
 
 const START = Date.parse('2026-11-21T12:00:00Z');
 

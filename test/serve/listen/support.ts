@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { Bounds } from '../../../src/serve/listen/bounds.ts';
-import { type Listening, listen, type Place } from '../../../src/serve/listen.ts';
+import type { Bounds } from '../../../src/serve/http/listen/bounds.ts';
+import { type Listening, listen, type Place } from '../../../src/serve/http/listen.ts';
 
 export type Said = { level: string; text: string };
 

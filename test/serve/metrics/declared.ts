@@ -1,8 +1,8 @@
 /** Every measurement that the service declares, whether there is a sample of it or not. */
 
 import { Registry } from 'prom-client';
-import { mirrorMetrics } from '../../../src/serve/metrics/of-mirror.ts';
-import { processMetrics } from '../../../src/serve/metrics/of-process.ts';
+import { mirrorMetrics } from '../../../src/serve/service/metrics/of-mirror.ts';
+import { processMetrics } from '../../../src/serve/service/metrics/of-process.ts';
 
 export type Declared = { name: string; type: string; labels: readonly string[]; help: string };
 

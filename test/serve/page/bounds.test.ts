@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Receipt } from '../../../src/reading/export.ts';
 import { startServedProcess } from '../../../src/reading/served-query.ts';
-import type { Download } from '../../../src/serve/page/wire.ts';
+import type { Download } from '../../../src/serve/ui/wire.ts';
 import { needs } from '../../helpers/tools.ts';
 import { rowsIn, setupPage } from './support.ts';
 

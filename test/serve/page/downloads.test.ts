@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, test } from 'vitest';
 import type { Receipt } from '../../../src/reading/export.ts';
-import type { Download, DownloadQuestion } from '../../../src/serve/page/wire.ts';
+import type { Download, DownloadQuestion } from '../../../src/serve/ui/wire.ts';
 import { setupPage } from './support.ts';
 
 async function setup(rows = 20) {

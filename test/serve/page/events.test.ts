@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openEvents } from '../../../src/serve/page/events.ts';
+import { openEvents } from '../../../src/serve/ui/events.ts';
 import { setupPage } from './support.ts';
 
 /** A listener over HTTP. */

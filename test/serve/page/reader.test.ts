@@ -5,7 +5,7 @@ import { datasetsOf, ownSchedules } from '../../../src/job-list.ts';
 import { planJson } from '../../../src/plan/json.ts';
 import { readPlan } from '../../../src/plan.ts';
 import { readStatus } from '../../../src/reading/status.ts';
-import type { Overview, Schema } from '../../../src/serve/page/wire.ts';
+import type { Overview, Schema } from '../../../src/serve/ui/wire.ts';
 import { setupPage } from './support.ts';
 
 const HOUR = 3_600_000;

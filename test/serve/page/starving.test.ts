@@ -1,7 +1,7 @@
 /** One viewer takes all there is, and others see the page all the same. */
 
 import { expect, onTestFinished, test } from 'vitest';
-import type { Download } from '../../../src/serve/page/wire.ts';
+import type { Download } from '../../../src/serve/ui/wire.ts';
 import { cookieIn, linesIn, rowsIn, setupPage } from './support.ts';
 
 const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';

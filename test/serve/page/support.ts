@@ -3,8 +3,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { openTokens } from '../../../src/serve/page/tokens.ts';
-import type { PageQuestion, QueryLine } from '../../../src/serve/page/wire.ts';
+import { openTokens } from '../../../src/serve/ui/sessions.ts';
+import type { PageQuestion, QueryLine } from '../../../src/serve/ui/wire.ts';
 import { roomOf } from '../../helpers/mirror-bench.ts';
 import { type ServeBenchOptions, setupServe } from '../../helpers/serve-bench.ts';
 

@@ -1,6 +1,6 @@
 /** The status of an answer, by colour and by number, and below it what was wrong. */
 
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { Code } from '../walks/parts.tsx';
 
 export function CallStatus({ status, error }: { status: PageCell; error: PageCell }) {

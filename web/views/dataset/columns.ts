@@ -1,6 +1,6 @@
 /** What the columns of a dataset hold, and which of them are shown unless one chooses: those that say something. */
 
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { momentOf } from '../../formats.ts';
 import type { Kind } from '../../kinds.ts';
 

@@ -1,7 +1,7 @@
 /** What is known of the columns of a dataset, asked once and kept. */
 
 import { useMemo } from 'preact/hooks';
-import type { PageQuestion, Schema } from '../../../src/serve/page/wire.ts';
+import type { PageQuestion, Schema } from '../../../src/serve/ui/wire.ts';
 import { type Asked, useAnswer } from '../../asking.ts';
 import type { Answer } from '../../service.ts';
 import { name } from '../../sql.ts';

@@ -1,7 +1,7 @@
 /** A long value, of which only the beginning was sent: the whole is fetched when it is opened. */
 
 import { useState } from 'preact/hooks';
-import type { PageQuestion } from '../../../src/serve/page/wire.ts';
+import type { PageQuestion } from '../../../src/serve/ui/wire.ts';
 import { bytes } from '../../formats.ts';
 import { WholeText } from '../../parts/cell.tsx';
 import { answerTo, type Trouble } from '../../service.ts';

@@ -1,6 +1,6 @@
 /** What is listed of a dataset, and how its columns are shown. */
 
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import type { TableColumn } from '../../parts/table.tsx';
 import { linkTo } from '../../router.ts';
 import { pathOf } from '../../routes.ts';

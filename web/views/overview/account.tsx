@@ -1,6 +1,6 @@
 /** The account: what may still be called, what the plan makes of it, and what was called. */
 
-import type { Overview } from '../../../src/serve/page/wire.ts';
+import type { Overview } from '../../../src/serve/ui/wire.ts';
 import { duration, number } from '../../formats.ts';
 import { Ago, Time } from '../../parts/time.tsx';
 import { CallsTable } from './calls-table.tsx';

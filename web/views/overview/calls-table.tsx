@@ -1,6 +1,6 @@
 /** The calls of the last day, by dataset and by answer. */
 
-import type { Overview } from '../../../src/serve/page/wire.ts';
+import type { Overview } from '../../../src/serve/ui/wire.ts';
 import { number } from '../../formats.ts';
 import { Scroll } from '../../parts/scroll.tsx';
 import { linkTo } from '../../router.ts';

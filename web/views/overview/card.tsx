@@ -1,6 +1,6 @@
 /** One dataset: how much there is, what is proven of it, how old that is, and what happens to it. */
 
-import type { DatasetDay, DatasetStatus } from '../../../src/serve/page/wire.ts';
+import type { DatasetDay, DatasetStatus } from '../../../src/serve/ui/wire.ts';
 import { useNow } from '../../clock.ts';
 import { duration, number, plural } from '../../formats.ts';
 import { Strip } from '../../parts/strip.tsx';

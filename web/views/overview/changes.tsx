@@ -1,7 +1,7 @@
 /** The changes of a day, hour by hour: drawn, said in words, and as a table. */
 
 import { useState } from 'preact/hooks';
-import type { DatasetDay } from '../../../src/serve/page/wire.ts';
+import type { DatasetDay } from '../../../src/serve/ui/wire.ts';
 import { clockTime, number, plural, zoneName } from '../../formats.ts';
 import { Scroll } from '../../parts/scroll.tsx';
 import { Sparkline } from '../../parts/sparkline.tsx';

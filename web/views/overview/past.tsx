@@ -1,6 +1,6 @@
 /** The datasets as they stood at a moment of the past: all of it asked for in SQL. */
 
-import type { DatasetDay, DatasetStatus, WalkMark } from '../../../src/serve/page/wire.ts';
+import type { DatasetDay, DatasetStatus, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { useAnswer } from '../../asking.ts';
 import { number, plural } from '../../formats.ts';
 import { Proof } from '../../parts/proof.tsx';

@@ -1,6 +1,6 @@
 /** What the next 24 hours will cost, and how often each dataset is walked for it. */
 
-import type { Overview } from '../../../src/serve/page/wire.ts';
+import type { Overview } from '../../../src/serve/ui/wire.ts';
 import { duration, number } from '../../formats.ts';
 import { Scroll } from '../../parts/scroll.tsx';
 

@@ -1,6 +1,6 @@
 /** What is wrong, the gravest first, each with what to do, and where to look. */
 
-import type { Overview, Problem } from '../../../src/serve/page/wire.ts';
+import type { Overview, Problem } from '../../../src/serve/ui/wire.ts';
 import { Told } from '../../parts/told.tsx';
 import { linkTo } from '../../router.ts';
 import { pathOf } from '../../routes.ts';

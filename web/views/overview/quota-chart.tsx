@@ -1,7 +1,7 @@
 /** The quota of the last day, its resets, and what the plan will leave of it. */
 
 import { useMemo } from 'preact/hooks';
-import type { Overview, QuotaPoint } from '../../../src/serve/page/wire.ts';
+import type { Overview, QuotaPoint } from '../../../src/serve/ui/wire.ts';
 import { count, duration, number } from '../../formats.ts';
 import { Chart, type Series } from '../../parts/chart.tsx';
 import { Empty } from '../../parts/states.tsx';

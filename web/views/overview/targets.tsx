@@ -1,6 +1,6 @@
 /** What follows the mirror elsewhere, a database or files: how far each is behind, and what to do. */
 
-import type { Overview, TargetName, TargetStatus } from '../../../src/serve/page/wire.ts';
+import type { Overview, TargetName, TargetStatus } from '../../../src/serve/ui/wire.ts';
 import { count, duration } from '../../formats.ts';
 import { Ago, Time } from '../../parts/time.tsx';
 

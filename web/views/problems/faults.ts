@@ -1,6 +1,6 @@
 /** What a refused row breaks, out of the JSON that it is kept as. */
 
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 
 export type Fault = { path: string; expected: string; received: string };
 

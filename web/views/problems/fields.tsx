@@ -1,6 +1,6 @@
 /** The fields of datasets whose rows are not specified, as they were discovered. */
 
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { Cell } from '../../parts/cell.tsx';
 import type { TableColumn } from '../../parts/table.tsx';
 import { usePlace } from '../../router.ts';

@@ -1,7 +1,7 @@
 /** The answer to a query: as of when and how far proven, its rows, its chart, and ways to take it along. */
 
 import { useMemo, useState } from 'preact/hooks';
-import type { OpenedQuery } from '../../../src/serve/page/wire.ts';
+import type { OpenedQuery } from '../../../src/serve/ui/wire.ts';
 import { count, number } from '../../formats.ts';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { usePages } from '../../parts/pages.tsx';

@@ -1,6 +1,6 @@
 /** Queries to begin with: of each table, and a few that answer what is asked most. */
 
-import type { Schema } from '../../../src/serve/page/wire.ts';
+import type { Schema } from '../../../src/serve/ui/wire.ts';
 import { name } from '../../sql.ts';
 import { examplesFor } from './examples.ts';
 

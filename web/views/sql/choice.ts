@@ -1,6 +1,6 @@
 /** Which chart suits an answer: chosen from what its columns hold, and changed by whoever looks. */
 
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { type Kind, kindOf } from '../../kinds.ts';
 
 export type ChartKind = 'line' | 'bar' | 'scatter';

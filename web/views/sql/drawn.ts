@@ -1,6 +1,6 @@
 /** The points of a chart out of the rows of an answer, in ascending order. */
 
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { momentOf } from '../../formats.ts';
 import type { Choice } from './choice.ts';
 

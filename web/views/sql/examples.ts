@@ -1,6 +1,6 @@
 /** Queries that answer what is asked most, as far as the mirror has what they ask for. */
 
-import type { Schema } from '../../../src/serve/page/wire.ts';
+import type { Schema } from '../../../src/serve/ui/wire.ts';
 
 export type Example = { title: string; sql: string };
 

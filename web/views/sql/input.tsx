@@ -1,7 +1,7 @@
 /** Where SQL is written: the editor, once it is loaded; until then, and where it cannot be, a plain field. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Schema } from '../../../src/serve/page/wire.ts';
+import type { Schema } from '../../../src/serve/ui/wire.ts';
 import type { Editor } from '../../editor.ts';
 
 type Props = {

@@ -1,6 +1,6 @@
 /** What was odd in a walk, out of the JSON that it is kept as. */
 
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 
 export type Found = { kind: string; times: number };
 

@@ -1,6 +1,6 @@
 /** Every row that a walk brought, changed or removed. */
 
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { count } from '../../formats.ts';
 import { Awaited } from '../../parts/awaited.tsx';
 import { Table, type TableColumn } from '../../parts/table.tsx';

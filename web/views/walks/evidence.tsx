@@ -1,7 +1,7 @@
 /** What a walk found, and what of it makes its verdict. */
 
 import type { ComponentChildren } from 'preact';
-import type { PageCell } from '../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { count, number } from '../../formats.ts';
 import { Cell } from '../../parts/cell.tsx';
 import { Time } from '../../parts/time.tsx';

@@ -1,7 +1,7 @@
 /** How walks are told of, wherever they are. */
 
 import type { ComponentChildren } from 'preact';
-import type { PageCell, WalkMark } from '../../../src/serve/page/wire.ts';
+import type { PageCell, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { duration } from '../../formats.ts';
 import { Time } from '../../parts/time.tsx';
 import { outcomeOf, Verdict } from '../../parts/verdict.tsx';

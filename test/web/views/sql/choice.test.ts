@@ -1,7 +1,7 @@
 /** Which chart is chosen for an answer, and what is drawn. */
 
 import { describe, expect, test } from 'vitest';
-import type { PageCell } from '../../../../src/serve/page/wire.ts';
+import type { PageCell } from '../../../../src/serve/ui/wire.ts';
 import { canDraw, chooseChart, kindsOf, withKind } from '../../../../web/views/sql/choice.ts';
 import { barsOf, MOST_BARS, MOST_POINTS, pointsOf } from '../../../../web/views/sql/drawn.ts';
 

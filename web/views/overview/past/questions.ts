@@ -1,6 +1,6 @@
 /** What the overview asks of a moment of the past, beside the rows: walks and changes up to then. */
 
-import type { DatasetDay, PageQuestion, WalkMark } from '../../../../src/serve/page/wire.ts';
+import type { DatasetDay, PageQuestion, WalkMark } from '../../../../src/serve/ui/wire.ts';
 import type { Answer } from '../../../service.ts';
 
 /** As many as a strip shows. */

@@ -1,0 +1,110 @@
+/** Who sends a request, and by which name it called the service: read with care, since anybody may write anything. */
+
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { isLoopback } from '../../../loopback.ts';
+import { networksOf } from '../../service/keys/addresses.ts';
+
+/** Where a request comes from. */
+export type Origin = {
+  /** Of the client itself, past the proxies that are trusted; `unknown` where such a proxy tells no address of it. */
+  readonly address: string;
+  /** Whether it is this machine, through no proxy. */
+  readonly isLocal: boolean;
+};
+
+/** An address that no network holds. */
+const UNKNOWN = 'unknown';
+
+/** What proxies add, each to a request of somebody else. */
+const PROXY_HEADERS = ['forwarded', 'via', 'x-real-ip'];
+const PROXY_PREFIX = 'x-forwarded-';
+
+/**
+ * `X-Forwarded-For` is read from the right: each proxy adds the address that spoke to it, and what a client wrote there itself
+ * stands further left.
+ * @param trusted addresses and networks of the proxies that are believed.
+ */
+export function clientAddresses(
+  trusted: readonly string[],
+): (peer: string, forwarded: string | undefined) => string {
+  const isTrusted = networksOf(trusted);
+  return (peer, forwarded = '') => {
+    const hops = forwarded.split(',').map((hop) => hop.trim());
+    let client = peer;
+    while (isTrusted(client)) {
+      const before = hops.pop();
+      if (before === undefined) break;
+      // A list may have empty members (RFC 9110, 5.6.1).
+      if (before !== '') client = addressIn(before);
+    }
+    return client;
+  };
+}
+
+/** `192.0.2.7`, `192.0.2.7:5555`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:5555`: some proxies add ports. */
+function addressIn(hop: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{1,5})?$/.exec(hop) ?? [];
+  const address = bracketed ?? plain ?? hop;
+  return isIP(address) === 0 ? UNKNOWN : address;
+}
+
+/** @param addressOf as of `clientAddresses`. */
+export function originOf(
+  { socket, headers }: IncomingMessage,
+  addressOf: ReturnType<typeof clientAddresses>,
+): Origin {
+  const forwarded = headers['x-forwarded-for'];
+  const address = addressOf(
+    socket.remoteAddress ?? '',
+    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+  );
+  return { address, isLocal: isLoopback(address) && !cameByProxy(headers) };
+}
+
+/** A proxy on this machine that does not say whose request it passes on may pass on those of everybody. */
+function cameByProxy(headers: IncomingMessage['headers']): boolean {
+  for (const name in headers) if (name.startsWith(PROXY_PREFIX) || PROXY_HEADERS.includes(name)) return true;
+  return false;
+}
+
+const loopback = ['localhost', '127.0.0.1', '::1'];
+const everywhere = ['0.0.0.0', '::'];
+
+/**
+ * By which names the service may be called: a web page that made a name of its own lead here is not answered.
+ * @param listensOn the address; where it is all of them, any address is as good as a name.
+ * @returns whether a Host header names this service.
+ */
+export function hostNames(
+  listensOn: string,
+  further: readonly string[],
+): (host: string | undefined) => boolean {
+  const known = new Set([...loopback, listensOn, ...further].map((name) => name.toLowerCase()));
+  const isAnyAddress = everywhere.includes(listensOn);
+  return (host) => {
+    const [, bracketed, plain, port = '0'] =
+      /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(host ?? '') ?? [];
+    const name = (bracketed ?? plain ?? '').toLowerCase();
+    return Number(port) <= 65_535 && (known.has(name) || (isAnyAddress && isIP(name) !== 0));
+  };
+}
+
+/** Of two headers a proxy may have looked at the other: they are as good as none. */
+export function authorizationOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  const isOne = (name: string, at: number) => at % 2 === 0 && name.toLowerCase() === 'authorization';
+  return rawHeaders.filter(isOne).length > 1 ? undefined : headers.authorization;
+}
+
+/** As it was sent: Hono is told of it only after dots in it have been followed. */
+export const pathOf = ({ url = '' }: Pick<IncomingMessage, 'url'>) => url.split('?', 1)[0] ?? '';
+
+/**
+ * Such as `http://127.0.0.1:4020`. A proxy that is trusted has told who the client is, and may tell how that came to it.
+ * @param address of the client itself.
+ */
+export function serviceAddress({ socket, headers }: IncomingMessage, address: string): string {
+  const told = address === socket.remoteAddress ? undefined : headers['x-forwarded-proto'];
+  const isSecure = told === undefined ? 'encrypted' in socket : told === 'https';
+  return `${isSecure ? 'https' : 'http'}://${headers.host}`;
+}

@@ -1,0 +1,180 @@
+/**
+ * `serve.db`, beside the mirror: keys as their digests alone, accounts with their limits, and what was counted against
+ * those; links to the page and its sessions, as digests, too. It holds nothing by which a key could be made.
+ */
+
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Failure } from '../../errors.ts';
+import { type Connection, guarded, openConnection, watchFiles } from '../../store/beside.ts';
+
+export function serveFile(dir: string): string {
+  return join(dir, 'serve.db');
+}
+
+/** From one version of the schema to the next. What was released is never changed: what comes later is added. */
+const steps: readonly string[] = [
+  `CREATE TABLE accounts (
+     name TEXT PRIMARY KEY,
+     created_at TEXT NOT NULL,
+     quota TEXT,
+     rate TEXT,
+     concurrency INTEGER
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE keys (
+     seq INTEGER PRIMARY KEY,
+     id TEXT NOT NULL UNIQUE,
+     digest TEXT NOT NULL UNIQUE,
+     name TEXT NOT NULL,
+     account TEXT NOT NULL REFERENCES accounts (name),
+     scopes TEXT NOT NULL,
+     addresses TEXT,
+     created_at TEXT NOT NULL,
+     expires_at TEXT,
+     last_used_at TEXT,
+     revoked_at TEXT,
+     rotated_to TEXT REFERENCES keys (id)
+   ) STRICT;
+   CREATE TABLE counters (
+     account TEXT PRIMARY KEY REFERENCES accounts (name),
+     at INTEGER NOT NULL,
+     state TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE calls (
+     day TEXT NOT NULL,
+     account TEXT NOT NULL REFERENCES accounts (name),
+     endpoint TEXT NOT NULL,
+     class INTEGER NOT NULL,
+     calls INTEGER NOT NULL,
+     first_at TEXT NOT NULL,
+     last_at TEXT NOT NULL,
+     PRIMARY KEY (day, account, endpoint, class)
+   ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE page_tokens (
+     digest TEXT PRIMARY KEY,
+     kind TEXT NOT NULL,
+     key TEXT REFERENCES keys (id),
+     created_at TEXT NOT NULL,
+     expires_at TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
+];
+
+/** Tells the database from those of others: "mmsv". */
+const APPLICATION = 0x6d_6d_73_76;
+
+/**
+ * Opens the database in `dir` for writing, begins one where there is none, and brings an older one up to date.
+ * @param lockWaitMs how long to wait for another process that is writing.
+ * @throws Failure `config` for one that is newer than this code, `disk` for one that is damaged, is no such database or
+ * cannot be written, `incomplete` where another process keeps it busy.
+ */
+export function openServeDatabase(dir: string, lockWaitMs?: number): Connection {
+  const file = serveFile(dir);
+  guarded(file, () => makePrivate(dir, file));
+  const connection = openConnection(file, lockWaitMs);
+  try {
+    guarded(file, () => {
+      if (stepsDue(connection).length > 0) connection.transaction(upgrade).immediate(connection);
+    });
+    return connection;
+  } catch (thrown) {
+    connection.close();
+    throw thrown;
+  }
+}
+
+export type FollowedDatabase<Prepared> = {
+  /** @throws Failure as `openServeDatabase` does, and `disk` where the file is gone: none is begun in its place. */
+  current(): Prepared;
+  close(): void;
+};
+
+/**
+ * Keeps the database in `dir` open for a process that serves, and opens it anew where another file has taken its place, such as
+ * its backup: keys that were revoked there would go on to be accepted.
+ * @param prepare makes of a new connection what `current` gives.
+ */
+export function followServeDatabase<Prepared>(
+  dir: string,
+  lockWaitMs: number,
+  prepare: (connection: Connection) => Prepared,
+): FollowedDatabase<Prepared> {
+  const file = serveFile(dir);
+  const open = () => {
+    const connection = openServeDatabase(dir, lockWaitMs);
+    try {
+      const [lost, inodes] = [watchFiles(file), inodesOf(file)];
+      return { connection, lost, inodes, prepared: prepare(connection) };
+    } catch (thrown) {
+      connection.close();
+      throw thrown;
+    }
+  };
+  let latest = open();
+  return {
+    current() {
+      if (latest.connection.open && !latest.lost()) return latest.prepared;
+      latest.connection.close();
+      guarded(file, () => {
+        if (!lstatSync(file, { throwIfNoEntry: false })?.size)
+          throw new Failure('disk', `${file} is gone: put it back, or its backup in its place`);
+        removeForeignLog(file, latest.inodes);
+      });
+      latest = open();
+      return latest.prepared;
+    },
+    close: () => void latest.connection.close(),
+  };
+}
+
+type Inodes = { readonly database: string; readonly log: string };
+
+function inodesOf(file: string): Inodes {
+  const inodeOf = (path: string) => {
+    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    return found ? `${found.dev} ${found.ino}` : '';
+  };
+  return { database: inodeOf(file), log: inodeOf(`${file}-wal`) };
+}
+
+/** The log of the file before would be taken for that of the one in its place, whose pages it would overwrite. */
+function removeForeignLog(file: string, before: Inodes): void {
+  const now = inodesOf(file);
+  if (now.log !== before.log || now.database === before.database) return;
+  for (const part of ['-wal', '-shm']) rmSync(`${file}${part}`, { force: true });
+}
+
+/** For this user alone from its first byte; its log and the index of that are made with the same mode. */
+function makePrivate(dir: string, file: string): void {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  // The log lies beside the path that was opened: two folders with one database would not know of each other.
+  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new Failure('disk', `${file} is a symbolic link: put the database itself in its place`);
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
+}
+
+function upgrade(connection: Connection): void {
+  // Another process may have done it while this one waited.
+  for (const step of stepsDue(connection)) connection.exec(step);
+  connection.pragma(`application_id = ${APPLICATION}`);
+  connection.pragma(`user_version = ${steps.length}`);
+}
+
+/** @throws Failure `disk` for a database of something else, `config` for one that is newer. */
+function stepsDue(connection: Connection): readonly string[] {
+  const read = (name: string) => Number(connection.pragma(name, { simple: true }));
+  const [application, version] = [read('application_id'), read('user_version')];
+  const isEmpty = connection.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
+  if (application !== APPLICATION && !(isEmpty && application === 0))
+    throw new Failure(
+      'disk',
+      `${connection.name} is not the database of serve: move it away, or restore a backup`,
+    );
+  if (version > steps.length)
+    throw new Failure(
+      'config',
+      `${connection.name}: written by a newer market-mirror (its version is ${version}, this one knows ${steps.length}); upgrade this one`,
+    );
+  return steps.slice(version);
+}

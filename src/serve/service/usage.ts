@@ -1,0 +1,138 @@
+/** What each account is told of its own use of the service: the body of `GET /api/v1/usage`. docs/serve.md ("Usage") has it. */
+
+import { isoTime } from '../../clock.ts';
+import type { Schema } from '../../job-list.ts';
+import { type Admission, type CallCount, isRefused, type Refusal } from './admission.ts';
+import { type Limits, quotaKinds } from './limits.ts';
+
+export type UsageBody = {
+  account: string;
+  /** ISO 8601. */
+  asOf: string;
+  /** null where there is no such limit. */
+  limits: {
+    quota:
+      | (Pace & { kind: (typeof quotaKinds)[number]; remaining: number; moreInSeconds: number | null })
+      | null;
+    rate: (Pace & { burst: number }) | null;
+    concurrency: { calls: number; running: number } | null;
+  };
+  calls: { today: number; last30Days: number };
+  byDay: DayOfEndpoint[];
+};
+
+type Pace = { calls: number; periodSeconds: number };
+
+type DayOfEndpoint = {
+  day: string;
+  endpoint: string;
+  calls: number;
+  status2xx: number;
+  status3xx: number;
+  status4xx: number;
+  status5xx: number;
+  firstAt: string;
+  lastAt: string;
+};
+
+const DAYS = 30;
+
+/** @param now epoch milliseconds. */
+export function usageBody(
+  admission: Pick<Admission, 'usage' | 'calls'>,
+  account: string,
+  now: number,
+): UsageBody | Refusal {
+  const standing = admission.usage(account);
+  if (isRefused(standing)) return standing;
+  const counts = admission.calls(account, DAYS);
+  if (isRefused(counts)) return counts;
+  const asOf = isoTime(now);
+  const { quota, rate, concurrency } = standing.limits;
+  const { remaining, moreInMs, running } = standing;
+  const byDay = rowsOf(counts);
+  const callsOf = (rows: readonly DayOfEndpoint[]) => rows.reduce((sum, { calls }) => sum + calls, 0);
+  return {
+    account,
+    asOf,
+    limits: {
+      quota: quota && { ...paceOf(quota), kind: quota.kind, remaining, moreInSeconds: secondsOf(moreInMs) },
+      rate: rate && { ...paceOf(rate), burst: rate.burst },
+      concurrency: concurrency === null ? null : { calls: concurrency, running },
+    },
+    calls: { today: callsOf(byDay.filter(({ day }) => asOf.startsWith(day))), last30Days: callsOf(byDay) },
+    byDay,
+  };
+}
+
+function rowsOf(counts: readonly CallCount[]): DayOfEndpoint[] {
+  const rows = new Map<string, DayOfEndpoint>();
+  for (const { day, endpoint, class: group, calls, firstAt, lastAt } of counts) {
+    const name = `${day} ${endpoint}`;
+    const none = { calls: 0, status2xx: 0, status3xx: 0, status4xx: 0, status5xx: 0 };
+    const row = rows.get(name) ?? { day, endpoint, ...none, firstAt, lastAt };
+    row.calls += calls;
+    row[`status${group as 2 | 3 | 4 | 5}xx`] += calls;
+    if (firstAt < row.firstAt) row.firstAt = firstAt;
+    if (lastAt > row.lastAt) row.lastAt = lastAt;
+    rows.set(name, row);
+  }
+  return [...rows.values()];
+}
+
+const paceOf = ({ calls, periodMs }: NonNullable<Limits['quota' | 'rate']>): Pace => ({
+  calls,
+  periodSeconds: periodMs / 1_000,
+});
+
+const secondsOf = (ms: number | null) => (ms === null ? null : Math.ceil(ms / 1_000));
+
+const count = { type: 'integer', minimum: 0 };
+const time = { type: 'string', format: 'date-time' };
+const pace = { calls: count, periodSeconds: { type: 'number' } };
+
+/** The body as JSON Schema. */
+export const usageSchema: Schema = objectOf({
+  account: { type: 'string', description: 'The account of the key.' },
+  asOf: time,
+  limits: objectOf({
+    quota: orNull({
+      ...pace,
+      kind: { enum: quotaKinds },
+      remaining: { ...count, description: 'Calls that are left, this one counted.' },
+      moreInSeconds: {
+        type: ['integer', 'null'],
+        description: 'Until there will next be more calls left; null where none was taken.',
+      },
+    }),
+    rate: orNull({ ...pace, burst: { ...count, description: 'Calls that may come at once after a rest.' } }),
+    concurrency: orNull({
+      calls: count,
+      running: { ...count, description: 'Calls that are being answered.' },
+    }),
+  }),
+  calls: objectOf({ today: count, last30Days: count }),
+  byDay: {
+    type: 'array',
+    description: 'Days (UTC) and endpoints with calls, the latest day first.',
+    items: objectOf({
+      day: { type: 'string', format: 'date' },
+      endpoint: { type: 'string' },
+      calls: count,
+      status2xx: count,
+      status3xx: count,
+      status4xx: count,
+      status5xx: count,
+      firstAt: time,
+      lastAt: time,
+    }),
+  },
+});
+
+function objectOf(properties: Readonly<Record<string, Schema>>): Schema {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+function orNull(properties: Readonly<Record<string, Schema>>): Schema {
+  return { anyOf: [objectOf(properties), { type: 'null' }] };
+}

@@ -1,0 +1,123 @@
+/** Links to the page and the sessions that they open, in `serve.db`: as digests, each with its end. */
+
+import { hash, randomBytes } from 'node:crypto';
+import { DAY_MS, isoTime } from '../../clock.ts';
+import { type Connection, guarded, relaxed } from '../../store/beside.ts';
+import type { Caller } from '../service/admission.ts';
+import { followServeDatabase } from '../service/database.ts';
+import { whyRefused } from '../service/keys/check.ts';
+import { type KnownKeys, openKnownKeys } from '../service/keys/known.ts';
+import { PAGE_SCOPE } from '../service/keys.ts';
+
+/** A link may lie in a terminal for long: it opens sessions for a day. */
+export const LINK_MS = DAY_MS;
+export const SESSION_MS = 30 * DAY_MS;
+
+/** Of a key, or of all links together: the oldest ends where one more is opened. */
+export const SESSIONS_PER_KEY = 50;
+
+/** It is told here and nowhere else. */
+export type Issued = { readonly token: string; readonly expiresAt: number };
+
+/** What a browser asks the service for. */
+export const linkPath = ({ token }: Issued): string => `/?token=${token}`;
+
+/** Who came by a key counts by what becomes of it; who came by a link, from this machine alone. */
+export type Visit = { readonly address: string; readonly isLocal: boolean };
+
+/** Who sees the page. */
+export type Viewer = {
+  /** The account of the key by which the session was opened, else the session: what is shared out is shared among these. */
+  readonly owner: string;
+  /** Whose key it was; null for who came by a link, who has no limits. */
+  readonly caller: Caller | null;
+};
+
+/** All of them: @throws Failure as `openServeDatabase` does. */
+export type Tokens = {
+  issueLink(now: number): Issued;
+  /** A session for who has the token of a link; undefined where that is none, or is over. */
+  openByLink(token: string, now: number): Issued | undefined;
+  /** @param key the id of one that opens the page. */
+  openByKey(key: string, now: number): Issued;
+  /** It opens nothing from now on; one that is none is none. */
+  endSession(token: string): void;
+  /** Whose session it is; undefined where it is none. */
+  viewerOf(token: string, visit: Visit, now: number): Viewer | undefined;
+  close(): void;
+};
+
+const form = /^[\w-]{43}$/;
+
+/** A visit waits for nobody else who writes: all other calls would wait with it. */
+const LOCK_WAIT_MS = 200;
+
+/** @param lockWaitMs how long to wait for another process that is writing. */
+export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Tokens {
+  const { current, close } = followServeDatabase(dir, lockWaitMs, prepare);
+
+  function issue(kind: 'link' | 'session', key: string | null, now: number, lifetimeMs: number): Issued {
+    const { connection, add, sweep, makeRoom } = current();
+    const token = randomBytes(32).toString('base64url');
+    const expiresAt = now + lifetimeMs;
+    const write = connection.transaction(() => {
+      sweep.run(isoTime(now));
+      if (kind === 'session') makeRoom.run(key, key, SESSIONS_PER_KEY - 1);
+      add.run(hash('sha256', token), kind, key, isoTime(now), isoTime(expiresAt));
+    }).immediate;
+    // Whoever has a link may open sessions without end: none of them waits for the disk. A link was shown to a person.
+    guarded(connection.name, () => (kind === 'session' ? relaxed(connection, write) : write()));
+    return { token, expiresAt };
+  }
+
+  function find(kind: 'link' | 'session', token: string, now: number): Found | undefined {
+    if (!form.test(token)) return undefined;
+    const { connection, byDigest } = current();
+    return guarded(connection.name, () => byDigest.get(hash('sha256', token), kind, isoTime(now)));
+  }
+
+  return {
+    issueLink: (now) => issue('link', null, now, LINK_MS),
+    openByLink: (token, now) =>
+      find('link', token, now) ? issue('session', null, now, SESSION_MS) : undefined,
+    openByKey: (key, now) => issue('session', key, now, SESSION_MS),
+    endSession(token) {
+      const { connection, end } = current();
+      guarded(connection.name, () => end.run(hash('sha256', token)));
+    },
+    viewerOf(token, { address, isLocal }, now) {
+      const found = find('session', token, now);
+      if (!found) return undefined;
+      if (found.key === null)
+        return isLocal ? { owner: `session ${hash('sha256', token)}`, caller: null } : undefined;
+      const key = found.digest === null ? undefined : current().keys.find(found.digest);
+      if (!key || whyRefused(key, { address, scope: PAGE_SCOPE }, now) !== null) return undefined;
+      return { owner: `account ${key.account}`, caller: key };
+    },
+    close,
+  };
+}
+
+/** Of the key by which a session was opened, where it was. */
+type Found = { key: string | null; digest: string | null };
+
+function prepare(connection: Connection) {
+  const keys: KnownKeys = openKnownKeys(connection);
+  return {
+    connection,
+    keys,
+    add: connection.prepare(
+      'INSERT INTO page_tokens (digest, kind, key, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
+    ),
+    makeRoom: connection.prepare(
+      `DELETE FROM page_tokens WHERE kind = 'session' AND key IS ? AND digest NOT IN (
+         SELECT digest FROM page_tokens WHERE kind = 'session' AND key IS ? ORDER BY created_at DESC LIMIT ?)`,
+    ),
+    sweep: connection.prepare('DELETE FROM page_tokens WHERE expires_at <= ?'),
+    end: connection.prepare("DELETE FROM page_tokens WHERE digest = ? AND kind = 'session'"),
+    byDigest: connection.prepare<[string, string, string], Found>(
+      `SELECT page_tokens.key, keys.digest FROM page_tokens LEFT JOIN keys ON keys.id = page_tokens.key
+       WHERE page_tokens.digest = ? AND kind = ? AND page_tokens.expires_at > ?`,
+    ),
+  };
+}

@@ -1,0 +1,96 @@
+/** The document of the page and what it loads, as the build made them: read once, compressed once. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import {
+  type Answer,
+  type Asked,
+  compress,
+  digestEtag,
+  type Encoding,
+  isKnown,
+  jsonAnswer,
+} from '../service/answers.ts';
+import { documentHeaders } from './policy.ts';
+
+export type Site = {
+  document(asked: Asked): Promise<Answer>;
+  /** Undefined where there is none of that name. */
+  asset(name: string, asked: Asked): Promise<Answer | undefined>;
+};
+
+const DOCUMENT = 'index.html';
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.txt': 'text/plain; charset=utf-8',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+};
+
+/** @param folder of `index.html`; a name that holds a digest, as `main-2QO7Z5KB.js`, changes with what it holds. */
+export function openSite(folder: string): Site {
+  let files: ReadonlyMap<string, File> | undefined;
+  const find = (name: string) => {
+    files ??= filesIn(folder);
+    return files.get(name);
+  };
+  return {
+    async document(asked) {
+      const file = find(DOCUMENT);
+      if (!file)
+        return jsonAnswer(503, { error: 'not_built', message: 'The page is not built: npm run build.' });
+      const headers = {
+        ...documentHeaders,
+        ETag: file.etag,
+        'Cache-Control': 'no-cache',
+        Vary: 'Accept-Encoding',
+      };
+      if (isKnown(asked.ifNoneMatch, file.etag)) return { status: 304, headers, body: null };
+      return await encoded(file, asked.encoding, headers);
+    },
+    async asset(name, { encoding }) {
+      const file = name === DOCUMENT ? undefined : find(name);
+      if (!file) return undefined;
+      const isForEver = /-[0-9A-Z]{8}\.\w+$/.test(name);
+      const caching = isForEver ? 'public, max-age=31536000, immutable' : 'no-cache';
+      const headers = { 'Cache-Control': caching, Vary: 'Accept-Encoding' };
+      return await encoded(file, encoding, headers);
+    },
+  };
+}
+
+type File = {
+  readonly type: string;
+  readonly bytes: Buffer;
+  readonly etag: string;
+  readonly compressed: Map<Encoding, Promise<Buffer>>;
+};
+
+/** By name: a name that a client makes up leads to none that was not there at the start. */
+function filesIn(folder: string): Map<string, File> {
+  if (!existsSync(folder)) return new Map();
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  return new Map(
+    found.map(({ parentPath, name }) => {
+      const bytes = readFileSync(join(parentPath, name));
+      const type = types[extname(name)] ?? 'application/octet-stream';
+      return [basename(name), { type, bytes, etag: digestEtag(bytes), compressed: new Map() }];
+    }),
+  );
+}
+
+async function encoded(file: File, encoding: Encoding, headers: Answer['headers']): Promise<Answer> {
+  const typed = { ...headers, 'Content-Type': file.type };
+  if (encoding === 'identity' || file.type === 'image/png')
+    return { status: 200, headers: typed, body: file.bytes };
+  const kept = file.compressed.get(encoding) ?? compress(file.bytes, encoding, 'thorough');
+  file.compressed.set(encoding, kept);
+  return { status: 200, headers: { ...typed, 'Content-Encoding': encoding }, body: await kept };
+}
