@@ -17,8 +17,8 @@ import { busyAnswer, failedAnswer } from './ui/failed.ts';
 import { openQueryProcesses } from './ui/query-processes.ts';
 import { answerQuestion, openTurns } from './ui/questions.ts';
 import { openReader } from './ui/reader.ts';
-import { openSite } from './ui/site.ts';
 import { linkPath, openTokens, type Viewer } from './ui/sessions.ts';
+import { openSite } from './ui/site.ts';
 
 /** Who may see it: nobody, those who have a link or a key, everybody on this machine. */
 export type PageAccess = 'off' | 'token' | 'open';

@@ -64,7 +64,7 @@ it('is OpenAPI 3.1', async () => {
 
 it('shows answers of the service itself as examples', async () => {
   const byCode = Object.fromEntries(errors.map(({ body }) => [(body as { error: string }).error, body]));
-  await expect(written(bodies, byCode)).toMatchFileSnapshot('../../src/serve/openapi/examples.ts');
+  await expect(written(bodies, byCode)).toMatchFileSnapshot('../../src/serve/service/openapi/examples.ts');
 });
 
 async function everyError(): Promise<Answer[]> {
