@@ -36,7 +36,9 @@ export async function compareRows(
     slice: (from: number, to?: number) => bytes.slice(from, to),
   };
   const metadata = parquetMetadata(bytes);
-  const types = new Map(metadata.schema.map(({ name, type, converted_type: more }) => [name, more ?? type]));
+  // The first element is the schema itself, which has a name, too.
+  const columns = metadata.schema.slice(1);
+  const types = new Map(columns.map(({ name, type, converted_type: more }) => [name, more ?? type]));
   const mirrored = inReadTransaction(connection, () => {
     const asked = wanted();
     return asked && rowsHere(connection, asked, types);
