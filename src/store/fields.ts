@@ -7,13 +7,12 @@ import { type Job, rowsOf } from '../job.ts';
 import type { Drift, PageFields, SeenField } from '../validate/checked.ts';
 import type { Connection } from './db/connection.ts';
 import { admit } from './fields/admission.ts';
-import { jsonPath } from './fields/columns.ts';
+import { addColumns, jsonPath } from './fields/columns.ts';
 import { type Field, openKnownFields } from './fields/known-fields.ts';
 import type { DriftLog } from './records/drift.ts';
 import type { Origin } from './records/quarantine.ts';
 import { lastWalk } from './records/walks.ts';
 import { isProof, quoted } from './sql.ts';
-import { ensureShown } from './views.ts';
 
 export { ensureColumns } from './fields/columns.ts';
 
@@ -84,7 +83,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
 
   function discover(unseen: readonly SeenField[], rows: number, origin: Origin): void {
     const { admitted, refusals } = admit(unseen, known);
-    for (const { path, field } of admitted) {
+    const added = admitted.map(({ path, field }) => {
       const { column } = known.add(field.path, {
         path,
         types: field.types,
@@ -95,8 +94,9 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
         walkId,
       });
       foundNew('new-field', path, column, origin);
-    }
-    if (admitted.length > 0) ensureShown(connection, job);
+      return { path, column };
+    });
+    if (added.length > 0) addColumns(connection, job, added);
     for (const { path, reason } of refusals) found('no-column', path, reason, origin);
   }
 

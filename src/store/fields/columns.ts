@@ -3,8 +3,10 @@
  * and the column itself, which is virtual, so that rows already stored cost nothing and need no change.
  */
 
-import { type Job, rowsOf, versionsOf } from '../../job.ts';
+import { historyOf, type Job, rowsOf, tableOf, versionsOf } from '../../job.ts';
 import type { Connection } from '../db/connection.ts';
+import { quoted } from '../sql.ts';
+import { ensureShown } from '../views.ts';
 
 const LONGEST_NAME = 60;
 const LONGEST_PART = 100;
@@ -60,10 +62,18 @@ const reserved = new Set(
   ).split(' '),
 );
 
-/** Gives the job's rows and versions a column that reads `path` from `_body`. Readers may be at work. */
-export function addColumn(connection: Connection, job: Job, column: string, path: string): void {
-  for (const table of tablesOf(job)) addTo(connection, table, column, path);
+/**
+ * Gives the job's rows and versions columns that read these paths from `_body`, and its views with them. Readers may be at
+ * work. SQLite reads the whole schema anew for each column: without the job's views, which are wide, there is less to read.
+ */
+export function addColumns(connection: Connection, job: Job, fields: readonly FieldColumn[]): void {
+  for (const view of [tableOf(job), historyOf(job)])
+    if (view !== undefined) connection.exec(`DROP VIEW IF EXISTS ${quoted(view)}`);
+  for (const table of tablesOf(job)) for (const field of fields) addTo(connection, table, field);
+  ensureShown(connection, job);
 }
+
+type FieldColumn = { column: string; path: string };
 
 /** The names of the columns of a job's rows, in lower case. */
 export function columnsOf(connection: Connection, job: Job): Set<string> {
@@ -73,17 +83,17 @@ export function columnsOf(connection: Connection, job: Job): Set<string> {
 /** Adds the columns that `fields` lists but a table lacks: a migration that rebuilds a table drops them. */
 export function ensureColumns(connection: Connection, job: Job): void {
   const listed = connection
-    .prepare<[string], { column: string; path: string }>(
+    .prepare<[string], FieldColumn>(
       'SELECT "column", path FROM fields WHERE job = ? ORDER BY rowid',
     )
     .all(job.name);
   for (const table of tablesOf(job)) {
     const present = namesIn(connection, table);
-    for (const { column, path } of listed) if (!present.has(column)) addTo(connection, table, column, path);
+    for (const field of listed) if (!present.has(field.column)) addTo(connection, table, field);
   }
 }
 
-function addTo(connection: Connection, table: string, column: string, path: string): void {
+function addTo(connection: Connection, table: string, { column, path }: FieldColumn): void {
   const literal = `'${path.replaceAll("'", "''")}'`;
   connection.exec(
     `ALTER TABLE "${table}" ADD COLUMN "${column}" GENERATED ALWAYS AS (json_extract(_body, ${literal})) VIRTUAL`,

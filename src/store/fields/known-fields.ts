@@ -7,14 +7,14 @@ import type { Connection } from '../db/connection.ts';
 import { excluded, placeholders, prepare } from '../db/prepare.ts';
 import { fields } from '../schema.ts';
 import type { Present } from './admission.ts';
-import { addColumn, columnName, columnsOf, pathAround } from './columns.ts';
+import { columnName, columnsOf, pathAround } from './columns.ts';
 
 export type Field = Omit<typeof fields.$inferSelect, 'job'>;
 
 export type KnownFields = Present & {
   get(path: string): Field | undefined;
   all(): Iterable<Field>;
-  /** Gives a field its column, named after the names that lead to it. */
+  /** Names the column of a field after the names that lead to it; the table gets it by `addColumns`. */
   add(names: readonly string[], field: Omit<Field, 'column'>): Field;
   /** Replaces what is known of a field. */
   keep(field: Field): void;
@@ -42,7 +42,6 @@ export function openKnownFields(connection: Connection, job: Job): KnownFields {
     keep,
     add(names, described) {
       const field = { ...described, column: columnName(names, taken) };
-      addColumn(connection, job, field.column, field.path);
       keep(field);
       taken.add(field.column);
       noteMember(members, field.path);
