@@ -83,9 +83,7 @@ export function columnsOf(connection: Connection, job: Job): Set<string> {
 /** Adds the columns that `fields` lists but a table lacks: a migration that rebuilds a table drops them. */
 export function ensureColumns(connection: Connection, job: Job): void {
   const listed = connection
-    .prepare<[string], FieldColumn>(
-      'SELECT "column", path FROM fields WHERE job = ? ORDER BY rowid',
-    )
+    .prepare<[string], FieldColumn>('SELECT "column", path FROM fields WHERE job = ? ORDER BY rowid')
     .all(job.name);
   for (const table of tablesOf(job)) {
     const present = namesIn(connection, table);
