@@ -74,7 +74,7 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
     put({ append, create, insert }) {
       create(
         'src/output/greet.ts',
-        `export const greet = () => ({ head: () => 'greeting', rows: () => '', tail: () => '' });`,
+        `export async function* greet(): AsyncGenerator<string, void> { yield 'greeting'; }`,
       );
       create(
         'open.ts',
@@ -84,7 +84,7 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
       );
       insert('src/output/answer.ts', 'export const formats = [', `'greet',`);
       append('src/output/print.ts', `import { greet } from './greet.ts';`);
-      insert('src/output/print.ts', 'switch (format) {', `case 'greet': return greet();`);
+      insert('src/output/print.ts', 'AsyncGenerator<string, void>> = {', `greet,`);
     },
     async find(project) {
       await project.run('tsx', 'open.ts');

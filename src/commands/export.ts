@@ -3,7 +3,8 @@
 import { Command, Option } from 'commander';
 import { Failure } from '../errors.ts';
 import { listJobs } from '../job-list.ts';
-import { describeDefused, type Output, type Write, writerTo } from '../output/print.ts';
+import { describeDefused } from '../output/forms.ts';
+import { type Output, type Write, writerTo } from '../output/print.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson, printableLines } from '../printable.ts';
 import { exportAnswer, exportFormats, type Order, openFiles } from '../reading/export.ts';

@@ -10,7 +10,7 @@ import {
   ownColumnsOf,
   volatileOf,
 } from '../job.ts';
-import { numberSql } from '../output/number.ts';
+import { numberSql } from '../output/answer.ts';
 
 /** What those who serve the mirror need to know of a job. */
 export type ServedJob = ListedJob & {

@@ -11,24 +11,25 @@ export type Column = {
 };
 
 /** The next rows are fetched while these are looked at. */
-export type Rows = { columns: Column[]; batches: AsyncGenerator<Cell[][], void> };
-
-export type Formatter<Piece = string> = {
-  head(): Piece;
-  rows(batch: readonly Cell[][]): Piece;
-  tail(): Piece;
-};
+export type Rows = { columns: readonly Column[]; batches: AsyncGenerator<Cell[][], void> };
 
 /** Names that are all different, as the keys of an object need to be: `id`, `id:1`. */
 export function distinctNames(columns: readonly Column[]): string[] {
-  const taken = new Set<string>();
+  const used = new Set<string>();
   return columns.map(({ name }) => {
     let free = name;
-    for (let more = 1; taken.has(free); more += 1) free = `${name}:${more}`;
-    taken.add(free);
+    for (let more = 1; used.has(free); more += 1) free = `${name}:${more}`;
+    used.add(free);
     return free;
   });
 }
+
+/**
+ * SQL for a number as JSON and all other outputs write it: SQLite would make `87.0` of a whole number in a column of reals, where
+ * `String` makes `87`.
+ */
+export const numberSql = (column: string): string =>
+  `CASE WHEN abs(${column}) < ${2 ** 53} AND ${column} = CAST(${column} AS INTEGER) THEN CAST(${column} AS INTEGER) ELSE ${column} END`;
 
 export function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');

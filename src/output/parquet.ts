@@ -2,15 +2,7 @@
 
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
 import { Failure } from '../errors.ts';
-import {
-  type Cell,
-  type Column,
-  distinctNames,
-  type Formatter,
-  type Holding,
-  hex,
-  microsOf,
-} from './answer.ts';
+import { type Cell, type Column, distinctNames, type Holding, hex, microsOf, type Rows } from './answer.ts';
 
 /** A row group is closed at the first of these; it is what a writer, and a reader, keeps in memory. */
 const GROUP = { rows: 25_000, characters: 16_000_000 };
@@ -18,12 +10,25 @@ const GROUP = { rows: 25_000, characters: 16_000_000 };
 /** Times that the mirror makes: timestamps even where there is not one of them. */
 const ownTimes = ['_first_seen_at', '_changed_at', '_valid_from', '_valid_to', '_fetched_at'];
 
+/** The file, piece by piece as the rows come: see `parquetWriter`. */
+export async function* parquet({ columns, batches }: Rows, about: unknown): AsyncGenerator<Uint8Array, void> {
+  const writer = parquetWriter(columns, about);
+  for await (const batch of batches) yield writer.rows(batch);
+  yield writer.end();
+}
+
+/** Makes a file: each call returns the bytes that go on with it. */
+export type ParquetPieces = {
+  /** @throws Failure `usage` for a value that is not of what its column holds. */
+  rows(batch: readonly Cell[][]): Uint8Array;
+  end(): Uint8Array;
+};
+
 /**
  * @param columns surveyed, so that `holds` is known.
  * @param about is kept within the file, as JSON under the key `market-mirror`.
- * Its `rows` throws Failure `usage` for a value that is not of what its column holds.
  */
-export function parquetFormatter(columns: readonly Column[], about: unknown): Formatter<Uint8Array> {
+export function parquetWriter(columns: readonly Column[], about: unknown): ParquetPieces {
   const names = distinctNames(columns);
   const formed = columns.map((column) => forms[kindOf(column)]);
   const bytes = new ByteWriter();
@@ -42,10 +47,10 @@ export function parquetFormatter(columns: readonly Column[], about: unknown): Fo
   });
   const group = { columns: names.map((): unknown[] => []), rows: 0, characters: 0 };
 
-  function take(): Uint8Array {
-    const taken = bytes.getBytes().slice();
+  function takeBytes(): Uint8Array {
+    const piece = bytes.getBytes().slice();
     bytes.index = 0;
-    return taken;
+    return piece;
   }
 
   function closeGroup(): void {
@@ -56,7 +61,6 @@ export function parquetFormatter(columns: readonly Column[], about: unknown): Fo
   }
 
   return {
-    head: take,
     rows(batch) {
       for (const row of batch)
         row.forEach((cell, at) => {
@@ -67,12 +71,12 @@ export function parquetFormatter(columns: readonly Column[], about: unknown): Fo
         });
       group.rows += batch.length;
       if (group.rows >= GROUP.rows || group.characters >= GROUP.characters) closeGroup();
-      return take();
+      return takeBytes();
     },
-    tail() {
+    end() {
       closeGroup();
       writer.finish();
-      return take();
+      return takeBytes();
     },
   };
 }

@@ -48,7 +48,7 @@ export function inColumns(
   aligns: readonly Align[],
   measure: Measure = plainWidth,
 ): string {
-  const widths = aligns.map((_, at) => widest(measure, column(rows, at)));
+  const widths = aligns.map((_, at) => widest(measure, columnTexts(rows, at)));
   const cell = (text: string, at: number) => {
     const padding = ' '.repeat(Math.max(0, (widths[at] ?? 0) - measure(text)));
     return aligns[at] === 'right' ? padding + text : text + padding;
@@ -56,7 +56,7 @@ export function inColumns(
   return rows.map((row) => row.map(cell).join(' '.repeat(GAP)).trimEnd()).join('\n');
 }
 
-export function column(rows: readonly (readonly string[])[], at: number): string[] {
+export function columnTexts(rows: readonly (readonly string[])[], at: number): string[] {
   return rows.map((row) => row[at] ?? '');
 }
 

@@ -1,8 +1,7 @@
 /** Exporting an answer in the form of a file, with a receipt that says what it was made of. */
 
-import type { Column, Formatter } from '../output/answer.ts';
-import { type CsvFormatter, csvFormatter } from '../output/csv.ts';
-import { jsonFormatter, ndjsonFormatter } from '../output/json.ts';
+import type { Cell, Rows } from '../output/answer.ts';
+import { csv, json, ndjson } from '../output/forms.ts';
 import type { Delivered } from './export/files.ts';
 import { refuseGap } from './query/proof.ts';
 import type { Answer, Params, Source } from './query.ts';
@@ -65,42 +64,43 @@ export async function exportAnswer(
     ]),
   );
   const facts = { version: 1, ...asked, params, sources, seq } as const;
-  const { formatter, types } = await formOf(columns, order, facts);
-  let rows = 0;
-  let wanted = await write(formatter.head());
-  for await (const batch of answer.batches) {
-    if (!wanted) break;
-    rows += batch.length;
-    wanted = await write(formatter.rows(batch));
-  }
-  if (wanted) await write(formatter.tail());
+  const written = { rows: 0 };
+  const defused = { cells: 0 };
+  const form = await formOf({ columns, batches: counted(answer.batches, written) }, order, facts, defused);
+  for await (const piece of form.pieces) if (!(await write(piece))) break;
   return {
     ...facts,
-    rows,
-    columns: columns.map(({ name }, at) => ({ name, type: types[at] ?? null })),
-    csv: formatter.defused ? { exact, defused: formatter.defused() } : null,
+    rows: written.rows,
+    columns: columns.map(({ name }, at) => ({ name, type: form.types[at] ?? null })),
+    csv: order.format === 'csv' ? { exact, defused: defused.cells } : null,
   };
 }
 
-type AnyFormatter = Formatter<string | Uint8Array> & Partial<Pick<CsvFormatter, 'defused'>>;
+async function* counted(batches: Rows['batches'], written: { rows: number }): AsyncGenerator<Cell[][], void> {
+  for await (const batch of batches) {
+    written.rows += batch.length;
+    yield batch;
+  }
+}
 
-/** The formatter, and the types that the columns have in its form. */
+/** The pieces of the file, and the types that the columns have in its form. */
 async function formOf(
-  columns: readonly Column[],
+  rows: Rows,
   { format, exact }: Order,
   about: unknown,
-): Promise<{ formatter: AnyFormatter; types: (string | null)[] }> {
-  const types = columns.map(({ type }) => type);
+  defused: { cells: number },
+): Promise<{ pieces: AsyncGenerator<string | Uint8Array, void>; types: (string | null)[] }> {
+  const types = rows.columns.map(({ type }) => type);
   switch (format) {
     case 'csv':
-      return { formatter: csvFormatter(columns, exact), types };
+      return { pieces: csv(rows, exact, defused), types };
     case 'ndjson':
-      return { formatter: ndjsonFormatter(columns), types };
+      return { pieces: ndjson(rows), types };
     case 'json':
-      return { formatter: jsonFormatter(columns), types };
+      return { pieces: json(rows), types };
     case 'parquet': {
-      const { parquetFormatter, parquetTypes } = await import('../output/parquet.ts');
-      return { formatter: parquetFormatter(columns, about), types: parquetTypes(columns) };
+      const { parquet, parquetTypes } = await import('../output/parquet.ts');
+      return { pieces: parquet(rows, about), types: parquetTypes(rows.columns) };
     }
   }
 }

@@ -1,17 +1,29 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import type { Cell, Column, Formatter } from '../../src/output/answer.ts';
-import { csvFormatter } from '../../src/output/csv.ts';
-import { jsonFormatter, ndjsonFormatter } from '../../src/output/json.ts';
-import { mdFormatter } from '../../src/output/md.ts';
-import { tableFormatter } from '../../src/output/table.ts';
+import type { Cell, Rows } from '../../src/output/answer.ts';
+import { csv, json, markdown, ndjson } from '../../src/output/forms.ts';
+import { table } from '../../src/output/table.ts';
 import { printable, printableLines } from '../../src/printable.ts';
 import { needs } from '../helpers/tools.ts';
 
-const columnsOf = (...names: string[]): Column[] => names.map((name) => ({ name, type: null }));
+/** Rows with these names of columns, in these batches. */
+function rowsOf(names: string[], ...batches: Cell[][][]): Rows {
+  async function* each() {
+    yield* batches;
+  }
+  return { columns: names.map((name) => ({ name, type: null })), batches: each() };
+}
 
-function format(formatter: Formatter, ...batches: Cell[][][]): string {
-  return formatter.head() + batches.map((batch) => formatter.rows(batch)).join('') + formatter.tail();
+async function textOf(pieces: AsyncGenerator<string, void>): Promise<string> {
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  return text;
+}
+
+/** The CSV, and how many cells got an apostrophe. */
+async function csvOf(rows: Rows, exact: boolean) {
+  const defused = { cells: 0 };
+  return { text: await textOf(csv(rows, exact, defused)), defused: defused.cells };
 }
 
 /** Texts that have broken somebody's format before. */
@@ -32,35 +44,33 @@ const nasty = [
 ];
 
 describe('json', () => {
-  it('is one array of objects, whatever the batches', () => {
-    const columns = columnsOf('id', 'text');
+  it('is one array of objects, whatever the batches', async () => {
+    const names = ['id', 'text'];
     const rows: Cell[][] = nasty.map((text, at) => [at, text]);
-    const text = format(jsonFormatter(columns), rows.slice(0, 5), rows.slice(5));
+    const text = await textOf(json(rowsOf(names, rows.slice(0, 5), [], rows.slice(5))));
     expect(JSON.parse(text)).toEqual(rows.map(([id, value]) => ({ id, text: value })));
-    expect(JSON.parse(format(jsonFormatter(columns)))).toEqual([]);
+    expect(JSON.parse(await textOf(json(rowsOf(names))))).toEqual([]);
   });
 
-  it('keeps every digit, names columns apart and writes bytes as sqlite-utils does', () => {
-    const text = format(ndjsonFormatter(columnsOf('n', 'n', 'n:1')), [
-      [9223372036854775807n, new Uint8Array([255]), -0.5],
-    ]);
+  it('keeps every digit, names columns apart and writes bytes as sqlite-utils does', async () => {
+    const row = [9223372036854775807n, new Uint8Array([255]), -0.5];
+    const text = await textOf(ndjson(rowsOf(['n', 'n', 'n:1'], [row])));
     expect(text).toBe('{"n":9223372036854775807,"n:1":{"$base64":true,"encoded":"/w=="},"n:1:1":-0.5}\n');
   });
 
-  it('keeps infinity, as other tools read it', () => {
+  it('keeps infinity, as other tools read it', async () => {
     needs('python3');
-    const text = format(ndjsonFormatter(columnsOf('a', 'b')), [
-      [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
-    ]);
+    const row = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    const text = await textOf(ndjson(rowsOf(['a', 'b'], [row])));
     const read = execFileSync('python3', ['-c', 'import json,sys; print(json.load(sys.stdin))'], {
       input: text,
     });
     expect(read.toString().trim()).toBe("{'a': inf, 'b': -inf}");
   });
 
-  it('shows a terminal nothing that it would obey, and reads back the same', () => {
+  it('shows a terminal nothing that it would obey, and reads back the same', async () => {
     const text = 'a\u001b[31m\u007f\u009b\u202e\u2066\ufeff\u{e0041}z';
-    const written = format(ndjsonFormatter(columnsOf('t')), [[text]]);
+    const written = await textOf(ndjson(rowsOf(['t'], [[text]])));
     expect(written).toMatch(/^[\x20-\x7e]*\n$/);
     expect(JSON.parse(written)).toEqual({ t: text });
   });
@@ -75,36 +85,30 @@ describe('csv', () => {
       }).toString(),
     );
 
-  it('reads back as it was, in another language', () => {
+  it('reads back as it was, in another language', async () => {
     needs('python3');
     const kept = nasty.filter((text) => !text.includes('\r'));
-    const text = format(
-      csvFormatter(columnsOf('id', 'te"xt'), true),
-      kept.map((value, at) => [at, value]),
-    );
+    const rows = kept.map((value, at) => [at, value]);
+    const { text } = await csvOf(rowsOf(['id', 'te"xt'], rows), true);
     expect(readByPython(text)).toEqual([['id', 'te"xt'], ...kept.map((value, at) => [String(at), value])]);
   });
 
-  it('tells null from an empty text', () => {
-    expect(format(csvFormatter(columnsOf('a', 'b'), false), [[null, '']])).toBe('a,b\n,""\n');
+  it('tells null from an empty text', async () => {
+    expect((await csvOf(rowsOf(['a', 'b'], [[null, '']]), false)).text).toBe('a,b\n,""\n');
   });
 
-  it('leaves no line out, even of one column of nulls', () => {
-    expect(format(csvFormatter(columnsOf('a'), false), [[null], ['x']])).toBe('a\n""\nx\n');
+  it('leaves no line out, even of one column of nulls', async () => {
+    expect((await csvOf(rowsOf(['a'], [[null], ['x']]), false)).text).toBe('a\n""\nx\n');
   });
 
   const formulas = ['=1+1', '+cmd', '-cmd', '@SUM(A1)', '\tx', '\rx', '＝1', '-1+2', '+49 30 1234'];
   const harmless: Cell[] = ['-1', '+1.5', '-0.25', -3, 2.5, 'a=b', 'x', '1-2', null];
 
-  it.each(formulas)('defuses %j, which a spreadsheet would run', (text) => {
-    const formatter = csvFormatter(columnsOf('a', 'b'), false);
-    expect(
-      formatter
-        .rows([[text, 1]])
-        .replace(/^"/, '')
-        .startsWith(`'${text[0]}`),
-    ).toBe(true);
-    expect(formatter.defused()).toBe(1);
+  it.each(formulas)('defuses %j, which a spreadsheet would run', async (formula) => {
+    const { text, defused } = await csvOf(rowsOf(['a', 'b'], [[formula, 1]]), false);
+    const [, cell = ''] = /^a,b\n"?(.*)/s.exec(text) ?? [];
+    expect(cell.startsWith(`'${formula[0]}`)).toBe(true);
+    expect(defused).toBe(1);
   });
 
   it.each([
@@ -114,37 +118,32 @@ describe('csv', () => {
     ['=1;=2', "'=1;'=2"],
     ['a;-5;+1.5\n-2', 'a;-5;+1.5\n-2'],
     ['a; =1\r\n\r\nb', 'a; =1\r\n\r\nb'],
-  ])('defuses what a spreadsheet that begins a cell elsewhere would run: %j', (text, expected) => {
-    expect(readByPython(format(csvFormatter(columnsOf('a', 'b'), false), [[text, 1]]))[1]).toEqual([
-      expected,
-      '1',
-    ]);
+  ])('defuses what a spreadsheet that begins a cell elsewhere would run: %j', async (formula, expected) => {
+    const { text } = await csvOf(rowsOf(['a', 'b'], [[formula, 1]]), false);
+    expect(readByPython(text)[1]).toEqual([expected, '1']);
   });
 
-  it('leaves numbers and everything harmless as it is', () => {
-    const formatter = csvFormatter(columnsOf(...harmless.map((_, at) => `c${at}`)), false);
-    expect(format(formatter, [harmless]).split('\n')[1]).toBe('-1,+1.5,-0.25,-3,2.5,a=b,x,1-2,');
-    expect(formatter.defused()).toBe(0);
+  it('leaves numbers and everything harmless as it is', async () => {
+    const names = harmless.map((_, at) => `c${at}`);
+    const { text, defused } = await csvOf(rowsOf(names, [harmless]), false);
+    expect([text.split('\n')[1], defused]).toEqual(['-1,+1.5,-0.25,-3,2.5,a=b,x,1-2,', 0]);
   });
 
-  it('keeps formulas where they are asked for exactly', () => {
-    const formatter = csvFormatter(columnsOf('=a'), true);
-    expect(format(formatter, [['=1+1']])).toBe('=a\n=1+1\n');
-    expect(formatter.defused()).toBe(0);
+  it('keeps formulas where they are asked for exactly', async () => {
+    expect(await csvOf(rowsOf(['=a'], [['=1+1']]), true)).toEqual({ text: '=a\n=1+1\n', defused: 0 });
   });
 });
 
 describe('a table', () => {
   const plain = (_: unknown, text: string) => text;
-  const table = async (width: number, names: string[], ...rows: Cell[][]) => {
-    const formatter = tableFormatter(columnsOf(...names), width, plain);
-    formatter.rows(rows);
-    const lines = (await formatter.tail()).trimEnd().split('\n');
-    return { lines, cut: formatter.cut() };
+  const tableOf = async (width: number, names: string[], ...rows: Cell[][]) => {
+    const notes: string[] = [];
+    const text = await textOf(table(rowsOf(names, rows), width, plain, notes));
+    return { lines: text.trimEnd().split('\n'), cut: notes.length > 0 };
   };
 
   it('is as wide as its values, numbers to the right', async () => {
-    const { lines, cut } = await table(
+    const { lines, cut } = await tableOf(
       Number.POSITIVE_INFINITY,
       ['name', 'n'],
       ['a', 5],
@@ -155,30 +154,31 @@ describe('a table', () => {
   });
 
   it('cuts the widest values to the terminal, and knows that it did', async () => {
-    const { lines, cut } = await table(30, ['id', 'text', 'n'], ['abc', 'x'.repeat(100), 1]);
+    const { lines, cut } = await tableOf(30, ['id', 'text', 'n'], ['abc', 'x'.repeat(100), 1]);
     expect(lines[1]).toBe(`abc  ${'x'.repeat(21)}…  1`);
     expect(cut).toBe(true);
   });
 
   it('counts what a terminal shows, not code units', async () => {
-    const { lines } = await table(20, ['text', 'n'], ['漢字'.repeat(20), 1], ['é'.repeat(40), 2]);
+    const { lines } = await tableOf(20, ['text', 'n'], ['漢字'.repeat(20), 1], ['é'.repeat(40), 2]);
     expect(lines.slice(1)).toEqual(['漢字漢字漢字漢字…  1', `${'é'.repeat(16)}…  2`]);
   });
 
   it('has one value a line where the columns are too many', async () => {
-    const { lines, cut } = await table(20, ['aaaa', 'bbbb', 'cccc'], ['1234567890', null, 'y'.repeat(40)]);
+    const { lines, cut } = await tableOf(20, ['aaaa', 'bbbb', 'cccc'], ['1234567890', null, 'y'.repeat(40)]);
     expect(lines).toEqual(['── row 1', 'aaaa  1234567890', 'bbbb  NULL', `cccc  ${'y'.repeat(13)}…`]);
     expect(cut).toBe(true);
   });
 
   it('shows nothing that a terminal would obey, in values and in names', async () => {
-    const { lines } = await table(80, ['a\u001b[2J'], ['x\u001b]0;title\u0007\ny\u202ez']);
+    const { lines } = await tableOf(80, ['a\u001b[2J'], ['x\u001b]0;title\u0007\ny\u202ez']);
     expect(lines).toEqual(['a\\u{1b}[2J', 'x\\u{1b}]0;title\\u{7}\\ny\\u{202e}z']);
   });
 });
 
-it('Markdown keeps its cells, whatever is in them', () => {
-  const text = format(mdFormatter(columnsOf('a|b', 'c')), [['x|y\nz', '<img src=x> *b* `c` [d](e) \u001b']]);
+it('Markdown keeps its cells, whatever is in them', async () => {
+  const row = ['x|y\nz', '<img src=x> *b* `c` [d](e) \u001b'];
+  const text = await textOf(markdown(rowsOf(['a|b', 'c'], [row])));
   expect(text).toBe(
     '| a\\|b | c |\n| --- | --- |\n| x\\|y<br>z | \\<img src=x> \\*b\\* \\`c\\` \\[d](e) \\\\u{1b} |\n',
   );

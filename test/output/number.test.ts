@@ -2,12 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Cell, Formatter } from '../../src/output/answer.ts';
-import { csvFormatter } from '../../src/output/csv.ts';
-import { jsonFormatter, ndjsonFormatter } from '../../src/output/json.ts';
-import { mdFormatter } from '../../src/output/md.ts';
-import { numberSql } from '../../src/output/number.ts';
-import { tableFormatter } from '../../src/output/table.ts';
+import { type Cell, numberSql } from '../../src/output/answer.ts';
+import { csv, json, markdown, ndjson } from '../../src/output/forms.ts';
+import { table } from '../../src/output/table.ts';
 import { Database } from '../../src/store/db/sqlite.ts';
 
 const columns = [
@@ -15,18 +12,25 @@ const columns = [
   { name: 'end', type: 'TEXT' },
 ];
 
+const rowsOf = (cell: Cell) => {
+  async function* batches() {
+    yield [[cell, 'end']];
+  }
+  return { columns, batches: batches() };
+};
+
 const forms = {
-  table: () => tableFormatter(columns, Number.POSITIVE_INFINITY, (_, text) => text),
-  csv: () => csvFormatter(columns, false),
-  json: () => jsonFormatter(columns),
-  ndjson: () => ndjsonFormatter(columns),
-  md: () => mdFormatter(columns),
-} satisfies Record<string, () => Pick<Formatter, 'head' | 'rows'> & { tail(): string | Promise<string> }>;
+  table: (cell: Cell) => table(rowsOf(cell), Number.POSITIVE_INFINITY, (_, text) => text, []),
+  csv: (cell: Cell) => csv(rowsOf(cell), false, { cells: 0 }),
+  json: (cell: Cell) => json(rowsOf(cell)),
+  ndjson: (cell: Cell) => ndjson(rowsOf(cell)),
+  md: (cell: Cell) => markdown(rowsOf(cell)),
+};
 
 /** The number that stands in front of an end. */
 async function written(form: keyof typeof forms, cell: Cell): Promise<string> {
-  const formatter = forms[form]();
-  const text = formatter.head() + formatter.rows([[cell, 'end']]) + (await formatter.tail());
+  let text = '';
+  for await (const piece of forms[form](cell)) text += piece;
   return /(-?[\d.]+(?:e[+-]\d+)?)[ |,"]+(?:end":")?end\b(?!.*\bend\b)/s.exec(text)?.[1] ?? text;
 }
 

@@ -5,7 +5,7 @@ import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'h
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Cell, Column } from '../../src/output/answer.ts';
 import { heldBy, microsOf, surveyRows } from '../../src/output/answer.ts';
-import { parquetFormatter, parquetTypes } from '../../src/output/parquet.ts';
+import { parquetTypes, parquetWriter } from '../../src/output/parquet.ts';
 import { prepareReading } from '../../src/reading/query/statement.ts';
 import { Database } from '../../src/store/db/sqlite.ts';
 
@@ -20,11 +20,11 @@ async function written(sql: string, batchRows = 1_000) {
   const rows = statement.all({}) as Cell[][];
   connection.close();
 
-  const formatter = parquetFormatter(columns, { made: 'for a test' });
-  const pieces = [formatter.head()];
+  const writer = parquetWriter(columns, { made: 'for a test' });
+  const pieces: Uint8Array[] = [];
   for (let from = 0; from < rows.length; from += batchRows)
-    pieces.push(formatter.rows(rows.slice(from, from + batchRows)));
-  pieces.push(formatter.tail());
+    pieces.push(writer.rows(rows.slice(from, from + batchRows)));
+  pieces.push(writer.end());
   const folder = mkdtempSync(join(tmpdir(), 'mirror-parquet-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'answer.parquet');
@@ -78,9 +78,8 @@ it.each([
   ['timestamp', 'soon'],
   ['bytes', 'x'],
 ] as const)('a column of %s that has %s when it is read again is refused, and named', (holds, value) => {
-  const formatter = parquetFormatter([{ name: 'v', type: null, holds }], {});
-  formatter.head();
-  expect(() => formatter.rows([[value]])).toThrow(
+  const writer = parquetWriter([{ name: 'v', type: null, holds }], {});
+  expect(() => writer.rows([[value]])).toThrow(
     /^v has values of other types each time it is asked for: .*CAST/,
   );
 });

@@ -1,7 +1,7 @@
 /** Rows of the mirror as a file of Parquet, and its receipt, which is also within the file but for its length and digest. */
 
 import { type Cell, type Column, fits, surveyRows } from '../../output/answer.ts';
-import { parquetFormatter, parquetTypes } from '../../output/parquet.ts';
+import { parquetTypes, parquetWriter } from '../../output/parquet.ts';
 import type { Source } from '../../reading/query/sources.ts';
 import type { Connection } from '../../store/read.ts';
 import { asHeld, type LakeColumn } from './columns.ts';
@@ -62,20 +62,19 @@ export function writeParquet(
     ...about,
     columns: held.map(({ name }, at) => ({ name, type: types[at] ?? '' })),
   };
-  const formatter = parquetFormatter(held, whole);
+  const writer = parquetWriter(held, whole);
   let rows = 0;
   let batch: Cell[][] = [];
   const flush = () => {
-    spool.write(formatter.rows(batch));
+    spool.write(writer.rows(batch));
     rows += batch.length;
     batch = [];
   };
-  spool.write(formatter.head());
   for (const row of statement.iterate()) {
     batch.push(row.map((value, at) => asHeld(value, held[at]?.holds ?? 'text')));
     if (batch.length === BATCH) flush();
   }
   flush();
-  spool.write(formatter.tail());
+  spool.write(writer.end());
   return { about: whole, rows };
 }

@@ -1,0 +1,97 @@
+/** Rows as text for other programs: JSON, newline-delimited JSON, CSV and Markdown, piece by piece as the rows come. */
+
+import { stringify } from 'csv-stringify/sync';
+import { printable, printableJson } from '../printable.ts';
+import { type Cell, type Column, distinctNames, hex, type Rows } from './answer.ts';
+
+/** Rows as JSON objects: one array. */
+export async function* json({ columns, batches }: Rows): AsyncGenerator<string, void> {
+  const toJson = rowToJson(columns);
+  yield '[';
+  let separator = '\n';
+  for await (const batch of batches) {
+    if (batch.length === 0) continue;
+    yield separator + batch.map(toJson).join(',\n');
+    separator = ',\n';
+  }
+  yield separator === '\n' ? ']\n' : '\n]\n';
+}
+
+/** The same, one object a line. */
+export async function* ndjson({ columns, batches }: Rows): AsyncGenerator<string, void> {
+  const toJson = rowToJson(columns);
+  for await (const batch of batches) yield batch.map((row) => `${toJson(row)}\n`).join('');
+}
+
+function rowToJson(columns: readonly Column[]): (row: readonly Cell[]) => string {
+  const keys = distinctNames(columns).map((name) => `${quote(name)}:`);
+  return (row) => `{${keys.map((key, at) => key + cellToJson(row[at] ?? null)).join(',')}}`;
+}
+
+/** Every digit of an integer is kept; bytes come as sqlite-utils writes them. */
+function cellToJson(cell: Cell): string {
+  if (cell === null) return 'null';
+  if (typeof cell === 'string') return quote(cell);
+  if (typeof cell === 'bigint') return String(cell);
+  if (typeof cell === 'number') return Number.isFinite(cell) ? String(cell) : `${cell < 0 ? '-' : ''}9e999`;
+  return `{"$base64":true,"encoded":"${Buffer.from(cell).toString('base64')}"}`;
+}
+
+const quote = (text: string) => printableJson(text, 0);
+
+/**
+ * What a spreadsheet takes for a formula, but for plain signed numbers, which are what they look like. It begins a cell, or
+ * what follows a semicolon, a tab or a line break: some spreadsheets begin a cell there as well, quotes or not.
+ */
+const FORMULA = /(?:^(?=[\t\r])|(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠]))(?![+-]?\d+(?:\.\d+)?(?:[;\t\r\n]|$))/g;
+
+/**
+ * Rows as CSV (RFC 4180, lines end in LF): null is empty, an empty text is `""`.
+ * @param exact false puts an apostrophe before texts that a spreadsheet would run as formulas: data of others must not run on
+ * the machine of whoever opens a report. `exact` is for programs, which run nothing.
+ * @param defused counts the cells that got an apostrophe.
+ */
+export async function* csv(
+  { columns, batches }: Rows,
+  exact: boolean,
+  defused: { cells: number },
+): AsyncGenerator<string, void> {
+  const write = (records: unknown[][]) => stringify(records, { cast: { string: quoteEmpty } });
+  const toText = (cell: Cell): string | null => {
+    // Readers skip a line without anything.
+    if (cell === null) return columns.length > 1 ? null : '';
+    if (typeof cell !== 'string') return cell instanceof Uint8Array ? hex(cell) : String(cell);
+    const safe = exact ? cell : cell.replace(FORMULA, "'");
+    if (safe !== cell) defused.cells += 1;
+    return safe;
+  };
+  yield write([columns.map(({ name }) => toText(name))]);
+  for await (const batch of batches) yield write(batch.map((row) => row.map(toText)));
+}
+
+const quoteEmpty = (text: string) => (text === '' ? { value: '', quoted_empty: true } : text);
+
+export function describeDefused(cells: number): string {
+  return `${cells} cell(s) begin like a formula and got an apostrophe, so that no spreadsheet runs them: --exact keeps them`;
+}
+
+/** Rows as a Markdown table. */
+export async function* markdown({ columns, batches }: Rows): AsyncGenerator<string, void> {
+  const line = (texts: string[]) => `| ${texts.join(' | ')} |\n`;
+  yield line(columns.map(({ name }) => escaped(name))) + line(columns.map(() => '---'));
+  for await (const batch of batches) yield batch.map((row) => line(row.map(cellToMarkdown))).join('');
+}
+
+function cellToMarkdown(cell: Cell): string {
+  if (cell === null) return '';
+  if (typeof cell === 'string') return escaped(cell);
+  return cell instanceof Uint8Array ? hex(cell) : String(cell);
+}
+
+/** Escapes what would end the cell, start a format or be taken for HTML. */
+function escaped(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .map((line) => printable(line).replace(/[\\|`*<[&]/g, '\\$&'))
+    .join('<br>');
+}
