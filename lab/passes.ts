@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openStore } from '../src/store/index.ts';
+import { openStore } from '../src/store.ts';
 import type { LargeApi } from './passes/large-api.ts';
 import { type Measured, measure, measureNode } from './passes/measured.ts';
 import { cli, program, python } from './passes/programs.ts';

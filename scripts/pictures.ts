@@ -21,7 +21,7 @@ import {
 import { readServeConfig, settingOf } from '../src/config.ts';
 import { describeJobs, listJobs, ownSchedules } from '../src/job-list.ts';
 import { openService } from '../src/serve.ts';
-import { tryLock } from '../src/store/index.ts';
+import { tryLock } from '../src/store.ts';
 import { launch } from '../test/helpers/browser.ts';
 import { listenOnLoopback } from '../test/helpers/loopback.ts';
 

@@ -15,16 +15,8 @@ import { hasEnded, nameProcess } from './process-name.ts';
 import { createReleases, type Releases } from './releases.ts';
 import { intervalOf } from './schedule.ts';
 import { keepHeapSmall } from './small-heap.ts';
-import {
-  isLock,
-  openStore,
-  type Retried,
-  type Store,
-  tryLock,
-  upgradeStore,
-  type WalkRow,
-} from './store/index.ts';
 import { hasMirror, mirrorFile } from './store/read.ts';
+import { isLock, openStore, type Retried, type Store, tryLock, upgradeStore, type WalkRow } from './store.ts';
 import { version } from './version.ts';
 
 export type Surroundings = {

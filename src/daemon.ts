@@ -19,7 +19,7 @@ import { type ChangesAt, type MirrorQueue, startQueue } from './queue.ts';
 import { type DaemonNote, noTargets, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { nextDue } from './schedule.ts';
-import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store/index.ts';
+import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store.ts';
 import { lakeThread } from './targets/lake/thread.ts';
 import { shipThread } from './targets/ship/thread.ts';
 

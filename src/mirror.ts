@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts';
 import { Failure, type FailureKind, Snooze, toError, type WaitReason } from './errors.ts';
 import type { Job } from './job.ts';
 import { createPageReader } from './mirror/page-reader.ts';
-import type { Counts, Ending, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store/index.ts';
+import type { Counts, Ending, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store.ts';
 import { checkAgain, checkSnapshot, describeBreach } from './validate.ts';
 import { PAGE_ROWS } from './walk/bounds.ts';
 import { beginning, type Checkpoint } from './walk/checkpoint.ts';

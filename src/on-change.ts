@@ -3,7 +3,7 @@
 import type { Clock } from './clock.ts';
 import { toError } from './errors.ts';
 import { type Facts, runCommand, type Say } from './on-change/command.ts';
-import type { Change, Lock } from './store/index.ts';
+import type { Change, Lock } from './store.ts';
 
 export type { Say } from './on-change/command.ts';
 

@@ -9,8 +9,8 @@ import { renderTables } from '../scripts/docs/tables.ts';
 import { allSettings, scheduleSetting } from '../src/config/settings.ts';
 import { exitCodes } from '../src/errors.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openReadOnly } from '../src/store/db/connection.ts';
-import { openStore } from '../src/store/index.ts';
+import { openReadOnly } from '../src/store/connection.ts';
+import { openStore } from '../src/store.ts';
 
 const pages = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),

@@ -10,8 +10,8 @@ import { endpoints, sampleKey, startModelApi } from '../model-api/index.ts';
 import type { Body } from '../src/api/call.ts';
 import { type Job, ownColumnsOf, rowsOf, tableOf } from '../src/job.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openReadOnly } from '../src/store/db/connection.ts';
-import { openStore } from '../src/store/index.ts';
+import { openReadOnly } from '../src/store/connection.ts';
+import { openStore } from '../src/store.ts';
 import { checkPage } from '../src/validate.ts';
 
 const ROWS = 300;

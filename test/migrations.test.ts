@@ -18,8 +18,8 @@ import { basename, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openConnection, openReadOnly } from '../src/store/db/connection.ts';
-import { openStore } from '../src/store/index.ts';
+import { openConnection, openReadOnly } from '../src/store/connection.ts';
+import { openStore } from '../src/store.ts';
 import { runMain } from './helpers/main.ts';
 import { copyProgram, copyProject, type ProjectCopy } from './helpers/project-copy.ts';
 

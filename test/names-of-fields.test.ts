@@ -17,7 +17,7 @@ import { served } from '../src/job/served.ts';
 import { ownSchedules } from '../src/job-list.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openKeyring } from '../src/serve/service/keys.ts';
-import { Database } from '../src/store/db/sqlite.ts';
+import { Database } from '../src/store/sqlite.ts';
 import type { Sql } from '../web/sql.ts';
 import { chartSql, extentSql } from '../web/views/dataset/chart-sql.ts';
 import { countSql, type Listing, pageSql, plainSql } from '../web/views/dataset/rows-sql.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { onChange, type Timing } from '../src/on-change.ts';
-import { type Change, isLock, tryLock } from '../src/store/index.ts';
+import { type Change, isLock, tryLock } from '../src/store.ts';
 import { compiledFolder } from './helpers/program-file.ts';
 import { isAlive } from './queue/setup.ts';
 

@@ -9,7 +9,7 @@ import { createGate } from '../src/governor/gate.ts';
 import { readState } from '../src/governor/state.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { hasEnded, nameProcess } from '../src/process-name.ts';
-import { openStore, upgradeStore } from '../src/store/index.ts';
+import { openStore, upgradeStore } from '../src/store.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 
 const within = { timeout: 60_000, interval: 10 };
@@ -49,7 +49,7 @@ describe('the name of a process', () => {
 async function holderOf(dir: string, ...before: string[]): Promise<ChildProcess & { owner: string }> {
   const script = `
     import { createGate } from ${JSON.stringify(sourceAddress('governor/gate.ts'))};
-    import { openStore } from ${JSON.stringify(sourceAddress('store/index.ts'))};
+    import { openStore } from ${JSON.stringify(sourceAddress('store.ts'))};
     import { systemClock } from ${JSON.stringify(sourceAddress('clock.ts'))};
     import { hasEnded, nameProcess } from ${JSON.stringify(sourceAddress('process-name.ts'))};
     import { loadJobs } from ${JSON.stringify(sourceAddress('load-jobs.ts'))};

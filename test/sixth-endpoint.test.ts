@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openReadOnly } from '../src/store/db/connection.ts';
+import { openReadOnly } from '../src/store/connection.ts';
 import { listenOnLoopback } from './helpers/loopback.ts';
 import { copyProject } from './helpers/project-copy.ts';
 

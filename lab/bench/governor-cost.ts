@@ -7,7 +7,7 @@ import type { Clock } from '../../src/clock.ts';
 import { type Answer, createGate, type Gate, type GateParts } from '../../src/governor/gate.ts';
 import { initialState, type State } from '../../src/governor/state.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { openStore } from '../../src/store/index.ts';
+import { openStore } from '../../src/store.ts';
 import { median } from '../figures.ts';
 import { virtualClock } from '../simulate/clock.ts';
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { inColumns } from '../../src/output/text.ts';
-import { openStore } from '../../src/store/index.ts';
+import { openStore } from '../../src/store.ts';
 import { median } from '../figures.ts';
 
 const RUNS = 20;

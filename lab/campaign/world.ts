@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { openReadOnly } from '../../src/store/db/connection.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
 import { type Ended, type Running, startCli } from '../../test/helpers/cli.ts';
 import { sum } from '../figures.ts';
 import { type Bucket, openBucket } from './world/bucket.ts';

@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { createSeenRows } from '../../src/store/walk/seen.ts';
 import { markdownTable } from '../figures.ts';
 import { measurePass, withFolder, withLargeApi } from '../passes.ts';

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Job, rowsOf, tableOf, type View, validity, versionsOf, volatileOf } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { openReadOnly } from '../../src/store/db/connection.ts';
-import { openStore } from '../../src/store/index.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
 import { viewsOf } from '../../src/store/views.ts';
+import { openStore } from '../../src/store.ts';
 import { meaningsOf, readComments } from './meanings.ts';
 import {
   examples,

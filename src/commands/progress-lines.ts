@@ -5,7 +5,7 @@ import type { Progress } from '../mirror.ts';
 import type { Output } from '../output/print.ts';
 import { number, plural } from '../output/text.ts';
 import { printable } from '../printable.ts';
-import type { WalkRow } from '../store/index.ts';
+import type { WalkRow } from '../store.ts';
 
 export type ProgressLines = {
   page(at: Progress): void;

@@ -7,7 +7,7 @@ import type { Job } from '../job.ts';
 import { findJob } from '../job-list.ts';
 import { loadJobs } from '../load-jobs.ts';
 import { printableJson } from '../printable.ts';
-import type { WalkRow } from '../store/index.ts';
+import type { WalkRow } from '../store.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 import { describeWalk, type ProgressLines, progressLines } from './progress-lines.ts';

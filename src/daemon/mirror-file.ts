@@ -2,8 +2,8 @@
 
 import { Snooze, toError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Store } from '../store/index.ts';
 import { LONG_LOG_BYTES } from '../store/read.ts';
+import type { Store } from '../store.ts';
 
 export type MirrorFile = {
   /** Aborted with the Failure to end with, once the file was found gone or replaced: what is written to it is lost. */

@@ -5,7 +5,7 @@ import { setMaxListeners } from 'node:events';
 import { BAD_BODY, type Body, type Call } from '../api/call.ts';
 import type { Api, ApiAnswer } from '../api/client.ts';
 import type { Job } from '../job.ts';
-import type { Store, WalkSession } from '../store/index.ts';
+import type { Store, WalkSession } from '../store.ts';
 import type { CheckedPage, CheckedRows, Row } from '../validate/checked.ts';
 import { checkPage, readPage } from '../validate.ts';
 import { PAGE_ROWS } from '../walk/bounds.ts';

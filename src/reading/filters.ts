@@ -2,8 +2,8 @@
 
 import { byteCache } from '../byte-cache.ts';
 import type { ServedJob } from '../job-list.ts';
-import { watchFiles } from '../store/beside.ts';
 import type { Connection } from '../store/read.ts';
+import { watchFiles } from '../store/sqlite-files.ts';
 import type { Filters } from './filters/asked.ts';
 import type { RowNumbers } from './filters/scan.ts';
 import { scansOn } from './filters/scans.ts';

@@ -5,12 +5,12 @@
 
 import { type Job, rowsOf } from '../job.ts';
 import type { Drift, PageFields, SeenField } from '../validate/checked.ts';
-import type { Connection } from './db/connection.ts';
+import type { Connection } from './connection.ts';
+import type { DriftLog } from './drift.ts';
 import { admit } from './fields/admission.ts';
 import { addColumns, jsonPath } from './fields/columns.ts';
 import { type Field, openKnownFields } from './fields/known-fields.ts';
-import type { DriftLog } from './records/drift.ts';
-import type { Origin } from './records/quarantine.ts';
+import type { Origin } from './quarantine.ts';
 import { lastWalk } from './records/walks.ts';
 import { isProof, quoted } from './sql.ts';
 

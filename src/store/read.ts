@@ -1,20 +1,19 @@
 /** The store's door for those who only read: a connection that cannot write, and who is at work on the folder. */
 
 import { Failure } from '../errors.ts';
-import type { Connection } from './db/connection.ts';
-import { guarded } from './db/failure.ts';
-import { hasMirror, mirrorFile } from './db/identity.ts';
-import { Database } from './db/sqlite.ts';
-import { isUpToDate, openFit, outdated } from './db/version.ts';
+import type { Connection } from './connection.ts';
+import { guarded } from './failure.ts';
+import { hasMirror, mirrorFile } from './identity.ts';
+import { Database } from './sqlite.ts';
+import { isUpToDate, openFit, outdated } from './version.ts';
 
-export { LONG_LOG_BYTES, logBytes } from './db/commits.ts';
-export { type Connection, openReadOnly } from './db/connection.ts';
-export { copyDatabase, sealCopy } from './db/copy.ts';
-export { storeFailure } from './db/failure.ts';
-export { filesystemAt, refuseNetworkFilesystem } from './db/filesystem.ts';
-export { hasMirror, type Identity, identityOf, mirrorFile } from './db/identity.ts';
-export { holderNote, livingHolder } from './db/lock.ts';
-export { examineMirror, lastProofAt, mirrorBytes } from './db/version.ts';
+export { LONG_LOG_BYTES, logBytes } from './commits.ts';
+export { type Connection, openReadOnly } from './connection.ts';
+export { copyDatabase, sealCopy } from './copy.ts';
+export { storeFailure } from './failure.ts';
+export { filesystemAt, refuseNetworkFilesystem } from './filesystem.ts';
+export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts';
+export { holderNote, livingHolder } from './lock.ts';
 export { chunkReader } from './order/chunks.ts';
 export { countRows } from './order/count.ts';
 export { numbersAt } from './order/list.ts';
@@ -31,6 +30,7 @@ export {
   TELLING,
   UNANSWERED,
 } from './sql.ts';
+export { examineMirror, lastProofAt, mirrorBytes } from './version.ts';
 
 /**
  * Opens the mirror in `dir` for reading.

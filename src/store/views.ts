@@ -20,7 +20,7 @@ import {
   versionsOf,
   volatileOf,
 } from '../job.ts';
-import type { Connection } from './db/connection.ts';
+import type { Connection } from './connection.ts';
 import { changesSql, freshnessSql, quoted, seqOf } from './sql.ts';
 
 /** Every view that the mirror of these jobs has. */

@@ -18,7 +18,7 @@ import { systemClock } from '../../src/clock.ts';
 import { runDaemon } from '../../src/daemon.ts';
 import { checkFiles } from '../../src/doctor/files.ts';
 import { checkRedis } from '../../src/doctor/redis.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { endpoints, setupDoctor as setup } from '../helpers/doctor-bench.ts';
 import { CANARY, read } from '../helpers/sync-bench.ts';
 import { redisServer, until } from '../queue/setup.ts';

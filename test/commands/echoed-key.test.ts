@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, expect, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { runCli } from '../helpers/cli.ts';
 import { CANARY, releaseAll, setup, within } from '../helpers/daemon-bench.ts';
 

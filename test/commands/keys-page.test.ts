@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ServeNote } from '../../src/reading/status.ts';
 import { openTokens } from '../../src/serve/ui/sessions.ts';
-import { isLock, tryLock } from '../../src/store/beside.ts';
+import { isLock, tryLock } from '../../src/store/sqlite-files.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupKeysCommand } from './keys-support.ts';
 

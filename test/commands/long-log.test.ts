@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openConnection, openReadOnly } from '../../src/store/db/connection.ts';
+import { openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { runMain } from '../helpers/main.ts';
 import { setup } from '../helpers/setup.ts';
 

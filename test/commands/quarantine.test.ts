@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { printable, printableJson } from '../../src/printable.ts';
-import { tryLock } from '../../src/store/index.ts';
+import { tryLock } from '../../src/store.ts';
 import { change } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { main } from '../../src/main.ts';
-import { openStore } from '../../src/store/index.ts';
+import { openStore } from '../../src/store.ts';
 import { startCli } from '../helpers/cli.ts';
 import { runMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';

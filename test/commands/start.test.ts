@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { runCli } from '../helpers/cli.ts';
 import { CANARY, get, redisServers, releaseAll, releases, setup, within } from '../helpers/daemon-bench.ts';
 import { freePort } from '../helpers/loopback.ts';

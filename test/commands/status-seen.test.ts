@@ -5,7 +5,7 @@ import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import type { PlanJson } from '../../src/plan/json.ts';
 import type { Status } from '../../src/reading/status.ts';
-import { isLock, tryLock } from '../../src/store/index.ts';
+import { isLock, tryLock } from '../../src/store.ts';
 import { insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import { runMain } from '../helpers/main.ts';

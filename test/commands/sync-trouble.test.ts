@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
-import { isLock, tryLock } from '../../src/store/index.ts';
+import { isLock, tryLock } from '../../src/store.ts';
 import { startCli } from '../helpers/cli.ts';
 import { idsOf, read, setupSync as setup, truth } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';

@@ -8,7 +8,7 @@ import pino from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { runDaemon } from '../../src/daemon.ts';
-import { openConnection } from '../../src/store/db/connection.ts';
+import { openConnection } from '../../src/store/connection.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';
 import { othersOff } from '../helpers/virtual-life.ts';

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../../src/clock.ts';
 import { describeKept } from '../../src/governor/describe.ts';
 import { createGate } from '../../src/governor/gate.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { openStore } from '../../src/store/index.ts';
+import { openStore } from '../../src/store.ts';
 import { openModel } from '../model-api/support.ts';
 import { openCaller } from './caller.ts';
 

@@ -1,7 +1,7 @@
 /** A life of mirrors of mirrors: edits upstream while all of them read, then rest, then what must be true of each. */
 
 import { seededRandom } from '../../model-api/index.ts';
-import type { WalkRow } from '../../src/store/index.ts';
+import type { WalkRow } from '../../src/store.ts';
 import { both, bump, change, type Edit, insert, move, publish, remove } from './edits.ts';
 import { type Chain, type ChainOptions, type Level, openChain } from './mirror-chain.ts';
 import { listNames } from './serve-bench.ts';

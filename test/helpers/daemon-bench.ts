@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ModelOptions, scopes, startModelApi } from '../../model-api/index.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { type Running, startCli } from './cli.ts';
 
 export const CANARY = 'canary-key-7c21f0';

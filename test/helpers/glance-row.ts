@@ -1,7 +1,7 @@
 /** A glance as the mirror notes it, for tests of what is read of glances. */
 
 import { isoTime } from '../../src/clock.ts';
-import type { WalkRow } from '../../src/store/index.ts';
+import type { WalkRow } from '../../src/store.ts';
 import type { Bench } from './mirror-bench.ts';
 
 type Glance = Partial<Pick<WalkRow, 'status' | 'lastSeq' | 'error'>> & {

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 
 const tables = ['ai_signals', 'news', 'smart_wallets', 'meme_signals', 'usage'];
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { type Fault, faults, type Row } from '../../model-api/index.ts';
 import { Failure, toError } from '../../src/errors.ts';
-import type { WalkRow } from '../../src/store/index.ts';
+import type { WalkRow } from '../../src/store.ts';
 import { bump, change, type Edit, insert, move, remove } from './edits.ts';
 import type { Bench } from './mirror-bench.ts';
 import { mirroredRows, upstreamColumns } from './truth.ts';

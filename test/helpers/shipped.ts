@@ -1,7 +1,7 @@
 /** Where Postgres is not what the mirror is, by a reader of both that knows nothing of how rows come there. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 
 type Row = Record<string, unknown>;
 

@@ -3,7 +3,7 @@
 /** Before `-e` and the script. */
 export const nodeOfSources = ['--import', import.meta.resolve('tsx'), '--input-type=module'];
 
-/** @param file such as `store/index.ts`. */
+/** @param file such as `store.ts`. */
 export function sourceAddress(file: string): string {
   return new URL(`../../src/${file}`, import.meta.url).href;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { served } from '../../src/job/served.ts';
 import { defineJob, type Job, mirrorTable, tableOf } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { checkAgain } from '../../src/validate.ts';
 
 const jobs = await loadJobs();

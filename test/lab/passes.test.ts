@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { measureBareLoop, measurePass, withFolder, withLargeApi } from '../../lab/passes.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 
 test.each(['ai-signals', 'news'])(
   'a pass over %s brings every row, and a second one no change though published again',

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Cell, numberSql } from '../../src/output/answer.ts';
 import { csv, json, markdown, ndjson } from '../../src/output/forms.ts';
 import { table } from '../../src/output/table.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 
 const columns = [
   { name: 'n', type: 'REAL' },

@@ -7,7 +7,7 @@ import type { Cell, Column } from '../../src/output/answer.ts';
 import { heldBy, microsOf, surveyRows } from '../../src/output/answer.ts';
 import { parquetTypes, parquetWriter } from '../../src/output/parquet.ts';
 import { prepareReading } from '../../src/reading/query/statement.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 
 /** What a query's answer is as a Parquet file. */
 async function written(sql: string, batchRows = 1_000) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import type { TargetNote } from '../../src/reading/status.ts';
-import { isLock, tryLock } from '../../src/store/index.ts';
+import { isLock, tryLock } from '../../src/store.ts';
 import { type Lived, openLived } from './lived.ts';
 import { expectNoFaults } from './views.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { rowsOf } from '../../src/job.ts';
 import { type Facts, readFacts } from '../../src/plan/facts.ts';
-import { openReadOnly } from '../../src/store/db/connection.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
 import { change, type Edit, insert, publish } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';

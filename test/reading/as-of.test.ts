@@ -3,7 +3,7 @@ import { isoTime } from '../../src/clock.ts';
 import { lookBack, refusePresent } from '../../src/reading/query/as-of.ts';
 import { sourcesOf } from '../../src/reading/query/sources.ts';
 import { asking } from '../../src/reading/query.ts';
-import { openReadOnly } from '../../src/store/db/connection.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 

@@ -10,7 +10,7 @@ import {
   type Question,
   startQueryProcess,
 } from '../../src/reading/query.ts';
-import { openConnection } from '../../src/store/db/connection.ts';
+import { openConnection } from '../../src/store/connection.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 
 let bench: Bench;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { sourcesOf } from '../../src/reading/query/sources.ts';
-import { openReadOnly } from '../../src/store/db/connection.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
 import { setup } from '../helpers/setup.ts';
 
 const tables = { ai_signals: 'ai-signals', news: 'news' };

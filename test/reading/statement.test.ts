@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { type Params, prepareReading } from '../../src/reading/query/statement.ts';
-import { openReadOnly } from '../../src/store/db/connection.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 
 let bench: Bench;

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { faults } from '../../model-api/index.ts';
 import { openTally } from '../../src/reading/tally.ts';
-import { openReadOnly } from '../../src/store/db/connection.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openServeDatabase, serveFile } from '../../src/serve/service/database.ts';
 import { openKeyring } from '../../src/serve/service/keys.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { startCli } from '../helpers/cli.ts';
 import { folder, setupKeys } from './support.ts';
 

@@ -2,8 +2,8 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import { mirror as walk } from '../../src/mirror.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
-import { openStore } from '../../src/store/index.ts';
+import { Database } from '../../src/store/sqlite.ts';
+import { openStore } from '../../src/store.ts';
 import { setup } from '../helpers/setup.ts';
 import { keepFor } from './support.ts';
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { relaxed } from '../../src/store/db/commits.ts';
-import { openConnection } from '../../src/store/db/connection.ts';
-import { storeFailure } from '../../src/store/db/failure.ts';
-import { Database } from '../../src/store/db/sqlite.ts';
-import { openStore } from '../../src/store/index.ts';
+import { relaxed } from '../../src/store/commits.ts';
+import { openConnection } from '../../src/store/connection.ts';
+import { storeFailure } from '../../src/store/failure.ts';
+import { Database } from '../../src/store/sqlite.ts';
+import { openStore } from '../../src/store.ts';
 import { nodeOfSources, sourceAddress } from '../helpers/sources.ts';
 
 function folder(): string {
@@ -72,7 +72,7 @@ test('a database that may only be read is a failure of the disk, and stays as it
   const address = (file: string) => JSON.stringify(sourceAddress(file));
   const script = `
     import { loadJobs } from ${address('load-jobs.ts')};
-    import { openStore } from ${address('store/index.ts')};
+    import { openStore } from ${address('store.ts')};
     try { openStore(${JSON.stringify(dir)}, await loadJobs(), () => 0); }
     catch (error) { process.stdout.write(error.kind + ' ' + error.message); }`;
   const [program = '', ...args] = [...withoutPrivilege, process.execPath, ...nodeOfSources, '-e', script];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { retryRefused } from '../../src/mirror.ts';
-import { tryLock } from '../../src/store/index.ts';
+import { tryLock } from '../../src/store.ts';
 import { change, remove } from '../helpers/edits.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';

@@ -7,8 +7,8 @@ import { onTestFinished } from 'vitest';
 import { faults } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import type { Job } from '../../src/job.ts';
-import { type Connection, openConnection } from '../../src/store/db/connection.ts';
-import { type Keep, openStore, type WalkRow } from '../../src/store/index.ts';
+import { type Connection, openConnection } from '../../src/store/connection.ts';
+import { type Keep, openStore, type WalkRow } from '../../src/store.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
 

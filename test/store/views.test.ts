@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
-import { openStore } from '../../src/store/index.ts';
+import { openStore } from '../../src/store.ts';
 import { change, insert, remove } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { isoTime } from '../../../src/clock.ts';
-import { Database } from '../../../src/store/db/sqlite.ts';
+import { Database } from '../../../src/store/sqlite.ts';
 import { median } from '../../figures.ts';
 import { atLeast, type Table, targetHeads } from '../serve/table.ts';
 import type { Shipping } from './shipping.ts';

@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { seededRandom } from '../../../model-api/index.ts';
 import { uuid } from '../../../model-api/random.ts';
-import { Database } from '../../../src/store/db/sqlite.ts';
 import { quoted } from '../../../src/store/read.ts';
+import { Database } from '../../../src/store/sqlite.ts';
 import { measurePass, withFolder, withLargeApi } from '../../passes.ts';
 
 const SAMPLES = 1_000;

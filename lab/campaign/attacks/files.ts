@@ -4,7 +4,7 @@ import { copyFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitCodes } from '../../../src/errors.ts';
-import { Database } from '../../../src/store/db/sqlite.ts';
+import { Database } from '../../../src/store/sqlite.ts';
 import type { World } from '../world.ts';
 import { type Attack, type End, expectThat } from './attack.ts';
 

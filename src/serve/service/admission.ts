@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import { type Connection, forgetPages, guarded, isLock, tryLock } from '../../store/beside.ts';
+import { type Connection, forgetPages, guarded, isLock, tryLock } from '../../store/sqlite-files.ts';
 import { type AnsweredCall, type CallCount, countCalls } from './admission/calls.ts';
 import { countFailures } from './admission/failures.ts';
 import { openMeter, type Permit, type Report, type Usage } from './admission/meter.ts';

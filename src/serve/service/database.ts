@@ -6,7 +6,7 @@
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../../errors.ts';
-import { type Connection, guarded, openConnection, watchFiles } from '../../store/beside.ts';
+import { type Connection, guarded, openConnection, watchFiles } from '../../store/sqlite-files.ts';
 
 export function serveFile(dir: string): string {
   return join(dir, 'serve.db');

@@ -3,7 +3,7 @@
 import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import { nearest } from '../../near.ts';
-import { type Connection, guardedAll } from '../../store/beside.ts';
+import { type Connection, guardedAll } from '../../store/sqlite-files.ts';
 import { openServeDatabase } from './database.ts';
 import { findKey } from './keys/find.ts';
 import { digestOf, newKey, newKeyId } from './keys/format.ts';

@@ -2,7 +2,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
-import { type Connection, guarded, relaxed } from '../../store/beside.ts';
+import { type Connection, guarded, relaxed } from '../../store/sqlite-files.ts';
 import type { Caller } from '../service/admission.ts';
 import { followServeDatabase } from '../service/database.ts';
 import { whyRefused } from '../service/keys/check.ts';

@@ -4,7 +4,7 @@
  */
 
 import { historyOf, type Job, rowsOf, tableOf, versionsOf } from '../../job.ts';
-import type { Connection } from '../db/connection.ts';
+import type { Connection } from '../connection.ts';
 import { quoted } from '../sql.ts';
 import { ensureShown } from '../views.ts';
 

@@ -3,8 +3,8 @@
 import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Job } from '../../job.ts';
-import type { Connection } from '../db/connection.ts';
-import { excluded, placeholders, prepare } from '../db/prepare.ts';
+import type { Connection } from '../connection.ts';
+import { excluded, placeholders, prepare } from '../prepare.ts';
 import { fields } from '../schema.ts';
 import type { Present } from './admission.ts';
 import { columnName, columnsOf, pathAround } from './columns.ts';

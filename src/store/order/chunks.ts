@@ -1,6 +1,6 @@
 /** Where the chunks of orders lie. */
 
-import type { Connection } from '../db/connection.ts';
+import type { Connection } from '../connection.ts';
 import type { ReadChunk } from './list.ts';
 
 export function chunkReader(connection: Connection): ReadChunk {

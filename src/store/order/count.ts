@@ -1,6 +1,6 @@
 /** How many rows a dataset holds, without a look at all of them. */
 
-import type { Connection } from '../db/connection.ts';
+import type { Connection } from '../connection.ts';
 import { quoted } from '../sql.ts';
 
 /**

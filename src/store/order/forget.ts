@@ -1,8 +1,8 @@
 /** Forgets orders that are older than history is kept, with the chunks that only they used. */
 
 import { isoTime } from '../../clock.ts';
-import { type Batch, ROWS_AT_ONCE } from '../db/commits.ts';
-import type { Connection } from '../db/connection.ts';
+import { type Batch, ROWS_AT_ONCE } from '../commits.ts';
+import type { Connection } from '../connection.ts';
 import { seqOf } from '../sql.ts';
 import { numberReader } from './runs.ts';
 

@@ -4,8 +4,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
-import type { Connection } from '../db/connection.ts';
+import { type Batch, inBatches, ROWS_AT_ONCE } from '../commits.ts';
+import type { Connection } from '../connection.ts';
 import { chunkReader } from './chunks.ts';
 import { chunksOf, createListBuilder } from './list.ts';
 import { pushNumber } from './runs.ts';

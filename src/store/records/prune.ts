@@ -3,8 +3,8 @@
 import { isoTime } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { type Job, rowsOf, versionsOf } from '../../job.ts';
-import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
-import type { Connection } from '../db/connection.ts';
+import { type Batch, inBatches, ROWS_AT_ONCE } from '../commits.ts';
+import type { Connection } from '../connection.ts';
 import { pruneOrders, servedSince } from '../order/forget.ts';
 import { quoted } from '../sql.ts';
 import { pruneWalks, sweepWalks } from './walks.ts';

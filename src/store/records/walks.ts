@@ -12,8 +12,8 @@
 import { and, desc, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { type Job, rowsOf, versionsOf } from '../../job.ts';
-import { type Batch, inBatches, ROWS_AT_ONCE } from '../db/commits.ts';
-import type { Connection } from '../db/connection.ts';
+import { type Batch, inBatches, ROWS_AT_ONCE } from '../commits.ts';
+import type { Connection } from '../connection.ts';
 import { type WalkRow, walks } from '../schema.ts';
 import { FULL_PROOF, quoted, seqOf } from '../sql.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { type Job, rowsOf } from '../../job.ts';
-import type { Connection } from '../db/connection.ts';
+import type { Connection } from '../connection.ts';
 import { quoted } from '../sql.ts';
 import { noteUnversioned } from './volatile.ts';
 

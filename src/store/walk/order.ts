@@ -2,7 +2,7 @@
 
 import { setImmediate as breath } from 'node:timers/promises';
 import { rowsOf } from '../../job.ts';
-import type { Connection } from '../db/connection.ts';
+import type { Connection } from '../connection.ts';
 import { draftOrder, type OrderDraft } from '../order/keep.ts';
 import { createSequence } from '../records/changes.ts';
 import type { WalkRow } from '../schema.ts';

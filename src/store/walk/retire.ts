@@ -7,7 +7,7 @@
 import { setImmediate as breath } from 'node:timers/promises';
 import { isoTime } from '../../clock.ts';
 import { rowsOf } from '../../job.ts';
-import type { Connection } from '../db/connection.ts';
+import type { Connection } from '../connection.ts';
 import { countMet, countRows } from '../order/count.ts';
 import { createSequence } from '../records/changes.ts';
 import { lastWalk } from '../records/walks.ts';

@@ -9,7 +9,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { RowValues, SqlValue } from '../../job.ts';
 import { type Job, rowsOf, volatileOf } from '../../job.ts';
 import type { RowRef } from '../../validate/checked.ts';
-import type { Connection } from '../db/connection.ts';
+import type { Connection } from '../connection.ts';
 import { quoted } from '../sql.ts';
 
 /** Those behind one row, in the order of the table; they are good until somebody writes. */

@@ -11,7 +11,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { RowValues, SqlValue } from '../../job.ts';
 import { historyOf, type Job, rowsOf, stableColumnsOf, versioned } from '../../job.ts';
 import type { Row, RowRef } from '../../validate/checked.ts';
-import type { Connection } from '../db/connection.ts';
+import type { Connection } from '../connection.ts';
 import { quoted } from '../sql.ts';
 import { openHeld } from './held.ts';
 import { prepareRowsBehind, type RowsBehind } from './rows-behind.ts';

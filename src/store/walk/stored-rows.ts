@@ -2,7 +2,7 @@
 
 import { type Job, rowsOf } from '../../job.ts';
 import type { StoredRow, StoredRows } from '../../validate/checked.ts';
-import type { Connection } from '../db/connection.ts';
+import type { Connection } from '../connection.ts';
 import { quoted } from '../sql.ts';
 
 type Columns = [rowid: number, walkId: number, key: string, body: string];

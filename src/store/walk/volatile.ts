@@ -7,8 +7,8 @@
 import { setImmediate as breath } from 'node:timers/promises';
 import type { RowValues, SqlValue } from '../../job.ts';
 import { type Job, volatileOf } from '../../job.ts';
-import { inBatches } from '../db/commits.ts';
-import type { Connection } from '../db/connection.ts';
+import { inBatches } from '../commits.ts';
+import type { Connection } from '../connection.ts';
 import { quoted } from '../sql.ts';
 import { createSeenRows, type SeenRows } from './seen.ts';
 

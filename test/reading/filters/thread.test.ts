@@ -12,7 +12,7 @@ import {
   openFiltered,
 } from '../../../src/reading/filters.ts';
 import { openPages } from '../../../src/reading/pages.ts';
-import { openReadOnly } from '../../../src/store/db/connection.ts';
+import { openReadOnly } from '../../../src/store/connection.ts';
 import { setup } from '../../helpers/setup.ts';
 import { momentOf, type Row } from '../pages/support.ts';
 

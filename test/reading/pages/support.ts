@@ -3,7 +3,7 @@
 import { onTestFinished } from 'vitest';
 import { served } from '../../../src/job/served.ts';
 import { type Moment, openPages, type Pages } from '../../../src/reading/pages.ts';
-import { type Connection, openReadOnly } from '../../../src/store/db/connection.ts';
+import { type Connection, openReadOnly } from '../../../src/store/connection.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
 import { setup } from '../../helpers/setup.ts';
 

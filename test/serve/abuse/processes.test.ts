@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDisk } from '../../../lab/campaign/world/disk.ts';
-import { Database } from '../../../src/store/db/sqlite.ts';
+import { Database } from '../../../src/store/sqlite.ts';
 import { startCli } from '../../helpers/cli.ts';
 import { openBench, roomOf } from '../../helpers/mirror-bench.ts';
 import { getter } from '../client.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { faults } from '../../../model-api/index.ts';
 import { isoTime } from '../../../src/clock.ts';
 import { retryRefused } from '../../../src/mirror.ts';
-import type { Keep } from '../../../src/store/index.ts';
+import type { Keep } from '../../../src/store.ts';
 import { remove } from '../../helpers/edits.ts';
 import { noteGlance } from '../../helpers/glance-row.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openReadOnly } from '../../../src/store/db/connection.ts';
+import { openReadOnly } from '../../../src/store/connection.ts';
 import { openStoredRows } from '../../../src/store/walk/stored-rows.ts';
 import { setup } from '../../helpers/setup.ts';
 

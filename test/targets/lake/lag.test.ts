@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lagsOf } from '../../../src/reading/status/targets.ts';
-import { Database } from '../../../src/store/db/sqlite.ts';
 import { openMirror } from '../../../src/store/read.ts';
+import { Database } from '../../../src/store/sqlite.ts';
 import { edit } from '../edit.ts';
 import { setup } from './bench.ts';
 

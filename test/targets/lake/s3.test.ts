@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readAws } from '../../../src/config/aws.ts';
 import { readLake } from '../../../src/config.ts';
-import { Database } from '../../../src/store/db/sqlite.ts';
+import { Database } from '../../../src/store/sqlite.ts';
 import { runCli } from '../../helpers/cli.ts';
 import { fetchInto, type S3, SECRET, startS3 } from '../../helpers/s3.ts';
 import { edit } from '../edit.ts';

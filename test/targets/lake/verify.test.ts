@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Database } from '../../../src/store/db/sqlite.ts';
+import { Database } from '../../../src/store/sqlite.ts';
 import { edit } from '../edit.ts';
 import { duckdb, expectEqual, setup } from './bench.ts';
 

@@ -1,7 +1,7 @@
 /** How often each account called what, by day: added up in memory, written with the other counts, and forgotten after a while. */
 
 import { DAY_MS, isoTime } from '../../../clock.ts';
-import { type Connection, guarded } from '../../../store/beside.ts';
+import { type Connection, guarded } from '../../../store/sqlite-files.ts';
 import type { Waiting } from './write-behind.ts';
 
 /** An answered call. */

@@ -1,6 +1,6 @@
 /** What each account has used: decided in memory, from one count for answer and headers, and written behind. */
 
-import { type Connection, guarded } from '../../../store/beside.ts';
+import { type Connection, guarded } from '../../../store/sqlite-files.ts';
 import type { KnownKeys } from '../keys/known.ts';
 import {
   type AccountState,

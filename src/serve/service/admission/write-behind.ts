@@ -1,7 +1,7 @@
 /** Counts and last uses on their way to the database: once a second, in one transaction that waits for no disk. */
 
 import { isoTime } from '../../../clock.ts';
-import { type Connection, forgetPages, guarded, relaxed } from '../../../store/beside.ts';
+import { type Connection, forgetPages, guarded, relaxed } from '../../../store/sqlite-files.ts';
 import type { AccountState } from '../limits/account.ts';
 import { type Tell, tellingOnce } from '../trouble.ts';
 

@@ -10,8 +10,8 @@ import { Failure } from '../../../errors.ts';
 import type { ServedJob } from '../../../job-list.ts';
 import { type Filtered, openFiltered } from '../../../reading/filters.ts';
 import { openPages, type Pages } from '../../../reading/pages.ts';
-import { guarded, watchFiles } from '../../../store/beside.ts';
 import { type Connection, openMirror } from '../../../store/read.ts';
+import { guarded, watchFiles } from '../../../store/sqlite-files.ts';
 import { type Tell, tellingOnce } from '../trouble.ts';
 
 export type OpenMirror = {

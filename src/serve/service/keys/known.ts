@@ -1,6 +1,6 @@
 /** The keys as a process that serves looks them up: by digest, and never as they were before the last change. */
 
-import { type Connection, guardedAll } from '../../../store/beside.ts';
+import { type Connection, guardedAll } from '../../../store/sqlite-files.ts';
 import type { Limits } from '../limits.ts';
 import { unlimited } from '../limits.ts';
 import { networksOf } from './addresses.ts';

@@ -1,6 +1,6 @@
 /** Keys and accounts as the database has them. */
 
-import type { Connection } from '../../../store/beside.ts';
+import type { Connection } from '../../../store/sqlite-files.ts';
 import { type Limits, parseQuota, parseRate } from '../limits.ts';
 
 /** Times are ISO 8601 UTC. */

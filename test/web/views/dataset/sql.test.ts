@@ -1,7 +1,7 @@
 /** The SQL of pages, counts and charts, tried in a database. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Database } from '../../../../src/store/db/sqlite.ts';
+import { Database } from '../../../../src/store/sqlite.ts';
 import type { Sql } from '../../../../web/sql.ts';
 import { chartSql, extentSql, suitingBucket } from '../../../../web/views/dataset/chart-sql.ts';
 import {

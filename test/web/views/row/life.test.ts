@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { PageCell } from '../../../../src/serve/ui/wire.ts';
-import { Database } from '../../../../src/store/db/sqlite.ts';
+import { Database } from '../../../../src/store/sqlite.ts';
 import { type Life, lifeOf, lifeSql } from '../../../../web/views/row/life.ts';
 
 const times = ['2026-11-20T00:00:00.000Z', '2026-11-21T00:00:00.000Z', '2026-11-22T00:00:00.000Z'] as const;

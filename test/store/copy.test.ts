@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openReadOnly } from '../../../src/store/db/connection.ts';
-import { copyDatabase, sealCopy } from '../../../src/store/db/copy.ts';
-import { setup } from '../../helpers/setup.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
+import { copyDatabase, sealCopy } from '../../src/store/copy.ts';
+import { setup } from '../helpers/setup.ts';
 
 test('a copy is of the moment it began at, row numbers and all, and keeps no writer from its work', async () => {
   const bench = await setup({ rows: 400 });

@@ -2,11 +2,11 @@
 
 import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Drift } from '../../validate/checked.ts';
-import type { Connection } from '../db/connection.ts';
-import { excluded, placeholders, prepare } from '../db/prepare.ts';
-import { drift } from '../schema.ts';
+import type { Drift } from '../validate/checked.ts';
+import type { Connection } from './connection.ts';
+import { excluded, placeholders, prepare } from './prepare.ts';
 import type { Origin } from './quarantine.ts';
+import { drift } from './schema.ts';
 
 export type DriftLog = {
   /** Writes a difference when this walk first meets it; from then on it is only counted. */

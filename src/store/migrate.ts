@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
-import { Failure } from '../../errors.ts';
+import { Failure } from '../errors.ts';
 import { type Connection, openConnection, openReadOnly } from './connection.ts';
 import { copyDatabase, sealCopy } from './copy.ts';
 import { guarded } from './failure.ts';

@@ -3,11 +3,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Failure } from '../../errors.ts';
-import { PROOF } from '../sql.ts';
+import { Failure } from '../errors.ts';
 import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
 import { isNamed, nameFile } from './identity.ts';
+import { PROOF } from './sql.ts';
 
 export const journalFile = fileURLToPath(import.meta.resolve('#drizzle/meta/_journal.json'));
 

@@ -2,14 +2,14 @@
 
 import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Call } from '../../api/call.ts';
-import { isoTime } from '../../clock.ts';
-import { relaxed } from '../db/commits.ts';
-import type { Connection } from '../db/connection.ts';
-import { guarded } from '../db/failure.ts';
-import { placeholders, prepare } from '../db/prepare.ts';
-import { requests } from '../schema.ts';
-import { SILENCE_CODE, TELLING, UNANSWERED } from '../sql.ts';
+import type { Call } from '../api/call.ts';
+import { isoTime } from '../clock.ts';
+import { relaxed } from './commits.ts';
+import type { Connection } from './connection.ts';
+import { guarded } from './failure.ts';
+import { placeholders, prepare } from './prepare.ts';
+import { requests } from './schema.ts';
+import { SILENCE_CODE, TELLING, UNANSWERED } from './sql.ts';
 
 /** Returns what keeps the record of a call. */
 export function callRecorder(connection: Connection): (call: Call) => void {

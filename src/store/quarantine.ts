@@ -6,10 +6,10 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { RefusedRow } from '../../validate/checked.ts';
-import type { Connection } from '../db/connection.ts';
-import { excluded, placeholders, prepare } from '../db/prepare.ts';
-import { quarantine } from '../schema.ts';
+import type { RefusedRow } from '../validate/checked.ts';
+import type { Connection } from './connection.ts';
+import { excluded, placeholders, prepare } from './prepare.ts';
+import { quarantine } from './schema.ts';
 
 export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
 

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Failure } from '../../errors.ts';
+import { Failure } from '../errors.ts';
 import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
 

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type DiskTrouble, diskTrouble } from '../../disk.ts';
-import { Failure } from '../../errors.ts';
+import { type DiskTrouble, diskTrouble } from '../disk.ts';
+import { Failure } from '../errors.ts';
 import { Database } from './sqlite.ts';
 
 const sqlite: Record<string, string> = {

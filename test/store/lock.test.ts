@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isLock, type Lock, tryLock } from '../../../src/store/index.ts';
-import { holderNote, livingHolder } from '../../../src/store/read.ts';
-import { nodeOfSources, sourceAddress } from '../../helpers/sources.ts';
+import { holderNote, livingHolder } from '../../src/store/read.ts';
+import { isLock, type Lock, tryLock } from '../../src/store.ts';
+import { nodeOfSources, sourceAddress } from '../helpers/sources.ts';
 
 function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'mm-lock-'));
@@ -27,7 +27,7 @@ test('a lock is held by one at a time, whoever asks', () => {
 /** A process that takes the lock `news` of the folder and leaves a note beside it. */
 async function holderOf(dir: string) {
   const script = `
-    import { tryLock } from ${JSON.stringify(sourceAddress('store/index.ts'))};
+    import { tryLock } from ${JSON.stringify(sourceAddress('store.ts'))};
     globalThis.kept = tryLock(${JSON.stringify(dir)}, 'news');
     globalThis.kept.note('Redis is away');
     process.stdout.write('held');

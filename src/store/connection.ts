@@ -1,6 +1,6 @@
 /** The only place that opens the mirror: every connection gets the same pragmas, set and then read back. */
 
-import { Failure } from '../../errors.ts';
+import { Failure } from '../errors.ts';
 import { guarded } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';
 import { Database } from './sqlite.ts';

@@ -3,44 +3,44 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Call } from '../api/call.ts';
-import { ageOf, isoTime } from '../clock.ts';
-import type { Failure } from '../errors.ts';
-import type { Job } from '../job.ts';
-import type { CheckedRows, DiscoveredShape } from '../validate/checked.ts';
-import { emptyLog, emptyLogAtOnce, logBytes } from './db/commits.ts';
-import { type Connection, openConnection } from './db/connection.ts';
-import { guarded, guardedAll, isBusy, storeFailure } from './db/failure.ts';
-import { ensureIdentity, hasMirror, mirrorFile, nameOf, watchFiles } from './db/identity.ts';
-import { createTables } from './db/migrate.ts';
-import { refuseUnfit } from './db/version.ts';
-import { ensureColumns } from './fields.ts';
+import type { Call } from './api/call.ts';
+import { ageOf, isoTime } from './clock.ts';
+import type { Failure } from './errors.ts';
+import type { Job } from './job.ts';
 import {
   callRecorder,
   type GovernorState,
   openGovernorState,
   silenceReader,
   type Unanswered,
-} from './records/calls.ts';
-import { type Changes, openChanges } from './records/changes.ts';
-import { type Keep, prune } from './records/prune.ts';
-import { lastWalk } from './records/walks.ts';
-import { type QuarantinedRow, type Retried, retryQuarantine } from './retry-quarantine.ts';
-import { datasets, type WalkRow } from './schema.ts';
-import { PROOF } from './sql.ts';
-import { ensureShown, ensureTriggers, ensureViews } from './views.ts';
-import type { Committed } from './walk/save-page.ts';
-import { openSession, type WalkSession } from './walk/session.ts';
+} from './store/calls.ts';
+import { emptyLog, emptyLogAtOnce, logBytes } from './store/commits.ts';
+import { type Connection, openConnection } from './store/connection.ts';
+import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
+import { ensureColumns } from './store/fields.ts';
+import { ensureIdentity, hasMirror, mirrorFile, nameOf, watchFiles } from './store/identity.ts';
+import { createTables } from './store/migrate.ts';
+import { type Changes, openChanges } from './store/records/changes.ts';
+import { type Keep, prune } from './store/records/prune.ts';
+import { lastWalk } from './store/records/walks.ts';
+import { type QuarantinedRow, type Retried, retryQuarantine } from './store/retry-quarantine.ts';
+import { datasets, type WalkRow } from './store/schema.ts';
+import { PROOF } from './store/sql.ts';
+import { refuseUnfit } from './store/version.ts';
+import { ensureShown, ensureTriggers, ensureViews } from './store/views.ts';
+import type { Committed } from './store/walk/save-page.ts';
+import { openSession, type WalkSession } from './store/walk/session.ts';
+import type { CheckedRows, DiscoveredShape } from './validate/checked.ts';
 
-export { guarded } from './db/failure.ts';
-export { isLock, type Lock, tryLock } from './db/lock.ts';
-export { upgradeStore } from './db/migrate.ts';
-export type { Change } from './records/changes.ts';
-export type { Keep } from './records/prune.ts';
-export type { QuarantinedRow, Retried } from './retry-quarantine.ts';
-export type { WalkRow } from './schema.ts';
-export type { Counts } from './walk/checkpoint.ts';
-export type { Before, Ending, WalkSession } from './walk/session.ts';
+export { guarded } from './store/failure.ts';
+export { isLock, type Lock, tryLock } from './store/lock.ts';
+export { upgradeStore } from './store/migrate.ts';
+export type { Change } from './store/records/changes.ts';
+export type { Keep } from './store/records/prune.ts';
+export type { QuarantinedRow, Retried } from './store/retry-quarantine.ts';
+export type { WalkRow } from './store/schema.ts';
+export type { Counts } from './store/walk/checkpoint.ts';
+export type { Before, Ending, WalkSession } from './store/walk/session.ts';
 
 export type Store = {
   file: string;

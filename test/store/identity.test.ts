@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Database } from '../../../src/store/db/sqlite.ts';
-import { setup } from '../../helpers/setup.ts';
-import { idsOf, setupSync, truth } from '../../helpers/sync-bench.ts';
+import { Database } from '../../src/store/sqlite.ts';
+import { setup } from '../helpers/setup.ts';
+import { idsOf, setupSync, truth } from '../helpers/sync-bench.ts';
 
 /** Ways in which a mirror can be lost from under those who have it open. */
 const losses: Record<string, (file: string) => void> = {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { faults } from '../../../model-api/index.ts';
-import { retryRefused } from '../../../src/mirror.ts';
-import { change, remove } from '../../helpers/edits.ts';
-import { setup } from '../../helpers/setup.ts';
-import { mended, quarantined, setupRefusing } from '../refusing.ts';
-import { setupTold } from '../support.ts';
+import { faults } from '../../model-api/index.ts';
+import { retryRefused } from '../../src/mirror.ts';
+import { change, remove } from '../helpers/edits.ts';
+import { setup } from '../helpers/setup.ts';
+import { mended, quarantined, setupRefusing } from './refusing.ts';
+import { setupTold } from './support.ts';
 
 const MINUTE = 60_000;
 const job = 'ai-signals';

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { copyLog } from '../../../src/store/db/commits.ts';
-import { openConnection, openReadOnly } from '../../../src/store/db/connection.ts';
-import type { Bench } from '../../helpers/mirror-bench.ts';
-import { setup } from '../../helpers/setup.ts';
+import { copyLog } from '../../src/store/commits.ts';
+import { openConnection, openReadOnly } from '../../src/store/connection.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
 
 const MB = 1_000_000;
 

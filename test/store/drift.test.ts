@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { faults, when } from '../../../model-api/index.ts';
-import { loadJobs } from '../../../src/load-jobs.ts';
-import type { Progress } from '../../../src/mirror.ts';
-import { createDriftLog, MOST_DRIFTS } from '../../../src/store/records/drift.ts';
-import { change } from '../../helpers/edits.ts';
-import { noteGlance } from '../../helpers/glance-row.ts';
-import type { Bench } from '../../helpers/mirror-bench.ts';
-import { setup } from '../../helpers/setup.ts';
-import { bytesWritten, openTables, setupTold } from '../support.ts';
+import { faults, when } from '../../model-api/index.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import type { Progress } from '../../src/mirror.ts';
+import { createDriftLog, MOST_DRIFTS } from '../../src/store/drift.ts';
+import { change } from '../helpers/edits.ts';
+import { noteGlance } from '../helpers/glance-row.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { bytesWritten, openTables, setupTold } from './support.ts';
 
 const driftsOf = (bench: Bench) =>
   bench.sql('SELECT kind, path, detail, times FROM drift ORDER BY walk_id, path');

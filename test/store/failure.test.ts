@@ -1,8 +1,8 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { startCli } from '../../helpers/cli.ts';
-import { setup } from '../../helpers/setup.ts';
-import { setupSync } from '../../helpers/sync-bench.ts';
+import { startCli } from '../helpers/cli.ts';
+import { setup } from '../helpers/setup.ts';
+import { setupSync } from '../helpers/sync-bench.ts';
 
 test('a disk that has no room for the index of the log can still be read', async () => {
   const { cwd, environment, sync, run } = await setupSync({ rows: 5 });

@@ -2,7 +2,7 @@
 
 import { readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Failure } from '../../errors.ts';
+import { Failure } from '../errors.ts';
 
 export type Filesystem = {
   /** As its users know it, such as `NFS`; empty for a local one. */

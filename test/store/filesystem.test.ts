@@ -2,7 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { filesystemAt, filesystemOf } from '../../../src/store/db/filesystem.ts';
+import { filesystemAt, filesystemOf } from '../../src/store/filesystem.ts';
 
 const FUSE = 0x65735546;
 
