@@ -1,21 +1,39 @@
 /** `market-mirror export <job or sql>`: a dataset or an answer as a file, with a receipt beside it. */
 
+import { extname } from 'node:path';
 import { Command, Option } from 'commander';
+import { isoTime } from '../clock.ts';
+import { readLocalConfig } from '../config.ts';
 import { Failure } from '../errors.ts';
-import { listJobs } from '../job-list.ts';
+import { type ListedJob, listJobs } from '../job-list.ts';
+import { nearest } from '../near.ts';
 import { describeDefused } from '../output/forms.ts';
 import { type Output, type Write, writerTo } from '../output/print.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson, printableLines } from '../printable.ts';
-import { exportAnswer, exportFormats, type Order, openFiles } from '../reading/export.ts';
+import {
+  changedSince,
+  type ExportFormat,
+  exportAnswer,
+  exportFormats,
+  type Order,
+  openFiles,
+} from '../reading/export.ts';
 import { type Ask, asking } from '../reading/query.ts';
-import { withAskingOptions } from './asking/options.ts';
-import { askMirror, type Input } from './asking.ts';
+import { version } from '../version.ts';
 import type { Context } from './context.ts';
-import { type OrderOptions, readOrder } from './export/order.ts';
 import { withExamples } from './help.ts';
+import {
+  askMirror,
+  type Input,
+  parseTime,
+  type QueryOptions,
+  readAsOf,
+  readSql,
+  withQueryOptions,
+} from './query.ts';
 
-type Options = OrderOptions & { force?: true };
+type Options = QueryOptions & { output?: string; format?: ExportFormat; since?: string; force?: true };
 
 export function exportCommand(context: Context, stdin: Input = process.stdin): Command {
   const command = new Command('export')
@@ -37,11 +55,19 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
     .option('--force', 'replace a file that is there')
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
     .option('--json', 'print the receipt')
-    .action((what: string | undefined, options: Options) =>
-      asking((ask) => run(ask, what, options, context, stdin)),
+    .action((what: string | undefined, { output, ...others }: Options) =>
+      asking((ask) =>
+        runExport(
+          ask,
+          what,
+          { ...others, ...(output !== undefined && output !== '-' && { output }) },
+          context,
+          stdin,
+        ),
+      ),
     );
   return withExamples(
-    withAskingOptions(command),
+    withQueryOptions(command),
     ['a dataset with typed columns, and its receipt', 'export ai-signals -o signals.parquet'],
     ['what changed in the last two hours', 'export news --since 2h -o news.ndjson'],
     [
@@ -51,26 +77,24 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
   );
 }
 
-async function run(
+async function runExport(
   ask: Ask,
   what: string | undefined,
-  given: Options,
+  options: Options,
   context: Context,
   stdin: Input,
 ): Promise<void> {
   const { stdout, stderr } = context;
-  const { output, ...others } = given;
-  const options: Options = output === '-' ? others : given;
   const jobs = await listJobs();
   const order = await readOrder(what, options, jobs, context, stdin);
   const { sql, params, asOf, format } = order;
-  // The places are taken before the work begins.
+  // The paths are taken before the work begins.
   const files =
     options.output === undefined ? undefined : await openFiles(options.output, options.force ?? false);
   try {
     const write = files ? files.write : writerFor(order, stdout);
-    const asked = { sql, params, asOf, survey: format === 'parquet' };
-    const exported = await askMirror(ask, asked, jobs, options, context, async (answer) => {
+    const question = { sql, params, asOf, survey: format === 'parquet' };
+    const exported = await askMirror(ask, question, jobs, options, context, async (answer) => {
       const exported = await exportAnswer(answer, order, write);
       if (exported.csv?.defused) answer.notes.push(describeDefused(exported.csv.defused));
       return exported;
@@ -92,4 +116,69 @@ function writerFor({ format }: Order, stdout: Output): Write {
     throw new Failure('usage', 'parquet is nothing to look at: name a file with --output');
   const write = writerTo(stdout);
   return stdout.isTTY ? (piece) => write(typeof piece === 'string' ? printableLines(piece) : piece) : write;
+}
+
+/**
+ * What the export is to be, from the words of the command line.
+ * @param what a job, a table, a view or SQL.
+ * @throws Failure `usage` for what does not go together.
+ */
+async function readOrder(
+  what: string | undefined,
+  options: Options,
+  jobs: readonly ListedJob[],
+  context: Context,
+  stdin: Input,
+): Promise<Order> {
+  const { clock, environment } = context;
+  if (options.json && options.output === undefined)
+    throw new Failure('usage', '--json prints the receipt of a file: name one with --output');
+  const named =
+    options.file === undefined && what !== undefined && /^[\w-]*\w[\w-]*$/.test(what) ? what : undefined;
+  const job = jobs.find((job) => job.name === named || job.table === named);
+  const since = options.since === undefined ? null : parseSince(options.since, clock.now());
+  const sql =
+    job && since !== null
+      ? changedSince(readLocalConfig(environment).dir, job.table, since, clock.now())
+      : named !== undefined
+        ? `SELECT * FROM ${job ? `"${job.table}"` : tableName(named, jobs)}`
+        : await readSql(what, options.file, stdin);
+  if (since !== null && !job) throw new Failure('usage', '--since goes with a job, not with SQL');
+  return {
+    format: options.format ?? formatOf(options.output),
+    exact: options.exact ?? false,
+    sql,
+    params: options.param ?? {},
+    job: job?.name ?? null,
+    asOf: readAsOf(options, context),
+    since,
+    exportedAt: isoTime(clock.now()),
+    by: `market-mirror ${version()}`,
+  };
+}
+
+/** The word where it can be the name of a table or view. */
+function tableName(word: string, jobs: readonly ListedJob[]): string {
+  if (/^\w+$/.test(word)) return word;
+  const names = jobs.map(({ name }) => name);
+  throw new Failure(
+    'usage',
+    `there is no job '${word}'${nearest(word, names) || `; known are ${names.join(', ')}`}`,
+  );
+}
+
+/** Of JavaScript. */
+const LATEST_TIME_MS = 8.64e15;
+
+function parseSince(text: string, now: number): string {
+  if (!/^\d+$/.test(text)) return parseTime(text, '--since', now);
+  return isoTime(Math.min(Number(text), LATEST_TIME_MS));
+}
+
+function formatOf(output: string | undefined): ExportFormat {
+  if (output === undefined) return 'csv';
+  const ending = extname(output).slice(1).toLowerCase();
+  const format = exportFormats.find((format) => format === (ending === 'jsonl' ? 'ndjson' : ending));
+  if (format) return format;
+  throw new Failure('usage', `${output} does not say its form: add --format ${exportFormats.join(', ')}`);
 }

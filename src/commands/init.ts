@@ -1,18 +1,21 @@
 /** `market-mirror init`: a `.env` file that explains every setting, with what is known or asked for filled in. */
 
 import { existsSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import { Command } from 'commander';
 import { openAtomicFile, writing } from '../atomic-file.ts';
 import { examineSettings } from '../config/examine.ts';
 import { renderEnvFile } from '../config/template.ts';
 import { type Environment, isOurs, isSetting, withoutEmpty } from '../config.ts';
-import type { Failure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { listJobs, ownSchedules } from '../job-list.ts';
-import type { Input } from './asking.ts';
+
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
-import { openDialogue } from './init/dialogue.ts';
+import type { Input } from './query.ts';
 
 type Options = { url?: string; keyFile?: string; force?: true };
 
@@ -117,4 +120,68 @@ function report(known: readonly string[], given: Environment): string {
     'next: market-mirror doctor, then market-mirror sync',
     '',
   ].join('\n');
+}
+
+/** Questions to whoever sits at the terminal. */
+type Dialogue = {
+  ask(question: string): Promise<string>;
+  /** What is typed is not shown. A line break within it, which only pasting brings, is kept. */
+  askSecret(question: string): Promise<string>;
+  close(): void;
+};
+
+function openDialogue(input: Input, { stderr, signal }: Context): Dialogue {
+  // Shown is what answers a question that is not secret; the next line may be pasted along with it.
+  let hidden = true;
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (!hidden) stderr.write(String(chunk));
+      done();
+    },
+  });
+  const lines = createInterface({ input, output, signal, terminal: true, historySize: 0 });
+  const typed: string[] = [];
+  let ended = false;
+  let heard = () => {};
+  lines.on('line', (line) => {
+    hidden = true;
+    typed.push(line);
+    heard();
+  });
+  lines.on('SIGINT', () => lines.close());
+  lines.on('close', () => {
+    ended = true;
+    heard();
+  });
+
+  async function nextLine(): Promise<string> {
+    while (typed.length === 0 && !ended)
+      await new Promise<void>((resolve) => {
+        heard = resolve;
+      });
+    const line = typed.shift();
+    if (line === undefined) throw new Failure('incomplete', 'stopped: nothing was written');
+    return line;
+  }
+
+  return {
+    async ask(question) {
+      hidden = false;
+      lines.setPrompt(question);
+      lines.prompt();
+      return await nextLine();
+    },
+    async askSecret(question) {
+      stderr.write(question);
+      try {
+        const line = await nextLine();
+        // What was pasted comes in one piece.
+        await setImmediate();
+        return [line, ...typed.splice(0), ...(lines.line ? [lines.line] : [])].join('\n');
+      } finally {
+        stderr.write('\n');
+      }
+    },
+    close: () => lines.close(),
+  };
 }

@@ -2,14 +2,13 @@
 
 import { Command } from 'commander';
 import type { Output } from '../output/print.ts';
-import { type Align, duration, heads, inColumns, number, type Paint, paintFor } from '../output/text.ts';
+import { duration, number, type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
 import { type PlanJson, planJson } from '../plan/json.ts';
 import { type DatasetPlan, readPlan } from '../plan.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type Context, localMirror } from './context.ts';
-import { renderHead } from './head-text.ts';
 import { withExamples } from './help.ts';
-import { renderAccount, renderQuota, renderWaits } from './limits-text.ts';
+import { renderAccount, renderHead, renderQuota, renderWaits } from './status-and-plan.ts';
 
 type Options = { json?: true };
 
@@ -49,35 +48,23 @@ function isGlanced({ glanceEverySeconds, graded, head }: DatasetPlan): boolean {
   return glanceEverySeconds !== null || (graded !== null && head.why === 'elsewhere');
 }
 
-type Column = { name: string; align: Align; cell(dataset: DatasetPlan): string; all?: string };
-
 function renderDatasets(plan: PlanJson, paint: Paint): string {
-  const glances: Column[] = [
+  const glances: TableColumn<DatasetPlan>[] = [
     { name: 'glances', align: 'right', cell: (dataset) => count(dataset.glances) },
-    { name: 'every', align: 'left', cell: (dataset) => span(dataset.glanceEverySeconds) },
+    { name: 'every', cell: (dataset) => span(dataset.glanceEverySeconds) },
   ];
-  const columns: Column[] = [
-    { name: 'dataset', align: 'left', cell: ({ job }) => job, all: 'all' },
+  const columns: TableColumn<DatasetPlan>[] = [
+    { name: 'dataset', cell: ({ job }) => job, total: 'all' },
     { name: 'rows', align: 'right', cell: ({ rows }) => number(rows) },
-    { name: 'calls a walk', align: 'left', cell: renderCallsPerWalk },
-    { name: 'changed', align: 'left', cell: renderChanges },
-    { name: 'every', align: 'left', cell: (dataset) => renderEvery(dataset, plan.stretch > 1, paint) },
+    { name: 'calls a walk', cell: renderCallsPerWalk },
+    { name: 'changed', cell: renderChanges },
+    { name: 'every', cell: (dataset) => renderEvery(dataset, plan.stretch > 1, paint) },
     { name: 'walks', align: 'right', cell: (dataset) => count(dataset.walks) },
     ...(plan.datasets.some(({ glanceEverySeconds }) => glanceEverySeconds !== null) ? glances : []),
-    { name: 'calls', align: 'right', cell: (dataset) => count(dataset.calls), all: count(plan.calls) },
-    { name: 'held to', align: 'left', cell: (dataset) => span(dataset.heldToSeconds) },
+    { name: 'calls', align: 'right', cell: (dataset) => count(dataset.calls), total: count(plan.calls) },
+    { name: 'held to', cell: (dataset) => span(dataset.heldToSeconds) },
   ];
-  return inColumns(
-    [
-      heads(
-        columns.map(({ name }) => name),
-        paint,
-      ),
-      ...plan.datasets.map((dataset) => columns.map(({ cell }) => cell(dataset))),
-      columns.map(({ all = '' }) => all),
-    ],
-    columns.map(({ align }) => align),
-  );
+  return renderTable(columns, plan.datasets, paint);
 }
 
 function renderCallsPerWalk({ callsIfChanged, callsIfUnchanged }: DatasetPlan): string {
@@ -108,7 +95,7 @@ function renderBalance({ calls, available, left, stretch, ...plan }: PlanJson, p
       ? [
           paint(
             'yellow',
-            `The schedules ask for more than that: the longer intervals above are what it is good for`,
+            'The schedules ask for more than that: the longer intervals above are what it is good for',
           ),
         ]
       : []),

@@ -1,19 +1,36 @@
-/** `market-mirror query <sql>`: asks the mirror in SQL and says how far the answer can be trusted. */
+/** `market-mirror query <sql>`: asks the mirror in SQL and says how far the answer can be trusted. `export` asks in the same way. */
 
+import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { listJobs } from '../job-list.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
+import { readLocalConfig } from '../config.ts';
+import { Failure } from '../errors.ts';
+import { type ListedJob, listJobs, tablesOf } from '../job-list.ts';
 import { type Format, formats } from '../output/answer.ts';
 import { printRows } from '../output/print.ts';
-import { type Ask, asking } from '../reading/query.ts';
-import { type AskingOptions, withAskingOptions } from './asking/options.ts';
-import { askMirror, type Input, readAsOf, readSql } from './asking.ts';
+import { printable, printableLines } from '../printable.ts';
+import { type Answer, type Ask, asking, type Params, type Question } from '../reading/query.ts';
+import { millisecondsOf } from '../schedule.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
-type Options = AskingOptions & { file?: string; format?: Format; json?: true; limit?: number; exact?: true };
+/** Standard input. */
+export type Input = NodeJS.ReadableStream & { isTTY?: boolean };
+
+/** What `query` and `export` take alike. */
+export type QueryOptions = {
+  file?: string;
+  param?: Params;
+  timeout?: string;
+  maxAge?: string;
+  maxSeenAge?: string;
+  asOf?: string;
+  exact?: true;
+  json?: true;
+};
 
 /** A table is laid out when its last row is known, so it takes no more than this. */
-const MOST_ROWS_OF_A_TABLE = 1_000;
+const MAX_ROWS_OF_TABLE = 1_000;
 
 export function queryCommand(context: Context, stdin: Input = process.stdin): Command {
   const command = new Command('query')
@@ -26,11 +43,19 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
     .option('--json', 'the same as --format json')
     .option('--limit <rows>', 'print at most so many rows', parseCount)
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
-    .action((sql: string | undefined, options: Options) =>
-      asking((ask) => query(ask, sql, options, context, stdin)),
+    .action((sql: string | undefined, options: QueryOptions & { format?: Format; limit?: number }) =>
+      asking(async (ask) => {
+        const { json, format = json ? 'json' : 'table', exact = false } = options;
+        const limit = options.limit ?? (format === 'table' ? MAX_ROWS_OF_TABLE : Number.POSITIVE_INFINITY);
+        const asOf = readAsOf(options, context);
+        const question = { sql: await readSql(sql, options.file, stdin), params: options.param ?? {}, asOf };
+        await askMirror(ask, question, await listJobs(), options, context, (answer) =>
+          printRows(answer, { format, limit, exact }, context.stdout, answer.notes),
+        );
+      }),
     );
   return withExamples(
-    withAskingOptions(command),
+    withQueryOptions(command),
     ['whether to trust the rest', 'query "SELECT job, rows, complete_as_of, verdict FROM freshness"'],
     [
       'as CSV, with a parameter',
@@ -41,24 +66,148 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
   );
 }
 
-async function query(
-  ask: Ask,
-  given: string | undefined,
-  options: Options,
-  context: Context,
-  stdin: Input,
-): Promise<void> {
-  const format = options.format ?? (options.json ? 'json' : 'table');
-  const limit = options.limit ?? (format === 'table' ? MOST_ROWS_OF_A_TABLE : Number.POSITIVE_INFINITY);
-  const asOf = readAsOf(options, context);
-  const sql = await readSql(given, options.file, stdin);
-  const asked = { sql, params: options.param ?? {}, asOf };
-  await askMirror(ask, asked, await listJobs(), options, context, (answer) =>
-    printRows(answer, { format, limit, exact: options.exact ?? false }, context.stdout, answer.notes),
-  );
-}
-
 function parseCount(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('it is a whole number');
   return Number(text);
+}
+
+export function withQueryOptions(command: Command): Command {
+  return command
+    .option(
+      '--param <name=value>',
+      'the value of :name as text; name:=value for a number, null, true or false',
+      addParam,
+    )
+    .option('--timeout <duration>', 'end the query after this time, such as 30s')
+    .option(
+      '--max-age <duration>',
+      'refuse with exit code 75 where a dataset was proven complete longer ago than this, such as 10m',
+    )
+    .option(
+      '--max-seen-age <duration>',
+      'refuse with exit code 75 where new rows of a dataset were looked for longer ago than this',
+    )
+    .option(
+      '--as-of <time>',
+      'answer as the mirror stood then: 2026-03-01, 2026-03-01T12:00Z, or 2h for two hours ago',
+    );
+}
+
+function addParam(written: string, before?: Params): Params {
+  const [, name, typed, value] = /^[:@$]?(\w+)(:?)=(.*)$/su.exec(written) ?? [];
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError(
+      'write it as name=value, or name:=value for a number, null, true or false',
+    );
+  return { ...before, [name]: typed ? typedValue(value) : value };
+}
+
+function typedValue(written: string): string | number | bigint | null {
+  const words: Record<string, number | null> = { null: null, true: 1, false: 0 };
+  const word = words[written];
+  if (word !== undefined) return word;
+  if (/^-?\d+$/.test(written)) return BigInt(written);
+  const number = Number(written);
+  if (written.trim() === '' || Number.isNaN(number))
+    throw new InvalidArgumentError(`'${written}' is no number, null, true or false; name=value gives a text`);
+  return number;
+}
+
+/** Asks the mirror, hands the answer to `read`, and then says on stderr what its reader should know. */
+export async function askMirror<T>(
+  ask: Ask,
+  question: Omit<Question, 'dir' | 'tables'>,
+  jobs: readonly ListedJob[],
+  options: QueryOptions,
+  { environment, clock, signal, stderr }: Context,
+  read: (answer: Answer) => Promise<T>,
+): Promise<T> {
+  const { dir } = readLocalConfig(environment);
+  const bounds = {
+    signal,
+    now: clock.now,
+    timeoutMs: parseDuration(options.timeout, '--timeout'),
+    maxAgeMs: parseDuration(options.maxAge, '--max-age'),
+    maxSeenAgeMs: parseDuration(options.maxSeenAge, '--max-seen-age'),
+  };
+  try {
+    return await ask({ dir, ...question, tables: tablesOf(jobs) }, bounds, async (answer) => {
+      const result = await read(answer);
+      for (const note of answer.notes) stderr.write(`note: ${printable(note)}\n`);
+      return result;
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown;
+    // After the first line comes the SQL, with a mark at the mistake.
+    const [message = '', ...excerpt] = thrown.message.split('\n');
+    if (excerpt.length > 0) stderr.write(`${printableLines(excerpt.join('\n'))}\n`);
+    throw new Failure(thrown.kind, printable(message), { cause: thrown });
+  }
+}
+
+/** The SQL from the argument, from a file, or from standard input where there is neither. */
+export async function readSql(
+  sql: string | undefined,
+  file: string | undefined,
+  stdin: Input,
+): Promise<string> {
+  if (sql !== undefined && file !== undefined)
+    throw new Failure('usage', 'give either SQL or --file, not both');
+  if (file !== undefined) return readSqlFile(file);
+  if (sql !== undefined && sql !== '-') return sql;
+  if (sql === undefined && stdin.isTTY)
+    throw new Failure('usage', 'give some SQL, such as market-mirror query "SELECT * FROM freshness"');
+  const { text } = await import('node:stream/consumers');
+  return await text(stdin);
+}
+
+function readSqlFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (thrown) {
+    throw new Failure('usage', `--file: ${file} cannot be read (${(thrown as NodeJS.ErrnoException).code})`);
+  }
+}
+
+/** Milliseconds of a duration such as `10m` or `2h`. @param option for the error. */
+export function parseDuration(text: string | undefined, option: string): number | undefined {
+  const duration = text === undefined ? undefined : millisecondsOf(text);
+  if (text !== undefined && duration === undefined)
+    throw new Failure('usage', `${option}: '${text}' is no duration such as 90s, 10m, 2h or 3d`);
+  return duration;
+}
+
+/** The time to answer for; null for now. */
+export function readAsOf({ asOf }: QueryOptions, { clock }: Context): string | null {
+  return asOf === undefined ? null : parseTime(asOf, '--as-of', clock.now());
+}
+
+const ISO_TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s?(Z|[+-]\d{2}:?\d{2})?)?$/i;
+
+/**
+ * A time that is past, as ISO 8601 UTC with milliseconds: `2026-03-01`, `2026-03-01T12:00`, with an offset or in UTC,
+ * or how long ago, such as `2h`.
+ * @param option for the error.
+ */
+export function parseTime(text: string, option: string, now: number): string {
+  const [, day, time = '00:00', zone = 'Z'] = ISO_TIME.exec(text.trim()) ?? [];
+  const ago = day ? undefined : millisecondsOf(text.replace(/\s*ago$/, ''));
+  if (!day && ago === undefined) {
+    const yesterday = isoTime(now - DAY_MS).slice(0, 10);
+    throw new Failure(
+      'usage',
+      `${option}: '${text}' is no time: give one such as ${yesterday} or ${yesterday}T12:00Z (UTC), or how long ago, such as 2h or 1d`,
+    );
+  }
+  const at = ago === undefined ? Date.parse(`${day}T${time}${zone}`) : now - ago;
+  if (Number.isNaN(at) || (day && !isDay(day)))
+    throw new Failure('usage', `${option}: there is no time '${text}'`);
+  if (at > now) throw new Failure('usage', `${option}: ${isoTime(at)} is yet to come`);
+  return isoTime(at);
+}
+
+/** `Date.parse` takes 30 February for 2 March. */
+function isDay(text: string): boolean {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && isoTime(at).startsWith(text);
 }

@@ -4,15 +4,14 @@ import { Command } from 'commander';
 import { ageOf } from '../clock.ts';
 import type { Output } from '../output/print.ts';
 import {
-  type Align,
   duration,
-  heads,
-  inColumns,
   number,
   type Paint,
   paintFor,
   plural,
   relative,
+  renderTable,
+  type TableColumn,
 } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import {
@@ -23,9 +22,8 @@ import {
   type Status,
 } from '../reading/status.ts';
 import { type Context, localMirror } from './context.ts';
-import { renderHead } from './head-text.ts';
 import { withExamples } from './help.ts';
-import { renderAccount, renderQuota, renderWaits } from './limits-text.ts';
+import { renderAccount, renderHead, renderQuota, renderWaits } from './status-and-plan.ts';
 
 type Options = { json?: true; watch?: true };
 
@@ -88,35 +86,23 @@ function renderProblem({ level, job, message, advice }: Problem, paint: Paint): 
   return `${mark} ${about}${printable(message)}\n  ${paint('dim', `→ ${printable(advice)}`)}`;
 }
 
-const columns: Record<string, Align> = {
-  dataset: 'left',
-  rows: 'right',
-  proven: 'right',
-  seen: 'right',
-  verdict: 'left',
-  now: 'left',
-  'last change': 'left',
-  'next run': 'left',
-  quarantine: 'right',
-  drift: 'right',
-};
-
 function renderDatasets({ datasets, daemon, at }: Status, paint: Paint): string {
   const now = Date.parse(at);
-  const rows = datasets.map((dataset) => [
-    dataset.job,
-    number(dataset.rows),
-    renderProven(dataset, paint),
-    ago(dataset.seenAsOf, now),
-    dataset.verdict ?? '–',
-    renderDoing(dataset, now),
-    ago(dataset.lastChange, now),
+  const count = (value: number) => (value > 0 ? paint('yellow', number(value)) : '0');
+  const columns: TableColumn<DatasetStatus>[] = [
+    { name: 'dataset', cell: ({ job }) => job },
+    { name: 'rows', align: 'right', cell: ({ rows }) => number(rows) },
+    { name: 'proven', align: 'right', cell: (dataset) => renderProven(dataset, paint) },
+    { name: 'seen', align: 'right', cell: ({ seenAsOf }) => ago(seenAsOf, now) },
+    { name: 'verdict', cell: ({ verdict }) => verdict ?? '–' },
+    { name: 'now', cell: (dataset) => renderDoing(dataset, now) },
+    { name: 'last change', cell: ({ lastChange }) => ago(lastChange, now) },
     // Without a daemon nobody runs it.
-    daemon ? renderNextRun(dataset, now) : '–',
-    dataset.quarantined > 0 ? paint('yellow', number(dataset.quarantined)) : '0',
-    dataset.drifts > 0 ? paint('yellow', number(dataset.drifts)) : '0',
-  ]);
-  return inColumns([heads(Object.keys(columns), paint), ...rows], Object.values(columns));
+    { name: 'next run', cell: (dataset) => (daemon ? renderNextRun(dataset, now) : '–') },
+    { name: 'quarantine', align: 'right', cell: ({ quarantined }) => count(quarantined) },
+    { name: 'drift', align: 'right', cell: ({ drifts }) => count(drifts) },
+  ];
+  return renderTable(columns, datasets, paint);
 }
 
 /** A time of the past; one that is ahead by what may be rounding is no other. */

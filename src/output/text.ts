@@ -27,9 +27,6 @@ export const GAP = 2;
 
 export type Align = 'left' | 'right';
 
-/** The first line of a table. */
-export const heads = (names: readonly string[], paint: Paint) => names.map((name) => paint('dim', name));
-
 /** How many columns of a terminal a text takes; its colours take none. */
 export type Measure = (text: string) => number;
 
@@ -40,6 +37,26 @@ const plainWidth: Measure = (text) => stripVTControlCharacters(text).length;
 export async function measureFor(texts: Iterable<string>): Promise<Measure> {
   for (const text of texts) if (!/^[\x20-\x7e]*$/.test(text)) return (await import('string-width')).default;
   return plainWidth;
+}
+
+/** A column of a list: its head, and what stands in it for each item. */
+export type TableColumn<Item> = { name: string; align?: Align; cell(item: Item): string; total?: string };
+
+/** The items as a table, a line each, and a line of totals where a column has one; without a line break at its end. */
+export function renderTable<Item>(
+  columns: readonly TableColumn<Item>[],
+  items: readonly Item[],
+  paint: Paint,
+): string {
+  const lines = [
+    columns.map(({ name }) => paint('dim', name)),
+    ...items.map((item) => columns.map(({ cell }) => cell(item))),
+  ];
+  if (columns.some(({ total }) => total !== undefined)) lines.push(columns.map(({ total = '' }) => total));
+  return inColumns(
+    lines,
+    columns.map(({ align = 'left' }) => align),
+  );
 }
 
 /** A line a row, each column as wide as its widest text; without a line break at its end. */

@@ -6,7 +6,7 @@ import { type ListedJob, scopesOf } from '../../job-list.ts';
 import { readService } from '../../reading/status.ts';
 import { openKeyring } from '../../serve/service/keys.ts';
 import type { Context } from '../context.ts';
-import { linkToPage } from '../keys/page.ts';
+import { linkToPage } from '../keys.ts';
 import { TROUBLED } from './past.ts';
 
 /** So often, for people who wait for something to happen. */

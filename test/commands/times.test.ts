@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDuration, parseTime } from '../../src/commands/asking.ts';
+import { parseDuration, parseTime } from '../../src/commands/query.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 

@@ -1,13 +1,14 @@
-/** The limits of the account in words, for the status and the plan. */
+/** What `status` and `plan` say alike: the limits of the account, and what was learnt of the head of a dataset. */
 
 import { duration, number, relative } from '../output/text.ts';
 import type { LimitsJson, QuotaJson } from '../plan/json.ts';
+import type { DatasetPlan } from '../plan.ts';
 import { printable } from '../printable.ts';
 
-/** `at`: when they were read. */
-type Known = Pick<LimitsJson, 'quota' | 'waits'> & { at: string };
+/** Limits with the time when they were read. */
+type Limits = LimitsJson & { at: string };
 
-export function renderAccount({ account, at }: Pick<LimitsJson, 'account'> & { at: string }): string[] {
+export function renderAccount({ account, at }: Pick<Limits, 'account' | 'at'>): string[] {
   if (!account) return [];
   const { name, processes, asOf } = account;
   const by = `${number(processes)} ${processes === 1 ? 'process' : 'processes'}`;
@@ -16,7 +17,7 @@ export function renderAccount({ account, at }: Pick<LimitsJson, 'account'> & { a
   ];
 }
 
-export function renderQuota({ quota, at }: Pick<Known, 'quota' | 'at'>): string {
+export function renderQuota({ quota, at }: Pick<Limits, 'quota' | 'at'>): string {
   const now = Date.parse(at);
   if (quota.remaining === null) return 'Quota: the API has not reported any yet';
   const of = quota.limit === null ? '' : ` of ${number(quota.limit)}`;
@@ -33,9 +34,30 @@ function renderRefill({ refill }: QuotaJson, now: number): string {
   return `reset time not known yet (${refill.evidence})`;
 }
 
-export function renderWaits({ waits, at }: Pick<Known, 'waits' | 'at'>): string[] {
+export function renderWaits({ waits, at }: Pick<Limits, 'waits' | 'at'>): string[] {
   return (waits ?? []).map(
     ({ job, until, reason, why }) =>
       `Waiting: ${job ?? 'all calls'}, ${relative(until, Date.parse(at))} (${reason}): ${printable(why)}`,
   );
 }
+
+type HeadState = Pick<DatasetPlan, 'head' | 'graded'>;
+
+/** Why glances at it are worth their calls or not, and how well they did; goes on from the name of the dataset. */
+export function renderHead({ head, graded }: HeadState): string {
+  const grade = graded
+    ? `; ${number(graded.brought)} of ${number(graded.of)} rows new at the last walk had come by glances`
+    : '';
+  return `${reasons[head.why](head)}${grade}`;
+}
+
+const counted = (head: HeadState['head']) =>
+  `${number(head.inHead)} of ${number(head.new)} new rows stood in the head`;
+
+const reasons: Record<HeadState['head']['why'], (head: HeadState['head']) => string> = {
+  'in-head': (head) => `worth glances, ${counted(head)}`,
+  elsewhere: (head) => `not worth glances, ${counted(head)}`,
+  'few-rows': () => 'no glances yet, too few rows were new',
+  'few-walks': ({ walks }) => `no glances yet, ${number(walks)} full walks tell too little`,
+  published: () => 'needs no glances, one call shows whether it changed',
+};
