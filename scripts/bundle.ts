@@ -11,17 +11,11 @@ import { build, type Plugin } from 'esbuild';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Each stands by itself: a command line, the process of a query, and what jobs import. */
-const light = ['src/cli.ts', 'src/reading/query/process.ts', 'src/job.ts'];
+/** Each stands by itself: a command line, our threads and processes, of which that of a query starts quickly, and what jobs import. */
+const light = ['src/cli.ts', 'src/worker-main.ts', 'src/reading/query/process.ts', 'src/job.ts'];
 
-/** Threads, and the step of the build that writes down the jobs. */
-const others = [
-  'src/job-list/write.ts',
-  'src/reading/filters/worker.ts',
-  'src/serve/ui/reader/worker.ts',
-  'src/targets/lake/worker.ts',
-  'src/targets/ship/worker.ts',
-];
+/** The step of the build that writes down the jobs. */
+const others = ['src/job-list/write.ts'];
 
 const jobs = filesIn('jobs');
 const entryPoints = [...light, ...others, ...jobs];
@@ -88,6 +82,7 @@ function packages(): Plugin {
  */
 function layers(): Plugin {
   const late = new Set([...others, ...filesIn('src').flatMap(importedLate)]);
+  for (const file of light) late.delete(file);
   const below = (file: string) =>
     (late.has(file) && 'src/main.ts') || (jobs.includes(file) && 'src/app.ts') || undefined;
   return {

@@ -13,7 +13,7 @@ export type TargetName = keyof typeof targets;
 export const targetNames = Object.keys(targets) as TargetName[];
 
 /** Sent to the thread that brings changes to the target. */
-export type AskedOfTarget = {
+export type FollowRequest = {
   /** Jobs of which something may be new. */
   only: readonly string[];
   /** Epoch milliseconds. */
@@ -28,4 +28,4 @@ export type Arrival = Pick<Outcome<unknown>, 'job' | 'failure'> & {
   problems: readonly string[];
 };
 
-export type SaidByTarget = { arrivals: readonly Arrival[] };
+export type FollowResponse = { arrivals: readonly Arrival[] };

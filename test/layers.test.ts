@@ -16,7 +16,7 @@ const layers: readonly (readonly string[])[] = [
   ['mirror', 'plan', 'queue', 'on-change', 'app'],
   ['reading', 'targets'],
   ['serve'],
-  ['daemon', 'doctor', 'commands', 'main', 'cli', 'dot-env'],
+  ['daemon', 'doctor', 'commands', 'main', 'worker-main', 'cli', 'dot-env'],
 ];
 
 /** Packages that these rooms alone may import. */

@@ -83,7 +83,7 @@ test('the process of a query finds no secret', async () => {
     await asking.ended;
   });
   const children = () => descendants(asking.child.pid ?? 0);
-  const isThere = () => children().some(({ command }) => command.includes('query/process'));
+  const isThere = () => children().some(({ command }) => command.includes('worker-main.js query'));
   await expect.poll(isThere, within).toBe(true);
   for (const { command, environment } of children()) {
     expect(environment).toContain('PATH=');

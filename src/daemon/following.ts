@@ -4,8 +4,8 @@ import type { Clock, Random } from '../clock.ts';
 import { asFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { TargetNote } from '../reading/status.ts';
-import type { Arrival, AskedOfTarget, SaidByTarget } from '../targets.ts';
-import type { Thread } from '../thread.ts';
+import type { Arrival, FollowRequest, FollowResponse } from '../targets.ts';
+import type { Thread } from '../worker.ts';
 import { type Pauses, troubled, usualPauses } from './trouble.ts';
 
 export type Following = {
@@ -16,7 +16,7 @@ export type Following = {
 };
 
 export type FollowingParts = {
-  thread: Thread<AskedOfTarget, SaidByTarget>;
+  thread: Thread<FollowRequest, FollowResponse>;
   /** How the log says that it goes on, that nothing arrives, and that not all does. */
   words: { goesOn: string; fails: string; lacks: string };
   /** So long it rests once something has arrived; not at all unless given. */
@@ -77,7 +77,7 @@ export function keepFollowing(parts: FollowingParts): Following {
   async function bring(only: readonly string[]): Promise<NonNullable<Arrival['failure']> | undefined> {
     for (const job of only) due.delete(job);
     try {
-      const { arrivals } = await thread.ask({ only, now: clock.now() });
+      const { arrivals } = await thread.call({ only, now: clock.now() });
       arrivals.forEach(noteArrival);
       return undefined;
     } catch (thrown) {
@@ -116,7 +116,7 @@ export function keepFollowing(parts: FollowingParts): Following {
     async end() {
       ending.abort();
       wake();
-      await thread.close();
+      thread.close();
       await kept;
     },
   };

@@ -3,8 +3,8 @@
 import type { Cell, Rows } from '../output/answer.ts';
 import { csv, json, ndjson } from '../output/forms.ts';
 import type { Delivered } from './export/files.ts';
-import { refuseGap } from './query/proof.ts';
-import type { Answer, Params, Source } from './query.ts';
+import { type Answer, refuseGap, type Source } from './query/sources.ts';
+import type { Params } from './query/statement.ts';
 
 export { openFiles } from './export/files.ts';
 export { changedSince } from './export/since.ts';

@@ -38,7 +38,7 @@ export type Filtered = {
   /** The rows from `offset` on, `limit` at most, as `readPage` gives them. */
   readMatches(matches: Matches, offset: number, limit: number, frame: Frame): Buffer;
   /** Ends the thread; whoever waits is told by a Failure. */
-  close(): Promise<void>;
+  close(): void;
 };
 
 /** Of the numbers that are kept: a million rows are four million. */

@@ -1,17 +1,17 @@
-/** Asking the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. */
+/**
+ * Asking the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. A process of its own
+ * computes the answer, since SQLite computes without a pause.
+ */
 
-import type { ChildProcess } from 'node:child_process';
 import ms from 'ms';
-import { type ChildLimits, startChild } from '../child.ts';
-import { generalEnvironment } from '../environment.ts';
-import { Failure, type FailureSent, receivedFailure } from '../errors.ts';
-import type { Cell, Column, Rows } from '../output/answer.ts';
-import { programArgs, programFile } from '../program-file.ts';
-import { judge, type MostAges } from './query/proof.ts';
-import type { Source } from './query/sources.ts';
+import { Failure } from '../errors.ts';
+import type { Cell } from '../output/answer.ts';
+import { type ProcessLimits, startProcess, type Worker } from '../worker.ts';
+import type { Exported, Order } from './export.ts';
+import { type Answer, type Judged, judge, type MostAges, type Opened } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
 
-export type { Source } from './query/sources.ts';
+export type { Answer, Opened, Source } from './query/sources.ts';
 export type { Params } from './query/statement.ts';
 
 /** What is asked of a mirror. */
@@ -28,22 +28,6 @@ export type Question = {
   survey?: boolean;
 };
 
-/** `seq` numbers the latest change that the answer can show, see the view `changes`. */
-export type Opened = { columns: Column[]; sources: Source[]; seq: number };
-
-/** What is said to the process that runs the query: a question, and `more` for each further part of its answer. */
-export type QueryRequest = Question | 'more';
-
-/** What it answers; an empty batch of rows is the end. */
-export type QueryResponse = { opened: Opened } | { rows: Cell[][] } | FailureSent;
-
-/** It goes on reading, though there is nothing to hand over yet. */
-export const READING = 'reading';
-
-/** `notes`: what whoever reads the answer should know of it, one line each. */
-export type Answer = Rows & Judged;
-export type Judged = Opened & { notes: string[] };
-
 export type Bounds = MostAges & {
   signal: AbortSignal;
   /** Asked once the answer is there: a walk may have begun meanwhile. */
@@ -53,6 +37,34 @@ export type Bounds = MostAges & {
   /** How long it may go on without reading a row. */
   silentMs?: number | undefined;
 };
+
+/** What the process makes of the rows. */
+export type QueryForm =
+  /** Batches of them. */
+  | { readonly as: 'rows' }
+  /** The first row is looked for, and nothing sent. */
+  | { readonly as: 'check' }
+  /** Lines of JSON, `{"rows":[[…],…]}`, of at most `limit` rows. */
+  | { readonly as: 'lines'; readonly limit: number }
+  /** The file that `export` writes. */
+  | { readonly as: 'file'; readonly order: Order };
+
+export type QueryRequest = Question & { readonly form: QueryForm };
+
+/** What was opened comes first, then the rows: as they are, or as bytes. */
+export type QueryPiece = Opened | Cell[][] | Uint8Array;
+export type QueryResult = LinesEnd | FileEnd | null;
+
+export type LinesEnd = {
+  rows: number;
+  /** Whether there are more rows. */
+  isCut: boolean;
+  /** What whoever reads the answer should know of its rows, one line each. */
+  notes: string[];
+};
+
+/** `cutCells`: how many were cut to `MAX_CELL_BYTES`. */
+export type FileEnd = Exported & { cutCells: number };
 
 /**
  * Asks, hands the answer to `read` and returns what that makes of it.
@@ -68,160 +80,140 @@ export type Ask = <T>(question: Question, bounds: Bounds, read: (answer: Answer)
 export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
   const process = startQueryProcess();
   try {
-    return await use((question, bounds, read) =>
-      process.ask(question, bounds, (judged, more) => read({ ...judged, batches: batchesOf(more) })),
-    );
+    return await use(process.rows);
   } finally {
     process.end();
   }
 }
 
-async function* batchesOf(more: () => Promise<QueryResponse>): AsyncGenerator<Cell[][], void> {
-  for (let next = more(); ; ) {
-    const response = await next;
-    if (!('rows' in response) || response.rows.length === 0) return;
-    next = more();
-    next.catch(() => undefined);
-    yield response.rows;
-  }
+/** Resolves when more may be written; rejects where nobody takes it any longer. */
+type Write = (piece: Uint8Array) => Promise<void>;
+
+/** What is asked through `serve`: the process makes the bytes of the answer itself. All of them throw as `Ask` does. */
+export type ServedQueries = {
+  check(question: Question, bounds: Bounds): Promise<void>;
+  /** @param begin is told what the rows are before they come. */
+  lines(
+    question: Question,
+    limit: number,
+    bounds: Bounds,
+    begin: (opened: Judged) => Promise<void>,
+    write: Write,
+  ): Promise<LinesEnd>;
+  file(question: Question, order: Order, bounds: Bounds, write: Write): Promise<FileEnd>;
+};
+
+/** It answers one question after the other, each to its end; what is ended otherwise ends the process. */
+export type QueryProcess = ServedQueries & { rows: Ask } & Pick<QueryWorker, 'isFree' | 'end'>;
+type QueryWorker = Worker<QueryRequest, QueryResult, QueryPiece>;
+
+export type ServedProcess = Omit<QueryProcess, 'rows'>;
+
+/** Through `serve` a cell of more bytes is cut, and says so. */
+export const MAX_CELL_BYTES = 1_000_000;
+
+/** Rows of the console end where more bytes would follow. */
+export const MAX_ANSWER_BYTES = 32_000_000;
+
+/** With what a file of code brings along, a process never has more than 512 MB. */
+const MAX_DATA_BYTES = 448 * 1_048_576;
+
+/** Of each temporary file: what SQLite has to sort beyond its memory. */
+const MAX_FILE_BYTES = 1_073_741_824;
+
+/** How long a question through `serve` may go on without reading a row. */
+const MAX_SILENT_MS = 60_000;
+
+const elsewhere = 'on the machine of the mirror, market-mirror query and export have no such bound';
+
+/** What the process says where it can still say it. */
+export const outOfMemory = `the query needs more than 512 MB of memory and was ended: ask for less at a time; ${elsewhere}`;
+export const outOfFile = `the query needs more than 1 GB of temporary disk space and was ended: ask for less at a time; ${elsewhere}`;
+
+/** A process for questions through `serve`, which may take only so much memory, disk and time. */
+export function startServedProcess(): ServedProcess {
+  return startQueryProcess({
+    limits: { dataBytes: MAX_DATA_BYTES, fileBytes: MAX_FILE_BYTES, outOfMemory },
+    silentMs: MAX_SILENT_MS,
+  });
 }
 
-/** A query process: it answers one question at a time. */
-export type QueryProcess<Response> = {
-  /** Asks, and hands `read` what was opened and how to ask for more of it. */
-  ask<T>(
-    question: Question,
-    bounds: Bounds,
-    read: (opened: Judged, more: () => Promise<Exclude<Response, FailureSent>>) => Promise<T>,
-  ): Promise<T>;
-  /** Whether it can be asked: what was asked before has been answered to the end. Else it is of no more use. */
-  isFree(): boolean;
-  /** @param why what is being asked fails with it. */
-  end(why?: Failure): void;
-};
-
-/** What the kernel holds a query process to. It writes no errors then: users may make it abort as often as they like. */
-export type ProcessLimits = ChildLimits & {
-  /** What is told where it ended for want of memory. */
-  readonly outOfMemory: string;
-};
-
-/** @param Response what it answers to `more`. */
-export function startQueryProcess<Response extends object = QueryResponse>(
-  limits?: ProcessLimits,
-): QueryProcess<Response> {
-  const { child, kill } = startProcess(limits);
-  const { exchange, hangUp, isFree } = openChannel(child, limits);
+export function startQueryProcess(bounded: { limits?: ProcessLimits; silentMs?: number } = {}): QueryProcess {
+  const worker: QueryWorker = startProcess('query', 'the process of the query', bounded.limits);
 
   async function ask<T>(
     question: Question,
-    { signal, now, timeoutMs, silentMs, ...mostAges }: Bounds,
-    read: (opened: Judged, more: () => Promise<Exclude<Response, FailureSent>>) => Promise<T>,
+    form: QueryForm,
+    { signal, now, timeoutMs, silentMs = bounded.silentMs, ...mostAges }: Bounds,
+    read: (opened: Judged, pieces: AsyncGenerator<QueryPiece, QueryResult>) => Promise<T>,
   ): Promise<T> {
     const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
-    const end = AbortSignal.any([signal, ...deadline]);
-    const giveUp = () => hangUp(end.reason);
-    end.addEventListener('abort', giveUp, { once: true });
-    if (end.aborted) hangUp(end.reason);
+    const over = AbortSignal.any([signal, ...deadline]);
+    const endWorker = () => worker.end(signal.aborted ? stopped() : tookLonger(timeoutMs ?? 0));
+    over.addEventListener('abort', endWorker, { once: true });
+    if (over.aborted) endWorker();
     try {
-      const response = await exchange(question, silentMs);
-      if (!('opened' in response)) throw new Failure('bug', 'the query was not opened');
-      const opened = response.opened as Opened;
-      const judged = judge(opened.sources, question.asOf, mostAges, now());
-      const more = async () => (await exchange('more', silentMs)) as Exclude<Response, FailureSent>;
-      return await read({ ...opened, ...judged }, more);
+      const silence = silentMs === undefined ? undefined : { ms: silentMs, failure: tooSilent(silentMs) };
+      const pieces = worker.call({ ...question, form }, silence);
+      const opened = (await pieces.next()).value as Opened;
+      return await read({ ...opened, ...judge(opened.sources, question.asOf, mostAges, now()) }, pieces);
     } catch (thrown) {
-      if (signal.aborted) throw new Failure('incomplete', 'stopped');
-      if (end.aborted)
-        throw new Failure(
-          'incomplete',
-          `the query took longer than ${ms(timeoutMs ?? 0)} and was ended: narrow it, or give it more time`,
-        );
-      throw thrown;
+      // What `read` throws when it is stopped says less.
+      throw signal.aborted ? stopped() : over.aborted ? tookLonger(timeoutMs ?? 0) : thrown;
     } finally {
       // It must not end the answer to the next question.
-      end.removeEventListener('abort', giveUp);
+      over.removeEventListener('abort', endWorker);
     }
   }
 
   return {
-    ask,
-    isFree,
-    end(why) {
-      if (why) hangUp(why);
-      kill();
-    },
-  };
-}
-
-type Channel = {
-  /** @throws Failure that the process sent, or that tells how it ended. */
-  exchange(request: QueryRequest, silentMs?: number): Promise<object>;
-  /** Makes the present exchange fail, and every one after it. */
-  hangUp(reason: unknown): void;
-  isFree(): boolean;
-};
-
-/** What Node.js ends itself by where it cannot get memory. */
-const ABORTS: readonly (string | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV', 'SIGBUS'];
-
-function openChannel(child: ChildProcess, limits: ProcessLimits | undefined): Channel {
-  let waiting: { resolve(response: object): void; reject(reason: unknown): void } | undefined;
-  let silence: NodeJS.Timeout | undefined;
-  let ended: unknown;
-  let isFree = true;
-  const hangUp = (reason: unknown) => {
-    ended ??= reason;
-    waiting?.reject(ended);
-  };
-  child.on('message', (said: object | typeof READING) => {
-    silence?.refresh();
-    if (said !== READING) waiting?.resolve(said as object);
-  });
-  child.on('error', hangUp);
-  child.on('exit', (code, signal) => {
-    const isForMemory = limits !== undefined && ABORTS.includes(signal);
-    hangUp(
-      new Failure(
-        'incomplete',
-        isForMemory ? limits.outOfMemory : `the process of the query ended (${signal ?? code})`,
+    rows: (question, bounds, read) =>
+      ask(question, { as: 'rows' }, bounds, (judged, pieces) =>
+        read({ ...judged, batches: oneAhead(pieces as AsyncGenerator<Cell[][]>) }),
       ),
-    );
-  });
-
-  async function exchange(request: QueryRequest, silentMs?: number): Promise<object> {
-    if (ended) throw ended;
-    isFree = false;
-    if (silentMs !== undefined) silence = setTimeout(() => hangUp(tooSilent(silentMs)), silentMs);
-    try {
-      const response = await new Promise<object>((resolve, reject) => {
-        waiting = { resolve, reject };
-        child.send(request);
-      });
-      isFree = 'failed' in response || 'end' in response || ('rows' in response && isEmpty(response.rows));
-      if ('failed' in response) throw receivedFailure(response as FailureSent);
-      return response;
-    } finally {
-      clearTimeout(silence);
-    }
-  }
-
-  return { exchange, hangUp, isFree: () => isFree && ended === undefined };
+    async check(question, bounds) {
+      await ask(question, { as: 'check' }, bounds, (_, pieces) => pieces.next());
+    },
+    lines: (question, limit, bounds, begin, write) =>
+      ask(question, { as: 'lines', limit }, bounds, async (judged, pieces) => {
+        await begin(judged);
+        return (await writeAll(pieces, write)) as LinesEnd;
+      }),
+    file: (question, order, bounds, write) =>
+      ask(question, { as: 'file', order }, bounds, async (_, pieces) => {
+        return (await writeAll(pieces, write)) as FileEnd;
+      }),
+    isFree: worker.isFree,
+    end: worker.end,
+  };
 }
 
-const isEmpty = (rows: unknown) => Array.isArray(rows) && rows.length === 0;
+/** While a batch is read, the process makes the next one. */
+async function* oneAhead(pieces: AsyncGenerator<Cell[][]>): AsyncGenerator<Cell[][], void> {
+  for (let next = pieces.next(); ; ) {
+    const { done, value } = await next;
+    if (done) return;
+    next = pieces.next();
+    next.catch(() => undefined);
+    yield value;
+  }
+}
+
+async function writeAll(pieces: AsyncGenerator<QueryPiece, QueryResult>, write: Write): Promise<QueryResult> {
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done) return value;
+    await write(value as Uint8Array);
+  }
+}
+
+const stopped = () => new Failure('incomplete', 'stopped');
+
+const tookLonger = (timeoutMs: number) =>
+  new Failure(
+    'incomplete',
+    `the query took longer than ${ms(timeoutMs)} and was ended: narrow it, or give it more time`,
+  );
 
 const tooSilent = (silentMs: number) =>
   new Failure('incomplete', `the query read no row for ${ms(silentMs)} and was ended: narrow it`);
-
-/** While SQLite computes, the process of a query notices nothing: it is killed. */
-function startProcess(limits: ProcessLimits | undefined): { child: ChildProcess; kill(): void } {
-  const program = [process.execPath, ...programArgs(programFile('query/process', import.meta.url))];
-  const { child } = startChild(program, {
-    env: generalEnvironment(),
-    output: limits ? 'none' : 'errors',
-    ipc: true,
-    ...(limits && { limits }),
-  });
-  return { child, kill: () => void child.kill('SIGKILL') };
-}

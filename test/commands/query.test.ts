@@ -196,7 +196,7 @@ describe('the program itself', () => {
   const pidsOf = (parent: number) =>
     execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(parent)], { encoding: 'utf8' })
       .split('\n')
-      .filter((line) => line.includes('query/process'))
+      .filter((line) => line.includes('worker-main.js query'))
       .map((line) => Number.parseInt(line, 10));
   const queryProcessOf = async (parent: number) => {
     await expect.poll(() => pidsOf(parent)).toHaveLength(1);

@@ -1,8 +1,9 @@
 /** What a command loads is what whoever waits for it pays for: `npm run bench` measures how much that is. */
 
-import { spawnSync } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { served } from '../../src/job/served.ts';
@@ -11,7 +12,7 @@ import { loadJobs } from '../../src/load-jobs.ts';
 import { cliFile } from '../helpers/cli.ts';
 import { setup } from '../helpers/setup.ts';
 
-/** Writes down every module that a process loads, by ESM or by `require`, with those of its children. */
+/** Writes down every module that a process loads, by ESM or by `require`. Our children have an environment of their own, and so no spy. */
 const spy = `
 import Module, { register } from 'node:module';
 import { appendFileSync } from 'node:fs';
@@ -31,7 +32,7 @@ register('data:text/javascript,' + encodeURIComponent(\`
 
 const HEAVY = ['drizzle-orm', 'undici', 'bullmq', 'ioredis', 'zod', 'pino', 'log-update', 'string-width'];
 
-async function loadedBy(...args: string[]) {
+async function setupSpy() {
   const { dir, mirror } = await setup({ rows: { aiSignals: 3 } });
   await mirror('ai-signals');
   const [hook, loaded] = [join(dir, 'spy.mjs'), join(dir, 'loaded')];
@@ -43,15 +44,43 @@ async function loadedBy(...args: string[]) {
     LOADED: loaded,
     NODE_OPTIONS: `--import "${hook}"`,
   };
+  return {
+    dir,
+    env,
+    found() {
+      const files = [...new Set(readFileSync(loaded, 'utf8').split('\n'))];
+      rmSync(hook);
+      const programs = files.filter((file) => file.includes('/dist/'));
+      return { programs, packages: new Set(files.flatMap(packagesIn)) };
+    },
+  };
+}
+
+async function loadedBy(...args: string[]) {
+  const { dir, env, found } = await setupSpy();
   const { status, stderr } = spawnSync(process.execPath, [cliFile, ...args], {
     cwd: dir,
     env,
     encoding: 'utf8',
   });
-  const files = [...new Set(readFileSync(loaded, 'utf8').split('\n'))];
-  rmSync(hook);
-  const programs = files.filter((file) => file.includes('/dist/'));
-  return { status, stderr, programs, packages: new Set(files.flatMap(packagesIn)) };
+  return { status, stderr, ...found() };
+}
+
+/** By the process that `query` and `export` start, which is asked as they do. */
+async function loadedByQuery(sql: string) {
+  const { dir, env, found } = await setupSpy();
+  const program = join(dirname(cliFile), 'worker-main.js');
+  const child = fork(program, ['query'], { cwd: dir, env, serialization: 'advanced' });
+  const question = { dir, sql, params: {}, tables: { ai_signals: 'ai-signals' }, asOf: null };
+  const answers: unknown[] = [];
+  child.on('message', (answer: { piece?: unknown }) => {
+    answers.push(answer);
+    if ('piece' in answer) child.send('more');
+    else child.disconnect();
+  });
+  child.send({ args: { ...question, form: { as: 'rows' } } });
+  await once(child, 'exit');
+  return { answers, ...found() };
 }
 
 const folderOf = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//;
@@ -70,7 +99,6 @@ describe('reads without what writing takes:', () => {
   test.each([
     ['status', ['better-sqlite3']],
     ['plan --json', ['better-sqlite3']],
-    // The process that reads for these has an environment of its own, and so no spy.
     ['query --format table SELECT', ['commander']],
     ['quarantine list', ['better-sqlite3']],
     ['export news', ['commander']],
@@ -83,6 +111,14 @@ describe('reads without what writing takes:', () => {
     expect([...packages]).toEqual(expect.arrayContaining(needed));
     expect(HEAVY.filter((name) => packages.has(name))).toEqual([]);
   });
+});
+
+test('so does the process of a query', async () => {
+  const { answers, packages, programs } = await loadedByQuery('SELECT count(*) FROM ai_signals');
+  expect(answers.slice(1)).toEqual([{ piece: [[3]] }, { result: null }]);
+  expect([...packages]).toEqual(expect.arrayContaining(['better-sqlite3']));
+  expect([...HEAVY, 'hono', 'pg'].filter((name) => packages.has(name))).toEqual([]);
+  expect(programs.length).toBeLessThan(12);
 });
 
 test('what writes does load it, so that the spy is known to see', async () => {

@@ -3,7 +3,7 @@ import { isoTime, systemClock } from '../../src/clock.ts';
 import { keepFollowing } from '../../src/daemon/following.ts';
 import { Failure } from '../../src/errors.ts';
 import type { TargetNote } from '../../src/reading/status.ts';
-import type { Arrival, AskedOfTarget } from '../../src/targets.ts';
+import type { Arrival, FollowRequest } from '../../src/targets.ts';
 
 const pauses = { firstMs: 8, longestMs: 32, hopelessMs: 77 };
 
@@ -17,18 +17,18 @@ function follow(
   answers: readonly (Failure | readonly Arrival[] | undefined)[],
   sleep: (ms: number, signal?: AbortSignal) => Promise<unknown> = systemClock.sleep,
 ) {
-  const asked: AskedOfTarget[] = [];
+  const asked: FollowRequest[] = [];
   const notes: TargetNote[] = [];
   const said: string[] = [];
   const hear = (_: unknown, text: string) => void said.push(text);
   const following = keepFollowing({
     thread: {
-      async ask(question) {
+      async call(question) {
         const answer = answers[asked.push(question) - 1];
         if (answer instanceof Failure) throw answer;
         return { arrivals: answer ?? question.only.map((job) => arrived(job, 9)) };
       },
-      close: async () => undefined,
+      close: () => undefined,
     },
     words: { goesOn: 'it goes on', fails: 'nothing arrives', lacks: 'not all arrives' },
     jobs: ['ai-signals', 'news'],

@@ -15,10 +15,10 @@ const more = [
   'lab/bench.ts',
   'lab/simulate.ts',
   'lab/soak.ts',
-  'test/helpers/echo.ts',
   'test/on-change-parent.ts',
   'test/queue/daemon.ts',
   'test/queue/parent.ts',
+  'test/worker-main.ts',
 ];
 
 /** Called by vitest before all tests, in a process of its own; what it returns is called after them. */

@@ -4,12 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import type { Cell } from '../../src/output/answer.ts';
-import {
-  type QueryProcess,
-  type QueryResponse,
-  type Question,
-  startQueryProcess,
-} from '../../src/reading/query.ts';
+import { type QueryProcess, type Question, startQueryProcess } from '../../src/reading/query.ts';
 import { openConnection } from '../../src/store/connection.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 
@@ -20,8 +15,6 @@ beforeAll(async () => {
   await bench.mirror('news');
 });
 afterAll(() => bench.close());
-
-type AnyProcess = QueryProcess<QueryResponse>;
 
 function setup() {
   const queryProcess = startQueryProcess();
@@ -34,19 +27,16 @@ function setup() {
 }
 
 async function ask(
-  queryProcess: AnyProcess,
+  queryProcess: QueryProcess,
   sql: string,
   more: Partial<Question> = {},
   signal = new AbortController().signal,
 ): Promise<Cell[][]> {
   const question = { dir: bench.dir, sql, params: {}, tables: { news: 'news' }, asOf: null, ...more };
-  return await queryProcess.ask(question, { signal, now: bench.clock.now }, async (_, more) => {
+  return await queryProcess.rows(question, { signal, now: bench.clock.now }, async ({ batches }) => {
     const rows: Cell[][] = [];
-    for (;;) {
-      const response = await more();
-      if (!('rows' in response) || response.rows.length === 0) return rows;
-      rows.push(...response.rows);
-    }
+    for await (const batch of batches) rows.push(...batch);
+    return rows;
   });
 }
 
@@ -99,7 +89,7 @@ test('what would have stopped an earlier question does not stop a later one', as
 
 test('it is of no more use where an answer was not read to its end, or was stopped', async () => {
   const cut = setup().queryProcess;
-  await cut.ask(
+  await cut.rows(
     { dir: bench.dir, sql: MANY, params: {}, tables: {}, asOf: null },
     { signal: new AbortController().signal, now: bench.clock.now },
     async () => undefined,
@@ -114,5 +104,5 @@ test('it is of no more use once its process is gone', async () => {
   const { queryProcess, ask } = setup();
   expect(await ask('SELECT 1')).toEqual([[1]]);
   queryProcess.end();
-  await expect.poll(queryProcess.isFree).toBe(false);
+  expect(queryProcess.isFree()).toBe(false);
 });

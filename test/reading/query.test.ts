@@ -124,7 +124,7 @@ function childrenAtWork(): string {
   });
   return processes
     .split('\n')
-    .filter((line) => line.includes('query/process') && !line.startsWith('Z'))
+    .filter((line) => line.includes('worker-main.js query') && !line.startsWith('Z'))
     .join('\n');
 }
 

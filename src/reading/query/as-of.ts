@@ -2,7 +2,7 @@
 
 import { Failure } from '../../errors.ts';
 import { type Connection, quoted } from '../../store/read.ts';
-import { tokenize, unquoted } from './tokens.ts';
+import { tokenize, unquoted } from './statement.ts';
 
 /**
  * From now on, the names of the mirrored tables, their histories and the views over them mean what they held

@@ -1,10 +1,7 @@
-/**
- * The process that a query runs in. SQLite computes without a pause, so only a process of its own can be ended
- * at any moment, by a time limit or Ctrl-C, and leaves the asking one free to be asked to stop.
- */
+/** What runs in the process of a query: it reads the rows of one statement at one moment of the mirror, and sends what is made of them. */
 
 import { systemClock } from '../../clock.ts';
-import { asFailure, Failure, sentFailure } from '../../errors.ts';
+import { asFailure, Failure } from '../../errors.ts';
 import { type FollowedJob, followedJobs } from '../../job-list.ts';
 import { type Cell, fits, type Holding, heldBy, type Surveyed, surveyRows } from '../../output/answer.ts';
 import {
@@ -14,60 +11,59 @@ import {
   statementError,
   storeFailure,
 } from '../../store/read.ts';
+import type { Caller } from '../../worker.ts';
 import { type Kind, kindsOf } from '../columns.ts';
-import { type Opened, type QueryRequest, type Question, READING } from '../query.ts';
-import { outOfFile, outOfMemory, type ServedQuestion } from '../served-query.ts';
+import { exportAnswer, type Order } from '../export.ts';
+import {
+  type FileEnd,
+  type LinesEnd,
+  MAX_ANSWER_BYTES,
+  MAX_CELL_BYTES,
+  type Opened,
+  outOfFile,
+  outOfMemory,
+  type QueryPiece,
+  type QueryRequest,
+  type QueryResult,
+  type Question,
+} from '../query.ts';
 import { lookBack, refusePresent } from './as-of.ts';
-import { checkFirst, exportFile, type Reading, sendLines } from './served.ts';
-import { latestSeq, refuseUnread, sourcesOf } from './sources.ts';
+import { judge, latestSeq, refuseUnread, sourcesOf } from './sources.ts';
 import { prepareReading, wouldWrite } from './statement.ts';
 
 /** A batch ends at the first of these, so that rows come while others are still being looked for. */
 const BATCH = { rows: 1_000, size: 256 * 1_024, ms: 500 };
 
-/** How often it is said that rows are being read, where there is nothing else to say. */
-const READING_MS = 1_000;
+/** What is sent of a file at once: passed on, it must keep nobody else waiting. */
+const PIECE_BYTES = 256 * 1_024;
 
-let sendMore = () => {};
-let saidAt = 0;
+type QueryCaller = Caller<QueryPiece>;
 
-// Ctrl-C reaches both processes; the asking one decides.
-process.on('SIGINT', () => undefined);
-process.on('disconnect', () => process.exit());
-process.on('message', (request: QueryRequest | ServedQuestion) => {
-  if (request === 'more') sendMore();
-  else void answer(request);
-});
-
-async function answer(question: Question | ServedQuestion): Promise<void> {
-  const isServed = 'form' in question;
+export async function answerQuestion(request: QueryRequest, caller: QueryCaller): Promise<QueryResult> {
+  const { dir, sql, asOf, survey } = request;
   let connection: Connection | undefined;
-  let isOpened = false;
-  let end: object;
+  let where = dir;
   try {
-    const jobs = question.survey ? await followedJobs() : [];
-    if (question.asOf !== null) refusePresent(question.sql);
-    connection = openMirror(question.dir);
-    const { opened, rows } = open(connection, question, jobs);
-    isOpened = true;
-    await send({ opened });
-    if (isServed) end = { end: await serve(question, { opened, rows, batches: batchesOf(rows), send }) };
-    else {
-      for (const batch of batchesOf(rows)) await send({ rows: batch });
-      end = { rows: [] };
-    }
+    const jobs = survey ? await followedJobs() : [];
+    if (asOf !== null) refusePresent(sql);
+    connection = openMirror(dir);
+    const { opened, rows } = open(connection, request, jobs, caller);
+    where = 'the query';
+    await caller.send(opened);
+    return await sendRows(request, opened, rows, caller);
   } catch (thrown) {
-    end = sentFailure(failureOf(thrown, isOpened ? 'the query' : question.dir, isServed));
+    throw failureOf(thrown, where, request.form.as !== 'rows');
+  } finally {
+    // Lets go of the moment that was read, which keeps the log of the mirror from beginning anew.
+    connection?.close();
   }
-  // Lets go of the moment that was read, which keeps the log of the mirror from beginning anew.
-  connection?.close();
-  reply(end);
 }
 
 function open(
   connection: Connection,
   { sql, params, tables, asOf, survey = false }: Question,
   jobs: readonly FollowedJob[],
+  caller: QueryCaller,
 ): { opened: Opened; rows: Iterable<unknown[]> } {
   if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
   // What is said of the sources and what is read from them belong to one moment.
@@ -76,7 +72,12 @@ function open(
   const sources = asksForData ? sourcesOf(connection, sql, params, tables, asOf) : [];
   if (asOf !== null) refuseUnread(connection, sources, asOf);
   const named = statement.columns();
-  const read = () => tellingOf(() => statement.iterate(params));
+  function* read() {
+    for (const row of statement.iterate(params)) {
+      caller.beat();
+      yield row;
+    }
+  }
   const surveyed = survey ? surveyRows(read(), named.length) : [];
   const holds = holdings(connection, jobs, named, surveyed);
   const columns = named.map(({ name, type }, at) => ({ name, type, ...(holds[at] && { holds: holds[at] }) }));
@@ -108,18 +109,23 @@ const declared: Partial<Record<Kind, Holding>> = {
   'double precision': 'real',
 };
 
-async function serve({ form, asOf }: ServedQuestion, reading: Reading): Promise<unknown> {
-  if (form.as === 'check') return checkFirst(reading);
-  return form.as === 'lines'
-    ? await sendLines(reading, form.limit)
-    : await exportFile(reading, form.order, asOf);
-}
-
-/** The rows, and now and then a word that they are being read. */
-function* tellingOf(read: () => Iterable<unknown[]>): Generator<unknown[]> {
-  for (const row of read()) {
-    if (systemClock.monotonic() - saidAt >= READING_MS) reply(READING);
-    yield row;
+async function sendRows(
+  { form, asOf }: QueryRequest,
+  opened: Opened,
+  rows: Iterable<unknown[]>,
+  caller: QueryCaller,
+): Promise<QueryResult> {
+  switch (form.as) {
+    case 'rows':
+      for (const batch of batchesOf(rows)) await caller.send(batch);
+      return null;
+    case 'check':
+      for (const _ of rows) break;
+      return null;
+    case 'lines':
+      return await sendLines(rows, form.limit, caller);
+    case 'file':
+      return await sendFile(rows, opened, form.order, asOf, caller);
   }
 }
 
@@ -167,15 +173,109 @@ function limitOf(thrown: unknown): string | undefined {
   return isMemory || /allocation failed|out of memory/i.test(message) ? outOfMemory : undefined;
 }
 
-/** Says it, and waits until more is asked for. */
-async function send(response: object): Promise<void> {
-  await new Promise<void>((resolve) => {
-    sendMore = resolve;
-    reply(response);
-  });
+/** Sends `{"rows":[[…],…]}` a line, in the cells of `PageCell` (serve/ui/wire.ts). */
+async function sendLines(rows: Iterable<unknown[]>, limit: number, caller: QueryCaller): Promise<LinesEnd> {
+  const cutter = cutCells();
+  const end: LinesEnd = { rows: 0, isCut: false, notes: [] };
+  let bytes = 0;
+  read: for (const batch of batchesOf(rows)) {
+    const lines: string[] = [];
+    for (const row of batch) {
+      end.isCut = end.rows === limit;
+      const line = end.isCut ? undefined : lineOf(cutter.row(row), MAX_ANSWER_BYTES - bytes);
+      if (line === undefined) {
+        await sendRowLines(lines, caller);
+        if (!end.isCut) end.notes.push(describeCutAnswer(end.rows));
+        end.isCut = true;
+        break read;
+      }
+      end.rows += 1;
+      bytes += Buffer.byteLength(line);
+      lines.push(line);
+    }
+    await sendRowLines(lines, caller);
+  }
+  if (cutter.cut() > 0) end.notes.push(describeCutCells(cutter.cut()));
+  return end;
 }
 
-function reply(response: object | typeof READING): void {
-  saidAt = systemClock.monotonic();
-  process.send?.(response);
+const describeCutAnswer = (rows: number) =>
+  `the answer is cut at ${MAX_ANSWER_BYTES / 1_000_000} MB, after ${rows} row(s): ask for fewer columns, or download it`;
+
+const describeCutCells = (cells: number) =>
+  `${cells} cell(s) are cut at ${MAX_CELL_BYTES / 1_000_000} MB: market-mirror query and export have them whole`;
+
+async function sendRowLines(lines: readonly string[], caller: QueryCaller): Promise<void> {
+  if (lines.length > 0) await sendInPieces(`{"rows":[${lines.join(',')}]}\n`, caller);
+}
+
+async function sendInPieces(text: string | Uint8Array, caller: QueryCaller): Promise<void> {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+    await caller.send(bytes.subarray(at, at + PIECE_BYTES));
+}
+
+/** A row as JSON; undefined where that would have more than `room` bytes. */
+function lineOf(row: readonly Cell[], room: number): string | undefined {
+  const cells: string[] = [];
+  let length = row.length + 1;
+  for (const cell of row) {
+    const json = JSON.stringify(shownCell(cell));
+    length += json.length;
+    if (length > room) return undefined;
+    cells.push(json);
+  }
+  const line = `[${cells.join(',')}]`;
+  return Buffer.byteLength(line) > room ? undefined : line;
+}
+
+function shownCell(cell: Cell): string | number | null | { integer: string } | { bytes: number } {
+  if (typeof cell === 'bigint') return { integer: String(cell) };
+  if (typeof cell === 'number' && !Number.isFinite(cell)) return String(cell);
+  return cell instanceof Uint8Array ? { bytes: cell.length } : cell;
+}
+
+/** Sends the file that `export` writes. */
+async function sendFile(
+  rows: Iterable<unknown[]>,
+  opened: Opened,
+  order: Order,
+  asOf: string | null,
+  caller: QueryCaller,
+): Promise<FileEnd> {
+  const cutter = cutCells();
+  const judged = judge(opened.sources, asOf, {}, Date.parse(order.exportedAt));
+  async function* batches() {
+    for (const batch of batchesOf(rows)) yield batch.map((row) => cutter.row(row, true));
+  }
+  const exported = await exportAnswer({ ...opened, ...judged, batches: batches() }, order, async (piece) => {
+    await sendInPieces(piece, caller);
+    return true;
+  });
+  return { ...exported, cutCells: cutter.cut() };
+}
+
+/** Cuts texts, and bytes where they are not only counted, to `MAX_CELL_BYTES`. */
+function cutCells() {
+  let cut = 0;
+  const cutCell = (cell: Cell, withBytes: boolean): Cell => {
+    // No letter has more bytes than three for each of its units.
+    if (typeof cell === 'string' && cell.length * 3 > MAX_CELL_BYTES) return cutText(cell);
+    if (!withBytes || !(cell instanceof Uint8Array) || cell.length <= MAX_CELL_BYTES) return cell;
+    cut += 1;
+    return cell.subarray(0, MAX_CELL_BYTES);
+  };
+  const cutText = (text: string): string => {
+    const size = Buffer.byteLength(text);
+    if (size <= MAX_CELL_BYTES) return text;
+    cut += 1;
+    const bytes = Buffer.from(text.slice(0, MAX_CELL_BYTES)).subarray(0, MAX_CELL_BYTES);
+    // Half of a letter at the end is left out.
+    const kept = new TextDecoder().decode(bytes, { stream: true });
+    return `${kept}… [cut: the first ${MAX_CELL_BYTES / 1_000_000} MB of ${Math.ceil(size / 1_000_000)} MB]`;
+  };
+  return {
+    row: (row: readonly Cell[], withBytes = false): Cell[] => row.map((cell) => cutCell(cell, withBytes)),
+    cut: () => cut,
+  };
 }

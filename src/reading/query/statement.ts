@@ -1,9 +1,8 @@
 /** One statement that only reads, or a refusal that says what is wrong with it and where. */
 
 import { Failure } from '../../errors.ts';
-import { nearest } from '../../near.ts';
+import { didYouMean, nearest } from '../../near.ts';
 import { type Connection, statementError } from '../../store/read.ts';
-import { explainMistake, parameterNames, type Token, tokenize, unquoted } from './tokens.ts';
 
 export type Param = string | number | bigint | null;
 export type Params = Readonly<Record<string, Param>>;
@@ -120,3 +119,145 @@ const word = (token: Token | undefined): string =>
   token?.kind === 'name' ? token.text.toUpperCase() : (token?.text ?? '');
 
 const refusal = (message: string) => new Failure('usage', message);
+
+export type Token = { kind: 'name' | 'text' | 'param' | 'other'; text: string; at: number };
+
+const pattern =
+  /(?<gap>\s+|--[^\n]*|\/\*.*?(?:\*\/|$))|(?<text>'(?:[^']|'')*')|(?<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\p{L}_][\p{L}\p{N}_$]*)|(?<param>[:@$][\p{L}\p{N}_]+|\?\d*)|(?<other>\d[\p{L}\p{N}_.]*|.)/gsu;
+
+/** The tokens without white space and comments; `at` counts UTF-16 units from the beginning. */
+export function tokenize(sql: string): Token[] {
+  const tokens: Token[] = [];
+  for (const { groups = {}, 0: text, index: at } of sql.matchAll(pattern)) {
+    const kind = (['name', 'text', 'param', 'other'] as const).find((name) => groups[name] !== undefined);
+    if (kind) tokens.push({ kind, text, at });
+  }
+  return tokens;
+}
+
+/** A name without its quotes. */
+export function unquoted(name: string): string {
+  const quote = name[0] ?? '';
+  if (quote === '[') return name.slice(1, -1);
+  return '"`'.includes(quote) ? name.slice(1, -1).replaceAll(quote + quote, quote) : name;
+}
+
+/** The names of the parameters, without `:`, `@` or `$`. */
+export function parameterNames(tokens: readonly Token[]): Set<string> {
+  return new Set(tokens.filter(({ kind }) => kind === 'param').map(({ text }) => text.slice(1)));
+}
+
+const complaints = {
+  syntax: /^near "(.+)": syntax error$/s,
+  token: /^unrecognized token: "(.+)"$/s,
+  table: /^no such table: (?:\w+\.)?(.+)$/s,
+  column: /^no such column: (?:.+\.)?(.+?)(?: - .*)?$/s,
+  function: /^no such function: (.+)$/s,
+};
+
+/** With which what is asked may begin. */
+const firstWords = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA'];
+
+/** How much of a long line is shown around the place. */
+const EXCERPT = { before: 60, after: 40 };
+
+/** One line that says what is wrong; where the place can be told, two more with the line of SQL and a mark below it. */
+export function explainMistake(
+  connection: Connection,
+  mistake: string,
+  sql: string,
+  tokens: readonly Token[],
+): string {
+  const said = (kind: keyof typeof complaints) => complaints[kind].exec(mistake)?.[1];
+  const syntax = said('syntax');
+  const token = said('token');
+  const table = said('table');
+  const column = said('column');
+  const name = table ?? column ?? said('function');
+  if (mistake === 'incomplete input') return mistake + mark(sql, sql.trimEnd().length);
+  if (syntax !== undefined)
+    return (
+      mistake +
+      (syntax === tokens[0]?.text ? nearest(syntax, firstWords) : '') +
+      mark(sql, placeOfSyntaxError(connection, mistake, syntax, sql, tokens))
+    );
+  if (token !== undefined) return mistake + mark(sql, sql.indexOf(token));
+  if (name === undefined) return mistake;
+  const at = tokens.find((token) => token.kind === 'name' && unquoted(token.text) === name)?.at;
+  const hint =
+    column === undefined ? nearest(name, tableNames(connection)) : hintOfColumn(connection, column, tokens);
+  return mistake + hint + mark(sql, at ?? -1);
+}
+
+/** Where a column of that name is, if somewhere; and what else may be meant, of the tables that the statement names. */
+function hintOfColumn(connection: Connection, name: string, tokens: readonly Token[]): string {
+  const columns = columnsByTable(connection);
+  const isIt = (column: string) => column.toLowerCase() === name.toLowerCase();
+  const owners = [...columns].filter(([, names]) => names.some(isIt)).map(([table]) => table);
+  // A dataset stands for what lies behind it.
+  const told = owners
+    .filter((table) => !owners.some((other) => table.startsWith(`${other}_`)))
+    .sort((one, other) => one.length - other.length);
+  const written = new Set(tokens.map(({ text }) => unquoted(text).toLowerCase()));
+  const named = [...columns].filter(([table]) => written.has(table.toLowerCase()));
+  const known = (named.length > 0 ? named : [...columns]).flatMap(([, names]) => names);
+  const others = [...new Set(known)].filter((column) => !isIt(column));
+  const parts = [
+    told.length > 0 ? `it is a column of ${told.slice(0, MOST_OWNERS).join(', ')}` : '',
+    didYouMean(name, others),
+  ].filter(Boolean);
+  return parts.length > 0 ? ` (${parts.join('; ')})` : '';
+}
+
+const MOST_OWNERS = 3;
+
+/** The first occurrence up to which the statement already has this error. */
+function placeOfSyntaxError(
+  connection: Connection,
+  mistake: string,
+  near: string,
+  sql: string,
+  tokens: readonly Token[],
+): number {
+  const fails = ({ at, text }: Token) => {
+    try {
+      connection.prepare(sql.slice(0, at + text.length));
+      return false;
+    } catch (thrown) {
+      return (thrown as Error).message === mistake;
+    }
+  };
+  return tokens.find((token) => token.text === near && fails(token))?.at ?? -1;
+}
+
+function mark(sql: string, at: number): string {
+  if (at < 0) return '';
+  const before = sql.slice(0, at).split('\n');
+  const line = sql.split('\n')[before.length - 1] ?? '';
+  const column = before.at(-1)?.length ?? 0;
+  const from = Math.max(0, column - EXCERPT.before);
+  const label = `  ${before.length} | `;
+  // Tabs stay tabs, so that the mark stands below the place.
+  const indent = line.slice(from, column).replace(/[^\t]/g, ' ');
+  return `, line ${before.length}\n${label}${line.slice(from, column + EXCERPT.after)}\n${' '.repeat(label.length)}${indent}^`;
+}
+
+function tableNames(connection: Connection): string[] {
+  return connection
+    .prepare<[], string>(`SELECT name FROM sqlite_master WHERE type IN ('table', 'view')`)
+    .pluck()
+    .all();
+}
+
+function columnsByTable(connection: Connection): Map<string, string[]> {
+  const tables = new Map<string, string[]>();
+  const all = connection
+    .prepare<[], [table: string, column: string]>(
+      `SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c
+       WHERE t.type IN ('table', 'view') ORDER BY t.name, c.cid`,
+    )
+    .raw()
+    .all();
+  for (const [table, column] of all) tables.set(table, [...(tables.get(table) ?? []), column]);
+  return tables;
+}

@@ -1,7 +1,7 @@
 /** Query processes for all viewers of the page: some at a time, one viewer after another, and some that wait for questions. */
 
 import { Failure } from '../../errors.ts';
-import { type ServedProcess, type ServedQueries, startServedProcess } from '../../reading/served-query.ts';
+import { type ServedProcess, type ServedQueries, startServedProcess } from '../../reading/query.ts';
 import { openFairShares } from './fair-shares.ts';
 
 export type QueryProcesses = {

@@ -3,10 +3,10 @@
 import type { Clock } from '../../clock.ts';
 import type { Dataset, ServedJob } from '../../job-list.ts';
 import type { Spending } from '../../plan.ts';
-import { startThread, threadOnDemand } from '../../thread.ts';
+import { threadOnDemand } from '../../worker.ts';
 import type { Overview } from './wire.ts';
 
-/** What the thread is started with. */
+/** What the thread reads with. */
 export type ReaderParts = {
   readonly dir: string;
   readonly jobs: readonly ServedJob[];
@@ -17,15 +17,16 @@ export type ReaderParts = {
   readonly access: Overview['access'];
 };
 
-export type AskedOfReader = { readonly what: 'overview' | 'schema'; readonly now: number };
-
-/** An Overview or a Schema. */
-export type ReadByReader = { json: string };
+export type ReaderRequest = {
+  readonly what: 'overview' | 'schema';
+  readonly parts: ReaderParts;
+  readonly now: number;
+};
 
 export type Reader = {
   /** As JSON. @throws Failure as reading the mirror does. */
-  read(what: AskedOfReader['what']): Promise<string>;
-  close(): Promise<void>;
+  read(what: ReaderRequest['what']): Promise<string>;
+  close(): void;
 };
 
 /** An answer is kept so long where nothing was committed meanwhile: ages and plans go on all the same. */
@@ -38,10 +39,7 @@ export function openReader(
   version: () => number | undefined,
 ): Reader {
   const kept = new Map<string, { json: Promise<string>; at: number; version: number | undefined }>();
-  const thread = threadOnDemand<AskedOfReader, ReadByReader>(
-    () => startThread('reader/worker', import.meta.url, parts),
-    'the thread that reads for the page',
-  );
+  const thread = threadOnDemand<ReaderRequest, string>('overview', 'the thread that reads for the page');
   let turn: Promise<unknown> = Promise.resolve();
 
   return {
@@ -50,7 +48,7 @@ export function openReader(
       const present = version();
       if (known && known.version === present && clock.monotonic() - known.at < KEPT_MS)
         return await known.json;
-      const json = turn.then(async () => (await thread.ask({ what, now: clock.now() })).json);
+      const json = turn.then(() => thread.call({ what, parts, now: clock.now() }));
       turn = json.catch(() => kept.delete(what));
       kept.set(what, { json, at: clock.monotonic(), version: present });
       return await json;

@@ -1,9 +1,9 @@
 /** The thread that lays a lake for the daemon: mirroring never waits for it, and it may end at any moment. */
 
-import type { AskedOfTarget, SaidByTarget } from '../../targets.ts';
-import { startThread, type Thread, threadOnDemand } from '../../thread.ts';
+import type { FollowRequest, FollowResponse } from '../../targets.ts';
+import { type Thread, threadOnDemand } from '../../worker.ts';
 
-export type LayerParts = {
+export type LakeThreadParts = {
   dir: string;
   /** The settings of the lake, and where its keys are found: read anew each time. */
   environment: Record<string, string | undefined>;
@@ -11,8 +11,16 @@ export type LayerParts = {
   chance: number;
 };
 
-export function lakeThread({ dir, environment, chance }: LayerParts): Thread<AskedOfTarget, SaidByTarget> {
+export function lakeThread({
+  dir,
+  environment,
+  chance,
+}: LakeThreadParts): Thread<FollowRequest, FollowResponse> {
   const own = Object.entries(environment).filter(([name]) => /^(MIRROR_|AWS_|HOME$)/.test(name));
-  const parts: LayerParts = { dir, environment: Object.fromEntries(own), chance };
-  return threadOnDemand(() => startThread('worker', import.meta.url, parts), 'the thread of the lake');
+  const parts: LakeThreadParts = { dir, environment: Object.fromEntries(own), chance };
+  const { call, close } = threadOnDemand<LakeThreadParts & FollowRequest, FollowResponse>(
+    'lake',
+    'the thread of the lake',
+  );
+  return { call: (request) => call({ ...parts, ...request }), close };
 }

@@ -1,11 +1,15 @@
 /** The thread that ships for the daemon: mirroring never waits for it, and it may end at any moment. */
 
 import type { ShipAddress } from '../../config.ts';
-import type { AskedOfTarget, SaidByTarget } from '../../targets.ts';
-import { startThread, type Thread, threadOnDemand } from '../../thread.ts';
+import type { FollowRequest, FollowResponse } from '../../targets.ts';
+import { type Thread, threadOnDemand } from '../../worker.ts';
 
-export type ShipperParts = { dir: string; address: ShipAddress };
+export type ShipThreadParts = { dir: string; address: ShipAddress };
 
-export function shipThread(parts: ShipperParts): Thread<AskedOfTarget, SaidByTarget> {
-  return threadOnDemand(() => startThread('worker', import.meta.url, parts), 'the thread that ships');
+export function shipThread(parts: ShipThreadParts): Thread<FollowRequest, FollowResponse> {
+  const { call, close } = threadOnDemand<ShipThreadParts & FollowRequest, FollowResponse>(
+    'ship',
+    'the thread that ships',
+  );
+  return { call: (request) => call({ ...parts, ...request }), close };
 }

@@ -1,13 +1,14 @@
 /** What runs on the thread that ships. */
 
-import { workerData } from 'node:worker_threads';
+import type { FollowRequest, FollowResponse } from '../../targets.ts';
 import { ship } from '../ship.ts';
-import { followOnThread } from '../worker.ts';
-import type { ShipperParts } from './thread.ts';
+import { followed } from '../worker.ts';
+import type { ShipThreadParts } from './thread.ts';
 
-const parts = workerData as ShipperParts;
-
-followOnThread(
-  ({ only, now }, jobs, signal) => ship({ ...parts, jobs, now: () => now, signal }, { only }),
-  ({ to, problems }) => ({ to, problems }),
-);
+export async function followInPostgres(request: ShipThreadParts & FollowRequest): Promise<FollowResponse> {
+  const { dir, address, only, now } = request;
+  return await followed(
+    (jobs, signal) => ship({ dir, address, jobs, now: () => now, signal }, { only }),
+    ({ to, problems }) => ({ to, problems }),
+  );
+}

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Receipt } from '../../../src/reading/export.ts';
-import { startServedProcess } from '../../../src/reading/served-query.ts';
+import { startServedProcess } from '../../../src/reading/query.ts';
 import type { Download } from '../../../src/serve/ui/wire.ts';
 import { needs } from '../../helpers/tools.ts';
 import { rowsIn, setupPage } from './support.ts';
@@ -67,7 +67,7 @@ const residentMb = (pid: number) =>
 /** Query processes of this one. */
 function childrenOfUs(): number[] {
   const text = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' });
-  const lines = text.split('\n').filter((line) => line.includes('query/process'));
+  const lines = text.split('\n').filter((line) => line.includes('worker-main.js query'));
   return lines.map((line) => Number.parseInt(line, 10));
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ServedProcess } from '../../../src/reading/served-query.ts';
+import type { ServedProcess } from '../../../src/reading/query.ts';
 import { openQueryProcesses } from '../../../src/serve/ui/query-processes.ts';
 
 const BOUNDS = { running: 2, waiting: 2, warm: 1, idleMs: 60_000, patienceMs: 300 };

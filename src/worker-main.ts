@@ -1,0 +1,13 @@
+/** What is started as a thread or a process of ours: it loads one of these tasks. `worker.ts` calls it. */
+
+import { answerCalls, type Task, type TaskName } from './worker.ts';
+
+const tasks: Record<TaskName, () => Promise<Task<never, unknown, never>>> = {
+  filter: async () => (await import('./reading/filters/worker.ts')).scanRows,
+  lake: async () => (await import('./targets/lake/worker.ts')).followInLake,
+  overview: async () => (await import('./serve/ui/reader/worker.ts')).readForPage,
+  query: async () => (await import('./reading/query/process.ts')).answerQuestion,
+  ship: async () => (await import('./targets/ship/worker.ts')).followInPostgres,
+};
+
+answerCalls(tasks);
