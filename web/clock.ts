@@ -1,7 +1,6 @@
 /** What time it is here, and what time it is where the mirror is. */
 
-import { useStore } from './hooks.ts';
-import { type Store, store } from './store.ts';
+import { type Store, store, useStore } from './store.ts';
 
 const TICK_MS = 1_000;
 

@@ -2,9 +2,8 @@
 
 import type { Overview } from '../src/serve/ui/wire.ts';
 import { localNow, setServiceTime } from './clock.ts';
-import { useStore } from './hooks.ts';
-import { fetchOverview, type Trouble } from './service.ts';
-import { store } from './store.ts';
+import { fetchOverview, type QueryProblem } from './service.ts';
+import { store, useStore } from './store.ts';
 
 export type Live = {
   /** The latest there was, also while the service is away. */
@@ -16,12 +15,12 @@ export type Live = {
    */
   connection: 'connecting' | 'live' | 'stale' | 'away' | 'unread' | 'login';
   /** Why, where it is not `live`. */
-  trouble: Trouble | null;
+  problem: QueryProblem | null;
   /** Grows, once a second at most, when something may be new: what to ask again by. */
   version: number;
 };
 
-export const live = store<Live>({ overview: null, connection: 'connecting', trouble: null, version: 0 });
+export const live = store<Live>({ overview: null, connection: 'connecting', problem: null, version: 0 });
 export const useLive = (): Live => useStore(live);
 
 /** While a dataset is walked, pages come faster than anyone reads. */
@@ -35,8 +34,8 @@ const byEvents = { opening: 'connecting', open: 'live', lost: 'stale' } as const
 
 /** Begins, once a page. */
 export function keepLive(): void {
-  let asked = { at: 0, isUnderWay: false };
-  /** Since the last question was asked. */
+  let query = { at: 0, isUnderWay: false };
+  /** Since the last question was query. */
   let hasNews = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
@@ -47,7 +46,7 @@ export function keepLive(): void {
     timer = setTimeout(refresh, ms);
   };
   const askSoon = () => {
-    if (!asked.isUnderWay && !document.hidden) askIn(Math.max(0, asked.at + LEAST_BETWEEN_MS - localNow()));
+    if (!query.isUnderWay && !document.hidden) askIn(Math.max(0, query.at + LEAST_BETWEEN_MS - localNow()));
   };
   const hear = () => {
     hasNews = true;
@@ -55,25 +54,25 @@ export function keepLive(): void {
   };
 
   async function refresh(): Promise<void> {
-    if (asked.isUnderWay) return;
-    asked = { at: localNow(), isUnderWay: true };
+    if (query.isUnderWay) return;
+    query = { at: localNow(), isUnderWay: true };
     const isNew = hasNews;
     hasNews = false;
-    const { value, trouble } = await fetchOverview(AbortSignal.timeout(RETRY.mostMs));
-    asked = { ...asked, isUnderWay: false };
-    failures = trouble ? failures + 1 : 0;
+    const { value, problem } = await fetchOverview(AbortSignal.timeout(RETRY.mostMs));
+    query = { ...query, isUnderWay: false };
+    failures = problem ? failures + 1 : 0;
     if (value) {
       setServiceTime(value.at);
       const version = live.get().version + (isNew ? 1 : 0);
-      show({ overview: value, connection: byEvents[events], trouble: null, version });
+      show({ overview: value, connection: byEvents[events], problem: null, version });
       // What came meanwhile may not be in it.
       return askIn(hasNews ? LEAST_BETWEEN_MS : MOST_BETWEEN_MS);
     }
     hasNews ||= isNew;
-    const { kind } = trouble;
+    const { kind } = problem;
     // Such a call is ended by nobody but its time limit.
     const connection = kind === 'stopped' ? 'away' : kind === 'login' || kind === 'away' ? kind : 'unread';
-    show({ connection, trouble });
+    show({ connection, problem });
     askIn(Math.min(RETRY.mostMs, RETRY.firstMs * 2 ** (failures - 1)));
   }
 

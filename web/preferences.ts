@@ -1,7 +1,6 @@
 /** What this browser remembers of the one who looks: colours and time zone. */
 
-import { useStore } from './hooks.ts';
-import { store } from './store.ts';
+import { store, useStore } from './store.ts';
 
 export type Preferences = { theme: 'system' | 'light' | 'dark'; zone: 'utc' | 'local' };
 

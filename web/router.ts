@@ -1,9 +1,8 @@
 /** Where one is: the view of the path, and the moment that every view shows, which all links keep. */
 
-import { useStore } from './hooks.ts';
 import { type Route, routeOf } from './routes.ts';
 import type { Sql } from './sql.ts';
-import { store } from './store.ts';
+import { store, useStore } from './store.ts';
 
 export type Place = {
   /** Null for a path that is none of the page's. */

@@ -10,9 +10,8 @@ import type {
   QueryLine,
   Schema,
 } from '../src/serve/ui/wire.ts';
-import { jsonLines } from './lines.ts';
 
-export type Trouble = {
+export type QueryProblem = {
   /**
    * `away`: the service does not answer, which may mend itself. `login`: it does not know who asks. `stopped`: the one who
    * looks has ended it. The others are kinds of failures, as of `market-mirror query`.
@@ -22,7 +21,7 @@ export type Trouble = {
   message: string;
 };
 
-export type Outcome<T> = { value: T; trouble?: never } | { trouble: Trouble; value?: never };
+export type Outcome<T> = { value: T; problem?: never } | { problem: QueryProblem; value?: never };
 
 /** A whole answer. `isCut`: there are more rows than `limit`. */
 export type Answer = OpenedQuery & { rows: (readonly PageCell[])[]; isCut: boolean; ms: number };
@@ -51,18 +50,18 @@ export async function ask(
 ): Promise<Outcome<Extract<QueryLine, { end: unknown }>['end']>> {
   try {
     const response = await fetch('/page/query', { ...asJson(question), ...(signal && { signal }) });
-    if (!response.ok || response.body === null) return { trouble: await troubleOf(response) };
+    if (!response.ok || response.body === null) return { problem: await problemOf(response) };
     for await (const line of jsonLines<QueryLine>(response.body)) {
       if ('opened' in line) on.opened?.(line.opened);
       else if ('rows' in line) on.rows?.(line.rows);
       else if ('end' in line) return { value: line.end };
-      else return { trouble: line.failed };
+      else return { problem: line.failed };
     }
     return {
-      trouble: { kind: 'away', message: 'the answer broke off: the service ended, or the way to it' },
+      problem: { kind: 'away', message: 'the answer broke off: the service ended, or the way to it' },
     };
   } catch {
-    return { trouble: signal?.aborted ? stopped : away };
+    return { problem: signal?.aborted ? stopped : away };
   }
 }
 
@@ -70,7 +69,7 @@ export async function ask(
 export async function answerTo(question: PageQuestion, signal?: AbortSignal): Promise<Outcome<Answer>> {
   let opened: OpenedQuery | undefined;
   const rows: (readonly PageCell[])[] = [];
-  const { value: end, trouble } = await ask(
+  const { value: end, problem } = await ask(
     question,
     {
       opened(first) {
@@ -82,22 +81,22 @@ export async function answerTo(question: PageQuestion, signal?: AbortSignal): Pr
     },
     signal,
   );
-  if (trouble) return { trouble };
-  if (!opened) return { trouble: { kind: 'bug', message: 'the service sent rows without their columns' } };
+  if (problem) return { problem };
+  if (!opened) return { problem: { kind: 'bug', message: 'the service sent rows without their columns' } };
   const { isCut, ms, notes } = end;
   return { value: { ...opened, notes: [...opened.notes, ...notes], rows, isCut, ms } };
 }
 
-const stopped: Trouble = { kind: 'stopped', message: 'Stopped: the answer was not waited for.' };
-const away: Trouble = { kind: 'away', message: 'the service does not answer' };
+const stopped: QueryProblem = { kind: 'stopped', message: 'Stopped: the answer was not waited for.' };
+const away: QueryProblem = { kind: 'away', message: 'the service does not answer' };
 
 async function fetchJson<T>(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Outcome<T>> {
   try {
     const response = await fetch(path, { ...init, ...(signal && { signal }) });
-    if (!response.ok) return { trouble: await troubleOf(response) };
+    if (!response.ok) return { problem: await problemOf(response) };
     return { value: (await response.json()) as T };
   } catch {
-    return { trouble: signal?.aborted ? stopped : away };
+    return { problem: signal?.aborted ? stopped : away };
   }
 }
 
@@ -108,13 +107,35 @@ const asJson = (body: unknown): RequestInit => ({
 });
 
 /** The service tells what went wrong as a failed query does, or as the API does. */
-type Told = { failed?: { kind: Trouble['kind']; message: string }; error?: { message?: string } };
+type Told = { failed?: { kind: QueryProblem['kind']; message: string }; error?: { message?: string } };
 
-async function troubleOf(response: Response): Promise<Trouble> {
+async function problemOf(response: Response): Promise<QueryProblem> {
   const told = (await response.json().catch(() => ({}))) as Told;
   const message = told.failed?.message ?? told.error?.message ?? `the service answered ${response.status}`;
   if (response.status === 401 || response.status === 403) return { kind: 'login', message };
   // A proxy whose service is gone answers so.
   if ([502, 504].includes(response.status)) return { kind: 'away', message };
   return { kind: told.failed?.kind ?? 'incomplete', message };
+}
+
+/** Lines of JSON out of a body that arrives in pieces. */
+
+/** @throws SyntaxError for a line that is no JSON, which a body that was cut off ends with. */
+export async function* jsonLines<T>(body: ReadableStream<Uint8Array>): AsyncGenerator<T, void> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
+      const lines = rest.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) if (line !== '') yield JSON.parse(line) as T;
+      if (done) break;
+    }
+    if (rest !== '') yield JSON.parse(rest) as T;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
 }

@@ -1,18 +1,19 @@
 /** The frame of every view: where one may go, which moment is shown, and whether what is shown is current. */
 
-import { useState } from 'preact/hooks';
+import type { FunctionComponent } from 'preact';
+import { useRef, useState } from 'preact/hooks';
 import type { DatasetStatus } from '../src/serve/ui/wire.ts';
 import { useLive } from './live.ts';
-import { Connection } from './parts/connection.tsx';
-import { Moment } from './parts/moment.tsx';
+import { Late } from './parts/late.tsx';
+import { outcomes, Sign } from './parts/proof.tsx';
 import { Select } from './parts/select.tsx';
 import { Empty } from './parts/states.tsx';
-import { outcomes, Sign } from './parts/verdict.tsx';
+import { Ago, Time } from './parts/time.tsx';
 import { prefer, usePreferences } from './preferences.ts';
-import { linkTo, usePlace } from './router.ts';
-import { pathOf, type Route } from './routes.ts';
+import { linkHere, linkTo, usePlace } from './router.ts';
+import { pathOf, type Route, type ViewName } from './routes.ts';
 import { signOut } from './service.ts';
-import { View } from './views.tsx';
+import { Overview } from './views/overview.tsx';
 
 export function Shell() {
   const { route, path, at } = usePlace();
@@ -128,6 +129,100 @@ function Switches() {
         </button>
       )}
       {overview && <p class="version">market-mirror {overview.version}</p>}
+    </div>
+  );
+}
+
+/** Whether what is shown is current: said in a word always, and in a sentence where something is to be known. */
+
+const words = {
+  connecting: 'connecting',
+  live: 'live',
+  stale: 'not live',
+  away: 'service away',
+  unread: 'no mirror to read',
+  login: 'not signed in',
+} as const;
+
+function Connection() {
+  const { connection, overview, problem } = useLive();
+  const isOld = overview !== null && ['stale', 'away', 'unread'].includes(connection);
+  return (
+    <div class={`connection ${connection}`}>
+      <div role="status">
+        <span class="word">
+          <span class="dot" aria-hidden="true" /> {words[connection]}
+        </span>
+        {connection === 'stale' && <p>Changes do not arrive by themselves; connecting again.</p>}
+        {connection === 'away' && <p>The service went away; trying again.</p>}
+        {connection === 'unread' && <p>The service cannot read the mirror; trying again.</p>}
+        {connection === 'login' && (
+          <p>
+            {problem?.message}. <code>market-mirror keys page</code> prints a new link.{' '}
+            <a href="/" target="_self">
+              Sign in
+            </a>
+          </p>
+        )}
+      </div>
+      {/* Outside of what is read out when it changes: this changes each second. */}
+      {isOld && (
+        <p>
+          What is shown is of <Ago at={overview.at} />.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Which view a route shows. The overview is there at once; the others are loaded when they are opened. */
+
+type Load<Name extends ViewName> = () => Promise<ViewOf<Name>>;
+
+const late: { [Name in Exclude<ViewName, 'overview'>]: Load<Name> } = {
+  dataset: async () => (await import('./views/dataset.tsx')).DatasetView,
+  row: async () => (await import('./views/row.tsx')).RowView,
+  walks: async () => (await import('./views/walks.tsx')).WalksView,
+  walk: async () => (await import('./views/walk.tsx')).WalkView,
+  calls: async () => (await import('./views/calls.tsx')).CallsView,
+  problems: async () => (await import('./views/problems.tsx')).ProblemsView,
+  sql: async () => (await import('./views/sql.tsx')).SqlView,
+};
+
+function View({ route }: { route: Route }) {
+  if (route.view === 'overview') return <Overview view="overview" />;
+  // Each of them takes the route of its own name.
+  const load = late[route.view] as () => Promise<FunctionComponent<Route>>;
+  return <Late load={load} props={route} />;
+}
+
+/** What a view is: a component that is given what its route says. */
+
+export type ViewOf<Name extends ViewName> = FunctionComponent<Extract<Route, { view: Name }>>;
+
+/** The moment that every view shows: now, or a time of the past; and the way to another. */
+
+const loadChoice = async () => (await import('./parts/moment-choice.tsx')).MomentChoice;
+
+function Moment() {
+  const { at } = usePlace();
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  return (
+    <div class="moment">
+      <button type="button" ref={button} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <span class="unseen">Moment shown: </span>
+        {at === null ? 'Now' : 'As of'} {at !== null && <Time at={at} />}
+        <span class="arrow" aria-hidden="true">
+          {isOpen ? '▴' : '▾'}
+        </span>
+      </button>
+      {at !== null && <a href={linkHere({ at: null })}>Back to now</a>}
+      {isOpen && <Late load={loadChoice} props={{ at, close }} />}
     </div>
   );
 }

@@ -1,5 +1,7 @@
 /** A value that is looked at from many places, and tells them when it is another. */
 
+import { useEffect, useState } from 'preact/hooks';
+
 export type Store<T> = {
   get(): T;
   set(value: T): void;
@@ -22,4 +24,31 @@ export function store<T>(initial: T): Store<T> {
       return () => listeners.delete(listener);
     },
   };
+}
+
+/** What views are connected with: stores, and media queries. */
+
+export function useStore<T>(from: Store<T>): T {
+  const [, render] = useState({});
+  useEffect(() => {
+    const seen = from.get();
+    const end = from.subscribe(() => render({}));
+    // It may have changed between drawing and now.
+    if (!Object.is(seen, from.get())) render({});
+    return end;
+  }, [from]);
+  return from.get();
+}
+
+/** Whether a media query holds, such as `(prefers-reduced-motion: reduce)`. */
+export function useMedia(query: string): boolean {
+  const [holds, setHolds] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const list = matchMedia(query);
+    const look = () => setHolds(list.matches);
+    look();
+    list.addEventListener('change', look);
+    return () => list.removeEventListener('change', look);
+  }, [query]);
+  return holds;
 }

@@ -1,7 +1,7 @@
 /** Answers that arrive in pieces. */
 
 import { expect, test } from 'vitest';
-import { jsonLines } from '../../web/lines.ts';
+import { jsonLines } from '../../web/service.ts';
 
 async function linesOf(...pieces: (string | Uint8Array)[]): Promise<unknown[]> {
   const encoder = new TextEncoder();

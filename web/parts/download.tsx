@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { Download, DownloadQuestion } from '../../src/serve/ui/wire.ts';
-import { prepareDownload, type Trouble } from '../service.ts';
+import { prepareDownload, type QueryProblem } from '../service.ts';
 import type { Sql } from '../sql.ts';
 import { Failed } from './states.tsx';
 
@@ -12,12 +12,12 @@ type Format = DownloadQuestion['format'];
 /** @param asOf the moment that is shown, or null for now. */
 export function DownloadMenu({ question, asOf }: { question: Sql; asOf: string | null }) {
   const [begun, setBegun] = useState<(Download & { format: Format }) | null>(null);
-  const [trouble, setTrouble] = useState<Trouble | null>(null);
+  const [problem, setProblem] = useState<QueryProblem | null>(null);
   const begin = async (format: Format) => {
     setBegun(null);
-    setTrouble(null);
-    const { value, trouble: refused } = await prepareDownload({ ...question, asOf, format });
-    if (refused) return setTrouble(refused);
+    setProblem(null);
+    const { value, problem: refused } = await prepareDownload({ ...question, asOf, format });
+    if (refused) return setProblem(refused);
     setBegun({ ...value, format });
     const link = document.createElement('a');
     link.href = value.path;
@@ -47,7 +47,7 @@ export function DownloadMenu({ question, asOf }: { question: Sql; asOf: string |
             </p>
           )}
         </div>
-        {trouble && <Failed trouble={trouble} />}
+        {problem && <Failed problem={problem} />}
       </div>
     </details>
   );

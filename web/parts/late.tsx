@@ -2,7 +2,7 @@
 
 import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Trouble } from '../service.ts';
+import type { QueryProblem } from '../service.ts';
 import { Failed, Loading } from './states.tsx';
 
 type Load<Props> = () => Promise<FunctionComponent<Props>>;
@@ -11,11 +11,11 @@ const loaded = new Map<Load<never>, FunctionComponent<never>>();
 
 /** @param load the same function each time. */
 export function Late<Props extends object>({ load, props }: { load: Load<Props>; props: Props }) {
-  const [trouble, setTrouble] = useState<Trouble | null>(null);
+  const [problem, setProblem] = useState<QueryProblem | null>(null);
   const [, render] = useState({});
   useEffect(() => {
     let isCurrent = true;
-    setTrouble(null);
+    setProblem(null);
     loadStyle();
     if (!loaded.has(load))
       load().then(
@@ -23,7 +23,7 @@ export function Late<Props extends object>({ load, props }: { load: Load<Props>;
           loaded.set(load, part);
           if (isCurrent) render({});
         },
-        () => isCurrent && setTrouble(notLoaded),
+        () => isCurrent && setProblem(notLoaded),
       );
     return () => {
       isCurrent = false;
@@ -31,10 +31,10 @@ export function Late<Props extends object>({ load, props }: { load: Load<Props>;
   }, [load]);
   const Part = loaded.get(load) as FunctionComponent<Props> | undefined;
   if (Part) return <Part {...props} />;
-  return trouble ? <Failed trouble={trouble} again={() => location.reload()} /> : <Loading />;
+  return problem ? <Failed problem={problem} again={() => location.reload()} /> : <Loading />;
 }
 
-const notLoaded: Trouble = {
+const notLoaded: QueryProblem = {
   kind: 'away',
   message:
     'this part of the page could not be loaded: the service is away, or was updated; load the page again',

@@ -1,8 +1,7 @@
 /** What is proven of what is shown, and as of when. It stands beside every number that is of a dataset. */
 
-import type { Source } from '../../src/serve/ui/wire.ts';
+import type { Source, WalkMark } from '../../src/serve/ui/wire.ts';
 import { Age, Time } from './time.tsx';
-import { type Outcome, Verdict } from './verdict.tsx';
 
 type Proven = {
   verdict: Extract<Outcome, 'snapshot' | 'verified'> | null;
@@ -42,5 +41,46 @@ export function Sources({ sources, isPast }: { sources: readonly Source[]; isPas
         </li>
       ))}
     </ul>
+  );
+}
+
+/** What a walk proves, told apart by letter and shape as well as by colour. */
+
+type Outcome = 'snapshot' | 'verified' | 'union' | 'failed' | 'running' | 'waiting' | 'none';
+
+export const outcomes: Readonly<Record<Outcome, { letter: string; label: string; meaning: string }>> = {
+  snapshot: { letter: 'S', label: 'snapshot', meaning: 'the whole published snapshot is here' },
+  verified: {
+    letter: 'V',
+    label: 'verified',
+    meaning: 'no row was missed that was there throughout the walk',
+  },
+  union: { letter: 'U', label: 'union', meaning: 'nothing is proven; everything received is kept' },
+  failed: { letter: '×', label: 'failed', meaning: 'the walk met an error' },
+  running: { letter: '›', label: 'running', meaning: 'the walk is under way' },
+  waiting: { letter: '=', label: 'waiting', meaning: 'the walk waits, and goes on where it was' },
+  none: { letter: '?', label: 'no proof', meaning: 'no walk has proven it complete yet' },
+};
+
+export function outcomeOf({ status, verdict }: Pick<WalkMark, 'status' | 'verdict'>): Outcome {
+  if (status === 'running' || status === 'failed' || status === 'waiting') return status;
+  return verdict ?? 'none';
+}
+
+/** Its sign alone; `label` beside it says the same in a word. */
+export function Sign({ outcome }: { outcome: Outcome }) {
+  return (
+    <span class={`sign ${outcome}`} aria-hidden="true">
+      {outcomes[outcome].letter}
+    </span>
+  );
+}
+
+export function Verdict({ outcome }: { outcome: Outcome }) {
+  const { label, meaning } = outcomes[outcome];
+  return (
+    <span class="verdict" title={meaning}>
+      <Sign outcome={outcome} /> {label}
+    </span>
   );
 }

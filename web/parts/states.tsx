@@ -1,7 +1,13 @@
 /** What stands where there are no data: nothing there, not yet, or something went wrong. */
 
 import type { ComponentChildren } from 'preact';
-import type { Trouble } from '../service.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { Phrase } from '../../src/serve/ui/wire.ts';
+import type { Query } from '../ask.ts';
+import { localNow } from '../clock.ts';
+import { duration } from '../formats.ts';
+import type { QueryProblem } from '../service.ts';
+import { Time } from './time.tsx';
 
 export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="state">{children}</p>;
@@ -16,15 +22,82 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
   );
 }
 
-export function Failed({ trouble, again }: { trouble: Trouble; again?: (() => void) | undefined }) {
+export function Failed({ problem, again }: { problem: QueryProblem; again?: (() => void) | undefined }) {
   return (
-    <div class={`state trouble${trouble.kind === 'stopped' ? '' : ' failed'}`} role="alert">
-      <p class="message">{trouble.message}</p>
+    <div class={`state failure${problem.kind === 'stopped' ? '' : ' failed'}`} role="alert">
+      <p class="message">{problem.message}</p>
       {again && (
         <button type="button" onClick={again}>
           Try again
         </button>
       )}
     </div>
+  );
+}
+
+/** That an answer takes its time: how long it has taken, and a button that ends it. */
+
+/** Most answers are faster, and nobody would read it. */
+const SEEN_AFTER_MS = 1_000;
+
+export function Running({ query, what = 'Reading' }: { query: Query<unknown>; what?: string }) {
+  const { isLoading, stop } = query;
+  const [ms, setMs] = useState(0);
+  useEffect(() => {
+    if (!isLoading) return;
+    const begun = localNow();
+    setMs(0);
+    const timer = setInterval(() => setMs(localNow() - begun), 200);
+    return () => clearInterval(timer);
+  }, [isLoading]);
+  if (!isLoading || ms < SEEN_AFTER_MS) return null;
+  return (
+    <p class="running tools">
+      <span role="status">{what}…</span>
+      <span class="age">{duration(ms / 1_000)}</span>
+      <button type="button" onClick={stop}>
+        Stop
+      </button>
+    </p>
+  );
+}
+
+/** What stands before an answer, or in its place: what went wrong, that it takes its time, that there is none yet. */
+
+type Props = {
+  query: Query<unknown>;
+  /** What is done until there is something to show. */
+  loading?: string;
+  /** Something is shown, be it of the answer before. */
+  isThere?: boolean;
+};
+
+export function Awaited({ query, loading = 'Loading', isThere = query.value !== null }: Props) {
+  return (
+    <>
+      {query.problem && <Failed problem={query.problem} again={query.again} />}
+      <Running query={query} />
+      {!isThere && query.isLoading && <Loading what={loading} />}
+    </>
+  );
+}
+
+/** A sentence of the service, with its times as times. */
+
+export function Told({ phrase }: { phrase: Phrase }) {
+  return (
+    <>{phrase.map((piece) => (typeof piece === 'string' ? piece : <Time key={piece.at} at={piece.at} />))}</>
+  );
+}
+
+type ScrollProps = { label: string; isBusy?: boolean; children: ComponentChildren };
+
+/** What may be wider than the page, and is then scrolled by itself, with the keyboard, too. */
+export function Scroll({ label, isBusy = false, children }: ScrollProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+    <section class="scroll" aria-label={label} aria-busy={isBusy} tabIndex={0}>
+      {children}
+    </section>
   );
 }

@@ -1,12 +1,13 @@
 /** A table of an answer: numbers aligned, heads that sort, columns that can be left out. */
 
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PageCell } from '../../src/serve/ui/wire.ts';
-import { number } from '../formats.ts';
-import { type Kind, kindOf } from '../kinds.ts';
+import { bytes, count, momentOf, number } from '../formats.ts';
+import { type Kind, kindOf, laidOut, webAddress } from '../kinds.ts';
 import type { Order } from '../sql.ts';
-import { Cell } from './cell.tsx';
-import { Scroll } from './scroll.tsx';
+import { Scroll } from './states.tsx';
+import { Time } from './time.tsx';
 
 export type TableColumn = {
   name: string;
@@ -174,4 +175,130 @@ const sortOf = (name: string, order: Order | undefined) =>
 function nextOrder(name: string, kind: Kind, order: Order | undefined): Order {
   const first = kind !== 'text';
   return { column: name, descending: order?.column === name ? !order.descending : first };
+}
+
+/** One value of a table: aligned by its kind, linked where it is an address, and opened where it is long. */
+
+/** Longer texts are cut, and opened by a button beside them. */
+const MOST_LETTERS = 96;
+
+/** @param label of the column, for those who open its value. */
+export function Cell({ value, label }: { value: PageCell; label: string }) {
+  if (value === null) return <span class="null">null</span>;
+  if (typeof value === 'number') return <>{number(value)}</>;
+  if (typeof value === 'string') return <TextCell text={value} label={label} />;
+  if ('integer' in value) return <>{value.integer.replace(/\B(?=(\d{3})+$)/g, ',')}</>;
+  return <span class="null">{bytes(value.bytes)}</span>;
+}
+
+function TextCell({ text, label }: { text: string; label: string }) {
+  if (momentOf(text) !== null) return <Time at={text} />;
+  const address = webAddress(text);
+  if (address !== null)
+    return (
+      <a href={address} target="_blank" rel="noopener noreferrer" title={text}>
+        <LongText text={text.replace(/^https?:\/\//i, '')} whole={text} label={label} />
+      </a>
+    );
+  if (text === '') return <span class="null">empty</span>;
+  return <LongText text={text} whole={text} label={label} />;
+}
+
+function LongText({ text, whole, label }: { text: string; whole: string; label: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const line = text.replace(/\s+/g, ' ');
+  if (line.length <= MOST_LETTERS && line === text) return <>{text}</>;
+  const open = (event: Event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    setOpen(true);
+  };
+  const size = count(text.length, 'letter');
+  return (
+    <>
+      {line.length <= MOST_LETTERS ? line : `${cutAt(line, MOST_LETTERS)}…`}{' '}
+      <button type="button" class="more" onClick={open} aria-label={`${size}: show all of ${label}`}>
+        {size}
+      </button>
+      {isOpen && <WholeText text={whole} label={label} close={() => setOpen(false)} />}
+    </>
+  );
+}
+
+export function WholeText({ text, label, close }: { text: string; label: string; close(): void }) {
+  const [isRaw, setRaw] = useState(false);
+  const [isCopied, setCopied] = useState(false);
+  const lines = laidOut(text);
+  const copy = () => navigator.clipboard.writeText(text).then(() => setCopied(true));
+  return (
+    <Dialog title={label} close={close}>
+      <div class="tools">
+        {lines !== null && (
+          <button type="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+            As received
+          </button>
+        )}
+        {/* Only where the connection is private do browsers allow it. */}
+        {isSecureContext && (
+          <button type="button" onClick={copy}>
+            {isCopied ? 'Copied' : 'Copy'}
+          </button>
+        )}
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <pre class="whole" tabIndex={0}>
+        {lines !== null && !isRaw ? lines : text}
+      </pre>
+    </Dialog>
+  );
+}
+
+/** Never between the two halves of a letter. */
+function cutAt(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** Rows that are all there, shown a page at a time. */
+
+/** @returns the rows of the page that is shown, and what turns it, where there is more than one. */
+export function usePages<Row>(
+  rows: readonly Row[],
+  limit: number,
+): { shown: readonly Row[]; pager: VNode | null } {
+  const [turned, setTurned] = useState(0);
+  const offset = turned < rows.length ? turned : 0;
+  const shown = rows.slice(offset, offset + limit);
+  const pager =
+    rows.length > limit ? (
+      <Pager offset={offset} limit={limit} shown={shown.length} total={rows.length} turn={setTurned} />
+    ) : null;
+  return { shown, pager };
+}
+
+/** Something over the page, closed by Escape, by its button or by a click beside it. */
+
+type DialogProps = { title: string; close(): void; children: ComponentChildren };
+
+function Dialog({ title, close, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, as it does every dialog
+    <dialog
+      ref={dialog}
+      aria-label={title}
+      onClose={close}
+      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+    >
+      <div class="dialog">
+        <div class="dialog-head">
+          <h2>{title}</h2>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </div>
+        {children}
+      </div>
+    </dialog>
+  );
 }

@@ -1,23 +1,26 @@
 /** Every call with its answer, newest first. */
 
+import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { bytes as sizeOf } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
 import type { TableColumn } from '../parts/table.tsx';
 import { go, usePlace } from '../router.ts';
+import type { ViewOf } from '../shell.tsx';
 import type { Condition } from '../sql.ts';
 import {
   Choice,
   DatasetChoice,
   equal,
   Filters,
+  filteredBy,
+  List,
+  numberIn,
+  reading,
   TextFilter,
   TimeFilters,
+  useNewestFirst,
   within,
-} from './browsing/filters.tsx';
-import { List } from './browsing/list.tsx';
-import { filteredBy, numberIn, reading, useNewestFirst } from './browsing.ts';
-import { CallStatus } from './calls/status.tsx';
-import type { ViewOf } from './view.ts';
+} from './browsing.tsx';
 import { Code, JobLink, Past, WalkLink } from './walks/parts.tsx';
 
 export const callColumns = [
@@ -112,4 +115,25 @@ function answeredBy(answer: string | null): Condition[] {
   if (answer === 'bad') return [{ column: 'error_code', is: 'not null' }];
   if (answer === 'none') return [{ column: 'status', is: 'null' }];
   return equal('status', answer !== null && /^\d{3}$/.test(answer) ? Number(answer) : null);
+}
+
+/** The status of an answer, by colour and by number, and below it what was wrong. */
+
+function CallStatus({ status, error }: { status: PageCell; error: PageCell }) {
+  return (
+    <>
+      <span class={`tag ${tagOf(status)}`}>{status === null ? 'no answer' : String(status)}</span>
+      {error !== null && (
+        <div>
+          <Code text={String(error)} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function tagOf(status: PageCell): string {
+  if (status === null) return 'bad';
+  const number = Number(status);
+  return number === 429 ? 'warn' : number >= 400 ? 'bad' : 'good';
 }

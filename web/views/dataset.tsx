@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import type { Overview } from '../../src/serve/ui/wire.ts';
-import { useSchema } from '../asking.ts';
+import { useSchema } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
@@ -11,18 +11,18 @@ import { Proof } from '../parts/proof.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePlace } from '../router.ts';
+import type { ViewOf } from '../shell.tsx';
 import { ChartedRows } from './dataset/charted.tsx';
-import { type Dataset, useColumns } from './dataset/known-columns.ts';
+import { type Dataset, useColumns } from './dataset/columns.ts';
 import { type Looking, lookingOf, searchOf } from './dataset/looking.ts';
 import { Rows } from './dataset/rows.tsx';
-import type { ViewOf } from './view.ts';
 
 type Status = Overview['status']['datasets'][number];
 
 export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
   useMenus();
   const { at } = usePlace();
-  const { overview, trouble } = useLive();
+  const { overview, problem } = useLive();
   const schema = useSchema();
   const dataset = useMemo(() => {
     const known = schema.value?.jobs.find(({ name }) => name === job);
@@ -30,11 +30,11 @@ export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
     return known && { ...known, declared };
   }, [schema.value, job]);
   const status = overview?.status.datasets.find((each) => each.job === job);
-  const failed = schema.value ? null : (schema.trouble ?? (overview ? null : trouble));
+  const failed = schema.value ? null : (schema.problem ?? (overview ? null : problem));
   return (
     <>
       <Heading title={job}>{status && at === null && <Standing status={status} />}</Heading>
-      {failed && <Failed trouble={failed} again={schema.again} />}
+      {failed && <Failed problem={failed} again={schema.again} />}
       {!failed && (!schema.value || !overview) && <Loading />}
       {schema.value && overview && !dataset && (
         <Empty>
@@ -77,15 +77,15 @@ function Looked({ dataset, status, at }: { dataset: Dataset; status: Status; at:
   const { search } = usePlace();
   const { historyFrom } = useSchema().value ?? {};
   const looking = lookingOf(search);
-  const { columns, asked } = useColumns(dataset);
+  const { columns, query } = useColumns(dataset);
   const isNew = status.rows === 0 && status.completeAsOf === null && at === null;
   if (isNew && looking.show === 'rows') return <NeverMirrored status={status} />;
   const from = historyFrom?.[dataset.name];
   return (
     <>
       <Tabs looking={looking} hasHistory={dataset.history !== null} />
-      {asked.trouble && <Failed trouble={asked.trouble} again={asked.again} />}
-      {!columns && asked.isLoading && <Loading />}
+      {query.problem && <Failed problem={query.problem} again={query.again} />}
+      {!columns && query.isLoading && <Loading />}
       {columns && looking.show === 'chart' && (
         <ChartedRows dataset={dataset} columns={columns} looking={looking} at={at} />
       )}

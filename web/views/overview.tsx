@@ -8,22 +8,21 @@ import { Late } from '../parts/late.tsx';
 import { Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePlace } from '../router.ts';
+import type { ViewOf } from '../shell.tsx';
 import { Account } from './overview/account.tsx';
 import { DatasetCard } from './overview/card.tsx';
-import { NoDaemon, Problems } from './overview/problems.tsx';
-import { Targets } from './overview/targets.tsx';
-import type { ViewOf } from './view.ts';
+import { NoDaemon, Problems, Targets } from './overview/problems.tsx';
 
 const loadPast = async () => (await import('./overview/past.tsx')).PastDatasets;
 
 export const Overview: ViewOf<'overview'> = () => {
-  const { overview, trouble } = useLive();
+  const { overview, problem } = useLive();
   const { at } = usePlace();
   if (!overview)
     return (
       <>
         <Heading title="Overview" />
-        {trouble ? <Failed trouble={trouble} /> : <Loading what="Reading the mirror" />}
+        {problem ? <Failed problem={problem} /> : <Loading what="Reading the mirror" />}
       </>
     );
   const { status, plan, calls, quota, datasets } = overview;

@@ -1,22 +1,22 @@
 /** Asking in SQL: an editor, its parameters, the answer as table and chart, and what was asked before. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useSchema } from '../asking.ts';
-import { serviceNow } from '../clock.ts';
+import type { Schema } from '../../src/serve/ui/wire.ts';
+import { useSchema } from '../ask.ts';
+import { localNow, serviceNow } from '../clock.ts';
+import type { Editor } from '../editor.ts';
+import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
+import { Select } from '../parts/select.tsx';
 import { go, linkTo, linkToSql, usePlace } from '../router.ts';
+import type { ViewOf } from '../shell.tsx';
 import type { Sql } from '../sql.ts';
 import { AnswerOf } from './sql/answer.tsx';
 import { Examples, Tables } from './sql/beginnings.tsx';
-import { type Past, withoutQuery, withQuery } from './sql/history.ts';
-import { History } from './sql/history-list.tsx';
-import { SqlInput } from './sql/input.tsx';
+import { History, type Past, withoutQuery, withQuery } from './sql/history.tsx';
 import { askedIn, draftOf, keepDraft, keepPast, keptDraft, keptPast, MOST_IN_ADDRESS } from './sql/kept.ts';
-import { parametersOf, paramsOf } from './sql/parameters.ts';
-import { Parameters } from './sql/parameters-form.tsx';
+import { parametersOf, paramsOf, type Typed, typedValue } from './sql/parameters.ts';
 import { type Run, useRunner } from './sql/run.ts';
-import { RunBar } from './sql/run-bar.tsx';
-import type { ViewOf } from './view.ts';
 
 const FIRST = `SELECT job, rows, verdict, complete_as_of, status
 FROM freshness`;
@@ -35,7 +35,7 @@ export const SqlView: ViewOf<'sql'> = () => {
   const ended = useRef<Run | null>(null);
   if (run?.end) ended.current = run;
   const shown = ended.current;
-  const asked = useRef('');
+  const query = useRef('');
   const tables = schema.value?.tables ?? [];
 
   // Keys come faster than the view is drawn, and the query that is run is the one that was written last.
@@ -54,9 +54,9 @@ export const SqlView: ViewOf<'sql'> = () => {
     keepPast(next);
   };
   async function answer(question: Sql): Promise<void> {
-    asked.current = keyOf(question, at);
+    query.current = keyOf(question, at);
     const done = await start(question, at, limit);
-    if (done.end?.trouble?.kind === 'stopped' && done.count === 0) return;
+    if (done.end?.problem?.kind === 'stopped' && done.count === 0) return;
     keep(
       withQuery(keptPast(), {
         ...question,
@@ -78,7 +78,7 @@ export const SqlView: ViewOf<'sql'> = () => {
   // Who follows a link to a query, goes back to one or chooses another moment wants its answer.
   const key = linked && keyOf(linked, at);
   useEffect(() => {
-    if (linked === null || key === asked.current) return;
+    if (linked === null || key === query.current) return;
     open(linked);
     // What has no value yet is typed first.
     if (parametersOf(linked.sql).every((name) => name in linked.params)) void answer(linked);
@@ -116,4 +116,167 @@ export const SqlView: ViewOf<'sql'> = () => {
 
 const fresh = (sql: string): Sql => ({ sql, params: {} });
 const keyOf = ({ sql, params }: Sql, at: string | null) => JSON.stringify([sql, params, at]);
-const rowsOf = ({ end, count }: Run) => (end?.trouble ? null : count);
+const rowsOf = ({ end, count }: Run) => (end?.problem ? null : count);
+
+/** Starts a query and ends it; says meanwhile how far it is. */
+
+type Props = {
+  run: Run | null;
+  limit: number;
+  limits: readonly number[];
+  choose(limit: number): void;
+  start(): void;
+  stop(): void;
+};
+
+function RunBar({ run, limit, limits, choose, start, stop }: Props) {
+  const isRunning = run !== null && run.end === null;
+  return (
+    <div class="run-bar tools">
+      {/* One button for both, so that the focus stays where it is. */}
+      <button type="button" class={isRunning ? '' : 'main'} onClick={isRunning ? stop : start}>
+        {isRunning ? 'Cancel' : 'Run'}
+      </button>
+      <span class="note keys">Ctrl-Enter, or ⌘-Enter</span>
+      <label>
+        At most{' '}
+        <Select
+          value={limit}
+          options={limits.map((each) => [each, `${number(each)} rows`] as const)}
+          choose={choose}
+        />
+      </label>
+      {isRunning && <Progress run={run} />}
+      <span class="unseen" role="status">
+        {isRunning ? 'The query runs' : run?.end ? `${endOf(run)}` : ''}
+      </span>
+    </div>
+  );
+}
+
+function Progress({ run }: { run: Run }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick(localNow()), 100);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, localNow() - run.begunAt) / 1_000;
+  return (
+    <span class="progress">
+      <span class="dot" aria-hidden="true" /> {run.opened ? `${count(run.count, 'row')} so far` : 'running'}
+      {' · '}
+      {seconds.toFixed(1)} s
+    </span>
+  );
+}
+
+const endOf = ({ end, count: rows }: Run) =>
+  end?.problem ? `It failed: ${end.problem.message}` : count(rows, 'row');
+
+/** Where SQL is written: the editor, once it is loaded; until then, and where it cannot be, a plain field. */
+
+type InputProps = {
+  text: string;
+  /** Another one where the text comes from elsewhere: while it is written, the editor is ahead of what is told here. */
+  version: number;
+  tables: Schema['tables'];
+  changed(text: string): void;
+  run(): void;
+};
+
+const label = 'SQL';
+
+function SqlInput(props: InputProps) {
+  const { text, version, tables } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const plain = useRef<HTMLTextAreaElement>(null);
+  const editor = useRef<Editor | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const [isOpen, setOpen] = useState(false);
+
+  useEffect(() => {
+    let isCurrent = true;
+    const open = ({ openEditor }: typeof import('../editor.ts')) => {
+      if (!isCurrent || !place.current) return;
+      const isWriting = document.activeElement === plain.current;
+      editor.current = openEditor(place.current, {
+        label,
+        text: latest.current.text,
+        tables: latest.current.tables,
+        changed: (next) => latest.current.changed(next),
+        run: () => latest.current.run(),
+      });
+      setOpen(true);
+      if (isWriting) editor.current.focus();
+    };
+    // Where it cannot be loaded, the plain field stays.
+    import('../editor.ts').then(open).catch(() => undefined);
+    return () => {
+      isCurrent = false;
+      editor.current?.close();
+      editor.current = null;
+    };
+  }, []);
+  useEffect(() => editor.current?.setText(latest.current.text), [version]);
+  useEffect(() => editor.current?.setSchema(tables), [tables]);
+
+  const runByKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    props.run();
+  };
+  return (
+    <div class="sql-input">
+      <div ref={place} hidden={!isOpen} />
+      {!isOpen && (
+        <textarea
+          ref={plain}
+          aria-label={label}
+          rows={6}
+          spellcheck={false}
+          value={text}
+          onInput={(event) => props.changed(event.currentTarget.value)}
+          onKeyDown={runByKey}
+        />
+      )}
+    </div>
+  );
+}
+
+/** A field for each parameter of the query. */
+
+type ParametersFormProps = { sql: string; typed: Typed; changed(typed: Typed): void; run(): void };
+
+function Parameters({ sql, typed, changed, run }: ParametersFormProps) {
+  const names = parametersOf(sql);
+  if (names.length === 0) return null;
+  return (
+    <form
+      class="parameters tools"
+      aria-label="Parameters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        run();
+      }}
+    >
+      {names.map((name) => (
+        <label key={name}>
+          <code>:{name}</code>{' '}
+          <input
+            value={typed[name] ?? ''}
+            onInput={(event) => changed({ ...typed, [name]: event.currentTarget.value })}
+          />
+          <span class="note">{meaningOf(typedValue(typed[name] ?? ''))}</span>
+        </label>
+      ))}
+      {/* Enter in a field runs the query. */}
+      <button type="submit" class="unseen" tabIndex={-1}>
+        Run
+      </button>
+    </form>
+  );
+}
+
+const meaningOf = (value: string | number | null) =>
+  value === null ? 'null' : typeof value === 'number' ? 'number' : value === '' ? 'empty text' : 'text';

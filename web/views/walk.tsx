@@ -1,16 +1,21 @@
 /** One walk: its evidence, every call it made, and every row it changed. */
 
-import { Awaited } from '../parts/awaited.tsx';
+import type { ComponentChildren } from 'preact';
+import type { PageCell } from '../../src/serve/ui/wire.ts';
+import { useCurrentAnswer } from '../ask.ts';
+import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
-import { Empty } from '../parts/states.tsx';
+import { Awaited, Empty } from '../parts/states.tsx';
+import { Cell, Table, type TableColumn } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
 import { linkTo, linkToSql } from '../router.ts';
+import { pathOf } from '../routes.ts';
+import type { ViewOf } from '../shell.tsx';
 import { select } from '../sql.ts';
-import { reading, useCurrentAnswer } from './browsing.ts';
-import type { ViewOf } from './view.ts';
-import { Calls } from './walks/calls.tsx';
-import { Changes } from './walks/changes.tsx';
-import { Evidence } from './walks/evidence.tsx';
-import { WalkOutcome } from './walks/parts.tsx';
+import { reading } from './browsing.tsx';
+import { callColumns, callTable, hiddenCallColumns } from './calls.tsx';
+import { JobLink, Remarks, tookOf, WalkOutcome } from './walks/parts.tsx';
+import { anomaliesOf, meanings } from './walks.tsx';
 
 const columns = [
   ...[
@@ -44,8 +49,8 @@ const value = reading(columns);
 
 export const WalkView: ViewOf<'walk'> = ({ id }) => {
   const sql = select({ columns, from: 'walks', where: [{ column: 'id', is: '=', value: id }] });
-  const asked = useCurrentAnswer({ ...sql, limit: 1 });
-  const row = asked.value?.rows[0];
+  const query = useCurrentAnswer({ ...sql, limit: 1 });
+  const row = query.value?.rows[0];
   const read = (name: string) => (row ? value(row, name) : null);
   return (
     <>
@@ -56,8 +61,8 @@ export const WalkView: ViewOf<'walk'> = ({ id }) => {
           <a href={linkToSql(sql)}>Open as SQL</a>
         </span>
       </Heading>
-      <Awaited asked={asked} />
-      {asked.value !== null && !row && (
+      <Awaited query={query} />
+      {query.value !== null && !row && (
         <Empty>There is no walk {id}. Walks that changed nothing are forgotten after some time.</Empty>
       )}
       {row && (
@@ -76,3 +81,217 @@ export const WalkView: ViewOf<'walk'> = ({ id }) => {
     </>
   );
 };
+
+/** What a walk found, and what of it makes its verdict. */
+
+type Read = (column: string) => PageCell;
+
+function Evidence({ read }: { read: Read }) {
+  const odd = anomaliesOf(read('anomalies'));
+  const remarks = ['error', 'renewal_of', 'waits_until'].some((name) => read(name) !== null);
+  return (
+    <section class="card stack" aria-label="Evidence">
+      {remarks && <Remarks read={read} />}
+      <dl class="evidence">
+        <Fact name="Dataset">
+          <JobLink job={read('job')} />
+        </Fact>
+        <Fact name="Began">
+          <Time at={String(read('started_at'))} exactness="millisecond" />
+        </Fact>
+        <Fact name="Ended">
+          {read('finished_at') === null ? (
+            <>not yet; it goes on at offset {number(Number(read('next_offset')))}</>
+          ) : (
+            <>
+              <Time at={String(read('finished_at'))} exactness="millisecond" />, after{' '}
+              {tookOf(read('started_at'), read('finished_at'))}
+            </>
+          )}
+        </Fact>
+        <Fact name="Read">
+          {count(Number(read('rows')), 'row')} on {count(Number(read('pages')), 'page')}
+        </Fact>
+        <Fact name="Different rows">{number(Number(read('distinct_keys')))}</Fact>
+        <Fact name="The API said there are">
+          {totalsOf(read('total_first'), read('total')) ?? (
+            <span class="null">{Number(read('pages')) > 0 ? 'it gives no total' : 'not known yet'}</span>
+          )}
+        </Fact>
+        <Fact name="Snapshot generated">
+          <Cell value={read('generated_at')} label="generatedAt" />
+        </Fact>
+        <Fact name="Changed">
+          {number(Number(read('inserted')))} new, {number(Number(read('updated')))} changed,{' '}
+          {number(Number(read('deleted')))} gone
+        </Fact>
+        <Fact name="Held">
+          {count(Number(read('held')), 'row')}
+          {Number(read('held')) > 0 && ' that it did not show: the next proof decides'}
+        </Fact>
+        <Fact name="Refused">
+          {count(Number(read('quarantined')), 'row')}
+          {Number(read('unkeyed')) > 0 && `, ${number(Number(read('unkeyed')))} of them without a key`}
+        </Fact>
+        <Fact name="Differences from what was expected">{number(Number(read('drifted')))}</Fact>
+        <Fact name="Calls that brought a page">
+          {number(Number(read('api_calls')))}
+          {Number(read('calls_saved')) > 0 && `; ${count(Number(read('calls_saved')), 'call')} saved`}
+        </Fact>
+        <Fact name="New rows stood">
+          {number(Number(read('new_in_head')))} in the head, {number(Number(read('new_at_tail')))} at the
+          tail, {number(Number(read('new_elsewhere')))} elsewhere
+          {Number(read('glanced')) > 0 && `; glances had brought ${number(Number(read('glanced')))} before`}
+        </Fact>
+        <Fact name="Read again">
+          {count(Number(read('restarts')), 'new beginning')}, {count(Number(read('steps_back')), 'step')} back
+        </Fact>
+        <Fact name="Anomalies">
+          {odd.length === 0
+            ? 'none'
+            : odd.map(({ kind, times }) => (
+                <div key={kind}>
+                  <code>{kind}</code> ×{number(times)} <span class="note">{meanings[kind]}</span>
+                </div>
+              ))}
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function totalsOf(first: PageCell, last: PageCell): string | null {
+  if (last === null) return null;
+  const at = count(Number(last), 'row');
+  return first === null || first === last ? at : `${at}; ${number(Number(first))} at its beginning`;
+}
+
+/** Every call of a walk, in the order in which they were sent. */
+
+/** A walk of more calls is read in the list of all calls, page by page. */
+const MOST = 500;
+/** Of one walk they are all the same. */
+const hidden = new Set([...hiddenCallColumns, 'job', 'walk_id']);
+
+function Calls({ walk }: { walk: number }) {
+  const sql = select({
+    columns: callColumns,
+    from: 'requests',
+    where: [{ column: 'walk_id', is: '=', value: walk }],
+    order: [{ column: 'id' }],
+  });
+  const query = useCurrentAnswer({ ...sql, limit: MOST });
+  const { value } = query;
+  return (
+    <section class="card stack list" aria-labelledby="calls">
+      <div class="tools">
+        <h2 id="calls">Calls</h2>
+        {value && (
+          <span class="note">{value.isCut ? `the first ${MOST}` : count(value.rows.length, 'call')}</span>
+        )}
+        <span class="spread" />
+        <a href={linkTo('/calls', { walk })}>Among all calls</a>
+        <a href={linkToSql(sql)}>Open as SQL</a>
+      </div>
+      <Awaited query={query} />
+      {value && value.rows.length === 0 && <Empty>Its calls are forgotten: only their number is kept.</Empty>}
+      {value && value.rows.length > 0 && (
+        <Table
+          caption={`Calls of walk ${walk}`}
+          columns={callTable}
+          rows={value.rows}
+          hidden={hidden}
+          isLoading={query.isOld}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Every row that a walk brought, changed or removed. */
+
+/** More would push the calls of the walk out of sight. */
+const MOST_OPEN = 20;
+const changeColumns = ['at', 'change', 'key'];
+
+type Props = {
+  walk: number;
+  job: string;
+  /** As the walk counted them itself. */
+  counted: number;
+  first: PageCell;
+  last: PageCell;
+};
+
+function Changes({ walk, job, counted, first, last }: Props) {
+  const isNone = first === null || last === null;
+  // The numbers of its commits find them without reading those of others.
+  const sql = select({
+    columns: changeColumns,
+    from: 'changes',
+    where: [
+      { column: 'job', is: '=', value: job },
+      { column: 'seq', is: '>=', value: Number(first) },
+      { column: 'seq', is: '<=', value: Number(last) },
+    ],
+    order: [{ column: 'seq' }],
+  });
+  const query = useCurrentAnswer(isNone ? null : { ...sql, limit: MOST });
+  const { value } = query;
+  return (
+    <section class="card stack" aria-labelledby="changes">
+      <div class="tools">
+        <h2 id="changes">Changes</h2>
+        <span class="note">
+          {count(counted, 'row')}
+          {value?.isCut && `, the first ${MOST} of them here`}
+        </span>
+        <span class="spread" />
+        {!isNone && <a href={linkToSql(sql)}>Open as SQL</a>}
+      </div>
+      <Awaited query={query} />
+      {isNone && <p class="note">It changed nothing.</p>}
+      {value && value.rows.length > 0 && (
+        <details open={value.rows.length <= MOST_OPEN}>
+          <summary>Which rows</summary>
+          <Table
+            caption={`Changes of walk ${walk}`}
+            columns={tableOf(job)}
+            rows={value.rows}
+            isLoading={query.isOld}
+          />
+        </details>
+      )}
+    </section>
+  );
+}
+
+const words: Readonly<Record<string, { word: string; tag: string }>> = {
+  insert: { word: '+ new', tag: 'good' },
+  update: { word: '~ changed', tag: 'warn' },
+  delete: { word: '− gone', tag: 'bad' },
+};
+
+const tableOf = (job: string): TableColumn[] => [
+  { name: 'at', label: 'Committed' },
+  {
+    name: 'change',
+    label: 'Change',
+    show: (change) => <span class={`tag ${words[String(change)]?.tag}`}>{words[String(change)]?.word}</span>,
+  },
+  {
+    name: 'key',
+    label: 'Row',
+    kind: 'text',
+    show: (key) => <a href={linkTo(pathOf({ view: 'row', job, key: String(key) }))}>{String(key)}</a>,
+  },
+];

@@ -33,7 +33,7 @@ export function chartSql({ table, time, value, where }: Charted, by: Bucket): Sq
     `SELECT ${[`${at} AS "at"`, 'count(*) AS "rows"', ...measures].join(', ')}`,
     `FROM ${name(table)}`,
     ...(needed === '' ? [] : [needed]),
-    // Asked of the groups, so that the time of a row is read once.
+    // Query of the groups, so that the time of a row is read once.
     `GROUP BY 1 HAVING ${at} IS NOT NULL ORDER BY 1 DESC`,
   ];
   return { sql: lines.join('\n'), params };

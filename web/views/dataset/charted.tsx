@@ -1,15 +1,14 @@
 /** A chart over time: how many rows, or a column of numbers, put together by the database. */
 
 import { useMemo } from 'preact/hooks';
+import { useAnswer } from '../../ask.ts';
 import { momentOf, number } from '../../formats.ts';
 import { useLive } from '../../live.ts';
-import { useLiveAnswer } from '../../live-answer.ts';
-import { Awaited } from '../../parts/awaited.tsx';
 import { Chart, type Series } from '../../parts/chart.tsx';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
 import { Select } from '../../parts/select.tsx';
-import { Empty } from '../../parts/states.tsx';
+import { Awaited, Empty } from '../../parts/states.tsx';
 import { go, linkHere, linkToSql } from '../../router.ts';
 import type { Answer } from '../../service.ts';
 import {
@@ -21,9 +20,8 @@ import {
   MOST_POINTS,
   suitingBucket,
 } from './chart-sql.ts';
-import { type Column, numberColumns, timeColumns } from './columns.ts';
+import { type Column, type Dataset, numberColumns, timeColumns } from './columns.ts';
 import { FilterMenu, Filters, SearchBox } from './finding.tsx';
-import type { Dataset } from './known-columns.ts';
 import { conditionsOf, type Looking, searchOf } from './looking.ts';
 
 type Props = { dataset: Dataset; columns: readonly Column[]; looking: Looking; at: string | null };
@@ -40,17 +38,12 @@ export function ChartedRows({ dataset, columns, looking, at }: Props) {
     value,
     where: conditionsOf(looking, columns),
   };
-  const changed = status?.lastChange;
-  const isLive = at === null;
-  const extent = useLiveAnswer(
-    looking.by ? null : { ...extentSql(charted), asOf: at, limit: 1 },
-    changed,
-    isLive,
-  );
+  const refresh = { changed: status?.lastChange, isLive: at === null };
+  const extent = useAnswer(looking.by ? null : { ...extentSql(charted), asOf: at, limit: 1 }, refresh);
   const by = looking.by ?? bucketOf(extent.value);
   const question = by && chartSql(charted, by);
-  const points = useLiveAnswer(question && { ...question, asOf: at, limit: MOST_POINTS }, changed, isLive);
-  const asked = extent.isLoading || extent.trouble ? extent : points;
+  const points = useAnswer(question && { ...question, asOf: at, limit: MOST_POINTS }, refresh);
+  const query = extent.isLoading || extent.problem ? extent : points;
   const drawn = useMemo(() => points.value && seriesOf(points.value, value), [points.value, value]);
   return (
     <div class="stack">
@@ -85,7 +78,7 @@ export function ChartedRows({ dataset, columns, looking, at }: Props) {
       </div>
       <Filters looking={looking} />
       {at !== null && points.value && <Sources sources={points.value.sources} isPast />}
-      <Awaited asked={asked} loading="Counting" isThere={drawn !== null} />
+      <Awaited query={query} loading="Counting" isThere={drawn !== null} />
       {drawn && by && drawn.x.length > 0 && (
         <section class="card">
           <Chart
@@ -102,7 +95,7 @@ export function ChartedRows({ dataset, columns, looking, at }: Props) {
           />
         </section>
       )}
-      {drawn?.x.length === 0 && !asked.isLoading && (
+      {drawn?.x.length === 0 && !query.isLoading && (
         <Empty>
           {value === null
             ? `No row has a time in ${charted.time.name}.`

@@ -1,11 +1,13 @@
 /** The account: what may still be called, what the plan makes of it, and what was called. */
 
-import type { Overview } from '../../../src/serve/ui/wire.ts';
-import { duration, number } from '../../formats.ts';
+import { useMemo } from 'preact/hooks';
+import type { Overview, QuotaPoint } from '../../../src/serve/ui/wire.ts';
+import { count, duration, number } from '../../formats.ts';
+import { Chart, type Series } from '../../parts/chart.tsx';
+import { Empty, Scroll } from '../../parts/states.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
-import { CallsTable } from './calls-table.tsx';
-import { PlanTable } from './plan-table.tsx';
-import { QuotaChart } from './quota-chart.tsx';
+import { linkTo } from '../../router.ts';
+import { forecast, spentPerHour } from './forecast.ts';
 
 type Props = Pick<Overview, 'status' | 'plan' | 'quota' | 'calls'> & { isPast: boolean };
 
@@ -130,4 +132,274 @@ function Processes({ status: { daemon, serve } }: { status: Overview['status'] }
       )}
     </p>
   );
+}
+
+/** The quota of the last day, its resets, and what the plan will leave of it. */
+
+type QuotaChartProps = { points: readonly QuotaPoint[]; plan: Overview['plan'] };
+
+const TITLE = 'Calls left of the quota';
+const STEP_MS = 600_000;
+const DAY_MS = 86_400_000;
+/** More resets than this would hide the line. */
+const MOST_MARKS = 12;
+
+function QuotaChart({ points, plan }: QuotaChartProps) {
+  const drawn = useMemo(() => drawingOf(points, plan), [points, plan]);
+  if (drawn.x.length === 0)
+    return (
+      <>
+        <h3>{TITLE}</h3>
+        <Empty>No call was made in the last 24 hours.</Empty>
+      </>
+    );
+  const { limit } = plan.quota;
+  return (
+    <Chart
+      title={TITLE}
+      isTime
+      xLabel="until"
+      height={320}
+      note={noteOf(drawn, plan)}
+      x={drawn.x}
+      series={drawn.series}
+      spans={drawn.spans}
+      marks={drawn.resets.length > MOST_MARKS ? [] : drawn.marks}
+      {...(limit !== null && { reachesTo: limit })}
+    />
+  );
+}
+
+type Drawing = {
+  x: number[];
+  spans: [number, number];
+  hasForecast: boolean;
+  series: Series[];
+  resets: number[];
+  marks: { x: number; label: string }[];
+};
+
+function drawingOf(points: readonly QuotaPoint[], plan: QuotaChartProps['plan']): Drawing {
+  const now = Date.parse(plan.at);
+  const ahead = forecast(plan, now);
+  const past = points.map((point) => ({ ...point, end: Math.min(now, Date.parse(point.at) + STEP_MS) }));
+  const x = [...past.map(({ end }) => end), ...ahead.map(({ at }) => at)];
+  const none = ahead.map(() => null);
+  const resets = past.flatMap(({ remaining, at }, index) => {
+    const before = past[index - 1]?.remaining ?? null;
+    return remaining !== null && before !== null && remaining > before ? [Date.parse(at)] : [];
+  });
+  const series: Series[] = [
+    {
+      label: 'left',
+      kind: 'steps',
+      isFilled: true,
+      values: [...past.map(({ remaining }) => remaining), ...none],
+    },
+    {
+      label: 'called in ten minutes',
+      kind: 'bars',
+      colour: '--series-6',
+      values: [...past.map(({ calls }) => calls), ...none],
+    },
+    ...(past.some(({ refused }) => refused > 0)
+      ? [
+          {
+            label: 'refused (429)',
+            kind: 'points' as const,
+            colour: '--bad',
+            values: [...past.map(({ refused }) => refused || null), ...none],
+          },
+        ]
+      : []),
+    ...(ahead.length > 0
+      ? [
+          {
+            label: 'forecast of the plan',
+            kind: 'line' as const,
+            isDashed: true,
+            values: [...past.map(() => null), ...ahead.map(({ left }) => Math.round(left))],
+          },
+        ]
+      : []),
+  ];
+  return {
+    x,
+    spans: [now - DAY_MS, now],
+    hasForecast: ahead.length > 0,
+    series,
+    resets,
+    marks: [...resets.map((at) => ({ x: at, label: 'reset' })), { x: now, label: 'now' }],
+  };
+}
+
+function noteOf({ resets, hasForecast }: Drawing, plan: QuotaChartProps['plan']): string {
+  const { limit, refill } = plan.quota;
+  const seen = resets.length > 0 ? `${count(resets.length, 'reset')} seen in 24 hours. ` : '';
+  const spent = `The plan spends ${number(spentPerHour(plan), 0)} calls an hour`;
+  const quota =
+    limit !== null && refill.periodSeconds !== null
+      ? `; the quota is ${number(limit)} every ${duration(refill.periodSeconds)}`
+      : '';
+  const why = hasForecast ? undefined : plan.unknown.find(({ job }) => job === null)?.why;
+  return `${seen}${spent}${quota}.${why === undefined ? '' : ` No forecast: ${why}.`}`;
+}
+
+/** The calls of the last day, by dataset and by answer. */
+
+type Calls = Overview['calls'];
+
+function CallsTable({ calls, status }: { calls: Calls; status: Overview['status'] }) {
+  const { today, lastHour, savedToday, savedInAll } = status.calls;
+  const jobs = status.datasets.map(({ job }) => job);
+  const statuses = [...new Set(calls.map((one) => one.status))].sort((a, b) => (a ?? 999) - (b ?? 999));
+  const sumOf = (job: string | null, of?: number | null) =>
+    calls
+      .filter((one) => (job === null || one.job === job) && (of === undefined || one.status === of))
+      .reduce((sum, one) => sum + one.calls, 0);
+  return (
+    <>
+      <h3>Calls of the last 24 hours</h3>
+      {calls.length === 0 ? (
+        <p>None was made.</p>
+      ) : (
+        <Scroll label="Calls of the last 24 hours by dataset and answer">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">dataset</th>
+                {statuses.map((one) => (
+                  <th key={one} scope="col" class="number">
+                    {one ?? 'none'}
+                  </th>
+                ))}
+                <th scope="col" class="number">
+                  all
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {jobs.map((job) => (
+                <tr key={job}>
+                  <th scope="row">
+                    <a href={linkTo('/calls', { job })}>{job}</a>
+                  </th>
+                  {statuses.map((one) => (
+                    <td key={one} class={`number${isWell(one) || sumOf(job, one) === 0 ? '' : ' ill'}`}>
+                      {cellOf(sumOf(job, one))}
+                    </td>
+                  ))}
+                  <td class="number">{cellOf(sumOf(job))}</td>
+                </tr>
+              ))}
+            </tbody>
+            <tfoot>
+              <tr>
+                <th scope="row">all</th>
+                {statuses.map((one) => (
+                  <td key={one} class="number">
+                    {cellOf(sumOf(null, one))}
+                  </td>
+                ))}
+                <td class="number">{number(sumOf(null))}</td>
+              </tr>
+            </tfoot>
+          </table>
+        </Scroll>
+      )}
+      <p class="note">
+        {statuses.includes(null) && 'None: no answer came. '}
+        {number(lastHour)} in the last hour, {number(today)} since midnight UTC.
+        {savedInAll > 0 &&
+          ` Proofs by one call saved ${number(savedToday)} of today's calls, ${number(savedInAll)} in all.`}
+      </p>
+    </>
+  );
+}
+
+const cellOf = (calls: number) => (calls === 0 ? '–' : number(calls));
+const isWell = (status: number | null) => status !== null && status < 400;
+
+/** What the next 24 hours will cost, and how often each dataset is walked for it. */
+
+type PlanTablePlan = Overview['plan'];
+
+function PlanTable({ plan }: { plan: PlanTablePlan }) {
+  const { datasets, calls, available, chanceOfRunningDry, unknown } = plan;
+  return (
+    <>
+      <h3>PlanTablePlan of the next 24 hours</h3>
+      <p>
+        {number(calls, 0)} calls expected
+        {available === null ? '' : `, of ${number(available, 0)} that may be made`}. {whatIsEnough(plan)}
+        {chanceOfRunningDry !== null &&
+          chanceOfRunningDry >= 0.01 &&
+          ` The chance of running dry is ${number(chanceOfRunningDry * 100, 0)} %.`}
+      </p>
+      <Scroll label="Plan of the next 24 hours by dataset">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">dataset</th>
+              <th scope="col" class="number">
+                schedule
+              </th>
+              <th scope="col" class="number">
+                walk every
+              </th>
+              <th scope="col" class="number">
+                glance every
+              </th>
+              <th scope="col" class="number">
+                held to
+              </th>
+              <th scope="col" class="number">
+                calls
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {datasets.map((dataset) => (
+              <tr key={dataset.job}>
+                <th scope="row">
+                  {dataset.job}{' '}
+                  {dataset.state !== 'planned' && <span class="tag">{words[dataset.state]}</span>}
+                  {!dataset.drawsOnQuota && <span class="tag">free</span>}
+                </th>
+                <td class="number">{span(dataset.targetSeconds)}</td>
+                <td class="number">{span(dataset.everySeconds)}</td>
+                <td class="number">{span(dataset.glanceEverySeconds)}</td>
+                <td class="number">{span(dataset.heldToSeconds)}</td>
+                <td class="number">{dataset.calls === null ? '–' : number(dataset.calls, 0)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {unknown.length > 0 && (
+        <ul class="note">
+          {unknown.map(({ job, why }) => (
+            <li key={`${job} ${why}`}>
+              {job === null ? '' : `${job}: `}
+              {why}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' } as const;
+const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));
+
+function whatIsEnough({ schedules, stretch, stretchNow }: PlanTablePlan): string {
+  if (schedules === 'unknown') return 'Whether so many may be made is not known yet.';
+  const longer = (times: number) => `intervals become up to ${number(times, 1)} times as long`;
+  if (schedules === 'scarce') return `Calls are scarce: ${longer(stretch)} as the schedules ask for.`;
+  if (stretchNow > 1)
+    return `The calls of the day are enough for every schedule; what is left until more come is not: until then ${longer(stretchNow)}.`;
+  if (schedules === 'tight')
+    return 'The calls are enough in the mean of the day; at times walks will wait for more.';
+  return 'Every schedule can be kept.';
 }

@@ -3,8 +3,6 @@
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import type { Answer } from '../../service.ts';
 import { name, type Sql } from '../../sql.ts';
-import { type Change, changesBetween } from './changes.ts';
-import { type Leaf, type Leaves, leafOfValue, leavesOf } from './leaves.ts';
 
 export type Version = {
   /** From 1, the oldest that is kept. */
@@ -177,3 +175,135 @@ function leafOfCell(value: PageCell): Leaf {
 }
 
 const textOf = (value: PageCell | undefined): string | null => (typeof value === 'string' ? value : null);
+
+/** A row as its single values, each with its place; numbers keep every digit, which JSON.parse would not. */
+
+/** `literal`: true, false and null; `{}` and `[]`, which have nothing in them. */
+export type Leaf = { kind: 'text' | 'number' | 'literal'; text: string };
+
+/** By place, such as `source.name` or `impact[0]["<b>"]`, in the order in which they came. */
+export type Leaves = ReadonlyMap<string, Leaf>;
+
+/** More than this many places are compared as a whole: nobody reads them one by one. */
+const MOST_LEAVES = 5_000;
+const DEEPEST = 100;
+
+/** The values of a text of JSON; null where it is none, is too deep or holds too many. @param at its own place. */
+export function leavesOf(json: string, at = ''): Leaves | null {
+  const tokens = json.matchAll(/\s*(?:([[\]{}:,])|("(?:[^"\\]|\\.)*")|([^\s[\]{}:,"]+))/gsy);
+  const leaves = new Map<string, Leaf>();
+  let token = tokens.next().value;
+  const isSign = (sign: string) => token?.[1] === sign;
+  const step = () => {
+    token = tokens.next().value;
+  };
+
+  function take(sign: string): void {
+    if (!isSign(sign)) throw new SyntaxError(`no ${sign}`);
+    step();
+  }
+
+  function keep(place: string, leaf: Leaf): void {
+    if (leaves.size >= MOST_LEAVES) throw new RangeError('too many');
+    leaves.set(place, leaf);
+  }
+
+  function read(place: string, depth: number): void {
+    if (depth > DEEPEST) throw new RangeError('too deep');
+    if (isSign('{') || isSign('[')) {
+      readInside(place, depth);
+      return;
+    }
+    const [, , text, word] = token ?? [];
+    if (text === undefined && word === undefined) throw new SyntaxError('no value');
+    keep(place, leafOf(text, word));
+    step();
+  }
+
+  function readInside(place: string, depth: number): void {
+    const isList = isSign('[');
+    const end = isList ? ']' : '}';
+    step();
+    if (isSign(end)) {
+      keep(place, { kind: 'literal', text: isList ? '[]' : '{}' });
+      step();
+      return;
+    }
+    for (let index = 0; ; index += 1) {
+      if (isList) read(`${place}[${index}]`, depth + 1);
+      else {
+        const [, , member] = token ?? [];
+        if (member === undefined) throw new SyntaxError('no name');
+        step();
+        take(':');
+        read(placeWithin(place, JSON.parse(member) as string), depth + 1);
+      }
+      if (!isSign(',')) break;
+      step();
+    }
+    take(end);
+  }
+
+  try {
+    read(at, 0);
+    return token === undefined ? leaves : null;
+  } catch {
+    return null;
+  }
+}
+
+const leafOfValue = (value: string | number | null): Leaf =>
+  typeof value === 'string'
+    ? { kind: 'text', text: value }
+    : { kind: value === null ? 'literal' : 'number', text: String(value) };
+
+function leafOf(text: string | undefined, word = ''): Leaf {
+  if (text !== undefined) return { kind: 'text', text: JSON.parse(text) as string };
+  if (/^(true|false|null)$/.test(word)) return { kind: 'literal', text: word };
+  if (Number.isNaN(Number(word))) throw new SyntaxError('no number');
+  return { kind: 'number', text: word };
+}
+
+function placeWithin(place: string, member: string): string {
+  if (!/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(member)) return `${place}[${JSON.stringify(member)}]`;
+  return place === '' ? member : `${place}.${member}`;
+}
+
+/** What changed between two versions of a row, value by value. */
+
+/** `before` is null for a value that came, `after` for one that went. */
+export type Change = { place: string; before: Leaf | null; after: Leaf | null };
+
+export function changesBetween(before: Leaves, after: Leaves): Change[] {
+  const places = new Set([...after.keys(), ...before.keys()]);
+  return [...places].flatMap((place) => {
+    const [old, young] = [before.get(place) ?? null, after.get(place) ?? null];
+    return old?.kind === young?.kind && old?.text === young?.text
+      ? []
+      : [{ place, before: old, after: young }];
+  });
+}
+
+/** A text in three parts, of which the middle one is what the other text does not have. */
+export type Marked = readonly [same: string, other: string, same: string];
+
+/** Where two texts differ. Null where they have too little in common for that to tell anything. */
+export function markDifference(before: string, after: string): { before: Marked; after: Marked } | null {
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && before[head] === after[head]) head += 1;
+  if (head > 0 && isFirstHalf(before.charCodeAt(head - 1))) head -= 1;
+  let tail = 0;
+  while (tail < shorter - head && before.at(-tail - 1) === after.at(-tail - 1)) tail += 1;
+  if (tail > 0 && isSecondHalf(before.charCodeAt(before.length - tail))) tail -= 1;
+  if ((head + tail) * 3 < shorter || head + tail === 0) return null;
+  const parts = (text: string): Marked => [
+    text.slice(0, head),
+    text.slice(head, text.length - tail),
+    text.slice(text.length - tail),
+  ];
+  return { before: parts(before), after: parts(after) };
+}
+
+const isFirstHalf = (code: number) => code >= 0xd800 && code < 0xdc00;
+const isSecondHalf = (code: number) => code >= 0xdc00 && code < 0xe000;

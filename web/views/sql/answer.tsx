@@ -4,14 +4,13 @@ import { useMemo, useState } from 'preact/hooks';
 import type { OpenedQuery } from '../../../src/serve/ui/wire.ts';
 import { count, number } from '../../formats.ts';
 import { DownloadMenu } from '../../parts/download.tsx';
-import { usePages } from '../../parts/pages.tsx';
 import { Sources } from '../../parts/proof.tsx';
 import { Empty } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table, usePages } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { linkToSql } from '../../router.ts';
 import { AnswerChart } from './chart.tsx';
-import { kindsOf } from './choice.ts';
+import { kindsOf } from './chart-data.ts';
 import type { Run } from './run.ts';
 
 const PAGE = 100;
@@ -22,17 +21,17 @@ const LOOKED_AT = 1_000;
 export function AnswerOf({ run, isOld }: { run: Run; isOld: boolean }) {
   const { end, opened } = run;
   if (!end) return null;
-  const isStopped = end.trouble?.kind === 'stopped';
+  const isStopped = end.problem?.kind === 'stopped';
   return (
     <section class={`card stack answer${isOld ? ' old' : ''}`} aria-label="Answer" aria-busy={isOld}>
-      {end.trouble && !isStopped && <Mistake message={end.trouble.message} />}
+      {end.problem && !isStopped && <Mistake message={end.problem.message} />}
       {isStopped && (
         <p class="state">
           Stopped {run.count === 0 ? 'before the first row' : `after ${count(run.count, 'row')}`}. The query
           is kept as it was.
         </p>
       )}
-      {opened && (!end.trouble || (isStopped && run.count > 0)) && <Rows run={run} opened={opened} />}
+      {opened && (!end.problem || (isStopped && run.count > 0)) && <Rows run={run} opened={opened} />}
     </section>
   );
 }

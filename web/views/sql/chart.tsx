@@ -4,20 +4,21 @@ import { useMemo, useState } from 'preact/hooks';
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { number } from '../../formats.ts';
 import type { Kind } from '../../kinds.ts';
-import { Cell } from '../../parts/cell.tsx';
 import { Chart } from '../../parts/chart.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty } from '../../parts/states.tsx';
+import { Cell } from '../../parts/table.tsx';
 import {
+  barsOf,
   type ChartKind,
   type Choice,
   type Columns,
   canDraw,
   chooseChart,
   mayBeX,
+  pointsOf,
   withKind,
-} from './choice.ts';
-import { barsOf, pointsOf } from './drawn.ts';
+} from './chart-data.ts';
 
 type Rows = readonly (readonly PageCell[])[];
 type Props = { columns: Columns; kinds: readonly Kind[]; rows: Rows; cut: string | undefined };

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OpenedQuery, PageCell } from '../../../src/serve/ui/wire.ts';
 import { localNow } from '../../clock.ts';
-import { ask, type Trouble } from '../../service.ts';
+import { ask, type QueryProblem } from '../../service.ts';
 import type { Sql } from '../../sql.ts';
 
 export type Run = {
@@ -22,7 +22,7 @@ export type Run = {
     isCut: boolean;
     /** What is to be known of the rows. */
     notes: readonly string[];
-    trouble: Trouble | null;
+    problem: QueryProblem | null;
   } | null;
   /** Filled while it runs: looked at once it has ended. */
   rows: (readonly PageCell[])[];
@@ -55,7 +55,7 @@ export function useRunner(): Runner {
     let now: Run = { question, at, begunAt: localNow(), opened: null, count: 0, end: null, rows: [] };
     let toldAt = 0;
     show(now);
-    const { value, trouble } = await ask(
+    const { value, problem } = await ask(
       { ...question, asOf: at, limit },
       {
         opened(opened) {
@@ -73,7 +73,7 @@ export function useRunner(): Runner {
     );
     const ms = value?.ms ?? localNow() - now.begunAt;
     const { isCut = true, notes = [] } = value ?? {};
-    return show({ ...now, end: { ms, isCut, notes, trouble: trouble ?? null } });
+    return show({ ...now, end: { ms, isCut, notes, problem: problem ?? null } });
   }
 
   return { run, start, stop: () => controller.current?.abort() };

@@ -3,11 +3,11 @@
 import type { ComponentChildren } from 'preact';
 import type { PageCell, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { duration } from '../../formats.ts';
+import { outcomeOf, Verdict } from '../../parts/proof.tsx';
 import { Time } from '../../parts/time.tsx';
-import { outcomeOf, Verdict } from '../../parts/verdict.tsx';
 import { linkTo, usePlace } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
-import { anomaliesOf } from './anomalies.ts';
+import { anomaliesOf } from '../walks.tsx';
 
 type Read = (column: string) => PageCell;
 

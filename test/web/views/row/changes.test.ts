@@ -1,8 +1,7 @@
 /** What changed between two versions of a row. */
 
 import { describe, expect, test } from 'vitest';
-import { changesBetween, markDifference } from '../../../../web/views/row/changes.ts';
-import { type Leaves, leavesOf } from '../../../../web/views/row/leaves.ts';
+import { changesBetween, type Leaves, leavesOf, markDifference } from '../../../../web/views/row/life.ts';
 
 const changes = (before: string, after: string) =>
   changesBetween(leavesOf(before) as Leaves, leavesOf(after) as Leaves).map(

@@ -2,8 +2,16 @@
 
 import { describe, expect, test } from 'vitest';
 import type { PageCell } from '../../../../src/serve/ui/wire.ts';
-import { canDraw, chooseChart, kindsOf, withKind } from '../../../../web/views/sql/choice.ts';
-import { barsOf, MOST_BARS, MOST_POINTS, pointsOf } from '../../../../web/views/sql/drawn.ts';
+import {
+  barsOf,
+  canDraw,
+  chooseChart,
+  kindsOf,
+  MOST_BARS,
+  MOST_POINTS,
+  pointsOf,
+  withKind,
+} from '../../../../web/views/sql/chart-data.ts';
 
 const day = (at: number) => new Date(Date.UTC(2026, 0, at)).toISOString();
 

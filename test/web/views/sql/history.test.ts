@@ -7,7 +7,7 @@ import {
   readPast,
   withoutQuery,
   withQuery,
-} from '../../../../web/views/sql/history.ts';
+} from '../../../../web/views/sql/history.tsx';
 
 const query = (sql: string, more: Partial<Past> = {}): Past => ({
   sql,

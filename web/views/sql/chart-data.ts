@@ -1,6 +1,7 @@
-/** Which chart suits an answer: chosen from what its columns hold, and changed by whoever looks. */
+/** Which chart suits an answer, chosen from what its columns hold, and the points or bars that it draws. */
 
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
+import { momentOf } from '../../formats.ts';
 import { type Kind, kindOf } from '../../kinds.ts';
 
 export type ChartKind = 'line' | 'bar' | 'scatter';
@@ -20,7 +21,7 @@ const MOST_SERIES = 4;
 /** Powers of ten between what two lines reach. */
 const MOST_APART = 1.3;
 /** More bars than these are easier to read as a line. */
-const MOST_BARS = 60;
+const MOST_READABLE_BARS = 60;
 
 /** What each column holds. */
 export function kindsOf(columns: Columns, rows: Rows): Kind[] {
@@ -47,7 +48,8 @@ export function chooseChart(columns: Columns, kinds: readonly Kind[], rows: Rows
   const [first, ...others] = numbers;
   if (first === undefined || others.length === 0) return null;
   if (!isGrowing(columnOf(rows, first))) return { kind: 'scatter', x: first, y: others.slice(0, 1) };
-  const kind = rows.length <= MOST_BARS && columnOf(rows, first).every(Number.isInteger) ? 'bar' : 'line';
+  const kind =
+    rows.length <= MOST_READABLE_BARS && columnOf(rows, first).every(Number.isInteger) ? 'bar' : 'line';
   return { kind, x: first, y: kind === 'bar' ? others.slice(0, 1) : alike(others, rows) };
 }
 
@@ -82,4 +84,61 @@ function isGrowing(values: readonly PageCell[]): boolean {
     const before = values[at - 1];
     return typeof value === 'number' && (at === 0 || (typeof before === 'number' && before < value));
   });
+}
+
+/** A browser that draws more than these is slow, and nobody sees the difference. */
+export const MOST_POINTS = 20_000;
+export const MOST_BARS = 100;
+
+type Points = {
+  /** Ascending; epoch milliseconds of times. */
+  x: number[];
+  series: (number | null)[][];
+  /** Rows without a place on the axis. */
+  withoutPlace: number;
+  /** Rows behind the most that are drawn. */
+  left: number;
+};
+
+/** Of a line or a scatter. */
+export function pointsOf(rows: Rows, { x, y }: Choice): Points {
+  const placed = rows.flatMap((row) => {
+    const place = placeOf(row[x] ?? null);
+    return place === null ? [] : [{ place, values: y.map((at) => amountOf(row[at] ?? null)) }];
+  });
+  const drawn = placed.slice(0, MOST_POINTS).sort((one, other) => one.place - other.place);
+  return {
+    x: drawn.map(({ place }) => place),
+    series: y.map((_, at) => drawn.map(({ values }) => values[at] ?? null)),
+    withoutPlace: rows.length - placed.length,
+    left: placed.length - drawn.length,
+  };
+}
+
+type Bar = { name: PageCell; value: number };
+
+/** Of a bar chart, as the rows come. @returns `left`: rows behind the most that are drawn. */
+export function barsOf(
+  rows: Rows,
+  { x, y: [y = -1] }: Choice,
+): { bars: Bar[]; without: number; left: number } {
+  const bars = rows.flatMap((row) => {
+    const value = amountOf(row[y] ?? null);
+    return value === null ? [] : [{ name: row[x] ?? null, value }];
+  });
+  return {
+    bars: bars.slice(0, MOST_BARS),
+    without: rows.length - bars.length,
+    left: Math.max(0, bars.length - MOST_BARS),
+  };
+}
+
+function placeOf(value: PageCell): number | null {
+  return typeof value === 'string' ? momentOf(value) : amountOf(value);
+}
+
+/** Large integers are drawn where the nearest double is. */
+function amountOf(value: PageCell): number | null {
+  if (typeof value === 'number') return value;
+  return typeof value === 'object' && value !== null && 'integer' in value ? Number(value.integer) : null;
 }

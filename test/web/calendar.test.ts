@@ -1,7 +1,7 @@
 /** The calendar of changes. */
 
 import { expect, test } from 'vitest';
-import { changesByDay, endOf, monthAfter, weeksOf } from '../../../../web/parts/moment/questions.ts';
+import { changesByDay, endOf, monthAfter, weeksOf } from '../../web/parts/calendar.ts';
 
 test('a month has all its days once, in weeks from Monday on', () => {
   for (let month = '2024-01'; month < '2029-01'; month = monthAfter(month, 1)) {

@@ -1,8 +1,8 @@
 /** When something changed: days and moments, as clocks show them. */
 
-import type { PageQuestion } from '../../../src/serve/ui/wire.ts';
-import { clockTime, fromClock, type Zone } from '../../formats.ts';
-import type { Answer } from '../../service.ts';
+import type { PageQuestion } from '../../src/serve/ui/wire.ts';
+import { clockTime, fromClock, type Zone } from '../formats.ts';
+import type { Answer } from '../service.ts';
 
 /** `2026-11-22`. */
 export type Day = string;

@@ -1,0 +1,132 @@
+/** What views ask of the mirror: asked anew when the question or the mirror changes, and cancelled when no view waits for the answer. */
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { PageQuestion, Schema } from '../src/serve/ui/wire.ts';
+import { localNow } from './clock.ts';
+import { live, useLive } from './live.ts';
+import { type Answer, answerTo, fetchSchema, type Outcome, type QueryProblem } from './service.ts';
+
+export type Query<T> = {
+  /** The latest there was: it stays while the next one is fetched, so that nothing flickers. */
+  value: T | null;
+  problem: QueryProblem | null;
+  isLoading: boolean;
+  /** The value answers the question before this one. */
+  isOld: boolean;
+  /** Whether the present question has been answered, however well, if only before something changed. */
+  isAnswered: boolean;
+  /** Ends the present question. */
+  stop(): void;
+  again(): void;
+};
+
+/** Another value of `changed` asks the same question again, unless `isLive` is false. */
+type Refresh = { changed?: unknown; isLive?: boolean };
+
+/** The answer to a question, or nothing for null. */
+export function useAnswer(question: PageQuestion | null, refresh: Refresh = {}): Query<Answer> {
+  const key = question === null ? null : JSON.stringify(question);
+  return useFetched(key, (signal) => answerTo(JSON.parse(key ?? '') as PageQuestion, signal), refresh);
+}
+
+/** The answer to a question, asked again whenever something may be new in the mirror. */
+export function useCurrentAnswer(question: PageQuestion | null): Query<Answer> {
+  return useAnswer(question, { changed: useLive().version });
+}
+
+let schema: Schema | null = null;
+
+/** What there is to ask for; asked again when a dataset has changed, since it may have got columns. */
+export function useSchema(): Query<Schema> {
+  const { overview } = useLive();
+  const changed = overview?.status.datasets.map(({ lastChange }) => lastChange).join();
+  const query = useFetched('schema', fetchSchema, { changed });
+  if (query.value) schema = query.value;
+  return { ...query, value: query.value ?? schema };
+}
+
+const MIN_PAUSE_MS = 1_000;
+/** The pause after an answer is so many times as long as the answer took: slow ones must not keep the service busy. */
+const PAUSE_RATIO = 5;
+
+type FetchState<T> = {
+  key: string | null;
+  value: T | null;
+  valueKey: string | null;
+  problem: QueryProblem | null;
+};
+
+/** @param key what `get` gets: another key ends the present fetch and begins another. Null fetches nothing. */
+function useFetched<T>(
+  key: string | null,
+  get: (signal: AbortSignal) => Promise<Outcome<T>>,
+  { changed, isLive = true }: Refresh,
+): Query<T> {
+  const [state, setState] = useState<FetchState<T>>({
+    key: null,
+    value: null,
+    valueKey: null,
+    problem: null,
+  });
+  const [running, setRunning] = useState<AbortController | null>(null);
+  const [turn, setTurn] = useState(0);
+  const askedFor = useRef(changed);
+  const tookMs = useRef(0);
+  const again = () => setTurn((before) => before + 1);
+
+  useEffect(() => {
+    if (key === null) return;
+    const controller = new AbortController();
+    const begun = localNow();
+    let isWanted = true;
+    askedFor.current = changed;
+    setRunning(controller);
+    void get(controller.signal).then(({ value = null, problem = null }) => {
+      if (!isWanted) return;
+      tookMs.current = localNow() - begun;
+      setRunning(null);
+      // A value stays until there is another, but not next to the problem of another question.
+      setState((before) =>
+        value !== null || before.key !== key
+          ? { key, value, valueKey: key, problem }
+          : { ...before, problem },
+      );
+    });
+    return () => {
+      isWanted = false;
+      controller.abort();
+    };
+  }, [key, turn]);
+
+  const isLoading = key !== null && (running !== null || state.key !== key);
+  const problem = key === null || isLoading ? null : state.problem;
+  // A question that somebody stopped is not asked again because something has changed.
+  const isDue =
+    key !== null && isLive && !isLoading && changed !== askedFor.current && problem?.kind !== 'stopped';
+  useEffect(() => {
+    if (!isDue) return;
+    const timer = setTimeout(again, Math.max(MIN_PAUSE_MS, tookMs.current * PAUSE_RATIO));
+    return () => clearTimeout(timer);
+  }, [isDue]);
+  useRetryWhenBack(problem, again);
+
+  return {
+    value: key === null ? null : state.value,
+    problem,
+    isLoading,
+    isOld: state.valueKey !== key,
+    isAnswered: key !== null && state.key === key,
+    stop: () => running?.abort(),
+    again,
+  };
+}
+
+/** A question that failed while the service was away is asked again once the service is back. */
+function useRetryWhenBack(problem: QueryProblem | null, again: () => void): void {
+  const isAway = problem?.kind === 'away';
+  useEffect(() => {
+    if (!isAway) return;
+    const { overview } = live.get();
+    return live.subscribe(() => live.get().overview !== overview && again());
+  }, [isAway]);
+}

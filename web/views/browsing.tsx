@@ -1,0 +1,296 @@
+/** Lists that are read newest first, page by page. A page begins at a number, not at an offset: new rows move none of it. */
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { PageCell } from '../../src/serve/ui/wire.ts';
+import { type Query, useCurrentAnswer } from '../ask.ts';
+import { clockTime, count, fromClock, zoneName } from '../formats.ts';
+import { useLive } from '../live.ts';
+import { Select } from '../parts/select.tsx';
+import { Awaited, Empty } from '../parts/states.tsx';
+import { Table, type TableColumn } from '../parts/table.tsx';
+import { usePreferences } from '../preferences.ts';
+import { go, linkHere, linkToSql, type Search, usePlace } from '../router.ts';
+import type { Answer } from '../service.ts';
+import { type Condition, type Sql, select, whereOf } from '../sql.ts';
+
+export const PAGE = 50;
+
+type Row = readonly PageCell[];
+
+type Listing = {
+  from: string;
+  /** `id` is among them: what the pages are told apart by. */
+  columns: readonly string[];
+  where: readonly Condition[];
+};
+
+type Listed = {
+  query: Query<Answer>;
+  rows: readonly Row[];
+  /** That fit the filters, on all pages. */
+  total: number | null;
+  /** Links to the pages beside this one. */
+  newer: string | null;
+  older: string | null;
+  /** All of them, for the editor. */
+  sql: Sql;
+};
+
+/** The page that the address names by `before` or `after`. */
+export function useNewestFirst({ from, columns, where }: Listing): Listed {
+  const { search } = usePlace();
+  const turn = turnOf(search);
+  const order = [{ column: 'id', descending: turn?.to !== 'newer' }];
+  const beside: Condition[] = turn
+    ? [{ column: 'id', is: turn.to === 'older' ? '<' : '>', value: turn.from }]
+    : [];
+  const query = useCurrentAnswer({
+    ...select({ columns, from, where: [...where, ...beside], order, limit: PAGE + 1 }),
+    limit: PAGE + 1,
+  });
+  const conditions = whereOf(where);
+  const counted = useCurrentAnswer({
+    sql: `SELECT count(*)\nFROM ${from}\n${conditions.sql}`,
+    params: conditions.params,
+    limit: 1,
+  });
+  const { rows, hasNewer, hasOlder } = pageOf(query.value?.rows ?? [], turn);
+  const id = columns.indexOf('id');
+  const linkBeside = (name: 'before' | 'after', row: Row | undefined) =>
+    linkHere({ before: null, after: null, [name]: Number(row?.[id]) });
+  return {
+    query,
+    rows,
+    total: Number(counted.value?.rows[0]?.[0] ?? Number.NaN) || null,
+    newer: hasNewer && rows.length > 0 ? linkBeside('after', rows[0]) : null,
+    older: hasOlder && rows.length > 0 ? linkBeside('before', rows.at(-1)) : null,
+    sql: select({ columns, from, where, order: [{ column: 'id', descending: true }] }),
+  };
+}
+
+type Turn = { to: 'older' | 'newer'; from: number } | null;
+
+function turnOf(search: URLSearchParams): Turn {
+  const before = numberIn(search, 'before');
+  if (before !== null) return { to: 'older', from: before };
+  const after = numberIn(search, 'after');
+  return after === null ? null : { to: 'newer', from: after };
+}
+
+/** One row more than a page tells whether another follows; pages to the newer come the other way round. */
+function pageOf(
+  rows: readonly Row[],
+  turn: Turn,
+): { rows: readonly Row[]; hasNewer: boolean; hasOlder: boolean } {
+  const hasMore = rows.length > PAGE;
+  const page = rows.slice(0, PAGE);
+  if (turn?.to === 'newer') return { rows: page.reverse(), hasNewer: hasMore, hasOlder: true };
+  return { rows: page, hasNewer: turn !== null, hasOlder: hasMore };
+}
+
+export function numberIn(search: URLSearchParams, name: string): number | null {
+  const text = search.get(name);
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+/** Another filter shows its first page. */
+export const filteredBy = (changes: Search): string => linkHere({ before: null, after: null, ...changes });
+
+/** Reads a row by the names of its columns. */
+export const reading =
+  (columns: readonly string[]) =>
+  (row: Row, name: string): PageCell =>
+    row[columns.indexOf(name)] ?? null;
+
+/** A list with its pages, or what stands in its place. */
+
+type Props = {
+  caption: string;
+  /** What one row is: `walk`. */
+  unit: string;
+  columns: readonly TableColumn[];
+  hidden?: ReadonlySet<string>;
+  listed: Listed;
+  /** Where there is none. */
+  empty: ComponentChildren;
+};
+
+export function List({ caption, unit, columns, hidden, listed, empty }: Props) {
+  const { query, rows, total, sql } = listed;
+  return (
+    <section class="stack" aria-label={caption}>
+      <Awaited query={query} />
+      {query.value !== null && rows.length === 0 && <Empty>{empty}</Empty>}
+      {rows.length > 0 && (
+        <div class="card list">
+          <Table
+            caption={`${caption}, newest first`}
+            columns={columns}
+            rows={rows}
+            hidden={hidden}
+            isLoading={query.isOld}
+          />
+        </div>
+      )}
+      <div class="tools">
+        <Turns {...listed} />
+        {total !== null && <span class="note">{count(total, unit)} in all</span>}
+        <span class="spread" />
+        <a href={linkToSql(sql)}>Open as SQL</a>
+      </div>
+    </section>
+  );
+}
+
+function Turns({ newer, older }: Listed) {
+  if (newer === null && older === null) return null;
+  return (
+    <nav class="tools" aria-label="Pages">
+      <ListTurn to={newer}>‹ Newer</ListTurn>
+      <ListTurn to={older}>Older ›</ListTurn>
+    </nav>
+  );
+}
+
+function ListTurn({ to, children }: { to: string | null; children: ComponentChildren }) {
+  return to === null ? (
+    <span class="turn off">{children}</span>
+  ) : (
+    <a class="turn" href={to}>
+      {children}
+    </a>
+  );
+}
+
+/** Filters of a list. They are kept in the address, so that a link shows the same. */
+
+export function Filters({ names, children }: { names: readonly string[]; children: ComponentChildren }) {
+  const { search } = usePlace();
+  const isFiltered = names.some((name) => search.has(name));
+  const none = Object.fromEntries(names.map((name) => [name, null]));
+  return (
+    <form class="list-filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+      {children}
+      <button type="button" disabled={!isFiltered} onClick={() => go(filteredBy(none), 'replace')}>
+        Clear filters
+      </button>
+    </form>
+  );
+}
+
+type Options = Readonly<Record<string, string>>;
+
+type ChoiceProps = { name: string; label: string; groups: Readonly<Record<string, Options>>; all?: string };
+
+/** @param groups options by the name of their group. @param all what nothing chosen means. */
+export function Choice({ name, label, groups, all = 'all' }: ChoiceProps) {
+  const { search } = usePlace();
+  return (
+    <label>
+      <span>{label}</span>
+      <select
+        value={search.get(name) ?? ''}
+        onChange={(event) => go(filteredBy({ [name]: event.currentTarget.value || null }), 'replace')}
+      >
+        <option value="">{all}</option>
+        {Object.entries(groups).map(([group, options]) => (
+          <optgroup key={group} label={group}>
+            {Object.entries(options).map(([value, shown]) => (
+              <option key={value} value={value}>
+                {shown}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export function DatasetChoice() {
+  const { overview } = useLive();
+  const { search } = usePlace();
+  const here = search.get('job');
+  const known = overview?.status.datasets.map(({ job }) => job) ?? [];
+  const jobs = here === null || known.includes(here) ? known : [here, ...known];
+  return (
+    <label>
+      <span>Dataset</span>
+      <Select
+        value={here ?? ''}
+        options={[['', 'all'], ...jobs.map((job) => [job, job] as const)]}
+        choose={(job) => go(filteredBy({ job: job || null }), 'replace')}
+      />
+    </label>
+  );
+}
+
+/** Nobody wants an answer for every letter. */
+const WRITTEN_AFTER_MS = 300;
+
+export function TextFilter({ name, label, size = 18 }: { name: string; label: string; size?: number }) {
+  const { search } = usePlace();
+  const here = search.get(name) ?? '';
+  const [text, setText] = useState(here);
+  // It may have been cleared, or come back to.
+  useEffect(() => setText(here), [here]);
+  useEffect(() => {
+    const written = text.trim();
+    if (written === here) return;
+    const timer = setTimeout(() => go(filteredBy({ [name]: written || null }), 'replace'), WRITTEN_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <label>
+      <span>{label}</span>
+      <input type="search" size={size} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+    </label>
+  );
+}
+
+/** From one time to another, by the clock that is shown; kept in UTC. */
+export function TimeFilters() {
+  return (
+    <>
+      <TimeFilter name="from" label="From" />
+      <TimeFilter name="to" label="Until" />
+    </>
+  );
+}
+
+function TimeFilter({ name, label }: { name: string; label: string }) {
+  const { search } = usePlace();
+  const { zone } = usePreferences();
+  const at = Date.parse(search.get(name) ?? '');
+  const shown = Number.isNaN(at) ? '' : clockTime(at, zone, 'minute').replace(' ', 'T');
+  const choose = (text: string) => {
+    const chosen = fromClock(text, zone);
+    go(filteredBy({ [name]: chosen === null ? null : new Date(chosen).toISOString() }), 'replace');
+  };
+  return (
+    <label>
+      <span>
+        {label} <span class="zone">{zoneName(Number.isNaN(at) ? 0 : at, zone)}</span>
+      </span>
+      <input type="datetime-local" value={shown} onChange={(event) => choose(event.currentTarget.value)} />
+    </label>
+  );
+}
+
+/** Nothing of a column for a filter that is not set. */
+export const equal = (column: string, value: string | number | null): Condition[] =>
+  value === null ? [] : [{ column, is: '=', value }];
+
+/** Between the times of the address, and not after the moment that is shown. */
+export function within(column: string, search: URLSearchParams, at: string | null): Condition[] {
+  const [from, to] = ['from', 'to'].map((name) => {
+    const ms = Date.parse(search.get(name) ?? '');
+    return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+  });
+  return [
+    ...(from ? [{ column, is: '>=', value: from } as const] : []),
+    ...(to ? [{ column, is: '<=', value: to } as const] : []),
+    ...(at ? [{ column, is: '<=', value: at } as const] : []),
+  ];
+}
