@@ -256,7 +256,7 @@ export function isOfSettings({ code }: RedisProblem): boolean {
 }
 
 /** The failure of a start that no waiting can mend. */
-export function settingFailure(address: string, error: Error): Failure {
+export function settingFailure(target: Target, error: Error): Failure {
   const { message, advice } = diagnose(error);
-  return new Failure('config', `REDIS_URL: ${address}: ${message}: ${advice}`);
+  return new Failure('config', `REDIS_URL: ${addressOf(target)}: ${message}: ${advice}`);
 }

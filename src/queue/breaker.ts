@@ -1,13 +1,13 @@
 /**
- * A circuit breaker between the queue and Redis. The first error opens it: the workers rest, since BullMQ's loop
- * would try again at once, for ever. A trial, ever less often, finds out when Redis takes writes again.
+ * A circuit breaker between the queue and Redis. The first error opens it: the worker rests, since BullMQ's loop would
+ * repeat a refused command at once, for ever. A trial, ever less often, finds out when Redis takes writes again.
  */
 
 import { doubledMs } from '../backoff.ts';
 import { type Clock, isoTime, type Random } from '../clock.ts';
 import { toError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { diagnose, type RedisProblem, saysMore } from '../redis.ts';
-import type { Log } from './log.ts';
 
 /** Why runs wait, for as long as they do. */
 export type Outage = RedisProblem & {
@@ -18,11 +18,11 @@ export type Outage = RedisProblem & {
 };
 
 export type Breaker = {
-  /** Counts the error; the first of an outage stops the workers. */
+  /** Counts the error; the first of an outage stops the worker. */
   report(error: Error): void;
   /** Null where all is well. */
   outage(): Outage | null;
-  /** Looks no more and says no more. */
+  /** Tries no more and logs no more. */
   close(): void;
 };
 
@@ -47,7 +47,7 @@ const defaults: BreakerTiming = {
   remind: 600_000,
 };
 
-export type BreakerParts = {
+export function createBreaker(parts: {
   /** Where it is, without credentials. */
   redis: string;
   /** @throws what keeps Redis from taking writes. */
@@ -60,104 +60,97 @@ export type BreakerParts = {
   clock: Clock;
   random: Random;
   timing: Partial<BreakerTiming>;
-};
-
-export function createBreaker(parts: BreakerParts): Breaker {
-  const { redis, trial, pause, resume, changed, log, clock, random, timing } = parts;
-  const { firstTrial, longestTrial, steady, quiet, remind } = { ...defaults, ...timing };
+}): Breaker {
+  const { redis, trial, pause, resume, changed, log, clock, random } = parts;
+  const timing = { ...defaults, ...parts.timing };
   const closing = new AbortController();
-  const say = lineEvery(quiet, clock, closing.signal);
+  const { signal } = closing;
+  const write = oneLineEvery(timing.quiet, clock, signal);
   let outage: Outage | null = null;
-  let began = 0;
-  let said = 0;
-  /** Whether the workers are at work again, although the outage is not over before they have been so for a while. */
-  let halfOpen = false;
+  let beganAt = 0;
+  let loggedAt = 0;
+
+  const sleep = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
+  const secondsSince = (at: number) => Math.round((clock.monotonic() - at) / 1_000);
 
   function report(error: Error): void {
-    if (closing.signal.aborted) return;
-    const trouble = diagnose(error);
-    if (!outage) {
-      began = clock.monotonic();
-      outage = { ...trouble, since: isoTime(clock.now()), errors: 1 };
-      tell(trouble, error);
-      pause();
-      changed(outage);
-      void tryUntilWell();
-      return;
+    if (signal.aborted) return;
+    const problem = diagnose(error);
+    const isNew = outage === null;
+    if (isNew) beganAt = clock.monotonic();
+    if (!outage || saysMore(problem, outage)) {
+      outage = { since: isoTime(clock.now()), errors: 0, ...outage, ...problem };
+      logBegin(problem, error);
     }
     outage.errors += 1;
-    if (saysMore(trouble, outage)) {
-      Object.assign(outage, trouble);
-      tell(trouble, error);
-    }
-    halfOpen = false;
     pause();
+    if (!isNew) return;
+    changed(outage);
+    void tryUntilWell();
   }
 
   async function tryUntilWell(): Promise<void> {
-    for (let attempt = 1; outage; attempt += 1) {
-      const wait = doubledMs(attempt, { firstMs: firstTrial, longestMs: longestTrial });
-      await clock.sleep(wait * (0.75 + random() / 2), closing.signal).catch(() => undefined);
-      if (closing.signal.aborted) return;
-      try {
-        await trial();
-      } catch (thrown) {
-        report(toError(thrown));
-        remindOf(outage);
-        changed(outage);
-        continue;
-      }
-      halfOpen = true;
-      resume();
-      await clock.sleep(steady, closing.signal).catch(() => undefined);
-      if (closing.signal.aborted) return;
-      if (halfOpen) end(outage);
-      else changed(outage);
+    for (let attempt = 1; outage && !signal.aborted; attempt += 1) {
+      const waitMs = doubledMs(attempt, { firstMs: timing.firstTrial, longestMs: timing.longestTrial });
+      await sleep(waitMs * (0.75 + random() / 2));
+      const isWell = !signal.aborted && (await isWellOnTrial());
+      if (signal.aborted) return;
+      if (!isWell) remind(outage);
+      else outage = end(outage);
+      changed(outage);
     }
   }
 
-  function end({ code, errors }: Outage): void {
-    const seconds = secondsSince(began);
-    outage = null;
-    halfOpen = false;
-    changed(null);
-    say(() => log.info({ redis, reason: code, seconds, errors }, 'Redis is back: runs go on'));
+  /** The worker is at work again before the outage is over: it may be refused what the trial is not. */
+  async function isWellOnTrial(): Promise<boolean> {
+    try {
+      await trial();
+    } catch (thrown) {
+      report(toError(thrown));
+      return false;
+    }
+    const errors = outage?.errors;
+    resume();
+    await sleep(timing.steady);
+    return outage?.errors === errors;
   }
 
-  function tell({ code, message, advice }: RedisProblem, error: Error): void {
-    said = clock.monotonic();
-    const err = error.message;
-    say(() => log.warn({ redis, reason: code, err }, `${message}, so runs wait: ${advice}`));
+  function end({ code, errors }: Outage): null {
+    const seconds = secondsSince(beganAt);
+    write(() => log.info({ redis, reason: code, seconds, errors }, 'Redis is back: runs go on'));
+    return null;
   }
 
-  function remindOf({ code, message, errors }: Outage): void {
-    if (clock.monotonic() - said < remind) return;
-    said = clock.monotonic();
-    const seconds = secondsSince(began);
-    say(() => log.warn({ redis, reason: code, seconds, errors }, `${message}, so runs still wait`));
+  function logBegin({ code, message, advice }: RedisProblem, { message: err }: Error): void {
+    loggedAt = clock.monotonic();
+    write(() => log.warn({ redis, reason: code, err }, `${message}, so runs wait: ${advice}`));
   }
 
-  const secondsSince = (at: number) => Math.round((clock.monotonic() - at) / 1_000);
+  function remind({ code, message, errors }: Outage): void {
+    if (clock.monotonic() - loggedAt < timing.remind) return;
+    loggedAt = clock.monotonic();
+    const seconds = secondsSince(beganAt);
+    write(() => log.warn({ redis, reason: code, seconds, errors }, `${message}, so runs still wait`));
+  }
 
   return { report, outage: () => outage, close: () => closing.abort() };
 }
 
 /** Writes at most one line in `quietMs`; of those that come in between only the last, when its time has come. */
-function lineEvery(quietMs: number, clock: Clock, signal: AbortSignal): (write: () => void) => void {
+function oneLineEvery(quietMs: number, clock: Clock, signal: AbortSignal): (write: () => void) => void {
   let latest: (() => void) | undefined;
-  let resting = false;
-  const writeAll = async () => {
-    resting = true;
-    while (latest && !signal.aborted) {
+  let isQuiet = false;
+  async function writeLatest(): Promise<void> {
+    isQuiet = true;
+    for (; latest && !signal.aborted; await clock.sleep(quietMs, signal).catch(() => undefined)) {
       const write = latest;
       latest = undefined;
       write();
-      await clock.sleep(quietMs, signal).catch(() => undefined);
     }
-    resting = false;
-  };
+    isQuiet = false;
+  }
   return (write) => {
     latest = write;
-    if (!resting) void writeAll();
+    if (!isQuiet) void writeLatest();
   };
 }

@@ -15,8 +15,8 @@ import {
   tlsMismatch,
 } from '../redis.ts';
 import { socketPath } from '../socket-path.ts';
-import { writesTo } from './connection.ts';
-import { findRedisServer } from './redis-process.ts';
+import { trialWriter } from './connection.ts';
+import { findRedisServer } from './private-redis.ts';
 
 type Version = {
   /** Such as `Redis 7.2.4`. */
@@ -34,7 +34,7 @@ export type LiveRedis = Version & {
 };
 
 /** Milliseconds, to connect and to answer. */
-const PATIENCE_MS = 5_000;
+const ANSWER_MS = 5_000;
 /** BullMQ's least version of Redis; Valkey began above it. */
 const LEAST = [6, 2] as const;
 
@@ -51,7 +51,7 @@ function runForVersion(file: string): string {
     return execFileSync(file, ['--version'], {
       env: generalEnvironment(),
       encoding: 'utf8',
-      timeout: PATIENCE_MS,
+      timeout: ANSWER_MS,
     });
   } catch (cause) {
     throw new Failure('config', `${file} does not run: install it again, or set REDIS_URL`, { cause });
@@ -84,8 +84,8 @@ async function ask(target: Target): Promise<{ info: string; refusal: RedisProble
     enableReadyCheck: false,
     retryStrategy: () => null,
     maxRetriesPerRequest: 0,
-    connectTimeout: PATIENCE_MS,
-    commandTimeout: PATIENCE_MS,
+    connectTimeout: ANSWER_MS,
+    commandTimeout: ANSWER_MS,
   });
   const errors: Error[] = [];
   client.on('error', (error: Error) => void errors.push(error));
@@ -93,7 +93,7 @@ async function ask(target: Target): Promise<{ info: string; refusal: RedisProble
     await client.connect();
     await client.ping();
     const info = await client.info().catch(() => ''); // Some hosts forbid it.
-    const refused = await writesTo(client, 'market-mirror-doctor')().then(() => null, toError);
+    const refused = await trialWriter(client, 'market-mirror-doctor')().then(() => null, toError);
     return { info, refusal: refused && diagnose(refused) };
   } catch (thrown) {
     const mismatch = await tlsMismatch(target);

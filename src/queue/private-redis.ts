@@ -1,15 +1,26 @@
-/** The daemon's own Redis: started, kept alive, and ended with the daemon. */
+/** The daemon's own Redis: started, kept alive, and ended with the daemon, however that ends. */
 
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
+import { isAlive } from '../alive.ts';
 import { doubledMs } from '../backoff.ts';
+import { startChild } from '../child.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import { generalEnvironment } from '../environment.ts';
 import { Failure } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { RedisError } from '../redis.ts';
 import { socketPath } from '../socket-path.ts';
-import type { Log } from './log.ts';
-import { findRedisServer, serverPid, spawnRedis } from './redis-process.ts';
 
 export type PrivateRedis = {
   connection: { path: string };
@@ -27,6 +38,7 @@ const POLL_MS = 10;
 /** A server that ran this long was well: its death is the first again. */
 const STEADY_MS = 60_000;
 const PAUSES = { firstMs: 100, longestMs: 10_000 };
+const LONGEST_OUTPUT = 2_000;
 
 /**
  * Starts a Redis on a unix socket under `dir`, which the caller holds exclusively: no TCP port, an append-only
@@ -51,27 +63,20 @@ export async function startPrivateRedis(parts: {
   const closing = new AbortController();
   const starting = signal ? AbortSignal.any([closing.signal, signal]) : closing.signal;
 
-  if (!(await isFree(clock.monotonic() + HANDOVER_MS, starting))) {
-    const pid = serverPid(home);
-    const that = pid === null ? 'that one' : `it (kill -9 ${pid})`;
-    throw new Failure(
-      'incomplete',
-      `${path}: another Redis${pid === null ? '' : `, process ${pid},`} still serves it, left by a daemon that was killed: end ${that}, then start again`,
-    );
-  }
+  if (!(await isFree(clock.monotonic() + HANDOVER_MS, starting))) throw occupied(path, serverPid(home));
   let server = spawnRedis(binary, home, path);
   let deaths = 0;
-  let lastWords = '';
+  let lastLine = '';
   const care = keepAlive();
 
   async function keepAlive(): Promise<void> {
     for (;;) {
       const since = clock.monotonic();
-      lastWords = await server.ended;
+      lastLine = await server.ended;
       if (closing.signal.aborted) return;
       deaths = clock.monotonic() - since > STEADY_MS ? 1 : deaths + 1;
-      report(new RedisError('ended', lastWords));
-      if (isDamaged(lastWords)) setAside(home, log);
+      report(new RedisError('ended', lastLine));
+      if (isDamaged(lastLine)) setAside(home, log);
       try {
         await clock.sleep(doubledMs(deaths, PAUSES), closing.signal);
         await isFree(Number.POSITIVE_INFINITY, closing.signal);
@@ -95,14 +100,14 @@ export async function startPrivateRedis(parts: {
     const deadline = clock.monotonic() + START_MS;
     while ((await ping(path)) !== 'ready') {
       if (deaths >= START_ATTEMPTS || clock.monotonic() > deadline)
-        throw new Failure('disk', `the private Redis does not start: ${lastWords || 'it does not answer'}`);
+        throw new Failure('disk', `the private Redis does not start: ${lastLine || 'it does not answer'}`);
       await clock.sleep(POLL_MS, starting);
     }
   }
 
   async function close(): Promise<void> {
     closing.abort();
-    await server.stop(STOP_MS);
+    await server.stop();
     await care;
   }
 
@@ -115,20 +120,111 @@ export async function startPrivateRedis(parts: {
   return { connection: { path }, close };
 }
 
-/** Where the private Redis of the mirror in `dir` listens. Makes the folder that it lives in. */
+const homeIn = (dir: string) => join(dir, 'redis');
+const pidFile = (home: string) => join(home, 'redis.pid');
+
+/** Where the private Redis of the mirror in `dir` listens. Makes the folder that it lives in, for us alone. */
 export function privateTarget(dir: string): { path: string } {
   const home = homeIn(dir);
-  privateFolder(home);
+  try {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    chmodSync(home, 0o700);
+  } catch (cause) {
+    throw new Failure('disk', `${home}: cannot be made a private folder of this user`, { cause });
+  }
   return { path: socketPath(home, 'redis.sock') };
 }
 
-const homeIn = (dir: string) => join(dir, 'redis');
+/** The path of redis-server or valkey-server. */
+export function findRedisServer(searchPath = generalEnvironment()['PATH'] ?? ''): string {
+  const found = searchPath
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .flatMap((folder) => [join(folder, 'redis-server'), join(folder, 'valkey-server')])
+    .find(isExecutable);
+  if (found) return found;
+  throw new Failure(
+    'config',
+    'found neither redis-server nor valkey-server on PATH: install one of them, or set REDIS_URL to a Redis of yours',
+  );
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type RedisProcess = {
+  /** Resolves when the server is gone, with its last line or the signal that killed it. Never rejects. */
+  ended: Promise<string>;
+  /** Asks the server to save and go; kills it where it does not. Resolves when it is gone. */
+  stop(): Promise<void>;
+};
+
+/** Serves `socket` only, with its append-only file in `home`. Not ready yet when this returns. */
+function spawnRedis(binary: string, home: string, socket: string): RedisProcess {
+  const settings = [
+    ['--port', '0'],
+    ['--unixsocket', socket, '--unixsocketperm', '700'],
+    ['--dir', home, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
+    ['--maxmemory-policy', 'noeviction'],
+    ['--daemonize', 'no', '--pidfile', pidFile(home), '--logfile', '', '--loglevel', 'warning'],
+  ].flat();
+  const options = { cwd: home, env: generalEnvironment(), output: 'pipe' } as const;
+  const { child, signalGroup } = startChild([binary, ...settings], options);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-LONGEST_OUTPUT);
+    });
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (status, signal) => {
+      resolve(status === null ? `killed by ${signal}` : lastLineOf(output));
+    });
+  });
+  return {
+    ended,
+    async stop() {
+      child.kill('SIGTERM');
+      const kill = setTimeout(() => signalGroup('SIGKILL'), STOP_MS);
+      await ended;
+      clearTimeout(kill);
+    },
+  };
+}
+
+/** Without the process and time that Redis writes before it. */
+function lastLineOf(output: string): string {
+  const line = output.trim().split('\n').at(-1) ?? '';
+  return line.replace(/^\d+:\w \d+ \w+ \d+ [\d:.]+ \S /, '') || 'it said nothing';
+}
+
+/** The process that last began to serve from `home` and has not ended well, where it still lives. */
+function serverPid(home: string): number | null {
+  try {
+    const pid = Number.parseInt(readFileSync(pidFile(home), 'utf8'), 10);
+    return isAlive(pid) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+function occupied(path: string, pid: number | null): Failure {
+  const [process, it] = pid === null ? ['', 'that one'] : [`, process ${pid},`, `it (kill -9 ${pid})`];
+  return new Failure(
+    'incomplete',
+    `${path}: another Redis${process} still serves it, left by a daemon that was killed: end ${it}, then start again`,
+  );
+}
 
 /** A full disk keeps the server from its file as well, and leaves nothing damaged. */
-function isDamaged(lastWords: string): boolean {
-  return (
-    /append only file|\bAOF\b|\bRDB\b/.test(lastWords) && !/No space left|quota exceeded/.test(lastWords)
-  );
+function isDamaged(lastLine: string): boolean {
+  return /append only file|\bAOF\b|\bRDB\b/.test(lastLine) && !/No space left|quota exceeded/.test(lastLine);
 }
 
 /** Redis holds nothing that cannot be lost: better to start empty than not to start. */
@@ -141,36 +237,26 @@ function setAside(home: string, log: Log): void {
     }
 }
 
-/** Creates the folder for us alone, or makes it so. */
-function privateFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    chmodSync(folder, 0o700);
-  } catch (cause) {
-    throw new Failure('disk', `${folder}: cannot be made a private folder of this user`, { cause });
-  }
-}
-
 /** `ready`: a Redis that takes commands. `busy`: somebody listens, but does not. `nobody`: nobody listens. */
-type Answer = 'ready' | 'busy' | 'nobody';
+type Ping = 'ready' | 'busy' | 'nobody';
 
-export function ping(socket: string): Promise<Answer> {
+export function ping(socket: string): Promise<Ping> {
   return new Promise((resolve) => {
     const connection = connect({ path: socket });
-    const answer = (found: Answer) => {
+    const found = (result: Ping) => {
       connection.destroy();
-      resolve(found);
+      resolve(result);
     };
     let text = '';
-    connection.setTimeout(PING_MS, () => answer('busy'));
+    connection.setTimeout(PING_MS, () => found('busy'));
     connection.once('connect', () => connection.write('PING\r\n'));
     connection.on('data', (data) => {
       text += data;
-      if (text.includes('\n')) answer(text.startsWith('+PONG') ? 'ready' : 'busy');
+      if (text.includes('\n')) found(text.startsWith('+PONG') ? 'ready' : 'busy');
     });
-    connection.once('end', () => answer('busy'));
+    connection.once('end', () => found('busy'));
     connection.once('error', (error: NodeJS.ErrnoException) =>
-      answer(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? 'nobody' : 'busy'),
+      found(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? 'nobody' : 'busy'),
     );
   });
 }

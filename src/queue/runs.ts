@@ -1,123 +1,245 @@
-/** The queues on one Redis and who works on them: schedules queue runs, the worker runs them, changes are announced. */
+/**
+ * When datasets run. BullMQ wakes them: by one job scheduler each, and by one delayed job for a run that waits. Both are
+ * written from SQLite, which alone decides whether a dataset that was woken runs: a wake too many costs nothing, and one
+ * that is lost is written again.
+ */
 
-import { randomUUID } from 'node:crypto';
-import { Queue } from 'bullmq';
-import type { Schedule } from '../schedule.ts';
-import { type Announcement, openAnnouncements } from './announcements.ts';
-import { type Context, type Loop, takeBack } from './bullmq.ts';
-import { within } from './connection.ts';
-import { startSchedules } from './schedules.ts';
-import { type Run, startWorker } from './worker.ts';
+import { type Job as BullJob, Queue, type QueueOptions, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { type Clock, isoTime } from '../clock.ts';
+import { Failure, Snooze, toError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { isConnectionError } from '../redis.ts';
+import { nextDue, type Schedule } from '../schedule.ts';
 
 export type RunsOptions = {
-  /** Every job that there is, with its schedule. */
+  /** Every dataset that there is, with its schedule. */
   schedules: Record<string, Schedule>;
   /**
-   * When the last finished run of a job began, in epoch milliseconds; null where there was none, or where the
-   * last one has not finished. Asked when a schedule is new to Redis: a job that is due then runs at once.
+   * When the last finished run of a dataset began, in epoch milliseconds; null where there was none, or where the last one
+   * has not finished: then it is due.
    */
   lastRun: (job: string) => number | null;
-  run: Run;
   /**
-   * What proven walks have changed after this `seq`, or null. Asked after every run, and now and then: what Redis
-   * missed is told when it is back.
+   * Mirrors one dataset once. Throws `Snooze` to go on later at its committed place, `Failure` to leave it to the next
+   * schedule. When `signal` is aborted it stops at the next page boundary and throws the signal's reason.
    */
-  changeSince?: (job: string, seq: number) => Announcement | null;
+  run: (job: string, signal: AbortSignal) => Promise<void>;
 };
 
-export type Runs = Loop & {
-  /** What is under way in Redis and not here goes back: a process or an outage left it so. */
-  takeBack(): Promise<void>;
-  /** `due`: the clock is another than before, so all that waits asks again, and these jobs run at once. */
-  restore(due?: ReadonlySet<string>): Promise<void>;
-  /** Announces the changes that Redis has not been told of. */
-  announce(): Promise<void>;
-  /** Takes no more and tells the runs to stop. Resolves when they have ended. */
+/** What each of our queues and workers is opened with. */
+export type BullOptions = {
+  connection: Redis;
+  prefix: string;
+  skipVersionCheck: boolean;
+  streams: { events: { maxLen: number } };
+};
+
+export type Runs = {
+  /** Writes to Redis when each dataset that does not run is to be woken, whatever happened to it there. */
+  plan(): Promise<void>;
+  /** The clock is another than before: what waits asks again, and so do these, when they are planned next. */
+  forgetTimes(due: readonly string[]): void;
+  /** Takes no more wakes; what runs goes on. */
+  pause(): void;
+  resume(): void;
+  /** False where the worker's loop has ended although nobody made it rest. */
+  isAlive(): boolean;
+  /** Tells the runs to stop. Resolves when they have ended. */
   stop(): Promise<void>;
-  /** Resolves when Redis knows how the runs ended. */
+  /** Resolves when Redis knows that nobody works here any more. */
   close(): Promise<unknown>;
 };
 
-export type RunsParts = RunsOptions &
-  Context & {
-    /** Whether Redis can be told anything now; what it misses is told later. */
-    isUp: () => boolean;
-    lockMs: number;
-    signal: AbortSignal;
+/** A dataset, and what this process knows of its runs beside SQLite. */
+type Dataset = {
+  job: string;
+  schedule: Exclude<Schedule, 'off'>;
+  running: { stop: AbortController; ended: Promise<void> } | null;
+  /** When its latest run began, however it ended. */
+  ranAt: number | null;
+  waitsUntil: number | null;
+  /** It runs when it is woken next, whatever the clock says. */
+  isDue: boolean;
+};
+
+/** Not the name of the datasets: a worker of others would take our wakes. */
+const QUEUE = 'wakes';
+/** Between the wakes of datasets that are due together. */
+const STAGGER_MS = 200;
+/** After an error of the connection; other errors make the worker rest. */
+const RETRY_MS = 1_000;
+/** Nobody reads the event streams but a dashboard: keep them short. */
+const EVENTS_KEPT = 1_000;
+
+/** Settles what to tell BullMQ of the Redis behind `connection`, and warns where it may evict our keys. */
+export async function bullOptions(connection: Redis, prefix: string, log: Log): Promise<BullOptions> {
+  const memory = await connection.info('memory').catch(() => ''); // Some hosts forbid it.
+  const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1];
+  const evicts = policy !== 'noeviction';
+  if (evicts)
+    log.warn(
+      { reason: policy ?? 'unknown' },
+      'this Redis may evict jobs: set its maxmemory-policy to noeviction',
+    );
+  // BullMQ prints the same warning to the console, once a connection. Without its check of the version it
+  // rounds waits up to whole seconds, so the check stays where there is nothing to print.
+  return { connection, prefix, skipVersionCheck: evicts, streams: { events: { maxLen: EVENTS_KEPT } } };
+}
+
+/** An `error` listener: without one, an error of a queue would end the process. */
+export function listenerOf(report: (error: Error) => void): (error: Error) => void {
+  return (error) => {
+    if (!isConnectionError(error) && !isOfLostWake(error)) report(error);
   };
+}
 
-/** Left to Redis to be told of the changes of a run. */
-const ANNOUNCE_MS = 5_000;
+/** A wake that Redis has lost or handed out again: SQLite knows what came of its run. */
+function isOfLostWake(error: Error): boolean {
+  return /could not renew lock|^Missing (lock|key) for job|is not in the active state/.test(error.message);
+}
 
-/**
- * Opens the queues. What an earlier process left is taken back, and what waits asks again, since the clock, the quota
- * or the schedules may be others by now.
- * @throws what Redis refuses, with everything closed again; the signal's reason.
- */
-export async function openRuns(parts: RunsParts): Promise<Runs> {
-  const { base, report, schedules, changeSince } = parts;
-  const mirror = new Queue('mirror', base).on('error', report);
-  const ticking = startSchedules({ ...parts, enqueue });
-  try {
-    await takeBack(mirror);
-    await mirror.promoteJobs();
-    // BullMQ plans the next tick only after it took the last: one that a dead process had taken stands for both.
-    await ticking.takeBack();
-    parts.signal.throwIfAborted();
-  } catch (thrown) {
-    await Promise.all([mirror.close(), ticking.close()]);
-    throw thrown;
+/** A pattern means the same here as where it was validated. */
+const settings: NonNullable<QueueOptions['settings']> = {
+  repeatStrategy: (after, { pattern }) =>
+    (pattern !== undefined && nextDue({ cron: pattern }, null, after)) || undefined,
+};
+
+/** @param ended told of every run that ended well; awaited as a part of it. */
+export function startRuns(
+  parts: RunsOptions & {
+    options: BullOptions;
+    ended: (job: string) => Promise<void>;
+    report: (error: Error) => void;
+    log: Log;
+    clock: Clock;
+  },
+): Runs {
+  const { schedules, lastRun, options, log, clock } = parts;
+  const report = listenerOf(parts.report);
+  const datasets = new Map<string, Dataset>();
+  for (const [job, schedule] of Object.entries(schedules))
+    if (schedule !== 'off')
+      datasets.set(job, { job, schedule, running: null, ranAt: null, waitsUntil: null, isDue: false });
+  let stopping = false;
+
+  const queue = new Queue(QUEUE, { ...options, settings }).on('error', report);
+  const worker = new Worker(QUEUE, ({ name }: BullJob) => wake(name), {
+    ...options,
+    settings,
+    // While all datasets run, wakes that find nothing to do still go.
+    concurrency: datasets.size + 1,
+    runRetryDelay: RETRY_MS,
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  }).on('error', report);
+
+  async function wake(name: string): Promise<void> {
+    const dataset = datasets.get(name);
+    if (!dataset) log.warn({ job: name.slice(0, 100) }, 'dropped a tick for a job without a schedule');
+    if (!dataset || stopping || dataset.running || !isDue(dataset)) return;
+    const stop = new AbortController();
+    const ended = perform(dataset, stop.signal).finally(() => {
+      Object.assign(dataset, { running: null, isDue: false });
+    });
+    dataset.running = { stop, ended };
+    await ended;
   }
-  ticking.resume();
-  const changes = openAnnouncements(base, report);
-  const worker = startWorker({
-    ...parts,
-    queue: mirror.name,
-    jobs: new Set(Object.keys(schedules)),
-    async run(job, signal) {
+
+  /** Runs begin a little after their wakes: half an interval tells a late run from a wake too many. */
+  function isDue(dataset: Dataset): boolean {
+    const { schedule, waitsUntil } = dataset;
+    const early = waitsUntil === null && 'every' in schedule ? schedule.every / 2 : 0;
+    return clock.now() >= dueAt(dataset) - early;
+  }
+
+  /** In epoch milliseconds; not after now where it is due. */
+  function dueAt({ job, schedule, ranAt, waitsUntil, isDue }: Dataset): number {
+    const now = clock.now();
+    if (isDue) return now;
+    if (waitsUntil !== null) return waitsUntil;
+    // In SQLite are the runs of other processes, too.
+    const last = Math.max(ranAt ?? Number.NEGATIVE_INFINITY, lastRun(job) ?? Number.NEGATIVE_INFINITY);
+    if (last === Number.NEGATIVE_INFINITY) return now;
+    // The clock may have been ahead then.
+    const began = Math.min(last, now);
+    return nextDue(schedule, began, began) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Never rejects. Retries live in the client; here the next schedule tries again. */
+  async function perform(dataset: Dataset, signal: AbortSignal): Promise<void> {
+    const { job } = dataset;
+    Object.assign(dataset, { ranAt: clock.now(), waitsUntil: null });
+    try {
       await parts.run(job, signal);
-      await announce(job).catch(report);
-    },
-  });
-
-  async function enqueue(job: string): Promise<void> {
-    // The id is unique for ever, where BullMQ's counter starts again in a Redis that was flushed.
-    await mirror.add(job, {}, { jobId: `${job}-${randomUUID()}`, deduplication: { id: job } });
+      await parts.ended(job);
+    } catch (thrown) {
+      if (thrown instanceof Snooze) return thrown.reason === 'shutdown' ? undefined : wait(dataset, thrown);
+      if (signal.aborted && !(thrown instanceof Failure)) return;
+      const { message: err, stack } = toError(thrown);
+      if (thrown instanceof Failure) log.warn({ job, reason: thrown.kind, err }, 'failed');
+      else log.error({ job, reason: 'bug', err, stack }, 'failed');
+    }
   }
 
-  async function announce(job: string): Promise<void> {
-    if (!changeSince || !parts.isUp()) return;
-    const announced = changes.announce(job, (seq) => changeSince(job, seq));
-    await within(ANNOUNCE_MS, announced);
+  function wait(dataset: Dataset, { until, reason }: Snooze): void {
+    log.info({ job: dataset.job, until: isoTime(until), reason }, 'waiting');
+    dataset.waitsUntil = until;
+    // Not waited for: Redis may be away, and then this is planned when it is back.
+    void wakeAt(dataset, until).catch(report);
+  }
+
+  /** The same wake twice is one. */
+  async function wakeAt({ job }: Dataset, at: number): Promise<void> {
+    const delay = Math.max(0, Math.ceil(at - clock.now()));
+    await queue.add(job, {}, { jobId: `${job}-${Math.ceil(at)}`, delay });
+  }
+
+  async function planOne(dataset: Dataset, staggerMs: number): Promise<void> {
+    const { job, schedule, waitsUntil } = dataset;
+    const now = clock.now();
+    const at = dueAt(dataset);
+    // An upsert would keep the tick that is planned, which a clock that was ahead may have set.
+    await queue.removeJobScheduler(job);
+    await queue.upsertJobScheduler(
+      job,
+      'every' in schedule
+        ? { every: schedule.every, startDate: at > now ? at : now + schedule.every }
+        : { pattern: schedule.cron },
+    );
+    if (at <= now) await wakeAt(dataset, now + staggerMs);
+    else if (waitsUntil !== null) await wakeAt(dataset, waitsUntil);
   }
 
   return {
-    pause() {
-      worker.pause();
-      ticking.pause();
+    async plan() {
+      for (const { key } of await queue.getJobSchedulers())
+        if (!datasets.has(key)) {
+          await queue.removeJobScheduler(key);
+          log.info({ job: key }, 'removed a schedule that nothing declares');
+        }
+      let staggerMs = 0;
+      for (const dataset of datasets.values())
+        if (!dataset.running) {
+          await planOne(dataset, staggerMs);
+          staggerMs += STAGGER_MS;
+        }
     },
-    resume() {
-      worker.resume();
-      ticking.resume();
-    },
-    isAlive: () => worker.isAlive() && ticking.isAlive(),
-    async takeBack() {
-      await ticking.takeBack();
-      await takeBack(mirror, worker.runs);
-    },
-    async restore(due) {
-      if (due) {
-        // Redis may keep it until a time that the clock has left: so long BullMQ would look for no run that lost its lock.
-        await base.connection.del(mirror.toKey('stalled-check'));
-        await mirror.promoteJobs();
+    forgetTimes(due) {
+      for (const dataset of datasets.values()) {
+        const isDue = dataset.isDue || dataset.waitsUntil !== null || due.includes(dataset.job);
+        Object.assign(dataset, { ranAt: null, waitsUntil: null, isDue });
       }
-      await ticking.restore(due);
     },
-    async announce() {
-      await changes.forget();
-      for (const job of Object.keys(schedules)) await announce(job);
+    pause: () => void worker.pause(true),
+    resume: () => void worker.resume(),
+    isAlive: () => stopping || worker.isRunning() || worker.isPaused(),
+    async stop() {
+      stopping = true;
+      const running = [...datasets.values()].flatMap(({ running }) => running ?? []);
+      for (const { stop } of running) stop.abort(new Snooze(clock.now(), 'shutdown'));
+      await Promise.all(running.map(({ ended }) => ended));
     },
-    stop: () => worker.stop(),
-    close: () => Promise.allSettled([worker.close(), ticking.close(), mirror.close(), changes.close()]),
+    close: () => Promise.allSettled([worker.close(), queue.close()]),
   };
 }

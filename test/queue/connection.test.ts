@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/queue/connection.ts';
+import { connect, greet } from '../../src/queue/connection.ts';
 import { diagnose, parseRedisUrl } from '../../src/redis.ts';
 import { freePort, listenOnLoopback } from '../helpers/loopback.ts';
 import { recordingLog, redisServer, start, until } from './setup.ts';
@@ -57,7 +57,7 @@ describe('REDIS_URL', () => {
   test('with the right password is never in the log, whatever happens to Redis', async () => {
     const server = await redisServer({ password: 'hunter2' });
     const queue = await start({ redis: { url: server.url }, run });
-    await queue.runNow('news');
+    queue.runNow('news');
     await server.kill();
     await until('the loss', () => queue.said(/lost/).length > 0);
     await server.start();
@@ -72,56 +72,48 @@ describe('REDIS_URL', () => {
   });
 });
 
-/** The codes of what the link reports. */
-function reports() {
+/** A queue's connection, and the codes of what it reports. */
+function linkTo(url: string) {
   const codes: string[] = [];
-  const parts = {
-    prefix: 'test',
-    report: (error: Error) => void codes.push(diagnose(error).code),
-    onUp: () => {},
-  };
-  return { codes, parts };
+  const report = (error: Error) => void codes.push(diagnose(error).code);
+  const link = connect(parseRedisUrl(url), { prefix: 'test', report, answerMs: 4_000 });
+  onTestFinished(link.disconnect);
+  return { link, codes };
 }
 
 describe('the connection', () => {
   test('reports once that Redis is lost, however often it tries, and takes trials when it is back', async () => {
     const server = await redisServer();
-    const { codes, parts } = reports();
-    const ups: number[] = [];
-    const link = connect(parseRedisUrl(server.url), { ...parts, onUp: () => void ups.push(Date.now()) });
-    onTestFinished(link.disconnect);
-    await link.greeted;
+    const { link, codes } = linkTo(server.url);
+    await link.trial().catch(() => undefined);
+    await until('the connection', () => link.client.status === 'ready');
     let tries = 0;
     link.client.on('reconnecting', () => {
       tries += 1;
     });
     await server.kill();
     await until('several tries', () => tries >= 4);
-    expect(link.isUp()).toBe(false);
     await expect(link.trial()).rejects.toThrow(/ECONNREFUSED/);
     await server.start();
-    await until('the return', () => link.isUp());
+    await until('the return', () => link.client.status === 'ready');
     await link.trial();
     expect(codes).toEqual(['lost']);
-    expect(ups).toHaveLength(2);
   });
 
-  test.each(['redis', 'rediss'])('by %s to something that does not answer says so too', async (protocol) => {
-    const { port, close } = await listenOnLoopback(createServer());
-    onTestFinished(close);
-    const { codes, parts } = reports();
-    const link = connect(parseRedisUrl(`${protocol}://127.0.0.1:${port}`), { ...parts, greetingMs: 400 });
-    await link.greeted;
-    link.disconnect();
-    expect(codes).toEqual(['silent']);
-  });
+  test.each(['redis', 'rediss'])(
+    'by %s to something that does not answer is said to be silent',
+    async (protocol) => {
+      const { port, close } = await listenOnLoopback(createServer());
+      onTestFinished(close);
+      const absence = await greet(parseRedisUrl(`${protocol}://127.0.0.1:${port}`), undefined, 400);
+      expect(absence && diagnose(absence).code).toBe('silent');
+    },
+  );
 
   test('reports that Redis has come to refuse the password', async () => {
     const server = await redisServer({ password: 'old' });
-    const { codes, parts } = reports();
-    const link = connect(parseRedisUrl(server.url), parts);
-    onTestFinished(link.disconnect);
-    await link.greeted;
+    const { link, codes } = linkTo(server.url);
+    await until('the connection', () => link.client.status === 'ready');
     await server.client.config('SET', 'requirepass', 'new');
     await server.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await until('the refusal', () => codes.includes('NOAUTH'));
@@ -129,11 +121,20 @@ describe('the connection', () => {
     await expect(link.trial()).rejects.toThrow(/WRONGPASS/);
   });
 
-  test('to nobody says so at once and does not keep the caller waiting', async () => {
-    const { codes, parts } = reports();
-    const link = connect({ host: '127.0.0.1', port: await freePort(), db: 0 }, parts);
-    await link.greeted;
-    link.disconnect();
-    expect(codes).toEqual(['unreachable']);
+  test('to nobody is said to be unreachable at once, and one that comes is used', async () => {
+    const port = await freePort();
+    const absence = await greet(parseRedisUrl(`redis://127.0.0.1:${port}`));
+    expect(absence && diagnose(absence).code).toBe('unreachable');
+    const server = await redisServer();
+    expect(await greet(parseRedisUrl(server.url))).toBeUndefined();
+  });
+
+  test('of a start that is stopped is given up', async () => {
+    const { port, close } = await listenOnLoopback(createServer());
+    onTestFinished(close);
+    const stop = new AbortController();
+    const greeting = greet(parseRedisUrl(`redis://127.0.0.1:${port}`), stop.signal);
+    stop.abort(new Error('told to stop'));
+    await expect(greeting).rejects.toThrow('told to stop');
   });
 });

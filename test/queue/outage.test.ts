@@ -134,7 +134,7 @@ test('a run that ends while Redis takes no word of it is not repeated, and the n
   const told: (Outage | null)[] = [];
   const queue = await start({
     redis: { url: server.url },
-    schedules: { news: 'off', usage: { every: 20 } },
+    schedules: { news: { every: 3_600_000 }, usage: { every: 20 } },
     async run(job) {
       if (job === 'usage') return;
       runs += 1;
@@ -143,7 +143,7 @@ test('a run that ends while Redis takes no word of it is not repeated, and the n
     },
     onOutage: (outage) => void told.push(outage),
   });
-  await queue.runNow('news');
+  queue.runNow('news');
   await begun.passed;
   await config(server, 'maxmemory', '1');
   await until('an outage', () => told.at(-1)?.code === 'OOM');
@@ -153,10 +153,11 @@ test('a run that ends while Redis takes no word of it is not repeated, and the n
   await until('its end', () => told.at(-1) === null);
   await until(
     'the job to be over',
-    async () => (await server.client.llen('market-mirror:mirror:active')) === 0,
+    async () => (await server.client.llen('market-mirror:wakes:active')) === 0,
+    90_000,
   );
   expect(runs).toBe(1);
-  await queue.runNow('news');
+  queue.runNow('news');
   await until('the next', () => runs === 2);
 });
 
@@ -166,17 +167,16 @@ test('a run that ends after Redis handed its job back is no trouble, and is not 
   let runs = 0;
   const queue = await start({
     redis: { url: server.url },
-    schedules: { news: 'off' },
     async run() {
       runs += 1;
       begun.open();
       await page.passed;
     },
   });
-  await queue.runNow('news');
+  queue.runNow('news');
   await begun.passed;
   // As it is after a silence: what had been sent comes late, to a job that is waiting again.
-  const [active, wait] = ['market-mirror:mirror:active', 'market-mirror:mirror:wait'];
+  const [active, wait] = ['market-mirror:wakes:active', 'market-mirror:wakes:wait'];
   expect(await server.client.call('LMOVE', active, wait, 'RIGHT', 'LEFT')).not.toBeNull();
   page.open();
   await until('the job to be over', async () => {

@@ -14,8 +14,12 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type PrivateRedis, ping, startPrivateRedis } from '../../src/queue/private-redis.ts';
-import { findRedisServer } from '../../src/queue/redis-process.ts';
+import {
+  findRedisServer,
+  type PrivateRedis,
+  ping,
+  startPrivateRedis,
+} from '../../src/queue/private-redis.ts';
 import { compiledFolder } from '../helpers/program-file.ts';
 import { isAlive, recordingLog, temporaryFolder } from './setup.ts';
 
@@ -102,7 +106,7 @@ describe('the private Redis', () => {
     process.kill(pid, 'SIGKILL');
     expect(await client.get('walk')).toBe('7');
     expect(await pidOf(client)).not.toBe(pid);
-    expect(deaths).toMatchObject([{ message: 'killed by SIGKILL', trouble: { code: 'ended' } }]);
+    expect(deaths).toMatchObject([{ message: 'killed by SIGKILL', problem: { code: 'ended' } }]);
   });
 
   test('starts empty rather than not at all when its file is damaged, and keeps the file', async () => {

@@ -1,14 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { Queue } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../helpers/loopback.ts';
 import { compiledFolder } from '../helpers/program-file.ts';
-import { gate, redisServer, start, temporaryFolder, until, untilAborted } from './setup.ts';
-
-const schedules = { news: 'off' } as const;
-const prefix = 'market-mirror';
+import { gate, redisServer, start, temporaryFolder, until, untilAborted, wakesIn } from './setup.ts';
 
 /** Within which a queue is closed, unless told otherwise. */
 const IN_TIME_MS = 8_000;
@@ -24,11 +20,11 @@ test("two mirrors on one Redis take none of each other's runs", async () => {
   const server = await redisServer();
   const ran: string[] = [];
   const open = (prefix: string) =>
-    start({ redis: { url: server.url }, prefix, schedules, run: async () => void ran.push(prefix) });
+    start({ redis: { url: server.url }, prefix, run: async () => void ran.push(prefix) });
   const [one, two] = [await open('market-mirror-one'), await open('market-mirror-two')];
   for (const queue of [two, one, two]) {
     const before = ran.length;
-    await queue.runNow('news');
+    queue.runNow('news');
     await until('the run', () => ran.length > before);
   }
   expect(ran).toEqual(['market-mirror-two', 'market-mirror-one', 'market-mirror-two']);
@@ -60,42 +56,41 @@ describe('a Redis that goes away', () => {
     let aborted = false;
     const queue = await start({
       redis: { url: server.url },
-      schedules,
       async run(_, signal) {
         begun.open();
         await page.passed;
         aborted = signal.aborted;
       },
     });
-    await queue.runNow('news');
+    queue.runNow('news');
     await begun.passed;
     await server.kill();
     await until('the loss', () => queue.said(/lost/).length === 1);
     page.open();
     await server.start();
     await until('the return', () => queue.said(/is back/).length === 1);
-    const mirror = new Queue('mirror', { connection: { url: server.url }, prefix });
-    onTestFinished(() => mirror.close());
-    await until('the end to be known', async () => (await mirror.getCompletedCount()) === 1);
+    await until('the end to be known', async () => (await wakesIn(server).getActiveCount()) === 0);
     expect(aborted).toBe(false);
   });
 
   test('and comes back empty has its schedules again at once', async () => {
     const server = await redisServer();
-    let runs = 0;
+    const ran: string[] = [];
     const queue = await start({
       redis: { url: server.url },
-      schedules: { news: { every: 3_600_000 } },
-      async run() {
-        runs += 1;
-      },
+      schedules: { news: { every: 300 }, usage: { every: 3_600_000 } },
+      run: async (job) => void ran.push(job),
     });
-    await until('a run', () => runs === 1);
+    await until('a run', () => ran.length > 0);
     await server.client.flushall();
     await server.kill();
     await until('the loss', () => queue.said(/lost/).length === 1);
+    const before = ran.length;
     await server.start();
-    await until('the schedule to run again', () => runs === 2);
+    await until('runs to go on', () => ran.length >= before + 2);
+    const schedules = await wakesIn(server).getJobSchedulers();
+    expect(schedules.map(({ key }) => key).sort()).toEqual(['news', 'usage']);
+    expect(ran).not.toContain('usage');
   });
 
   test('is waited for where it is not there at the start', async () => {
@@ -103,7 +98,7 @@ describe('a Redis that goes away', () => {
     let runs = 0;
     const queue = await start({
       redis: { url: `redis://127.0.0.1:${port}` },
-      schedules: { news: { every: 3_600_000 } },
+      lastRun: () => null,
       async run() {
         runs += 1;
       },
@@ -120,7 +115,6 @@ describe('close', () => {
   test('ends in time where Redis never came', async () => {
     const queue = await start({
       redis: { url: `redis://127.0.0.1:${await freePort()}` },
-      schedules,
       run: async () => {},
     });
     expect(await timeOf(queue.close)).toBeLessThan(IN_TIME_MS);
@@ -132,7 +126,6 @@ describe('close', () => {
     let stopped = false;
     const queue = await start({
       redis: { url: server.url },
-      schedules,
       async run(_, signal) {
         begun.open();
         await untilAborted(signal).catch(() => {});
@@ -140,7 +133,7 @@ describe('close', () => {
         throw signal.reason;
       },
     });
-    await queue.runNow('news');
+    queue.runNow('news');
     await begun.passed;
     await server.kill();
     await until('the loss', () => queue.said(/lost/).length === 1);
@@ -153,7 +146,6 @@ describe('close', () => {
     const begun = gate();
     const queue = await start({
       redis: { url: server.url },
-      schedules,
       timing: { close: 4_000 },
       async run(_, signal) {
         begun.open();
@@ -162,7 +154,7 @@ describe('close', () => {
         throw signal.reason;
       },
     });
-    await queue.runNow('news');
+    queue.runNow('news');
     await begun.passed;
     expect(await timeOf(queue.close)).toBeLessThan(IN_TIME_MS);
   });
@@ -173,14 +165,13 @@ describe('close', () => {
     onTestFinished(never.open);
     const queue = await start({
       redis: { url: server.url },
-      schedules,
       timing: { close: 800 },
       async run() {
         begun.open();
         await never.passed;
       },
     });
-    await queue.runNow('news');
+    queue.runNow('news');
     await begun.passed;
     expect(await timeOf(queue.close)).toBeLessThan(IN_TIME_MS);
     expect(queue.said(/did not reach its next page/)).toHaveLength(1);
@@ -207,9 +198,7 @@ describe('close', () => {
 
 test('a dataset that is due again while it runs is not run twice', async () => {
   const server = await redisServer();
-  const connection = { url: server.url };
-  const [mirror, ticks] = ['mirror', 'control'].map((name) => new Queue(name, { connection, prefix }));
-  onTestFinished(async () => void (await Promise.all([mirror?.close(), ticks?.close()])));
+  const wakes = wakesIn(server);
   const [begun, page] = [gate(), gate()];
   let runs = 0;
   await start({
@@ -222,10 +211,9 @@ test('a dataset that is due again while it runs is not run twice', async () => {
     },
   });
   await begun.passed;
-  const next = async () => (await ticks?.getJobScheduler('news'))?.next ?? 0;
+  const next = async () => (await wakes.getJobScheduler('news'))?.next ?? 0;
   const first = await next();
   await until('five ticks', async () => (await next()) >= first + 5 * 50);
   expect(runs).toBe(1);
-  expect(await mirror?.getJobCountByTypes('wait', 'delayed')).toBe(0);
   page.open();
 });

@@ -6,11 +6,21 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
-import type { Fields, Log } from '../../src/queue/log.ts';
-import { type ChangesAt, type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue.ts';
+import type { Log } from '../../src/log.ts';
+import { type MirrorQueue, type QueueOptions, startQueue } from '../../src/queue.ts';
 import { freePort } from '../helpers/loopback.ts';
 
-export type Line = Fields & { level: number; msg: string };
+export const HOUR = 3_600_000;
+
+export type Line = {
+  level: number;
+  msg: string;
+  job?: string;
+  reason?: string;
+  err?: string;
+  stack?: string;
+  errors?: number;
+};
 
 /** A real pino logger that keeps its lines. */
 export function recordingLog(): { log: Log; lines: Line[]; said(msg: RegExp): Line[] } {
@@ -129,34 +139,36 @@ function certificateIn(dir: string): string[] {
 
 export type Started = MirrorQueue &
   ReturnType<typeof recordingLog> & {
-    /** Queues a run as a tick does. */
-    runNow(job: string): Promise<void>;
+    /** Lets it run at once, as a clock that was set does. */
+    runNow(job: string): void;
   };
 
 /** An outage is over soon after its end, and each line is written at once. */
 const hurried = { firstTrial: 20, longestTrial: 100, steady: 50, quiet: 0 };
 
-/** A queue with a log of its own, closed when the test ends. */
+/** A queue with a log of its own, closed when the test ends. Unless given, nothing is due for an hour. */
 export async function start(
   options: Partial<QueueOptions> & Pick<QueueOptions, 'redis' | 'run'>,
 ): Promise<Started> {
   const recording = recordingLog();
+  const startedAt = Date.now();
   const queue = await startQueue({
-    schedules: { news: 'off' },
-    lastRun: () => null,
+    schedules: { news: { every: HOUR } },
+    lastRun: () => startedAt,
     log: recording.log,
     ...options,
     timing: { ...hurried, ...options.timing },
   });
   onTestFinished(() => queue.close());
-  return { ...queue, ...recording, runNow: (job) => runNow(job, options.redis, queue.changesAt) };
+  return { ...queue, ...recording, runNow: (job) => queue.planAnew([job]) };
 }
 
-async function runNow(job: string, redis: QueueOptions['redis'], { prefix, socket }: ChangesAt) {
-  const connection = 'url' in redis ? { url: redis.url } : { path: socket ?? '' };
-  const mirror = new Queue('mirror', { connection, prefix });
-  await mirror.add(job, {}, { deduplication: { id: job } });
-  await mirror.close();
+/** The wakes of the datasets, as a dashboard sees them. */
+export function wakesIn({ url }: Pick<Server, 'url'>, prefix = 'market-mirror'): Queue {
+  const queue = new Queue('wakes', { connection: { url }, prefix });
+  queue.on('error', () => {});
+  onTestFinished(() => queue.close());
+  return queue;
 }
 
 /** Resolves when the signal is aborted, as a walk does at its next page boundary: by throwing the reason. */

@@ -4,7 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { findRedisServer } from '../../../src/queue/redis-process.ts';
+import { findRedisServer } from '../../../src/queue/private-redis.ts';
 import { freePort } from '../../../test/helpers/loopback.ts';
 import { needs } from '../../../test/helpers/tools.ts';
 import type { World } from '../world.ts';

@@ -3,8 +3,8 @@
 import { connect } from 'node:net';
 import { Queue, Worker } from 'bullmq';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Announcement } from '../../src/queue.ts';
-import { redisServer, type Server, type Started, start, until } from './setup.ts';
+import type { Change } from '../../src/queue.ts';
+import { redisServer, type Server, type Started, start, until, wakesIn } from './setup.ts';
 
 const prefix = 'market-mirror-test';
 const WEEK_MS = 7 * 24 * 3_600_000;
@@ -15,12 +15,11 @@ function mirrored() {
   const at = { seq: 0, asked };
   return {
     at,
-    schedules: { news: 'off' as const },
     run: async () => {},
     prefix,
-    changeSince(job: string, seq: number): Announcement | null {
+    changeSince(job: string, seq: number): Change | null {
       asked.push(seq);
-      return at.seq > seq ? ({ job, firstSeq: seq + 1, lastSeq: at.seq } as Announcement) : null;
+      return at.seq > seq ? ({ job, firstSeq: seq + 1, lastSeq: at.seq } as Change) : null;
     },
   };
 }
@@ -33,11 +32,10 @@ function reader({ url }: Server): Queue {
 }
 
 /** Runs the job once more, when its last run is over: until then it is the same run. */
-async function runAgain(queue: Started, { url }: Server): Promise<void> {
-  const mirror = new Queue('mirror', { connection: { url }, prefix });
-  await until('the last run to end', async () => (await mirror.getActiveCount()) === 0);
-  await mirror.close();
-  await queue.runNow('news');
+async function runAgain(queue: Started, server: Server): Promise<void> {
+  const wakes = wakesIn(server, prefix);
+  await until('the last run to end', async () => (await wakes.getActiveCount()) === 0);
+  queue.runNow('news');
 }
 
 const waiting = async (queue: Queue) => (await queue.getWaiting()).map(({ data }) => data);
@@ -51,7 +49,7 @@ describe('the queue of changes', () => {
     expect(queue.changesAt).toEqual({ queue: 'mirror-changes', prefix, socket: null });
     const changes = reader(server);
     mirror.at.seq = 3;
-    await queue.runNow('news');
+    queue.runNow('news');
     await until('the first change', async () => (await changes.getWaitingCount()) === 1);
     const calls = mirror.at.asked.length;
     await runAgain(queue, server);
@@ -122,7 +120,7 @@ describe('the queue of changes', () => {
     const mirror = mirrored();
     const queue = await start({ redis: { url: server.url }, ...mirror });
     mirror.at.seq = 2_000;
-    await queue.runNow('news');
+    queue.runNow('news');
     await until('the newest', async () => (await waiting(changes)).at(-1)?.lastSeq === 2_000);
     await until('the oldest to go', async () => (await changes.getWaitingCount()) === 1_000);
     const left = await waiting(changes);

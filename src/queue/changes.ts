@@ -1,0 +1,69 @@
+/** The queue `mirror-changes`: one job for each proven walk that changed something, for report workers of others. */
+
+import { type JobsOptions, Queue } from 'bullmq';
+import { type BullOptions, listenerOf } from './runs.ts';
+
+export const CHANGES = 'mirror-changes';
+
+/** What a proven walk changed; `lastSeq` numbers the latest of it. */
+export type Change = { job: string; lastSeq: number };
+
+/** What proven walks have changed after this `seq`, or null. */
+export type ChangeSince = (job: string, seq: number) => Change | null;
+
+export type ChangeQueue = {
+  /** Adds what has changed since the last time, if anything. */
+  announce(job: string): Promise<void>;
+  /** Drops what nobody came for in a week. */
+  forget(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Redis evicts nothing by itself, so what nobody comes for is bounded here. */
+const KEPT = { ms: 7 * 24 * 3_600_000, jobs: 1_000 };
+const kept: JobsOptions = {
+  removeOnComplete: true,
+  removeOnFail: { age: KEPT.ms / 1_000, count: KEPT.jobs },
+};
+
+/** The `seq` before anything. Never absent, so that a flush shows. */
+const NO_SEQ = '0';
+/** A Redis that was flushed since it was asked has lost what was announced meanwhile, and gets all of it next time. */
+const NOTE = `if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end`;
+
+export function openChanges(
+  options: BullOptions,
+  changeSince: ChangeSince,
+  report: (error: Error) => void,
+): ChangeQueue {
+  const queue = new Queue(CHANGES, options).on('error', listenerOf(report));
+  const { connection, prefix } = options;
+  /** By job: up to which `seq` this Redis has the changes. It goes where the queue goes when Redis is flushed. */
+  const announced = `${prefix}:told`;
+  /** One after the other: two that count what waits would both drop the oldest. */
+  let latest: Promise<unknown> = Promise.resolve();
+
+  async function announce(job: string): Promise<void> {
+    await connection.hsetnx(announced, job, NO_SEQ);
+    const before = (await connection.hget(announced, job)) ?? NO_SEQ;
+    const change = changeSince(job, Number(before));
+    if (!change) return;
+    // Whoever dies between these two announces the same again, under the same id.
+    await queue.add(job, change, { ...kept, jobId: `${job}-${before}-${change.lastSeq}` });
+    await connection.eval(NOTE, 1, announced, job, before, change.lastSeq);
+    const waiting = await queue.getWaitingCount();
+    if (waiting > KEPT.jobs) await queue.clean(0, waiting - KEPT.jobs, 'wait');
+  }
+
+  return {
+    announce(job) {
+      const announcing = latest.then(() => announce(job));
+      latest = announcing.catch(() => undefined);
+      return announcing;
+    },
+    async forget() {
+      await queue.clean(KEPT.ms, KEPT.jobs, 'wait');
+    },
+    close: () => queue.close(),
+  };
+}
