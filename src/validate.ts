@@ -1,49 +1,45 @@
 /** A response of the API as rows that fit, rows that do not, and what is new about them. */
 
+import { createHash } from 'node:crypto';
 import type { Body } from './api/call.ts';
 import { Failure } from './errors.ts';
-import type { Job, RowValues } from './job.ts';
-import { PageAsStored, readAsStored } from './validate/as-stored.ts';
+import type { Job } from './job.ts';
 import type {
   CheckedPage,
+  CheckedRow,
   CheckedRows,
   DiscoveredShape,
   Drift,
   PageFields,
   RefusedRow,
   Row,
-  StoredRow,
-  StoredRows,
 } from './validate/checked.ts';
 import { checkDiscovered } from './validate/discovered.ts';
-import { asRecord, readEnvelope } from './validate/envelope.ts';
-import { type CheckedRow, identityOf } from './validate/findings.ts';
-import { profileRows } from './validate/profile.ts';
-import { type Slice, sliceElements } from './validate/raw.ts';
+import { readEnvelope } from './validate/envelope.ts';
+import { findRepeatedName, mayHoldHostileText, sliceElements, withPlainNames } from './validate/json-text.ts';
 import { checkSpecified } from './validate/specified.ts';
-import { findRepeatedNameIn, inspect, mayHoldHostileText, withPlainNames } from './validate/storable.ts';
+import { type FindStoredRun, readUnchanged, UnchangedPage } from './validate/unchanged.ts';
+import { asRecord, inspect, profileRows } from './validate/values.ts';
 
 const noFields: PageFields = { rows: 0, fields: [] };
 
 /**
  * Reads a page, for `checkPage`.
- * @param known the shape discovered of this dataset before, if it needs one.
- * @param stored its rows as they are stored, where those that are the same need not be looked at.
- * @param before the rows of the page before, behind which these may lie.
+ * @param known the shape discovered of this dataset before, if its shape is not specified.
+ * @param findRun finds its rows as they are stored, where those that are the same need not be looked at.
  * @throws SyntaxError where it is no JSON.
  */
 export function readPage(
   body: Body,
   known: DiscoveredShape | undefined,
-  stored: StoredRows | undefined,
-  before: readonly Row[] = [],
+  findRun: FindStoredRun | undefined,
 ): unknown {
-  return (known && stored && readAsStored(body, known, stored, before)) ?? JSON.parse(body.text());
+  return (known && findRun && readUnchanged(body, known, findRun)) ?? JSON.parse(body.text());
 }
 
 /**
  * @param json what `readPage` or `JSON.parse` made of the body.
- * @param known the shape discovered of this dataset before, if it needs one; it comes back where nothing speaks against it.
+ * @param known the shape discovered of this dataset before; it comes back where nothing speaks against it.
  * @throws Failure `contract` where the envelope is broken.
  */
 export function checkPage(
@@ -52,48 +48,35 @@ export function checkPage(
   json: unknown,
   known: DiscoveredShape | undefined,
 ): CheckedPage {
-  if (json instanceof PageAsStored)
+  if (json instanceof UnchangedPage)
     return json.shape === known
-      ? describeStored(job, json)
+      ? describeUnchanged(job, json)
       : checkPage(job, body, JSON.parse(body.text()), known);
   const text = body.text();
   const { rows, path, drifts, ...envelope } = readEnvelope(job, json, known?.rowsPath);
-  const slices = once(() => slicesOf(job, text, path, rows.length));
-  const { checked, fields, shape } = job.contract
-    ? checkContract(job.contract, rows, slices, mayHoldHostileText(text))
-    : checkDiscovered(rows, slices(), path, known);
-  const received = rows.length;
-  return { ...envelope, received, ...collect(job, checked, slices, drifts), fields, shape };
+  const bodies = once(() => bodiesOf(job, text, path, rows.length));
+  const checked = checkRows(job, rows, bodies, mayHoldHostileText(text), path, known);
+  return {
+    ...envelope,
+    received: rows.length,
+    ...collect(job, checked, bodies, drifts),
+    shape: checked.shape,
+  };
 }
 
-function describeStored(job: Job, { rows, json, shape }: PageAsStored): CheckedPage {
+function describeUnchanged(job: Job, { rows, json, shape }: UnchangedPage): CheckedPage {
   const { pagination, generatedAt, drifts } = readEnvelope(job, json, shape.rowsPath);
   return {
     pagination,
     generatedAt,
     received: rows.length,
     keys: rows.map(({ key }) => key),
-    accepted: rows.map((stored) => new RowAsStored(stored)),
+    accepted: rows,
     refused: [],
     drifts,
     fields: { rows: rows.length, fields: [], areStored: true },
     shape,
   };
-}
-
-/** A class, since there are many, and hardly anybody asks for their values. */
-class RowAsStored implements Row {
-  readonly key: string;
-  readonly stored: StoredRow;
-
-  constructor(stored: StoredRow) {
-    this.key = stored.key;
-    this.stored = stored;
-  }
-
-  get values(): RowValues {
-    return { _body: this.stored.body() };
-  }
 }
 
 /**
@@ -113,92 +96,125 @@ export function describeBreach({
 /** A response that is kept whole, whatever it looks like, under the key given. */
 export function checkSnapshot(text: string, json: unknown, key: string, fetchedAt: string): CheckedRows {
   const { problem: hostile, members } = inspect(json);
-  const problem = hostile ?? findRepeatedNameIn(text, members);
+  const problem = hostile ?? findRepeatedName(text, members);
+  const nothing = { accepted: [], refused: [], drifts: [], fields: noFields };
+  if (problem) {
+    const refused = { key: null, identity: identityOf(text, undefined), body: text, problems: [problem] };
+    return { ...nothing, keys: [null], refused: [refused] };
+  }
   const record = asRecord(json);
-  if (problem)
-    return {
-      keys: [null],
-      accepted: [],
-      refused: [{ key: null, identity: identityOf(text, undefined), body: text, problems: [problem] }],
-      drifts: [],
-      fields: noFields,
-    };
   const values = { _fetched_at: fetchedAt, _body: withPlainNames(text) };
   return {
+    ...nothing,
     keys: [key],
     accepted: [{ key, values }],
-    refused: [],
-    drifts: [],
     fields: profileRows(record ? [record] : []),
   };
 }
 
 /** A row that was refused before, looked at again, by the shape discovered of its dataset. */
 export function checkAgain(job: Job, body: string, known: DiscoveredShape | undefined): CheckedRows {
-  const row: unknown = JSON.parse(body);
-  const slices = () => sliceElements(`[${body}]`, []);
-  const { checked, fields } = job.contract
-    ? checkContract(job.contract, [row], slices, true)
-    : checkDiscovered([row], slices(), [], known);
-  return { ...collect(job, checked, slices, []), fields };
+  const bodies = () => [body.trim()];
+  return collect(job, checkRows(job, [JSON.parse(body)], bodies, true, [], known), bodies, []);
 }
 
-type Slices = () => readonly Slice[];
+type Bodies = () => readonly string[];
+type CheckedTogether = {
+  checked: readonly CheckedRow[];
+  fields: PageFields;
+  shape: DiscoveredShape | undefined;
+};
 
-function checkContract(
-  contract: NonNullable<Job['contract']>,
+function checkRows(
+  { contract }: Job,
   rows: readonly unknown[],
-  slices: Slices,
+  bodies: Bodies,
   suspicious: boolean,
-) {
-  const body = (at: number) => () => slices()[at]?.text ?? '';
+  path: readonly string[],
+  known: DiscoveredShape | undefined,
+): CheckedTogether {
+  if (!contract) return checkDiscovered(rows, bodies(), path, known);
+  const body = (at: number) => () => bodies()[at] ?? '';
   const checked = rows.map((row, at) => checkSpecified(contract, row, suspicious, body(at)));
   return { checked, fields: noFields, shape: undefined };
 }
 
 function collect(
   { contract }: Job,
-  checked: readonly CheckedRow[],
-  slices: Slices,
-  first: readonly Drift[],
-): Omit<CheckedRows, 'fields'> {
+  { checked, fields }: CheckedTogether,
+  bodies: Bodies,
+  ofEnvelope: readonly Drift[],
+): CheckedRows {
   const accepted = new Map<string, Row>();
   const refused: RefusedRow[] = [];
-  const drifts = createTally(first);
+  const drifts = new Map<string, Drift>();
+  const addDrift = (drift: Drift) => {
+    const id = `${drift.kind} ${drift.path} ${drift.detail}`;
+    drifts.set(id, { ...drift, times: (drifts.get(id)?.times ?? 0) + drift.times });
+  };
+  ofEnvelope.forEach(addDrift);
   checked.forEach((row, at) => {
     if (row.fits) {
-      for (const drift of row.drifts) drifts.add(drift);
+      row.drifts.forEach(addDrift);
       accepted.set(row.key, { key: row.key, values: row.values });
     } else {
       const { key, problems } = row;
-      const body = slices()[at]?.text ?? '';
+      const body = bodies()[at] ?? '';
       refused.push({ key, identity: key ?? identityOf(body, contract), body, problems });
     }
   });
-  return {
-    keys: checked.map(({ key }) => key),
-    accepted: [...accepted.values()],
-    refused,
-    drifts: drifts.all(),
-  };
+  const keys = checked.map(({ key }) => key);
+  return { keys, accepted: [...accepted.values()], refused, drifts: [...drifts.values()], fields };
 }
 
-function slicesOf(job: Job, text: string, path: readonly string[], rows: number): Slice[] {
-  const slices = sliceElements(text, path);
-  if (slices.length !== rows)
-    throw new Failure('bug', `${job.name}: ${rows} rows were parsed, but ${slices.length} found in the text`);
-  return slices;
+function bodiesOf(job: Job, text: string, path: readonly string[], rows: number): string[] {
+  const bodies = sliceElements(text, path);
+  if (bodies.length !== rows)
+    throw new Failure('bug', `${job.name}: ${rows} rows were parsed, but ${bodies.length} found in the text`);
+  return bodies;
 }
 
-function createTally(first: readonly Drift[]) {
-  const found = new Map<string, Drift>();
-  const add = (drift: Drift) => {
-    const id = `${drift.kind} ${drift.path} ${drift.detail}`;
-    found.set(id, { ...drift, times: (found.get(id)?.times ?? 0) + drift.times });
-  };
-  first.forEach(add);
-  return { add, all: () => [...found.values()] };
+/** Members that lie deeper do not tell rows apart, which therefore may be nested as deep as they like. */
+const MAX_IDENTITY_LEVELS = 16;
+
+type Member = [path: string, value: unknown];
+
+/**
+ * How a refused row that shows no key is known again: by a digest of what is stable in it. Stable are, where there is a
+ * contract, all members but its volatile ones; elsewhere the texts that are neither a time nor a number, since the rest
+ * may have moved on when the row is read again. A row without any is known by its text.
+ * @param body the row's JSON as received.
+ */
+function identityOf(body: string, contract: Job['contract']): string {
+  const members = [...membersOf(JSON.parse(body), [])];
+  const stable = members.filter(([path, value]) =>
+    contract ? !contract.volatile.includes(path) : isStableText(value),
+  );
+  return createHash('sha256')
+    .update(stable.length > 0 ? JSON.stringify(stable.sort(byPath)) : body)
+    .digest('hex');
 }
+
+/** Every value that is no object or array, under the names that lead to it, as a column would be named. */
+function* membersOf(value: unknown, path: readonly string[]): Generator<Member> {
+  if (typeof value !== 'object' || value === null) {
+    if (path.length > 0) yield [columnOf(path), value];
+  } else if (path.length < MAX_IDENTITY_LEVELS)
+    for (const [name, inner] of Object.entries(value)) yield* membersOf(inner, [...path, name]);
+}
+
+function columnOf(path: readonly string[]): string {
+  return path
+    .join('_')
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase();
+}
+
+function isStableText(value: unknown): boolean {
+  return typeof value === 'string' && !/^\d{4}-\d{2}-\d{2}|^[-+]?\d*\.\d+%?$/.test(value);
+}
+
+const byPath = ([one]: Member, [other]: Member) => (one < other ? -1 : Number(one > other));
 
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;

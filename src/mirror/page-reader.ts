@@ -34,7 +34,6 @@ export function createPageReader(
   const stop = () => ahead.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   let shape = store.shape(job.name);
-  let before: readonly Row[] = [];
 
   const request = (offset: number) => ({
     job: job.name,
@@ -45,7 +44,7 @@ export function createPageReader(
   });
   const read = (body: Body) => {
     try {
-      return readPage(body, shape, session.storedRows(), before);
+      return readPage(body, shape, session.findStoredRun());
     } catch {
       // What keeps the rows from being read keeps the page from being saved, too, which says so.
       return JSON.parse(body.text());
@@ -89,7 +88,6 @@ export function createPageReader(
       signal.throwIfAborted();
       if (page.shape && page.shape !== shape) store.keepShape(job.name, page.shape);
       shape = page.shape;
-      before = page.accepted;
       const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
       return { ...page, offset, ...session.lookUp(page), digest, call: answer.call };
     },
@@ -129,8 +127,8 @@ function showSameRows(job: Job, before: CheckedRows, page: CheckedRows): boolean
 
 /** The state of the table that all rows of the page are as they are in; undefined where one was not told by it. */
 function stateOf({ accepted }: CheckedRows): number | undefined {
-  const asOf = accepted[0]?.stored?.asOf;
-  return accepted.every(({ stored }) => stored?.asOf === asOf) ? asOf : undefined;
+  const state = accepted[0]?.stored?.tableState;
+  return accepted.every(({ stored }) => stored?.tableState === state) ? state : undefined;
 }
 
 function stableOf({ contract }: Job, { values }: Row): [string, unknown][] {

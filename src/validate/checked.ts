@@ -11,28 +11,19 @@ export type Pagination = {
   hasMore: boolean | undefined;
 };
 
-/** A row in the table: its number there, and the walk that changed it last. */
+/** A row in the table: its rowid there, and the walk that changed it last. */
 export type RowRef = { rowid: number; walkId: number };
 
-/** A row that is kept as received, as the table holds it. `asOf` tells one state of the table from another. */
-export type StoredRow = RowRef & { key: string; body(): string; asOf: number };
-
-/** Rows that lie one after the other in the table, and how many bytes their bodies take, joined by commas. */
-export type StoredRun = { rows: readonly StoredRow[]; bytes: number };
-
-/** The rows of a dataset that is kept as received, as the table holds them. */
-export type StoredRows = {
-  find(key: string): StoredRow | undefined;
-  /** Whether the body of the row of this number is what `text` begins with, in UTF-8. */
-  isFirstOf(text: Buffer, rowid: number): boolean;
-  /** Rows from this number on, where their bodies, joined by commas, are what `text` begins with, in UTF-8. */
-  run(from: number, count: number, text: Buffer): StoredRun | undefined;
-  /** Those that follow a row in the table, which is mostly how the API shows them: they were first mirrored together. */
-  after(row: StoredRow, count: number): StoredRow[];
+/** A row that fits. */
+export type Row = {
+  key: string;
+  values: RowValues;
+  /** Set where its text was found to be that in the table. `tableState` tells one state of the table from another. */
+  stored?: RowRef & { tableState: number };
 };
 
-/** A row that fits. `stored` is set where its text was found to be that in the table. */
-export type Row = { key: string; values: RowValues; stored?: StoredRow };
+/** Rows that lie one after the other in the table, and how many bytes their bodies take, joined by commas. */
+export type StoredRun = { rows: readonly Row[]; bytes: number };
 
 /** One thing wrong with a row: where, what was expected, what kind of value came. */
 export type Problem = { path: string; expected: string; received: string };
@@ -109,3 +100,8 @@ export type CheckedPage = CheckedRows & {
   /** What it was read by; undefined for a specified dataset and before the first row. */
   shape: DiscoveredShape | undefined;
 };
+
+/** What became of one row. `key`: null where a refused row shows none. */
+export type CheckedRow =
+  | ({ fits: true; drifts: readonly Drift[] } & Pick<Row, 'key' | 'values'>)
+  | { fits: false; key: string | null; problems: Problem[] };

@@ -4,7 +4,8 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { CheckedPage, Drift } from './checked.ts';
-import { describeIssue, softDrifts } from './findings.ts';
+import { describeIssue, softDrifts } from './specified.ts';
+import { asRecord } from './values.ts';
 
 type Contract = NonNullable<Job['contract']>;
 
@@ -125,12 +126,6 @@ function broken(job: Job, path: readonly string[], expected: string): Failure {
     'contract',
     `${job.name}: the API broke its contract at ${path.join('.') || 'the response'}: expected ${expected}; nothing was changed, the rows already mirrored stay`,
   );
-}
-
-export function asRecord(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
 }
 
 function asCount(value: unknown): number | undefined {

@@ -2,16 +2,14 @@
 
 import * as z from 'zod';
 import type { Job, RowValues } from '../job.ts';
-import type { Drift, Problem } from './checked.ts';
-import { asRecord } from './envelope.ts';
-import { type CheckedRow, describeIssue, softDrifts } from './findings.ts';
-import { sliceValue } from './raw.ts';
-import { findRepeatedNameIn, inspect, withPlainNames } from './storable.ts';
+import type { CheckedRow, Drift, Problem } from './checked.ts';
+import { findRepeatedName, sliceValue, withPlainNames } from './json-text.ts';
+import { asRecord, inspect, kindOf, LONGEST_PATH } from './values.ts';
 
 type Contract = NonNullable<Job['contract']>;
-type Issues = NonNullable<ReturnType<Contract['row']['safeParse']>['error']>['issues'];
+type Issue = z.core.$ZodIssue;
 
-const none: readonly Drift[] = [];
+const noDrifts: readonly Drift[] = [];
 
 /** Contracts as code of their own, which tells in a quarter of the time that a row fits, and of any other row no more than that it does not. */
 const compiled = new WeakMap<Contract, Contract['row']>();
@@ -35,7 +33,7 @@ export function checkSpecified(
   suspicious: boolean,
   body: () => string,
 ): CheckedRow {
-  if (!suspicious && fits(contract, row)) return accept(contract, row, null, none);
+  if (!suspicious && fits(contract, row)) return accept(contract, row, null, noDrifts);
 
   const issues = contract.row.safeParse(row).error?.issues ?? [];
   const drifts: Drift[] = [];
@@ -48,7 +46,7 @@ export function checkSpecified(
   const { problem: hostile, members, inexact } = inspect(row);
   // Values come from what was parsed; only a number that has lost digits by that is taken from the text.
   const text = inexact && issues.some(isUnrecognized) ? body() : undefined;
-  const problem = hostile ?? (text && findRepeatedNameIn(text, members));
+  const problem = hostile ?? (text && findRepeatedName(text, members));
   if (problem && problems.length === 0) problems.push(problem);
   if (problems.length > 0) return { fits: false, key: readableKey(contract, row), problems };
   return accept(contract, row, extraOf(issues, row, text && withPlainNames(text)), drifts);
@@ -65,39 +63,42 @@ function accept(
   return { fits: true, key: contract.key(row), values, drifts };
 }
 
-type UnrecognizedKeys = Extract<Issues[number], { code: 'unrecognized_keys' }>;
+function readableKey(contract: Contract, row: unknown): string | null {
+  try {
+    const key: unknown = asRecord(row) && contract.key(row);
+    return typeof key === 'string' && key !== '' && key.isWellFormed() ? key : null;
+  } catch {
+    return null;
+  }
+}
 
-const isUnrecognized = (issue: Issues[number]): issue is UnrecognizedKeys =>
-  issue.code === 'unrecognized_keys';
+type UnrecognizedKeys = Extract<Issue, { code: 'unrecognized_keys' }>;
+
+const isUnrecognized = (issue: Issue): issue is UnrecognizedKeys => issue.code === 'unrecognized_keys';
 
 /** Members by name; those that are JSON text are whole. */
 type Extra = Map<string, Extra | string>;
 
 /**
- * The properties that the contract does not list, where they were, as JSON.
+ * The properties that the contract does not list, where they were, as JSON; null where there are none.
  * @param text the row as received, but for its names, where it holds numbers that have lost digits.
  */
-function extraOf(issues: Issues, row: unknown, text: string | undefined): string | null {
+function extraOf(issues: readonly Issue[], row: unknown, text: string | undefined): string | null {
   const extra: Extra = new Map();
-  for (const issue of issues) {
-    if (!isUnrecognized(issue)) continue;
-    const path = issue.path as (string | number)[];
-    const inner = path.reduce<Extra>((at, step) => memberOf(at, String(step)), extra);
-    const given = path.reduce<unknown>((at, step) => (at as Record<string | number, unknown>)[step], row);
-    for (const name of issue.keys) {
-      const exact = text && sliceValue(text, [...path, name]);
-      inner.set(name, exact ?? JSON.stringify((given as Record<string, unknown>)[name]));
+  for (const { path, keys } of issues.filter(isUnrecognized)) {
+    let inner = extra;
+    for (const step of path.map(String)) {
+      const known = inner.get(step);
+      const next: Extra = known instanceof Map ? known : new Map();
+      inner.set(step, next);
+      inner = next;
+    }
+    for (const name of keys) {
+      const exact = text && sliceValue(text, [...(path as (string | number)[]), name]);
+      inner.set(name, exact ?? JSON.stringify(valueAt(row, [...path, name])));
     }
   }
   return extra.size > 0 ? render(extra) : null;
-}
-
-function memberOf(extra: Extra, name: string): Extra {
-  const known = extra.get(name);
-  if (known instanceof Map) return known;
-  const made: Extra = new Map();
-  extra.set(name, made);
-  return made;
 }
 
 function render(extra: Extra): string {
@@ -107,11 +108,43 @@ function render(extra: Extra): string {
   return `{${members.join(',')}}`;
 }
 
-function readableKey(contract: Contract, row: unknown): string | null {
-  try {
-    const key: unknown = asRecord(row) && contract.key(row);
-    return typeof key === 'string' && key !== '' && key.isWellFormed() ? key : null;
-  } catch {
-    return null;
-  }
+/**
+ * The drifts that an issue amounts to where it does not keep the row out: properties the contract does not list,
+ * a value outside an enumeration, a number outside its range. Undefined for everything else.
+ * @param value what was checked.
+ */
+export function softDrifts(issue: Issue, value: unknown): Drift[] | undefined {
+  if (isUnrecognized(issue))
+    return issue.keys.map((name) => softDrift('extra-property', [...issue.path, shorten(name)], ''));
+  const received = valueAt(value, issue.path);
+  if (issue.code === 'invalid_value' && issue.values.length > 1 && typeof received === 'string')
+    return [softDrift('new-value', issue.path, shorten(received))];
+  if ((issue.code === 'too_small' || issue.code === 'too_big') && Number.isFinite(received))
+    return [softDrift('out-of-range', issue.path, shorten(issue.message))];
+  return undefined;
+}
+
+const softDrift = (kind: Drift['kind'], path: readonly PropertyKey[], detail: string): Drift => ({
+  kind,
+  path: pathOf(path),
+  detail,
+  times: 1,
+});
+
+const shorten = (text: string) => text.slice(0, LONGEST_PATH).toWellFormed();
+const pathOf = (path: readonly PropertyKey[]) => path.map(String).join('.');
+
+export function describeIssue(issue: Issue, value?: unknown): Problem {
+  const received = kindOf(valueAt(value, issue.path));
+  return { path: pathOf(issue.path), expected: expectation(issue), received };
+}
+
+function expectation(issue: Issue): string {
+  if (issue.code === 'invalid_type') return `a value of type ${issue.expected}`;
+  if (issue.code === 'invalid_value') return issue.values.map((value) => JSON.stringify(value)).join(' or ');
+  return issue.message;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inner, name) => (inner as Record<PropertyKey, unknown> | null)?.[name], value);
 }

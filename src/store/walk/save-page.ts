@@ -5,12 +5,13 @@
 
 import type { Call } from '../../api/call.ts';
 import { isoTime } from '../../clock.ts';
-import type { CheckedRows, Row, RowRef, StoredRows } from '../../validate/checked.ts';
+import type { CheckedRows, Row, RowRef } from '../../validate/checked.ts';
+import type { FindStoredRun } from '../../validate/unchanged.ts';
 import { isBehindHead, type MetRowsChange, type PageFacts } from '../../walk/checkpoint.ts';
 import { copyLog } from '../commits.ts';
 import type { Connection } from '../connection.ts';
 import { createDriftLog } from '../drift.ts';
-import { guardedAll } from '../failure.ts';
+import { guarded } from '../failure.ts';
 import { watchFields } from '../fields.ts';
 import { type Origin, openQuarantine } from '../quarantine.ts';
 import { createSequence } from '../records/changes.ts';
@@ -30,10 +31,10 @@ export type PageWriter = {
    */
   lookUp(page: CheckedRows): Pick<PageFacts, 'met' | 'known'>;
   /**
-   * The rows as they are stored, where a page that shows nothing else has nothing to say but that they are there. Undefined
+   * Finds the next page's rows as they are stored, where a page that shows nothing else has nothing to say but that they are there. Undefined
    * where all of it must be looked at.
    */
-  storedRows(): StoredRows | undefined;
+  findStoredRun(): FindStoredRun | undefined;
   /** Takes the page, which is committed at once where no more may wait. */
   savePage(page: PageToSave): void;
   /** Commits what waits. @throws also what an earlier commit threw: the pages that it lost are missing. */
@@ -68,20 +69,17 @@ export function createPageWriter(
   let lookedUp: { accepted: CheckedRows['accepted']; rows: ComparedRow[] } | undefined;
   let failure: { thrown: unknown } | undefined;
   /** Another one after each commit that changed a row. */
-  let asOf = 0;
-  const stored =
-    job.reading === 'walk' && fields
-      ? guardedAll(
-          connection.name,
-          openStoredRows(connection, job, () => asOf),
-        )
-      : undefined;
+  let tableState = 0;
+  /** The last row of the page looked up last, and how many rows it had: the next page mostly goes on from there. */
+  let lastPage: { rowid: number; rows: number } | undefined;
+  const storedRun =
+    job.reading === 'walk' && fields ? openStoredRows(connection, job, () => tableState) : undefined;
   // Whatever such a row shows, the walk before did not meet.
   const someWereHeld = table.holdsAny();
 
   /** What is known of a row without a look at the table. */
   function known({ key, stored }: Row): ComparedRow | undefined {
-    return waiting.find(key) ?? (stored?.asOf === asOf ? unchanged(key, stored) : undefined);
+    return waiting.find(key) ?? (stored?.tableState === tableState ? unchanged(key, stored) : undefined);
   }
 
   function lookUp(page: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
@@ -93,6 +91,8 @@ export function createPageWriter(
   function compareAll({ accepted, keys }: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
     const rows = table.compareAll(accepted, known);
     lookedUp = { accepted, rows };
+    const last = rows.at(-1)?.held;
+    lastPage = last && { rowid: last.rowid, rows: rows.length };
     const rowAt = belongingTo(rows, keys, rows);
     const isMet = (key: string, row: ComparedRow | undefined) =>
       waiting.hasMetKey(key) || (row ? hasMetRow(row.held) : hasMetRefused(key));
@@ -221,7 +221,7 @@ export function createPageWriter(
     waiting.clear();
     lookedUp = undefined;
     copyLog(connection);
-    if (saved && saved.inserted + saved.updated > 0) asOf += 1;
+    if (saved && saved.inserted + saved.updated > 0) tableState += 1;
     if (last && saved) committed(saved, last.page.call);
   }
 
@@ -238,7 +238,11 @@ export function createPageWriter(
 
   return {
     lookUp,
-    storedRows: () => (fields?.isSettled() && !someWereHeld ? stored : undefined),
+    findStoredRun() {
+      const after = lastPage;
+      if (!storedRun || !after || !fields?.isSettled() || someWereHeld) return undefined;
+      return (text) => guarded(connection.name, () => storedRun(after.rowid, after.rows, text));
+    },
     savePage(saved) {
       if (failure) throw failure.thrown;
       const { page, checkpoint, metRows } = saved;

@@ -38,7 +38,7 @@ export type Before = {
   holdsRows: boolean;
 };
 
-export type WalkSession = Pick<PageWriter, 'lookUp' | 'storedRows' | 'savePage' | 'commit'> & {
+export type WalkSession = Pick<PageWriter, 'lookUp' | 'findStoredRun' | 'savePage' | 'commit'> & {
   /** The walk's row as it stands; changes with every commit. */
   row: Readonly<WalkRow>;
   /** Where it was taken up. A walk that no longer knows which rows it has met proves nothing, as this says. */
@@ -104,7 +104,7 @@ function createSession(
     checkpoint: withAnomalies(checkpointOf(row), forgot && 'forgotten'),
     before,
     lookUp: (page) => guarded(file, () => writer.lookUp(page)),
-    storedRows: () => guarded(file, writer.storedRows),
+    findStoredRun: () => guarded(file, writer.findStoredRun),
     savePage: (page) => guarded(file, () => writer.savePage(page)),
     commit: () => guarded(file, writer.commit),
     async finish({ verdict: found, error = null, callsSaved }) {

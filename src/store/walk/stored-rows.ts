@@ -1,11 +1,16 @@
 /** The rows of a dataset that is kept as received, as the table holds them: a page is held against their text. */
 
 import { type Job, rowsOf } from '../../job.ts';
-import type { StoredRow, StoredRows } from '../../validate/checked.ts';
+import type { Row, RowRef, StoredRun } from '../../validate/checked.ts';
 import type { Connection } from '../connection.ts';
 import { quoted } from '../sql.ts';
 
-type Columns = [rowid: number, walkId: number, key: string, body: string];
+/**
+ * At most `count` rows from this rowid on, or from the one behind it, where their bodies, joined by commas, are what `text`
+ * begins with, in UTF-8: pages that are joined by a row begin with the last one of the page before.
+ */
+export type FindRun = (last: number, count: number, text: Buffer) => StoredRun | undefined;
+
 type RunColumns = [
   rowids: string,
   walkIds: string,
@@ -17,14 +22,9 @@ type RunColumns = [
 /** SQLite gives no row this number by itself. */
 const BEYOND = '9223372036854775807';
 
-/** @param asOf a number for the state that the table is in. */
-export function openStoredRows(connection: Connection, job: Job, asOf: () => number): StoredRows {
+/** @param tableState a number for the state that the table is in. */
+export function openStoredRows(connection: Connection, job: Job, tableState: () => number): FindRun {
   const table = quoted(rowsOf(job));
-  const select = `SELECT rowid, _walk_id, _key, _body FROM ${table}`;
-  const find = connection.prepare<[string], Columns>(`${select} WHERE _key = ?`).raw();
-  const after = connection
-    .prepare<[number, number], Columns>(`${select} WHERE rowid > ? ORDER BY rowid LIMIT ?`)
-    .raw();
   // SQLite gathers rows in the order of their numbers; if it did not, they would not be what the text begins with.
   const run = connection
     .prepare<[Buffer, number, number, number], RunColumns>(
@@ -39,55 +39,41 @@ export function openStoredRows(connection: Connection, job: Job, asOf: () => num
     .pluck();
   const bodyOf = connection.prepare<[number], string>(`SELECT _body FROM ${table} WHERE rowid = ?`).pluck();
   const readBody = (rowid: number) => String(bodyOf.get(rowid));
-  const rowOf = ([rowid, walkId, key, body]: Columns): StoredRow => ({
-    rowid,
-    walkId,
-    key,
-    body: () => body,
-    asOf: asOf(),
-  });
-  return {
-    find(key) {
-      const found = find.get(key);
-      return found && rowOf(found);
-    },
-    isFirstOf(text, rowid) {
-      const bytes = bytesOf.get(rowid);
-      return bytes !== undefined && text.subarray(0, bytes.length).equals(bytes);
-    },
-    run(from, count, text) {
-      // Compared where they are: each blob of so many bytes would hasten V8's next look at its whole heap.
-      const [rowids, walkIds, keys, bytes, isSame] = run.get(text, from, from, count) as RunColumns;
-      if (bytes === null || !isSame) return undefined;
-      const walks = JSON.parse(walkIds) as number[];
-      const names = JSON.parse(keys) as string[];
-      const now = asOf();
-      const rows = (JSON.parse(rowids) as number[]).map(
-        (rowid, at) => new RowOfRun(rowid, walks[at] as number, names[at] as string, now, readBody),
-      );
-      return { rows, bytes };
-    },
-    after: ({ rowid }, count) => after.all(rowid, count).map(rowOf),
+  const beginsWith = (text: Buffer, rowid: number) => {
+    const bytes = bytesOf.get(rowid);
+    return bytes !== undefined && text.subarray(0, bytes.length).equals(bytes);
+  };
+
+  return (last, count, text) => {
+    const from = [last, last + 1].find((rowid) => beginsWith(text, rowid));
+    if (from === undefined) return undefined;
+    // Compared where they are: each blob of so many bytes would hasten V8's next look at its whole heap.
+    const [rowids, walkIds, keys, bytes, isSame] = run.get(text, from, from, count) as RunColumns;
+    if (bytes === null || !isSame) return undefined;
+    const walks = JSON.parse(walkIds) as number[];
+    const names = JSON.parse(keys) as string[];
+    const state = tableState();
+    const rows = (JSON.parse(rowids) as number[]).map((rowid, at) => {
+      const stored = { rowid, walkId: walks[at] as number, tableState: state };
+      return new RowOfRun(names[at] as string, stored, readBody);
+    });
+    return { rows, bytes };
   };
 }
 
-/** A class, since there are many: the body, which hardly anybody asks for, takes no function a row. */
-class RowOfRun implements StoredRow {
-  readonly rowid: number;
-  readonly walkId: number;
+/** A class, since there are many, and hardly anybody asks for their values. */
+class RowOfRun implements Row {
   readonly key: string;
-  readonly asOf: number;
+  readonly stored: RowRef & { tableState: number };
   readonly #read: (rowid: number) => string;
 
-  constructor(rowid: number, walkId: number, key: string, asOf: number, read: (rowid: number) => string) {
-    this.rowid = rowid;
-    this.walkId = walkId;
+  constructor(key: string, stored: RowOfRun['stored'], read: (rowid: number) => string) {
     this.key = key;
-    this.asOf = asOf;
+    this.stored = stored;
     this.#read = read;
   }
 
-  body(): string {
-    return this.#read(this.rowid);
+  get values() {
+    return { _body: this.#read(this.stored.rowid) };
   }
 }

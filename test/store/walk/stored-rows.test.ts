@@ -19,32 +19,32 @@ async function setupRows() {
         .map(({ _body }) => _body)
         .join()}]}`,
     );
-  return { rows, textOf, stored: openStoredRows(connection, bench.job('news'), () => 1), connection };
+  return { rows, textOf, find: openStoredRows(connection, bench.job('news'), () => 1), connection };
 }
 
-test('rows that lie one after the other are found at once, numbers that are free between them or not', async () => {
-  const { rows, textOf, stored, connection } = await setupRows();
-  const run = stored.run(1, 4, textOf(0));
-  expect(run?.rows.map(({ rowid, key }) => [rowid, key])).toEqual(
+test('rows that lie one after the other are found at once, rowids that are free between them or not', async () => {
+  const { rows, textOf, find, connection } = await setupRows();
+  const run = find(1, 4, textOf(0));
+  expect(run?.rows.map(({ key, stored }) => [stored?.rowid, key])).toEqual(
     rows.slice(0, 4).map(({ rowid, _key }) => [rowid, _key]),
   );
-  expect(run?.rows.map(({ rowid }) => rowid)).toEqual([1, 2, 5, 6]);
-  expect(run?.rows.map((row) => row.body())).toEqual(rows.slice(0, 4).map(({ _body }) => _body));
+  expect(run?.rows.map(({ stored }) => stored?.rowid)).toEqual([1, 2, 5, 6]);
+  expect(run?.rows.map(({ values }) => values['_body'])).toEqual(rows.slice(0, 4).map(({ _body }) => _body));
   expect(run?.bytes).toBe(textOf(0, 4).length - 2);
-  expect(stored.run(5, 100, textOf(2))?.rows).toHaveLength(4);
-  expect(stored.run(3, 2, textOf(2))?.rows.map(({ rowid }) => rowid)).toEqual([5, 6]);
-  expect(stored.run(1, 4, textOf(1))).toBeUndefined();
-  expect(stored.run(9, 4, textOf(0))).toBeUndefined();
+  expect(find(5, 100, textOf(2))?.rows).toHaveLength(4);
   connection.close();
 });
 
-test('the row that a text begins with is told by its number', async () => {
-  const { textOf, stored, connection } = await setupRows();
-  expect([1, 2, 3, 99].map((rowid) => stored.isFirstOf(textOf(1), rowid))).toEqual([
-    false,
-    true,
-    false,
-    false,
-  ]);
+test('they begin with the row of this rowid, or of the next', async () => {
+  const { textOf, find, connection } = await setupRows();
+  const firstOf = (last: number) => find(last, 2, textOf(1))?.rows[0]?.stored?.rowid;
+  expect([1, 2, 3, 99].map(firstOf)).toEqual([2, 2, undefined, undefined]);
+  connection.close();
+});
+
+test('they are none where one of them is another', async () => {
+  const { textOf, find, connection } = await setupRows();
+  expect(find(1, 4, Buffer.from(`${textOf(0, 2)}`.replace(']}', ',{"id":"x"}]}')))).toBeUndefined();
+  expect(find(9, 4, textOf(0))).toBeUndefined();
   connection.close();
 });

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Api } from '../../src/api/client.ts';
 import { isoTime } from '../../src/clock.ts';
 import type { Job } from '../../src/job.ts';
@@ -67,8 +67,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('remove' as const, 'repeat' as const), at }) },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'turn round' }) },
 );
+/** Rows are told by their bytes only where nothing but a comma is between them, and no backslash around them. */
 const envelope: fc.Arbitrary<Envelope> = fc.constantFrom(
   { before: '{"rows":[', behind: ']', between: ',' },
+  { before: '{"rows":5, "dataset" : "rows", "rows" : [ ', behind: ' ]', between: ',' },
   { before: '{"rows":5, "dataset" : "rows", "rows" : [ ', behind: ' ]', between: ' ,\n' },
   { before: '{"generatedAt":"2026-01-01T00:00:00Z","rows":[', behind: ']', between: ',' },
   { before: '{"rows":[', behind: '],"other":["\\"rows\\":["]', between: ',' },
@@ -81,20 +83,21 @@ const plain = fc
   .map((number) => `{"id":"n${number}","kind":"k","title":"t${number}"}`);
 const life = fc.record({
   envelope,
-  rows: fc.uniqueArray(fc.oneof({ weight: 12, arbitrary: plain }, { weight: 1, arbitrary: row }), {
+  rows: fc.uniqueArray(fc.oneof({ weight: 25, arbitrary: plain }, { weight: 1, arbitrary: row }), {
     selector: (text) => /"n\d+"/.exec(text)?.[0] ?? text,
     minLength: 3,
-    maxLength: 25,
+    maxLength: 40,
+    size: 'max',
   }),
   steps: fc.array(step, { minLength: 2, maxLength: 14 }),
-  // Whether pages wait for one another, or each is committed at once.
-  ample: fc.boolean(),
+  // Whether pages wait for one another, or each is committed at once: only what is committed is compared as it is stored.
+  ample: fc.constantFrom(true, false, false, false),
 });
 
-type Side = { store: Store; clock: VirtualClock; pages: { all: number; asStored: number } };
+type Side = { store: Store; clock: VirtualClock; pages: { all: number; unchanged: number } };
 
 it('the mirror is the same as if every row had been looked at', async () => {
-  let asStored = 0;
+  let unchanged = 0;
   await fc.assert(
     fc.asyncProperty(life, async ({ rows, steps, envelope, ample }) => {
       const [byText, inFull] = [openSide(true), openSide(false)];
@@ -117,38 +120,27 @@ it('the mirror is the same as if every row had been looked at', async () => {
           }
         }
         expect(dump(byText.store)).toEqual(dump(inFull.store));
-        expect(inFull.pages.asStored).toBe(0);
-        asStored += byText.pages.asStored;
+        expect(inFull.pages.unchanged).toBe(0);
+        unchanged += byText.pages.unchanged;
       } finally {
         for (const { store } of [byText, inFull]) close(store);
       }
     }),
     { numRuns: 30 },
   );
-  expect(asStored).toBeGreaterThan(100);
-});
-
-it('a page of rows that lie in another order in the table is told by their text, too', async () => {
-  const side = openSide(true);
-  onTestFinished(() => close(side.store));
-  const rows = Array.from({ length: 12 }, (_, at) => `{"id":"n${at}","kind":"k"}`);
-  const upstream: Upstream = { rows, envelope: { before: '{"rows":[', behind: ']', between: ',' } };
-  await pass(side, upstream, 'walk', false);
-  rows.reverse();
-  await pass(side, upstream, 'walk', false);
-  expect(side.pages).toEqual({ all: 10, asStored: 5 });
+  expect(unchanged).toBeGreaterThan(50);
 });
 
 function openSide(byText: boolean): Side {
   const clock = virtualClock();
-  const store = openStore(mkdtempSync(join(roomOf(), 'as-stored-')), jobs, clock.now);
-  const pages = { all: 0, asStored: 0 };
+  const store = openStore(mkdtempSync(join(roomOf(), 'unchanged-')), jobs, clock.now);
+  const pages = { all: 0, unchanged: 0 };
   const counting = (session: WalkSession): WalkSession => ({
     ...session,
-    storedRows: () => (byText ? session.storedRows() : undefined),
+    findStoredRun: () => (byText ? session.findStoredRun() : undefined),
     savePage(saved) {
       pages.all += 1;
-      if (saved.page.fields.areStored) pages.asStored += 1;
+      if (saved.page.fields.areStored) pages.unchanged += 1;
       session.savePage(saved);
     },
   });
