@@ -10,14 +10,14 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import type { Browser } from 'playwright-core';
-import { startModel } from '../src/commands/demo/model.ts';
 import {
   livePast,
   PAST_MS,
   pastSchedule,
   type SteppedClock,
+  startModel,
   steppedClock,
-} from '../src/commands/demo/past.ts';
+} from '../src/commands/demo-past.ts';
 import { readServeConfig, settingOf } from '../src/config.ts';
 import { describeJobs, listJobs, ownSchedules } from '../src/job-list.ts';
 import { openService } from '../src/serve.ts';

@@ -1,10 +1,16 @@
-/** The command line: runs one command; every failure is one line and an exit code that scripts can read. */
+/** The command line: every command there is; runs one of them. Every failure is one line and an exit code that scripts can read. */
 
-import type { CommanderError } from 'commander';
+import { Command, type CommanderError } from 'commander';
 import type { Context } from './commands/context.ts';
-import { program } from './commands.ts';
+import { exportCommand } from './commands/export.ts';
+import { generalHelp, helpCommand, teach } from './commands/help.ts';
+import { planCommand } from './commands/plan.ts';
+import { quarantineCommand } from './commands/quarantine.ts';
+import { queryCommand } from './commands/query.ts';
+import { statusCommand } from './commands/status.ts';
 import { exitCodes, Failure, toError } from './errors.ts';
 import { printable } from './printable.ts';
+import { version } from './version.ts';
 
 /** Runs one command to its end. `argv` begins with the command's name. @returns the exit code. */
 export async function main(argv: string[], surroundings: Omit<Context, 'exit'>): Promise<number> {
@@ -40,3 +46,150 @@ function isHelpGiven(thrown: unknown): boolean {
 }
 
 const oneLine = (text: string) => text.replace(/\s*\n\s*/g, ' ').trim();
+
+/** A command. Its file is loaded when it is called, unless it only reads: those share most of what they load. */
+type Entry = {
+  name: string;
+  /** Its arguments, for the list of commands. */
+  takes?: string;
+  about: string;
+  load(): Promise<(context: Context) => Command>;
+};
+
+const groups: Record<string, readonly Entry[]> = {
+  'To begin:': [
+    {
+      name: 'init',
+      about: 'write a .env file that explains every setting; asks for address and key on a terminal',
+      load: async () => (await import('./commands/init.ts')).initCommand,
+    },
+    {
+      name: 'doctor',
+      about: 'check settings, files, disk, database, Redis, clock, key and scopes, and say what to do',
+      load: async () => (await import('./commands/doctor.ts')).doctorCommand,
+    },
+  ],
+  'To mirror:': [
+    {
+      name: 'sync',
+      takes: '[job...]',
+      about: 'mirror all or the named jobs once; resumes an unfinished walk',
+      load: async () => (await import('./commands/sync.ts')).syncCommand,
+    },
+    {
+      name: 'start',
+      about: 'run the daemon: mirror every dataset by its schedule until stopped',
+      load: async () => (await import('./commands/start.ts')).startCommand,
+    },
+  ],
+  'To read, without a call:': [
+    {
+      name: 'status',
+      about: 'freshness, progress, quota and problems of the mirror; makes no call',
+      load: async () => statusCommand,
+    },
+    {
+      name: 'plan',
+      about: 'the calls of the next 24 hours, what is left, and how old each dataset may become',
+      load: async () => planCommand,
+    },
+    {
+      name: 'query',
+      takes: '[sql]',
+      about: 'ask the mirror in SQL; read-only, and without a call',
+      load: async () => queryCommand,
+    },
+    {
+      name: 'export',
+      takes: '[what]',
+      about: 'write a dataset or an answer as csv, ndjson, json or parquet, with a receipt beside it',
+      load: async () => exportCommand,
+    },
+    {
+      name: 'backup',
+      takes: '<file>',
+      about: 'copy the mirror to a file and check the copy, while the daemon goes on; makes no call',
+      load: async () => (await import('./commands/backup.ts')).backupCommand,
+    },
+    {
+      name: 'quarantine',
+      takes: '[action] [job...]',
+      about: 'the rows that broke the contract; makes no call',
+      load: async () => quarantineCommand,
+    },
+  ],
+  'To let others read:': [
+    {
+      name: 'serve',
+      about: "answer in the API's own contract from the mirror, with keys and limits; makes no call",
+      load: async () => (await import('./commands/serve.ts')).serveCommand,
+    },
+    {
+      name: 'keys',
+      takes: '<action> [which]',
+      about: 'the keys of the service: who may read, what, how much and until when',
+      load: async () => (await import('./commands/keys.ts')).keysCommand,
+    },
+  ],
+  'To read elsewhere:': [
+    {
+      name: 'ship',
+      takes: '[job...]',
+      about: 'send what changed to the Postgres of MIRROR_SHIP; makes no call',
+      load: async () => (await import('./commands/sinks.ts')).shipCommand,
+    },
+    {
+      name: 'lake',
+      takes: '[job...]',
+      about: 'put what changed into the lake of MIRROR_LAKE, as Parquet; makes no call',
+      load: async () => (await import('./commands/sinks.ts')).lakeCommand,
+    },
+  ],
+  'To rehearse, on a model of the API:': [
+    {
+      name: 'demo',
+      about: 'mirror a model of the API with sample data and a small quota, and look at the result',
+      load: async () => (await import('./commands/demo.ts')).demoCommand,
+    },
+    {
+      name: 'model-api',
+      about: 'serve sample data as the API would, on loopback, with limits and faults to order',
+      load: async () => (await import('./commands/model-api.ts')).modelApiCommand,
+    },
+  ],
+  'To learn more:': [
+    {
+      name: 'completion',
+      takes: '<shell>',
+      about: 'print a script that completes commands, options and jobs in your shell',
+      async load() {
+        const { completionCommand } = await import('./commands/completion.ts');
+        return (context) => completionCommand(context, () => program(context));
+      },
+    },
+  ],
+};
+
+/** The command line. Of a command that is not `wanted` there are only the name, the arguments and what it is for. */
+export async function program(
+  context: Context,
+  wanted: (name: string) => boolean = () => true,
+): Promise<Command> {
+  const root = new Command('market-mirror')
+    .description(
+      'A complete, current, provably complete copy of the market data API in a local SQLite database.',
+    )
+    .version(version())
+    .configureHelp({ subcommandTerm: (command) => withoutOptions(`${command.name()} ${command.usage()}`) })
+    .addHelpText('after', generalHelp);
+  for (const [heading, entries] of Object.entries(groups)) {
+    root.commandsGroup(heading);
+    for (const { name, takes = '', about, load } of entries) {
+      const command = wanted(name) ? (await load())(context) : new Command(name).usage(takes);
+      root.addCommand(command.description(about));
+    }
+  }
+  return teach(root.addCommand(helpCommand(root)), context);
+}
+
+const withoutOptions = (usage: string) => usage.replace(' [options]', '');

@@ -29,7 +29,7 @@ const additions: Record<string, Addition> = {
          export const greetCommand = ({ stdout }) => new Command('greet').action(() => stdout.write('greeting'));`,
       );
       insert(
-        'src/commands.ts',
+        'src/main.ts',
         `'To begin:': [`,
         `{ name: 'greet', about: '', load: async () => (await import('./commands/greet.ts')).greetCommand },`,
       );
@@ -79,7 +79,7 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
       create(
         'open.ts',
         `import { loadJobs } from './src/load-jobs.ts';
-         import { openStore } from './src/store/index.ts';
+         import { openStore } from './src/store.ts';
          loadJobs().then((jobs) => openStore('data', jobs, Date.now).close());`,
       );
       insert('src/output/answer.ts', 'export const formats = [', `'greet',`);

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { systemClock } from '../../src/clock.ts';
-import { program } from '../../src/commands.ts';
+import { program } from '../../src/main.ts';
 
 const WIDTH = 100;
 

@@ -8,20 +8,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { type ModelApi, sampleKey } from '../../model-api/index.ts';
-import { exitCodes } from '../errors.ts';
-import { type ListedJob, listJobs } from '../job-list.ts';
+import { settingOf } from '../config.ts';
+import { exitCodes, Failure } from '../errors.ts';
+import { type ListedJob, listJobs, scopesOf } from '../job-list.ts';
+import { readService } from '../reading/status.ts';
+import { openKeyring } from '../serve/service/keys.ts';
 import type { Context } from './context.ts';
-import { liveSettings, showService } from './demo/live.ts';
-import { LATENCY_MS, quota, startModel } from './demo/model.ts';
-import { livePast, PAST_MS, steppedClock, TROUBLED } from './demo/past.ts';
+import { LATENCY_MS, livePast, PAST_MS, quota, startModel, steppedClock, TROUBLED } from './demo-past.ts';
 import { withExamples } from './help.ts';
-import { changing } from './model-api/changing.ts';
-import { describeWalk, progressLines } from './progress-lines.ts';
+import { linkToPage } from './keys.ts';
+import { changing } from './model-api.ts';
 import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
+import { describeWalk, progressLines } from './sync.ts';
 
 /** Of every list, for who stays to see it. */
 const changes = { count: 3, periodMs: 20_000 };
+/** For people who wait for something to happen. */
+const LIVE_SCHEDULE = 'every 30s';
+/** How long the service may take to come up. */
+const TRIES = { count: 100, everyMs: 100 };
 
 const queries = [
   'SELECT job, rows, complete_as_of, verdict FROM freshness',
@@ -42,12 +48,9 @@ async function demo(context: Context): Promise<void> {
   const say = (text: string) => context.stdout.write(`${text}\n`);
   const stays = context.stdout.isTTY === true;
   const dir = mkdtempSync(join(tmpdir(), 'market-mirror-demo-'));
-  /** Who was told of the folder may look into it; else it goes. */
+  /** Whoever was told of the folder may look into it; else it goes. */
   let isTold = false;
   const jobs = await listJobs();
-  const unlessAborted = (thrown: unknown) => {
-    if (!signal.aborted) throw thrown;
-  };
   // The model tells the time of the past while that is lived, and then of now.
   const past = steppedClock(clock.now() - PAST_MS);
   let isPast = stays;
@@ -60,7 +63,9 @@ async function demo(context: Context): Promise<void> {
     if (stays) {
       say('Some days of it are lived first, in seconds, so that there is a past to look at.\n');
       const names = jobs.map(({ name }) => name);
-      await livePast(model, { dir, jobs: names, clock: past, signal }).catch(unlessAborted);
+      await livePast(model, { dir, jobs: names, clock: past, signal }).catch((thrown: unknown) => {
+        if (!signal.aborted) throw thrown;
+      });
       if (signal.aborted) return context.exit(exitCodes.incomplete);
       isPast = false;
       model.beforeAnswer = changing(changes, 2, clock.now());
@@ -70,25 +75,22 @@ async function demo(context: Context): Promise<void> {
     try {
       await daemon.mirrored;
       if (!stays) await daemon.end();
-      if (context.signal.aborted) return context.exit(exitCodes.incomplete);
-      await look(context, dir);
-      tell(context, model, dir, jobs);
+      if (signal.aborted) return context.exit(exitCodes.incomplete);
+      await showStatusAndQueries(context, dir);
+      say(whatWasDone(model, dir, jobs));
       isTold = true;
       if (!stays) return;
-      await showService(context, dir, jobs, daemon.over);
+      if (await showService(context, dir, jobs)) await daemon.over;
     } finally {
       await daemon.end();
     }
   } finally {
     await model.close();
     if (!isTold) rmSync(dir, { recursive: true, force: true });
-    if (signal.aborted) say(isTold ? `\nStopped. ${leftIn(dir)}` : '\nStopped; nothing is left of it.');
+    if (signal.aborted)
+      say(isTold ? `\nStopped. The sample data ${staysIn(dir)}` : '\nStopped; nothing is left of it.');
   }
 }
-
-const leftIn = (dir: string) => `The sample data stays in ${dir}; when you are done: rm -r ${forShell(dir)}`;
-
-const forShell = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 type Daemon = {
   /** When every dataset was mirrored once, or the daemon has ended. */
@@ -97,7 +99,7 @@ type Daemon = {
   end(): Promise<void>;
 };
 
-/** Runs the daemon, with a Redis of its own. */
+/** Runs the daemon, with a Redis of its own and, where it is live, the service on a port of its own. */
 async function startDaemon(
   context: Context,
   model: ModelApi,
@@ -109,21 +111,24 @@ async function startDaemon(
   const { clock, random, stderr, signal } = context;
   const names = jobs.map(({ name }) => name);
   const lines = await progressLines(stderr, names, clock);
-  // It is in trouble from the past on.
+  // The troubled one is so from the past on.
   const left = new Set(names.filter((name) => !isLive || name !== TROUBLED));
   const ending = new AbortController();
-  let isMirrored = () => {};
+  let finish = () => {};
   const mirrored = new Promise<void>((resolve) => {
-    isMirrored = resolve;
+    finish = resolve;
   });
+  const environment = {
+    MARKET_API_URL: model.url,
+    MARKET_API_KEY: sampleKey.key,
+    MIRROR_DIR: dir,
+    // What the service logs would go between the lines.
+    ...(isLive && { MIRROR_SERVE: '127.0.0.1:0', LOG_LEVEL: 'error' }),
+    ...(isLive && Object.fromEntries(names.map((name) => [settingOf(name), LIVE_SCHEDULE]))),
+  };
   const over = runDaemon(
     {
-      environment: {
-        MARKET_API_URL: model.url,
-        MARKET_API_KEY: sampleKey.key,
-        MIRROR_DIR: dir,
-        ...(isLive && liveSettings(jobs)),
-      },
+      environment,
       clock,
       random,
       // What goes wrong later on is seen on the page.
@@ -139,7 +144,7 @@ async function startDaemon(
         if (!walk.error) left.delete(job);
         if (left.size > 0) return;
         lines.end();
-        isMirrored();
+        finish();
       },
     },
     AbortSignal.any([signal, ending.signal]),
@@ -155,8 +160,8 @@ async function startDaemon(
   };
 }
 
-/** What anyone would do next: the status, and two questions. */
-async function look(context: Context, dir: string): Promise<void> {
+/** What anyone would do next. */
+async function showStatusAndQueries(context: Context, dir: string): Promise<void> {
   // The trouble of sample data is no failure of the demo.
   const here = { ...context, environment: { MIRROR_DIR: dir }, exit: () => undefined };
   context.stdout.write('\n$ market-mirror status\n');
@@ -168,16 +173,57 @@ async function look(context: Context, dir: string): Promise<void> {
   context.stdout.write('\n');
 }
 
-function tell({ stdout }: Context, model: ModelApi, dir: string, jobs: readonly ListedJob[]): void {
+function whatWasDone(model: ModelApi, dir: string, jobs: readonly ListedJob[]): string {
   const refused = model.calls.filter(({ status }) => status === 429).length;
   const database = join(dir, 'mirror.db');
-  stdout.write(`${model.calls.length} calls were made, ${refused} of them answered with 429.
+  return `${model.calls.length} calls were made, ${refused} of them answered with 429.
 The database is ${database}: open it with any SQLite tool, such as
 
   MIRROR_DIR=${forShell(dir)} npx market-mirror query "SELECT * FROM ${jobs[0]?.table} LIMIT 3"
   sqlite3 ${forShell(database)}
 
-All of it is sample data. It stays in ${dir}; when you are done: rm -r ${forShell(dir)}
-The README tells how to mirror the real API.
+All of it is sample data. It ${staysIn(dir)}
+The README tells how to mirror the real API.`;
+}
+
+const staysIn = (dir: string) => `stays in ${dir}; when you are done: rm -r ${forShell(dir)}`;
+
+const forShell = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
+/** Prints how to look at the service and the page. @returns false where it was told to stop. */
+async function showService(context: Context, dir: string, jobs: readonly ListedJob[]): Promise<boolean> {
+  const { stdout, clock, signal } = context;
+  const url = await serviceUrl(dir, context);
+  if (url === undefined) return false;
+  const keyring = openKeyring(dir);
+  const terms = { name: 'demo', account: 'demo', scopes: scopesOf(jobs), addresses: null, expiresAt: null };
+  const { key } = keyring.create(terms, undefined, clock.now());
+  keyring.close();
+  stdout.write(`
+The mirror goes on, with lists that change every few seconds; the model refuses ${TROUBLED} since some hours, so
+that you see how trouble is shown. While this runs, the mirror answers as the API does, to who has a key:
+
+  curl -H "Authorization: Bearer ${key}" "${url}/api/v1/ai-signals?limit=3"
+
+And it has a page to look at:
+
+  ${linkToPage(dir, clock.now()).url}
+
+Ctrl-C ends it.
 `);
+  return !signal.aborted;
+}
+
+/** Undefined where it was told to stop. */
+async function serviceUrl(dir: string, { clock, signal }: Context): Promise<string | undefined> {
+  for (let left = TRIES.count; left > 0; left -= 1) {
+    const url = readService(dir)?.url;
+    if (url) return url;
+    await clock.sleep(TRIES.everyMs, signal).catch(() => undefined);
+    if (signal.aborted) return undefined;
+  }
+  throw new Failure(
+    'incomplete',
+    'the service of the demo does not come up; market-mirror serve may tell why',
+  );
 }

@@ -5,32 +5,35 @@ import { Command } from 'commander';
 import ms from 'ms';
 import {
   type ApiKey,
+  type BeforeAnswer,
   describeFaults,
   type FaultScript,
   faults,
+  liveEdit,
   type ModelApi,
   type ModelOptions,
   parseFaults,
   type RateOptions,
   sampleKey,
   scopes,
+  seededRandom,
   startModelApi,
   when,
 } from '../../model-api/index.ts';
+import { isoTime } from '../clock.ts';
 import { Failure, toError } from '../errors.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
-import { changing, type Pace } from './model-api/changing.ts';
 
 type Options = {
   port: number;
   rows: number;
   seed: number;
-  quota?: Pace;
+  quota?: PerPeriod;
   rate?: RateOptions;
   concurrency?: number;
   latency: number;
-  changes?: Pace;
+  changes?: PerPeriod;
   faults?: FaultScript[];
 };
 
@@ -65,7 +68,7 @@ export function modelApiCommand(context: Surroundings): Command {
     .option(
       '--quota <calls/period>',
       'what the account may call in a period, such as 100/1m',
-      readPace('--quota'),
+      readPerPeriod('--quota'),
     )
     .option(
       '--rate <calls[/period][+burst]>',
@@ -74,7 +77,7 @@ export function modelApiCommand(context: Surroundings): Command {
     )
     .option('--concurrency <number>', 'calls at the same time', whole('--concurrency', 1, 10_000))
     .option('--latency <duration>', 'before every answer, such as 50ms', parseLatency, 0)
-    .option('--changes <edits/period>', 'edits of every list, such as 10/1m', readPace('--changes'))
+    .option('--changes <edits/period>', 'edits of every list, such as 10/1m', readPerPeriod('--changes'))
     .option('--faults <list>', 'scripted faults: see below', readFaults)
     .addHelpText('after', help)
     .action((options: Options) => serve(options, context));
@@ -92,7 +95,7 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
   const { port, rows, seed, rate, concurrency, quota } = options;
   const givenKey = environment['MARKET_API_KEY'];
   const key: ApiKey = givenKey ? { id: 'yours', key: givenKey, scopes } : sampleKey;
-  const model = await start({
+  const model = await startOn({
     port,
     rows,
     seed,
@@ -123,7 +126,25 @@ async function serve(options: Options, { environment, stdout, stderr, signal }: 
   }
 }
 
-async function start(options: ModelOptions): Promise<ModelApi> {
+/** So many in a period. */
+type PerPeriod = { count: number; periodMs: number };
+
+/** Edits every list so many times in a period from `started` on; those that are due are made when somebody looks, as of when they were due. */
+export function changing({ count, periodMs }: PerPeriod, seed: number, started: number): BeforeAnswer {
+  const random = seededRandom(seed);
+  let made = 0;
+  return ({ at }, { data }) => {
+    const due = Math.floor(((at - started) * count) / periodMs);
+    if (due > made)
+      for (const dataset of Object.values(data)) if (dataset.generatedAt) dataset.generatedAt = isoTime(at);
+    for (; made < due; made++) {
+      const madeAt = Math.round(started + ((made + 1) * periodMs) / count);
+      for (const dataset of Object.values(data)) liveEdit(dataset, random, madeAt);
+    }
+  };
+}
+
+async function startOn(options: ModelOptions): Promise<ModelApi> {
   try {
     return await startModelApi(options);
   } catch (thrown) {
@@ -133,7 +154,7 @@ async function start(options: ModelOptions): Promise<ModelApi> {
   }
 }
 
-function readPace(option: string): (text: string) => Pace {
+function readPerPeriod(option: string): (text: string) => PerPeriod {
   return (text) => {
     const [, count, period] = /^(\d{1,9})\/(.+)$/.exec(text) ?? [];
     const periodMs = duration(period);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { progressLines } from '../../src/commands/progress-lines.ts';
+import { progressLines } from '../../src/commands/sync.ts';
 import type { Progress } from '../../src/mirror.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 

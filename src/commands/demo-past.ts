@@ -1,6 +1,6 @@
 /**
- * The days before the demo, lived in seconds: real walks of the model, by a clock that moves with them alone. Without a past
- * nobody would see how changes, history and trouble are shown.
+ * The model of the API that the demo mirrors, and the days before the demo, lived in seconds: real walks of the model, by a clock
+ * that moves with them alone. Without a past nobody would see how changes, history and trouble are shown.
  */
 
 import {
@@ -9,13 +9,26 @@ import {
   type ModelApi,
   sampleKey,
   seededRandom,
+  startModelApi,
   when,
-} from '../../../model-api/index.ts';
-import type { App } from '../../app.ts';
-import { type Clock, HOUR_MS } from '../../clock.ts';
-import { Snooze } from '../../errors.ts';
-import { changing } from '../model-api/changing.ts';
-import { LATENCY_MS, quota } from './model.ts';
+} from '../../model-api/index.ts';
+import type { App } from '../app.ts';
+import { type Clock, HOUR_MS } from '../clock.ts';
+import { Snooze } from '../errors.ts';
+import { changing } from './model-api.ts';
+
+/** Rows of each list. */
+const ROWS = 430;
+/** Small enough to be felt: the datasets take more calls than one period allows. */
+export const quota = { limit: 12, periodMs: 10_000 };
+/** Of every call. */
+export const LATENCY_MS = 40;
+
+/** @param now the model's time, in epoch milliseconds. */
+export async function startModel(now: () => number): Promise<ModelApi> {
+  const ageing = when({}, faults.ageing());
+  return await startModelApi({ rows: ROWS, quota, now, epoch: now(), faults: [ageing] });
+}
 
 export const PAST_MS = 52 * HOUR_MS;
 /** Of every list. */
@@ -83,7 +96,7 @@ export async function livePast(model: ModelApi, { dir, jobs, clock, signal }: Pa
   model.limits = createLimits({ quota: quotaOfThen });
   const environment = { MARKET_API_URL: model.url, MARKET_API_KEY: sampleKey.key, MIRROR_DIR: dir };
   // Loaded only here: whoever lists the commands needs none of it.
-  const { openApp } = await import('../../app.ts');
+  const { openApp } = await import('../app.ts');
   const app = await openApp({ environment, clock, random: seededRandom(1) });
   try {
     for (let hoursLeft = PAST_MS / HOUR_MS; hoursLeft > 0; hoursLeft -= 1) {
