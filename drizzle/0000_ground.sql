@@ -8,6 +8,7 @@ CREATE TABLE `datasets` (
 	`order_seq` integer,
 	`volatile_seq` integer DEFAULT 0 NOT NULL,
 	`history_from` text,
+	`orders_from` integer,
 	`walks_from` integer DEFAULT 0 NOT NULL,
 	`calls_saved` integer DEFAULT 0 NOT NULL,
 	`next_due_at` text
@@ -128,18 +129,6 @@ CREATE TABLE `identity` (
 	`epoch` text NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE `order_chunks` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`content` blob NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `order_releases` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`job` text NOT NULL,
-	`seq` integer NOT NULL,
-	`chunks` blob NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE `orders` (
 	`job` text NOT NULL,
 	`seq` integer NOT NULL,
@@ -147,7 +136,8 @@ CREATE TABLE `orders` (
 	`verdict` text NOT NULL,
 	`complete_as_of` text NOT NULL,
 	`generated_at` text,
-	`root` integer,
+	`rowids` blob,
+	`same_as` integer,
 	`rows` integer NOT NULL,
 	`met` integer NOT NULL,
 	`held` integer NOT NULL,
@@ -164,17 +154,17 @@ CREATE TABLE `removed_rows` (
 );
 --> statement-breakpoint
 CREATE INDEX `removed_rows_by_time` ON `removed_rows` (`job`,`until`);--> statement-breakpoint
-CREATE TABLE `volatile_seen` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`job` text NOT NULL,
-	`content` text NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `walk_seen` (
+CREATE TABLE `rows_met` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`walk_id` integer NOT NULL,
 	`rowids` blob NOT NULL,
 	`part` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `volatile_seen` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`job` text NOT NULL,
+	`content` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `ai_signals_history_rows` (

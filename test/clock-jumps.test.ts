@@ -115,7 +115,7 @@ describe('a walk that began under a clock that was ahead', () => {
     expect(bench.sql('SELECT status, error FROM walks WHERE id = 1')).toEqual([
       { status: 'failed', error: expect.stringContaining('clock that was ahead') },
     ]);
-    expect(bench.sql('SELECT * FROM walk_seen')).toEqual([]);
+    expect(bench.sql('SELECT * FROM rows_met')).toEqual([]);
   });
 
   it('is neither a last run nor an age, for whoever plans the next', async () => {

@@ -133,7 +133,7 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
       ],
     ];
   });
-  const ofWalks = ['walk_seen', 'quarantine', 'drift'].map((table): [string, string] => [
+  const ofWalks = ['rows_met', 'quarantine', 'drift'].map((table): [string, string] => [
     `${table} of walks that are unknown`,
     `SELECT count(*) AS rows FROM ${table} WHERE walk_id NOT IN (SELECT id FROM walks)`,
   ]);
@@ -144,7 +144,7 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
     ...ofWalks,
     [
       'rows met by walks that have ended',
-      'SELECT count(*) AS rows FROM walk_seen JOIN walks ON walks.id = walk_id WHERE finished_at IS NOT NULL',
+      'SELECT count(*) AS rows FROM rows_met JOIN walks ON walks.id = walk_id WHERE finished_at IS NOT NULL',
     ],
     [
       'walks and glances that no run will end, since a later one has begun',

@@ -1,10 +1,10 @@
 /**
  * Pages of a dataset as it was committed at one moment, in the order in which the API showed its rows. A moment can be paged
- * through for as long as history reaches, whatever is written meanwhile.
+ * through for as long as its order is kept, whatever is written meanwhile.
  */
 
 import type { ServedJob } from '../job-list.ts';
-import { type Connection, chunkReader, numbersAt } from '../store/read.ts';
+import { type Connection, orderReader } from '../store/read.ts';
 import { type Missing, type Moment, openMoments } from './pages/moments.ts';
 import { latestFirst } from './pages/new-rows.ts';
 import { type Frame, openRowsThen, type RowsThen } from './pages/rows-then.ts';
@@ -33,7 +33,7 @@ export type Pages = {
 
 /** @param jobs those of them that are lists, which have a history, can be read. */
 export function openPages(connection: Connection, jobs: readonly ServedJob[]): Pages {
-  const readChunk = chunkReader(connection);
+  const readOrder = orderReader(connection);
   const fronts = new WeakMap<Moment, ReturnType<typeof latestFirst>>();
   const datasets = new Map(
     jobs.flatMap((job) => {
@@ -58,7 +58,7 @@ export function openPages(connection: Connection, jobs: readonly ServedJob[]): P
     if (!at.list) return numbers;
     const from = Math.max(0, offset - came);
     const left = Math.min(limit - numbers.length, at.list.rows - from);
-    return left > 0 ? [...numbers, ...numbersAt(readChunk, at.list.root, from, left)] : numbers;
+    return left > 0 ? [...numbers, ...readOrder(moment.job, at.list.seq, from, left)] : numbers;
   }
 
   const transaction = connection.transaction((read: () => unknown) => read());

@@ -14,9 +14,7 @@ export { storeFailure } from './failure.ts';
 export { filesystemAt, refuseNetworkFilesystem } from './filesystem.ts';
 export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts';
 export { holderNote, livingHolder } from './lock.ts';
-export { chunkReader } from './order/chunks.ts';
-export { countRows } from './order/count.ts';
-export { numbersAt } from './order/list.ts';
+export { countRows, orderReader } from './orders.ts';
 export {
   type ChangeSource,
   changeSources,

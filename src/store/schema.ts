@@ -249,10 +249,12 @@ export const datasets = sqliteTable('datasets', {
   /** Grows with every change of its volatile values, and with every row that is held or no longer is: `seq` tells of neither. */
   volatileSeq: integer('volatile_seq').notNull().default(0),
   /**
-   * Versions that ended by this time were removed from its history (and orders from `orders`), see `MIRROR_KEEP_HISTORY`; or snapshots taken by
+   * Versions that ended by this time were removed from its history, see `MIRROR_KEEP_HISTORY`; or snapshots taken by
    * this time from its table, see `MIRROR_KEEP_USAGE`. Null if none were.
    */
   historyFrom: text('history_from'),
+  /** Orders before this `seq` were removed from `orders`. Null if none were. */
+  ordersFrom: integer('orders_from'),
   /** Walks below this number that changed nothing were removed, see `MIRROR_KEEP_WALKS`. */
   walksFrom: integer('walks_from').notNull().default(0),
   /** Calls saved since the beginning, because a single call showed that nothing had changed. */

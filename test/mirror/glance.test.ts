@@ -208,7 +208,7 @@ describe('beside an unfinished walk', () => {
     expect(await bench.glance(job)).toMatchObject({ kind: 'glance', verdict: null, inserted: ROWS - 199 });
     expect(walksOf(bench)[0]).toEqual(unfinished);
     expect(await bench.mirror(job)).toMatchObject({ id: 1, verdict: 'verified', apiCalls: WHOLE + 1 });
-    expect(bench.sql('SELECT * FROM walk_seen')).toEqual([]);
+    expect(bench.sql('SELECT * FROM rows_met')).toEqual([]);
   });
 
   it('what a glance met is not absent for it', async () => {

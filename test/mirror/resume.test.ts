@@ -117,7 +117,7 @@ describe('a walk that crashes', () => {
     const bench = await setup({ rows: ROWS });
     editBefore(bench, 'news', { 3: crashAt(bench) });
     await expect(bench.mirror('news')).rejects.toThrow('not open');
-    bench.tamper('DELETE FROM walk_seen');
+    bench.tamper('DELETE FROM rows_met');
     expect(await bench.mirror('news')).toMatchObject({
       verdict: 'union',
       error: expect.stringContaining('forgotten'),

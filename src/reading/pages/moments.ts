@@ -29,10 +29,10 @@ export type Moment = {
   /** Grows with every change that no `seq` tells: of volatile values, and of what is held. Null before the first. */
   unversionedSeq: number | null;
   /** Where its rows lie, for `readPage` alone. */
-  at: Then & NewRows & { list: { root: number; rows: number } | null };
+  at: Then & NewRows & { list: { seq: number; rows: number } | null };
 };
 
-/** `future`: no change has that number yet. `gone`: history does not reach back. `unread`: the first full walk has not ended. */
+/** `future`: no change has that number yet. `gone`: orders or history do not reach back. `unread`: the first full walk has not ended. */
 export type Missing = 'future' | 'gone' | 'unread';
 
 type Proof = { verdict: 'snapshot' | 'verified'; completeAsOf: string };
@@ -41,7 +41,6 @@ type Version = Proof & {
   seq: number;
   walkId: number;
   generatedAt: string | null;
-  root: number | null;
   rows: number;
   met: number;
   held: number;
@@ -49,13 +48,13 @@ type Version = Proof & {
 };
 
 const versions = `SELECT seq, walk_id AS walkId, verdict, complete_as_of AS completeAsOf, generated_at AS generatedAt,
-  root, rows, met, held, top FROM orders WHERE job = ?`;
+  rows, met, held, top FROM orders WHERE job = ?`;
 
 const EVER = Number.MAX_SAFE_INTEGER;
 
 export function openMoments(connection: Connection, job: ServedJob, rows: RowsThen) {
-  const dataset = connection.prepare<[string], { present: number; keptFrom: number | null }>(
-    `SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS present, ${seqOf('history_from')} AS keptFrom
+  const dataset = connection.prepare<[string], { present: number; keptFrom: number }>(
+    `SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS present, max(coalesce(orders_from, 0), coalesce(${seqOf('history_from')}, 0)) AS keptFrom
      FROM datasets WHERE job = ?`,
   );
   const versionAt = connection.prepare<[string, number], Version>(
@@ -80,12 +79,12 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
     .pluck();
 
   const momentOf = (asked?: number): Moment | Missing => {
-    const { present, keptFrom } = dataset.get(job.name) ?? { present: 0, keptFrom: null };
+    const { present, keptFrom } = dataset.get(job.name) ?? { present: 0, keptFrom: 0 };
     const seq = asked ?? present;
     if (seq > present) return 'future';
     const version = versionAt.get(job.name, seq);
     const isSnapshot = version !== undefined && version.generatedAt !== null;
-    if ((isSnapshot ? version.seq : seq) < (keptFrom ?? 0)) return 'gone';
+    if ((isSnapshot ? version.seq : seq) < keptFrom) return 'gone';
     const next = versionAfter.get(job.name, seq);
     return version ? ordered(version, next, seq, present) : unordered(next, seq, present);
   };
@@ -95,7 +94,7 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
     then.seq === present ? Math.max(top, rows.greatestNow()) : lastNumber(rows, then, top, since);
 
   function ordered(version: Version, next: Version | undefined, seq: number, present: number): Moment {
-    const { root, met, top } = version;
+    const { met, top } = version;
     const isSnapshot = version.generatedAt !== null;
     const then = thenOf(isSnapshot ? version.seq : seq);
     const came = { top, since: isoTime(version.seq) };
@@ -116,7 +115,7 @@ export function openMoments(connection: Connection, job: ServedJob, rows: RowsTh
       generatedAt: isWhole ? version.generatedAt : null,
       held: next === undefined ? countHeld() : version.held,
       unversionedSeq: unversionedSeq(),
-      at: { ...then, ...came, last, list: root === null ? null : { root, rows: listed } },
+      at: { ...then, ...came, last, list: { seq: version.seq, rows: listed } },
     };
   }
 

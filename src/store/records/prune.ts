@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import { type Job, rowsOf, versionsOf } from '../../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from '../commits.ts';
 import type { Connection } from '../connection.ts';
-import { pruneOrders, servedSince } from '../order/forget.ts';
+import { pruneOrders, servedSince } from '../orders.ts';
 import { quoted } from '../sql.ts';
 import { pruneWalks, sweepWalks } from './walks.ts';
 
@@ -30,6 +30,7 @@ export async function prune(
   added: number,
 ): Promise<void> {
   const believed = believedTime(connection, now);
+  await inBatches(connection, pruneOrders(connection, believed), MOST_BATCHES);
   if (believed === undefined) return;
   const most = MOST_BATCHES + Math.ceil(added / ROWS_AT_ONCE);
   const walksFrom = readWalksFrom(connection, job);
@@ -92,13 +93,10 @@ function pruneDrift(connection: Connection, { name }: Job, horizon: string): Bat
 }
 
 /** What stood when a snapshot was proven stays as long as that is the last one proven. */
-function pruneHistory(connection: Connection, job: Job, versions: string, horizon: string): Batch[] {
+function pruneHistory(connection: Connection, job: Job, versions: string, horizon: string): Batch {
   const served = servedSince(connection, job.name);
   const until = served !== undefined && served < horizon ? served : horizon;
-  return [
-    pruneFront(connection, job, quoted(versions), '_valid_to', until),
-    ...pruneOrders(connection, job.name, until),
-  ];
+  return pruneFront(connection, job, quoted(versions), '_valid_to', until);
 }
 
 /** Versions enter a history as they end, and snapshots their table as they come, so the first rows are the oldest. */

@@ -4,7 +4,7 @@ import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm
 
 /**
  * The order in which the API showed the rows of a dataset, one row for each proof that found another one, or other rows.
- * Rows that came since the latest of them have greater rowids than `top`.
+ * Rows that came since the latest of them have greater rowids than `top`. Kept for seven days, and in a tenth of the database.
  */
 export const orders = sqliteTable(
   'orders',
@@ -20,8 +20,10 @@ export const orders = sqliteTable(
     completeAsOf: text('complete_as_of').notNull(),
     /** `generatedAt` of the snapshot, as received; null for any other verdict. */
     generatedAt: text('generated_at'),
-    /** The list of all rows held then, by their rowids (`order_chunks.id`). Null where there was none. */
-    root: integer(),
+    /** All rows held then, by their rowids, packed. Null where the list is that of `same_as`. */
+    rowids: blob({ mode: 'buffer' }),
+    /** The earlier order (`seq`) that has the same list. */
+    sameAs: integer('same_as'),
     /** How many these are. */
     rows: integer().notNull(),
     /** So many of them, at the front, did the walk find. The others are held, or came meanwhile. */
@@ -33,23 +35,6 @@ export const orders = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.job, table.seq] })],
 );
-
-/** Parts of those lists, for the program alone; what did not change is shared by all that follow each other. */
-export const orderChunks = sqliteTable('order_chunks', {
-  id: integer().primaryKey(),
-  /** Rowids, or the chunks that hold them, packed. */
-  content: blob({ mode: 'buffer' }).notNull(),
-});
-
-/** Chunks that no list uses from some change on. They go with the history before it. */
-export const orderReleases = sqliteTable('order_releases', {
-  id: integer().primaryKey(),
-  job: text().notNull(),
-  /** That change, see `changes`. */
-  seq: integer().notNull(),
-  /** `order_chunks.id`, packed. */
-  chunks: blob({ mode: 'buffer' }).notNull(),
-});
 
 /** The rowids of rows that were removed: another row may have the same one now. */
 export const removedRows = sqliteTable(

@@ -2,17 +2,17 @@
 
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** The rows that unfinished walks have found so far, one row for each commit. No index, since there are never many. */
-export const walkSeen = sqliteTable('walk_seen', {
+/** The rows that unfinished walks have met so far, one row for each commit. No index, since there are never many. */
+export const rowsMet = sqliteTable('rows_met', {
   id: integer().primaryKey(),
   walkId: integer('walk_id').notNull(),
   /** Their rowids in the dataset's table or in `quarantine`, packed. */
   rowids: blob({ mode: 'buffer' }).notNull(),
   /**
-   * Where they stood, each in the order in which they were shown: `rows` as the walk read on, `head` as it looked at the
-   * beginning again.
+   * Where they were met, each in the order in which they were shown: `rows` as the walk read on, `head` as it looked at the
+   * beginning again, `refused` in quarantine.
    */
-  part: text({ enum: ['rows', 'head'] }).notNull(),
+  part: text({ enum: ['rows', 'head', 'refused'] }).notNull(),
 });
 
 /**

@@ -6,10 +6,10 @@ import type { Call } from '../../api/call.ts';
 import { beginning, type Checkpoint, restored } from '../../walk/checkpoint.ts';
 import { callRecorder } from '../calls.ts';
 import type { Connection } from '../connection.ts';
+import { forgetMet, type MetPart, nothingMet, prepareMet } from '../met-rows.ts';
 import { placeholders, prepare } from '../prepare.ts';
-import { type WalkRow, walkSeen, walks } from '../schema.ts';
+import { type WalkRow, walks } from '../schema.ts';
 import type { OpenWalk } from './open-walk.ts';
-import { type Part, packMet } from './seen.ts';
 import type { VolatileValues } from './volatile.ts';
 
 /** A checkpoint in a row of `walks`: `memory` holds the whole of it, the other columns show it to people. */
@@ -43,7 +43,7 @@ export type Counts = { inserted: number; updated: number; quarantined: number; d
 
 export type CheckpointKeeper = {
   /** Rows are met in the order of the API. Those at the head are noted again where they were met before. */
-  meetRow(rowid: number, part: Part): void;
+  meetRow(rowid: number, part: MetPart): void;
   /** `number` is the row's in quarantine. */
   meetRefused(number: number): void;
   /** The walk is reset: rows met so far no longer count as met. */
@@ -51,9 +51,6 @@ export type CheckpointKeeper = {
   /** Writes where the walk stands now, and the calls that brought it there; call it in the transaction of their pages. */
   arrive(checkpoint: Checkpoint, calls: readonly Call[], saved: Counts): void;
 };
-
-/** Numbers of rows of the table, by where they were met, and of refused ones. */
-const noneMet = (): Record<Part | 'refused', number[]> => ({ rows: [], head: [], refused: [] });
 
 const counted = ['inserted', 'updated', 'quarantined', 'drifted', 'apiCalls', 'distinctKeys'] as const;
 
@@ -69,12 +66,8 @@ export function createCheckpointKeeper(
   const update = updateOf([...counted, ...(Object.keys(columnsOf(beginning)) as (keyof WalkRow)[])]);
   // Apart, so that a walk that changes nothing does not write the index over it.
   const updateSeq = updateOf(['firstSeq', 'lastSeq']);
-  const insertSeen = prepare(
-    connection,
-    db.insert(walkSeen).values({ walkId: row.id, ...placeholders(walkSeen, ['rowids', 'part']) }),
-  );
-  const deleteSeen = prepare(connection, db.delete(walkSeen).where(eq(walkSeen.walkId, row.id)));
-  let unsaved = noneMet();
+  const saveMet = prepareMet(connection, row.id);
+  let unsaved = nothingMet();
   let hasForgotten = false;
   let savedSeq = row.lastSeq;
 
@@ -92,7 +85,7 @@ export function createCheckpointKeeper(
     forget() {
       met.rows.clear();
       met.refused.clear();
-      unsaved = noneMet();
+      unsaved = nothingMet();
       hasForgotten = true;
       row.distinctKeys = 0;
     },
@@ -109,14 +102,12 @@ export function createCheckpointKeeper(
       row.apiCalls += calls.length;
       for (const call of calls) record(call);
       volatile?.commit();
-      const { rows, refused, head } = unsaved;
-      if (hasForgotten) deleteSeen.run({});
-      if (rows.length + refused.length > 0) insertSeen.run({ rowids: packMet(rows, refused), part: 'rows' });
-      if (head.length > 0) insertSeen.run({ rowids: packMet(head, []), part: 'head' });
+      if (hasForgotten) forgetMet(connection, String(row.id));
+      saveMet(unsaved);
       update.run(row);
       if (row.lastSeq !== savedSeq) updateSeq.run(row);
       savedSeq = row.lastSeq;
-      unsaved = noneMet();
+      unsaved = nothingMet();
       hasForgotten = false;
     },
   };

@@ -1,6 +1,6 @@
 /** The row of a walk or a glance: begun or taken up again, left at its checkpoint, or closed. */
 
-import { and, eq, gt, inArray, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../../clock.ts';
 import { asFailure, Failure, Snooze } from '../../errors.ts';
@@ -8,9 +8,9 @@ import type { Job } from '../../job.ts';
 import type { WalkKind } from '../../walk.ts';
 import type { Connection } from '../connection.ts';
 import { isLock, type Lock, tryLock } from '../lock.ts';
+import { forgetMet, type MetRows, readMet } from '../met-rows.ts';
 import { lastOf, lastWalk } from '../records/walks.ts';
-import { datasets, type WalkRow, walkSeen, walks } from '../schema.ts';
-import { createSeenRows, type MetRows, unpackMet } from './seen.ts';
+import { datasets, type WalkRow, walks } from '../schema.ts';
 
 /** A walk that this process alone is taking. */
 export type OpenWalk = {
@@ -54,10 +54,10 @@ export function openWalk(
     return {
       job,
       row,
-      met: recallMet(connection, eq(walkSeen.walkId, row.id)),
+      met: readMet(connection, String(row.id)),
       unsettled: unsettledWalks(connection, job).add(row.id),
       isBesideWalk: kind === 'glance' && unfinished.walk !== undefined,
-      glanced: recallMet(connection, inArray(walkSeen.walkId, begunAfter(connection, row))),
+      glanced: readMet(connection, begunAfter(row)),
       lock,
     };
   } catch (thrown) {
@@ -81,7 +81,7 @@ function giveUpGlance(connection: Connection, { id }: WalkRow, now: number): voi
     .set({ ...ending, finishedAt: isoTime(now), ...notWaiting, ...needless })
     .where(eq(walks.id, id))
     .run();
-  db.delete(walkSeen).where(eq(walkSeen.walkId, id)).run();
+  forgetMet(connection, String(id));
 }
 
 function resume(connection: Connection, unfinished: WalkRow | undefined): WalkRow | undefined {
@@ -108,22 +108,8 @@ function unsettledWalks(connection: Connection, { name: job }: Job): Set<number>
   return new Set(broken.all().map(({ id }) => id));
 }
 
-/** The glances that were made while this walk was unfinished. */
-function begunAfter(connection: Connection, { job, id }: WalkRow) {
-  const db = drizzle(connection);
-  return db
-    .select({ id: walks.id })
-    .from(walks)
-    .where(and(eq(walks.job, job), gt(walks.id, id)));
-}
-
-function recallMet(connection: Connection, ofWalk: SQL): MetRows {
-  const met = { rows: createSeenRows(), refused: createSeenRows() };
-  const { rowids } = walkSeen;
-  const pages = drizzle(connection).select({ rowids }).from(walkSeen).where(ofWalk);
-  for (const page of pages.all()) unpackMet(page.rowids, met);
-  return met;
-}
+/** SQL for the glances that were made while this walk was unfinished. */
+const begunAfter = ({ job, id }: WalkRow) => `SELECT id FROM walks WHERE job = '${job}' AND id > ${id}`;
 
 /** The walk that ended last, or, where that renewed a proof by one call, the full walk whose proof it was. */
 export function lastFullWalk(connection: Connection, job: string): WalkRow | undefined {
@@ -152,10 +138,10 @@ export function closeWalk(
   const ended = { ...ending, ...(!isCompared && needless) };
   db.update(walks).set(ended).where(eq(walks.id, row.id)).run();
   if (before && isCompared) db.update(walks).set(needless).where(eq(walks.id, before.id)).run();
-  if (!isBesideWalk)
-    db.delete(walkSeen)
-      .where(or(eq(walkSeen.walkId, row.id), inArray(walkSeen.walkId, begunAfter(connection, row))))
-      .run();
+  if (!isBesideWalk) {
+    forgetMet(connection, String(row.id));
+    forgetMet(connection, begunAfter(row));
+  }
   if (ending.callsSaved) addCallsSaved(connection, walk.job.name, ending.callsSaved);
 }
 

@@ -8,7 +8,7 @@ import { setImmediate as breath } from 'node:timers/promises';
 import { isoTime } from '../../clock.ts';
 import { rowsOf } from '../../job.ts';
 import type { Connection } from '../connection.ts';
-import { countMet, countRows } from '../order/count.ts';
+import { countMet, countRows } from '../orders.ts';
 import { createSequence } from '../records/changes.ts';
 import { lastWalk } from '../records/walks.ts';
 import type { WalkRow } from '../schema.ts';

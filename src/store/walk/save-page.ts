@@ -13,12 +13,12 @@ import type { Connection } from '../connection.ts';
 import { createDriftLog } from '../drift.ts';
 import { guarded } from '../failure.ts';
 import { watchFields } from '../fields.ts';
+import type { MetPart } from '../met-rows.ts';
 import { type Origin, openQuarantine } from '../quarantine.ts';
 import { createSequence } from '../records/changes.ts';
 import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
 import type { OpenWalk } from './open-walk.ts';
 import { type ComparedRow, createTableWriter, unchanged } from './rows.ts';
-import type { Part } from './seen.ts';
 import { openStoredRows } from './stored-rows.ts';
 import { openVolatile } from './volatile.ts';
 import { createWaitingPages, type PageToSave, type WaitingPage } from './waiting.ts';
@@ -194,7 +194,7 @@ export function createPageWriter(
     keys: CheckedRows['keys'],
     numberAt: At<number>,
     ofRefused: ReadonlyMap<string, number>,
-    part: Part,
+    part: MetPart,
   ) {
     keys.forEach((key, at) => {
       const rowid = key === null ? undefined : (numberAt(key, at) ?? ofRefused.get(key));

@@ -9,8 +9,8 @@ import type { RowValues, SqlValue } from '../../job.ts';
 import { type Job, volatileOf } from '../../job.ts';
 import { inBatches } from '../commits.ts';
 import type { Connection } from '../connection.ts';
+import { createRowidSet, type RowidSet } from '../met-rows.ts';
 import { quoted } from '../sql.ts';
-import { createSeenRows, type SeenRows } from './seen.ts';
 
 /** The volatile values of the rows of one dataset, by their numbers. */
 export type VolatileValues = {
@@ -77,8 +77,8 @@ export function openVolatile(connection: Connection, job: Job): VolatileValues |
   };
 }
 
-function readStaged(connection: Connection, job: string): SeenRows {
-  const rows = createSeenRows();
+function readStaged(connection: Connection, job: string): RowidSet {
+  const rows = createRowidSet();
   for (const { numbers } of stagedOf(connection, job)) for (const number of numbers) rows.add(number);
   return rows;
 }

@@ -3,8 +3,8 @@
 import type { Call } from '../../api/call.ts';
 import type { CheckedRows } from '../../validate/checked.ts';
 import type { Checkpoint, MetRowsChange } from '../../walk/checkpoint.ts';
+import { createRowidSet } from '../met-rows.ts';
 import type { ComparedRow } from './rows.ts';
-import { createSeenRows } from './seen.ts';
 
 /** A page with the checkpoint behind it, and whether its rows count as met. */
 export type PageToSave = {
@@ -45,7 +45,7 @@ const nothing = () => ({
   pages: [] as WaitingPage[],
   /** Those to be written; null where the row was refused. */
   rows: new Map<string, ComparedRow | null>(),
-  metRows: createSeenRows(),
+  metRows: createRowidSet(),
   metKeys: new Set<string>(),
   rowsToWrite: 0,
 });

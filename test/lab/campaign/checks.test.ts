@@ -120,7 +120,7 @@ describe('it is found', () => {
     ],
     [
       'that rows met by an ended walk are kept',
-      "INSERT INTO walk_seen VALUES (1, 1, x'00', 'rows')",
+      "INSERT INTO rows_met VALUES (1, 1, x'00', 'rows')",
       ['orphan'],
     ],
     [

@@ -7,7 +7,7 @@ const ROWS = 250;
 
 describe('a page', () => {
   // The walk's place, the rows met and the call are written last, in this order or another.
-  it.each(['UPDATE OF next_offset ON walks', 'INSERT ON walk_seen', 'INSERT ON requests'])(
+  it.each(['UPDATE OF next_offset ON walks', 'INSERT ON rows_met', 'INSERT ON requests'])(
     'is saved with its place or not at all: a failure at %s leaves no row of it',
     async (write) => {
       const bench = await setup({ rows: ROWS });

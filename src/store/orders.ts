@@ -1,0 +1,272 @@
+/**
+ * The order of rows: each proof keeps the order in which upstream showed them, where that changed, as one packed list of rowids.
+ * Orders are kept for a week, and take a tenth of the database at most; the latest of each dataset always stays. Readers page
+ * through past states by them.
+ */
+
+import { setImmediate as breath } from 'node:timers/promises';
+import { isoTime } from '../clock.ts';
+import { type Job, rowsOf } from '../job.ts';
+import { type Batch, ROWS_AT_ONCE } from './commits.ts';
+import type { Connection } from './connection.ts';
+import { createSequence } from './records/changes.ts';
+import { createRowidPacker, type RowidPacker, unpackRowids } from './rowids.ts';
+import type { WalkRow } from './schema.ts';
+import { quoted, seqOf } from './sql.ts';
+
+/** The order that a walk has met, to be kept as the walk ends. */
+export type OrderDraft = { packer: RowidPacker; met: number };
+
+type Met = { id: number; rowids: Buffer };
+
+const MET_AT_ONCE = 5_000;
+
+/** Puts the rows that the walk has met in the order in which the API shows them: those of its last look at the head in front. */
+export async function draftOrder(connection: Connection, walkId: number): Promise<OrderDraft> {
+  const metAtHead = connection.prepare<[number], Met>(
+    `SELECT id, rowids FROM rows_met WHERE walk_id = ? AND part = 'head' ORDER BY id`,
+  );
+  // One commit after the other, and no statement left open meanwhile: others use the connection, too.
+  const nextMet = connection.prepare<[number, number], Met>(
+    `SELECT id, rowids FROM rows_met WHERE id > ? AND walk_id = ? AND part = 'rows' ORDER BY id LIMIT 1`,
+  );
+  const packer = createRowidPacker();
+  const head = new Set(metAtHead.all(walkId).flatMap(({ rowids }) => unpackRowids(rowids)));
+  for (const rowid of head) packer.push(rowid);
+  let met = head.size;
+  let read = 0;
+  for (let commit = nextMet.get(0, walkId); commit; commit = nextMet.get(commit.id, walkId))
+    for (const rowid of unpackRowids(commit.rowids)) {
+      read += 1;
+      if (read % MET_AT_ONCE === 0) await breath();
+      if (head.has(rowid)) continue;
+      packer.push(rowid);
+      met += 1;
+    }
+  return { packer, met };
+}
+
+type Order = {
+  job: string;
+  seq: number;
+  walkId: number;
+  verdict: 'snapshot' | 'verified';
+  completeAsOf: string;
+  generatedAt: string | null;
+  rowids: Buffer | null;
+  sameAs: number | null;
+  rows: number;
+  met: number;
+  held: number;
+  top: number;
+};
+
+/**
+ * Keeps the order with the proof that the walk is, unless it is the one before and nothing else would be told. Call it in the
+ * transaction that ends the walk, when rows have been removed.
+ * @param unmet the rows that the walk did not meet: those of them that are still there stand last.
+ */
+export function keepOrder(
+  connection: Connection,
+  job: Job,
+  walk: Readonly<WalkRow>,
+  verdict: Order['verdict'],
+  { packer, met }: OrderDraft,
+  unmet: readonly number[],
+  now: number,
+): void {
+  const table = quoted(rowsOf(job));
+  const isThere = connection.prepare<[number]>(`SELECT 1 FROM ${table} WHERE rowid = ?`);
+  const top = connection.prepare<[], number | null>(`SELECT max(rowid) FROM ${table}`).pluck();
+  const lastChange = connection
+    .prepare<[string], number | null>('SELECT last_seq FROM datasets WHERE job = ?')
+    .pluck();
+  const insert = connection.prepare<[Order]>(
+    `INSERT INTO orders (job, seq, walk_id, verdict, complete_as_of, generated_at, rowids, same_as, rows, met, held, top)
+     VALUES (:job, :seq, :walkId, :verdict, :completeAsOf, :generatedAt, :rowids, :sameAs, :rows, :met, :held, :top)`,
+  );
+  const left = unmet.filter((rowid) => isThere.get(rowid) !== undefined);
+  for (const rowid of left) packer.push(rowid);
+  const rowids = packer.end();
+  const last = latestOrder(connection, job.name);
+  const isSameList = last?.rowids.equals(rowids) ?? false;
+  const order = {
+    job: job.name,
+    walkId: walk.id,
+    verdict,
+    completeAsOf: walk.startedAt,
+    // Without the proof of a snapshot its rows may be of several.
+    generatedAt: verdict === 'snapshot' ? walk.generatedAt : null,
+    rows: met + left.length,
+    met,
+    held: walk.held,
+    top: top.get() ?? 0,
+  };
+  const isToldSame = (['met', 'held', 'generatedAt'] as const).every((name) => last?.[name] === order[name]);
+  // A published snapshot is served as it was proven, so it is another one with any change.
+  const isChanged = order.generatedAt !== null && (lastChange.get(job.name) ?? 0) > (last?.seq ?? 0);
+  if (walk.deleted === 0 && isSameList && isToldSame && !isChanged) return;
+  // The rows that this walk has removed have taken a number already.
+  const seq =
+    walk.deleted > 0 && walk.lastSeq !== null
+      ? walk.lastSeq
+      : createSequence(connection, 'order_seq')(job.name, now);
+  const list = isSameList && last ? { rowids: null, sameAs: last.listSeq } : { rowids, sameAs: null };
+  insert.run({ ...order, ...list, seq });
+}
+
+type LatestOrder = Pick<Order, 'seq' | 'met' | 'held' | 'generatedAt'> & { listSeq: number; rowids: Buffer };
+
+function latestOrder(connection: Connection, job: string): LatestOrder | undefined {
+  return connection
+    .prepare<[string], LatestOrder>(
+      `SELECT latest.seq, latest.met, latest.held, latest.generated_at AS generatedAt, list.seq AS listSeq, list.rowids
+       FROM orders AS latest
+       JOIN orders AS list ON list.job = latest.job AND list.seq = coalesce(latest.same_as, latest.seq)
+       WHERE latest.job = ? ORDER BY latest.seq DESC LIMIT 1`,
+    )
+    .get(job);
+}
+
+/**
+ * Returns what gives the rowids of an order from `offset` on, `limit` at most. It keeps the list of each dataset that was read
+ * last, since pages follow each other.
+ */
+export function orderReader(
+  connection: Connection,
+): (job: string, seq: number, offset: number, limit: number) => number[] {
+  const select = connection
+    .prepare<[string, number], Buffer>(
+      `SELECT list.rowids FROM orders AS asked
+       JOIN orders AS list ON list.job = asked.job AND list.seq = coalesce(asked.same_as, asked.seq)
+       WHERE asked.job = ? AND asked.seq = ?`,
+    )
+    .pluck();
+  const lists = new Map<string, { seq: number; rowids: number[] }>();
+  const read = (job: string, seq: number) => {
+    const packed = select.get(job, seq);
+    if (!packed) throw new Error(`${job} has no order ${seq} any longer`);
+    const list = { seq, rowids: unpackRowids(packed) };
+    lists.set(job, list);
+    return list;
+  };
+  return (job, seq, offset, limit) => {
+    const kept = lists.get(job);
+    return (kept?.seq === seq ? kept : read(job, seq)).rowids.slice(offset, offset + limit);
+  };
+}
+
+/**
+ * How many rows a dataset holds, without a look at all of them: the last order names all that were held at its proof; those that
+ * came since have the numbers behind `top`, one after the other. Where there is no order yet the rows are counted.
+ * @param table the one in which they lie.
+ */
+export function countRows(connection: Connection, job: string, table: string): number {
+  const number = (sql: string) => connection.prepare<[], number | null>(sql).pluck().get() ?? 0;
+  const last = connection
+    .prepare<[string], { rows: number; top: number }>(
+      'SELECT rows, top FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1',
+    )
+    .get(job);
+  if (!last) return number(`SELECT count(*) FROM ${quoted(table)}`);
+  return last.rows + Math.max(0, number(`SELECT max(rowid) FROM ${quoted(table)}`) - last.top);
+}
+
+/** How many rows the last proof found; undefined where there was none. */
+export function countMet(connection: Connection, job: string): number | undefined {
+  return connection
+    .prepare<[string], number>('SELECT met FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1')
+    .pluck()
+    .get(job);
+}
+
+/** When the latest order began, where it is that of a published snapshot, whose rows are served as of then: ISO 8601. */
+export function servedSince(connection: Connection, job: string): string | undefined {
+  const latest = connection
+    .prepare<[string], { seq: number; generatedAt: string | null }>(
+      'SELECT seq, generated_at AS generatedAt FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1',
+    )
+    .get(job);
+  return latest && latest.generatedAt !== null ? isoTime(latest.seq) : undefined;
+}
+
+export const ORDERS_KEPT_MS = 7 * 24 * 3_600_000;
+
+const MAX_PART_OF_DATABASE = 0.1;
+/** What an order takes beside its list. */
+const ORDER_BYTES = 100;
+
+/**
+ * Evicts orders that another one took the place of more than a week before `now`, and the oldest of all datasets while they
+ * take too much of the database.
+ * @param now undefined where no time is believed.
+ */
+export function pruneOrders(connection: Connection, now: number | undefined): Batch[] {
+  const pairs = `SELECT job, seq, lead(seq) OVER (PARTITION BY job ORDER BY seq) AS next,
+    coalesce(length(rowids), 0) + ${ORDER_BYTES} AS bytes FROM orders`;
+  const superseded = connection.prepare<[number, number], Superseded>(
+    `SELECT * FROM (${pairs}) WHERE next <= ? ORDER BY seq LIMIT ?`,
+  );
+  const oldest = connection.prepare<[number], Superseded>(
+    `SELECT * FROM (${pairs}) WHERE next IS NOT NULL ORDER BY seq LIMIT ?`,
+  );
+  const bytes = connection
+    .prepare<[], number>(`SELECT coalesce(sum(coalesce(length(rowids), 0) + ${ORDER_BYTES}), 0) FROM orders`)
+    .pluck();
+  const databaseBytes = () =>
+    Number(connection.pragma('page_count', { simple: true })) *
+    Number(connection.pragma('page_size', { simple: true }));
+  const evict = prepareEviction(connection);
+  return [
+    () => {
+      if (now === undefined) return false;
+      const due = superseded.all(now - ORDERS_KEPT_MS, ROWS_AT_ONCE);
+      for (const order of due) evict(order);
+      return due.length === ROWS_AT_ONCE;
+    },
+    () => {
+      let excess = (bytes.get() ?? 0) - databaseBytes() * MAX_PART_OF_DATABASE;
+      if (excess <= 0) return false;
+      const due = oldest.all(ROWS_AT_ONCE);
+      for (const order of due) {
+        if (excess <= 0) return false;
+        evict(order);
+        excess -= order.bytes;
+      }
+      return due.length > 0;
+    },
+    pruneRemovedRows(connection),
+  ];
+}
+
+type Superseded = { job: string; seq: number; next: number; bytes: number };
+
+function prepareEviction(connection: Connection): (order: Superseded) => void {
+  const handOn = connection.prepare<[Superseded]>(
+    `UPDATE orders SET rowids = (SELECT rowids FROM orders WHERE job = :job AND seq = :seq), same_as = NULL
+     WHERE job = :job AND seq = :next AND same_as = :seq`,
+  );
+  const follow = connection.prepare<[Superseded]>(
+    'UPDATE orders SET same_as = :next WHERE job = :job AND same_as = :seq',
+  );
+  const remove = connection.prepare<[Superseded]>('DELETE FROM orders WHERE job = :job AND seq = :seq');
+  const note = connection.prepare<[Superseded]>(
+    `INSERT INTO datasets (job, orders_from) VALUES (:job, :next) ON CONFLICT DO UPDATE SET orders_from = :next`,
+  );
+  return (order) => {
+    // The next order may rest on the list of this one, and others on it.
+    if (handOn.run(order).changes > 0) follow.run(order);
+    remove.run(order);
+    note.run(order);
+  };
+}
+
+/** What a rowid meant is asked for no state before the kept orders and the kept history. */
+function pruneRemovedRows(connection: Connection): Batch {
+  const remove = connection.prepare<[number]>(
+    `DELETE FROM removed_rows WHERE rowid IN (
+       SELECT removed_rows.rowid FROM datasets JOIN removed_rows ON removed_rows.job = datasets.job
+         AND until <= max(coalesce(orders_from, 0), coalesce(${seqOf('history_from')}, 0)) LIMIT ?)`,
+  );
+  return () => remove.run(ROWS_AT_ONCE).changes === ROWS_AT_ONCE;
+}
