@@ -19,7 +19,7 @@ const names = Object.keys(figures) as (keyof typeof figures)[];
 
 type Figure = (typeof names)[number];
 
-const command = tool('bench', 'Prints figures of speed; docs/performance.md says what they mean.')
+const command = tool('bench', 'Prints figures of speed; docs/dev/performance.md says what they mean.')
   .argument('[figures...]', 'some of them; all if none is named', (name, before: Figure[] = []) => [
     ...before,
     oneOf(names)(name),

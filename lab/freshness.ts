@@ -1,4 +1,4 @@
-/** `npm run simulate -- freshness`: how late, how wrong and how dear the copy is, in virtual time: docs/freshness-figures.md. */
+/** `npm run simulate -- freshness`: how late, how wrong and how dear the copy is, in virtual time: docs/dev/freshness-figures.md. */
 
 import { failuresSection } from './freshness/failures.ts';
 import { randomSection, unseenSection } from './freshness/random-worlds.ts';

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`: the governor and other policies in worlds of virtual time: the tables of docs/governor-figures.md;
- * with `freshness`, how late and how wrong the mirror is: docs/freshness-figures.md.
+ * `npm run simulate`: the governor and other policies in worlds of virtual time: the tables of docs/dev/governor-figures.md;
+ * with `freshness`, how late and how wrong the mirror is: docs/dev/freshness-figures.md.
  */
 
 import { fork } from 'node:child_process';
@@ -23,7 +23,7 @@ else await readCommandLine();
 async function readCommandLine(): Promise<void> {
   const governors = some(policyNames);
   const parts = some(partNames);
-  const program = tool('simulate', 'Prints the table of docs/governor-figures.md.')
+  const program = tool('simulate', 'Prints the table of docs/dev/governor-figures.md.')
     .argument('[text]', 'only worlds whose name has this text; those of the table if not given')
     .argument('[seeds]', 'of each world', whole(1), 30)
     .argument('[policies...]', governors.description, governors.read)
@@ -33,7 +33,7 @@ async function readCommandLine(): Promise<void> {
   program
     .command('freshness')
     .description(
-      'prints the tables of docs/freshness-figures.md, and which targets hold; fails where one does not',
+      'prints the tables of docs/dev/freshness-figures.md, and which targets hold; fails where one does not',
     )
     .argument('[parts...]', parts.description, parts.read)
     .option('--seeds <number>', 'of each world that is not drawn at random', whole(1), 3)

@@ -2,7 +2,9 @@
 
 import { writeFileSync } from 'node:fs';
 import { renderCommands } from './docs/commands.ts';
+import { renderSettings } from './docs/settings.ts';
 import { renderTables } from './docs/tables.ts';
 
 writeFileSync(new URL('../docs/tables.md', import.meta.url), await renderTables());
 writeFileSync(new URL('../docs/cli.md', import.meta.url), await renderCommands());
+writeFileSync(new URL('../docs/settings.md', import.meta.url), renderSettings());

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { renderCommands } from '../scripts/docs/commands.ts';
+import { renderSettings } from '../scripts/docs/settings.ts';
 import { renderTables } from '../scripts/docs/tables.ts';
-import { allSettings, scheduleSetting } from '../src/config/settings.ts';
 import { exitCodes } from '../src/errors.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openReadOnly } from '../src/store/connection.ts';
@@ -14,9 +14,11 @@ import { openStore } from '../src/store.ts';
 
 const pages = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
-  ...readdirSync('docs')
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name)),
+  ...['docs', 'docs/dev'].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name)),
+  ),
 ];
 const projectFiles = ['src', 'test', 'jobs', 'model-api', 'web', 'lab', 'scripts'].flatMap((room) =>
   readdirSync(room, { recursive: true, encoding: 'utf8' }),
@@ -39,6 +41,10 @@ test('docs/tables.md is what npm run docs writes', async () => {
 
 test('docs/cli.md is what npm run docs writes', async () => {
   expect(read('docs/cli.md'), 'run: npm run docs').toBe(await renderCommands());
+});
+
+test('docs/settings.md is what npm run docs writes', () => {
+  expect(read('docs/settings.md'), 'run: npm run docs').toBe(renderSettings());
 });
 
 describe.each(pages)('%s', (page) => {
@@ -72,43 +78,31 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
-describe('the README', () => {
-  const readme = read('README.md');
+test('the README opens with the two commands that work on an empty machine', () => {
+  const [, first] = read('README.md').split('```');
+  expect(first?.split('\n').map((line) => line.replace(/ *#.*/, ''))).toEqual([
+    'sh',
+    './setup.sh && npm run demo',
+    './setup.sh --tests && npm test',
+    '',
+  ]);
+});
 
-  test('opens with the two commands that work on an empty machine', () => {
-    const [, first] = readme.split('```');
-    expect(first?.split('\n').map((line) => line.replace(/ *#.*/, ''))).toEqual([
-      'sh',
-      './setup.sh && npm run demo',
-      './setup.sh --tests && npm test',
-      '',
-    ]);
-  });
-
-  test.each([...allSettings, scheduleSetting])('describes $name as the code does', ({ name, meaning }) => {
-    expect(readme).toContain(`| \`${name}\` | ${meaning} |`);
-  });
-
-  test.each(Object.entries(exitCodes))('tells of the exit code for %s, and what to do', (_, code) => {
-    expect(readme).toMatch(new RegExp(`^\\| ${code} \\| `, 'm'));
+test.each(Object.entries(exitCodes))(
+  'docs/operations.md tells of the exit code for %s, and what to do',
+  (_, code) => {
+    expect(read('docs/operations.md')).toMatch(new RegExp(`^\\| ${code} \\| `, 'm'));
     if (code !== 0) expect(read('docs/operations.md')).toMatch(new RegExp(`^### ${code}: `, 'm'));
-  });
-});
+  },
+);
 
-test('docs/decisions.md lists all of its headings at its head, in their order', () => {
-  const [contents = ''] = read('docs/decisions.md').split('\n## ');
-  const listed = [...contents.matchAll(/\]\(#([^)]+)\)$/gm)].map(([, anchor]) => anchor);
-  expect(listed, 'add a new decision to the list at the head').toEqual(
-    anchorsOf('docs/decisions.md').slice(1),
+describe('docs/dev/promises.md names the test that holds', () => {
+  const rules = [...read('docs/dev/promises.md').matchAll(/^\| (.+?) \| (`.+) \|$/gm)].map(
+    ([, rule, tests = '']) => ({
+      rule,
+      tests,
+    }),
   );
-});
-
-describe('docs/decisions.md names the test that holds', () => {
-  const [, table = ''] = read('docs/decisions.md').split('## Rules that protect data');
-  const rules = [...table.matchAll(/^\| (.+?) \| (`.+) \|$/gm)].map(([, rule, tests = '']) => ({
-    rule,
-    tests,
-  }));
 
   test.each(rules)('the rule: $rule', ({ tests }) => {
     const named = tests.split(/[;,] (?=`)/).map((test) => /^`([^`]+)`(?:: (.+))?$/.exec(test) ?? []);

@@ -1,6 +1,6 @@
 /**
  * The governor: may this call be made now, and if not, when and why. A pure function of what is known, what
- * happens and the time; chance comes in with the events. docs/governor.md draws it.
+ * happens and the time; chance comes in with the events. docs/dev/governor.md draws it.
  */
 
 import { doubledMs } from '../backoff.ts';

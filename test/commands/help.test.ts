@@ -33,10 +33,6 @@ describe.each(commands)('%s', (command) => {
     expect(help.split('\n').map((line) => line.trim().split(/ {2,}/)[0])).toContain(listed);
   });
 
-  test('stands in the README', () => {
-    expect(readFileSync('README.md', 'utf8')).toMatch(new RegExp(`^\\| \`${command}\\b`, 'm'));
-  });
-
   test('refuses an option that it does not know with exit code 64', async () => {
     const { code, stdout, stderr } = await run(command, '--no-such-option');
     expect([code, stdout]).toEqual([64, '']);
@@ -44,12 +40,6 @@ describe.each(commands)('%s', (command) => {
       `market-mirror: unknown option '--no-such-option'; see market-mirror ${command} --help\n`,
     );
   });
-});
-
-test('the README knows no command that there is not', () => {
-  const [, table = ''] = readFileSync('README.md', 'utf8').split('## Commands');
-  const named = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| `([a-z-]+)/gm)].map(([, name]) => name);
-  expect(named.sort()).toEqual([...commands].sort());
 });
 
 describe('a slip ends with exit code 64, and with the name that was meant', () => {

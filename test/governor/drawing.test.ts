@@ -1,4 +1,4 @@
-/** docs/governor.md draws the governor. The drawings are read as data here, and each gate and arrow is driven. */
+/** docs/dev/governor.md draws the governor. The drawings are read as data here, and each gate and arrow is driven. */
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import type { Decision, Event } from '../../src/governor/events.ts';
 import { drive } from './drive.ts';
 
 const DAY = 86_400_000;
-const page = readFileSync('docs/governor.md', 'utf8');
+const page = readFileSync('docs/dev/governor.md', 'utf8');
 
 // The compiler sees to it that none is left out.
 type Refusal = Extract<Decision, { refused: unknown }>['refused'];

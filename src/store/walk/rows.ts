@@ -170,7 +170,7 @@ function prepareUpsert(connection: Connection, job: Job, names: string[]) {
       target: columns['_key'] as SQLiteColumn,
       set: Object.fromEntries(replaced.map((name) => [name, sql.raw(`excluded.${quoted(name)}`)])) as never,
     });
-  // Drizzle's SQL on a statement of our own: bound by position, it costs a tenth less per row (docs/performance.md).
+  // Drizzle's SQL on a statement of our own: bound by position, it costs a tenth less per row (docs/dev/performance.md).
   return connection.prepare<[SqlValue[]]>(query.toSQL().sql);
 }
 
