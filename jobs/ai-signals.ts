@@ -1,6 +1,5 @@
-import { integer, real, text } from 'drizzle-orm/sqlite-core';
 import * as z from 'zod';
-import { agingTable, defineJob } from '../src/job.ts';
+import { defineJob } from '../src/job.ts';
 
 /** RFC 3339, which allows leap seconds and lower-case letters; kept exactly as received. */
 const dateTime = z
@@ -62,41 +61,6 @@ const signal = z
   })
   .meta({ title: 'AiSignal' });
 
-export const { table, rows, volatile, history } = agingTable(
-  'ai_signals',
-  {
-    id: text().notNull(),
-    timestamp: text().notNull(),
-    asset: text().notNull(),
-    action: text().notNull(),
-    confidence: real().notNull(),
-    risk_reward: real(),
-    entry_price: real().notNull(),
-    tp_price: real(),
-    sl_price: real(),
-    rationale: text().notNull(),
-    status: text().notNull(),
-    validator_allowed: integer(),
-    validator_score: real(),
-    validator_reason_codes: text().notNull(),
-    validator_final_action: text(),
-    quality_publishable: integer().notNull(),
-    quality_grade: text().notNull(),
-    quality_age_seconds: real().notNull(),
-    quality_freshness: text().notNull(),
-    quality_checks: text().notNull(),
-    asset_class: text().notNull(),
-    screener_score: real(),
-    regime: text(),
-    dual_ai_analyst: text(),
-    dual_ai_arbiter: text(),
-    dual_ai_verdict: text(),
-    dual_ai_confidence: real(),
-    dual_ai: text(),
-  },
-  ['quality_age_seconds', 'quality_freshness'],
-);
-
 /** The same in SQLite and in Postgres. */
 const signalChanges = `SELECT id, asset, row_number() OVER life AS version, valid_from, valid_to, ended_by,
   action, lag(action) OVER life AS previous_action,
@@ -113,17 +77,13 @@ FROM (
 ) AS versions
 WINDOW life AS (PARTITION BY id ORDER BY valid_from)`;
 
-export default defineJob({
+const job = defineJob('ai-signals', {
   about: 'The published AI signal snapshot, one row a signal.',
   path: '/api/v1/ai-signals',
   operation: 'listPublishedAiSignals',
   scope: 'ai-signals:read',
   schedule: 'every 2m',
   weight: 3,
-  table,
-  rows,
-  volatile,
-  history,
   contract: {
     page: z
       .strictObject({
@@ -134,36 +94,7 @@ export default defineJob({
       .meta({ title: 'AiSignalPage' }),
     row: signal,
     key: (row) => row.id,
-    columns: (row) => ({
-      id: row.id,
-      timestamp: row.timestamp,
-      asset: row.asset,
-      action: row.action,
-      confidence: row.confidence,
-      risk_reward: row.riskReward,
-      entry_price: row.entryPrice,
-      tp_price: row.tpPrice,
-      sl_price: row.slPrice,
-      rationale: row.rationale,
-      status: row.status,
-      validator_allowed: row.validator.allowed === null ? null : Number(row.validator.allowed),
-      validator_score: row.validator.score,
-      validator_reason_codes: JSON.stringify(row.validator.reasonCodes),
-      validator_final_action: row.validator.finalAction,
-      quality_publishable: Number(row.quality.publishable),
-      quality_grade: row.quality.grade,
-      quality_age_seconds: row.quality.ageSeconds,
-      quality_freshness: row.quality.freshness,
-      quality_checks: JSON.stringify(row.quality.checks),
-      asset_class: row.assetClass,
-      screener_score: row.screenerScore,
-      regime: row.regime,
-      dual_ai_analyst: row.dualAi?.analyst ?? null,
-      dual_ai_arbiter: row.dualAi?.arbiter ?? null,
-      dual_ai_verdict: row.dualAi?.verdict ?? null,
-      dual_ai_confidence: row.dualAi?.confidence ?? null,
-      dual_ai: row.dualAi && JSON.stringify(row.dualAi),
-    }),
+    volatile: ['quality.ageSeconds', 'quality.freshness'],
   },
   views: [
     {
@@ -199,3 +130,6 @@ ORDER BY valid_from DESC LIMIT 20`,
     },
   ],
 });
+
+export default job;
+export const { rows, versions, aging } = job.tables;

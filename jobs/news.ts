@@ -1,8 +1,6 @@
-import { defineJob, rawTable } from '../src/job.ts';
+import { defineJob } from '../src/job.ts';
 
-export const { table, rows, history } = rawTable('news');
-
-export default defineJob({
+const job = defineJob('news', {
   about: 'The published news, one row an item.',
   path: '/api/v1/news',
   scope: 'news:read',
@@ -17,7 +15,7 @@ export default defineJob({
     filter: { by: 'field' },
     kind: { by: 'field' },
   },
-  table,
-  rows,
-  history,
 });
+
+export default job;
+export const { rows, versions } = job.tables;

@@ -1,8 +1,6 @@
-import { defineJob, rawTable } from '../src/job.ts';
+import { defineJob } from '../src/job.ts';
 
-export const { table, rows, history } = rawTable('smart_wallets');
-
-export default defineJob({
+const job = defineJob('smart-wallets', {
   about: 'The Smart Money wallet research list, one row a record.',
   path: '/api/v1/smart-wallets',
   scope: 'smart-wallets:read',
@@ -15,7 +13,7 @@ export default defineJob({
       all: 'all',
     },
   },
-  table,
-  rows,
-  history,
 });
+
+export default job;
+export const { rows, versions } = job.tables;

@@ -1,13 +1,12 @@
-import { defineJob, snapshotTable } from '../src/job.ts';
+import { defineJob } from '../src/job.ts';
 
-export const { table, rows } = snapshotTable('usage');
-
-export default defineJob({
+const job = defineJob('usage', {
   about: 'The API usage of the account, as the API reported it at each poll.',
   path: '/api/v1/usage',
   scope: null,
   schedule: 'every 15m',
   reading: 'snapshot',
-  table,
-  rows,
 });
+
+export default job;
+export const { rows } = job.tables;

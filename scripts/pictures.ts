@@ -19,7 +19,7 @@ import {
   steppedClock,
 } from '../src/commands/demo-past.ts';
 import { readServeConfig, settingOf } from '../src/config.ts';
-import { describeJobs, listJobs, ownSchedules } from '../src/job-list.ts';
+import { listJobs, ownSchedules } from '../src/job-list.ts';
 import { openService } from '../src/serve.ts';
 import { tryLock } from '../src/store.ts';
 import { launch } from '../test/helpers/browser.ts';
@@ -82,7 +82,7 @@ async function withService(
   } = readServeConfig({ MIRROR_DIR: dir, MIRROR_SERVE_PAGE: 'open', ...schedules }, ownSchedules(jobs));
   const settings = { ...serve, host: '127.0.0.1', schedules: read, spending };
   const log = pino({ level: 'silent' });
-  const service = openService({ dir, jobs, described: await describeJobs(), settings, clock, log });
+  const service = openService({ dir, jobs, settings, clock, log });
   // As if a daemon were at work on the folder.
   const daemon = tryLock(dir, 'daemon');
   const listening = await listenOnLoopback(createServer(service.handle));

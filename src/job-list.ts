@@ -1,45 +1,23 @@
 /**
- * What those who read the mirror need to know of every job. The build writes it down beside the jobs: these, with
- * their tables and contracts, take longer to load than the mirror to answer.
+ * What those who read the mirror need to know of every job. The build writes it down: the jobs themselves, with their tables
+ * and contracts, take longer to load than the mirror to answer.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { Failure } from './errors.ts';
-import type { DescribedJob } from './job/described.ts';
-import type { FollowedJob } from './job/followed.ts';
-import type { ServedJob } from './job/served.ts';
-import type { Job, ListedJob } from './job.ts';
+import type { ListedJob } from './job.ts';
 import { nearest } from './near.ts';
 import type { Schedule } from './schedule.ts';
 
-export type { DescribedJob, Schema } from './job/described.ts';
-export type { FollowedJob } from './job/followed.ts';
-export type { ServedJob } from './job/served.ts';
-export type { ListedJob } from './job.ts';
+export type { ListedJob, Schema } from './job.ts';
 
 /** In a build only. */
-export const jobListFile = new URL('../jobs/list.json', import.meta.url);
-export const describedJobsFile = new URL('../jobs/described.json', import.meta.url);
-export const followedJobsFile = new URL('../jobs/followed.json', import.meta.url);
+export const jobListFile = new URL('../jobs.json', import.meta.url);
 
-export function listJobs(): Promise<ServedJob[]> {
-  return writtenDown(jobListFile, async () => (await import('./job/served.ts')).served);
-}
-
-/** What is told of each to those who call the service. */
-export function describeJobs(): Promise<DescribedJob[]> {
-  return writtenDown(describedJobsFile, async () => (await import('./job/described.ts')).described);
-}
-
-/** What those need who follow the mirror elsewhere: in Postgres, in a lake. */
-export function followedJobs(): Promise<FollowedJob[]> {
-  return writtenDown(followedJobsFile, async () => (await import('./job/followed.ts')).followed);
-}
-
-async function writtenDown<T>(file: URL, loadForm: () => Promise<(job: Job) => T>): Promise<T[]> {
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as T[];
-  const [{ loadJobs }, form] = await Promise.all([import('./load-jobs.ts'), loadForm()]);
-  return (await loadJobs()).map(form);
+export async function listJobs(): Promise<ListedJob[]> {
+  if (existsSync(jobListFile)) return JSON.parse(readFileSync(jobListFile, 'utf8')) as ListedJob[];
+  const [{ loadJobs }, { listed }] = await Promise.all([import('./load-jobs.ts'), import('./job.ts')]);
+  return (await loadJobs()).map(listed);
 }
 
 /** @throws Failure `usage` for an unknown name, which names those that are known. */
@@ -69,7 +47,7 @@ export function ownSchedules(jobs: readonly Pick<ListedJob, 'name' | 'schedule'>
 }
 
 /** A dataset as reports need to know it, with the schedule that is set. */
-export type Dataset = Omit<ListedJob, 'schedule' | 'scope'> & { schedule: Schedule };
+export type Dataset = Pick<ListedJob, 'name' | 'table' | 'rows' | 'weight'> & { schedule: Schedule };
 
 /** @param schedules those that are set, by job. */
 export function datasetsOf(

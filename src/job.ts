@@ -3,148 +3,28 @@
  * endpoint as data; nothing else in the project names an endpoint.
  */
 
-import { getTableColumns, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import {
-  getTableConfig,
-  getViewConfig,
   index,
   integer,
   type SQLiteColumnBuilderBase,
   type SQLiteTable,
-  type SQLiteView,
   sqliteTable,
-  sqliteView,
   text,
 } from 'drizzle-orm/sqlite-core';
 import type { z } from 'zod';
+import {
+  columnName,
+  columnsOf,
+  declaredColumns,
+  type RowValues,
+  rowJsonSql,
+  type Schema,
+  schemaOf,
+  valueReader,
+} from './job/columns.ts';
 
-type Columns = Record<string, SQLiteColumnBuilderBase>;
-
-/** The columns of the mirror's own that each version of a row has. */
-const versionColumns = () => ({
-  _key: text().notNull(),
-  _first_seen_at: text().notNull(),
-  _changed_at: text().notNull(),
-  _walk_id: integer().notNull(),
-});
-
-/** Those that every mirrored table carries beside the columns of its dataset. Whether a row is held makes no version. */
-const bookkeepingColumns = () => ({
-  ...versionColumns(),
-  _key: text().primaryKey(),
-  _held_since: text(),
-  _held_reason: text({ enum: ['unproven', 'mass', 'unkeyed'] }),
-});
-
-const validityColumns = () => ({
-  _valid_from: text().notNull(),
-  _valid_to: text().notNull(),
-  _ended_by: text({ enum: ['update', 'delete'] }).notNull(),
-});
-
-/** What queries name to see the dataset. Its view is made with the columns that were discovered (`store/views.ts`). */
-const shownTable = <const Name extends string, const Own extends Columns, const Last extends Columns>(
-  name: Name,
-  columns: Own,
-  last: Last,
-) => sqliteView(name, { ...columns, ...bookkeepingColumns(), ...last }).existing();
-
-/** Where its rows lie, with their numbers. The few that are held are found without a look at all. */
-const rowsTable = <const Name extends string, const Own extends Columns, const Last extends Columns>(
-  name: Name,
-  columns: Own,
-  last: Last,
-) =>
-  sqliteTable(`${name}_rows`, { ...columns, ...bookkeepingColumns(), ...last }, (rows) => [
-    index(`${name}_rows_held`).on(rows._held_since).where(sql.raw('_held_since IS NOT NULL')),
-  ]);
-
-/** Where its superseded versions lie, in the order in which they ended. */
-const historyTable = <const Name extends string, const Own extends Columns, const Last extends Columns>(
-  name: Name,
-  columns: Own,
-  last: Last,
-) =>
-  sqliteTable(
-    `${name}_history_rows`,
-    { ...columns, ...versionColumns(), ...validityColumns(), ...last },
-    (history) => [index(`${name}_history_by_key`).on(history._key, history._valid_to)],
-  );
-
-/**
- * The tables of a dataset whose record shape is specified: its typed columns, named in SQL as they are here,
- * `extra` for properties that the contract does not list, and the history of superseded versions.
- */
-export function mirrorTable<const Name extends string, const Own extends Columns>(name: Name, columns: Own) {
-  const own = { ...columns, extra: text() };
-  return {
-    table: shownTable(name, own, {}),
-    rows: rowsTable(name, own, {}),
-    history: historyTable(name, own, {}),
-  };
-}
-
-/**
- * The same of a dataset some of whose columns are volatile: kept current, but never a version, for they change while the
- * record does not. They lie in a narrow table of their own, so that a walk in which nothing else moved writes little.
- * A refused row without a key is known again by its other members, so volatile columns are named as the path of their
- * member is in snake_case.
- */
-export function agingTable<
-  const Name extends string,
-  const Own extends Columns,
-  const Volatile extends keyof Own & string,
->(name: Name, columns: Own, volatile: readonly Volatile[]) {
-  const own = { ...columns, extra: text() };
-  return {
-    table: shownTable(name, own, {}),
-    rows: rowsTable(name, without(own, volatile), {}),
-    volatile: sqliteTable(`${name}_volatile`, { ...numberColumn(), ...only(columns, volatile) }),
-    history: historyTable(name, own, {}),
-  };
-}
-
-/** The number of the row in the other table: its rowid. */
-const numberColumn = () => ({ _number: integer().primaryKey() });
-
-function only<Of extends object, Name extends keyof Of>(of: Of, names: readonly Name[]) {
-  return Object.fromEntries(names.map((name) => [name, of[name]])) as Pick<Of, Name>;
-}
-
-function without<Of extends object, Name extends keyof Of>(of: Of, names: readonly Name[]) {
-  const left = Object.entries(of).filter(([name]) => !names.some((lacking) => lacking === name));
-  return Object.fromEntries(left) as Omit<Of, Name>;
-}
-
-/** The tables of a dataset whose record shape is not specified: `_body` is the row's JSON as received, with plain names. */
-export function rawTable<const Name extends string>(name: Name) {
-  const body = { _body: text().notNull() };
-  return {
-    table: shownTable(name, {}, body),
-    rows: rowsTable(name, {}, body),
-    history: historyTable(name, {}, body),
-  };
-}
-
-/** The tables of a dataset kept as append-only snapshots, one row a poll: `_body` is the response as received, with plain names. */
-export function snapshotTable<const Name extends string>(name: Name) {
-  const received = { _fetched_at: text().notNull(), _body: text().notNull() };
-  return { table: shownTable(name, {}, received), rows: rowsTable(name, {}, received) };
-}
-
-type FilledByTheEngine = keyof ReturnType<typeof bookkeepingColumns> | 'extra';
-
-/** What queries name to see every row of a dataset as it is now. */
-type Shown = SQLiteView;
-
-/** What the specification says of an endpoint's pages and rows. `Row` is a row that fits. */
-export type Contract<Row, Table extends Shown> = {
-  /** The page without `rows` and `pagination`. A page that breaks it halts the dataset. */
-  page: z.ZodType;
-  row: z.ZodType<Row>;
-  key(row: Row): string;
-  columns(row: Row): Omit<Table['$inferSelect'], FilledByTheEngine>;
-};
+export type { RowValues, Schema, SqlValue } from './job/columns.ts';
 
 /** A view that makes a dataset pleasant to report on; it stands in the database beside the tables. */
 export type View = {
@@ -174,7 +54,8 @@ export type Filter =
    */
   | { by: 'field'; values?: readonly string[]; all?: string };
 
-type Definition<Row, Table extends Shown> = {
+/** What the declaration of an endpoint says. */
+type Definition<Row> = {
   /** What the dataset is, in a sentence or two, for `docs/tables.md`. */
   about: string;
   /** Path below the base address, such as `/api/v1/news`. */
@@ -191,74 +72,127 @@ type Definition<Row, Table extends Shown> = {
   reading?: Reading;
   /** Query parameters, beside those of paging, that select rows. */
   filters?: Readonly<Record<string, Filter>>;
-  table: Table;
-  rows: SQLiteTable;
-  history?: SQLiteTable;
-  /** Where some of its columns are volatile, see `agingTable`. */
-  volatile?: SQLiteTable;
-  /** Absent where the record shape is not specified. */
-  contract?: Contract<Row, Table>;
+  /** What the specification says of pages and rows; without it, rows are kept as received and their fields are discovered. */
+  contract?: {
+    /** The page without `rows` and `pagination`. A page that breaks it halts the dataset. */
+    page: z.ZodType;
+    row: z.ZodType<Row>;
+    key(row: Row): string;
+    /**
+     * Paths of properties that change while the record does not, such as `quality.ageSeconds`. They are kept current but
+     * make no version, and lie in a narrow table, so that a walk in which nothing else moved writes little.
+     */
+    volatile?: readonly string[];
+  };
   views?: readonly View[];
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: the engine treats every dataset's rows alike; each job file is typed.
-type AnyContract = Contract<any, any> & {
-  /** The columns that are volatile. */
+/** What is known of a dataset without the code of its contract. The build writes it down for those who only read (`job-list.ts`). */
+export type ListedJob = Required<
+  Pick<
+    Definition<unknown>,
+    'about' | 'path' | 'scope' | 'schedule' | 'weight' | 'reading' | 'filters' | 'views'
+  >
+> & {
+  /** The file's name, such as `ai-signals`. */
+  name: string;
+  operation: string | null;
+  /** The view that queries name, and the table in which its rows lie with their numbers. */
+  table: string;
+  rows: string;
+  /** The same of its superseded versions; null for a dataset that is kept as snapshots. */
+  history: string | null;
+  versions: string | null;
+  /** The columns that are the dataset's own, and those of them that make no version: they lie in the table `aging`. */
+  columns: readonly string[];
   volatile: readonly string[];
+  aging: string | null;
+  /** Of the page without `rows` and `pagination`, and of a row; null where neither is specified. */
+  schemas: { page: Schema; row: Schema } | null;
+  /**
+   * The members that its pages have beside `rows` and `pagination`, with the value that the contract fixes; null for
+   * `generatedAt`, which tells of the snapshot.
+   */
+  page: Readonly<Record<string, string | null>>;
+  /** SQL to name in FROM in place of `table`, for rows with their `rowid`: a view has none. */
+  numbered: string;
+  /** SQL for the JSON of a row as the API sent it, over its columns in something named `row`. */
+  rowJson: string;
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: the engine treats every dataset's rows alike; each job file is typed.
+type Contract = Required<NonNullable<Definition<any>['contract']>> & {
+  /** The row in its columns. */
+  columns(row: unknown): RowValues;
 };
 
 /** An endpoint as the engine sees it. */
-export type Job = {
-  /** The file's name, such as `ai-signals`. */
-  name: string;
-  about: string;
-  path: string;
-  operation?: string;
-  scope: string | null;
-  schedule: string;
-  weight: number;
-  reading: Reading;
-  filters: Readonly<Record<string, Filter>>;
-  table: Shown;
-  /** Where its rows lie, with their numbers. */
-  rows: SQLiteTable;
-  /** Where its superseded versions lie, with theirs. */
-  history: SQLiteTable | undefined;
-  volatile: SQLiteTable | undefined;
-  contract: AnyContract | undefined;
-  views: readonly View[];
+export type Job = ListedJob & {
+  contract: Contract | undefined;
+  /** As Drizzle declares them, for the migrations and for writing. */
+  tables: { rows: SQLiteTable; versions?: SQLiteTable; aging?: SQLiteTable };
 };
 
-/** Declares an endpoint; the default export of a file in `jobs/`, which gives it its name. */
-export function defineJob<Row, Table extends Shown>(definition: Definition<Row, Table>): Omit<Job, 'name'> {
-  const { weight = 1, reading = 'walk', filters = {}, history, volatile, views = [], ...rest } = definition;
-  const columns = volatile ? Object.keys(getTableColumns(volatile)) : [];
-  const contract = rest.contract && {
-    ...rest.contract,
-    volatile: columns.filter((name) => name !== '_number'),
+/** Declares an endpoint; the default export of the file `jobs/<name>.ts`. */
+export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
+  const { contract, operation = null, weight = 1, reading = 'walk', filters = {}, views = [] } = definition;
+  const { about, path, scope, schedule } = definition;
+  const table = name.replaceAll('-', '_');
+  const schemas = contract ? { page: schemaOf(contract.page), row: schemaOf(contract.row) } : null;
+  const specified = schemas ? columnsOf(schemas.row) : [];
+  const volatile = (contract?.volatile ?? []).map((path) => columnName(path.split('.')));
+  const received = {
+    ...(reading === 'snapshot' && { _fetched_at: text().notNull() }),
+    _body: text().notNull(),
   };
-  return { ...rest, weight, reading, filters, history, volatile, contract, views };
+  const own = schemas ? { ...declaredColumns(specified), extra: text() } : {};
+  const last = schemas ? {} : received;
+  const columns = [...Object.keys(own), ...Object.keys(last)];
+  const isKnown = (column: string) => columns.includes(column);
+  if (!volatile.every(isKnown)) throw new Error(`a volatile column is none of ${columns.join(', ')}`);
+  const rows = `${table}_rows`;
+  const versions = reading === 'walk' ? `${table}_history_rows` : null;
+  const aging = volatile.length > 0 ? `${table}_volatile` : null;
+  return {
+    ...{ name, about, path, operation, scope, schedule, weight, reading, filters, views },
+    ...{ table, rows, history: versions && `${table}_history`, versions, columns, volatile, aging, schemas },
+    page: schemas ? membersOfPage(schemas.page) : {},
+    numbered: numberedSql(rows, aging, volatile),
+    rowJson: schemas ? rowJsonSql(schemas.row) : 'row."_body"',
+    contract: contract && { ...contract, volatile, columns: valueReader(specified) },
+    tables: {
+      rows: rowsTable(rows, omit(own, volatile), last),
+      ...(versions && { versions: versionsTable(versions, `${table}_history_by_key`, own, last) }),
+      ...(aging && {
+        aging: sqliteTable(aging, { _number: integer().primaryKey(), ...pick(own, volatile) }),
+      }),
+    },
+  };
 }
 
-/** What queries name to see the dataset: a view. */
-export function tableOf({ table }: Pick<Job, 'table'>): string {
-  return getViewConfig(table).name;
-}
+type Columns = Record<string, SQLiteColumnBuilderBase>;
 
-/** The name of the table that holds its rows by their numbers. */
-export function rowsOf(job: Pick<Job, 'rows'>): string {
-  return getTableConfig(job.rows).name;
-}
+/** The columns of the mirror's own that each version of a row has. */
+const versionColumns = () => ({
+  _key: text().notNull(),
+  _first_seen_at: text().notNull(),
+  _changed_at: text().notNull(),
+  _walk_id: integer().notNull(),
+});
 
-/** What queries name to see its history, where it has one: a view. */
-export function historyOf(job: Pick<Job, 'table' | 'history'>): string | undefined {
-  return job.history && `${tableOf(job)}_history`;
-}
+/** Those that every mirrored table carries beside the columns of its dataset. Whether a row is held makes no version. */
+const bookkeepingColumns = () => ({
+  ...versionColumns(),
+  _key: text().primaryKey(),
+  _held_since: text(),
+  _held_reason: text({ enum: ['unproven', 'mass', 'unkeyed'] }),
+});
 
-/** The name of the table that holds its versions by their numbers, where it has some. */
-export function versionsOf(job: Pick<Job, 'history'>): string | undefined {
-  return job.history && getTableConfig(job.history).name;
-}
+const validityColumns = () => ({
+  _valid_from: text().notNull(),
+  _valid_to: text().notNull(),
+  _ended_by: text({ enum: ['update', 'delete'] }).notNull(),
+});
 
 /** Their names, in the order of the table. */
 export const bookkeeping: readonly string[] = Object.keys(bookkeepingColumns());
@@ -269,31 +203,51 @@ export const versioned: readonly string[] = Object.keys(versionColumns());
 /** What else a version has: from when to when, and what ended it. */
 export const validity: readonly string[] = Object.keys(validityColumns());
 
-/** The columns that are the dataset's own. */
-export function ownColumnsOf({ table }: Pick<Job, 'table'>): string[] {
-  return Object.keys(getViewConfig(table).selectedFields).filter((name) => !bookkeeping.includes(name));
+/** Where its rows lie, with their numbers. The few that are held are found without a look at all. */
+const rowsTable = (name: string, own: Columns, last: Columns): SQLiteTable =>
+  sqliteTable(name, { ...own, ...bookkeepingColumns(), ...last }, (rows) => [
+    index(`${name}_held`).on(rows._held_since).where(sql.raw('_held_since IS NOT NULL')),
+  ]);
+
+/** Where its superseded versions lie, in the order in which they ended. */
+const versionsTable = (name: string, indexName: string, own: Columns, last: Columns): SQLiteTable =>
+  sqliteTable(name, { ...own, ...versionColumns(), ...validityColumns(), ...last }, (versions) => [
+    index(indexName).on(versions._key, versions._valid_to),
+  ]);
+
+const pick = (columns: Columns, names: readonly string[]): Columns =>
+  Object.fromEntries(Object.entries(columns).filter(([name]) => names.includes(name)));
+
+const omit = (columns: Columns, names: readonly string[]): Columns =>
+  Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)));
+
+function membersOfPage({ properties = {} }: Schema): ListedJob['page'] {
+  const members = Object.entries(properties).map(([name, { const: value = null }]) => {
+    if (value === null && name !== 'generatedAt') throw new Error(`nothing says what ${name} of a page is`);
+    return [name, value];
+  });
+  return Object.fromEntries(members);
 }
 
-/** Those of them in which a change makes a version. */
-export function stableColumnsOf(job: Pick<Job, 'table' | 'contract'>): string[] {
-  return ownColumnsOf(job).filter((name) => !job.contract?.volatile.includes(name));
+function numberedSql(rows: string, aging: string | null, volatile: readonly string[]): string {
+  if (aging === null) return `"${rows}"`;
+  const values = volatile.map(
+    (name) => `(SELECT "${name}" FROM "${aging}" WHERE _number = stored.rowid) AS "${name}"`,
+  );
+  return `(SELECT stored.rowid AS rowid, stored.*, ${values} FROM "${rows}" AS stored)`;
 }
 
-/** The name of the table that holds its volatile columns by the numbers of rows, where it has some. */
-export function volatileOf(job: Pick<Job, 'volatile'>): string | undefined {
-  return job.volatile && getTableConfig(job.volatile).name;
+/** The columns in which a change makes a version. */
+export const stableColumnsOf = ({ columns, volatile }: ListedJob): string[] =>
+  columns.filter((name) => !volatile.includes(name));
+
+/** What is written down of a job. */
+export function listed({ contract: _, tables: __, ...known }: Job): ListedJob {
+  return known;
 }
 
-/** What those who read the mirror need to know of a job. `table` is the view that queries name, `rows` where its rows lie. */
-export type ListedJob = Pick<Job, 'name' | 'schedule' | 'weight' | 'scope'> & { table: string; rows: string };
-
-export function listed(job: Job): ListedJob {
-  const { name, schedule, weight, scope } = job;
-  return { name, table: tableOf(job), rows: rowsOf(job), schedule, weight, scope };
-}
-
-/** What a mirrored column holds: text, numbers, booleans as 0 or 1, arrays and objects as JSON text. */
-export type SqlValue = string | number | null;
-
-/** Columns by name; those that are lacking are null. */
-export type RowValues = Record<string, SqlValue>;
+export const tableOf = (job: ListedJob): string => job.table;
+export const rowsOf = (job: ListedJob): string => job.rows;
+export const historyOf = (job: ListedJob): string | undefined => job.history ?? undefined;
+export const versionsOf = (job: ListedJob): string | undefined => job.versions ?? undefined;
+export const volatileOf = (job: ListedJob): string | undefined => job.aging ?? undefined;

@@ -2,8 +2,6 @@
 
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { is } from 'drizzle-orm';
-import { SQLiteTable, SQLiteView } from 'drizzle-orm/sqlite-core';
 import * as z from 'zod';
 import { Failure, toError } from './errors.ts';
 import type { Job } from './job.ts';
@@ -11,16 +9,17 @@ import { parseSchedule } from './schedule.ts';
 
 const here = new URL('../jobs/', import.meta.url);
 
-const declaration = z.object({
-  about: z.string().min(1),
-  path: z.string().regex(/^\/[\w./-]+$/, 'is not a path such as /api/v1/news'),
-  scope: z.string().min(1).nullable(),
-  schedule: z.string().refine(isSchedule, 'is not a schedule such as "every 2m"'),
-  weight: z.number().positive(),
-  reading: z.enum(['walk', 'snapshot']),
-  table: z.custom<Job['table']>((value) => is(value, SQLiteView), 'is not a table'),
-  rows: z.custom<Job['rows']>((value) => is(value, SQLiteTable), 'is not a table'),
-});
+const declaration = (name: string) =>
+  z.object({
+    name: z.literal(name),
+    about: z.string().min(1),
+    path: z.string().regex(/^\/[\w./-]+$/, 'is not a path such as /api/v1/news'),
+    scope: z.string().min(1).nullable(),
+    schedule: z.string().refine(isSchedule, 'is not a schedule such as "every 2m"'),
+    weight: z.number().positive(),
+    reading: z.enum(['walk', 'snapshot']),
+    tables: z.object({ rows: z.object() }),
+  });
 
 /** @throws Failure `bug` that names the file and what is wrong with it. */
 export async function loadJobs(folder: URL = here): Promise<Job[]> {
@@ -31,26 +30,18 @@ export async function loadJobs(folder: URL = here): Promise<Job[]> {
 async function loadJob(folder: URL, file: string): Promise<Job> {
   const name = file.replace(/\.[jt]s$/, '');
   const where = fileURLToPath(new URL(file, folder));
+  const bad = (what: string, cause?: unknown) => new Failure('bug', `${where}: ${what}`, { cause });
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name))
-    throw new Failure(
-      'bug',
-      `${where}: a job's file is named in lower case with hyphens, such as ai-signals.ts`,
-    );
+    throw bad(`a job's file is named in lower case with hyphens, such as ai-signals.ts`);
   let declared: unknown;
   try {
     declared = ((await import(new URL(file, folder).href)) as { default?: unknown }).default;
   } catch (thrown) {
-    throw new Failure('bug', `${where}: cannot be loaded: ${toError(thrown).message}`, { cause: thrown });
+    throw bad(`cannot be loaded: ${toError(thrown).message}`, thrown);
   }
-  const checked = declaration.safeParse(declared);
-  if (!checked.success) {
-    const [issue] = checked.error.issues;
-    throw new Failure(
-      'bug',
-      `${where}: its default export is no job: ${issue?.path.join('.')} ${issue?.message}`,
-    );
-  }
-  return { ...(declared as Omit<Job, 'name'>), name };
+  const [issue] = declaration(name).safeParse(declared).error?.issues ?? [];
+  if (issue) throw bad(`its default export is no job: ${issue.path.join('.')} ${issue.message}`);
+  return declared as Job;
 }
 
 function isSchedule(text: string): boolean {

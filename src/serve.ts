@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Clock } from './clock.ts';
 import { type Failure, toError } from './errors.ts';
-import { type DescribedJob, datasetsOf, type ServedJob } from './job-list.ts';
+import { datasetsOf, type ListedJob } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
@@ -30,9 +30,7 @@ import { version } from './version.ts';
 
 export type ServiceParts = {
   dir: string;
-  jobs: readonly ServedJob[];
-  /** The same as those who call are told of them. */
-  described: readonly DescribedJob[];
+  jobs: readonly ListedJob[];
   settings: ServiceSettings;
   clock: Clock;
   log: Log;
@@ -75,7 +73,7 @@ export type Service = {
 };
 
 /** @throws Failure `incomplete` where another process serves from the folder, and as `openServeDatabase` does. */
-export function openService({ dir, jobs, described, settings, clock, log, ...rest }: ServiceParts): Service {
+export function openService({ dir, jobs, settings, clock, log, ...rest }: ServiceParts): Service {
   const admission = openAdmission(dir, clock, (trouble) => {
     tell(log, 'serve.db', trouble);
     metrics.keysTold(trouble === null);
@@ -107,7 +105,7 @@ export function openService({ dir, jobs, described, settings, clock, log, ...res
     });
   const open: OpenEndpoint[] = [
     { name: 'healthz', path: '/healthz', scope: null, answer: () => jsonAnswer(200, { status: 'ok' }) },
-    { name: 'openapi', path: '/openapi.json', scope: null, answer: describeService(described) },
+    { name: 'openapi', path: '/openapi.json', scope: null, answer: describeService(jobs) },
     { name: 'readyz', path: '/readyz', scope: null, answer: () => readyAnswer(metrics.readiness()) },
     { name: 'metrics', path: '/metrics', scope: METRICS_SCOPE, answer: metricsAnswer },
   ];

@@ -62,13 +62,13 @@ test('a job that was compiled elsewhere is put beside those that were built', as
 
   const asked = await run('src/cli.js', 'sync', 'nothing');
   expect([asked.code, asked.stderr]).toEqual([64, expect.stringContaining(' funding-rates,')]);
-  for (const list of filesIn(join(project.folder, 'dist/jobs'), '.json')) rmSync(list);
+  const list = join(project.folder, 'dist/jobs.json');
+  rmSync(list);
   expect((await run('src/job-list/write.js')).stderr).toBe('');
-  const described = JSON.parse(readFileSync(join(project.folder, 'dist/jobs/described.json'), 'utf8'));
-  expect(described).toContainEqual(
+  expect(JSON.parse(readFileSync(list, 'utf8'))).toContainEqual(
     expect.objectContaining({
       name: 'funding-rates',
-      contract: expect.objectContaining({
+      schemas: expect.objectContaining({
         row: expect.objectContaining({
           properties: expect.objectContaining({
             rate: expect.objectContaining({ description: 'per eight hours' }),
@@ -80,11 +80,11 @@ test('a job that was compiled elsewhere is put beside those that were built', as
 });
 
 test('where a bug was is told by the lines of the sources', () => {
-  const script = `import { rowsOf } from ${JSON.stringify(built('src/job.js').href)}; rowsOf(null);`;
+  const script = `import { listed } from ${JSON.stringify(built('src/job.js').href)}; listed(null);`;
   const args = ['--enable-source-maps', '--input-type=module', '-e', script];
   const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   const [, file = '', line] = /\((?:file:\/\/)?(.*job\.ts):(\d+):\d+\)/.exec(stderr) ?? [];
   expect(relative('.', file)).toBe('src/job.ts');
   const lines = readFileSync('src/job.ts', 'utf8').split('\n');
-  expect(lines.slice(Number(line) - 3, Number(line)).join()).toContain('rowsOf');
+  expect(lines.slice(Number(line) - 3, Number(line)).join()).toContain('listed');
 });

@@ -6,8 +6,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { type DatasetName, datasetNames, integer, type Row, seededRandom } from '../model-api/index.ts';
 import { readSchedules } from '../src/config.ts';
-import { described } from '../src/job/described.ts';
-import { served } from '../src/job/served.ts';
+import { listed } from '../src/job.ts';
 import { ownSchedules } from '../src/job-list.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openKeyring } from '../src/serve/service/keys.ts';
@@ -35,8 +34,7 @@ async function setup() {
   await bench.sync();
   const { url, close } = await serveOnLoopback({
     dir,
-    jobs: jobs.map(served),
-    described: jobs.map(described),
+    jobs: jobs.map(listed),
     settings: { ...quietSettings, schedules: readSchedules({}, ownSchedules(jobs)) },
     clock: bench.clock,
     log: pino({ level: 'silent' }),

@@ -8,7 +8,7 @@ import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { endpoints, sampleKey, startModelApi } from '../model-api/index.ts';
 import type { Body } from '../src/api/call.ts';
-import { type Job, ownColumnsOf, rowsOf, tableOf } from '../src/job.ts';
+import type { Job } from '../src/job.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openReadOnly } from '../src/store/connection.ts';
 import { openStore } from '../src/store.ts';
@@ -41,9 +41,8 @@ test('every endpoint of the specification has its job', () => {
 });
 
 describe.each(jobs)('$name', (job) => {
-  const { name, rows, volatile, history, contract } = job;
-  const tableName = tableOf(job);
-  const own = ownColumnsOf(job);
+  const { name, contract, columns: own } = job;
+  const { rows, aging, versions } = job.tables;
   /** Those that begin with `_` last. */
   const shown = (...ours: string[]) => [
     ...own.filter((column) => !column.startsWith('_')),
@@ -52,7 +51,7 @@ describe.each(jobs)('$name', (job) => {
   ];
 
   test('has its table named after it', () => {
-    expect(tableName).toBe(name.replaceAll('-', '_'));
+    expect(job.table).toBe(name.replaceAll('-', '_'));
   });
 
   test('says in whole sentences what it mirrors', () => {
@@ -66,7 +65,7 @@ describe.each(jobs)('$name', (job) => {
   });
 
   test('names its columns in SQL as in code, in snake_case', () => {
-    for (const table of [rows, ...(volatile ? [volatile] : [])])
+    for (const table of [rows, ...(aging ? [aging] : [])])
       for (const [property, column] of Object.entries(getTableColumns(table))) {
         expect(column.name).toBe(property);
         expect(property).toMatch(/^_?[a-z][a-z0-9]*(_[a-z0-9]+)*$/);
@@ -75,28 +74,28 @@ describe.each(jobs)('$name', (job) => {
 
   test('carries the bookkeeping, with _key as its primary key', () => {
     expect(Object.keys(getTableColumns(rows))).toEqual(expect.arrayContaining(bookkeeping));
-    expect(primaryKey(rowsOf(job))).toEqual(['_key']);
+    expect(primaryKey(job.rows)).toEqual(['_key']);
   });
 
   test('has its tables in the migrations, just as declared', () => {
-    for (const table of [rows, ...(volatile ? [volatile] : []), ...(history ? [history] : [])])
+    for (const table of [rows, ...(aging ? [aging] : []), ...(versions ? [versions] : [])])
       expect(columnsInDatabase(getTableConfig(table).name)).toEqual(declaredColumns(table));
   });
 
   test('shows all of its columns under its name, in the order in which they are declared, with their types', () => {
-    const present = columnsInDatabase(tableName).map(({ name, type }) => ({ name, type }));
-    const declared = [rows, ...(volatile ? [volatile] : [])].flatMap(declaredColumns);
+    const present = columnsInDatabase(job.table).map(({ name, type }) => ({ name, type }));
+    const declared = [rows, ...(aging ? [aging] : [])].flatMap(declaredColumns);
     const typeOf = (name: string) => declared.find((column) => column.name === name)?.type;
     expect(present).toEqual(shown(...bookkeeping).map((name) => ({ name, type: typeOf(name) })));
   });
 
   test('keeps a history of the same columns, where rows can change', () => {
-    expect(history !== undefined).toBe(job.reading === 'walk');
-    if (history) {
-      const present = columnsInDatabase(`${tableName}_history`).map(({ name }) => name);
+    expect(versions !== undefined).toBe(job.reading === 'walk');
+    if (versions) {
+      const present = columnsInDatabase(`${job.table}_history`).map(({ name }) => name);
       expect(present).toEqual(shown(...versioned, ...validity));
-      expect(Object.keys(getTableColumns(history)).sort()).toEqual(present.sort());
-      expect(primaryKey(getTableConfig(history).name)).toEqual([]);
+      expect(Object.keys(getTableColumns(versions)).sort()).toEqual(present.sort());
+      expect(primaryKey(getTableConfig(versions).name)).toEqual([]);
     }
   });
 
@@ -108,7 +107,7 @@ describe.each(jobs)('$name', (job) => {
 describe.each(
   jobs.filter(({ contract, path }) => contract && endpoints.some((known) => known.path === path)),
 )('the contract of $name', (job) => {
-  const own = ownColumnsOf(job);
+  const own = job.columns;
 
   test('takes what the model of the API sends as it is, and fills every column', async () => {
     const filled = new Set<string>();

@@ -13,21 +13,19 @@ beforeEach(() => {
 });
 
 /** A job file as a build leaves it, with some of it replaced. */
-function writeJob(file: string, replaced: Record<string, string> = {}): void {
+function writeJob(file: string, replaced: Record<string, string> = {}, name = file.replace('.js', '')): void {
   const members = {
     about: `'Orders, one row an order.'`,
     path: `'/api/v1/orders'`,
     scope: 'null',
     schedule: `'every 5m'`,
-    table: `rawTable('orders').table`,
-    rows: `rawTable('orders').rows`,
     ...replaced,
   };
   const declared = Object.entries(members).map(([name, value]) => `${name}: ${value}`);
   writeFileSync(
     join(folder, file),
-    `import { defineJob, rawTable } from ${JSON.stringify(new URL('../src/job.ts', import.meta.url).href)};
-     export default defineJob({ ${declared.join(', ')} });`,
+    `import { defineJob } from ${JSON.stringify(new URL('../src/job.ts', import.meta.url).href)};
+     export default defineJob('${name}', { ${declared.join(', ')} });`,
   );
 }
 
@@ -53,13 +51,17 @@ describe('one bad file stops the start, and is named with what is wrong with it'
     ['orders.js', { scope: `''` }, /scope/],
     ['orders.js', { about: `''` }, /about/],
     ['orders.js', { weight: '0' }, /weight/],
-    ['orders.js', { table: '{}' }, /table is not a table/],
-    ['orders.js', { table: 'rawTabel()' }, /cannot be loaded: rawTabel is not defined/],
+    ['orders.js', { views: 'viewsOf()' }, /cannot be loaded: viewsOf is not defined/],
   ])('%s with %o', async (file, replaced, message) => {
     writeJob('assets.js');
     writeJob(file, replaced);
     await expect(load()).rejects.toMatchObject({ kind: 'bug', message: expect.stringMatching(message) });
     await expect(load()).rejects.toThrow(join(folder, file));
+  });
+
+  test('a file that declares a job of another name', async () => {
+    writeJob('orders.js', {}, 'assets');
+    await expect(load()).rejects.toThrow(/orders.js: its default export is no job: name /);
   });
 
   test('a file that declares nothing', async () => {

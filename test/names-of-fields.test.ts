@@ -12,8 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { faults, type Row, when } from '../model-api/index.ts';
 import { isoTime } from '../src/clock.ts';
 import { readSchedules } from '../src/config.ts';
-import { described } from '../src/job/described.ts';
-import { served } from '../src/job/served.ts';
+import { listed } from '../src/job.ts';
 import { ownSchedules } from '../src/job-list.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openKeyring } from '../src/serve/service/keys.ts';
@@ -413,8 +412,7 @@ async function expectServed(bench: Bench): Promise<void> {
   const dir = join(bench.cwd, 'data');
   const { url, close } = await serveOnLoopback({
     dir,
-    jobs: jobs.map(served),
-    described: jobs.map(described),
+    jobs: jobs.map(listed),
     settings: { ...quietSettings, schedules: readSchedules({}, ownSchedules(jobs)) },
     clock: bench.clock,
     log: pino({ level: 'silent' }),

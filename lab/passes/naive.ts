@@ -7,10 +7,9 @@ import Database from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import job from '../../jobs/ai-signals.ts';
-import { ownColumnsOf } from '../../src/job.ts';
 
 const [url = '', folder = ''] = process.argv.slice(2);
-const names = ownColumnsOf(job);
+const names = job.columns;
 const columns = Object.fromEntries(names.map((name) => [name, text()]));
 const table = sqliteTable('ai_signals', { _key: text().primaryKey(), ...columns });
 const sqlite = new Database(`${folder}/naive.db`);

@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { getTableColumns, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { z } from 'zod';
 import type { Job } from '../../src/job.ts';
 import * as schema from '../../src/store/schema.ts';
 
@@ -52,7 +51,7 @@ function commentBefore(text: string, line: RegExp): string | undefined {
 
 /** The part of JSON Schema in which zod describes our contracts. */
 type Shape = {
-  type?: string | string[];
+  type?: string | readonly string[];
   description?: string;
   enum?: string[];
   minimum?: number;
@@ -63,11 +62,11 @@ type Shape = {
 };
 
 /** By column. A column is named after the property that it shows; nested names are joined by `_`. */
-export function meaningsOf({ contract }: Job): Map<string, string> {
+export function meaningsOf({ schemas, volatile }: Job): Map<string, string> {
   const meanings = new Map<string, string>();
-  if (!contract) return meanings;
-  collect(z.toJSONSchema(contract.row) as Shape, [], meanings);
-  for (const column of contract.volatile)
+  if (!schemas) return meanings;
+  collect(schemas.row as Shape, [], meanings);
+  for (const column of volatile)
     meanings.set(column, `${meanings.get(column)}; volatile: kept current, but makes no version`);
   return meanings;
 }

@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import { isoTime } from '../clock.ts';
 import { readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from '../config.ts';
 import { Failure, toError } from '../errors.ts';
-import { describeJobs, listJobs, ownSchedules } from '../job-list.ts';
+import { listJobs, ownSchedules } from '../job-list.ts';
 import type { Log } from '../log.ts';
 import { isLoopback } from '../loopback.ts';
 import type { ServeNote, ServeWord } from '../reading/status.ts';
@@ -65,7 +65,7 @@ async function serve(options: Options, context: Context): Promise<void> {
   const log = createLog(logLevel, stderr.isTTY === true);
   await releasing(async (releases) => {
     const settings = { ...serve, host: address.host, schedules, spending };
-    const service = openService({ dir, jobs, described: await describeJobs(), settings, clock, log });
+    const service = openService({ dir, jobs, settings, clock, log });
     releases.add(service.close);
     const place = { ...address, tls: serve.tls, proxies: serve.trusted };
     const listening = await listen(service.handle, place, { clock, log });

@@ -6,7 +6,7 @@
 import { Command } from 'commander';
 import { readLake, readLocalConfig, readShip } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
-import { type FollowedJob, findJob, followedJobs } from '../job-list.ts';
+import { findJob, type ListedJob, listJobs } from '../job-list.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { keepHeapSmall } from '../small-heap.ts';
@@ -146,8 +146,8 @@ const renderDifference = ({ file, message, mended }: Difference) =>
 /** All jobs, and the names of those that are meant: undefined for all. @throws Failure `usage`. */
 async function readJobs(
   names: readonly string[],
-): Promise<{ jobs: readonly FollowedJob[]; only: readonly string[] | undefined }> {
-  const jobs = await followedJobs();
+): Promise<{ jobs: readonly ListedJob[]; only: readonly string[] | undefined }> {
+  const jobs = await listJobs();
   const only = names.map((name) => findJob(jobs, name).name);
   return { jobs, only: only.length > 0 ? only : undefined };
 }

@@ -1,7 +1,7 @@
 /** The columns of a dataset wherever they have types: in Postgres, in a lake, in an exported file. */
 
 import { createHash } from 'node:crypto';
-import type { FollowedJob, Schema } from '../job-list.ts';
+import type { ListedJob, Schema } from '../job-list.ts';
 import { type Connection, quoted } from '../store/read.ts';
 import type { FieldType } from '../validate/checked.ts';
 import { utcOf } from './times.ts';
@@ -47,7 +47,7 @@ export type Mirrored = {
 /** The dataset as it is read, and its history where it has one. */
 export function columnsOfJob(
   connection: Connection,
-  job: FollowedJob,
+  job: ListedJob,
 ): { rows: Mirrored; history: Mirrored | undefined } {
   const kinds = kindsOf(connection, job);
   const mirrored = (shown: string, of: string) => ({
@@ -64,7 +64,7 @@ export function columnsOfJob(
 export const isHeldColumn = (name: string) => name === '_held_since' || name === '_held_reason';
 
 /** By the name of the column in the mirror, where more is known of it than the type that it is declared with. */
-export const kindsOf = (connection: Connection, job: FollowedJob): ReadonlyMap<string, Kind> =>
+export const kindsOf = (connection: Connection, job: ListedJob): ReadonlyMap<string, Kind> =>
   new Map([...bookkeeping, ...kindsOfFields(connection, job)]);
 
 const bookkeeping: readonly (readonly [string, Kind])[] = [
@@ -153,8 +153,8 @@ function shortened(name: string, bytes: number): string {
 }
 
 /** What the contract says of columns, or what was found in the rows so far. */
-function kindsOfFields(connection: Connection, job: FollowedJob): [string, Kind][] {
-  if (job.row) return kindsOfSchema(job.row, []);
+function kindsOfFields(connection: Connection, job: ListedJob): [string, Kind][] {
+  if (job.schemas) return kindsOfSchema(job.schemas.row, []);
   return connection
     .prepare<[string], { column: string; types: string; example: string | null }>(
       'SELECT "column", types, example FROM fields WHERE job = ? ORDER BY rowid',

@@ -1,7 +1,7 @@
 /** The rows of a moment that the filters of a query leave. docs/serve.md ("Filters") has the rules. */
 
 import { byteCache } from '../byte-cache.ts';
-import type { ServedJob } from '../job-list.ts';
+import type { ListedJob } from '../job-list.ts';
 import type { Connection } from '../store/read.ts';
 import { watchFiles } from '../store/sqlite-files.ts';
 import type { Filters } from './filters/asked.ts';
@@ -47,7 +47,7 @@ const MOST_BYTES = 32 * 1024 ** 2;
 /** @param connection to a mirror; `pages` those of the same. */
 export function openFiltered(
   connection: Connection,
-  jobs: readonly ServedJob[],
+  jobs: readonly ListedJob[],
   pages: Pick<Pages, 'readNumbered'>,
 ): Filtered {
   const kept = byteCache<RowNumbers>(MOST_BYTES, ({ byteLength }) => byteLength);

@@ -3,7 +3,7 @@
  * through for as long as its order is kept, whatever is written meanwhile.
  */
 
-import type { ServedJob } from '../job-list.ts';
+import type { ListedJob } from '../job-list.ts';
 import { type Connection, orderReader } from '../store/read.ts';
 import { type Missing, type Moment, openMoments } from './pages/moments.ts';
 import { latestFirst } from './pages/new-rows.ts';
@@ -32,7 +32,7 @@ export type Pages = {
 };
 
 /** @param jobs those of them that are lists, which have a history, can be read. */
-export function openPages(connection: Connection, jobs: readonly ServedJob[]): Pages {
+export function openPages(connection: Connection, jobs: readonly ListedJob[]): Pages {
   const readOrder = orderReader(connection);
   const fronts = new WeakMap<Moment, ReturnType<typeof latestFirst>>();
   const datasets = new Map(

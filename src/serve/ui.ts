@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
 import { Failure } from '../errors.ts';
-import { type Dataset, type ServedJob, tablesOf } from '../job-list.ts';
+import { type Dataset, type ListedJob, tablesOf } from '../job-list.ts';
 import type { Spending } from '../plan.ts';
 import { readDaemon } from '../reading/status.ts';
 import type { PageAnswer, PageAsked, PageEndpoint } from './http/app.ts';
@@ -25,7 +25,7 @@ export type PageAccess = 'off' | 'token' | 'open';
 
 export type PageParts = {
   dir: string;
-  jobs: readonly ServedJob[];
+  jobs: readonly ListedJob[];
   datasets: readonly Dataset[];
   spending: Spending;
   access: PageAccess;

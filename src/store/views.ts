@@ -10,7 +10,6 @@ import {
   historyOf,
   type Job,
   listed,
-  ownColumnsOf,
   rowsOf,
   stableColumnsOf,
   tableOf,
@@ -51,9 +50,9 @@ export function ensureViews(connection: Connection, jobs: readonly Job[]): void 
  */
 export function ensureShown(connection: Connection, job: Job): void {
   const volatile = volatileOf(job);
-  const isVolatile = (column: string) => job.contract?.volatile.includes(column) ?? false;
+  const isVolatile = (column: string) => job.volatile.includes(column);
   const show = (view: string, table: string, ours: readonly string[]) => {
-    const own = ownColumnsOf(job);
+    const own = job.columns;
     const isLast = (column: string) => column.startsWith('_');
     const columns = [
       ...own.filter((column) => !isLast(column)),
@@ -92,7 +91,7 @@ export function ensureTriggers(connection: Connection, job: Job): void {
   const name = tableOf(job);
   const table = rowsOf(job);
   const volatile = volatileOf(job);
-  const columns = [...ownColumnsOf(job), ...versioned];
+  const columns = [...job.columns, ...versioned];
   const stable = stableColumnsOf(job);
   const changed = `(${stable.map((name) => `OLD.${quoted(name)}`)}) IS NOT (${stable.map((name) => `NEW.${quoted(name)}`)})`;
   const old = columns.map((column) =>

@@ -4,14 +4,14 @@
  */
 
 import { isoTime } from '../clock.ts';
-import type { FollowedJob } from '../job-list.ts';
+import type { ListedJob } from '../job-list.ts';
 import { type Connection, quoted } from '../store/read.ts';
 
 /** SQL for the WHERE of a table: of the rows as queries name them, and of the history. */
 export type Changed = { rows: string; versions: string };
 
 /** @param seq see the view `changes`. */
-export function changedAfter(connection: Connection, job: FollowedJob, seq: number): Changed {
+export function changedAfter(connection: Connection, job: ListedJob, seq: number): Changed {
   const at = isoTime(seq);
   /** The last number by then: only rows that have changed since lie before it, and they left a version. */
   const lastBy = (table: string, column: string) =>

@@ -1,7 +1,7 @@
 /** Bringing datasets to a target, one after the other: what fails with one leaves the others to go on. */
 
 import { Failure, type FailureSent } from '../errors.ts';
-import type { FollowedJob } from '../job-list.ts';
+import type { ListedJob } from '../job-list.ts';
 import { type Connection, type Identity, identityOf, openMirror, readMirror } from '../store/read.ts';
 
 /** What became of one dataset. */
@@ -13,7 +13,7 @@ export type Outcome<Done> = { job: string } & (
 export type DatasetsParts = {
   dir: string;
   /** All that there are. */
-  jobs: readonly FollowedJob[];
+  jobs: readonly ListedJob[];
   /** Those of them that are meant; all unless given. */
   only?: readonly string[] | undefined;
   signal: AbortSignal;
@@ -25,7 +25,7 @@ export type DatasetsParts = {
  */
 export async function eachDataset<Done>(
   { dir, jobs, only, signal }: DatasetsParts,
-  work: (job: FollowedJob, connection: Connection) => Promise<Done>,
+  work: (job: ListedJob, connection: Connection) => Promise<Done>,
 ): Promise<Outcome<Done>[]> {
   const outcomes: Outcome<Done>[] = [];
   for (const job of jobs.filter(({ name }) => !only || only.includes(name))) {

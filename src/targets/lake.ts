@@ -3,7 +3,7 @@
 import type { Clock, Random } from '../clock.ts';
 import type { LakeSettings } from '../config.ts';
 import { Failure } from '../errors.ts';
-import type { FollowedJob } from '../job-list.ts';
+import type { ListedJob } from '../job-list.ts';
 import type { Identity } from '../store/read.ts';
 import { eachDataset, type Outcome, readIdentity } from './datasets.ts';
 import { type DatasetParts, type Laid, layDataset } from './lake/dataset.ts';
@@ -17,7 +17,7 @@ export type { Difference, Verified } from './lake/verify.ts';
 export type LakeParts = {
   dir: string;
   settings: LakeSettings;
-  jobs: readonly FollowedJob[];
+  jobs: readonly ListedJob[];
   clock: Clock;
   random: Random;
   signal: AbortSignal;

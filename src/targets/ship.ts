@@ -2,7 +2,7 @@
 
 import type { ShipAddress } from '../config.ts';
 import { asFailure } from '../errors.ts';
-import type { FollowedJob } from '../job-list.ts';
+import type { ListedJob } from '../job-list.ts';
 import type { Identity } from '../store/read.ts';
 import { eachDataset, type Outcome, readIdentity } from './datasets.ts';
 import { type Shipped, shipDataset } from './ship/dataset.ts';
@@ -16,7 +16,7 @@ export type ShipParts = {
   dir: string;
   address: ShipAddress;
   /** All that there are: views and tables are made for each. */
-  jobs: readonly FollowedJob[];
+  jobs: readonly ListedJob[];
   now: () => number;
   signal: AbortSignal;
 };

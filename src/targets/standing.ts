@@ -1,7 +1,7 @@
 /** How far a dataset has come in the mirror, and whether a place of old lies on its way. */
 
 import { isoTime } from '../clock.ts';
-import type { FollowedJob } from '../job-list.ts';
+import type { ListedJob } from '../job-list.ts';
 import { type Connection, changeSources, PROOF } from '../store/read.ts';
 
 export type Standing = {
@@ -22,7 +22,7 @@ export type Standing = {
 
 type Dataset = { last_seq: number | null; history_from: string | null; volatile_seq?: number };
 
-export function standingOf(connection: Connection, job: FollowedJob): Standing {
+export function standingOf(connection: Connection, job: ListedJob): Standing {
   const dataset = connection.prepare<[string], Dataset>('SELECT * FROM datasets WHERE job = ?').get(job.name);
   const number = (sql: string) => connection.prepare<[string], number | null>(sql).pluck().get(job.name);
   const seq = Math.trunc(dataset?.last_seq ?? 0);
@@ -46,7 +46,7 @@ export function standingOf(connection: Connection, job: FollowedJob): Standing {
 }
 
 /** Whether the mirror has a change of that number: mostly the last one of a walk, else one with which a row or version began or ended. */
-export function isChange(connection: Connection, job: FollowedJob, seq: number, at = isoTime(seq)): boolean {
+export function isChange(connection: Connection, job: ListedJob, seq: number, at = isoTime(seq)): boolean {
   const ofWalk = connection
     .prepare('SELECT 1 FROM walks WHERE last_seq = ? AND job = ? LIMIT 1')
     .get(seq, job.name);

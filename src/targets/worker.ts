@@ -1,6 +1,6 @@
 /** What runs on the thread of a target: it brings there what it is asked for, and says what has arrived. */
 
-import { type FollowedJob, followedJobs } from '../job-list.ts';
+import { type ListedJob, listJobs } from '../job-list.ts';
 import type { Arrival, FollowResponse } from '../targets.ts';
 import type { Outcome } from './datasets.ts';
 
@@ -9,10 +9,10 @@ const { signal } = new AbortController();
 
 /** @param arrived how far a dataset has come by what was done. */
 export async function followed<Done>(
-  bring: (jobs: readonly FollowedJob[], signal: AbortSignal) => Promise<Outcome<Done>[]>,
+  bring: (jobs: readonly ListedJob[], signal: AbortSignal) => Promise<Outcome<Done>[]>,
   arrived: (done: Done) => Pick<Arrival, 'to' | 'problems'>,
 ): Promise<FollowResponse> {
-  const outcomes = await bring(await followedJobs(), signal);
+  const outcomes = await bring(await listJobs(), signal);
   const arrivals = outcomes.map(({ job, done, failure }) => ({
     ...{ job, failure },
     ...(done ? arrived(done) : { to: null, problems: [] }),

@@ -6,7 +6,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { served } from '../../src/job/served.ts';
+import { listed } from '../../src/job.ts';
 import { jobListFile } from '../../src/job-list.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { cliFile } from '../helpers/cli.ts';
@@ -133,6 +133,6 @@ test('parts that are always loaded together are in one file', async () => {
 });
 
 test('the build writes down the jobs as they are', async () => {
-  const built = fileURLToPath(jobListFile).replace('/jobs/', '/dist/jobs/');
-  expect(JSON.parse(readFileSync(built, 'utf8'))).toEqual((await loadJobs()).map(served));
+  const built = fileURLToPath(jobListFile).replace(/jobs\.json$/, 'dist/jobs.json');
+  expect(JSON.parse(readFileSync(built, 'utf8'))).toEqual((await loadJobs()).map(listed));
 });

@@ -6,8 +6,7 @@ import { pino } from 'pino';
 import { type ModelApi, sampleKey, startModelApi } from '../../model-api/index.ts';
 import { type App, openApp } from '../../src/app.ts';
 import { Snooze } from '../../src/errors.ts';
-import { described } from '../../src/job/described.ts';
-import { served } from '../../src/job/served.ts';
+import { listed } from '../../src/job.ts';
 import { openKeyring } from '../../src/serve/service/keys.ts';
 import { type Limits, parseQuota } from '../../src/serve/service/limits.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
@@ -104,8 +103,7 @@ function levelOf(app: App, dir: string, clock: VirtualClock): Level {
 async function serveFrom(dir: string, { jobs }: App, clock: VirtualClock, limits: Partial<Limits>) {
   const { url, close } = await serveOnLoopback({
     dir,
-    jobs: jobs.map(served),
-    described: jobs.map(described),
+    jobs: jobs.map(listed),
     settings: quietSettings,
     clock,
     log: pino({ level: 'silent' }),

@@ -4,8 +4,7 @@ import { createServer } from 'node:http';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { readSchedules } from '../../src/config.ts';
-import { described } from '../../src/job/described.ts';
-import { served } from '../../src/job/served.ts';
+import { listed } from '../../src/job.ts';
 import { ownSchedules } from '../../src/job-list.ts';
 import { logOptions } from '../../src/log.ts';
 import { type Issued, type KeyTerms, openKeyring } from '../../src/serve/service/keys.ts';
@@ -78,8 +77,7 @@ export async function openServeBench({
   const { dir, clock } = bench;
   const { service, url, close } = await serveOnLoopback({
     dir,
-    jobs: bench.jobs.map(served),
-    described: bench.jobs.map(described),
+    jobs: bench.jobs.map(listed),
     settings: { ...quietSettings, schedules: readSchedules({}, ownSchedules(bench.jobs)), ...settings },
     clock,
     log: pino(logOptions('trace'), { write: (line: string) => void lines.push(line) }),

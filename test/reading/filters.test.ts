@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { DAY_MS, isoTime } from '../../src/clock.ts';
-import { served } from '../../src/job/served.ts';
+import { listed } from '../../src/job.ts';
 import { fold } from '../../src/reading/filters/fold.ts';
 import { openScan } from '../../src/reading/filters/scan.ts';
 import { type Filters, filtersOf } from '../../src/reading/filters.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const jobOf = (name: string) => served(bench.job(name));
+const jobOf = (name: string) => listed(bench.job(name));
 
 /** What a query such as `?q=a&kind=b` asks for. */
 function asked(job: string, query: string): Filters | null {
@@ -94,7 +94,7 @@ describe('the rows that filters leave', () => {
         async (upstream, queries, mostTextBytes, isDated) => {
           bench.clear();
           const connection = openReadOnly(bench.store.file);
-          const jobs = bench.jobs.map(served);
+          const jobs = bench.jobs.map(listed);
           const pages = openPages(connection, jobs);
           const scan = openScan(connection, jobs, pages, mostTextBytes);
           try {
@@ -138,7 +138,7 @@ describe('the rows that filters leave', () => {
     await own.mirror('news');
     const connection = openReadOnly(own.store.file);
     onTestFinished(() => void connection.close());
-    const jobs = own.jobs.map(served);
+    const jobs = own.jobs.map(listed);
     const pages = openPages(connection, jobs);
     const scan = openScan(connection, jobs, pages);
     const found = () =>
@@ -159,7 +159,7 @@ describe('the rows that filters leave', () => {
     const { bench: own, dataset, pages, now } = await setupRead('news');
     const connection = openReadOnly(own.store.file);
     onTestFinished(() => void connection.close());
-    const scan = openScan(connection, own.jobs.map(served), pages);
+    const scan = openScan(connection, own.jobs.map(listed), pages);
     const first = now();
     for (let day = 0; day < 8; day += 1) {
       change(day, { headline: `Zebra ${day}` })(dataset);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { followedJobs } from '../../src/job-list.ts';
+import { listJobs } from '../../src/job-list.ts';
 import { eachDataset } from '../../src/targets/datasets.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
@@ -12,7 +12,7 @@ describe('datasets that are brought to a target', () => {
     const { sync, environment } = await setupSync({ rows: 3 });
     await sync();
     const { signal } = new AbortController();
-    const parts = { dir: environment.MIRROR_DIR, jobs: await followedJobs(), only, signal };
+    const parts = { dir: environment.MIRROR_DIR, jobs: await listJobs(), only, signal };
     return await eachDataset(parts, async ({ name }) => work(name));
   }
 
@@ -21,7 +21,7 @@ describe('datasets that are brought to a target', () => {
       if (job === 'news') throw new Failure('disk', 'no room');
       return `${job} is there`;
     });
-    const jobs = (await followedJobs()).map(({ name }) => name);
+    const jobs = (await listJobs()).map(({ name }) => name);
     expect(outcomes.map(({ job }) => job)).toEqual(jobs);
     expect(outcomes.filter(({ done }) => done === null)).toEqual([
       { job: 'news', done: null, failure: { kind: 'disk', message: 'no room' } },

@@ -1,7 +1,7 @@
 /** The filters of a query, as they are compared. */
 
 import { createHash } from 'node:crypto';
-import type { ServedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { fold, wordsOf } from './fold.ts';
 
 export type Filters = {
@@ -16,7 +16,7 @@ export type Filters = {
  * @returns null where every row is left.
  */
 export function filtersOf(
-  job: Pick<ServedJob, 'filters'>,
+  job: Pick<ListedJob, 'filters'>,
   parameter: (name: string) => string | null | undefined,
 ): Filters | null {
   const words: string[] = [];

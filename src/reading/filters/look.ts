@@ -1,6 +1,6 @@
 /** Rows of a moment that match, found by looking at them one by one. */
 
-import type { ServedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import type { Connection } from '../../store/read.ts';
 import type { Moment, Pages } from '../pages.ts';
 
@@ -21,7 +21,7 @@ export const ROWS_AT_ONCE = 256;
  */
 export function lookAtAll(
   connection: Connection,
-  { numbered, rowJson }: ServedJob,
+  { numbered, rowJson }: ListedJob,
   pages: Pages,
   numbers: Float64Array,
   look: Look,

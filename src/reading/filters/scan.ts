@@ -1,6 +1,6 @@
 /** Which rows of a moment filters leave: by the texts that are kept of the present, else by looking at every row. */
 
-import type { ServedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import type { Connection } from '../../store/read.ts';
 import type { Moment, Pages } from '../pages.ts';
 import type { Filters } from './asked.ts';
@@ -24,7 +24,7 @@ const MOST_TEXT_BYTES = 64 * 1024 ** 2;
 /** All numbers that it gives are those of rows of the moment that match, in its order. */
 export function openScan(
   connection: Connection,
-  jobs: readonly ServedJob[],
+  jobs: readonly ListedJob[],
   pages: Pages,
   mostTextBytes = MOST_TEXT_BYTES,
 ): Scan {

@@ -1,6 +1,6 @@
 /** The texts of a dataset's rows as they are now, folded and kept in memory: words are found in them without reading a row. */
 
-import type { ServedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import type { Connection } from '../../store/read.ts';
 import type { Moment, Pages } from '../pages.ts';
 import { ROWS_AT_ONCE } from './look.ts';
@@ -14,7 +14,7 @@ import { foldedText } from './matcher.ts';
 export type Texts = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number, string> | undefined;
 
 /** @param mostBytes of texts; of a longer dataset none are kept. */
-export function keepTexts(connection: Connection, job: ServedJob, pages: Pages, mostBytes: number): Texts {
+export function keepTexts(connection: Connection, job: ListedJob, pages: Pages, mostBytes: number): Texts {
   const changed = connection
     .prepare<[string], [number, string]>(
       `SELECT rowid, ${job.rowJson} FROM ${job.numbered} AS row WHERE _changed_at > ? ORDER BY rowid`,

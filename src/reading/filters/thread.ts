@@ -1,6 +1,6 @@
 /** A scan on a thread of its own, so that whoever serves never stands still; it can be stopped at any moment. */
 
-import type { ServedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { threadOnDemand } from '../../worker.ts';
 import type { Moment } from '../pages.ts';
 import type { Filters } from './asked.ts';
@@ -9,7 +9,7 @@ import type { RowNumbers } from './scan.ts';
 export type ScanRequest = {
   /** The mirror: the same in every call of a thread, as are the jobs. */
   file: string;
-  jobs: readonly ServedJob[];
+  jobs: readonly ListedJob[];
   moment: Moment;
   filters: Filters;
   id: number;
@@ -29,7 +29,7 @@ export type ScanThread = {
 };
 
 /** @param file the mirror. */
-export function scanThread(file: string, jobs: readonly ServedJob[]): ScanThread {
+export function scanThread(file: string, jobs: readonly ListedJob[]): ScanThread {
   const wanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const thread = threadOnDemand<ScanRequest, RowNumbers | undefined>(
     'filter',

@@ -1,7 +1,7 @@
 /** A dataset at one moment: what is told of it, and where its rows lie. */
 
 import { isoTime } from '../../clock.ts';
-import type { ServedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { type Connection, PROOF, quoted, seqOf } from '../../store/read.ts';
 import { lastNumber, type NewRows } from './new-rows.ts';
 import type { RowsThen, Then } from './rows-then.ts';
@@ -52,7 +52,7 @@ const versions = `SELECT seq, walk_id AS walkId, verdict, complete_as_of AS comp
 
 const EVER = Number.MAX_SAFE_INTEGER;
 
-export function openMoments(connection: Connection, job: ServedJob, rows: RowsThen) {
+export function openMoments(connection: Connection, job: ListedJob, rows: RowsThen) {
   const dataset = connection.prepare<[string], { present: number; keptFrom: number }>(
     `SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS present, max(coalesce(orders_from, 0), coalesce(${seqOf('history_from')}, 0)) AS keptFrom
      FROM datasets WHERE job = ?`,

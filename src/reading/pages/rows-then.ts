@@ -1,6 +1,6 @@
 /** What rows were at a change, by their numbers, and what numbers were given by then. */
 
-import type { ServedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 
 /** A change by its number, and as the time that stands in the rows. */
@@ -24,7 +24,7 @@ export type RowsThen = {
   greatest(): number;
 };
 
-export function openRowsThen(connection: Connection, job: ServedJob & { history: string }): RowsThen {
+export function openRowsThen(connection: Connection, job: ListedJob & { history: string }): RowsThen {
   const table = job.numbered;
   const stored = quoted(job.rows);
   const history = quoted(job.history);

@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../clock.ts';
 import { asFailure, Failure } from '../../errors.ts';
-import { type FollowedJob, followedJobs } from '../../job-list.ts';
+import { type ListedJob, listJobs } from '../../job-list.ts';
 import { type Cell, fits, type Holding, heldBy, type Surveyed, surveyRows } from '../../output/answer.ts';
 import {
   type Connection,
@@ -44,7 +44,7 @@ export async function answerQuestion(request: QueryRequest, caller: QueryCaller)
   let connection: Connection | undefined;
   let where = dir;
   try {
-    const jobs = survey ? await followedJobs() : [];
+    const jobs = survey ? await listJobs() : [];
     if (asOf !== null) refusePresent(sql);
     connection = openMirror(dir);
     const { opened, rows } = open(connection, request, jobs, caller);
@@ -62,7 +62,7 @@ export async function answerQuestion(request: QueryRequest, caller: QueryCaller)
 function open(
   connection: Connection,
   { sql, params, tables, asOf, survey = false }: Question,
-  jobs: readonly FollowedJob[],
+  jobs: readonly ListedJob[],
   caller: QueryCaller,
 ): { opened: Opened; rows: Iterable<unknown[]> } {
   if (asOf !== null) lookBack(connection, Object.keys(tables), asOf);
@@ -87,7 +87,7 @@ function open(
 /** A column of a dataset holds what it is known to hold, as in Postgres, wherever all of its values here fit that. */
 function holdings(
   connection: Connection,
-  jobs: readonly FollowedJob[],
+  jobs: readonly ListedJob[],
   columns: readonly { table: string | null; column: string | null }[],
   surveyed: readonly Surveyed[],
 ): Holding[] {

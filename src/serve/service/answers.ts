@@ -4,7 +4,7 @@
  */
 
 import { type Clock, isTooOld } from '../../clock.ts';
-import type { ServedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { filtersOf } from '../../reading/filters.ts';
 import type { Moment } from '../../reading/pages.ts';
 import { type Answer, errorAnswer, type Planned, planned } from './answers/answer.ts';
@@ -40,14 +40,14 @@ export type Asked = {
 
 export type Answers = {
   /** What a call of the account to a list gets, once it is let in. */
-  plan(job: ServedJob, asked: Asked, account: string): Planned;
+  plan(job: ListedJob, asked: Asked, account: string): Planned;
   readonly mirror: Pick<Mirror, 'read'>;
   close(): Promise<void>;
 };
 
 export type AnswersParts = {
   dir: string;
-  jobs: readonly ServedJob[];
+  jobs: readonly ListedJob[];
   /** The greatest age that is answered, in milliseconds, by job; a job that is not there has no bound. */
   maxAgeMs: Readonly<Record<string, number>>;
   clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -68,7 +68,7 @@ export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: Answ
   const momentOf = momentFinder();
   const readPage = pageReader(mirror, momentOf, pageTold);
 
-  function planIn(open: OpenMirror, job: ServedJob, asked: Asked, account: string): Planned {
+  function planIn(open: OpenMirror, job: ListedJob, asked: Asked, account: string): Planned {
     const { query, ifNoneMatch } = asked;
     const seq = readSeq(query);
     if (seq === 'invalid') return planned(missing.future);
@@ -95,7 +95,7 @@ export function openAnswers({ dir, jobs, maxAgeMs, clock, tell, pageTold }: Answ
   }
 
   /** The latest proof counts, also where `seq` pins an older moment. */
-  const isOutdated = ({ name }: ServedJob, present: Moment) =>
+  const isOutdated = ({ name }: ListedJob, present: Moment) =>
     isTooOld(ageOfProof(present, clock.now()), maxAgeMs[name]);
 
   return {

@@ -1,6 +1,6 @@
 /** The description of the service in OpenAPI 3.1, which `/openapi.json` answers: made of what the jobs declare. */
 
-import type { DescribedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { type Answer, type Asked, digestEtag, isKnown } from './answers.ts';
 import { parameters, responseHeaders, responses } from './openapi/components.ts';
 import { listPath, operatorPaths, usagePath } from './openapi/paths.ts';
@@ -20,7 +20,7 @@ const information = {
 
 /** @param jobs the endpoints, in the order in which they are to be shown. */
 export function describeService(
-  jobs: readonly DescribedJob[],
+  jobs: readonly ListedJob[],
 ): (asked: Pick<Asked, 'ifNoneMatch'> & { readonly address: string }) => Answer {
   const { openapi, info, ...rest } = documentOf(jobs);
   let latest: { address: string; body: Buffer; etag: string } | undefined;
@@ -36,7 +36,7 @@ export function describeService(
   };
 }
 
-function documentOf(jobs: readonly DescribedJob[]) {
+function documentOf(jobs: readonly ListedJob[]) {
   const schemas = openSchemas();
   const paths = jobs.map((job) => [
     job.path,

@@ -1,7 +1,7 @@
 /** What the page is told of the mirror as a whole, read on a thread of its own, once for all who ask. */
 
 import type { Clock } from '../../clock.ts';
-import type { Dataset, ServedJob } from '../../job-list.ts';
+import type { Dataset, ListedJob } from '../../job-list.ts';
 import type { Spending } from '../../plan.ts';
 import { threadOnDemand } from '../../worker.ts';
 import type { Overview } from './wire.ts';
@@ -9,7 +9,7 @@ import type { Overview } from './wire.ts';
 /** What the thread reads with. */
 export type ReaderParts = {
   readonly dir: string;
-  readonly jobs: readonly ServedJob[];
+  readonly jobs: readonly ListedJob[];
   readonly datasets: readonly Dataset[];
   readonly spending: Spending;
   /** Of market-mirror. */

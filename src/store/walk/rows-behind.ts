@@ -36,7 +36,7 @@ export function prepareRowsBehind(
   stable: readonly string[],
   volatile: readonly string[],
 ): (rowid: number, count: number) => RowsBehind {
-  const columns: Record<string, SQLiteColumn> = getTableColumns(job.rows);
+  const columns: Record<string, SQLiteColumn> = getTableColumns(job.tables.rows);
   const isText = (name: string) => columns[name]?.getSQLType() === 'text';
   const texts = stable.filter(isText);
   const others = stable.filter((name) => !isText(name));

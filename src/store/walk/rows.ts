@@ -160,11 +160,11 @@ function prepareComparison(
 }
 
 function prepareUpsert(connection: Connection, job: Job, names: string[]) {
-  const columns: Record<string, SQLiteColumn> = getTableColumns(job.rows);
+  const columns: Record<string, SQLiteColumn> = getTableColumns(job.tables.rows);
   const all = [...names, ...versioned];
   const replaced = [...names, '_changed_at', '_walk_id'];
   const query = drizzle(connection)
-    .insert(job.rows)
+    .insert(job.tables.rows)
     .values(Object.fromEntries(all.map((name) => [name, sql.placeholder(name)])) as never)
     .onConflictDoUpdate({
       target: columns['_key'] as SQLiteColumn,

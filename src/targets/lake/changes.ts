@@ -1,7 +1,7 @@
 /** What changed in a dataset, as rows: each with its values from then on, or, where it went, with its last ones. */
 
 import { isoTime } from '../../clock.ts';
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { type ChangeSource, type Connection, changeSources, seqOf } from '../../store/read.ts';
 import { changedAfter } from '../changed.ts';
 import { standingOf } from '../standing.ts';
@@ -16,7 +16,7 @@ const MOST_ROWS = 250_000;
 /** SQL for the changes of a range, in their order: `_change` and `_seq`, then the columns. */
 export function changesSql(
   connection: Connection,
-  job: FollowedJob,
+  job: ListedJob,
   columns: readonly LakeColumn[],
   range: Range,
 ): string {
@@ -28,7 +28,7 @@ export function changesSql(
 }
 
 /** Where a dataset has changed after `from`, cut at days (UTC) and at many rows, always between two commits. */
-export function* rangesOf(connection: Connection, job: FollowedJob, whole: Range): Generator<Range> {
+export function* rangesOf(connection: Connection, job: ListedJob, whole: Range): Generator<Range> {
   const seqs = changedIn(connection, job, whole)
     .map(({ at, from }) => `SELECT ${seqOf(at)} AS seq FROM ${from}`)
     .join(' UNION ALL ');
@@ -52,7 +52,7 @@ export function* rangesOf(connection: Connection, job: FollowedJob, whole: Range
 }
 
 /** The number of its first change that is known; undefined where there is none. */
-export function firstSeq(connection: Connection, job: FollowedJob): number | undefined {
+export function firstSeq(connection: Connection, job: ListedJob): number | undefined {
   const firsts = changeSources(job).map(({ at, source }) =>
     connection
       .prepare<[], number | null>(`SELECT min(${seqOf(at)}) FROM ${source}`)
@@ -70,7 +70,7 @@ type Changed = Pick<ChangeSource, 'change' | 'at'> & { from: string };
 const isNow = (at: ChangeSource['at']) => at === '_changed_at';
 
 /** The rows and versions that began or ended in a range. */
-function changedIn(connection: Connection, job: FollowedJob, { from, to }: Range): Changed[] {
+function changedIn(connection: Connection, job: ListedJob, { from, to }: Range): Changed[] {
   // Rows whose earlier versions were forgotten are found only by looking at all.
   const isForgotten = isoTime(from) < standingOf(connection, job).historyFrom;
   const changed = isForgotten ? { rows: 'true', versions: 'true' } : changedAfter(connection, job, from);

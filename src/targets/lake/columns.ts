@@ -1,7 +1,7 @@
 /** The columns of a dataset's files. A column has the same type in every file, unless its values do not fit it. */
 
 import { isoTime } from '../../clock.ts';
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { type Cell, type Holding, microsOf } from '../../output/answer.ts';
 import { type ColumnType, columnsOfJob, isHeldColumn } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
@@ -29,7 +29,7 @@ const holdings: Record<ColumnType, Holding> = {
 const ofFolders: readonly string[] = ['course', 'date'];
 
 /** All columns of the dataset. */
-export function columnsOf(connection: Connection, job: FollowedJob): LakeColumn[] {
+export function columnsOf(connection: Connection, job: ListedJob): LakeColumn[] {
   const { rows, history } = columnsOfJob(connection, job);
   const taken = new Set(rows.columns.map(({ name }) => name));
   return rows.columns.map(({ name, from, type }) => ({
@@ -47,7 +47,7 @@ function freeName(name: string, taken: ReadonlySet<string>): string {
 }
 
 /** Those whose values stay with a change for ever. */
-export function stableColumns(columns: readonly LakeColumn[], job: FollowedJob): LakeColumn[] {
+export function stableColumns(columns: readonly LakeColumn[], job: ListedJob): LakeColumn[] {
   return columns.filter(({ name }) => !job.volatile.includes(name) && !isHeldColumn(name));
 }
 
@@ -64,13 +64,13 @@ export const listed = (columns: readonly LakeColumn[], side: 'from' | 'fromHisto
   columns.map((column) => `${column[side]} AS ${quoted(column.name)}`).join(', ');
 
 /** SQL for the rows of the dataset as they are now. */
-export function rowsSql(job: FollowedJob, columns: readonly LakeColumn[]): string {
+export function rowsSql(job: ListedJob, columns: readonly LakeColumn[]): string {
   return `SELECT ${listed(columns, 'from')}
 FROM ${quoted(job.table)} ORDER BY _key`;
 }
 
 /** The same as they were after a change; of a history that goes back so far. */
-export function snapshotSql(job: FollowedJob, columns: readonly LakeColumn[], seq: number): string {
+export function snapshotSql(job: ListedJob, columns: readonly LakeColumn[], seq: number): string {
   const at = `'${isoTime(seq)}'`;
   const now = `SELECT ${listed(columns, 'from')} FROM ${quoted(job.table)} WHERE _changed_at <= ${at}`;
   if (job.history === null) return now;

@@ -7,7 +7,7 @@
 
 import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import type { Connection, Identity } from '../../store/read.ts';
 import { isChange, lastWalkOf, type Standing, standingOf } from '../standing.ts';
 import { dayOf, firstSeq, type Range } from './changes.ts';
@@ -27,18 +27,18 @@ export type Course = {
 /** What a course has in its folder, beside its days. */
 type Begun = { version: 1; epoch: string; from: number; historyFrom: string; begunAt: string };
 
-export const changesFolder = (job: FollowedJob) => `${job.table}/changes`;
-export const courseFolder = (job: FollowedJob, course: number) => `${changesFolder(job)}/course=${course}`;
+export const changesFolder = (job: ListedJob) => `${job.table}/changes`;
+export const courseFolder = (job: ListedJob, course: number) => `${changesFolder(job)}/course=${course}`;
 
-export const changesPath = (job: FollowedJob, course: number, { from, to }: Range) =>
+export const changesPath = (job: ListedJob, course: number, { from, to }: Range) =>
   `${courseFolder(job, course)}/date=${dayOf(to)}/${from}.parquet`;
 
-const begunPath = (job: FollowedJob, course: number) => `${courseFolder(job, course)}/_course.json`;
+const begunPath = (job: ListedJob, course: number) => `${courseFolder(job, course)}/_course.json`;
 
 export type CourseParts = {
   storage: Storage;
   connection: Connection;
-  job: FollowedJob;
+  job: ListedJob;
   identity: Identity;
   now: number;
 };
@@ -77,7 +77,7 @@ export type LatestCourse = Pick<Begun, 'from' | 'historyFrom' | 'begunAt'> & {
 };
 
 /** The one with the greatest number; its epoch is undefined where it was not begun after all. */
-export async function latestCourse(storage: Storage, job: FollowedJob): Promise<LatestCourse | undefined> {
+export async function latestCourse(storage: Storage, job: ListedJob): Promise<LatestCourse | undefined> {
   const number = Math.max(0, ...(await courseNumbers(storage, job)));
   if (number === 0) return undefined;
   const begun = await readJson<Begun>(storage, begunPath(job, number));
@@ -94,7 +94,7 @@ async function begin(parts: CourseParts, number: number, from: number) {
 }
 
 /** Whether all that changed since is there: the mirror knows that change, and has forgotten none after it. */
-function isOnWay(connection: Connection, job: FollowedJob, { seq, lastWalk, historyFrom }: Course): boolean {
+function isOnWay(connection: Connection, job: ListedJob, { seq, lastWalk, historyFrom }: Course): boolean {
   const standing = standingOf(connection, job);
   if (!hasAllAfter(seq, historyFrom, standing)) return false;
   if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
@@ -107,7 +107,7 @@ export const hasAllAfter = (seq: number, begun: string, { historyFrom }: Standin
   historyFrom === begun || isoTime(seq) >= historyFrom;
 
 /** Whether that walk is one of the mirror's, or was, and has been forgotten. */
-function hasWalk(connection: Connection, { name }: FollowedJob, walk: string): boolean {
+function hasWalk(connection: Connection, { name }: ListedJob, walk: string): boolean {
   const there = lastWalkOf(connection, name, walk);
   return there === walk || (there === '' && numberOf(walk) < numberOf(lastWalkOf(connection, name)));
 }
@@ -116,7 +116,7 @@ const numberOf = (walk: string) => Number.parseInt(walk, 10);
 
 async function standOf(
   storage: Storage,
-  job: FollowedJob,
+  job: ListedJob,
   { number, from, historyFrom }: LatestCourse,
 ): Promise<Course> {
   const days = (await storage.list(courseFolder(job, number))).folders.sort().reverse();
@@ -134,7 +134,7 @@ async function standOf(
 export const seqsIn = (files: readonly string[]) =>
   files.flatMap((name) => (/^\d+\.parquet$/.test(name) ? [Number.parseInt(name, 10)] : []));
 
-async function courseNumbers(storage: Storage, job: FollowedJob): Promise<number[]> {
+async function courseNumbers(storage: Storage, job: ListedJob): Promise<number[]> {
   const { folders } = await storage.list(changesFolder(job));
   return folders.flatMap((name) => (/^course=\d+$/.test(name) ? [Number(name.slice('course='.length))] : []));
 }

@@ -3,7 +3,7 @@
 import { basename, dirname } from 'node:path';
 import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { type Source, sourcesOf } from '../../reading/query/sources.ts';
 import { type Connection, type Identity, PROOF } from '../../store/read.ts';
 import { version } from '../../version.ts';
@@ -33,7 +33,7 @@ export type DatasetParts = {
   storage: Storage;
   connection: Connection;
   identity: Identity;
-  job: FollowedJob;
+  job: ListedJob;
   now: number;
   /** How long snapshots stay; infinite for ever. */
   keepMs: number;
@@ -51,7 +51,7 @@ export async function layDataset(parts: DatasetParts): Promise<Laid> {
 }
 
 /** The latest change by its last proof; undefined where there was no proof, 0 where nothing has changed by then. */
-function provenSeq(connection: Connection, { name }: FollowedJob): number | undefined {
+function provenSeq(connection: Connection, { name }: ListedJob): number | undefined {
   const found = connection
     .prepare<[string, string], { id: number; seq: number | null }>(
       `SELECT proof.id AS id, (SELECT max(last_seq) FROM walks WHERE job = ? AND id <= proof.id) AS seq
@@ -86,7 +86,7 @@ async function layChanges(parts: DatasetParts, laid: Laid): Promise<Source> {
   }
 }
 
-function provenAfter(connection: Connection, job: FollowedJob, seq: number): Range[] {
+function provenAfter(connection: Connection, job: ListedJob, seq: number): Range[] {
   return [...rangesOf(connection, job, { from: seq, to: provenSeq(connection, job) ?? 0 })];
 }
 
@@ -165,7 +165,7 @@ function aboutNow(
   };
 }
 
-function sourceOf(connection: Connection, job: FollowedJob): Source {
+function sourceOf(connection: Connection, job: ListedJob): Source {
   const table = job.table;
   const [source] = sourcesOf(connection, `SELECT * FROM "${table}"`, {}, { [table]: job.name }, null);
   return source as Source;

@@ -1,16 +1,16 @@
 /** The snapshots of a dataset: one a day (UTC), of which old ones go. */
 
 import { DAY_MS, isoTime } from '../../clock.ts';
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import type { Storage } from './storage.ts';
 
-const folderOf = (job: FollowedJob) => `${job.table}/snapshots`;
+const folderOf = (job: ListedJob) => `${job.table}/snapshots`;
 
-export const snapshotPath = (job: FollowedJob, now: number) =>
+export const snapshotPath = (job: ListedJob, now: number) =>
   `${folderOf(job)}/date=${isoTime(now).slice(0, 10)}/${job.table}.parquet`;
 
 /** The files of all days, the oldest first. */
-export async function snapshotFiles(storage: Storage, job: FollowedJob): Promise<string[]> {
+export async function snapshotFiles(storage: Storage, job: ListedJob): Promise<string[]> {
   const found: string[] = [];
   for (const day of await daysOf(storage, job)) {
     const folder = `${folderOf(job)}/${day}`;
@@ -20,7 +20,7 @@ export async function snapshotFiles(storage: Storage, job: FollowedJob): Promise
   return found;
 }
 
-async function daysOf(storage: Storage, job: FollowedJob): Promise<string[]> {
+async function daysOf(storage: Storage, job: ListedJob): Promise<string[]> {
   const { folders } = await storage.list(folderOf(job));
   return folders.filter((name) => /^date=\d{4}-\d\d-\d\d$/.test(name)).sort();
 }
@@ -33,7 +33,7 @@ export async function forgetSnapshots({
   keepMs,
 }: {
   storage: Storage;
-  job: FollowedJob;
+  job: ListedJob;
   now: number;
   keepMs: number;
 }): Promise<string[]> {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { isoTime } from '../../clock.ts';
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import type { Connection } from '../../store/read.ts';
 import { differenceWords, isDifferent } from '../difference.ts';
 import { standingOf } from '../standing.ts';
@@ -96,7 +96,7 @@ async function verifySnapshots(
 /** In their order. What else lies among them is named: a reader would take it for changes. */
 async function changeFiles(
   storage: Storage,
-  job: FollowedJob,
+  job: ListedJob,
   course: number,
   { differences }: Verified,
 ): Promise<string[]> {

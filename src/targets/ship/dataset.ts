@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
 import { type Connection, type Identity, quoted } from '../../store/read.ts';
 import { type Changed, changedAfter } from '../changed.ts';
@@ -38,7 +38,7 @@ export type DatasetParts = {
   connection: Connection;
   identity: Identity;
   schema: string;
-  job: FollowedJob;
+  job: ListedJob;
   now: number;
   /** Compare both sides, whatever the place says. */
   compare: boolean;
@@ -108,7 +108,7 @@ async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): 
 type Tables = Apart & { history: Table | undefined; walks: Table; fields: Table; datasets: Table };
 
 /** Makes every table what the mirror's is, as far as that can be done. */
-async function followAll(postgres: Postgres, connection: Connection, job: FollowedJob) {
+async function followAll(postgres: Postgres, connection: Connection, job: ListedJob) {
   const { rows: shown, history } = tablesOfJob(connection, job);
   const wanted = { ...apart(job, shown), history, ...ownTables(connection, job.name) };
   const all = Object.values(wanted).filter((table) => table !== undefined);

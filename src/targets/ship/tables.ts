@@ -1,6 +1,6 @@
 /** Which tables Postgres has of a job, each with the rows of one of the mirror. */
 
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { columnsOf, columnsOfJob, type Kind, type Mirrored } from '../../reading/columns.ts';
 import type { Connection } from '../../store/read.ts';
 
@@ -18,7 +18,7 @@ export type Table = Mirrored & {
 /** The tables of a dataset as they are named and read: its rows, and its history where it has one. */
 export function tablesOfJob(
   connection: Connection,
-  job: FollowedJob,
+  job: ListedJob,
 ): { rows: Table; history: Table | undefined } {
   const { rows, history } = columnsOfJob(connection, job);
   return {

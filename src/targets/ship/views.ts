@@ -1,14 +1,14 @@
 /** The views over there: the mirror's own, and those that the jobs declare. */
 
 import { CLOCK_TOLERANCE_MS } from '../../clock.ts';
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { changesSql, freshnessSql, quoted } from '../../store/read.ts';
 import type { Postgres } from './postgres.ts';
 
 type Definition = { name: string; sql: string };
 
 /** Makes views whose definition is not the one that was made last. A dataset that has not come yet has none. */
-export async function makeViews(postgres: Postgres, jobs: readonly FollowedJob[]): Promise<void> {
+export async function makeViews(postgres: Postgres, jobs: readonly ListedJob[]): Promise<void> {
   const tables = await postgres.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`,
   );
@@ -25,7 +25,7 @@ export async function makeViews(postgres: Postgres, jobs: readonly FollowedJob[]
 }
 
 /** Rows and volatile values lie apart only where there are such values. */
-const rowsThere = ({ table, rows, volatile }: FollowedJob) => (volatile.length > 0 ? rows : table);
+const rowsThere = ({ table, rows, volatile }: ListedJob) => (volatile.length > 0 ? rows : table);
 
 /** Views of others may rest on it, which a new one of the same columns leaves as they are. */
 async function makeView(postgres: Postgres, { name, sql }: Definition): Promise<void> {
@@ -34,7 +34,7 @@ async function makeView(postgres: Postgres, { name, sql }: Definition): Promise<
 }
 
 /** Those of ours that are there, as `makeView` made them. */
-async function madeViews(postgres: Postgres, jobs: readonly FollowedJob[]): Promise<Definition[]> {
+async function madeViews(postgres: Postgres, jobs: readonly ListedJob[]): Promise<Definition[]> {
   return await postgres.query<Definition>(
     `SELECT relname AS name, obj_description(oid, 'pg_class') AS sql FROM pg_class
      WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v' AND relname = ANY ($1)
@@ -43,12 +43,14 @@ async function madeViews(postgres: Postgres, jobs: readonly FollowedJob[]): Prom
   );
 }
 
-function definitions(jobs: readonly FollowedJob[]): Definition[] {
+function definitions(jobs: readonly ListedJob[]): Definition[] {
   const counted = jobs.map(({ name, table }) => ({ name, rows: table }));
   return [
     { name: 'freshness', sql: freshnessSql(counted, ageOf, arrived) },
     { name: 'changes', sql: changesSql(jobs, seqOf) },
-    ...jobs.flatMap(({ views }) => views),
+    ...jobs.flatMap(({ views }) =>
+      views.flatMap(({ name, postgres }) => (postgres === undefined ? [] : [{ name, sql: postgres }])),
+    ),
   ];
 }
 

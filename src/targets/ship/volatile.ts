@@ -3,7 +3,7 @@
  * shows both: such values change with every walk, and Postgres writes a row anew of which one value changes.
  */
 
-import type { FollowedJob } from '../../job-list.ts';
+import type { ListedJob } from '../../job-list.ts';
 import { quoted } from '../../store/read.ts';
 import { columnNames } from './make-tables.ts';
 import type { Postgres } from './postgres.ts';
@@ -12,7 +12,7 @@ import type { Table } from './tables.ts';
 export type Apart = { rows: Table; volatile: Table | undefined };
 
 /** The tables behind the one that is shown. */
-export function apart(job: FollowedJob, shown: Table): Apart {
+export function apart(job: ListedJob, shown: Table): Apart {
   if (job.volatile.length === 0) return { rows: shown, volatile: undefined };
   const volatile = new Set(job.volatile.map(quoted));
   const { columns } = shown;

@@ -2,7 +2,7 @@
 
 import { copyFileSync, renameSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { served } from '../../../src/job/served.ts';
+import { listed } from '../../../src/job.ts';
 import { scanThread } from '../../../src/reading/filters/thread.ts';
 import {
   type Filtered,
@@ -22,7 +22,7 @@ async function setupFiltered() {
   const bench = await setup({ rows: ROWS });
   await bench.mirror('news');
   const connection = openReadOnly(bench.store.file);
-  const jobs = bench.jobs.map(served);
+  const jobs = bench.jobs.map(listed);
   const pages = openPages(connection, jobs);
   const filtered = openFiltered(connection, jobs, pages);
   onTestFinished(async () => {

@@ -1,7 +1,7 @@
 /** Pages as a reader of the mirror gets them. */
 
 import { onTestFinished } from 'vitest';
-import { served } from '../../../src/job/served.ts';
+import { listed } from '../../../src/job.ts';
 import { type Moment, openPages, type Pages } from '../../../src/reading/pages.ts';
 import { type Connection, openReadOnly } from '../../../src/store/connection.ts';
 import type { Bench } from '../../helpers/mirror-bench.ts';
@@ -13,7 +13,7 @@ export type Reader = Pages & { connection: Connection; close(): void };
 
 export function pagesOf(bench: Pick<Bench, 'store' | 'jobs'>): Reader {
   const connection = openReadOnly(bench.store.file);
-  return { ...openPages(connection, bench.jobs.map(served)), connection, close: () => connection.close() };
+  return { ...openPages(connection, bench.jobs.map(listed)), connection, close: () => connection.close() };
 }
 
 export function setupPages(bench: Bench): Pages {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DescribedJob, Schema } from '../../../src/job-list.ts';
+import type { ListedJob, Schema } from '../../../src/job-list.ts';
 import { openSchemas } from '../../../src/serve/service/openapi/schemas.ts';
 
 const object = (properties: Record<string, Schema>, title?: string): Schema => ({
@@ -10,9 +10,9 @@ const object = (properties: Record<string, Schema>, title?: string): Schema => (
   additionalProperties: false,
 });
 
-function jobOf(name: string, row: Schema): DescribedJob {
+function jobOf(name: string, row: Schema): ListedJob {
   const nothing = { operation: null, scope: null, reading: 'walk', filters: {} } as const;
-  return { name, about: name, path: `/${name}`, ...nothing, contract: { page: object({}), row } };
+  return { name, about: name, path: `/${name}`, ...nothing, schemas: { page: object({}), row } } as never;
 }
 
 test('a page without a name has that of its endpoint, and a row without one stands in it', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readSchedules } from '../../../src/config.ts';
-import { served } from '../../../src/job/served.ts';
+import { listed } from '../../../src/job.ts';
 import { datasetsOf, ownSchedules } from '../../../src/job-list.ts';
 import { planJson } from '../../../src/plan/json.ts';
 import { readPlan } from '../../../src/plan.ts';
@@ -14,7 +14,7 @@ describe('the overview', () => {
   test('has what status and plan print', async () => {
     const { bench, get } = await setupPage({ walked: ['news', 'ai-signals'] });
     const told = (await (await get('/page/overview')).json()) as Overview;
-    const datasets = datasetsOf(bench.jobs.map(served), readSchedules({}, ownSchedules(bench.jobs)));
+    const datasets = datasetsOf(bench.jobs.map(listed), readSchedules({}, ownSchedules(bench.jobs)));
     const now = bench.clock.now();
     const plain = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown;
     expect(told.status).toEqual(plain(readStatus(bench.dir, datasets, 'full', now)));

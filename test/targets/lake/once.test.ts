@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { findJob, followedJobs } from '../../../src/job-list.ts';
+import { findJob, listJobs } from '../../../src/job-list.ts';
 import { type Identity, identityOf, openMirror } from '../../../src/store/read.ts';
 import { layDataset } from '../../../src/targets/lake/dataset.ts';
 import { openDisk } from '../../../src/targets/lake/disk.ts';
@@ -61,7 +61,7 @@ test('one that was overtaken by a lake which knew more goes on where that one ha
   const { sync, lake, there, file, model, clock, environment } = await setup({ rows: 12 });
   await sync();
   await lake('news');
-  const jobs = await followedJobs();
+  const jobs = await listJobs();
   const job = findJob(jobs, 'ai-signals');
   const connection = openMirror(environment.MIRROR_DIR);
   onTestFinished(() => void connection.close());

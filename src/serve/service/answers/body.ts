@@ -1,12 +1,12 @@
 /** The body of a page: rows as they are kept, within what the specification shows around them. */
 
-import type { ServedJob } from '../../../job-list.ts';
+import type { ListedJob } from '../../../job-list.ts';
 import type { Frame } from '../../../reading/pages.ts';
 import type { Paging } from './asked.ts';
 
 /** AiSignalPage for a dataset with a contract; else `rows` and `pagination`, and `generatedAt` where upstream tells one. */
 export function pageFrame(
-  { page }: Pick<ServedJob, 'page'>,
+  { page }: Pick<ListedJob, 'page'>,
   generatedAt: string | null,
   { offset, limit }: Paging,
   total: number,

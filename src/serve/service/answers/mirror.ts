@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import type { Clock } from '../../../clock.ts';
 import { Failure } from '../../../errors.ts';
-import type { ServedJob } from '../../../job-list.ts';
+import type { ListedJob } from '../../../job-list.ts';
 import { type Filtered, openFiltered } from '../../../reading/filters.ts';
 import { openPages, type Pages } from '../../../reading/pages.ts';
 import { type Connection, openMirror } from '../../../store/read.ts';
@@ -38,7 +38,7 @@ const LOCK_WAIT_MS = 20;
 /** @param tell of what keeps it from being read, once each. */
 export function watchedMirror(
   dir: string,
-  jobs: readonly ServedJob[],
+  jobs: readonly ListedJob[],
   { monotonic }: Pick<Clock, 'monotonic'>,
   tell: Tell,
 ): Mirror {
@@ -81,7 +81,7 @@ export function watchedMirror(
   };
 }
 
-function openFrom(dir: string, jobs: readonly ServedJob[]) {
+function openFrom(dir: string, jobs: readonly ListedJob[]) {
   const connection = openMirror(dir, LOCK_WAIT_MS);
   try {
     return guarded(connection.name, () => {

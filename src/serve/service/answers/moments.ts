@@ -1,14 +1,14 @@
 /** Which moment of a dataset an answer shows, and what its headers say of that. */
 
 import { ageOf } from '../../../clock.ts';
-import type { ServedJob } from '../../../job-list.ts';
+import type { ListedJob } from '../../../job-list.ts';
 import type { Missing, Moment } from '../../../reading/pages.ts';
 import type { OpenMirror } from './mirror.ts';
 
 /** Moments that were asked for by their number; each costs some look-ups. */
 const MOST_KEPT = 1_000;
 
-export type MomentFinder = (mirror: OpenMirror, job: ServedJob, seq?: number) => Moment | Missing;
+export type MomentFinder = (mirror: OpenMirror, job: ListedJob, seq?: number) => Moment | Missing;
 
 /** Finds moments, and keeps what it found until something is committed. */
 export function momentFinder(): MomentFinder {

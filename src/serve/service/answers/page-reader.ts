@@ -1,7 +1,7 @@
 /** The bytes of a page: kept from an earlier call, or read from the mirror; compressed for those who take it so. */
 
 import { Failure } from '../../../errors.ts';
-import type { ServedJob } from '../../../job-list.ts';
+import type { ListedJob } from '../../../job-list.ts';
 import type { Filters } from '../../../reading/filters.ts';
 import type { Frame, Moment } from '../../../reading/pages.ts';
 import type { Paging } from './asked.ts';
@@ -12,7 +12,7 @@ import type { Mirror, OpenMirror } from './mirror.ts';
 import type { MomentFinder } from './moments.ts';
 
 export type Page = {
-  readonly job: ServedJob;
+  readonly job: ListedJob;
   readonly moment: Moment;
   readonly paging: Paging;
   /** Null where every row is left. */

@@ -1,6 +1,6 @@
 /** The operations: the endpoints of the API, and what the service tells of itself. */
 
-import type { DescribedJob, Schema } from '../../../job-list.ts';
+import type { ListedJob, Schema } from '../../../job-list.ts';
 import {
   type HeaderName,
   headersNamed,
@@ -26,7 +26,7 @@ const openRefusals = { 405: 'MethodNotAllowed', default: 'Error' } as const;
 const listParameters = Object.keys(parameters).map((name) => ({ $ref: `#/components/parameters/${name}` }));
 
 /** @param page the schema of its body. */
-export function listPath(job: DescribedJob, page: Schema) {
+export function listPath(job: ListedJob, page: Schema) {
   return getOf(job, 'list', {
     parameters: [...filterParameters(job), ...listParameters],
     responses: {
@@ -36,7 +36,7 @@ export function listPath(job: DescribedJob, page: Schema) {
   });
 }
 
-export function usagePath(job: DescribedJob) {
+export function usagePath(job: ListedJob) {
   return getOf(job, 'read', {
     summary: 'The use of this service by the account of the key.',
     description: 'The specification does not show the shape of the answer: it is ours.',
@@ -86,7 +86,7 @@ export const operatorPaths = {
   }),
 };
 
-function getOf({ name, about, operation, scope }: DescribedJob, verb: string, rest: object) {
+function getOf({ name, about, operation, scope }: ListedJob, verb: string, rest: object) {
   const operationId =
     operation ?? `${verb}${name.replace(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase())}`;
   return {
@@ -107,7 +107,7 @@ function success(description: string, headers: HeaderName[], schema: Schema, pat
   return { description, headers: headersNamed(...headers), content };
 }
 
-function filterParameters({ filters }: DescribedJob) {
+function filterParameters({ filters }: ListedJob) {
   return Object.entries(filters).map(([name, filter]) => ({
     name,
     in: 'query',
@@ -117,7 +117,7 @@ function filterParameters({ filters }: DescribedJob) {
 }
 
 /** In short; `docs/serve.md` has the rules in full. */
-function ruleOf(name: string, filter: DescribedJob['filters'][string]): string {
+function ruleOf(name: string, filter: ListedJob['filters'][string]): string {
   if (filter.by === 'text')
     return 'Words: a row is shown where each of them is somewhere in its text, case and accents aside.';
   const rule = `A row is shown where its field \`${name}\` is this value, or has it among others, case and accents aside.`;

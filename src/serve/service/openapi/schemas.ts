@@ -1,6 +1,6 @@
 /** The schemas of bodies. Every object that the specification names is a component of that name. */
 
-import type { DescribedJob, Schema } from '../../../job-list.ts';
+import type { ListedJob, Schema } from '../../../job-list.ts';
 import { usageSchema } from '../usage.ts';
 
 export const schemaNamed = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
@@ -66,11 +66,11 @@ export function openSchemas() {
   }
 
   return {
-    pageOf({ name, contract }: DescribedJob): Schema {
-      const { title = `${pascalCase(name)}Page`, properties, required } = contract?.page ?? unspecifiedPage;
+    pageOf({ name, schemas }: ListedJob): Schema {
+      const { title = `${pascalCase(name)}Page`, properties, required } = schemas?.page ?? unspecifiedPage;
       const page = objectOf({
         ...properties,
-        rows: { type: 'array', items: contract?.row ?? schemaNamed('UnspecifiedRow') },
+        rows: { type: 'array', items: schemas?.row ?? schemaNamed('UnspecifiedRow') },
         pagination: schemaNamed('StandardPagination'),
       });
       return named({ title, ...page, required: [...(required ?? []), 'rows', 'pagination'] });

@@ -1,10 +1,10 @@
 /** What there is to ask for: tables, views and their columns, and how far back each dataset goes. */
 
-import type { ServedJob } from '../../../job-list.ts';
+import type { ListedJob } from '../../../job-list.ts';
 import type { Connection } from '../../../store/read.ts';
 import type { Schema } from '../wire.ts';
 
-export function schemaOf(connection: Connection, jobs: readonly ServedJob[]): Schema {
+export function schemaOf(connection: Connection, jobs: readonly ListedJob[]): Schema {
   const tables = connection
     .prepare<[], { name: string; type: 'table' | 'view' }>(
       `SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')
@@ -39,7 +39,7 @@ export function schemaOf(connection: Connection, jobs: readonly ServedJob[]): Sc
 function kindOf(
   table: string,
   type: 'table' | 'view',
-  jobs: readonly ServedJob[],
+  jobs: readonly ListedJob[],
 ): Schema['tables'][number]['kind'] {
   if (jobs.some((job) => job.table === table)) return 'dataset';
   if (jobs.some(({ history }) => history === table)) return 'history';

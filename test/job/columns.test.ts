@@ -1,9 +1,8 @@
-import { real, text } from 'drizzle-orm/sqlite-core';
+import { getTableColumns } from 'drizzle-orm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { served } from '../../src/job/served.ts';
-import { defineJob, type Job, mirrorTable, tableOf } from '../../src/job.ts';
+import { defineJob, type Job } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { checkAgain } from '../../src/validate.ts';
@@ -15,24 +14,18 @@ const signals = jobs.find(({ name }) => name === 'ai-signals') as Job;
 function shownAgain(job: Job, row: unknown): unknown {
   const [accepted] = checkAgain(job, JSON.stringify(row), undefined).accepted;
   if (!accepted) throw new Error('the row does not fit');
-  const { columns, rowJson } = served(job);
+  const { columns, rowJson } = job;
   const database = new Database(':memory:');
-  const types = new Map([
-    ['real', 'REAL'],
-    ['integer', 'INTEGER'],
-  ]);
-  const declared = columns.map((name) => {
-    const column = (job.table as unknown as Record<string, { getSQLType(): string }>)[name];
-    return `"${name}" ${types.get(column?.getSQLType() ?? '') ?? 'TEXT'}`;
-  });
-  database.exec(`CREATE TABLE ${tableOf(job)} (${declared.join(', ')})`);
+  const { rows, aging } = job.tables;
+  const typed = new Map(
+    [rows, aging].flatMap((table) => (table ? Object.entries(getTableColumns(table)) : [])),
+  );
+  const declared = columns.map((name) => `"${name}" ${typed.get(name)?.getSQLType()}`);
+  database.exec(`CREATE TABLE shown (${declared.join(', ')})`);
   database
-    .prepare(`INSERT INTO ${tableOf(job)} VALUES (${columns.map(() => '?').join(', ')})`)
+    .prepare(`INSERT INTO shown VALUES (${columns.map(() => '?').join(', ')})`)
     .run(columns.map((name) => accepted.values[name] ?? null));
-  const json = database
-    .prepare<[], string>(`SELECT ${rowJson} FROM ${tableOf(job)} AS row`)
-    .pluck()
-    .get();
+  const json = database.prepare<[], string>(`SELECT ${rowJson} FROM shown AS row`).pluck().get();
   database.close();
   return JSON.parse(json ?? '');
 }
@@ -106,20 +99,51 @@ it('nothing is shown that the contract does not list, wherever it stood', () => 
   );
 });
 
-function jobOf(row: z.ZodObject): Job {
-  const { table, rows, history } = mirrorTable('rates', { id: text().notNull(), rate: real() });
-  const columns = (of: { id?: string; rate?: number | null }) => ({ id: of.id ?? '', rate: of.rate ?? null });
-  const contract = { page: z.strictObject({}), row, key: columns, columns, volatile: [] } as never;
-  const [path, schedule] = ['/rates', 'off'];
-  return {
-    name: 'rates',
-    ...defineJob({ about: '', path, scope: null, schedule, table, rows, history, contract }),
-  };
+function jobOf(row: z.ZodObject, volatile: readonly string[] = []): Job {
+  const contract = { page: z.strictObject({}), row, key: () => '', volatile };
+  return defineJob('rates', { about: '', path: '/rates', scope: null, schedule: 'off', contract });
 }
+
+/** As SQL declares the table of the rows, up to the columns of the mirror's own. */
+const columnsOf = ({ tables }: Job) =>
+  Object.values(getTableColumns(tables.rows))
+    .filter(({ name }) => !name.startsWith('_') && name !== 'extra')
+    .map((column) => `${column.name} ${column.getSQLType()}${column.notNull ? '' : ' or null'}`);
+
+it('each property has a column of its type, named after its path', () => {
+  const row = z.strictObject({
+    id: z.string(),
+    side: z.enum(['buy', 'sell']),
+    openInterest: z.number().nullable(),
+    fills: z.int(),
+    isOpen: z.boolean().optional(),
+    tags: z.array(z.string()),
+    venue: z.strictObject({ name: z.string(), feeBps: z.number() }),
+    hedge: z.strictObject({ market: z.string(), legs: z.array(z.string()) }).nullable(),
+    more: z.record(z.string(), z.number()),
+  });
+  expect(columnsOf(jobOf(row))).toEqual([
+    ...['id text', 'side text', 'open_interest real or null', 'fills integer', 'is_open integer or null'],
+    ...['tags text', 'venue_name text', 'venue_fee_bps real', 'hedge_market text or null'],
+    ...['hedge_legs text or null', 'hedge text or null', 'more text'],
+  ]);
+  const sent = {
+    id: 'a',
+    side: 'buy',
+    openInterest: null,
+    fills: 2,
+    tags: ['x'],
+    venue: { name: 'v', feeBps: 0.5 },
+  };
+  for (const hedge of [null, { market: 'm', legs: [] }]) {
+    const whole = { ...sent, hedge, more: { a: 1 } };
+    expect(shownAgain(jobOf(row), whole)).toEqual(whole);
+  }
+});
 
 it('a property that may be left out is left out where there is none', () => {
   const job = jobOf(z.strictObject({ id: z.string(), rate: z.number().optional() }));
-  const { rowJson } = served(job);
+  const { rowJson } = job;
   const database = new Database(':memory:');
   const shown = (rate: string) =>
     database.prepare(`SELECT ${rowJson} FROM (SELECT 'a' AS id, ${rate} AS rate) AS row`).pluck().get();
@@ -127,11 +151,13 @@ it('a property that may be left out is left out where there is none', () => {
   database.close();
 });
 
-it('a contract whose properties no column shows is an error of the build', () => {
-  const job = jobOf(z.strictObject({ id: z.string(), price: z.number() }));
-  expect(() => served(job)).toThrow('no column price');
+it('a property of which nobody says what it is, or a volatile one that there is not, is an error of the build', () => {
+  expect(() => jobOf(z.strictObject({ id: z.string(), price: z.unknown() }))).toThrow(
+    'no column can hold what',
+  );
+  expect(() => jobOf(z.strictObject({ id: z.string() }), ['age'])).toThrow('a volatile column is none of id');
 });
 
 it('rows of other datasets are shown as received', () => {
-  for (const job of jobs.filter(({ contract }) => !contract)) expect(served(job).rowJson).toBe('row."_body"');
+  for (const job of jobs.filter(({ contract }) => !contract)) expect(job.rowJson).toBe('row."_body"');
 });
