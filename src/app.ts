@@ -152,7 +152,7 @@ function build(
           throw thrown;
         });
         const change = hook && store.changes.of(job, walk);
-        if (change) hook.tell(change);
+        if (change) hook.start(change);
         await store.prune(job, config.keep, walk.apiCalls + walk.updated + walk.deleted);
         return walk;
       };

@@ -73,8 +73,8 @@ it.each([
 
 describe('the command of MIRROR_ON_CHANGE', () => {
   it('is given the facts in its environment', async () => {
-    const { tell, idle, written, said, dir } = setup('env | grep -E "^(CHANGE|MIRROR)_" | sort > facts');
-    tell(change);
+    const { start, idle, written, said, dir } = setup('env | grep -E "^(CHANGE|MIRROR)_" | sort > facts');
+    start(change);
     await idle();
     expect(written('facts').trim().split('\n')).toEqual([
       'CHANGE_COMPLETE_AS_OF=2026-11-21T12:00:00.000Z',
@@ -94,16 +94,16 @@ describe('the command of MIRROR_ON_CHANGE', () => {
   });
 
   it('has its output logged, line by line, with what a terminal would obey written out', async () => {
-    const { tell, idle, said } = setup(`printf 'red \\033[31m\\nmark \\342\\200\\256 end'; echo two >&2`);
-    tell(change);
+    const { start, idle, said } = setup(`printf 'red \\033[31m\\nmark \\342\\200\\256 end'; echo two >&2`);
+    start(change);
     await idle();
     expect(said.map(([level, job]) => [level, job])).toEqual(said.map(() => ['info', 'news']));
     expect(said.map(([, , text]) => text).sort()).toEqual(['mark \\u{202e} end', 'red \\u{1b}[31m', 'two']);
   });
 
   it('cannot flood the log, be it with lines or with one without an end', async () => {
-    const { tell, idle, said } = setup('seq 1000; head -c 300000 /dev/zero | tr "\\\\0" x >&2');
-    tell(change);
+    const { start, idle, said } = setup('seq 1000; head -c 300000 /dev/zero | tr "\\\\0" x >&2');
+    start(change);
     await idle();
     expect(said).toHaveLength(101);
     expect(said.at(-1)?.[2]).toBe('and more, which is not logged');
@@ -111,8 +111,8 @@ describe('the command of MIRROR_ON_CHANGE', () => {
   });
 
   it('that fails is warned of, once', async () => {
-    const { tell, idle, said } = setup('echo sorry; exit 3');
-    tell(change);
+    const { start, idle, said } = setup('echo sorry; exit 3');
+    start(change);
     await idle();
     expect(said).toEqual([
       ['info', 'news', 'sorry'],
@@ -121,11 +121,11 @@ describe('the command of MIRROR_ON_CHANGE', () => {
   });
 
   it('that takes too long is ended, with whatever it started', async () => {
-    const { tell, idle, said, written } = setup('(sleep 60 & echo $! > child; wait); echo on', {
+    const { start, idle, said, written } = setup('(sleep 60 & echo $! > child; wait); echo on', {
       most: 1_000,
       grace: 300,
     });
-    tell(change);
+    start(change);
     await idle();
     expect(said).toEqual([['warn', 'news', 'MIRROR_ON_CHANGE took longer than 1s and was ended']]);
     const child = Number(written('child'));
@@ -134,15 +134,15 @@ describe('the command of MIRROR_ON_CHANGE', () => {
 
   it('that is ended is left time to put away what it has begun', async () => {
     const tidy = `sh -c 'trap "sleep 0.3; echo yes > tidy; exit" TERM; while :; do sleep 0.02; done' > /dev/null 2>&1`;
-    const { tell, idle, written } = setup(`${tidy}; echo on`, { most: 1_500, grace: 30_000 });
-    tell(change);
+    const { start, idle, written } = setup(`${tidy}; echo on`, { most: 1_500, grace: 30_000 });
+    start(change);
     await idle();
     expect(written('tidy')).toBe('yes\n');
   });
 
   it('may leave something running behind it, without holding anybody up', async () => {
-    const { tell, idle, said, written } = setup('sleep 600 & echo $! > child; echo done');
-    tell(change);
+    const { start, idle, said, written } = setup('sleep 600 & echo $! > child; echo done');
+    start(change);
     await idle();
     const child = Number(written('child'));
     onTestFinished(() => void process.kill(child));
@@ -151,12 +151,12 @@ describe('the command of MIRROR_ON_CHANGE', () => {
   });
 
   it('never runs twice at once for one job: what changes meanwhile is one run more', async () => {
-    const { tell, idle, written, dir } = setup(`${logged}; ${untilGo}`);
-    tell(change);
+    const { start, idle, written, dir } = setup(`${logged}; ${untilGo}`);
+    start(change);
     await expect.poll(() => written('log'), within).toContain('100 to 110, 3 new');
-    tell(later);
-    tell(latest);
-    tell({ ...latest, job: 'usage', firstSeq: 1 });
+    start(later);
+    start(latest);
+    start({ ...latest, job: 'usage', firstSeq: 1 });
     await expect.poll(() => written('log'), within).toContain('1 to 150');
     expect(written('log')).not.toContain('120 to');
     writeFileSync(join(dir, 'go'), '');
@@ -165,26 +165,26 @@ describe('the command of MIRROR_ON_CHANGE', () => {
   });
 
   it('never runs beside that of another process for the same job', async () => {
-    const { tell, idle, written, dir, open } = setup(`${logged}; ${untilGo}; echo end >> log`);
+    const { start, idle, written, dir, open } = setup(`${logged}; ${untilGo}; echo end >> log`);
     const other = open();
-    tell(change);
+    start(change);
     await expect.poll(() => written('log'), within).toContain('100 to');
-    other.tell(later);
+    other.start(later);
     writeFileSync(join(dir, 'go'), '');
     await Promise.all([idle(), other.idle()]);
     expect(written('log')).toBe('100 to 110, 3 new\nend\n120 to 130, 1 new\nend\n');
   });
 
   it('is ended when the mirror stops, also one that does not want to, and nothing begins after', async () => {
-    const { tell, close, said, written } = setup('trap "" TERM; echo $$ > child; sleep 60; sleep 60', {
+    const { start, close, said, written } = setup('trap "" TERM; echo $$ > child; sleep 60; sleep 60', {
       grace: 100,
     });
-    tell(change);
+    start(change);
     await expect.poll(() => written('child'), within).not.toBe('');
-    tell(later);
+    start(later);
     await close();
     expect(isAlive(Number(written('child')))).toBe(false);
-    tell(latest);
+    start(latest);
     expect(said).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import type { TargetNote } from '../reading/status.ts';
 import type { Arrival, FollowRequest, FollowResponse } from '../targets.ts';
 import type { Thread } from '../worker.ts';
-import { type Pauses, troubled, usualPauses } from './trouble.ts';
+import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 
 export type Following = {
   /** Something of the job may be new. */
@@ -44,70 +44,53 @@ export function keepFollowing(parts: FollowingParts): Following {
   /** Those of them that rest until they are tried again; all others are brought meanwhile. */
   const resting = new Set<string>();
   const seqs: Record<string, number> = {};
-  const trouble = troubled({
+  const problems = noteProblems({
     ...{ clock, random, pauses: { ...usualPauses, ...parts.pauses } },
     note: (trouble) => parts.note({ seqs, trouble, ...(everyMs > 0 && { everySeconds: everyMs / 1_000 }) }),
-    say: (message, nextTry) => log.warn({ nextTry }, `${words.fails}: ${message}; mirroring goes on`),
+    logOnChange: (message, nextTry) => log.warn({ nextTry }, `${words.fails}: ${message}; mirroring goes on`),
   });
   let wake = () => {};
 
   const sleep = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
+  const readyJobs = () => [...due].filter((job) => !resting.has(job));
 
-  /** @returns how long to wait before the next try. */
-  function noteFailure({ message, kind }: NonNullable<Arrival['failure']>, failures: number): number {
-    const isHopeless = kind === 'config';
-    return trouble.failed({ message: message.slice(0, LONGEST_MESSAGE), isHopeless }, failures);
+  /** Brings what is ready, once there is something. @returns what kept all of it from the target. */
+  async function bring(): Promise<Problem | undefined> {
+    while (readyJobs().length === 0 && !signal.aborted)
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    if (signal.aborted) return undefined;
+    const only = readyJobs();
+    for (const job of only) due.delete(job);
+    try {
+      const { arrivals } = await thread.call({ only, now: clock.now() });
+      arrivals.forEach(noteArrival);
+    } catch (thrown) {
+      for (const job of only) due.add(job);
+      return problemOf(asFailure(thrown));
+    }
+    if (refused.size > 0) problems.remains();
+    else if (problems.over()) log.info({}, words.goesOn);
+    if (everyMs > 0 && Object.keys(seqs).length > 0) await sleep(everyMs);
+    return undefined;
   }
 
-  function noteArrival({ job, to, problems, failure }: Arrival): void {
+  function noteArrival({ job, to, problems: lacks, failure }: Arrival): void {
     if (to !== null) seqs[job] = to;
-    for (const problem of problems) log.warn({ job }, `${words.lacks}: ${problem}`);
+    for (const lack of lacks) log.warn({ job }, `${words.lacks}: ${lack}`);
     if (!failure) return void refused.delete(job);
     due.add(job);
     resting.add(job);
     const failures = (refused.get(job) ?? 0) + 1;
     refused.set(job, failures);
-    void sleep(noteFailure(failure, failures)).then(() => {
+    void sleep(problems.failed(problemOf(failure), failures)).then(() => {
       resting.delete(job);
       wake();
     });
   }
 
-  /** @returns what kept all of it from the target. */
-  async function bring(only: readonly string[]): Promise<NonNullable<Arrival['failure']> | undefined> {
-    for (const job of only) due.delete(job);
-    try {
-      const { arrivals } = await thread.call({ only, now: clock.now() });
-      arrivals.forEach(noteArrival);
-      return undefined;
-    } catch (thrown) {
-      for (const job of only) due.add(job);
-      return asFailure(thrown);
-    }
-  }
-
-  async function keep(): Promise<void> {
-    for (let failures = 0; !signal.aborted; ) {
-      const ready = [...due].filter((job) => !resting.has(job));
-      if (ready.length === 0) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        continue;
-      }
-      const failure = await bring(ready);
-      if (signal.aborted) return;
-      failures = failure ? failures + 1 : 0;
-      if (failure) await sleep(noteFailure(failure, failures));
-      else {
-        if (refused.size > 0) trouble.remains();
-        else if (trouble.over()) log.info({}, words.goesOn);
-        if (everyMs > 0 && Object.keys(seqs).length > 0) await sleep(everyMs);
-      }
-    }
-  }
-
-  const kept = keep();
+  const kept = keepTrying(bring, problems, { clock, signal, steadyMs: Number.POSITIVE_INFINITY });
   return {
     due(job) {
       due.add(job);
@@ -116,8 +99,12 @@ export function keepFollowing(parts: FollowingParts): Following {
     async end() {
       ending.abort();
       wake();
-      thread.close();
+      await thread.close();
       await kept;
     },
   };
+}
+
+function problemOf({ message, kind }: NonNullable<Arrival['failure']>): Problem {
+  return { message: message.slice(0, LONGEST_MESSAGE), isHopeless: kind === 'config' };
 }

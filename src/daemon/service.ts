@@ -7,7 +7,7 @@ import { exitCodes } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { programArgs, programFile } from '../program-file.ts';
 import type { ServeWord, Trouble } from '../reading/status.ts';
-import { type Pauses, troubled, usualPauses } from './trouble.ts';
+import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 
 export type ServiceProcess = {
   /** Ends it, and starts it no more. */
@@ -40,34 +40,21 @@ const usual: Timing = { ...usualPauses, steady: 60_000, grace: 10_000 };
 /** The note beside the lock has room for two such. */
 const LONGEST_MESSAGE = 500;
 
-/** How one run of the service ended: in words, and whether trying again soon can help. */
-type Ended = { message: string; isHopeless: boolean };
-
 export function keepServing(parts: ServiceParts): ServiceProcess {
   const { clock, random, log } = parts;
   const timing = { ...usual, ...parts.timing };
   const ending = new AbortController();
-  const trouble = troubled({
+  const problems = noteProblems({
     ...{ clock, random, pauses: timing, note: parts.trouble },
-    say: (message, nextTry) =>
+    logOnChange: (message, nextTry) =>
       log.error({ nextTry }, `the service does not run: ${message}; mirroring goes on`),
   });
-
-  function listens(url: string): void {
-    if (trouble.over()) log.info({ url }, 'the service runs again');
-  }
-
-  async function keep(): Promise<void> {
-    for (let failures = 0; !ending.signal.aborted; ) {
-      const began = clock.monotonic();
-      const end = await runOnce(parts, timing.grace, listens, ending.signal);
-      if (ending.signal.aborted) return;
-      failures = clock.monotonic() - began >= timing.steady ? 1 : failures + 1;
-      await clock.sleep(trouble.failed(end, failures), ending.signal).catch(() => undefined);
-    }
-  }
-
-  const kept = keep();
+  const listens = (url: string) => {
+    if (problems.over()) log.info({ url }, 'the service runs again');
+  };
+  const { signal } = ending;
+  const attempt = () => runOnce(parts, timing.grace, listens, signal);
+  const kept = keepTrying(attempt, problems, { clock, signal, steadyMs: timing.steady });
   return {
     async end() {
       ending.abort();
@@ -85,7 +72,7 @@ async function runOnce(
   graceMs: number,
   listens: (url: string) => void,
   signal: AbortSignal,
-): Promise<Ended> {
+): Promise<Problem> {
   const [command = '', ...args] = program;
   const child = spawn(command, args, {
     env: forService(environment, dir),
@@ -98,7 +85,7 @@ async function runOnce(
     else listens(word.serving);
   });
   const over = new AbortController();
-  const gone = new Promise<Ended>((resolve) => {
+  const gone = new Promise<Problem>((resolve) => {
     child.once('error', ({ message }) => resolve({ message, isHopeless: false }));
     child.once('close', (code, by) => resolve(ended(code, by, failed)));
   });
@@ -120,7 +107,7 @@ async function runOnce(
   }
 }
 
-function ended(code: number | null, by: NodeJS.Signals | null, failed: string | undefined): Ended {
+function ended(code: number | null, by: NodeJS.Signals | null, failed: string | undefined): Problem {
   const isHopeless = code === exitCodes.config || code === exitCodes.usage;
   if (failed !== undefined) return { message: failed.slice(0, LONGEST_MESSAGE), isHopeless };
   if (code === exitCodes.done) return { message: 'it was told to end', isHopeless };
