@@ -28,8 +28,8 @@ const rooms: Record<string, { code: string[]; tests: string[] }> = {
     tests: ['test/serve/{limits,keys,admission}/**/*.test.ts', 'test/contract/limits.test.ts'],
   },
   sinks: {
-    code: ['src/targets/*.ts', 'src/targets/lake/course.ts', 'src/targets/ship/dataset.ts'],
-    tests: ['test/targets/**/*.test.ts'],
+    code: ['src/sinks/*.ts', 'src/sinks/lake/course.ts', 'src/sinks/postgres/dataset.ts'],
+    tests: ['test/sinks/**/*.test.ts'],
   },
 };
 

@@ -16,12 +16,12 @@ import { datasetsOf } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
 import { type ChangesAt, type MirrorQueue, startQueue } from './queue.ts';
-import { type DaemonNote, noTargets, readStatus } from './reading/status.ts';
+import { type DaemonNote, noSinks, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { nextDue } from './schedule.ts';
+import { lakeThread } from './sinks/lake/thread.ts';
+import { shipThread } from './sinks/postgres/thread.ts';
 import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store.ts';
-import { lakeThread } from './targets/lake/thread.ts';
-import { shipThread } from './targets/ship/thread.ts';
 
 export type DaemonParts = Surroundings & {
   log: Log;
@@ -201,7 +201,7 @@ function statusOf({ config, jobs }: App, now: number) {
 
 /** For whoever asks for the status meanwhile, in this process or another. */
 function noting(lock: Lock, log: Log): (change: Partial<DaemonNote>) => void {
-  let noted: DaemonNote = { queue: null, account: null, serve: null, ...noTargets };
+  let noted: DaemonNote = { queue: null, account: null, serve: null, ...noSinks };
   lock.note(null);
   return (change) => {
     noted = { ...noted, ...change };

@@ -9,11 +9,11 @@ import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import { findJob, type ListedJob, listJobs } from '../job-list.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
+import type { Outcome } from '../sinks/datasets.ts';
+import { differenceWords, isDifferent } from '../sinks/difference.ts';
+import type { Difference, LaidAndVerified, LakeParts } from '../sinks/lake.ts';
+import type { ShipParts, Shipped } from '../sinks/postgres.ts';
 import { keepHeapSmall } from '../small-heap.ts';
-import type { Outcome } from '../targets/datasets.ts';
-import { differenceWords, isDifferent } from '../targets/difference.ts';
-import type { Difference, LaidAndVerified, LakeParts } from '../targets/lake.ts';
-import type { ShipParts, Shipped } from '../targets/ship.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -47,7 +47,7 @@ async function runShip(names: string[], options: ShipOptions, context: Context):
       'MIRROR_SHIP is missing: set it to a Postgres, such as postgres://user:password@host:5432/database, or MIRROR_SHIP_FILE to a file that holds that',
     );
   const { jobs, only } = await readJobs(names);
-  const { admit, forget, ship } = await import('../targets/ship.ts');
+  const { admit, forget, ship } = await import('../sinks/postgres.ts');
   const parts: ShipParts = { dir, address, jobs, now: clock.now, signal };
   if (options.drop) {
     if (!options.yes)
@@ -110,7 +110,7 @@ async function runLake(names: string[], options: LakeOptions, context: Context):
   if (!settings)
     throw new Failure('config', 'MIRROR_LAKE is missing: set it to a folder, or to s3://bucket/prefix');
   const { jobs, only } = await readJobs(names);
-  const { lay } = await import('../targets/lake.ts');
+  const { lay } = await import('../sinks/lake.ts');
   const parts: LakeParts = { dir, settings, jobs, clock, random, signal };
   const outcomes = await lay(parts, { only, verify: options.verify === true });
   report(outcomes, lakeReport, options.json === true, context);

@@ -3,8 +3,8 @@
 import type { Clock, Random } from '../clock.ts';
 import { asFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { TargetNote } from '../reading/status.ts';
-import type { Arrival, FollowRequest, FollowResponse } from '../targets.ts';
+import type { SinkNote } from '../reading/status.ts';
+import type { Arrival, FollowRequest, FollowResponse } from '../sinks.ts';
 import type { Thread } from '../worker.ts';
 import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 
@@ -27,7 +27,7 @@ export type FollowingParts = {
   random: Random;
   log: Pick<Log, 'info' | 'warn'>;
   /** Told what has arrived, and what keeps it from going on. */
-  note: (note: TargetNote) => void;
+  note: (note: SinkNote) => void;
   pauses?: Partial<Pauses>;
 };
 

@@ -1,25 +1,25 @@
-/** What the daemon runs beside its walks: the service, and the targets that follow the mirror. */
+/** What the daemon runs beside its walks: the service, and the sinks that follow the mirror. */
 
 import { readDaemon, readService } from '../reading/status.ts';
-import { type TargetName, targetNames, targets } from '../targets.ts';
+import { type SinkName, sinkNames, sinks } from '../sinks.ts';
 import { type Check, ok, problemOf, warning } from './check.ts';
 
-/** Whether the daemon brings changes to each of its targets. */
+/** Whether the daemon brings changes to each of its sinks. */
 export function checkTargets(dir: string): Check[] {
-  return targetNames.flatMap((target) => checkTarget(dir, target));
+  return sinkNames.flatMap((sink) => checkTarget(dir, sink));
 }
 
-function checkTarget(dir: string, target: TargetName): Check[] {
+function checkTarget(dir: string, sink: SinkName): Check[] {
   try {
-    const note = readDaemon(dir)?.[target];
+    const note = readDaemon(dir)?.[sink];
     if (!note) return [];
-    const { name } = targets[target];
-    if (!note.trouble) return [ok(target, `the daemon brings what changes to ${name}`)];
+    const { name } = sinks[sink];
+    if (!note.trouble) return [ok(sink, `the daemon brings what changes to ${name}`)];
     const { message, since, nextTry } = note.trouble;
     const advice = `the daemon tries again at ${nextTry}`;
-    return [warning(target, `nothing has arrived in ${name} since ${since}: ${message}`, advice)];
+    return [warning(sink, `nothing has arrived in ${name} since ${since}: ${message}`, advice)];
   } catch (thrown) {
-    return [problemOf(target, thrown)];
+    return [problemOf(sink, thrown)];
   }
 }
 

@@ -10,17 +10,17 @@ import type { Outage } from '../queue.ts';
 import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
 import { type CallStatus, readCalls, readSilence } from './status/calls.ts';
 import { type DatasetStatus, readDataset } from './status/datasets.ts';
+import { lagsOf, noSinks, type SinkNotes, type SinkStatuses } from './status/lag.ts';
 import { findProblems, type OutOfReach, type Problem } from './status/problems.ts';
 import { readNote, readService, type ServeStatus, type Trouble } from './status/service.ts';
-import { lagsOf, noTargets, type TargetNotes, type TargetStatuses } from './status/targets.ts';
 
 export type { DatasetStatus, Doing } from './status/datasets.ts';
+export type { SinkNote, SinkStatus } from './status/lag.ts';
+export { noSinks } from './status/lag.ts';
 export type { Phrase } from './status/phrase.ts';
 export type { Problem } from './status/problems.ts';
 export type { ServeNote, ServeStatus, ServeWord, Trouble } from './status/service.ts';
 export { readService } from './status/service.ts';
-export type { TargetNote, TargetStatus } from './status/targets.ts';
-export { noTargets } from './status/targets.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {
@@ -36,7 +36,7 @@ export type Status = {
   problems: Problem[];
   datasets: DatasetStatus[];
   calls: CallStatus['calls'];
-} & TargetStatuses &
+} & SinkStatuses &
   LimitsJson;
 
 /** A daemon at work. */
@@ -50,7 +50,7 @@ export type DaemonNote = {
   queue: Outage | null;
   account: OutOfReach | null;
   serve: Trouble | null;
-} & TargetNotes;
+} & SinkNotes;
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
 export function readStatus(
@@ -79,7 +79,7 @@ export function statusOf(
     file: mirrorFile(dir),
     daemon: health.daemon,
     serve: readService(dir),
-    ...health.targets,
+    ...health.sinks,
     problems,
     datasets: health.datasets,
     ...limitsJson(health.limits),
@@ -88,7 +88,7 @@ export function statusOf(
 }
 
 export type Health = Pick<Status, 'daemon' | 'problems' | 'datasets'> & {
-  targets: TargetStatuses;
+  sinks: SinkStatuses;
   limits: Limits;
   /** Of the write-ahead log. */
   logBytes: number;
@@ -117,17 +117,17 @@ export function healthOf(
     return called;
   };
   const bytes = logBytes(connection.name);
-  const targets = lagsOf(connection, daemon, now);
+  const sinks = lagsOf(connection, daemon, now);
   const problems = findProblems(
     read,
     limits.waits,
     () => calls().lastCalls,
     daemon,
     bytes,
-    targets,
+    sinks,
     readSilence(connection),
   );
-  return { daemon, targets, problems, datasets: read, limits, logBytes: bytes, calls };
+  return { daemon, sinks, problems, datasets: read, limits, logBytes: bytes, calls };
 }
 
 /** The daemon at work on the folder, or null where none lives. */
@@ -135,5 +135,5 @@ export function readDaemon(dir: string): DaemonStatus | null {
   const pid = livingHolder(dir, 'daemon');
   if (pid === null) return null;
   const noted = readNote<Partial<DaemonNote>>(dir, 'daemon') ?? {};
-  return { pid, queue: null, account: null, serve: null, ...noTargets, ...noted };
+  return { pid, queue: null, account: null, serve: null, ...noSinks, ...noted };
 }

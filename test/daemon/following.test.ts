@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { isoTime, systemClock } from '../../src/clock.ts';
 import { keepFollowing } from '../../src/daemon/following.ts';
 import { Failure } from '../../src/errors.ts';
-import type { TargetNote } from '../../src/reading/status.ts';
-import type { Arrival, FollowRequest } from '../../src/targets.ts';
+import type { SinkNote } from '../../src/reading/status.ts';
+import type { Arrival, FollowRequest } from '../../src/sinks.ts';
 
 const pauses = { firstMs: 8, longestMs: 32, hopelessMs: 77 };
 
@@ -18,7 +18,7 @@ function follow(
   sleep: (ms: number, signal?: AbortSignal) => Promise<unknown> = systemClock.sleep,
 ) {
   const asked: FollowRequest[] = [];
-  const notes: TargetNote[] = [];
+  const notes: SinkNote[] = [];
   const said: string[] = [];
   const hear = (_: unknown, text: string) => void said.push(text);
   const following = keepFollowing({

@@ -9,7 +9,7 @@ const long = [
   'test/commands/',
   'test/queue/',
   'test/account/',
-  'test/targets/',
+  'test/sinks/',
   'test/walk/',
   'test/mirror/',
 ];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
-import type { TargetNote } from '../../src/reading/status.ts';
+import type { SinkNote } from '../../src/reading/status.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { type Lived, openLived } from './lived.ts';
 import { expectNoFaults } from './views.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => lived.close());
 
 /** A daemon that has noted this of its targets. */
-function daemonWith(notes: { ship?: TargetNote; lake?: TargetNote }): void {
+function daemonWith(notes: { ship?: SinkNote; lake?: SinkNote }): void {
   const lock = tryLock(lived.bench.dir, 'daemon');
   if (!isLock(lock)) throw new Error('a daemon holds the folder');
   onTestFinished(lock.release);

@@ -5,14 +5,14 @@ import { exitCodes } from '../../errors.ts';
 import { plural } from '../../output/text.ts';
 import type { Limits } from '../../plan/limits.ts';
 import type { Outage } from '../../queue.ts';
+import { type SinkName, sinkNames, sinks } from '../../sinks.ts';
 import { LONG_LOG_BYTES } from '../../store/read.ts';
-import { type TargetName, targetNames, targets } from '../../targets.ts';
 import type { LastCall, Silence } from './calls.ts';
 import type { DatasetStatus } from './datasets.ts';
+import type { SinkNotes, SinkStatus, SinkStatuses } from './lag.ts';
 import { type Phrase, phrase, textOf } from './phrase.ts';
 import type { Trouble } from './service.ts';
 import { type Around, whyNotFresh } from './stale.ts';
-import type { TargetNotes, TargetStatus, TargetStatuses } from './targets.ts';
 
 /** Why nobody knows what the account shared with others allows, and since when, ISO 8601 UTC. */
 export type OutOfReach = { message: string; advice: string; since: string };
@@ -36,7 +36,7 @@ export type Problem = {
     | 'drift'
     | 'long-log'
     | 'serve-down'
-    | `${TargetName}-behind`;
+    | `${SinkName}-behind`;
   /** Null where the problem is not of one dataset. */
   job: string | null;
   /** One line each, for a person. */
@@ -60,10 +60,10 @@ export function findProblems(
   waits: Limits['waits'],
   lastCalls: () => ReadonlyMap<string, LastCall>,
   daemon:
-    | ({ queue: Outage | null; account?: OutOfReach | null; serve: Trouble | null } & Partial<TargetNotes>)
+    | ({ queue: Outage | null; account?: OutOfReach | null; serve: Trouble | null } & Partial<SinkNotes>)
     | null,
   logBytes: number,
-  lags: Partial<TargetStatuses> = {},
+  lags: Partial<SinkStatuses> = {},
   silence: Silence | null = null,
 ): Problem[] {
   const refused = waits
@@ -93,7 +93,7 @@ export function findProblems(
     ]),
     ...(logBytes > LONG_LOG_BYTES ? [longLog(logBytes)] : []),
     ...(daemon?.serve ? [serveDown(daemon.serve)] : []),
-    ...targetNames.flatMap((target) => behind(target, lags[target], daemon?.[target]?.everySeconds)),
+    ...sinkNames.flatMap((target) => behind(target, lags[target], daemon?.[target]?.everySeconds)),
   ];
   const ofLevel = (level: Problem['level']) => found.filter((problem) => problem.level === level);
   return [...ofLevel('error'), ...ofLevel('warning')];
@@ -181,10 +181,10 @@ function serveDown({ message, since, nextTry }: Trouble): Problem {
 /** A target that is filled for the first time takes long, too, but not many minutes without a word. */
 const LONG_BEHIND_SECONDS = 600;
 
-function behind(target: TargetName, lag: TargetStatus | null | undefined, everySeconds = 0): Problem[] {
+function behind(target: SinkName, lag: SinkStatus | null | undefined, everySeconds = 0): Problem[] {
   if (!lag) return [];
   const { changes, seconds, trouble } = lag;
-  const { name, docs } = targets[target];
+  const { name, docs } = sinks[target];
   const about = { code: `${target}-behind`, job: null } as const;
   const lacking = `${changes} ${plural(changes, 'change')} behind`;
   if (trouble)

@@ -6,8 +6,8 @@ import type { Source } from '../../reading/query.ts';
 import type { Status } from '../../reading/status.ts';
 
 export type { Source } from '../../reading/query.ts';
-export type { DatasetStatus, Phrase, Problem, TargetStatus } from '../../reading/status.ts';
-export type { TargetName } from '../../targets.ts';
+export type { DatasetStatus, Phrase, Problem, SinkStatus } from '../../reading/status.ts';
+export type { SinkName } from '../../sinks.ts';
 
 /** `GET /page/overview`: what `status --json` and `plan --json` print, and the last day beside them. */
 export type Overview = {

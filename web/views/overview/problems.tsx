@@ -1,6 +1,6 @@
 /** What is wrong, the gravest first, each with what to do, and where to look. */
 
-import type { Overview, Problem, TargetName, TargetStatus } from '../../../src/serve/ui/wire.ts';
+import type { Overview, Problem, SinkName, SinkStatus } from '../../../src/serve/ui/wire.ts';
 import { count, duration } from '../../formats.ts';
 import { Told } from '../../parts/states.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
@@ -84,12 +84,12 @@ export function NoDaemon({ status }: { status: Overview['status'] }) {
 
 type Target = { name: string; docs: string };
 
-const targets: Readonly<Record<TargetName, Target>> = {
+const targets: Readonly<Record<SinkName, Target>> = {
   ship: { name: 'Postgres', docs: 'docs/ship.md' },
   lake: { name: 'Lake', docs: 'docs/lake.md' },
 };
 
-const names = Object.keys(targets) as TargetName[];
+const names = Object.keys(targets) as SinkName[];
 
 /** Nothing where the daemon has none. */
 export function Targets({ status, isPast }: { status: Overview['status']; isPast: boolean }) {
@@ -110,7 +110,7 @@ export function Targets({ status, isPast }: { status: Overview['status']; isPast
   );
 }
 
-function Following({ name, docs, lag }: Target & { lag: TargetStatus }) {
+function Following({ name, docs, lag }: Target & { lag: SinkStatus }) {
   const { changes, seconds, trouble } = lag;
   return (
     <li>
@@ -135,7 +135,7 @@ function Following({ name, docs, lag }: Target & { lag: TargetStatus }) {
   );
 }
 
-function Standing({ lag: { changes, trouble } }: { lag: TargetStatus }) {
+function Standing({ lag: { changes, trouble } }: { lag: SinkStatus }) {
   if (trouble) return <span class="tag warn">! nothing arrives</span>;
   return changes === 0 ? <span class="tag good">up to date</span> : <span class="tag">on its way</span>;
 }

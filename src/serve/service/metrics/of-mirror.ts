@@ -4,14 +4,11 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { LastWalk } from '../../../reading/last-walks.ts';
 import type { DatasetStatus, Health } from '../../../reading/status.ts';
 import type { Tally } from '../../../reading/tally.ts';
-import { targetNames, targets } from '../../../targets.ts';
+import { sinkNames, sinks } from '../../../sinks.ts';
 import type { MirrorReadiness } from './readiness.ts';
 
 /** The mirror at one moment. */
-export type Standing = Pick<
-  Health,
-  'daemon' | 'targets' | 'problems' | 'datasets' | 'limits' | 'logBytes'
-> & {
+export type Standing = Pick<Health, 'daemon' | 'sinks' | 'problems' | 'datasets' | 'limits' | 'logBytes'> & {
   readiness: MirrorReadiness;
   lastWalks: readonly LastWalk[];
   databaseBytes: number;
@@ -140,16 +137,16 @@ const gauges: readonly GaugeOfMirror[] = [
   ),
   of('database_bytes', 'Size of mirror.db.', ({ databaseBytes }) => databaseBytes),
   of('log_bytes', 'Size of the write-ahead log mirror.db-wal.', ({ logBytes }) => logBytes),
-  ...targetNames.flatMap((target) => [
+  ...sinkNames.flatMap((target) => [
     of(
       `${target}_behind_changes`,
-      `Changes that have not arrived in ${targets[target].name}; absent where no daemon brings them there.`,
-      (standing) => standing.targets[target]?.changes ?? null,
+      `Changes that have not arrived in ${sinks[target].name}; absent where no daemon brings them there.`,
+      (standing) => standing.sinks[target]?.changes ?? null,
     ),
     of(
       `${target}_behind_seconds`,
-      `Age of the oldest change that has not arrived in ${targets[target].name}; absent where no daemon brings them there.`,
-      (standing) => standing.targets[target]?.seconds ?? null,
+      `Age of the oldest change that has not arrived in ${sinks[target].name}; absent where no daemon brings them there.`,
+      (standing) => standing.sinks[target]?.seconds ?? null,
     ),
   ]),
 ];

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { listJobs } from '../../src/job-list.ts';
-import { eachDataset } from '../../src/targets/datasets.ts';
+import { eachDataset } from '../../src/sinks/datasets.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { setup as setupLake } from './lake/bench.ts';
-import { setup as setupShip } from './ship/bench.ts';
+import { setup as setupShip } from './postgres/bench.ts';
 
 describe('datasets that are brought to a target', () => {
   async function bring(work: (job: string) => string, only?: readonly string[]) {

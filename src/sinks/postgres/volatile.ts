@@ -5,8 +5,8 @@
 
 import type { ListedJob } from '../../job-list.ts';
 import { quoted } from '../../store/read.ts';
+import type { Postgres } from './client.ts';
 import { columnNames } from './make-tables.ts';
-import type { Postgres } from './postgres.ts';
 import type { Table } from './tables.ts';
 
 export type Apart = { rows: Table; volatile: Table | undefined };

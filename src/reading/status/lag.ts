@@ -1,11 +1,11 @@
-/** How far the targets of the daemon, which follow the mirror, are behind it. */
+/** How far the sinks of the daemon, which follow the mirror, are behind it. */
 
+import { type SinkName, sinkNames, sinks } from '../../sinks.ts';
 import { type Connection, PROOF } from '../../store/read.ts';
-import { type TargetName, targetNames, targets } from '../../targets.ts';
 import type { Trouble } from './service.ts';
 
-/** What the daemon leaves of a target beside its lock. */
-export type TargetNote = {
+/** What the daemon leaves of a sink beside its lock. */
+export type SinkNote = {
   /** The latest change that has arrived, by job. */
   seqs: Readonly<Record<string, number>>;
   /** What keeps it from going on. */
@@ -14,8 +14,8 @@ export type TargetNote = {
   everySeconds?: number;
 };
 
-/** How far a target is behind. */
-export type TargetStatus = {
+/** How far a sink is behind. */
+export type SinkStatus = {
   /** Changes that it could have and that have not arrived, as far as the walks that made them tell. */
   changes: number;
   /** How old the oldest of them is; 0 where there is none. */
@@ -23,28 +23,28 @@ export type TargetStatus = {
   trouble: Trouble | null;
 };
 
-/** By target; null where the daemon has none, or has not yet tried for the first time. */
-export type TargetNotes = Record<TargetName, TargetNote | null>;
-export type TargetStatuses = Record<TargetName, TargetStatus | null>;
+/** By sink; null where the daemon has none, or has not yet tried for the first time. */
+export type SinkNotes = Record<SinkName, SinkNote | null>;
+export type SinkStatuses = Record<SinkName, SinkStatus | null>;
 
-export const noTargets = { ship: null, lake: null } as const satisfies TargetNotes;
+export const noSinks = { ship: null, lake: null } as const satisfies SinkNotes;
 
 /** @param now epoch milliseconds. */
-export function lagsOf(connection: Connection, notes: TargetNotes | null, now: number): TargetStatuses {
-  const lags: TargetStatuses = { ...noTargets };
-  for (const name of targetNames) {
+export function lagsOf(connection: Connection, notes: SinkNotes | null, now: number): SinkStatuses {
+  const lags: SinkStatuses = { ...noSinks };
+  for (const name of sinkNames) {
     const note = notes?.[name];
-    if (note) lags[name] = lagOf(connection, note, targets[name].endsAtProofs, now);
+    if (note) lags[name] = lagOf(connection, note, sinks[name].endsAtProofs, now);
   }
   return lags;
 }
 
 function lagOf(
   connection: Connection,
-  { seqs, trouble }: TargetNote,
+  { seqs, trouble }: SinkNote,
   endsAtProofs: boolean,
   now: number,
-): TargetStatus {
+): SinkStatus {
   const until = endsAtProofs ? `AND id <= (SELECT max(id) FROM walks WHERE job = @job AND ${PROOF})` : '';
   const missing = connection.prepare<
     { job: string; seq: number },

@@ -3,7 +3,7 @@
 import { CLOCK_TOLERANCE_MS } from '../../clock.ts';
 import type { ListedJob } from '../../job-list.ts';
 import { changesSql, freshnessSql, quoted } from '../../store/read.ts';
-import type { Postgres } from './postgres.ts';
+import type { Postgres } from './client.ts';
 
 type Definition = { name: string; sql: string };
 

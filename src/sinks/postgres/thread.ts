@@ -1,7 +1,7 @@
 /** The thread that ships for the daemon: mirroring never waits for it, and it may end at any moment. */
 
 import type { ShipAddress } from '../../config.ts';
-import type { FollowRequest, FollowResponse } from '../../targets.ts';
+import type { FollowRequest, FollowResponse } from '../../sinks.ts';
 import { type Thread, threadOnDemand } from '../../worker.ts';
 
 export type ShipThreadParts = { dir: string; address: ShipAddress };

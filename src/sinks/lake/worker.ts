@@ -3,7 +3,7 @@
 import { systemClock } from '../../clock.ts';
 import { readLake } from '../../config.ts';
 import { Failure } from '../../errors.ts';
-import type { FollowRequest, FollowResponse } from '../../targets.ts';
+import type { FollowRequest, FollowResponse } from '../../sinks.ts';
 import { lay } from '../lake.ts';
 import { followed } from '../worker.ts';
 import type { LakeThreadParts } from './thread.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { lagsOf } from '../../../src/reading/status/targets.ts';
+import { lagsOf } from '../../../src/reading/status/lag.ts';
 import { openMirror } from '../../../src/store/read.ts';
 import { Database } from '../../../src/store/sqlite.ts';
 import { edit } from '../edit.ts';

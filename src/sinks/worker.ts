@@ -1,7 +1,7 @@
 /** What runs on the thread of a target: it brings there what it is asked for, and says what has arrived. */
 
 import { type ListedJob, listJobs } from '../job-list.ts';
-import type { Arrival, FollowResponse } from '../targets.ts';
+import type { Arrival, FollowResponse } from '../sinks.ts';
 import type { Outcome } from './datasets.ts';
 
 /** It ends with its thread, at any moment: a target has all of what was on its way, or nothing. */

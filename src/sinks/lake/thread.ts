@@ -1,6 +1,6 @@
 /** The thread that lays a lake for the daemon: mirroring never waits for it, and it may end at any moment. */
 
-import type { FollowRequest, FollowResponse } from '../../targets.ts';
+import type { FollowRequest, FollowResponse } from '../../sinks.ts';
 import { type Thread, threadOnDemand } from '../../worker.ts';
 
 export type LakeThreadParts = {

@@ -1,16 +1,16 @@
-/** The targets, which follow the mirror: which there are, and what the daemon and the thread of one say to each other. */
+/** The sinks, which follow the mirror: which there are, and what the daemon and the thread of one say to each other. */
 
-import type { Outcome } from './targets/datasets.ts';
+import type { Outcome } from './sinks/datasets.ts';
 
 /** Every target, by the command that brings changes to it; some take only changes that are proven. */
-export const targets = {
+export const sinks = {
   ship: { name: 'Postgres', docs: 'docs/ship.md', endsAtProofs: false },
   lake: { name: 'the lake', docs: 'docs/lake.md', endsAtProofs: true },
 } as const;
 
-export type TargetName = keyof typeof targets;
+export type SinkName = keyof typeof sinks;
 
-export const targetNames = Object.keys(targets) as TargetName[];
+export const sinkNames = Object.keys(sinks) as SinkName[];
 
 /** Sent to the thread that brings changes to the target. */
 export type FollowRequest = {

@@ -1,7 +1,7 @@
 /** What runs on the thread that ships. */
 
-import type { FollowRequest, FollowResponse } from '../../targets.ts';
-import { ship } from '../ship.ts';
+import type { FollowRequest, FollowResponse } from '../../sinks.ts';
+import { ship } from '../postgres.ts';
 import { followed } from '../worker.ts';
 import type { ShipThreadParts } from './thread.ts';
 

@@ -3,7 +3,7 @@
 import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import { type Identity, quoted } from '../../store/read.ts';
-import type { Postgres } from './postgres.ts';
+import type { Postgres } from './client.ts';
 
 /** How far a dataset has come there. Numbers are of changes, see the view `changes`. */
 export type Place = {

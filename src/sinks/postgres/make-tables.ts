@@ -3,7 +3,7 @@
 import { toError } from '../../errors.ts';
 import { type Column, isColumnType } from '../../reading/columns.ts';
 import { quoted } from '../../store/read.ts';
-import type { Postgres } from './postgres.ts';
+import type { Postgres } from './client.ts';
 import type { Table } from './tables.ts';
 
 export type Followed = {

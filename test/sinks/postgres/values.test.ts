@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { ColumnType } from '../../../src/reading/columns.ts';
-import { digestOf, digestSql, type Given, sent, sentKey, toldAs } from '../../../src/targets/ship/values.ts';
+import {
+  digestOf,
+  digestSql,
+  type Given,
+  sent,
+  sentKey,
+  toldAs,
+} from '../../../src/sinks/postgres/values.ts';
 import { postgres } from '../../helpers/postgres.ts';
 
 /** What the mirror holds, the type of the column, and what a reader of Postgres finds in it as text. */

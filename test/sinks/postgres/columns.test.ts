@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { edit } from '../edit.ts';
 import { expectEqual, setup } from './bench.ts';
@@ -86,17 +84,4 @@ test('a table or a column that somebody dropped there is made again, with all th
   expect((await bench.ship()).code).toBe(0);
   await expectEqual(bench.file, bench.there);
   expect((await bench.ship()).stdout).toMatch(/^news: nothing new/m);
-});
-
-test('nothing loads what speaks to Postgres but the command and the thread that ship', () => {
-  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.ts') && !file.startsWith('targets/ship'),
-  );
-  const loading = files.filter((file) =>
-    /^import (?!type )[^;]*'[./]*targets\/ship(\/(?!thread\.)\w+)?\.ts'/m.test(
-      readFileSync(join('src', file), 'utf8'),
-    ),
-  );
-  expect(loading).toEqual([]);
-  expect(readFileSync('src/targets/ship/thread.ts', 'utf8')).not.toMatch(/^import (?!type )[^;]*'\.\//m);
 });

@@ -5,12 +5,12 @@ import { asFailure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
 import type { Identity } from '../store/read.ts';
 import { eachDataset, type Outcome, readIdentity } from './datasets.ts';
-import { type Shipped, shipDataset } from './ship/dataset.ts';
-import { openPostgres, type Postgres } from './ship/postgres.ts';
-import { admitReader, claimSchema, dropSchema } from './ship/schema.ts';
-import { makeViews } from './ship/views.ts';
+import { openPostgres, type Postgres } from './postgres/client.ts';
+import { type Shipped, shipDataset } from './postgres/dataset.ts';
+import { admitReader, claimSchema, dropSchema } from './postgres/schema.ts';
+import { makeViews } from './postgres/views.ts';
 
-export type { Shipped } from './ship/dataset.ts';
+export type { Shipped } from './postgres/dataset.ts';
 
 export type ShipParts = {
   dir: string;

@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts';
 import { number, plural } from '../../output/text.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 import { differenceWords, type RowDifference } from '../difference.ts';
-import type { Postgres } from './postgres.ts';
+import type { Postgres } from './client.ts';
 import { linesOf, type Range, rangesOf, type Which } from './rows.ts';
 import type { Table } from './tables.ts';
 import { digestSql, rangeSql, toldAs } from './values.ts';
