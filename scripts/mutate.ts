@@ -20,8 +20,8 @@ const rooms: Record<string, { code: string[]; tests: string[] }> = {
   },
   governor: { code: ['src/governor/**/*.ts'], tests: ['test/governor/**/*.test.ts'] },
   store: {
-    code: ['src/store/walk/**/*.ts'],
-    tests: ['test/store/walk/**/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
+    code: ['src/store/{session,group-commit,rows,staged-values,met-rows,retire,orders}.ts'],
+    tests: ['test/store/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
   },
   serve: {
     code: ['src/serve/service/**/*.ts'],

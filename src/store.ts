@@ -14,33 +14,33 @@ import {
   silenceReader,
   type Unanswered,
 } from './store/calls.ts';
+import { type Changes, openChanges } from './store/changes.ts';
 import { emptyLog, emptyLogAtOnce, logBytes } from './store/commits.ts';
 import { type Connection, openConnection } from './store/connection.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
 import { ensureColumns } from './store/fields.ts';
+import type { Committed } from './store/group-commit.ts';
 import { ensureIdentity, hasMirror, mirrorFile, nameOf, watchFiles } from './store/identity.ts';
 import { createTables } from './store/migrate.ts';
-import { type Changes, openChanges } from './store/records/changes.ts';
-import { type Keep, prune } from './store/records/prune.ts';
-import { lastWalk } from './store/records/walks.ts';
+import { type Keep, prune } from './store/prune.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './store/retry-quarantine.ts';
 import { datasets, type WalkRow } from './store/schema.ts';
+import { openSession, type WalkSession } from './store/session.ts';
 import { PROOF } from './store/sql.ts';
 import { refuseUnfit } from './store/version.ts';
 import { ensureShown, ensureTriggers, ensureViews } from './store/views.ts';
-import type { Committed } from './store/walk/save-page.ts';
-import { openSession, type WalkSession } from './store/walk/session.ts';
+import { lastWalk } from './store/walks.ts';
 import type { CheckedRows, DiscoveredShape } from './validate/checked.ts';
 
+export type { Change } from './store/changes.ts';
 export { guarded } from './store/failure.ts';
+export type { Counts } from './store/group-commit.ts';
 export { isLock, type Lock, tryLock } from './store/lock.ts';
 export { upgradeStore } from './store/migrate.ts';
-export type { Change } from './store/records/changes.ts';
-export type { Keep } from './store/records/prune.ts';
+export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/retry-quarantine.ts';
 export type { WalkRow } from './store/schema.ts';
-export type { Counts } from './store/walk/checkpoint.ts';
-export type { Before, Ending, WalkSession } from './store/walk/session.ts';
+export type { Before, Ending, WalkSession } from './store/session.ts';
 
 export type Store = {
   file: string;

@@ -115,7 +115,7 @@ describe('docs/dev/promises.md names the test that holds', () => {
 });
 
 /**
- * What looks like a path of ours between backticks: `store/walk/rows.ts`, `docs/cli.md`, a test as `store/open`, a file
+ * What looks like a path of ours between backticks: `store/rows.ts`, `docs/cli.md`, a test as `store/open`, a file
  * name as `gate.ts`. What starts with a dot, a slash or a variable belongs to the user, and the build makes `dist/`.
  */
 function pathsIn(markdown: string): string[] {

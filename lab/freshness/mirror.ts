@@ -1,10 +1,10 @@
-/** The mirror in memory: the real walk over a dataset, and what it does to the copy, as `src/store/walk/` has it. */
+/** The mirror in memory: the real walk over a dataset, and what it does to the copy, as `src/store/` has it. */
 
 import { isoTime } from '../../src/clock.ts';
 import { FULL_WALK_EVERY_MS } from '../../src/mirror.ts';
 import type { Walk } from '../../src/plan/facts.ts';
+import { isMuchShorter } from '../../src/store/retire.ts';
 import { isProof } from '../../src/store/sql.ts';
-import { isMuchShorter } from '../../src/store/walk/retire.ts';
 import { PAGE_ROWS } from '../../src/walk/bounds.ts';
 import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from '../../src/walk.ts';

@@ -11,8 +11,8 @@ import { admit } from './fields/admission.ts';
 import { addColumns, jsonPath } from './fields/columns.ts';
 import { type Field, openKnownFields } from './fields/known-fields.ts';
 import type { Origin } from './quarantine.ts';
-import { lastWalk } from './records/walks.ts';
 import { isProof, quoted } from './sql.ts';
+import { lastWalk } from './walks.ts';
 
 export { ensureColumns } from './fields/columns.ts';
 

@@ -7,9 +7,9 @@
 import { setImmediate as breath } from 'node:timers/promises';
 import { isoTime } from '../clock.ts';
 import { type Job, rowsOf } from '../job.ts';
+import { createSequence } from './changes.ts';
 import { type Batch, ROWS_AT_ONCE } from './commits.ts';
 import type { Connection } from './connection.ts';
-import { createSequence } from './records/changes.ts';
 import { createRowidPacker, type RowidPacker, unpackRowids } from './rowids.ts';
 import type { WalkRow } from './schema.ts';
 import { quoted, seqOf } from './sql.ts';

@@ -6,16 +6,16 @@ import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
 import type { CheckedRows, RefusedRow } from '../validate/checked.ts';
+import { createSequence } from './changes.ts';
 import type { Connection } from './connection.ts';
 import { createDriftLog } from './drift.ts';
 import { watchFields } from './fields.ts';
 import { isLock, tryLock } from './lock.ts';
-import { createSequence } from './records/changes.ts';
-import { lastWalk } from './records/walks.ts';
+import { type ComparedRow, createTableWriter } from './rows.ts';
 import { quarantine } from './schema.ts';
 import { FULL_PROOF } from './sql.ts';
-import { type ComparedRow, createTableWriter } from './walk/rows.ts';
-import { openVolatile } from './walk/volatile.ts';
+import { openVolatile } from './staged-values.ts';
+import { lastWalk } from './walks.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { openReadOnly } from '../../../src/store/connection.ts';
-import { openStoredRows } from '../../../src/store/walk/stored-rows.ts';
-import { setup } from '../../helpers/setup.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
+import { openStoredRows } from '../../src/store/rows.ts';
+import { setup } from '../helpers/setup.ts';
 
 async function setupRows() {
   const bench = await setup({ rows: 8 });

@@ -4,18 +4,26 @@
  * version and is staged (`volatile.ts`), anything else is upserted.
  */
 
+import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import type { RowValues, SqlValue } from '../../job.ts';
-import { historyOf, type Job, rowsOf, stableColumnsOf, versioned } from '../../job.ts';
-import type { Row, RowRef } from '../../validate/checked.ts';
-import type { Connection } from '../connection.ts';
-import { quoted } from '../sql.ts';
-import { openHeld } from './held.ts';
-import { prepareRowsBehind, type RowsBehind } from './rows-behind.ts';
-import type { VolatileValues } from './volatile.ts';
+import {
+  historyOf,
+  type Job,
+  type RowValues,
+  rowsOf,
+  type SqlValue,
+  stableColumnsOf,
+  versioned,
+  volatileOf,
+} from '../job.ts';
+import type { Row, RowRef, StoredRun } from '../validate/checked.ts';
+import type { Connection } from './connection.ts';
+import { openHeld } from './retire.ts';
+import { quoted } from './sql.ts';
+import type { VolatileValues } from './staged-values.ts';
 
 type RowChange = 'new' | 'changed' | 'volatile' | 'none';
 
@@ -31,7 +39,7 @@ export function unchanged(key: string, { rowid, walkId }: RowRef): ComparedRow {
 
 const noValues: RowValues = {};
 
-export type TableWriter = {
+type TableWriter = {
   compare(row: Row): ComparedRow;
   /** The rows of a page in its order, within one transaction. @param known what is known of a row without a look. */
   compareAll(rows: readonly Row[], known: (row: Row) => ComparedRow | undefined): ComparedRow[];
@@ -218,3 +226,185 @@ export function saysTheSame(one: string, other: string): boolean {
 }
 
 const countNames = (text: string) => text.match(names)?.length;
+
+/**
+ * Rows that lie behind one in the table, which is mostly how a page shows them: they are read together and compared here. To
+ * bind a value costs more than to read it, and one text that holds all texts of a row is read faster than each of them.
+ */
+
+/** Those behind one row, in the order of the table; they are good until somebody writes. */
+type RowsBehind = {
+  /** The next of them, where its key and its stable values are these; with it, whether its volatile ones are others. */
+  next(key: string, values: RowValues): FoundRow | undefined;
+  /** The same from behind the row of this number on; undefined where that is none of those left. */
+  from(rowid: number): RowsBehind | undefined;
+};
+
+type FoundRow = { held: RowRef; volatileChanged: boolean };
+
+/** By position: number, walk, all texts, other stable values, volatile values. */
+type StoredValues = [rowid: number, walkId: number, texts: string, ...others: SqlValue[]];
+
+/**
+ * Returns what reads so many rows behind that of a number.
+ * @param stable the columns in which a change makes a version.
+ * @param volatile those that lie in a table of their own.
+ */
+function prepareRowsBehind(
+  connection: Connection,
+  job: Job,
+  stable: readonly string[],
+  volatile: readonly string[],
+): (rowid: number, count: number) => RowsBehind {
+  const columns: Record<string, SQLiteColumn> = getTableColumns(job.tables.rows);
+  const isText = (name: string) => columns[name]?.getSQLType() === 'text';
+  const texts = stable.filter(isText);
+  const others = stable.filter((name) => !isText(name));
+  const marks = makeMarks();
+  const join = texts.map((name) => {
+    const column = `stored.${quoted(name)}`;
+    return columns[name]?.notNull ? column : `ifnull(${column}, '${marks.isNull}')`;
+  });
+  const select = connection
+    .prepare<[number, number], StoredValues>(
+      `SELECT stored.rowid, _walk_id, concat_ws('${marks.between}', ${['_key', ...join]}),
+         ${[...others.map((name) => `stored.${quoted(name)}`), ...volatile.map((name) => `beside.${quoted(name)}`)].join() || 'NULL'}
+       FROM ${quoted(rowsOf(job))} AS stored ${besideOf(job)} WHERE stored.rowid > ? ORDER BY stored.rowid LIMIT ?`,
+    )
+    .raw();
+  const isSame = compileComparison(texts, others, marks);
+  const volatileFrom = FIRST_OTHER + others.length;
+
+  return (behind, count) => {
+    const rows = select.all(behind, count);
+    let place = 0;
+    const left: RowsBehind = {
+      next(key, values) {
+        const stored = rows[place];
+        if (!stored || !isSame(stored, key, values)) return undefined;
+        place += 1;
+        const [rowid, walkId] = stored;
+        const volatileChanged = volatile.some(
+          (name, at) => stored[volatileFrom + at] !== (values[name] ?? null),
+        );
+        return { held: { rowid, walkId }, volatileChanged };
+      },
+      from(rowid) {
+        const at = rows.findIndex(([number], at) => at >= place && number === rowid);
+        place = at + 1;
+        return at < 0 ? undefined : left;
+      },
+    };
+    return left;
+  };
+}
+
+/** A row without volatile values, which it should have, is looked at by itself. */
+function besideOf(job: Job): string {
+  const table = volatileOf(job);
+  return table === undefined ? '' : `CROSS JOIN ${quoted(table)} AS beside ON beside._number = stored.rowid`;
+}
+
+/** What stands between texts, and for those that are null: made by chance anew, so that no text holds it. */
+type Marks = { between: string; isNull: string };
+
+function makeMarks(): Marks {
+  const mark = randomBytes(6).toString('base64url');
+  return { between: `${mark},`, isNull: `${mark}-` };
+}
+
+const FIRST_OTHER = 3;
+
+type RowsBehindComparison = (stored: StoredValues, key: string, values: RowValues) => boolean;
+
+/** As code of its own: to look the columns up by their names would take three times as long. */
+function compileComparison(
+  texts: readonly string[],
+  others: readonly string[],
+  marks: Marks,
+): RowsBehindComparison {
+  const literal = JSON.stringify;
+  const joined = texts.map(
+    (name) => ` + ${literal(marks.between)} + (values[${literal(name)}] ?? ${literal(marks.isNull)})`,
+  );
+  const same = others.map(
+    (name, at) => ` && stored[${FIRST_OTHER + at}] === (values[${literal(name)}] ?? null)`,
+  );
+  const code = `return stored[2] === key${joined.join('')}${same.join('')}`;
+  return new Function('stored', 'key', 'values', code) as RowsBehindComparison;
+}
+
+/** The rows of a dataset that is kept as received, as the table holds them: a page is held against their text. */
+
+/**
+ * At most `count` rows from this rowid on, or from the one behind it, where their bodies, joined by commas, are what `text`
+ * begins with, in UTF-8: pages that are joined by a row begin with the last one of the page before.
+ */
+type FindRun = (last: number, count: number, text: Buffer) => StoredRun | undefined;
+
+type RunColumns = [
+  rowids: string,
+  walkIds: string,
+  keys: string,
+  bytes: number | null,
+  isSame: number | null,
+];
+
+/** SQLite gives no row this number by itself. */
+const BEYOND = '9223372036854775807';
+
+/** @param tableState a number for the state that the table is in. */
+export function openStoredRows(connection: Connection, job: Job, tableState: () => number): FindRun {
+  const table = quoted(rowsOf(job));
+  // SQLite gathers rows in the order of their numbers; if it did not, they would not be what the text begins with.
+  const run = connection
+    .prepare<[Buffer, number, number, number], RunColumns>(
+      `SELECT rowids, walks, keys, length(bytes), substr(?, 1, length(bytes)) = bytes
+       FROM (SELECT json_group_array(rowid) AS rowids, json_group_array(_walk_id) AS walks, json_group_array(_key) AS keys,
+         CAST(group_concat(_body, ',') AS BLOB) AS bytes FROM ${table}
+         WHERE rowid >= ? AND rowid < ifnull((SELECT rowid FROM ${table} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET ?), ${BEYOND}))`,
+    )
+    .raw();
+  const bytesOf = connection
+    .prepare<[number], Buffer>(`SELECT CAST(_body AS BLOB) FROM ${table} WHERE rowid = ?`)
+    .pluck();
+  const bodyOf = connection.prepare<[number], string>(`SELECT _body FROM ${table} WHERE rowid = ?`).pluck();
+  const readBody = (rowid: number) => String(bodyOf.get(rowid));
+  const beginsWith = (text: Buffer, rowid: number) => {
+    const bytes = bytesOf.get(rowid);
+    return bytes !== undefined && text.subarray(0, bytes.length).equals(bytes);
+  };
+
+  return (last, count, text) => {
+    const from = [last, last + 1].find((rowid) => beginsWith(text, rowid));
+    if (from === undefined) return undefined;
+    // Compared where they are: each blob of so many bytes would hasten V8's next look at its whole heap.
+    const [rowids, walkIds, keys, bytes, isSame] = run.get(text, from, from, count) as RunColumns;
+    if (bytes === null || !isSame) return undefined;
+    const walks = JSON.parse(walkIds) as number[];
+    const names = JSON.parse(keys) as string[];
+    const state = tableState();
+    const rows = (JSON.parse(rowids) as number[]).map((rowid, at) => {
+      const stored = { rowid, walkId: walks[at] as number, tableState: state };
+      return new RowOfRun(names[at] as string, stored, readBody);
+    });
+    return { rows, bytes };
+  };
+}
+
+/** A class, since there are many, and hardly anybody asks for their values. */
+class RowOfRun implements Row {
+  readonly key: string;
+  readonly stored: RowRef & { tableState: number };
+  readonly #read: (rowid: number) => string;
+
+  constructor(key: string, stored: RowOfRun['stored'], read: (rowid: number) => string) {
+    this.key = key;
+    this.stored = stored;
+    this.#read = read;
+  }
+
+  get values() {
+    return { _body: this.#read(this.stored.rowid) };
+  }
+}

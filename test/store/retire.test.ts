@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { faults, type Row, when } from '../../../model-api/index.ts';
-import { isoTime } from '../../../src/clock.ts';
-import { both, editBefore, insert, publish, remove } from '../../helpers/edits.ts';
-import { runMain } from '../../helpers/main.ts';
-import type { Bench } from '../../helpers/mirror-bench.ts';
-import { setup } from '../../helpers/setup.ts';
+import { faults, type Row, when } from '../../model-api/index.ts';
+import { isoTime } from '../../src/clock.ts';
+import { both, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import { runMain } from '../helpers/main.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
 
 const HOUR = 3_600_000;
 const ANEW = '2026-01-02T03:04:05Z';

@@ -3,25 +3,31 @@
  * A page waits in memory for those that come soon after it, since each commit writes whole pages of the database.
  */
 
-import type { Call } from '../../api/call.ts';
-import { isoTime } from '../../clock.ts';
-import type { CheckedRows, Row, RowRef } from '../../validate/checked.ts';
-import type { FindStoredRun } from '../../validate/unchanged.ts';
-import { isBehindHead, type MetRowsChange, type PageFacts } from '../../walk/checkpoint.ts';
-import { copyLog } from '../commits.ts';
-import type { Connection } from '../connection.ts';
-import { createDriftLog } from '../drift.ts';
-import { guarded } from '../failure.ts';
-import { watchFields } from '../fields.ts';
-import type { MetPart } from '../met-rows.ts';
-import { type Origin, openQuarantine } from '../quarantine.ts';
-import { createSequence } from '../records/changes.ts';
-import { type Counts, createCheckpointKeeper } from './checkpoint.ts';
-import type { OpenWalk } from './open-walk.ts';
-import { type ComparedRow, createTableWriter, unchanged } from './rows.ts';
-import { openStoredRows } from './stored-rows.ts';
-import { openVolatile } from './volatile.ts';
-import { createWaitingPages, type PageToSave, type WaitingPage } from './waiting.ts';
+import type { Call } from '../api/call.ts';
+import { isoTime } from '../clock.ts';
+import type { CheckedRows, Row, RowRef } from '../validate/checked.ts';
+import type { FindStoredRun } from '../validate/unchanged.ts';
+import {
+  beginning,
+  type Checkpoint,
+  isBehindHead,
+  type MetRowsChange,
+  type PageFacts,
+  restored,
+} from '../walk/checkpoint.ts';
+import { callRecorder } from './calls.ts';
+import { createSequence } from './changes.ts';
+import { copyLog } from './commits.ts';
+import type { Connection } from './connection.ts';
+import { createDriftLog } from './drift.ts';
+import { guarded } from './failure.ts';
+import { watchFields } from './fields.ts';
+import { createRowidSet, forgetMet, type MetPart, nothingMet, prepareMet } from './met-rows.ts';
+import { type Origin, openQuarantine } from './quarantine.ts';
+import { type ComparedRow, createTableWriter, openStoredRows, unchanged } from './rows.ts';
+import type { WalkRow } from './schema.ts';
+import { openVolatile, type VolatileValues } from './staged-values.ts';
+import { type OpenWalk, prepareWalkUpdate } from './walks.ts';
 
 export type PageWriter = {
   /**
@@ -272,4 +278,207 @@ function belongingTo<Of>(rows: readonly ComparedRow[], keys: CheckedRows['keys']
   if (rows.length === keys.length) return (_, at) => of[at];
   const byKey = new Map<string | null, Of>(rows.map(({ key }, at) => [key, of[at] as Of]));
   return (key) => byKey.get(key);
+}
+
+/** Pages that wait in memory for their commit, and what a look-up must know of them: the table does not show them yet. */
+
+/** A page with the checkpoint behind it, and whether its rows count as met. */
+type PageToSave = {
+  page: CheckedRows & { call: Call };
+  checkpoint: Checkpoint;
+  metRows: MetRowsChange;
+};
+
+/** What is left to do of it: its rows beside what the table holds, as they were looked up, and all else but the rows. */
+type WaitingPage = Pick<PageToSave, 'checkpoint' | 'metRows'> & {
+  page: Pick<PageToSave['page'], 'keys' | 'refused' | 'drifts' | 'fields' | 'call'>;
+  rows: readonly ComparedRow[];
+};
+
+/** A crash repeats the calls of as many pages; a commit that writes more rows would keep all else waiting for over 25 ms. */
+const MOST = { pages: 20, rowsToWrite: 1_300 };
+
+type WaitingPages = {
+  readonly pages: readonly WaitingPage[];
+  /** True once no more may wait. */
+  readonly isFull: boolean;
+  add(page: WaitingPage): void;
+  /** The row that waits to be written under this key. */
+  find(key: string): ComparedRow | undefined;
+  /** Whether a page that waits counts the row of this number as met, or one of this key which has no number. */
+  hasMetRow(rowid: number): boolean;
+  hasMetKey(key: string): boolean;
+  /** Whether the page says something else of a row than a page that waits: it can only follow that page's commit. */
+  contradicts(page: CheckedRows): boolean;
+  clear(): void;
+};
+
+/**
+ * What waits for one commit. The next one gets maps of its own: V8 links the table of a map that grew or was cleared to the
+ * next one, and so the first table that grew old would keep all that ever waited until V8 looks through its whole heap.
+ */
+const nothing = () => ({
+  pages: [] as WaitingPage[],
+  /** Those to be written; null where the row was refused. */
+  rows: new Map<string, ComparedRow | null>(),
+  metRows: createRowidSet(),
+  metKeys: new Set<string>(),
+  rowsToWrite: 0,
+});
+
+function createWaitingPages(): WaitingPages {
+  let waiting = nothing();
+
+  function meet({ page, rows }: WaitingPage): void {
+    const { metRows, metKeys } = waiting;
+    for (const { key, held } of rows)
+      if (held) metRows.add(held.rowid);
+      else metKeys.add(key);
+    for (const { key } of page.refused) if (key !== null) metKeys.add(key);
+  }
+
+  return {
+    get pages() {
+      return waiting.pages;
+    },
+    get isFull() {
+      return waiting.pages.length >= MOST.pages || waiting.rowsToWrite >= MOST.rowsToWrite;
+    },
+    add(added) {
+      const { pages, rows } = waiting;
+      pages.push(added);
+      for (const row of added.rows) {
+        if (row.change === 'none' || rows.get(row.key) === row) continue;
+        waiting.rowsToWrite += 1;
+        rows.set(row.key, row);
+      }
+      for (const { key } of added.page.refused) if (key !== null) rows.set(key, null);
+      if (added.metRows === 'add') meet(added);
+    },
+    find: (key) => waiting.rows.get(key) ?? undefined,
+    hasMetRow: (rowid) => waiting.metRows.has(rowid),
+    hasMetKey: (key) => waiting.metKeys.has(key),
+    contradicts({ accepted, refused }) {
+      const { rows } = waiting;
+      // In most passes few pages have a row to write.
+      if (rows.size === 0) return false;
+      return (
+        refused.some(({ key }) => key !== null && rows.has(key)) ||
+        accepted.some((row) => {
+          const before = rows.get(row.key);
+          return before !== undefined && !isSame(before, row);
+        })
+      );
+    },
+    clear() {
+      waiting = nothing();
+    },
+  };
+}
+
+function isSame(before: ComparedRow | null, { values }: Pick<ComparedRow, 'values'>): boolean {
+  return before !== null && Object.keys(values).every((name) => before.values[name] === values[name]);
+}
+
+/** A walk's checkpoint and the rows that it has met, committed with the pages that brought it there. */
+
+/** A checkpoint in a row of `walks`: `memory` holds the whole of it, the other columns show it to people. */
+function columnsOf(checkpoint: Checkpoint) {
+  const { offset, pages, rows, unkeyed, total, totalFirst, restarts, generatedAt = null } = checkpoint;
+  const { newInHead, newAtTail, newElsewhere } = checkpoint;
+  return {
+    nextOffset: offset,
+    pages,
+    rows,
+    unkeyed,
+    total,
+    totalFirst,
+    restarts,
+    stepsBack: checkpoint.mode === 'anchored' ? checkpoint.stepsBack : 0,
+    generatedAt,
+    newInHead,
+    newAtTail,
+    newElsewhere,
+    anomalies: JSON.stringify(checkpoint.anomalies),
+    memory: JSON.stringify(checkpoint),
+  };
+}
+
+export function checkpointOf({ memory }: WalkRow): Checkpoint {
+  return restored(JSON.parse(memory));
+}
+
+/** What the pages of a commit did. */
+export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
+
+type CheckpointKeeper = {
+  /** Rows are met in the order of the API. Those at the head are noted again where they were met before. */
+  meetRow(rowid: number, part: MetPart): void;
+  /** `number` is the row's in quarantine. */
+  meetRefused(number: number): void;
+  /** The walk is reset: rows met so far no longer count as met. */
+  forget(): void;
+  /** Writes where the walk stands now, and the calls that brought it there; call it in the transaction of their pages. */
+  arrive(checkpoint: Checkpoint, calls: readonly Call[], saved: Counts): void;
+};
+
+const counted = ['inserted', 'updated', 'quarantined', 'drifted', 'apiCalls', 'distinctKeys'] as const;
+
+function createCheckpointKeeper(
+  connection: Connection,
+  { row, met }: OpenWalk,
+  volatile: Pick<VolatileValues, 'commit'> | undefined,
+): CheckpointKeeper {
+  const record = callRecorder(connection);
+  const update = prepareWalkUpdate(connection, [
+    ...counted,
+    ...(Object.keys(columnsOf(beginning)) as (keyof WalkRow)[]),
+  ]);
+  // Apart, so that a walk that changes nothing does not write the index over it.
+  const updateSeq = prepareWalkUpdate(connection, ['firstSeq', 'lastSeq']);
+  const saveMet = prepareMet(connection, row.id);
+  let unsaved = nothingMet();
+  let hasForgotten = false;
+  let savedSeq = row.lastSeq;
+
+  return {
+    meetRow(rowid, part) {
+      const isNew = met.rows.add(rowid);
+      if (isNew) row.distinctKeys += 1;
+      if (isNew || part === 'head') unsaved[part].push(rowid);
+    },
+    meetRefused(number) {
+      if (!met.refused.add(number)) return;
+      unsaved.refused.push(number);
+      row.distinctKeys += 1;
+    },
+    forget() {
+      met.rows.clear();
+      met.refused.clear();
+      unsaved = nothingMet();
+      hasForgotten = true;
+      row.distinctKeys = 0;
+    },
+    arrive(checkpoint, calls, saved) {
+      // A walk that begins anew has been told both before.
+      const { total, totalFirst } = row;
+      Object.assign(row, columnsOf(checkpoint));
+      row.total ??= total;
+      row.totalFirst ??= totalFirst;
+      row.inserted += saved.inserted;
+      row.updated += saved.updated;
+      row.quarantined += saved.quarantined;
+      row.drifted += saved.drifted;
+      row.apiCalls += calls.length;
+      for (const call of calls) record(call);
+      volatile?.commit();
+      if (hasForgotten) forgetMet(connection, String(row.id));
+      saveMet(unsaved);
+      update(row);
+      if (row.lastSeq !== savedSeq) updateSeq(row);
+      savedSeq = row.lastSeq;
+      unsaved = nothingMet();
+      hasForgotten = false;
+    },
+  };
 }

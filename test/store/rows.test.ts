@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { RowValues } from '../../../src/job.ts';
-import { type Job, rowsOf, tableOf } from '../../../src/job.ts';
-import { loadJobs } from '../../../src/load-jobs.ts';
-import { createTableWriter, saysTheSame } from '../../../src/store/walk/rows.ts';
-import { mergeStaged, openVolatile } from '../../../src/store/walk/volatile.ts';
-import { signal } from '../../validate/support.ts';
-import { bytesWritten, openTables } from '../support.ts';
+import type { RowValues } from '../../src/job.ts';
+import { type Job, rowsOf, tableOf } from '../../src/job.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { createTableWriter, saysTheSame } from '../../src/store/rows.ts';
+import { mergeStaged, openVolatile } from '../../src/store/staged-values.ts';
+import { signal } from '../validate/support.ts';
+import { bytesWritten, openTables } from './support.ts';
 
 const jobs = await loadJobs();
 const named = (name: string) => jobs.find((job) => job.name === name) as Job;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { change, editBefore } from '../../helpers/edits.ts';
-import { setup } from '../../helpers/setup.ts';
-import { mirroredRows, upstreamRows } from '../../helpers/truth.ts';
+import { change, editBefore } from '../helpers/edits.ts';
+import { setup } from '../helpers/setup.ts';
+import { mirroredRows, upstreamRows } from '../helpers/truth.ts';
 
 const ROWS = 250;
 

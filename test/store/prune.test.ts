@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { isoTime } from '../../../src/clock.ts';
-import { lookBack } from '../../../src/reading/query/as-of.ts';
-import { openReadOnly } from '../../../src/store/connection.ts';
-import type { Bench } from '../../helpers/mirror-bench.ts';
-import { setup } from '../../helpers/setup.ts';
-import { keepFor, passDays } from '../support.ts';
+import { isoTime } from '../../src/clock.ts';
+import { lookBack } from '../../src/reading/query/as-of.ts';
+import { openReadOnly } from '../../src/store/connection.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { keepFor, passDays } from './support.ts';
 
 const DAY = 24 * 3_600_000;
 /** What the dataset held then, as `--as-of` and `changes` tell it. */

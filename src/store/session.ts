@@ -1,23 +1,20 @@
 /** A walk as the mirror holds it: it saves pages, ends with a verdict or stays at its checkpoint, and lets go. */
 
-import { ageOf, isoTime } from '../../clock.ts';
-import { type FailureKind, toError } from '../../errors.ts';
-import type { Job } from '../../job.ts';
-import { type Checkpoint, withAnomalies } from '../../walk/checkpoint.ts';
-import type { Verdict, WalkKind } from '../../walk.ts';
-import type { Connection } from '../connection.ts';
-import { guarded, storeFailure } from '../failure.ts';
-import { draftOrder, keepOrder } from '../orders.ts';
-import { resolveGone } from '../quarantine.ts';
-import { lastWalk } from '../records/walks.ts';
-import type { WalkRow } from '../schema.ts';
-import { isProof } from '../sql.ts';
-import { checkpointOf } from './checkpoint.ts';
-import { openHeld } from './held.ts';
-import { closeWalk, lastFullWalk, type OpenWalk, openWalk, pauseWalk } from './open-walk.ts';
-import { findUnmet, retireRows } from './retire.ts';
-import { type Committed, createPageWriter, type PageWriter } from './save-page.ts';
-import { mergeStaged } from './volatile.ts';
+import { ageOf, isoTime } from '../clock.ts';
+import { type FailureKind, toError } from '../errors.ts';
+import type { Job } from '../job.ts';
+import { type Checkpoint, withAnomalies } from '../walk/checkpoint.ts';
+import type { Verdict, WalkKind } from '../walk.ts';
+import type { Connection } from './connection.ts';
+import { guarded, storeFailure } from './failure.ts';
+import { type Committed, checkpointOf, createPageWriter, type PageWriter } from './group-commit.ts';
+import { draftOrder, keepOrder } from './orders.ts';
+import { resolveGone } from './quarantine.ts';
+import { findUnmet, openHeld, retireRows } from './retire.ts';
+import type { WalkRow } from './schema.ts';
+import { isProof } from './sql.ts';
+import { mergeStaged } from './staged-values.ts';
+import { closeWalk, lastFullWalk, lastWalk, type OpenWalk, openWalk, pauseWalk } from './walks.ts';
 
 /** What the walk proves, and what kept it from proving more. */
 export type Ending = {

@@ -1,9 +1,9 @@
 /** The order of all changes, over every dataset and every process, and what a proven walk makes known of them. */
 
-import { type Job, tableOf } from '../../job.ts';
-import type { Connection } from '../connection.ts';
-import type { WalkRow } from '../schema.ts';
-import { isProof, PROOF } from '../sql.ts';
+import { type Job, tableOf } from '../job.ts';
+import type { Connection } from './connection.ts';
+import type { WalkRow } from './schema.ts';
+import { isProof, PROOF } from './sql.ts';
 
 export type Change = {
   job: string;

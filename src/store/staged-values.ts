@@ -5,12 +5,11 @@
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
-import type { RowValues, SqlValue } from '../../job.ts';
-import { type Job, volatileOf } from '../../job.ts';
-import { inBatches } from '../commits.ts';
-import type { Connection } from '../connection.ts';
-import { createRowidSet, type RowidSet } from '../met-rows.ts';
-import { quoted } from '../sql.ts';
+import { type Job, type RowValues, type SqlValue, volatileOf } from '../job.ts';
+import { inBatches } from './commits.ts';
+import type { Connection } from './connection.ts';
+import { createRowidSet, type RowidSet } from './met-rows.ts';
+import { quoted } from './sql.ts';
 
 /** The volatile values of the rows of one dataset, by their numbers. */
 export type VolatileValues = {
@@ -36,7 +35,7 @@ type Content = { numbers: number[]; values: SqlValue[][] };
 export function openVolatile(connection: Connection, job: Job): VolatileValues | undefined {
   const table = volatileOf(job);
   if (table === undefined) return undefined;
-  const columns = job.contract?.volatile ?? [];
+  const columns = job.volatile;
   const upsert = connection.prepare<[SqlValue[]]>(
     `INSERT INTO ${quoted(table)} (_number, ${columns.map(quoted)}) VALUES (?, ${columns.map(() => '?')})
      ON CONFLICT DO UPDATE SET ${columns.map((name) => `${quoted(name)} = excluded.${quoted(name)}`)}`,
@@ -130,7 +129,7 @@ export async function mergeStaged(connection: Connection, job: Job): Promise<voi
 
 /** Writes rows, each as its number and its values; values that are there already cost nothing. */
 function prepareMerge(connection: Connection, job: Job, table: string): (rows: StagedRow[]) => void {
-  const columns = job.contract?.volatile ?? [];
+  const columns = job.volatile;
   const update = connection.prepare<[SqlValue[]]>(
     `UPDATE ${quoted(table)} SET ${columns.map((name) => `${quoted(name)} = ?`)}
      WHERE _number = ? AND (${columns.map(quoted)}) IS NOT (${columns.map(() => '?')})`,
@@ -164,7 +163,7 @@ async function piecesOf(connection: Connection, job: string): Promise<number[]> 
 async function readPiece(connection: Connection, job: Job, piece: number) {
   const from = piece * PIECE_ROWS;
   const isStaged = new Uint8Array(PIECE_ROWS);
-  const values = (job.contract?.volatile ?? []).map(() => new Array<SqlValue>(PIECE_ROWS));
+  const values = job.volatile.map(() => new Array<SqlValue>(PIECE_ROWS));
   for await (const { numbers, values: staged } of calmly(stagedOf(connection, job.name)))
     for (const [at, number] of numbers.entries()) {
       const place = number - from;

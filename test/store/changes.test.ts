@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { change, editBefore, insert, publish, remove } from '../../helpers/edits.ts';
-import { setup } from '../../helpers/setup.ts';
+import { change, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import { setup } from '../helpers/setup.ts';
 
 describe('a proven walk makes known', () => {
   it('all that it brought, with the range of its numbers in the view changes', async () => {

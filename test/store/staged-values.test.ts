@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { faults, when } from '../../../model-api/index.ts';
-import { retryRefused } from '../../../src/mirror.ts';
-import { change, publish, shuffle } from '../../helpers/edits.ts';
-import type { Bench } from '../../helpers/mirror-bench.ts';
-import { setup } from '../../helpers/setup.ts';
+import { faults, when } from '../../model-api/index.ts';
+import { retryRefused } from '../../src/mirror.ts';
+import { change, publish, shuffle } from '../helpers/edits.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
 
 const SIGNALS = 'ai-signals';
 const ROWS = 350;

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { faults } from '../../../model-api/index.ts';
-import { isoTime } from '../../../src/clock.ts';
-import { retryRefused } from '../../../src/mirror.ts';
-import type { Keep } from '../../../src/store.ts';
-import { remove } from '../../helpers/edits.ts';
-import { noteGlance } from '../../helpers/glance-row.ts';
-import type { Bench } from '../../helpers/mirror-bench.ts';
-import { setup } from '../../helpers/setup.ts';
-import { keepFor, passDays } from '../support.ts';
+import { faults } from '../../model-api/index.ts';
+import { isoTime } from '../../src/clock.ts';
+import { retryRefused } from '../../src/mirror.ts';
+import type { Keep } from '../../src/store.ts';
+import { remove } from '../helpers/edits.ts';
+import { noteGlance } from '../helpers/glance-row.ts';
+import type { Bench } from '../helpers/mirror-bench.ts';
+import { setup } from '../helpers/setup.ts';
+import { keepFor, passDays } from './support.ts';
 
 const DAY = 24 * 3_600_000;
 /** Rows on three pages, so that one call may renew a proof and save others. */

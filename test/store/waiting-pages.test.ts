@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { Call } from '../../../src/api/call.ts';
-import type { CheckedRows } from '../../../src/validate/checked.ts';
-import { beginning, type MetRowsChange } from '../../../src/walk/checkpoint.ts';
-import { change } from '../../helpers/edits.ts';
-import { setup } from '../../helpers/setup.ts';
+import type { Call } from '../../src/api/call.ts';
+import type { CheckedRows } from '../../src/validate/checked.ts';
+import { beginning, type MetRowsChange } from '../../src/walk/checkpoint.ts';
+import { change } from '../helpers/edits.ts';
+import { setup } from '../helpers/setup.ts';
 
 const call: Call = {
   at: '2026-11-21T12:00:00.000Z',

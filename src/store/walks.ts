@@ -1,0 +1,197 @@
+/** The rows of walks and glances: the latest of them, and how one is begun or resumed, paused and closed. */
+
+import { getTableColumns } from 'drizzle-orm';
+import { isoTime } from '../clock.ts';
+import { asFailure, Failure, Snooze } from '../errors.ts';
+import type { Job } from '../job.ts';
+import type { WalkKind } from '../walk.ts';
+import type { Connection } from './connection.ts';
+import { isLock, type Lock, tryLock } from './lock.ts';
+import { forgetMet, type MetRows, readMet } from './met-rows.ts';
+import { type WalkRow, walks } from './schema.ts';
+
+const columns = Object.fromEntries(
+  Object.entries(getTableColumns(walks)).map(([name, column]) => [name, column.name]),
+) as Record<keyof WalkRow, string>;
+
+/** The job's last walk for which this SQL over `walks` is true; glances are none. */
+export function lastWalk(connection: Connection, job: string, condition = 'true'): WalkRow | undefined {
+  return lastOf(connection, job, 'walk', condition);
+}
+
+function lastOf(
+  connection: Connection,
+  job: string,
+  kind: WalkKind,
+  condition = 'true',
+): WalkRow | undefined {
+  const names = Object.entries(columns).map(([name, column]) => `${column} AS ${name}`);
+  return connection
+    .prepare<[string, WalkKind], WalkRow>(
+      `SELECT ${names} FROM walks WHERE job = ? AND kind = ? AND ${condition} ORDER BY id DESC LIMIT 1`,
+    )
+    .get(job, kind);
+}
+
+/** The walk that ended last, or, where that renewed a proof by one call, the full walk whose proof it was. */
+export function lastFullWalk(connection: Connection, job: string): WalkRow | undefined {
+  const last = lastWalk(connection, job, 'finished_at IS NOT NULL');
+  if (!last || last.renewalOf === null) return last;
+  return lastWalk(connection, job, `id = ${last.renewalOf}`) ?? last;
+}
+
+/** Returns what writes these columns of a walk. */
+export function prepareWalkUpdate<Name extends keyof WalkRow>(
+  connection: Connection,
+  names: readonly Name[],
+) {
+  const set = names.map((name) => `${columns[name]} = :${name}`);
+  const update = connection.prepare<[object]>(`UPDATE walks SET ${set} WHERE id = :id`);
+  return (values: Pick<WalkRow, Name | 'id'>) => void update.run(values);
+}
+
+function updateWalk(connection: Connection, id: number, values: Partial<WalkRow>): void {
+  prepareWalkUpdate(connection, Object.keys(values) as (keyof WalkRow)[])({ ...values, id } as WalkRow);
+}
+
+/** A walk that this process alone is taking. */
+export type OpenWalk = {
+  job: Job;
+  row: WalkRow;
+  met: MetRows;
+  /** Walks that broke off since the last one that was complete, and this one: what they brought may have a gap behind it. */
+  unsettled: ReadonlySet<number>;
+  /** For a glance: whether there is an unfinished walk, which it leaves alone. */
+  isBesideWalk: boolean;
+  /** For a walk: what glances have met since it began. */
+  glanced: MetRows;
+  lock: Lock;
+};
+
+/**
+ * Resumes what is unfinished of the job and of this kind, or begins anew. A walk reads whatever an unfinished glance has yet to
+ * read, and gives it up. Two walks of one job never run at once.
+ * @throws Failure `incomplete` where another process is walking this job.
+ */
+export function openWalk(
+  connection: Connection,
+  dir: string,
+  job: Job,
+  kind: WalkKind,
+  now: number,
+): OpenWalk {
+  const lock = tryLock(dir, job.name);
+  if (!isLock(lock))
+    throw new Failure(
+      'incomplete',
+      `${job.name}: process ${lock.holder} is mirroring it already; try again later`,
+    );
+  try {
+    const unfinished = {
+      walk: unfinishedOf(connection, job, 'walk'),
+      glance: unfinishedOf(connection, job, 'glance'),
+    };
+    if (kind === 'walk' && unfinished.glance) giveUpGlance(connection, unfinished.glance, now);
+    const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
+    return {
+      job,
+      row,
+      met: readMet(connection, String(row.id)),
+      unsettled: unsettledWalks(connection, job).add(row.id),
+      isBesideWalk: kind === 'glance' && unfinished.walk !== undefined,
+      glanced: readMet(connection, begunAfter(row)),
+      lock,
+    };
+  } catch (thrown) {
+    lock.release();
+    throw thrown;
+  }
+}
+
+const notWaiting = { waitsUntil: null, waitsFor: null };
+
+/** The last of its kind, where it has not finished. */
+function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind): WalkRow | undefined {
+  const last = lastOf(connection, job, kind);
+  return last?.finishedAt === null ? last : undefined;
+}
+
+function giveUpGlance(connection: Connection, { id }: WalkRow, now: number): void {
+  const ending = { status: 'failed', error: 'a walk has taken its place', errorKind: 'incomplete' } as const;
+  updateWalk(connection, id, { ...ending, finishedAt: isoTime(now), ...notWaiting, ...needless });
+  forgetMet(connection, String(id));
+}
+
+function resume(connection: Connection, unfinished: WalkRow | undefined): WalkRow | undefined {
+  if (!unfinished) return undefined;
+  const running = { status: 'running', error: null, errorKind: null, ...notWaiting } as const;
+  updateWalk(connection, unfinished.id, running);
+  return { ...unfinished, ...running };
+}
+
+function begin(connection: Connection, { name: job }: Job, kind: WalkKind, now: number): WalkRow {
+  connection
+    .prepare<[string, WalkKind, string]>(
+      `INSERT INTO walks (job, kind, status, started_at) VALUES (?, ?, 'running', ?)`,
+    )
+    .run(job, kind, isoTime(now));
+  return lastOf(connection, job, kind) as WalkRow;
+}
+
+function unsettledWalks(connection: Connection, { name: job }: Job): Set<number> {
+  const complete = lastWalk(connection, job, `status = 'complete'`)?.id ?? 0;
+  const broken = connection
+    .prepare<[string, number], number>(
+      `SELECT id FROM walks WHERE job = ? AND id > ? AND status <> 'complete'`,
+    )
+    .pluck();
+  return new Set(broken.all(job, complete));
+}
+
+/** SQL for the glances that were made while this walk was unfinished. */
+const begunAfter = ({ job, id }: WalkRow) => `SELECT id FROM walks WHERE job = '${job}' AND id > ${id}`;
+
+/** A checkpoint that no walk needs any more: kept with every walk, they would make up a third of the mirror. */
+const needless = { memory: '{}' };
+
+/**
+ * Ends a walk for good; only its row in `walks` stays, with the checkpoint that the next walk is compared with. What a
+ * glance has met stays as long as the walk is unfinished beside which it was made.
+ * @param before the full walk that this one was compared with; the next one is, too, where this renewed its proof.
+ */
+export function closeWalk(
+  connection: Connection,
+  { job, row, isBesideWalk }: OpenWalk,
+  ending: Partial<WalkRow>,
+  before: WalkRow | undefined,
+): void {
+  const isCompared = ending.renewalOf === undefined && (ending.kind ?? row.kind) === 'walk';
+  updateWalk(connection, row.id, { ...ending, ...(!isCompared && needless) });
+  if (before && isCompared) updateWalk(connection, before.id, needless);
+  if (!isBesideWalk) {
+    forgetMet(connection, String(row.id));
+    forgetMet(connection, begunAfter(row));
+  }
+  // Summed up as walks end: nobody has to look at all of them, and those that are forgotten count on.
+  if (ending.callsSaved)
+    connection
+      .prepare<[string, number]>(
+        `INSERT INTO datasets (job, calls_saved) VALUES (?, ?)
+         ON CONFLICT DO UPDATE SET calls_saved = calls_saved + excluded.calls_saved`,
+      )
+      .run(job.name, ending.callsSaved);
+}
+
+/** Leaves a walk at its committed checkpoint, to be resumed. */
+export function pauseWalk(connection: Connection, { row }: OpenWalk, thrown: Error, stopped: boolean): void {
+  const wait = thrown instanceof Snooze ? thrown : undefined;
+  const isFailed = !wait && !stopped;
+  if (lastOf(connection, row.job, row.kind, `id = ${row.id}`)?.status === 'complete') return;
+  updateWalk(connection, row.id, {
+    status: isFailed ? 'failed' : 'waiting',
+    error: thrown.message,
+    errorKind: isFailed ? asFailure(thrown).kind : null,
+    waitsUntil: wait ? isoTime(wait.until) : null,
+    waitsFor: wait?.reason ?? null,
+  });
+}
