@@ -1,25 +1,19 @@
 /** What is kept of the calls to the API: each of them, and what the governor has learnt from them. */
 
-import { getTableColumns } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Call } from '../api/call.ts';
 import { isoTime } from '../clock.ts';
 import { relaxed } from './commits.ts';
 import type { Connection } from './connection.ts';
 import { guarded } from './failure.ts';
-import { placeholders, prepare } from './prepare.ts';
-import { requests } from './schema.ts';
 import { SILENCE_CODE, TELLING, UNANSWERED } from './sql.ts';
 
 /** Returns what keeps the record of a call. */
 export function callRecorder(connection: Connection): (call: Call) => void {
-  const { id: _, ...columns } = getTableColumns(requests);
-  const names = Object.keys(columns) as (keyof Call)[];
-  const insert = prepare(
-    connection,
-    drizzle(connection).insert(requests).values(placeholders(requests, names)),
+  const insert = connection.prepare<[Call]>(
+    `INSERT INTO requests (at, job, walk_id, url, status, ms, bytes, request_id, rate_limit, rate_remaining, error_code)
+     VALUES (:at, :job, :walkId, :url, :status, :ms, :bytes, :requestId, :rateLimit, :rateRemaining, :errorCode)`,
   );
-  return (call) => insert.run(call);
+  return (call) => void insert.run(call);
 }
 
 /** A call that got no answer: its number in `requests`, and the code of the error. */

@@ -1,20 +1,16 @@
 /**
- * The fields of datasets whose record shape is not specified: each becomes a column when it is first seen, is
- * described in `fields`, and is watched for drift.
+ * The fields of datasets whose record shape is not specified: each becomes a column when it is first met, is described in
+ * `fields`, and is watched for drift. Its column is virtual, so that rows already stored cost nothing and need no change.
  */
 
-import { type Job, rowsOf } from '../job.ts';
-import type { Drift, PageFields, SeenField } from '../validate/checked.ts';
+import type { Job } from '../job.ts';
+import type { Drift, FieldType, PageFields, SeenField } from '../validate/checked.ts';
 import type { Connection } from './connection.ts';
 import type { DriftLog } from './drift.ts';
-import { admit } from './fields/admission.ts';
-import { addColumns, jsonPath } from './fields/columns.ts';
-import { type Field, openKnownFields } from './fields/known-fields.ts';
 import type { Origin } from './quarantine.ts';
 import { isProof, quoted } from './sql.ts';
+import { ensureShown } from './views.ts';
 import { lastWalk } from './walks.ts';
-
-export { ensureColumns } from './fields/columns.ts';
 
 export type FieldWatch = {
   /**
@@ -31,19 +27,19 @@ export type FieldWatch = {
   conclude(): number;
 };
 
-const LONGEST_EXAMPLE = 100;
-
 export function watchFields(connection: Connection, job: Job, walkId: number, drift: DriftLog): FieldWatch {
   const known = openKnownFields(connection, job);
   const isFull = `status = 'complete' AND renewal_of IS NULL AND id < ${walkId}`;
   const before = lastWalk(connection, job.name, isFull);
-  const walkBefore = before?.id;
-  const tellsAnew = prepareTellsAnew(connection, job.name);
-  const anyRow = connection.prepare(`SELECT 1 FROM ${quoted(rowsOf(job))} LIMIT 1`);
-  let latest: Origin | undefined;
+  const anyRow = connection.prepare(`SELECT 1 FROM ${quoted(job.rows)} LIMIT 1`);
+  // Differences that each walk notes anew, which an unchanged row shows as well.
+  const anyRepeated = connection.prepare<[string]>(
+    `SELECT 1 FROM drift WHERE job = ? AND kind IN ('no-column', 'contradicted-key', 'more') LIMIT 1`,
+  );
+  /** Looked up again behind each commit: nobody else writes them during a walk. */
+  let hasRepeated: boolean | undefined;
   let isMet = false;
-  /** Asked anew behind each commit: nobody else writes what it is about during a walk. */
-  let tells: boolean | undefined;
+  let latest: Origin | undefined;
   let drifted = 0;
 
   function found(kind: Drift['kind'], path: string, detail: string, origin: Origin): void {
@@ -53,26 +49,21 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
 
   /** To the first whole walk of a dataset, every field and each of its types is new. */
   function foundNew(kind: 'new-field' | 'new-type', path: string, detail: string, origin: Origin): void {
-    if (walkBefore !== undefined) found(kind, path, detail, origin);
+    if (before) found(kind, path, detail, origin);
   }
 
   /** Writes a known field where this walk has not met it yet, or where it shows something new. */
-  function meet(
-    field: Field,
-    { types, values, example }: Omit<SeenField, 'path'>,
-    rows: number,
-    origin: Origin,
-  ) {
-    const nullable = field.nullable || values < rows;
-    const added = types.filter((type) => !field.types.includes(type));
-    const gainsExample = field.example === null && example !== undefined;
+  function meet(field: Field, seen: Omit<SeenField, 'path'>, rows: number, origin: Origin): void {
+    const nullable = field.nullable || seen.values < rows;
+    const added = seen.types.filter((type) => !field.types.includes(type));
+    const gainsExample = field.example === null && seen.example !== undefined;
     if (field.walkId === walkId && field.nullable === nullable && added.length === 0 && !gainsExample) return;
     known.keep({
       ...field,
       types: [...field.types, ...added],
       nullable,
       lastSeenAt: field.walkId === walkId ? field.lastSeenAt : origin.now,
-      example: field.example ?? exampleOf(example),
+      example: field.example ?? exampleOf(seen.example),
       walkId,
     });
     const families = field.types.map(familyOf);
@@ -84,14 +75,13 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
   function discover(unseen: readonly SeenField[], rows: number, origin: Origin): void {
     const { admitted, refusals } = admit(unseen, known);
     const added = admitted.map(({ path, field }) => {
-      const { column } = known.add(field.path, {
-        path,
-        types: field.types,
+      const column = known.nameColumn(field.path);
+      known.keep({
+        ...{ path, column, types: field.types, walkId },
         nullable: field.values < rows || anyRow.get() !== undefined,
         firstSeenAt: origin.now,
         lastSeenAt: origin.now,
         example: exampleOf(field.example),
-        walkId,
       });
       foundNew('new-field', path, column, origin);
       return { path, column };
@@ -102,10 +92,10 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
 
   return {
     note({ rows, fields, areStored }, origin) {
-      tells = undefined;
+      hasRepeated = undefined;
+      drifted = 0;
       if (rows === 0) return 0;
       latest = origin;
-      drifted = 0;
       if (areStored) return 0;
       const met = new Set<string>();
       const unseen: SeenField[] = [];
@@ -117,7 +107,7 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
         return true;
       };
       for (const seen of fields) if (!look(jsonPath(seen.path), seen)) unseen.push(seen);
-      for (const path of objectsAround(fields))
+      for (const path of new Set(fields.flatMap(({ path }) => objectsAround(path))))
         look(path, { types: ['object'], values: 0, example: undefined });
       for (const field of known.all())
         if (!field.nullable && !met.has(field.path)) known.keep({ ...field, nullable: true });
@@ -129,8 +119,8 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       const from = isProof(before?.verdict ?? null) ? (before?.id ?? 0) : 0;
       isMet ||= [...known.all()].every((field) => field.walkId === walkId || field.walkId < from);
       if (!isMet) return false;
-      tells ??= tellsAnew();
-      return !tells;
+      hasRepeated ??= anyRepeated.get(job.name) !== undefined;
+      return !hasRepeated;
     },
     conclude() {
       drifted = 0;
@@ -138,36 +128,243 @@ export function watchFields(connection: Connection, job: Job, walkId: number, dr
       if (!latest) return 0;
       // A glance beside this walk has a greater number, and what it met has not vanished.
       for (const field of known.all())
-        if (field.walkId < walkId && field.walkId >= (walkBefore ?? 0))
+        if (field.walkId < walkId && field.walkId >= (before?.id ?? 0))
           found('vanished-field', field.path, '', latest);
       return drifted;
     },
   };
 }
 
-/** Whether rows of the job differ from what is expected in ways that each walk tells anew. */
-function prepareTellsAnew(connection: Connection, job: string): () => boolean {
-  const find = connection.prepare<[string]>(
-    `SELECT 1 FROM drift WHERE job = ? AND kind IN ('no-column', 'contradicted-key', 'more') LIMIT 1`,
-  );
-  return () => find.get(job) !== undefined;
-}
-
-/** The paths of the objects whose members were seen. */
-function objectsAround(fields: readonly SeenField[]): Set<string> {
-  const paths = new Set<string>();
-  for (const { path } of fields)
-    for (let level = 1; level < path.length; level += 1) paths.add(jsonPath(path.slice(0, level)));
-  return paths;
-}
-
 /** A price that was whole so far and now is not has not changed its type. */
-function familyOf(type: string): string {
-  return type === 'integer' || type === 'big-integer' ? 'number' : type;
-}
+const familyOf = (type: FieldType) => (type === 'integer' || type === 'big-integer' ? 'number' : type);
+
+const EXAMPLE_CHARACTERS = 100;
 
 function exampleOf(value: unknown): string | null {
   if (value === undefined) return null;
-  const text = JSON.stringify(typeof value === 'string' ? value.slice(0, LONGEST_EXAMPLE) : value);
-  return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE).toWellFormed()}…` : text;
+  const text = JSON.stringify(typeof value === 'string' ? value.slice(0, EXAMPLE_CHARACTERS) : value);
+  return text.length > EXAMPLE_CHARACTERS ? `${text.slice(0, EXAMPLE_CHARACTERS).toWellFormed()}…` : text;
+}
+
+/** A row of `fields`. */
+type Field = {
+  column: string;
+  path: string;
+  types: readonly FieldType[];
+  nullable: boolean;
+  firstSeenAt: string;
+  lastSeenAt: string;
+  example: string | null;
+  walkId: number;
+};
+
+/** The fields that have columns already. */
+type KnownFields = {
+  count(): number;
+  has(path: string): boolean;
+  membersOf(object: string): ReadonlySet<string>;
+};
+
+function openKnownFields(connection: Connection, job: Job) {
+  const stored = connection
+    .prepare<[string], Omit<Field, 'types' | 'nullable'> & { types: string; nullable: number }>(
+      `SELECT "column", path, types, nullable, first_seen_at AS firstSeenAt, last_seen_at AS lastSeenAt, example,
+         walk_id AS walkId FROM fields WHERE job = ?`,
+    )
+    .all(job.name)
+    .map((row): Field => ({ ...row, types: JSON.parse(row.types), nullable: row.nullable === 1 }));
+  const known = new Map(stored.map((field) => [field.path, field]));
+  const members = new Map<string, Set<string>>();
+  const taken = namesIn(connection, job.rows);
+  const upsert = connection.prepare(
+    `INSERT INTO fields (job, "column", path, types, nullable, first_seen_at, last_seen_at, example, walk_id)
+     VALUES (:job, :column, :path, :types, :nullable, :firstSeenAt, :lastSeenAt, :example, :walkId)
+     ON CONFLICT DO UPDATE SET types = excluded.types, nullable = excluded.nullable,
+       last_seen_at = excluded.last_seen_at, example = excluded.example, walk_id = excluded.walk_id`,
+  );
+
+  /** Every object around the field has a member that leads to it. */
+  function noteMember(path: string): void {
+    for (let member = path; member !== '$'; member = pathAround(member)) {
+      const around = pathAround(member);
+      members.set(around, (members.get(around) ?? new Set()).add(member));
+    }
+  }
+  for (const path of known.keys()) noteMember(path);
+
+  return {
+    count: () => known.size,
+    has: (path: string) => known.has(path),
+    get: (path: string) => known.get(path),
+    all: () => known.values(),
+    membersOf: (object: string): ReadonlySet<string> => members.get(object) ?? new Set(),
+    nameColumn(path: readonly string[]): string {
+      const name = columnName(path, taken);
+      taken.add(name);
+      return name;
+    },
+    /** Writes what is known of a field. */
+    keep(field: Field): void {
+      const { types, nullable } = field;
+      upsert.run({ ...field, job: job.name, types: JSON.stringify(types), nullable: Number(nullable) });
+      if (!known.has(field.path)) noteMember(field.path);
+      known.set(field.path, field);
+    },
+  };
+}
+
+/** SQLite allows 2,000 columns; people read fewer. */
+export const MAX_FIELD_COLUMNS = 300;
+/** An object that has shown more members is a map rather than a record, and is kept as JSON from then on. */
+export const MAX_MEMBERS = 100;
+const MAX_PATH_CHARACTERS = 500;
+
+/**
+ * Which of the fields that a page shows for the first time get a column of their own, and why the others are found in
+ * `_body` alone.
+ */
+export function admit(
+  unseen: readonly SeenField[],
+  known: KnownFields,
+): { admitted: { path: string; field: SeenField }[]; refusals: { path: string; reason: string }[] } {
+  const isMap = mapFinder(unseen, known);
+  const admitted = new Map<string, SeenField>();
+  const refusals = new Map<string, { path: string; reason: string }>();
+  const refuse = (path: string, reason: string) => refusals.set(`${path} ${reason}`, { path, reason });
+  // Where there is no room for all, those above come first, lest one object crowd out its neighbours.
+  const isShort = unseen.length > MAX_FIELD_COLUMNS - known.count();
+  const inOrder = isShort ? unseen.toSorted((one, other) => one.path.length - other.path.length) : unseen;
+  for (const seen of inOrder) {
+    const map = seen.path.findIndex((_, at) => at > 0 && isMap(jsonPath(seen.path.slice(0, at))));
+    const field: SeenField =
+      map > 0 ? { path: seen.path.slice(0, map), types: ['object'], values: 0, example: undefined } : seen;
+    const path = jsonPath(field.path);
+    // Null where other rows have an object, whose members have columns.
+    const isAbsentObject = field.types.length === 0 && known.membersOf(path).size > 0;
+    if (known.has(path) || admitted.has(path) || isAbsentObject) continue;
+    if (path.length > MAX_PATH_CHARACTERS)
+      refuse('$', `a path of more than ${MAX_PATH_CHARACTERS} characters`);
+    else if (known.count() + admitted.size >= MAX_FIELD_COLUMNS)
+      refuse('$', `more than ${MAX_FIELD_COLUMNS} fields`);
+    else {
+      admitted.set(path, field);
+      if (map > 0) refuse(path, `more than ${MAX_MEMBERS} members: kept as one column of JSON`);
+    }
+  }
+  return {
+    admitted: [...admitted].map(([path, field]) => ({ path, field })),
+    refusals: [...refusals.values()],
+  };
+}
+
+function mapFinder(unseen: readonly SeenField[], known: KnownFields): (object: string) => boolean {
+  const members = new Map<string, Set<string>>();
+  for (const { path } of unseen) {
+    const objects = objectsAround(path);
+    for (const [level, object] of objects.entries()) {
+      const together = members.get(object) ?? new Set(known.membersOf(object));
+      members.set(object, together.add(objects[level + 1] ?? jsonPath(path)));
+    }
+  }
+  return (object) => (members.get(object)?.size ?? 0) > MAX_MEMBERS;
+}
+
+/** The paths of the objects around a field, from the outermost within the row. */
+const objectsAround = (path: readonly string[]): string[] =>
+  path.slice(1).map((_, level) => jsonPath(path.slice(0, level + 1)));
+
+/**
+ * The path of a field as SQLite's JSON functions read it, given the names that lead to it; those that are not plain words
+ * are quoted, as JSON.
+ */
+export function jsonPath(names: readonly string[]): string {
+  return names.reduce(
+    (around, name) => around + (/^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `.${JSON.stringify(name)}`),
+    '$',
+  );
+}
+
+/** The path of the object around a field; `$` is the row. */
+export function pathAround(path: string): string {
+  return path.replace(/\.(?:\w+|"(?:[^"\\]|\\.)*")$/, '');
+}
+
+const NAME_CHARACTERS = 60;
+const PART_CHARACTERS = 100;
+
+/**
+ * The name of a field's column: snake case, with the names of nested objects joined by `_`. Never begins with `_`, as the
+ * bookkeeping columns do, nor with a digit; a word of SQL gets `_` at its end, a name that is taken a number.
+ * @param path the names that lead to the field, from the row down.
+ * @param taken names in lower case, since SQLite does not tell `Id` from `id`.
+ */
+export function columnName(path: readonly string[], taken: ReadonlySet<string>): string {
+  const parts = path.map(snakeCase).filter(Boolean);
+  const joined = [...parts.join('_')].slice(0, NAME_CHARACTERS).join('').replace(/_+$/, '') || 'field';
+  const plain = /^\p{N}/u.test(joined) ? `field_${joined}` : joined;
+  const name = reservedWords.has(plain) ? `${plain}_` : plain;
+  for (let count = 1; ; count += 1) {
+    const numbered = count === 1 ? name : `${name.replace(/_$/, '')}_${count}`;
+    if (!taken.has(numbered)) return numbered;
+  }
+}
+
+function snakeCase(name: string): string {
+  return name
+    .slice(0, PART_CHARACTERS)
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1_$2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, '_')
+    .replace(/^_+|_+$/g, '')
+    .toLowerCase();
+}
+
+/** Words that SQLite does not take as a bare name; names of the row number and of truth, which a column would hide. */
+const reservedWords = new Set(
+  (
+    'add all alter and as autoincrement between case cast check collate commit constraint create current_date ' +
+    'current_time current_timestamp default deferrable delete distinct drop else escape except exists foreign ' +
+    'from group having in index insert intersect into is isnull join limit not nothing notnull null on or order ' +
+    'primary raise references returning select set table then to transaction union unique update using values ' +
+    'when where rowid oid true false'
+  ).split(' '),
+);
+
+type FieldColumn = { column: string; path: string };
+
+/** Adds the columns that `fields` lists but a table lacks: a migration that rebuilds a table drops them. */
+export function ensureColumns(connection: Connection, job: Job): void {
+  const listed = connection
+    .prepare<[string], FieldColumn>('SELECT "column", path FROM fields WHERE job = ? ORDER BY rowid')
+    .all(job.name);
+  addColumns(connection, job, listed);
+}
+
+/**
+ * Gives the job's rows and versions columns that read these paths from `_body`, where they lack them, and its views with
+ * them. Readers may be at work. SQLite reads the whole schema anew for each column: without the job's views, which are
+ * wide, there is less to read.
+ */
+function addColumns(connection: Connection, job: Job, fields: readonly FieldColumn[]): void {
+  const lacking = [job.rows, job.versions].flatMap((table) => {
+    if (table === null) return [];
+    const present = namesIn(connection, table);
+    return fields.filter(({ column }) => !present.has(column)).map((field) => ({ table, ...field }));
+  });
+  if (lacking.length === 0) return;
+  for (const view of [job.table, job.history])
+    if (view !== null) connection.exec(`DROP VIEW IF EXISTS ${quoted(view)}`);
+  for (const { table, column, path } of lacking) {
+    const literal = `'${path.replaceAll("'", "''")}'`;
+    connection.exec(
+      `ALTER TABLE "${table}" ADD COLUMN "${column}" GENERATED ALWAYS AS (json_extract(_body, ${literal})) VIRTUAL`,
+    );
+  }
+  ensureShown(connection, job);
+}
+
+/** The names of the columns of a table, in lower case. */
+function namesIn(connection: Connection, table: string): Set<string> {
+  const names = connection.prepare<[string], string>('SELECT lower(name) FROM pragma_table_xinfo(?)').pluck();
+  return new Set(names.all(table));
 }

@@ -4,12 +4,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import { sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { RefusedRow } from '../validate/checked.ts';
 import type { Connection } from './connection.ts';
-import { excluded, placeholders, prepare } from './prepare.ts';
-import { quarantine } from './schema.ts';
 
 export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
 
@@ -24,7 +20,15 @@ export type Quarantine = {
 
 /** The quarantine as one walk of the job uses it. */
 export function openQuarantine(connection: Connection, job: string): Quarantine {
-  const upsert = prepareUpsert(connection);
+  const upsert = connection
+    .prepare<[object], number>(
+      `INSERT INTO quarantine (job, key, identity, body, problems, request_id, walk_id, first_seen_at, last_seen_at)
+       VALUES (:job, :key, :identity, :body, :problems, :requestId, :walkId, :now, :now)
+       ON CONFLICT DO UPDATE SET body = excluded.body, problems = excluded.problems, request_id = excluded.request_id,
+         walk_id = excluded.walk_id, last_seen_at = excluded.last_seen_at, times = times + 1, resolved_at = NULL
+       RETURNING id`,
+    )
+    .pluck();
   const unresolved = 'job = ? AND identity = ? AND resolved_at IS NULL';
   const resolve = connection.prepare<[string, string, string]>(
     `UPDATE quarantine SET resolved_at = ? WHERE ${unresolved}`,
@@ -40,7 +44,8 @@ export function openQuarantine(connection: Connection, job: string): Quarantine 
   return {
     keep(row, origin) {
       holdsAny = true;
-      return upsert.pluck({ ...row, ...origin, identity: identify(row) }) as number;
+      const problems = JSON.stringify(row.problems);
+      return upsert.get({ ...row, ...origin, problems, identity: identify(row) }) as number;
     },
     resolve(key, now) {
       if (holdsAny) resolve.run(now, job, key);
@@ -70,27 +75,4 @@ export function resolveGone(connection: Connection, job: string, walkId: number,
       'UPDATE quarantine SET resolved_at = ? WHERE job = ? AND resolved_at IS NULL AND walk_id < ?',
     )
     .run(now, job, walkId);
-}
-
-function prepareUpsert(connection: Connection) {
-  const now = sql.placeholder('now');
-  return prepare(
-    connection,
-    drizzle(connection)
-      .insert(quarantine)
-      .values({
-        ...placeholders(quarantine, ['job', 'key', 'identity', 'body', 'problems', 'requestId', 'walkId']),
-        firstSeenAt: now,
-        lastSeenAt: now,
-      })
-      .onConflictDoUpdate({
-        target: [quarantine.job, quarantine.identity],
-        set: {
-          ...excluded(quarantine, ['body', 'problems', 'requestId', 'walkId', 'lastSeenAt']),
-          times: sql`${quarantine.times} + 1`,
-          resolvedAt: null,
-        },
-      })
-      .returning({ id: quarantine.id }),
-  );
 }

@@ -76,7 +76,8 @@ export async function openBench({
   ample = false,
   ...options
 }: BenchOptions = {}): Promise<Bench> {
-  const jobs = given ?? (await loadJobs());
+  // Copies: a test may change one.
+  const jobs = given ?? (await loadJobs()).map((job) => ({ ...job }));
   const clock = virtualClock();
   const model = await startModelApi({ now: clock.now, ...options });
   const dir = mkdtempSync(join(roomOf(), 'mirror-bench-'));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import type { Progress } from '../../src/mirror.ts';
-import { createDriftLog, MOST_DRIFTS } from '../../src/store/drift.ts';
+import { createDriftLog, MAX_DRIFTS } from '../../src/store/drift.ts';
 import { change } from '../helpers/edits.ts';
 import { noteGlance } from '../helpers/glance-row.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
@@ -189,19 +189,19 @@ describe('the drift of one dataset', () => {
     const origin = { job: 'news', walkId: 1, requestId: null, now: 'now' };
     const log = createDriftLog(connection, 'news');
     const note = (path: string) => log.note({ kind: 'extra-property', path, detail: '', times: 1 }, origin);
-    for (let at = 0; at < MOST_DRIFTS + 50; at += 1) note(`p${at}`);
+    for (let at = 0; at < MAX_DRIFTS + 50; at += 1) note(`p${at}`);
     note('p7');
     log.flush();
     const read = connection.prepare<[], { kind: string; times: number; count: number }>(
       'SELECT kind, count(*) AS count, sum(times) AS times FROM drift GROUP BY kind ORDER BY kind',
     );
     expect(read.all()).toEqual([
-      { kind: 'extra-property', count: MOST_DRIFTS, times: MOST_DRIFTS + 1 },
+      { kind: 'extra-property', count: MAX_DRIFTS, times: MAX_DRIFTS + 1 },
       { kind: 'more', count: 1, times: 50 },
     ]);
     const again = createDriftLog(connection, 'news');
     again.note({ kind: 'extra-property', path: 'new', detail: '', times: 1 }, origin);
-    expect(read.all()).toMatchObject([{ count: MOST_DRIFTS }, { kind: 'more', times: 51 }]);
+    expect(read.all()).toMatchObject([{ count: MAX_DRIFTS }, { kind: 'more', times: 51 }]);
     expect(createDriftLog(connection, 'usage')).toBeDefined();
   });
 

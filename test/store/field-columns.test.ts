@@ -1,15 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Job } from '../../../src/job.ts';
-import { loadJobs } from '../../../src/load-jobs.ts';
-import { createDriftLog } from '../../../src/store/drift.ts';
-import { columnName, jsonPath, pathAround } from '../../../src/store/fields/columns.ts';
-import { watchFields } from '../../../src/store/fields.ts';
-import { createTableWriter } from '../../../src/store/rows.ts';
-import { Database } from '../../../src/store/sqlite.ts';
-import type { SeenField } from '../../../src/validate/checked.ts';
-import { setup } from '../../helpers/setup.ts';
-import { bytesWritten, openTables, setupTold } from '../support.ts';
+import type { Job } from '../../src/job.ts';
+import { loadJobs } from '../../src/load-jobs.ts';
+import { createDriftLog } from '../../src/store/drift.ts';
+import { columnName, jsonPath, pathAround, watchFields } from '../../src/store/fields.ts';
+import { createTableWriter } from '../../src/store/rows.ts';
+import { Database } from '../../src/store/sqlite.ts';
+import type { SeenField } from '../../src/validate/checked.ts';
+import { setup } from '../helpers/setup.ts';
+import { bytesWritten, openTables, setupTold } from './support.ts';
 
 const strange = [
   'a"b',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { admit, MOST_COLUMNS, MOST_MEMBERS } from '../../../src/store/fields/admission.ts';
-import type { SeenField } from '../../../src/validate/checked.ts';
+import { admit, MAX_FIELD_COLUMNS, MAX_MEMBERS } from '../../src/store/fields.ts';
+import type { SeenField } from '../../src/validate/checked.ts';
 
 const field = (...path: string[]): SeenField => ({ path, types: ['integer'], values: 1, example: 1 });
 const many = (count: number, ...around: string[]) =>
@@ -14,26 +14,26 @@ it('fields get their columns in the order of the row', () => {
 });
 
 it('a table has so many columns of fields and no more, and says that there are others', () => {
-  const { admitted, refusals } = admit(many(MOST_COLUMNS + 1), nothing);
-  expect(admitted).toHaveLength(MOST_COLUMNS);
+  const { admitted, refusals } = admit(many(MAX_FIELD_COLUMNS + 1), nothing);
+  expect(admitted).toHaveLength(MAX_FIELD_COLUMNS);
   expect(refusals).toEqual([{ path: '$', reason: 'more than 300 fields' }]);
-  expect(admit(many(1), { ...nothing, count: () => MOST_COLUMNS }).admitted).toEqual([]);
+  expect(admit(many(1), { ...nothing, count: () => MAX_FIELD_COLUMNS }).admitted).toEqual([]);
 });
 
 it('where there is no room for all, those of nested objects stand back', () => {
-  const nested = ['a', 'b', 'c'].flatMap((object) => many(MOST_MEMBERS, object));
+  const nested = ['a', 'b', 'c'].flatMap((object) => many(MAX_MEMBERS, object));
   expect(paths(admit([...nested, field('last')], nothing))).toContain('$.last');
 });
 
 it('an object with too many members is a map, and becomes one column', () => {
-  expect(admit(many(MOST_MEMBERS, 'held'), nothing).admitted).toHaveLength(MOST_MEMBERS);
-  const { admitted, refusals } = admit([field('id'), ...many(MOST_MEMBERS + 1, 'held')], nothing);
+  expect(admit(many(MAX_MEMBERS, 'held'), nothing).admitted).toHaveLength(MAX_MEMBERS);
+  const { admitted, refusals } = admit([field('id'), ...many(MAX_MEMBERS + 1, 'held')], nothing);
   expect(admitted).toMatchObject([{ path: '$.id' }, { path: '$.held', field: { types: ['object'] } }]);
   expect(refusals).toEqual([{ path: '$.held', reason: 'more than 100 members: kept as one column of JSON' }]);
 });
 
 it('a map may come about little by little, and be nested', () => {
-  const members = new Set(Array.from({ length: MOST_MEMBERS }, (_, at) => `$.a.held.t${at}`));
+  const members = new Set(Array.from({ length: MAX_MEMBERS }, (_, at) => `$.a.held.t${at}`));
   const present = {
     ...nothing,
     membersOf: (object: string) => (object === '$.a.held' ? members : new Set<string>()),
