@@ -1,121 +1,329 @@
-/** When a call gets a scripted fault: in code by `when`, as text by `parseFaults`. What faults do is in `faults/`. */
+/** Faults: each turns the answer that was planned into the one that is sent. */
 
-import type { Answer, AnswerContext, ApiRequest, Fault } from './answer.ts';
-import type { EndpointName } from './datasets.ts';
-import { endpoints } from './endpoints.ts';
-import { namedFaults } from './faults/named.ts';
-import type { Random } from './random.ts';
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { freshnessOf, type Row } from './datasets.ts';
+import { type AnswerContext, bodyBytes, type Fault, jsonAnswer, type ListBody } from './endpoints.ts';
+import { errorBody, refusals } from './model.ts';
 
-export * from './faults/answers.ts';
-export * from './faults/connections.ts';
-export * from './faults/pages.ts';
+// What a page says: its rows, its paging, its envelope. These touch answers of status 200 alone.
 
-export type FaultScript = (request: ApiRequest, random: Random) => Fault | readonly Fault[] | undefined;
+/** Any change of the body, which is shared with the dataset: give back a new one. */
+export function editPage(change: (page: ListBody, context: AnswerContext) => unknown): Fault {
+  return (answer, context) =>
+    answer.status === 200 && isPage(answer.body) ? { ...answer, body: change(answer.body, context) } : answer;
+}
 
-/** All members given have to agree. */
-export type Match = {
-  endpoint?: EndpointName | readonly EndpointName[];
-  /** Calls for the page at this offset. */
-  offset?: number;
-  /** Of the calls that match so far, the first is 1. */
-  nth?: number | readonly number[];
-  /** The first of them that gets the fault, and the last. */
-  from?: number;
-  to?: number;
-  /** The probability of the fault, from 0 to 1. */
-  chance?: number;
+/** Changes copies of the rows. */
+export function editRows(change: (rows: Row[], context: AnswerContext) => Row[]): Fault {
+  return editPage((page, context) => ({ ...page, rows: change(structuredClone(page.rows), context) }));
+}
+
+/** Changes a copy of one row: the first, unless another is named by its place in the page. */
+export function editRow(change: (row: Row) => Row, place = 0): Fault {
+  return editRows((rows) => rows.map((row, at) => (at === place ? change(row) : row)));
+}
+
+/** Sets members of the pagination object; a function sees what was planned. */
+export function pagination(
+  changes:
+    | Record<string, unknown>
+    | ((planned: ListBody['pagination'], context: AnswerContext) => Record<string, unknown>),
+): Fault {
+  return editPage((page, context) => {
+    const changed = typeof changes === 'function' ? changes(page.pagination, context) : changes;
+    return { ...page, pagination: { ...page.pagination, ...changed } };
+  });
+}
+
+/** Sets members of the page beside its rows. */
+export function members(changes: Record<string, unknown>): Fault {
+  return editPage((page) => ({ ...page, ...changes }));
+}
+
+/** Fewer rows than asked for and there are; `returned` and `hasMore` say so truly. */
+export function shortPage(count: number): Fault {
+  return editPage((page) => {
+    const rows = page.rows.slice(0, count);
+    const hasMore = rows.length < page.rows.length || page.pagination.hasMore;
+    return { ...page, rows, pagination: { ...page.pagination, returned: rows.length, hasMore } };
+  });
+}
+
+/** No rows, and the promise of more. */
+export function emptyPageWithMore(): Fault {
+  return editPage((page) => ({
+    ...page,
+    rows: [],
+    pagination: { ...page.pagination, returned: 0, hasMore: true },
+  }));
+}
+
+/** `returned` is off by so many from the number of rows. */
+export function returnedOff(by: number): Fault {
+  return pagination((planned) => ({ returned: (planned.returned ?? 0) + by }));
+}
+
+/** The first page whatever was asked for, and it says so. */
+export function offsetIgnored(): Fault {
+  return editPage((_, { bodyAt, request }) => bodyAt({ offset: 0, limit: request.limit }));
+}
+
+/** Pages of this many rows whatever was asked for, and they say so. */
+export function limitIgnored(limit: number): Fault {
+  return editPage((_, { bodyAt, request }) => bodyAt({ offset: request.offset, limit }));
+}
+
+/** A total that rises by one with every call. */
+export function changingTotal(): Fault {
+  return pagination((planned, { request }) => ({ total: (planned.total ?? 0) + request.nth }));
+}
+
+/** The page without its pagination object, or without some of its members. */
+export function withoutPagination(...names: readonly string[]): Fault {
+  return editPage(({ pagination: planned, ...page }) =>
+    names.length === 0 ? page : { ...page, pagination: without(planned, names) },
+  );
+}
+
+/** The last row is the first one again. */
+export function duplicateRow(): Fault {
+  return editRows((rows) => [...rows.slice(0, -1), ...rows.slice(0, 1)]);
+}
+
+export function extraProperty(name: string, value: unknown, place = 0): Fault {
+  return editRow((row) => ({ ...row, [name]: value }), place);
+}
+
+export function missingProperty(name: string, place = 0): Fault {
+  return editRow((row) => without(row, [name]), place);
+}
+
+/** The rows under another name. */
+export function rowsNamed(name: string): Fault {
+  return editPage(({ rows, ...page }) => ({ [name]: rows, ...page }));
+}
+
+/** The rows alone. */
+export function bareArray(): Fault {
+  return editPage((page) => page.rows);
+}
+
+/** Everything one level below. */
+export function nestedUnder(name: string): Fault {
+  return editPage((page) => ({ [name]: page }));
+}
+
+/** Makes AI signals age as time goes by: `quality.ageSeconds` and `freshness` at the time of the call. */
+export function ageing(): Fault {
+  return editPage((page, { request }) => ({
+    ...page,
+    rows: page.rows.map((row) => {
+      if (!(row['quality'] instanceof Object)) return row;
+      const ageSeconds = Math.max(0, Math.floor((request.at - Date.parse(String(row['timestamp']))) / 1_000));
+      return { ...row, quality: { ...row['quality'], ageSeconds, freshness: freshnessOf(ageSeconds) } };
+    }),
+  }));
+}
+
+function isPage(body: unknown): body is ListBody {
+  return body instanceof Object && 'rows' in body && Array.isArray(body.rows);
+}
+
+function without(from: Record<string, unknown>, names: readonly string[]): Row {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => !names.includes(name)));
+}
+
+// The answer as HTTP: another status, other headers, other bytes.
+
+export type RefusalOptions = {
+  /** The header's text: seconds, an HTTP date, or garbage. */
+  retryAfter?: string;
+  code?: string;
 };
 
-/** Faults for the calls that match, applied one after the other. */
-export function when(match: Match, ...faults: readonly Fault[]): FaultScript {
-  const names = match.endpoint === undefined ? undefined : [match.endpoint].flat();
-  const nth = match.nth === undefined ? undefined : [match.nth].flat();
-  let seen = 0;
-  return (request, random) => {
-    if (names && !(request.endpoint && names.includes(request.endpoint))) return undefined;
-    if (match.offset !== undefined && match.offset !== request.offset) return undefined;
-    seen += 1;
-    if (nth && !nth.includes(seen)) return undefined;
-    if (seen < (match.from ?? 1) || seen > (match.to ?? Number.POSITIVE_INFINITY)) return undefined;
-    if (match.chance !== undefined && random() >= match.chance) return undefined;
-    return faults;
-  };
+/** One of the specified error answers, with its Error body. */
+export function refuse(status: 401 | 403 | 429 | 503, options: RefusalOptions = {}): Fault {
+  const known = { 401: 'key', 403: 'scope', 429: 'rate', 503: 'unavailable' } as const;
+  const body = errorBody(status, options.code ?? refusals[known[status]].code);
+  const retry = options.retryAfter === undefined ? {} : { 'retry-after': options.retryAfter };
+  return instead(status, body, retry);
 }
 
-export function applyFaults(answer: Answer, scripts: readonly FaultScript[], context: AnswerContext): Answer {
-  return scripts
-    .flatMap((script) => script(context.request, context.random) ?? [])
-    .reduce((planned, fault) => fault(planned, context), answer);
+/** Any status with any body: JSON, a Buffer, or none. */
+export function status(code: number, body?: unknown, headers: Record<string, string> = {}): Fault {
+  return instead(code, body, headers);
 }
 
-const entryForm =
-  /^(?:(?<endpoint>[a-z-]+)=)?(?<name>[a-z0-9-]+?)(?:\((?<argument>[^()]*)\))?(?::(?<chance>[\d.]+)|@(?<first>[1-9]\d*)(?<range>-(?<last>\d+)?)?)?$/;
-
-/**
- * Reads such as `503:0.05` (one call in twenty), `news=html@3` (the third call to news), `slow(2s)` (every call),
- * separated by commas.
- * @throws Error whose one line names the entry and what is wrong with it
- */
-export function parseFaults(text: string): FaultScript[] {
-  return text
-    .split(/,(?![^(]*\))/)
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '')
-    .map(parseEntry);
+/** What a captive portal or a failing proxy sends: HTML, with status 200 unless another is given. */
+export function html(code = 200): Fault {
+  const page = '<!doctype html><html><head><title>Sign in</title></head><body><h1>Sign in</h1></body></html>';
+  return instead(code, Buffer.from(page), { 'content-type': 'text/html; charset=utf-8' });
 }
 
-/** One line a fault, for help texts. */
-export function describeFaults(): string {
-  const written = Object.entries(namedFaults).map(([name, { usual, about }]) => ({
-    name: usual ? `${name}(${usual})` : name,
-    about,
-  }));
-  const width = Math.max(...written.map(({ name }) => name.length));
-  return written.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`).join('\n');
+export function redirect(location: string, code = 302): Fault {
+  return instead(code, undefined, { location });
 }
 
-function parseEntry(entry: string): FaultScript {
-  const parts = entryForm.exec(entry)?.groups;
-  if (!parts) throw new Error(`"${entry}" is not of the form [endpoint=]name[(argument)][:chance or @call]`);
-  const { endpoint, name = '', argument, chance, first, range, last } = parts;
-  const match: Match = {
-    ...(endpoint === undefined ? {} : { endpoint: endpointNamed(endpoint) }),
-    ...(chance === undefined ? {} : { chance: probability(chance) }),
-    ...(first === undefined ? {} : callRange(Number(first), range, last)),
-  };
-  return when(match, faultNamed(name, argument));
+export function noContent(): Fault {
+  return instead(204, undefined, {});
 }
 
-function faultNamed(name: string, argument: string | undefined) {
-  // An own property: "constructor" is no fault.
-  const named = Object.hasOwn(namedFaults, name) ? namedFaults[name] : undefined;
-  if (!named) throw new Error(`there is no fault "${name}": see --help`);
-  if (argument !== undefined && named.usual === undefined)
-    throw new Error(`fault "${name}" takes no argument`);
-  try {
-    return named.create(argument ?? named.usual ?? '');
-  } catch (error) {
-    throw new Error(`fault "${name}": ${error instanceof Error ? error.message : error}`);
-  }
+/** The body's first part only, with a Content-Length to match. */
+export function truncated(part = 0.5): Fault {
+  return editBytes((bytes) => bytes.subarray(0, Math.floor(bytes.length * part)));
 }
 
-function endpointNamed(text: string): EndpointName {
-  const known = endpoints.map(({ path, name }) => ({ name, written: path.slice(path.lastIndexOf('/') + 1) }));
-  const found = known.find(({ written }) => written === text);
-  if (!found)
-    throw new Error(
-      `there is no endpoint "${text}": one of ${known.map(({ written }) => written).join(', ')}`,
+export function emptyBody(): Fault {
+  return editBytes(() => Buffer.alloc(0));
+}
+
+/** A byte that UTF-8 does not know, in the middle of the first string. */
+export function invalidUtf8(): Fault {
+  return editBytes((bytes) => {
+    const inside = bytes.indexOf('"') + 2;
+    return Buffer.concat([bytes.subarray(0, inside), Buffer.from([0xff]), bytes.subarray(inside)]);
+  });
+}
+
+export function byteOrderMark(): Fault {
+  return editBytes((bytes) => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]));
+}
+
+/** Padded with spaces, which JSON allows, to at least this many bytes. */
+export function huge(size = 32 * 2 ** 20): Fault {
+  return editBytes((bytes) => Buffer.concat([bytes, Buffer.alloc(Math.max(0, size - bytes.length), ' ')]));
+}
+
+/** Changes the JSON text: for numbers and member names that JavaScript cannot hold. */
+export function editText(change: (text: string) => string): Fault {
+  return editBytes((bytes) => Buffer.from(change(bytes.toString())));
+}
+
+/** Compressed, even if the client did not ask for it. */
+export function gzipped(): Fault {
+  return (answer, context) =>
+    headers({ 'content-encoding': 'gzip' })(editBytes(gzipSync)(answer, context), context);
+}
+
+export function contentType(type: string): Fault {
+  return headers({ 'content-type': type });
+}
+
+/** Sets headers, replaces them, or with undefined leaves them out. An array sends one several times. */
+export function headers(changes: Record<string, string | readonly string[] | undefined>): Fault {
+  return (answer) => {
+    const changed = Object.entries({ ...answer.headers, ...changes });
+    const kept = changed.filter(
+      (entry): entry is [string, string | readonly string[]] => entry[1] !== undefined,
     );
-  return found.name;
+    return { ...answer, headers: Object.fromEntries(kept) };
+  };
 }
 
-function probability(text: string): number {
-  const number = Number(text);
-  if (!(number >= 0 && number <= 1)) throw new Error(`"${text}" is not a chance from 0 to 1`);
-  return number;
+export function withoutRateLimitHeaders(): Fault {
+  return headers({ 'x-ratelimit-limit': undefined, 'x-ratelimit-remaining': undefined });
 }
 
-function callRange(first: number, range: string | undefined, last: string | undefined): Match {
-  if (range === undefined) return { nth: first };
-  return last === undefined ? { from: first } : { from: first, to: Number(last) };
+/** Keeps the request id, which every answer has. */
+function instead(code: number, body: unknown, headers: Readonly<Record<string, string>>): Fault {
+  return (answer) => {
+    const id = answer.headers['x-request-id'];
+    const kept = id === undefined ? {} : { 'x-request-id': id };
+    const fresh = jsonAnswer(code, body);
+    const type = body === undefined ? {} : fresh.headers;
+    return { ...fresh, headers: { ...type, ...kept, ...headers }, delayMs: answer.delayMs };
+  };
+}
+
+function editBytes(change: (bytes: Buffer) => Buffer): Fault {
+  return (answer) => ({ ...answer, body: change(bodyBytes(answer.body)) });
+}
+
+// The connection: slow, cut, or silent.
+
+/** The answer as planned, later. */
+export function slow(ms: number): Fault {
+  return (answer) => ({ ...answer, delayMs: answer.delayMs + ms });
+}
+
+/** No byte ever comes; the connection stays open. */
+export function hang(): Fault {
+  return (answer) => ({ ...answer, deliver: () => null });
+}
+
+/** The connection is reset before any header. */
+export function resetBeforeHeaders(): Fault {
+  return (answer) => ({
+    ...answer,
+    deliver: (response) => {
+      response.socket?.resetAndDestroy();
+      return null;
+    },
+  });
+}
+
+/** The head and the first part of the body come, then a reset. */
+export function resetMidBody(part = 0.5): Fault {
+  return cutAfter(part, (response) => response.socket?.resetAndDestroy());
+}
+
+/** The head and the first part of the body come, then nothing more; the connection stays open. */
+export function hangMidBody(part = 0.5): Fault {
+  return cutAfter(part, () => {});
+}
+
+/** Chunked, and closed without the last chunk. */
+export function truncatedChunks(part = 0.5): Fault {
+  const cut = cutAfter(part, (response) => response.socket?.end());
+  return (answer, context) =>
+    cut({ ...answer, headers: { ...answer.headers, 'transfer-encoding': 'chunked' } }, context);
+}
+
+/** The body in pieces of `bytes`, `everyMs` apart. */
+export function drip({ bytes: size = 1, everyMs = 50 } = {}): Fault {
+  return (answer) => ({
+    ...answer,
+    async deliver(response, bytes, wait) {
+      let sent = 0;
+      for (; sent + size < bytes.length && !response.destroyed; sent += size) {
+        response.write(bytes.subarray(sent, sent + size));
+        await wait(everyMs);
+      }
+      return bytes.subarray(sent);
+    },
+  });
+}
+
+/** Content-Length says `by` bytes more (or less, if negative) than are sent; the connection closes after them. */
+export function contentLengthOff(by: number): Fault {
+  const cut = cutAfter(1, (response) => response.socket?.end());
+  return (answer, context) => {
+    const body = bodyBytes(answer.body);
+    const headers = { ...answer.headers, 'content-length': String(Math.max(0, body.length + by)) };
+    return cut({ ...answer, body, headers }, context);
+  };
+}
+
+/** A whole answer on a connection that is closed at once, though keep-alive was agreed. */
+export function closeAfterwards(): Fault {
+  return (answer) => ({
+    ...answer,
+    deliver(response, bytes) {
+      // Taken now: an answer that is finished has let go of its socket.
+      const { socket } = response;
+      response.once('finish', () => socket?.destroySoon());
+      return bytes;
+    },
+  });
+}
+
+function cutAfter(part: number, cut: (response: ServerResponse) => void): Fault {
+  return (answer) => ({
+    ...answer,
+    deliver(response, bytes) {
+      response.write(bytes.subarray(0, Math.floor(bytes.length * part)), () => cut(response));
+      return null;
+    },
+  });
 }

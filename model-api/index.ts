@@ -16,8 +16,6 @@
  * await model.close();
  */
 
-export type { Answer, AnswerContext, ApiRequest, Deliver, Fault } from './answer.ts';
-export type { Call } from './calls.ts';
 export {
   type Dataset,
   type DatasetName,
@@ -27,10 +25,10 @@ export {
   liveEdit,
   type Row,
 } from './datasets.ts';
+export type { Answer, AnswerContext, ApiRequest, Deliver, Fault } from './endpoints.ts';
 export { endpointNames, endpoints, type ListBody, type Pagination } from './endpoints.ts';
+export { describeFaults, type FaultScript, type Match, parseFaults, when } from './fault-scripts.ts';
 export * as faults from './faults.ts';
-export { describeFaults, type FaultScript, type Match, parseFaults, when } from './faults.ts';
-export { type ApiKey, type Refusal, type Scope, sampleKey, scopes } from './keys.ts';
 export {
   createLimits,
   type LimitName,
@@ -41,6 +39,7 @@ export {
   type QuotaOptions,
   type RateOptions,
 } from './limits.ts';
-export type { BeforeAnswer, ModelApi, ModelOptions, RetryAfter } from './model.ts';
+export type { BeforeAnswer, Call, ModelApi, ModelOptions, RetryAfter } from './model.ts';
+export { type ApiKey, type Refusal, type Scope, sampleKey, scopes } from './model.ts';
 export { integer, type Random, seededRandom, shuffled } from './random.ts';
 export { retryAfterDate, retryAfterSeconds, startModelApi } from './server.ts';

@@ -93,8 +93,8 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
   },
   fault: {
     put({ append, insert }) {
-      append('model-api/faults/pages.ts', `export const greets = () => editPage(() => 'greeting');`);
-      insert('model-api/faults/named.ts', 'NamedFault>> = {', `greet: plain('a greeting', pages.greets),`);
+      append('model-api/faults.ts', `export const greets = () => editPage(() => 'greeting');`);
+      insert('model-api/fault-scripts.ts', 'NamedFault>> = {', `greet: plain('a greeting', faults.greets),`);
     },
     find: (project) => market(project, 'model-api', '--help'),
   },

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { namedFaults } from '../../model-api/faults/named.ts';
+import { namedFaults } from '../../model-api/fault-scripts.ts';
 import { type endpointNames, parseFaults, sampleKey, seededRandom } from '../../model-api/index.ts';
 import { openModel } from './support.ts';
 
