@@ -1,37 +1,44 @@
 /**
- * One account of several machines: what the governor has learnt of it lies in a Redis that they share. Without an answer of
- * that Redis there is no permit, and so no call.
+ * One account of several machines: the governor's state lies in a Redis that they share. Without an answer of that Redis
+ * there is no permit, and so no request.
  */
 
 import { randomUUID } from 'node:crypto';
-import { jumpsOf } from './account/clock-of-redis.ts';
-import { type CopyStore, createCopy } from './account/copy.ts';
-import { readKept, withChange, without } from './account/kept.ts';
-import { openPlace } from './account/place.ts';
-import { failureOf, troubleOf } from './account/trouble.ts';
+import { openRemoteState } from './account/remote-state.ts';
 import { backoffMs } from './backoff.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
-import { Failure } from './errors.ts';
-import type { Change, Transact } from './governor/gate.ts';
-import { afterJump, readState } from './governor/state.ts';
+import { Failure, toError } from './errors.ts';
+import { afterJump, isNewer, readState, type State, type StateCopy, shiftTimes } from './governor/state.ts';
+import type { Change, Transact } from './governor.ts';
 import { hasEnded, nameProcess } from './process-name.ts';
-import { addressOf, isOfSettings, parseRedisUrl, RedisError, type RedisProblem, saysMore } from './redis.ts';
+import {
+  addressOf,
+  diagnose,
+  isOfSettings,
+  parseRedisUrl,
+  RedisError,
+  type RedisProblem,
+  saysMore,
+} from './redis.ts';
 
-export type { CopyStore } from './account/copy.ts';
+/** Why no request is made, and since when, ISO 8601 UTC. */
+export type AccountProblem = RedisProblem & { since: string };
 
-/** Why no call is made, and since when, ISO 8601 UTC. */
-export type AccountTrouble = RedisProblem & { since: string };
+/** The table in which a mirror keeps its own copy of the account's state. */
+export type CopyStore = { read(): unknown; keep(copy: StateCopy): void };
 
+/** What `createGovernor` needs of a shared state. */
 export type Account = {
   /**
    * Changes the state once, however often it has to be tried: it waits for a Redis that is away.
    * @throws what `change` throws; and once the account is closed.
    */
   transact: Transact;
+  isRemote: true;
   /** Names this process among those that share the account. */
   owner: string;
   isGone(owner: string): boolean;
-  /** Ends once `last` has been told, or could not be within a second. */
+  /** Ends once `last` is done, or could not be within a second. */
   close(last?: Promise<void>): Promise<void>;
 };
 
@@ -41,8 +48,8 @@ export type AccountParts = {
   copy: CopyStore;
   clock: Clock;
   random: Random;
-  /** Told why no call is made, once, and of the end of that by null. */
-  tell?: (trouble: AccountTrouble | null) => void;
+  /** Called once with why no request is made, and with null when that is over. */
+  onProblem?: (problem: AccountProblem | null) => void;
   /** A Redis that is away at the start is waited for, too. */
   isPatient?: boolean;
   /** Reads the time of Redis, which tests let pass faster. */
@@ -50,9 +57,9 @@ export type AccountParts = {
 };
 
 /** Writers that meet so often are too many. */
-const MOST_CONFLICTS = 12;
-/** Between two tries, from the first on; not so long that one that is back is noticed late. */
-const PAUSES = { firstMs: 50, longestMs: 2_000 };
+const MAX_CONFLICTS = 12;
+/** Between two tries; not so long that a Redis that is back is noticed late. */
+const RETRY_PAUSES = { firstMs: 50, longestMs: 2_000 };
 const CLOSE_MS = 1_000;
 
 /**
@@ -60,16 +67,16 @@ const CLOSE_MS = 1_000;
  * that is waited for.
  */
 export async function openAccount(parts: AccountParts): Promise<Account> {
-  const { name, clock, random, tell = () => undefined, timeOf = (ms) => ms } = parts;
+  const { name, clock, random, onProblem = () => undefined, timeOf = (ms) => ms } = parts;
   const target = parseRedisUrl(parts.redisUrl);
-  const place = openPlace(target, keyOf(name));
-  const copy = createCopy(parts.copy, name, clock);
+  const remote = openRemoteState(target, keyOf(name));
+  const copy = openCopy(parts.copy, name, clock);
   const owner = nameProcess(random);
-  const hasJumpedTo = jumpsOf(clock);
+  const hasJumpedTo = watchJumps(clock);
   const closing = new AbortController();
   let changes = 0;
   let hasJumped = false;
-  let trouble: AccountTrouble | null = null;
+  let problem: AccountProblem | null = null;
 
   const transact = async <T>(change: Change<T>): Promise<T> => {
     changes += 1;
@@ -78,86 +85,92 @@ export async function openAccount(parts: AccountParts): Promise<Account> {
       closing.signal.throwIfAborted();
       try {
         const result = await changeOnce(id, change);
-        if (trouble) tell(null);
-        trouble = null;
+        if (problem) onProblem(null);
+        problem = null;
         return result;
       } catch (thrown) {
         closing.signal.throwIfAborted();
-        if (thrown instanceof ChangeFailed) throw thrown.cause;
-        note(troubleOf(thrown));
-        await clock.sleep(backoffMs(failures + 1, PAUSES, random()), closing.signal);
+        if (thrown instanceof ChangeError) throw thrown.cause;
+        note(problemOf(thrown));
+        await clock.sleep(backoffMs(failures + 1, RETRY_PAUSES, random()), closing.signal);
       }
     }
   };
 
-  /** One try. Where an earlier one was made without our hearing of it, Redis knows what came of that. */
+  /** One try. Where an earlier one was made without our hearing of it, Redis has its result. */
   async function changeOnce<T>(id: string, change: Change<T>): Promise<T> {
-    let seen = await place.look();
-    for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
-      const kept = readKept(seen.text);
-      const last = kept.processes[owner];
+    let current = await remote.read();
+    for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
+      const shared = parseShared(current.text);
+      const last = shared.processes[owner];
       if (last?.change === id) return last.result as T;
-      const now = timeOf(seen.now);
+      const now = timeOf(current.now);
       hasJumped = hasJumpedTo(now) || hasJumped;
-      const known = kept.state ?? copy.seed(now);
-      const { state, result } = made(change, hasJumped ? afterJump(readState(known), now) : known, now);
-      const next = withChange(kept, owner, { heardAt: now, change: id, result }, state);
-      const swapped = await place.swap(seen.revision, randomUUID(), JSON.stringify(next));
-      if (swapped.isDone) {
+      const known = shared.state ?? copy.seed(now);
+      const { state, result } = make(change, hasJumped ? afterJump(readState(known), now) : known, now);
+      const processes = { ...heardLately(shared, now), [owner]: { heardAt: now, change: id, result } };
+      const written = await write(current.revision, { version: VERSION, state, processes });
+      if (written.isDone) {
         hasJumped = false;
-        copy.note(state, Object.keys(next.processes).length, now);
+        copy.note(state, Object.keys(processes).length, now);
         return result;
       }
-      seen = swapped;
+      current = written;
       if (conflicts === 0) continue;
       await clock.sleep(random() * 2 ** conflicts, closing.signal);
-      seen = await place.look();
+      current = await remote.read();
     }
-    throw new RedisError('contended', `${MOST_CONFLICTS} conflicts`);
+    throw new RedisError('contended', `${MAX_CONFLICTS} conflicts`);
   }
+
+  const write = (revision: string, shared: SharedState) =>
+    remote.replace(revision, randomUUID(), JSON.stringify(shared));
 
   function note(found: RedisProblem): void {
-    if (trouble && !saysMore(found, trouble)) return;
-    trouble = { ...found, since: trouble?.since ?? isoTime(clock.now()) };
-    tell(trouble);
+    if (problem && !saysMore(found, problem)) return;
+    problem = { ...found, since: problem?.since ?? isoTime(clock.now()) };
+    onProblem(problem);
   }
 
+  /** Where another process writes at that moment, this one is counted for some time yet. */
   async function leave(): Promise<void> {
-    const { revision, text } = await place.look();
-    // Where another one writes at that moment, this process is counted for some time yet.
-    if (text) await place.swap(revision, randomUUID(), JSON.stringify(without(readKept(text), owner)));
+    const { revision, text } = await remote.read();
+    if (!text) return;
+    const shared = parseShared(text);
+    const { [owner]: _, ...processes } = shared.processes;
+    await write(revision, { ...shared, processes });
   }
 
   function end(): void {
     closing.abort(new Failure('incomplete', `account ${name}: closed`));
-    place.close();
+    remote.close();
     copy.close();
   }
 
-  const account: Account = {
-    transact,
-    owner,
-    isGone: hasEnded,
-    async close(last) {
-      const late = new AbortController();
-      const told = Promise.resolve(last).then(() => (trouble ? undefined : leave()));
-      await Promise.race([told, clock.sleep(CLOSE_MS, late.signal)]).catch(() => undefined);
-      late.abort();
-      end();
-    },
-  };
   try {
     // Writes, as every permit does.
     await changeOnce('0', (kept) => ({ state: readState(kept), result: null }));
   } catch (thrown) {
-    const found = troubleOf(thrown);
+    const found = problemOf(thrown);
     if (isOfSettings(found) || !parts.isPatient) {
       end();
       throw failureOf(name, addressOf(target), found);
     }
     note(found);
   }
-  return account;
+  return {
+    transact,
+    isRemote: true,
+    owner,
+    isGone: hasEnded,
+    async close(last) {
+      const late = new AbortController();
+      const left = Promise.resolve(last).then(() => (problem ? undefined : leave()));
+      await Promise.race([left, clock.sleep(CLOSE_MS, late.signal)]).catch(() => undefined);
+      late.abort();
+      end();
+    },
+  };
 }
 
 /**
@@ -169,27 +182,144 @@ export async function examineAccount({
   redisUrl,
 }: Pick<AccountParts, 'name' | 'redisUrl'>): Promise<{ processes: number | null }> {
   const target = parseRedisUrl(redisUrl);
-  const place = openPlace(target, keyOf(name));
+  const remote = openRemoteState(target, keyOf(name));
   try {
-    const { text } = await place.look();
-    return { processes: text === '' ? null : Object.keys(readKept(text).processes).length };
+    const { text } = await remote.read();
+    return { processes: text === '' ? null : Object.keys(parseShared(text).processes).length };
   } catch (thrown) {
-    throw failureOf(name, addressOf(target), troubleOf(thrown));
+    throw failureOf(name, addressOf(target), problemOf(thrown));
   } finally {
-    place.close();
-  }
-}
-
-/** Not Redis, but the change itself failed: to try it again would not help. */
-class ChangeFailed extends Error {}
-
-function made<T>(change: Change<T>, kept: unknown, now: number): ReturnType<Change<T>> {
-  try {
-    return change(kept, now);
-  } catch (cause) {
-    throw new ChangeFailed('the change failed', { cause });
+    remote.close();
   }
 }
 
 /** Keys of queues begin otherwise. */
-const keyOf = (name: string) => `market-mirror:account:${name}`;
+const keyOf = (name: string) => `market-mirror:limits:${name}`;
+
+/** What lies in Redis, as JSON: the governor's state, and the processes that share it. */
+type SharedState = {
+  version: typeof VERSION;
+  /** Absent where nothing is known yet. */
+  state?: unknown;
+  processes: Record<string, SharedProcess>;
+};
+
+/** A process when it was last heard of, by Redis's clock; its last change, and the result of that. */
+type SharedProcess = { heardAt: number; change: string; result: unknown };
+
+const VERSION = 3;
+/** A process that is silent for so long is no longer counted. */
+const SILENT_MS = 3_600_000;
+
+/** What is no JSON of ours counts as nothing. @throws RedisError `newer` for one that a newer release has written. */
+function parseShared(text: string): SharedState {
+  const shared = parseObject(text) as Partial<Omit<SharedState, 'version'>> & { version?: unknown };
+  if (Number(shared.version) > VERSION || isNewer(shared.state))
+    throw new RedisError('newer', 'its state is of a newer version');
+  const isWhole = shared.version === VERSION && isObject(shared.processes);
+  return isWhole ? (shared as SharedState) : { version: VERSION, processes: {} };
+}
+
+function parseObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+function heardLately({ processes }: SharedState, now: number): SharedState['processes'] {
+  return Object.fromEntries(Object.entries(processes).filter(([, { heardAt }]) => now - heardAt < SILENT_MS));
+}
+
+/** Not Redis, but the change itself failed: to try it again would not help. */
+class ChangeError extends Error {}
+
+function make<T>(change: Change<T>, kept: unknown, now: number): ReturnType<Change<T>> {
+  try {
+    return change(kept, now);
+  } catch (cause) {
+    throw new ChangeError('the change failed', { cause });
+  }
+}
+
+/** A write for each change would be dear, and readers look at most so often. */
+const COPY_EVERY_MS = 1_000;
+
+/** The mirror's own copy of the account's state: for its readers, and for a Redis that has lost it. */
+function openCopy(store: CopyStore, account: string, clock: Clock) {
+  let latest: StateCopy | undefined;
+  let keptAt = Number.NEGATIVE_INFINITY;
+  let cancel: (() => void) | undefined;
+
+  function keep(): void {
+    cancel?.();
+    cancel = undefined;
+    if (!latest) return;
+    try {
+      store.keep(latest);
+    } catch {
+      // Whatever keeps it from being written is reported by the mirror, which writes all the time.
+    }
+    latest = undefined;
+    keptAt = clock.monotonic();
+  }
+
+  return {
+    /**
+     * What was known here of this account, or before there was one, by a clock that says `now`. Leases are left out: each
+     * process says what it holds when it asks.
+     */
+    seed(now: number): State | undefined {
+      const copy = store.read() as Partial<StateCopy> | null | undefined;
+      if (!copy || (copy.account && copy.account.name !== account)) return undefined;
+      return { ...shiftTimes(readState(copy), now - clock.now()), leases: {} };
+    },
+
+    /** Notes the state as it was seen when the clock of Redis said `now`. */
+    note(state: State, processes: number, now: number): void {
+      const at = clock.now();
+      latest = { ...shiftTimes(state, at - now), account: { name: account, processes, heardAt: at } };
+      if (clock.monotonic() - keptAt >= COPY_EVERY_MS) keep();
+      else cancel ??= clock.after(COPY_EVERY_MS, keep);
+    },
+
+    close: keep,
+  };
+}
+
+/** Less is the way to Redis and back, and what NTP does. */
+const JUMP_MS = 10_000;
+
+/**
+ * Somebody may set the clock of Redis, or another Redis takes over. The returned function says whether that clock jumped
+ * since the last time it gave. Where it agrees with one of our clocks, our other one was set, or slept.
+ */
+export function watchJumps(clock: Clock): (there: number) => boolean {
+  let last: number[] | undefined;
+  return (there) => {
+    const before = last;
+    last = [there - clock.now(), there - clock.monotonic()];
+    return before !== undefined && last.every((lead, at) => Math.abs(lead - (before[at] ?? 0)) > JUMP_MS);
+  };
+}
+
+function problemOf(thrown: unknown): RedisProblem {
+  const error = toError(thrown);
+  const found = diagnose(error);
+  // What Redis says where nothing is known of it.
+  return found.code === 'other' ? { ...found, message: `Redis answers ${error.message}` } : found;
+}
+
+/** The end of a command that cannot begin without the limits. */
+function failureOf(name: string, address: string, found: RedisProblem): Failure {
+  const { message, advice } = found;
+  const kind = isOfSettings(found) ? 'config' : 'incomplete';
+  return new Failure(
+    kind,
+    `MIRROR_ACCOUNT ${name}: ${message} (${address}), and no call is made without the account's limits: ${advice}`,
+  );
+}

@@ -1,11 +1,11 @@
 /** The composition root: builds the parts from the settings, and releases them in the opposite order. */
 
-import type { Account, AccountTrouble } from './account.ts';
-import { createApi, type Probed } from './api/client.ts';
+import type { Account, AccountProblem } from './account.ts';
+import { createApi, type EndpointCheck } from './api.ts';
 import { ageOf, type Clock, type Random } from './clock.ts';
 import { type Config, forCommands, readConfig, readLocalConfig } from './config.ts';
 import { Failure } from './errors.ts';
-import { createGate } from './governor/gate.ts';
+import { createGovernor } from './governor.ts';
 import type { Job } from './job.ts';
 import { findJob, ownSchedules } from './job-list.ts';
 import { loadJobs } from './load-jobs.ts';
@@ -43,7 +43,7 @@ export type App = {
   /** The clock was set, or the machine slept. */
   clockJumped(): void;
   /** Asks the job's endpoint once, for one row at most, to see what comes of it. */
-  askOnce(job: Job, signal: AbortSignal): Promise<Probed>;
+  askOnce(job: Job, signal: AbortSignal): Promise<EndpointCheck>;
   /** Resolves when every command of `MIRROR_ON_CHANGE` has ended; `endCommands` ends them. */
   commandsEnded(): Promise<void>;
   endCommands(): Promise<void>;
@@ -54,7 +54,7 @@ export type AppParts = Surroundings & {
   /** Told what the command of `MIRROR_ON_CHANGE` writes, and why it failed. */
   say?: Say;
   /** Told why no call is made where the limits of the account are out of reach, and of the end of that by null. */
-  outOfReach?: (trouble: AccountTrouble | null) => void;
+  outOfReach?: (trouble: AccountProblem | null) => void;
   /** Such a start waits for the limits, too. */
   isPatient?: boolean;
   /** A person wants a key or endpoint that was refused tried once more. */
@@ -92,8 +92,8 @@ async function shareLimits(
 ): Promise<Account> {
   // Loaded only here: who shares nothing needs no Redis.
   const { openAccount } = await import('./account.ts');
-  const tell = outOfReach ?? (() => undefined);
-  return await openAccount({ ...account, copy: governor, clock, random, tell, isPatient });
+  const onProblem = outOfReach ?? (() => undefined);
+  return await openAccount({ ...account, copy: governor, clock, random, onProblem, isPatient });
 }
 
 function build(
@@ -105,8 +105,8 @@ function build(
   releases: Releases,
 ): App {
   const here = { transact: store.governor.transact, owner: nameProcess(random), isGone: hasEnded };
-  const gate = createGate({
-    ...(account ? { ...account, isElsewhere: true } : here),
+  const governor = createGovernor({
+    ...(account ?? here),
     clock,
     random,
     longestWaitMs: LONGEST_WAIT_MS,
@@ -114,11 +114,11 @@ function build(
     again,
     lag: (name) => lagOf(store, jobs, config, name, clock.now()),
   });
-  releases.add(() => (account ? account.close(gate.close()) : gate.close()));
+  releases.add(() => (account ? account.close(governor.close()) : governor.close()));
   const api = createApi({
     baseUrl: config.apiUrl,
     key: config.key,
-    permits: gate,
+    governor,
     record: store.recordCall,
     clock,
     random,
@@ -160,10 +160,10 @@ function build(
       // Where the clock was set back meanwhile, nobody could tell of when its proof is.
       return ageOf(Date.parse(walk.startedAt), clock.now()) === null ? await once() : walk;
     },
-    waitsForPermit: gate.waits,
-    clockJumped: gate.clockJumped,
+    waitsForPermit: governor.waits,
+    clockJumped: governor.clockJumped,
     askOnce: ({ name, path, reading }, signal) =>
-      api.probe({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
+      api.askOnce({ job: name, walkId: null, path, query: reading === 'walk' ? { limit: 1 } : {} }, signal),
     commandsEnded: async () => await hook?.idle(),
     endCommands: async () => await hook?.close(),
     close: releases.all,

@@ -1,7 +1,7 @@
 /** One pass over one dataset, from its checkpoint to its end. */
 
-import { silence } from './api/answer.ts';
-import type { Api } from './api/client.ts';
+import { silence } from './api/response.ts';
+import type { Api } from './api.ts';
 import type { Clock } from './clock.ts';
 import { Failure, type FailureKind, Snooze, toError, type WaitReason } from './errors.ts';
 import type { Job } from './job.ts';

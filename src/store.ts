@@ -3,7 +3,7 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Call } from './api/call.ts';
+import type { Call } from './api/response.ts';
 import { ageOf, isoTime } from './clock.ts';
 import type { Failure } from './errors.ts';
 import type { Job } from './job.ts';

@@ -1,7 +1,7 @@
 /** A response of the API as rows that fit, rows that do not, and what is new about them. */
 
 import { createHash } from 'node:crypto';
-import type { Body } from './api/call.ts';
+import type { Body } from './api/response.ts';
 import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import type {

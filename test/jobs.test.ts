@@ -7,7 +7,7 @@ import { getTableColumns } from 'drizzle-orm';
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { endpoints, sampleKey, startModelApi } from '../model-api/index.ts';
-import type { Body } from '../src/api/call.ts';
+import type { Body } from '../src/api/response.ts';
 import type { Job } from '../src/job.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openReadOnly } from '../src/store/connection.ts';

@@ -5,8 +5,8 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { createGate } from '../src/governor/gate.ts';
 import { readState } from '../src/governor/state.ts';
+import { createGovernor } from '../src/governor.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { hasEnded, nameProcess } from '../src/process-name.ts';
 import { openStore, upgradeStore } from '../src/store.ts';
@@ -48,7 +48,7 @@ describe('the name of a process', () => {
 /** A process that takes a permit from the governor of the folder, and keeps it. */
 async function holderOf(dir: string, ...before: string[]): Promise<ChildProcess & { owner: string }> {
   const script = `
-    import { createGate } from ${JSON.stringify(sourceAddress('governor/gate.ts'))};
+    import { createGovernor } from ${JSON.stringify(sourceAddress('governor.ts'))};
     import { openStore } from ${JSON.stringify(sourceAddress('store.ts'))};
     import { systemClock } from ${JSON.stringify(sourceAddress('clock.ts'))};
     import { hasEnded, nameProcess } from ${JSON.stringify(sourceAddress('process-name.ts'))};
@@ -56,8 +56,8 @@ async function holderOf(dir: string, ...before: string[]): Promise<ChildProcess 
     const store = openStore(${JSON.stringify(dir)}, await loadJobs(), Date.now);
     const owner = nameProcess(() => 0.5);
     const parts = { transact: store.governor.transact, owner, isGone: hasEnded, clock: systemClock };
-    const gate = createGate({ ...parts, random: () => 0.5, longestWaitMs: 30_000 });
-    await gate.pass('news', new AbortController().signal);
+    const governor = createGovernor({ ...parts, random: () => 0.5, longestWaitMs: 30_000 });
+    await governor.acquire('news', new AbortController().signal);
     process.stdout.write(owner);
     setInterval(() => {}, 1000);`;
   const [command = '', ...args] = [...before, process.execPath, ...nodeOfSources, '-e', script];
@@ -80,30 +80,30 @@ async function setup() {
     rmSync(dir, { recursive: true });
   });
   const owner = nameProcess(() => 0.5);
-  const gate = createGate({
+  const governor = createGovernor({
     ...{ transact: store.governor.transact, owner, isGone: hasEnded, clock: systemClock },
     ...{ random: () => 0.5, longestWaitMs: 30_000 },
   });
-  onTestFinished(() => gate.close());
+  onTestFinished(() => governor.close());
   const owners = async () =>
     await store.governor.transact((kept) => {
       const state = readState(kept);
       return { state, result: Object.keys(state.leases).sort() };
     });
-  return { dir, owner, gate, owners };
+  return { dir, owner, governor, owners };
 }
 
 const never = new AbortController().signal;
 
 test('the lease of a process that was killed is taken over by the next on this machine, at once', async () => {
-  const { dir, owner, gate, owners } = await setup();
+  const { dir, owner, governor, owners } = await setup();
   const holder = await holderOf(dir);
   expect(await owners()).toEqual([holder.owner]);
   holder.kill('SIGKILL');
   await once(holder, 'exit');
-  await gate.pass('news', never);
+  await governor.acquire('news', never);
   expect(await owners()).toEqual([owner]);
-  gate.settle('news', { status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 });
+  governor.complete('news', { status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 });
 });
 
 // Not every machine lets every user make containers.
@@ -113,14 +113,14 @@ const canContain = spawnSync(container[0] ?? '', [...container.slice(1), 'true']
 test.runIf(canContain)(
   'two containers with one host name on one folder have a lease each, and none writes off that of another',
   async () => {
-    const { dir, gate, owners } = await setup();
+    const { dir, governor, owners } = await setup();
     const one = await holderOf(dir, ...container);
     const two = await holderOf(dir, ...container);
     const named = ({ owner }: { owner: string }) => owner.split(':').slice(0, 2);
     expect(named(one)).toEqual(named(two));
     expect(await owners()).toEqual([one.owner, two.owner].sort());
     // Two calls are in flight as far as it knows: it asks, and waits.
-    await expect(gate.pass('usage', AbortSignal.timeout(200))).rejects.toThrow();
+    await expect(governor.acquire('usage', AbortSignal.timeout(200))).rejects.toThrow();
     expect(await owners()).toEqual(expect.arrayContaining([one.owner, two.owner]));
   },
 );

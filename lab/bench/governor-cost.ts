@@ -4,15 +4,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/clock.ts';
-import { type Answer, createGate, type Gate, type GateParts } from '../../src/governor/gate.ts';
 import { initialState, type State } from '../../src/governor/state.ts';
+import {
+  createGovernor,
+  type Governor,
+  type GovernorParts,
+  type RequestOutcome,
+} from '../../src/governor.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openStore } from '../../src/store.ts';
 import { median } from '../figures.ts';
 import { virtualClock } from '../simulate/clock.ts';
 
 const CALLS = 5_000;
-const fine: Answer = {
+const fine: RequestOutcome = {
   status: 200,
   limit: 1_000_000,
   remaining: 1_000_000,
@@ -24,7 +29,7 @@ const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'mirror-bench-governor-'));
 const store = openStore(folder, await loadJobs(), Date.now);
 const kept = store.governor.transact;
-const inMemory = (): GateParts['transact'] => {
+const inMemory = (): GovernorParts['transact'] => {
   let state: State = initialState();
   return (change) => {
     const changed = change(state);
@@ -42,7 +47,7 @@ rmSync(folder, { recursive: true });
 process.stdout.write(`governor, apart from waiting:\n${lines.map((line) => `  ${line}\n`).join('')}`);
 
 /** Median of five, in microseconds. What is to be learnt is learnt before; then time passes so that nothing waits. */
-async function cost(transact: GateParts['transact'], isPaced: boolean): Promise<string> {
+async function cost(transact: GovernorParts['transact'], isPaced: boolean): Promise<string> {
   transact(() => ({ state: initialState(), result: null }));
   const learning = virtualClock();
   const first = open(transact, learning);
@@ -51,7 +56,7 @@ async function cost(transact: GateParts['transact'], isPaced: boolean): Promise<
   first.close();
 
   let now = learning.now() + 10_000;
-  const gate = open(transact, {
+  const governor = open(transact, {
     now: () => now,
     monotonic: () => now,
     sleep: () => new Promise<void>(() => undefined),
@@ -62,19 +67,19 @@ async function cost(transact: GateParts['transact'], isPaced: boolean): Promise<
     const begun = performance.now();
     for (let made = 0; made < CALLS; made += 1) {
       now += isPaced ? 1_000 : 5;
-      await call(gate, fine);
+      await call(governor, fine);
     }
     runs.push(((performance.now() - begun) * 1_000) / CALLS);
   }
-  gate.close();
+  governor.close();
   return median(runs).toFixed(0);
 }
 
-function open(transact: GateParts['transact'], clock: Clock): Gate {
-  return createGate({ transact, clock, random: () => 0.5, owner: 'bench', longestWaitMs: 10_000 });
+function open(transact: GovernorParts['transact'], clock: Clock): Governor {
+  return createGovernor({ transact, clock, random: () => 0.5, owner: 'bench', longestWaitMs: 10_000 });
 }
 
-async function call(gate: Gate, answer: Answer): Promise<void> {
-  await gate.pass('ai-signals', never);
-  gate.settle('ai-signals', answer);
+async function call(governor: Governor, answer: RequestOutcome): Promise<void> {
+  await governor.acquire('ai-signals', never);
+  governor.complete('ai-signals', answer);
 }

@@ -1,13 +1,13 @@
 /** Who decides when a call is made: ours, and what others do. Each is a gate, so all meet the same worlds. */
 
 import type { Clock, Random } from '../../src/clock.ts';
-import { type Answer, createGate } from '../../src/governor/gate.ts';
 import type { State } from '../../src/governor/state.ts';
+import { createGovernor, type RequestOutcome } from '../../src/governor.ts';
 import type { WorldSpec } from './world.ts';
 
 export type Policy = {
-  pass(job: string, signal: AbortSignal): Promise<void>;
-  settle(job: string, answer: Answer): void;
+  acquire(job: string, signal: AbortSignal): Promise<void>;
+  complete(job: string, answer: RequestOutcome): void;
   close(): void;
 };
 
@@ -27,7 +27,7 @@ export function ourGovernor(
   random: Random,
   shared: { state: State | undefined } = { state: undefined },
 ): Policy {
-  return createGate({
+  return createGovernor({
     transact: (change) => {
       const { state, result } = change(shared.state);
       shared.state = state;
@@ -44,13 +44,13 @@ export function ourGovernor(
 function jitteredBackoff(longestMs: number, clock: Clock, random: Random): Policy {
   const failures = new Map<string, { times: number; toldMs: number }>();
   return {
-    async pass(job, signal) {
+    async acquire(job, signal) {
       const failed = failures.get(job);
       if (!failed) return;
       const backoff = random() * Math.min(longestMs, 500 * 2 ** failed.times);
       await clock.sleep(Math.max(backoff, failed.toldMs), signal);
     },
-    settle(job, { status, retryAfterMs }) {
+    complete(job, { status, retryAfterMs }) {
       if (status === 200) return void failures.delete(job);
       const toldMs = retryAfterMs !== null && retryAfterMs > 0 ? retryAfterMs : 0;
       failures.set(job, { times: (failures.get(job)?.times ?? 0) + 1, toldMs });
@@ -87,15 +87,15 @@ function awsAdaptive(clock: Clock, random: Random): Policy {
   }
 
   return {
-    async pass(job, signal) {
-      await backoff.pass(job, signal);
+    async acquire(job, signal) {
+      await backoff.acquire(job, signal);
       if (!enabled) return;
       fill();
       level -= 1;
       if (level < 0) await clock.sleep((-level / fillRate) * 1_000, signal);
     },
-    settle(job, answer) {
-      backoff.settle(job, answer);
+    complete(job, answer) {
+      backoff.complete(job, answer);
       measure();
       let calculated: number;
       if (answer.status === 429) {
@@ -134,16 +134,16 @@ function fixedBudget(clock: Clock, random: Random, spec: WorldSpec): Policy {
         Object.assign(window, { used: 0, endsAt: clock.now() + window.periodMs });
   };
   return {
-    async pass(job, signal) {
-      await backoff.pass(job, signal);
+    async acquire(job, signal) {
+      await backoff.acquire(job, signal);
       for (turn(); windows.some(({ limit, used }) => used >= limit); turn()) {
         const full = windows.filter(({ limit, used }) => used >= limit);
         await clock.sleep(Math.max(...full.map(({ endsAt }) => endsAt)) - clock.now(), signal);
       }
       for (const window of windows) window.used += 1;
     },
-    settle(job, answer) {
-      backoff.settle(job, answer);
+    complete(job, answer) {
+      backoff.complete(job, answer);
       const [widest] = windows;
       if (!widest) return;
       if (answer.remaining !== null) widest.used = Math.max(widest.used, widest.limit - answer.remaining);

@@ -29,9 +29,9 @@ export async function run(scenario: Scenario, seed: number, policy: PolicyMaker)
   const world = createWorld(scenario.spec, clock, seededRandom(seed));
   const gate = policy(clock, seededRandom(seed + 1_000_003), scenario.spec);
   const result = await work(scenario, clock, world, async (job) => {
-    await gate.pass(job, never);
+    await gate.acquire(job, never);
     const answer = await world.call(job);
-    gate.settle(job, answer);
+    gate.complete(job, answer);
     return answer.status === 200;
   });
   gate.close();

@@ -1,7 +1,7 @@
 /** An API in virtual time: its limits, its latency, its headers, and others who use the same account. */
 
 import type { Clock, Random } from '../../src/clock.ts';
-import type { Answer } from '../../src/governor/gate.ts';
+import type { RequestOutcome } from '../../src/governor.ts';
 import { createLimiter, type Limiter, type LimiterKind } from './limiters.ts';
 
 type LimiterSpec = { kind: LimiterKind; limit: number; periodMs: number; burst?: number };
@@ -24,7 +24,7 @@ export type WorldSpec = {
 };
 
 export type World = {
-  call(job: string): Promise<Answer>;
+  call(job: string): Promise<RequestOutcome>;
   /** When all limits will accept a call; takes it if that is now. For the optimum that knows them. */
   takeOrNext(): number;
   refusals: { all: number; rate: number; concurrency: number; quota: number };

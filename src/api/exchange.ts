@@ -1,24 +1,16 @@
 /**
- * One request on the wire and what came back, whatever it was; nothing is retried or judged here. A response may quote the
- * request: it leaves this file without the key, before anything cuts or parses it.
+ * One request on the wire and its response; nothing is repeated or judged here. A response may quote the request: it leaves
+ * this file without the key, before anything cuts or parses it.
  */
 
 import { gunzipSync } from 'node:zlib';
 import type { Dispatcher, Pool } from 'undici';
 import { toError } from '../errors.ts';
 import type { Secret } from '../key.ts';
-import { STOPPED } from './call.ts';
-
-export type Headers = Record<string, string | string[] | undefined>;
-
-export type Exchange =
-  /** `bytes` as received; `body` unpacked, null where it came in an encoding that nobody asked for. */
-  | { came: 'response'; status: number; headers: Headers; bytes: number; body: Buffer | null }
-  /** `code` of the error, or its name. */
-  | { came: 'nothing'; code: string };
+import { first, type Headers, type RawResponse, STOPPED } from './response.ts';
 
 /**
- * Sends a GET and reads the whole answer within `deadlineMs`, however slowly it drips.
+ * Sends a GET and reads the whole response within `deadlineMs`, however slowly it drips.
  * Redirects are not followed, so the key goes to the pool's origin and nowhere else.
  * @param bodyBytes the most that a body may have once it is unpacked.
  */
@@ -29,7 +21,7 @@ export function exchange(
   userAgent: string,
   { deadlineMs, bodyBytes }: { deadlineMs: number; bodyBytes: number },
   signal: AbortSignal,
-): Promise<Exchange> {
+): Promise<RawResponse> {
   return new Promise((resolve) => {
     let request: Dispatcher.DispatchController | undefined;
     let error: Error | undefined;
@@ -37,24 +29,24 @@ export function exchange(
     let headers: Headers = {};
     const parts: Buffer[] = [];
 
-    const end = (outcome: Exchange) => {
+    const end = (response: RawResponse) => {
       clearTimeout(late);
       signal.removeEventListener('abort', stop);
-      resolve(outcome);
+      resolve(response);
     };
     const fail = (reason: Error, code = codeOf(reason)) => {
       // To abort it fails it once more.
       if (error) return;
       error = reason;
       request?.abort(error);
-      end({ came: 'nothing', code: key.hideIn(code) });
+      end({ status: null, code: key.hideIn(code), headers: {}, bytes: 0, body: null });
     };
     const receive = () => {
       const received = Buffer.concat(parts);
       const plain = unpack(received, first(headers['content-encoding']), bodyBytes);
       end({
-        came: 'response',
         status,
+        code: null,
         headers: withoutKey(headers, key),
         bytes: received.length,
         body: plain && key.hideIn(plain),
@@ -71,7 +63,7 @@ export function exchange(
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(controller) {
         request = controller;
-        // It was given up while it waited for a connection.
+        // The request was given up while it waited for a connection.
         if (error) controller.abort(error);
       },
       onResponseStart(_, statusCode, received) {
@@ -102,9 +94,6 @@ function codeOf(error: Error): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' ? code : error.name;
 }
-
-/** The value of a header; the first one where it is given twice. */
-export const first = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value);
 
 function withoutKey(headers: Headers, key: Secret): Headers {
   const hidden = (value: Headers[string]) =>

@@ -1,6 +1,6 @@
 /** The API as this key may use it: every endpoint asked once, by the client and the governor of every other call. */
 
-import type { Call } from '../api/call.ts';
+import type { Call } from '../api/response.ts';
 import { type App, openApp, type Surroundings } from '../app.ts';
 import { CLOCK_ADVICE } from '../clock.ts';
 import { settingOf } from '../config.ts';

@@ -1,61 +1,67 @@
-/** How many calls may be under way at once, learnt from how many were. */
+/** How many requests may be in flight at once, learnt from how many were. */
 
-import { afterRefusal } from './pace.ts';
+import { callsAfterRefusal } from './rate.ts';
 
 export type Concurrency = {
-  /** So many under way at once were accepted several times, with no refusal. */
+  /** So many in flight at once were accepted several times, with no refusal. */
   proven: number;
-  /** Calls accepted in a row with more than the proven number under way. */
+  /** Requests accepted in a row with more than the proven number in flight. */
   streak: number;
-  /** The number under way that was refused, where one was. */
+  /** The number in flight that was refused, where one was. */
   refused: number | null;
-  /** Calls accepted with all that is allowed under way, and how many of them warrant trying one more. */
-  calm: number;
-  patience: number;
+  /** Requests accepted with all that is allowed in flight, and how many of them warrant trying one more. */
+  steadyCalls: number;
+  callsBeforeTrial: number;
 };
 
-/** Calls under way at once: three times as many as there are datasets. */
-const MOST = 16;
-/** Calls accepted in a row: one alone may have met others that were just ending. More would keep a first sync waiting. */
+/** Three times as many as there are datasets. */
+const MAX_IN_FLIGHT = 16;
+/** Requests accepted in a row: one alone may have met others that were just ending. More would delay a first sync. */
 const PROOF = 6;
-/** Calls before one more is tried after a first refusal: one refusal in a hundred, and a third of that after each. */
-const FIRST_PATIENCE = 100;
+/** Before one more is tried after a first refusal: one refusal in a hundred requests, and a third of that after each. */
+const FIRST_CALLS_BEFORE_TRIAL = 100;
 
 export function initialConcurrency(): Concurrency {
-  return { proven: 1, streak: 0, refused: null, calm: 0, patience: FIRST_PATIENCE };
+  return {
+    proven: 1,
+    streak: 0,
+    refused: null,
+    steadyCalls: 0,
+    callsBeforeTrial: FIRST_CALLS_BEFORE_TRIAL,
+  };
 }
 
 /**
- * The most calls that may be under way at once: one more than is proven, until that is refused. When a pace is refused,
- * all that are under way are: so few cost little, and several that are refused together were not too many at once.
+ * The most requests that may be in flight at once. A 429 for the rate refuses every request in flight. So only one more
+ * than is proven is tried; and where several are refused together, the rate is to blame.
  */
-export function allowedInFlight({ proven, refused, calm, patience }: Concurrency): number {
-  if (refused === null) return Math.min(MOST, proven + 1);
-  return calm >= patience ? refused : refused - 1;
+export function allowedInFlight({ proven, refused, steadyCalls, callsBeforeTrial }: Concurrency): number {
+  if (refused === null) return Math.min(MAX_IN_FLIGHT, proven + 1);
+  return steadyCalls >= callsBeforeTrial ? refused : refused - 1;
 }
 
-/** The same for calls of one walk, which could do without: never as many as were refused. */
-export function mostOfOne({ proven, refused }: Concurrency): number {
-  return Math.min(MOST, proven + 1, (refused ?? MOST + 1) - 1);
+/** The same for prefetches, which are never worth a refusal: fewer than were ever refused. */
+export function allowedPrefetchInFlight({ proven, refused }: Concurrency): number {
+  return Math.min(MAX_IN_FLIGHT, proven + 1, (refused ?? MAX_IN_FLIGHT + 1) - 1);
 }
 
-/** A call sent as the `inflight`th under way was accepted. */
-export function accepted(it: Concurrency, inflight: number): void {
-  if (it.refused !== null && inflight >= it.refused - 1) it.calm += 1;
-  if (inflight <= it.proven) return;
+/** A request was accepted that was sent with `inFlight` in flight, itself included. */
+export function accepted(it: Concurrency, inFlight: number): void {
+  if (it.refused !== null && inFlight >= it.refused - 1) it.steadyCalls += 1;
+  if (inFlight <= it.proven) return;
   it.streak += 1;
   if (it.streak < PROOF) return;
   it.proven += 1;
   it.streak = 0;
-  it.calm = 0;
+  it.steadyCalls = 0;
   if (it.refused !== null && it.proven >= it.refused) it.refused = null;
 }
 
-/** A call sent as the `inflight`th under way was refused for their number. */
-export function refusedAt(it: Concurrency, inflight: number): void {
-  if (it.refused !== null) it.patience = afterRefusal(it.patience);
-  it.refused = Math.max(2, inflight);
+/** A request was refused because `inFlight` were in flight. */
+export function refusedAt(it: Concurrency, inFlight: number): void {
+  if (it.refused !== null) it.callsBeforeTrial = callsAfterRefusal(it.callsBeforeTrial);
+  it.refused = Math.max(2, inFlight);
   it.proven = Math.min(it.proven, it.refused - 1);
   it.streak = 0;
-  it.calm = 0;
+  it.steadyCalls = 0;
 }

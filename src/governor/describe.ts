@@ -1,19 +1,20 @@
 /** What the governor knows, how sure it is, on what evidence, and why anything waits: for people. */
 
 import ms from 'ms';
+import { HOUR_MS } from '../clock.ts';
 import type { WaitReason } from '../errors.ts';
 import { allowedInFlight } from './concurrency.ts';
-import { hasSettled, type Pace } from './pace.ts';
 import { reasonOf } from './pause.ts';
 import { heldUp } from './permits.ts';
-import { driftPace, isApart, levelAt, type Quota } from './quota.ts';
+import { isApart, levelAt, type Quota, unexplainedRate } from './quota.ts';
+import { nextReset, periodOf, type Window } from './quota-period.ts';
 import { reserveOf } from './quota-probe.ts';
-import { HOUR_MS, onTime, readState, type State } from './state.ts';
-import { nextReset, periodOf, type Window } from './window.ts';
+import { hasSettled, type Rate } from './rate.ts';
+import { onTime, readState, type State } from './state.ts';
 
 export type Confidence = 'none' | 'guess' | 'likely' | 'sure';
 
-/** Times in epoch milliseconds, durations in milliseconds, paces in the unit of their name. */
+/** Times in epoch milliseconds, durations in milliseconds, rates in the unit of their name. */
 export type Description = {
   quota: {
     limit: number | null;
@@ -55,7 +56,7 @@ export function describeKept(kept: unknown, now: number): Description {
 
 export function describe(state: State, now: number): Description {
   const { quota } = state;
-  const pace = driftPace(quota);
+  const trickle = unexplainedRate(quota);
   const level = levelAt(quota, now);
   return {
     quota: {
@@ -64,8 +65,8 @@ export function describe(state: State, now: number): Description {
       asOf: quota.asOfAt || null,
       source: quota.source,
       reserve: reserveOf(quota),
-      refill: describeRefill(quota, pace, now),
-      othersPerHour: Math.round(Math.max(0, -pace) * HOUR_MS),
+      refill: describeRefill(quota, trickle, now),
+      othersPerHour: Math.round(Math.max(0, -trickle) * HOUR_MS),
       apart: Object.keys(quota.members).filter((job) => isApart(quota, job)),
     },
     rate: describeRate(state.rate),
@@ -74,10 +75,10 @@ export function describe(state: State, now: number): Description {
   };
 }
 
-function describeRefill({ window, drift, asOfAt }: Quota, pace: number, now: number): Refill {
-  if (pace > 0) {
-    const evidence = `${Math.round(drift.calls)} calls came back in ${ms(asOfAt - drift.sinceAt)}`;
-    return { kind: 'trickle', perHour: pace * HOUR_MS, confidence: 'likely', evidence };
+function describeRefill({ window, unexplained, asOfAt }: Quota, trickle: number, now: number): Refill {
+  if (trickle > 0) {
+    const evidence = `${Math.round(unexplained.calls)} calls came back in ${ms(asOfAt - unexplained.sinceAt)}`;
+    return { kind: 'trickle', perHour: trickle * HOUR_MS, confidence: 'likely', evidence };
   }
   const nextBy = nextReset(window, now);
   const evidence = evidenceOf(window, asOfAt);
@@ -97,7 +98,7 @@ function evidenceOf({ last, least, most, periods, quietSinceAt }: Window, asOfAt
   return `it was seen to reset ${times}, ${ms(Math.round(least))} to ${ms(Math.round(most))} apart`;
 }
 
-function describeRate(rate: Pace): Description['rate'] {
+function describeRate(rate: Rate): Description['rate'] {
   const { opening, least, most, perSecond } = rate;
   if (!opening) return { perSecond: null, confidence: 'none', evidence: 'the API never throttled' };
   const between = `${least.toFixed(2)} a second lasted${most === null ? '' : `, ${most.toFixed(2)} did not`}`;
@@ -125,7 +126,7 @@ function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
   const waits: Wait[] = [];
   if (keyRefused) {
     const why = 'the API refused the key; one call an hour tries it again, and doctor at once';
-    waits.push({ job: null, until: keyRefused.probeAt, reason: 'key_refused', why });
+    waits.push({ job: null, until: keyRefused.retryAt, reason: 'key_refused', why });
   }
   if (pause && pause.resumeAt > now) {
     const by = pause.toldAt === null ? `most likely for its ${pause.cause}` : 'the API said for how long';
@@ -138,21 +139,21 @@ function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
 function waitsForOthers(state: State, now: number): Wait[] {
   const held = heldUp(state, now);
   if (!held) return [];
-  const calls = held.owners.reduce((sum, owner) => sum + (state.leases[owner]?.calls ?? 0), 0);
+  const calls = held.owners.reduce((sum, owner) => sum + (state.leases[owner]?.permits ?? 0), 0);
   const permits = calls === 1 ? 'a permit' : `permits for ${calls} calls`;
   const why = `${held.owners.join(' and ')} took ${permits} and fell silent; by then they count as used`;
   return [{ job: null, until: held.until, reason: held.reason, why }];
 }
 
-function jobWaits({ jobs, retryCredit, unpaidAt }: State, now: number): Wait[] {
+function jobWaits({ jobs, retryCredit, unpaidRetryAt }: State, now: number): Wait[] {
   return Object.entries(jobs).flatMap(([job, { forbidden, outage }]): Wait[] => {
     if (forbidden) {
       const why =
         'the key lacks the scope, or may not be used from this address; one call a day tries again, and doctor at once';
-      return [{ job, until: forbidden.probeAt, reason: 'forbidden', why }];
+      return [{ job, until: forbidden.retryAt, reason: 'forbidden', why }];
     }
     if (!outage) return [];
-    const until = retryCredit < 1 ? Math.max(outage.resumeAt, unpaidAt) : outage.resumeAt;
+    const until = retryCredit < 1 ? Math.max(outage.resumeAt, unpaidRetryAt) : outage.resumeAt;
     if (until <= now) return [];
     const why = `the endpoint was unavailable ${outage.failures} times in a row`;
     return [{ job, until, reason: 'unavailable', why }];

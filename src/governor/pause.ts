@@ -1,37 +1,37 @@
 /**
- * An answer 429 may mean the pace, the number under way, or the quota; the API does not say which. All calls wait;
- * then one probe goes, and what was refused until it was accepted tells the cause.
+ * A 429 may be for the rate, the number in flight, or the quota; the API does not say which. All requests wait; then one
+ * probe goes, and what was refused until it was accepted tells the cause.
  */
 
+import { DAY_MS } from '../clock.ts';
 import type { WaitReason } from '../errors.ts';
 import { refusedAt } from './concurrency.ts';
-import type { EventOf } from './events.ts';
-import * as paces from './pace.ts';
-import { atCountedLimit, exhausted, levelAt, turn } from './quota.ts';
+import { atCountedLimit, exhausted, levelAt, startEra } from './quota.ts';
 import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
-import { type Cause, DAY_MS, type Pause, type State } from './state.ts';
+import * as rates from './rate.ts';
+import type { Cause, EventOf, Pause, State } from './state.ts';
 
-/** Retry-After counts in seconds; a longer one than a day is nonsense, or a ban that a person has to look at. */
+/** Retry-After counts in seconds; one of more than a day is nonsense, or a ban that a person has to look at. */
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = DAY_MS;
-/** A refusal that lasts longer than a minute, and the second by which Retry-After is rounded, is not one of pace. */
+/** A refusal that lasts longer than a minute, and the second by which Retry-After is rounded, is not for the rate. */
 const LONGEST_RATE_MS = 61_000;
-/** Probes go when the windows that people choose for a pace are over. */
-const tries = [1_000, 10_000, LONGEST_RATE_MS] as const;
-/** Who waits asks again within this time; later, nobody was there to ask. */
+/** Probes go when the windows that people choose for a rate are over. */
+const PROBE_AFTER_MS = [1_000, 10_000, LONGEST_RATE_MS] as const;
+/** A waiter asks again within this time; later, nobody was there to ask. */
 const PROMPT_MS = 2_000;
 
-/** The first 429 begins a pause; one that answers the probe lengthens it; others were already under way with it. */
-export function throttled(state: State, event: EventOf<'answer'>, inflight: number, now: number): void {
+/** The first 429 begins a pause, one to the probe lengthens it; others are to requests that were in flight already. */
+export function throttled(state: State, event: EventOf<'response'>, inFlight: number, now: number): void {
   const before = state.pause;
   if (before && !isProbe(before, event)) {
     // One more than was ever accepted is refused alone: where several are, it is not for their number.
-    before.inflight = 1;
+    before.inFlight = 1;
     return;
   }
-  if (!before) turn(state.quota);
+  if (!before) startEra(state.quota);
   const again = before?.cause === 'quota';
-  const pause = before ? lengthened(before, now) : begun(inflight, now);
+  const pause = before ? lengthened(before, now) : begun(inFlight, now);
   state.pause = pause;
   pause.cause = suspect(state, pause, now);
   if (pause.cause === 'quota') runDry(state, pause, again, now);
@@ -42,9 +42,19 @@ export function throttled(state: State, event: EventOf<'answer'>, inflight: numb
   pause.resumeAt = now + withJitter(told ?? Math.max(SHORTEST_MS, own), event.roll);
 }
 
-function begun(inflight: number, now: number): Pause {
-  const calls = { failures: 0, probe: null, cause: 'rate' as const, inflight };
-  return { sinceAt: now, idleMs: 0, refusedMs: 0, toldMs: 0, resumeAt: now, toldAt: null, ...calls };
+function begun(inFlight: number, now: number): Pause {
+  return {
+    sinceAt: now,
+    idleMs: 0,
+    refusedMs: 0,
+    toldMs: 0,
+    resumeAt: now,
+    toldAt: null,
+    failures: 0,
+    probe: null,
+    cause: 'rate',
+    inFlight,
+  };
 }
 
 function lengthened(pause: Pause, now: number): Pause {
@@ -52,7 +62,7 @@ function lengthened(pause: Pause, now: number): Pause {
   return { ...pause, refusedMs, failures: pause.failures + 1, probe: null };
 }
 
-/** A call goes to see whether the pause is over. */
+/** A request goes to see whether the pause is over. */
 export function startProbe(pause: Pause, probe: { owner: string; job: string }, now: number): void {
   pause.probe = probe;
   pause.idleMs += Math.max(0, now - pause.resumeAt - PROMPT_MS);
@@ -67,34 +77,34 @@ export function reasonOf(pause: Pause): WaitReason {
   return pause.toldAt === null ? pause.cause : 'retry_after';
 }
 
-/** The probe was accepted: the pause is over, and how it ended tells what it was about. */
+/** The probe was accepted: the pause is over, and how it ended tells its cause. */
 export function resume(state: State, pause: Pause, now: number): void {
   const cause = suspect(state, pause, now);
   state.pause = null;
-  if (cause === 'rate') paces.throttled(state.rate, pause, now);
-  if (cause === 'concurrency') refusedAt(state.concurrency, pause.inflight);
+  if (cause === 'rate') rates.throttled(state.rate, pause, now);
+  if (cause === 'concurrency') refusedAt(state.concurrency, pause.inFlight);
   if (cause !== 'quota') return;
-  // Calls waited for quota: a faster pace would have been of no use.
-  state.rate.calm = 0;
+  // Requests waited for quota: a faster rate would have been of no use.
+  state.rate.steadyCalls = 0;
   // Where the API said how long to wait, in whole seconds, more came at the end of that.
   const emptyAt = pause.toldAt === null ? pause.sinceAt : pause.toldAt - SHORTEST_MS;
   runDry(state, pause, pause.cause === 'quota', Math.max(state.quota.asOfAt, emptyAt));
 }
 
-/** What a pause is most likely about, by all the evidence there is now. */
+/** The most likely cause of a pause, by all the evidence there is now. */
 function suspect(state: State, pause: Pause, now: number): Cause {
   const { quota, rate, concurrency } = state;
   // What was reported and what is reckoned since: the more pessimistic of the two.
   const level = quota.level === null ? null : Math.min(quota.level, levelAt(quota, now) ?? 0);
   if (level !== null && level <= Math.max(1, reserveOf(quota))) return 'quota';
-  const tooLong = paces.forgivesWithin(rate) ?? Number.POSITIVE_INFINITY;
+  const tooLong = rates.forgivesWithin(rate) ?? Number.POSITIVE_INFINITY;
   const isLong = pause.refusedMs + pause.toldMs > LONGEST_RATE_MS || pause.refusedMs > tooLong;
   if (quota.source !== 'header' && (isLong || (atCountedLimit(quota) && !rate.trial))) return 'quota';
-  // One that is refused alone is not refused for their number.
-  return pause.failures === 0 && pause.inflight > concurrency.proven ? 'concurrency' : 'rate';
+  // A probe that is refused alone is not refused for the number in flight.
+  return pause.failures === 0 && pause.inFlight > concurrency.proven ? 'concurrency' : 'rate';
 }
 
-/** The quota is used up. Where calls were made as fast as may be, it had not been in use for longer than that takes. */
+/** The quota is used up. Where requests went as fast as may be, it had not been in use for longer than that takes. */
 function runDry({ quota, rate }: State, { sinceAt }: Pause, again: boolean, now: number): void {
   exhausted(quota, { again, sinceAt, usedAt: sinceAt - (1_000 * quota.spent) / rate.perSecond }, now);
 }
@@ -104,17 +114,17 @@ function runDry({ quota, rate }: State, { sinceAt }: Pause, again: boolean, now:
  * is over, and beyond those twice as long each time.
  */
 function ownWait({ rate, quota }: State, { failures, refusedMs }: Pause, now: number): number {
-  const { soon, longest } = paces.recoveries(rate, now);
+  const { soon, longest } = rates.recoveries(rate, now);
   if (failures > 0) {
     // A wait that was long enough before may be again; a try too near the last one (half as long again) is left out.
-    const known = Math.max(2 * refusedMs, tries[1]);
-    const next = longest > known ? known : tries.find((after) => after > 1.5 * refusedMs);
+    const known = Math.max(2 * refusedMs, PROBE_AFTER_MS[1]);
+    const next = longest > known ? known : PROBE_AFTER_MS.find((after) => after > 1.5 * refusedMs);
     return Math.min(LONGEST_MS, next === undefined ? refusedMs : next - refusedMs);
   }
-  // Where a pace is refused that lasted so far, it fell, or a quota ran dry that is not reported: that takes longer.
-  const usual = paces.forgivesWithin(rate);
+  // A rate that lasted and is refused now fell, or a quota that is not reported ran dry: that takes longer.
+  const usual = rates.forgivesWithin(rate);
   const isUnexpected =
-    usual !== null && quota.source !== 'header' && paces.hasSettled(rate) && rate.calm > 20;
+    usual !== null && quota.source !== 'header' && rates.hasSettled(rate) && rate.steadyCalls > 20;
   return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, isUnexpected ? 2 * usual : soon));
 }
 

@@ -1,67 +1,77 @@
-/** Who asks for permits meets seven gates in turn; the first that is closed says when to ask again, and why. */
+/**
+ * Whether a request may be sent now: whoever asks for permits meets seven gates in turn. The first that is closed says
+ * when to ask again, and why.
+ */
 
+import { DAY_MS, HOUR_MS } from '../clock.ts';
 import type { WaitReason } from '../errors.ts';
-import { giveStakes, takeStakesBack } from './ahead.ts';
-import { mostAhead } from './ample.ts';
-import { allowedInFlight, mostOfOne } from './concurrency.ts';
-import type { Decision, EventOf } from './events.ts';
-import * as paces from './pace.ts';
+import { allowedInFlight, allowedPrefetchInFlight } from './concurrency.ts';
 import { reasonOf, startProbe } from './pause.ts';
+import { allowedPrefetches, refundBudget, spendBudget } from './prefetch.ts';
 import { isApart, levelAt, writeOff } from './quota.ts';
 import { nextQuotaProbe, reserveOf } from './quota-probe.ts';
-import { DAY_MS, HOUR_MS, type JobState, type Lease, type State } from './state.ts';
+import * as rates from './rate.ts';
+import type { Decision, EventOf, JobState, Lease, RefusedDecision, State, WaitDecision } from './state.ts';
 
 type Ask = EventOf<'ask'>;
 
-/** Open for at most so many calls, with what is noted where all gates are; or closed, with the decision. */
-type Passage = { open: number; note?: () => void } | Decision;
+/** A gate is open for at most so many requests, and notes something where all gates are; or it is closed. */
+type Passage = OpenGate | WaitDecision | RefusedDecision;
+type OpenGate = { open: number; note?: () => void };
 
-const open: Passage = { open: Number.POSITIVE_INFINITY };
-/** One call goes to see whether a refusal is over. */
-const one = (note: () => void): Passage => ({ open: 1, note });
-const wait = (until: number, reason: WaitReason): Passage => ({ wait: { until, reason } });
+const open: OpenGate = { open: Number.POSITIVE_INFINITY };
+/** One request goes to see whether a refusal is over. */
+const one = (note: () => void): OpenGate => ({ open: 1, note });
+const wait = (until: number, reason: WaitReason): WaitDecision => ({ wait: { until, reason } });
 
-/** Long enough that an outage costs one call a minute at most, short enough that its end is soon noticed. */
+/** Long enough that an outage costs one request a minute at most, short enough that its end is soon noticed. */
 const UNPAID_RETRY_MS = 60_000;
 /** Asking again costs a transaction. */
 const LEAST_WAIT_MS = 10;
-/** What an answer takes where none has come yet. */
+/** The latency that is expected before the first response. */
 const USUAL_LATENCY_MS = 100;
-/** Who waits asks again within three seconds: in two, one that sees will have asked. */
+/** A waiter asks again within three seconds: in two, one that sees the quota will have asked. */
 const BLIND_GRACE_MS = 2_000;
-/** No call takes longer than its deadline of a minute; a process silent for two is gone. */
+/** No request takes longer than its deadline of a minute; a process silent for two is gone. */
 const OWNER_TTL_MS = 120_000;
-/** Hardly any answer takes longer. */
+/** Hardly any response takes longer. */
 const QUIET_MS = 10_000;
 
 const gates = [keyGate, scopeGate, outageGate, pauseGate, quotaGate, concurrencyGate, rateGate];
 
 export function ask(state: State, event: Ask, now: number): Decision {
+  const { owner } = event;
   jobOf(state, event.job, now).askedAt = now;
-  const others = parallelOfOthers(state, event.owner);
-  const ahead = mostAhead(state, event, others, outstanding(state), now);
-  // Nobody waits for it, nor is it any use as a probe.
-  if (event.isAhead && ahead === 0) return { wait: { until: now, reason: 'quota' } };
-  const passages: Exclude<Passage, Decision>[] = [];
+  const othersInFlight = allowedOfOthers(state, owner);
+  const prefetches = allowedPrefetches(state, event, othersInFlight, outstanding(state), now);
+  // Nobody waits for a prefetch, nor is it of any use as a probe.
+  if (event.isPrefetch && prefetches === 0) return wait(now, 'quota');
+  const passages: OpenGate[] = [];
   for (const gate of gates) {
     const passage = gate(state, event, now);
     if (!('open' in passage)) return passage;
     passages.push(passage);
   }
   for (const { note } of passages) note?.();
-  const most = Math.min(event.want, paces.blockSize(state.rate), ...passages.map(({ open }) => open));
-  const go = Math.max(1, Math.floor(most));
-  const parallel = freeOfOthers(state, event.owner);
-  const stakes = giveStakes(state.ahead, ahead - (event.staked ?? 0), now);
-  const held = state.leases[event.owner]?.calls ?? 0;
-  state.leases[event.owner] = { calls: held + go, parallel, underWay: event.underWay, heardAt: now };
-  // A probe tells of the limit that was met, not of the pace.
-  if (!state.pause) paces.takeSlots(state.rate, go, now);
-  const parallelAhead = mostOfOne(state.concurrency) - others;
-  return { go, parallel, others, stakes, parallelAhead, answersBefore: state.quota.answers };
+  const most = Math.min(event.want, rates.blockSize(state.rate), ...passages.map(({ open }) => open));
+  const permits = Math.max(1, Math.floor(most));
+  const maxInFlight = freeInFlight(state, owner);
+  const prefetchBudget = spendBudget(state.prefetch, prefetches - (event.unproven ?? 0), now);
+  const held = state.leases[owner]?.permits ?? 0;
+  state.leases[owner] = { permits: held + permits, maxInFlight, inFlight: event.inFlight, heardAt: now };
+  // A probe tells of the limit that was met, not of the rate.
+  if (!state.pause) rates.takeSlots(state.rate, permits, now);
+  return {
+    permits,
+    maxInFlight,
+    othersInFlight,
+    prefetchBudget,
+    maxPrefetchInFlight: allowedPrefetchInFlight(state.concurrency) - othersInFlight,
+    responsesBefore: state.quota.responses,
+  };
 }
 
-/** What is known of a job: who asks is known from then on. */
+/** What is known of a job; whoever asks is known from then on. */
 function jobOf({ jobs }: State, job: string, now: number): JobState {
   jobs[job] ??= { forbidden: null, outage: null, seesQuota: false, askedAt: now };
   return jobs[job];
@@ -75,33 +85,33 @@ function scopeGate(state: State, { job }: Ask, now: number): Passage {
   return refusalGate(jobOf(state, job, now).forbidden, 'forbidden', DAY_MS, now);
 }
 
-/** What the API refuses is tried by one call each time that `everyMs` has passed. */
+/** What the API refuses is tried by one request each time that `everyMs` has passed. */
 function refusalGate(
-  denied: { probeAt: number } | null,
-  refused: 'key_refused' | 'forbidden',
+  refusal: { retryAt: number } | null,
+  refused: RefusedDecision['refused'],
   everyMs: number,
   now: number,
 ): Passage {
-  if (!denied) return open;
-  if (now < denied.probeAt) return { refused, until: denied.probeAt };
+  if (!refusal) return open;
+  if (now < refusal.retryAt) return { refused, until: refusal.retryAt };
   return one(() => {
-    denied.probeAt = now + everyMs;
+    refusal.retryAt = now + everyMs;
   });
 }
 
-/** What failed is tried again by one call, where successes have paid for it, or where nobody tried for a minute. */
+/** A failed endpoint is tried by one request, where successes have paid for it, or where nobody tried for a minute. */
 function outageGate(state: State, { job }: Ask, now: number): Passage {
   const { outage } = jobOf(state, job, now);
   if (!outage) return open;
   if (now < outage.resumeAt) return wait(outage.resumeAt, 'unavailable');
   if (state.retryCredit >= 1) return { open: 1 };
-  if (now < state.unpaidAt) return wait(state.unpaidAt, 'unavailable');
+  if (now < state.unpaidRetryAt) return wait(state.unpaidRetryAt, 'unavailable');
   return one(() => {
-    state.unpaidAt = now + UNPAID_RETRY_MS;
+    state.unpaidRetryAt = now + UNPAID_RETRY_MS;
   });
 }
 
-/** While a pause is on, nobody goes; when it is over, one call alone goes to see. */
+/** While a pause is on, nobody goes; when it is over, one request alone goes to see. */
 function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
   const { pause } = state;
   if (!pause) return open;
@@ -110,7 +120,7 @@ function pauseGate(state: State, { owner, job }: Ask, now: number): Passage {
   return one(() => startProbe(pause, { owner, job }, now));
 }
 
-/** Above the reserve calls go; at the reserve, now and then a quota probe. */
+/** Above the reserve requests go; at the reserve, now and then a quota probe. */
 function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const { quota } = state;
   const level = levelAt(quota, now);
@@ -118,17 +128,17 @@ function quotaGate(state: State, { job }: Ask, now: number): Passage {
   const unanswered = outstanding(state);
   const left = level - unanswered - reserveOf(quota);
   if (left >= 1) return { open: left };
-  // A quota probe by a job whose answers tell what is left is worth more than one by a job whose answers do not.
+  // A quota probe is worth more by a job whose responses tell what is left.
   const next = nextQuotaProbe(quota) + (isBestToSee(state, job) ? 0 : BLIND_GRACE_MS);
   const reason = level >= 1 ? 'reserve' : 'quota';
   const isProbing = unanswered > 0 && quota.probedAt > quota.asOfAt;
   if (now < next && !isProbing) return wait(next, reason);
   if (unanswered > 0) return wait(soon(state, now), reason);
   return one(() => {
-    // While calls wait for quota, a faster pace would be of no use.
-    state.rate.calm = 0;
+    // While requests wait for quota, a faster rate would be of no use.
+    state.rate.steadyCalls = 0;
     quota.probedAt = now;
-    quota.dueAt = null;
+    quota.probeDueAt = null;
   });
 }
 
@@ -139,77 +149,87 @@ function isBestToSee({ jobs, quota }: State, asking: string): boolean {
 }
 
 function concurrencyGate(state: State, { owner }: Ask, now: number): Passage {
-  return freeOfOthers(state, owner) >= 1 ? open : wait(soon(state, now), 'concurrency');
+  return freeInFlight(state, owner) >= 1 ? open : wait(soon(state, now), 'concurrency');
 }
 
 function rateGate({ rate }: State, _: Ask, now: number): Passage {
   return rate.freeAt <= now ? open : wait(rate.freeAt, 'rate');
 }
 
-/** About when something under way will have been answered. */
+/** About when a request in flight will have been answered. */
 function soon({ latencyMs }: State, now: number): number {
   return now + Math.max(LEAST_WAIT_MS, latencyMs ?? USUAL_LATENCY_MS);
 }
 
-function freeOfOthers(state: State, owner: string): number {
-  return allowedInFlight(state.concurrency) - parallelOfOthers(state, owner);
+/** How many requests of the process may be in flight beside those of the others. */
+function freeInFlight(state: State, owner: string): number {
+  return allowedInFlight(state.concurrency) - allowedOfOthers(state, owner);
 }
 
-/** How many calls the other processes may have under way at once. */
-export function parallelOfOthers(state: State, owner: string): number {
-  return sumOfOthers(state, owner, ({ calls, parallel }) => Math.min(calls, parallel));
+/** How many requests the other processes may have in flight at once. */
+export function allowedOfOthers(state: State, owner: string): number {
+  return sumOfOthers(state, owner, ({ permits, maxInFlight }) => Math.min(permits, maxInFlight));
 }
 
 /** How many they have, by what each was about to send when it asked last. */
-export function underWayOfOthers(state: State, owner: string): number {
-  return sumOfOthers(state, owner, ({ calls, underWay }) => Math.min(calls, underWay));
+export function inFlightOfOthers(state: State, owner: string): number {
+  return sumOfOthers(state, owner, ({ permits, inFlight }) => Math.min(permits, inFlight));
 }
 
 function sumOfOthers({ leases }: State, owner: string, of: (lease: Lease) => number): number {
   return Object.entries(leases).reduce((sum, [name, lease]) => (name === owner ? sum : sum + of(lease)), 0);
 }
 
-/** Calls that may be made or answered at any moment. */
+/** Requests that may be sent or answered at any moment. */
 export function outstanding({ leases }: State): number {
-  return Object.values(leases).reduce((sum, { calls }) => sum + calls, 0);
+  return Object.values(leases).reduce((sum, { permits }) => sum + permits, 0);
 }
 
-/** `calls` of a process were answered or given back. */
-export function settle({ leases }: State, owner: string, calls: number, now: number): void {
-  const held = leases[owner];
-  if (!held) return;
-  held.calls -= calls;
-  held.heardAt = now;
-  if (held.calls <= 0) delete leases[owner];
+/** Requests of a process were answered, or their permits given back. */
+export function usePermits({ leases }: State, owner: string, permits: number, now: number): void {
+  const lease = leases[owner];
+  if (!lease) return;
+  lease.permits -= permits;
+  lease.heardAt = now;
+  if (lease.permits <= 0) delete leases[owner];
 }
 
 /** The lease of a process is what it says itself. */
-export function hold(
-  state: State,
-  { owner, calls, parallel, underWay }: EventOf<'holds'>,
+export function setLease(
+  { leases }: State,
+  { owner, permits, maxInFlight, inFlight }: EventOf<'holds'>,
   now: number,
 ): void {
-  if (calls > 0) state.leases[owner] = { calls, parallel, underWay, heardAt: now };
-  else delete state.leases[owner];
+  if (permits > 0) leases[owner] = { permits, maxInFlight, inFlight, heardAt: now };
+  else delete leases[owner];
 }
 
-/** Permits for `unused` calls are given back, and stakes. */
-export function release(state: State, { owner, unused, stakes = 0 }: EventOf<'release'>, now: number): void {
-  takeStakesBack(state.ahead, stakes, now);
-  const held = Math.min(unused, state.leases[owner]?.calls ?? 0);
-  settle(state, owner, held, now);
-  paces.giveBackSlots(state.rate, held, now);
+/** Permits and prefetch budget are given back unused. */
+export function release(
+  state: State,
+  { owner, permits, prefetchBudget = 0 }: EventOf<'release'>,
+  now: number,
+): void {
+  refundBudget(state.prefetch, prefetchBudget, now);
+  const unused = Math.min(permits, state.leases[owner]?.permits ?? 0);
+  usePermits(state, owner, unused, now);
+  rates.giveBackSlots(state.rate, unused, now);
 }
 
-/** Nobody will say how the calls of a process that is gone ended: they count as made. */
+/** Nobody will say how the requests of a process that is gone ended: they count as made. */
 export function writeOffOwner({ leases, quota }: State, owner: string): void {
-  writeOff(quota, leases[owner]?.calls ?? 0);
+  writeOff(quota, leases[owner]?.permits ?? 0);
   delete leases[owner];
 }
 
+/** Processes not heard of for so long that none of their requests can still be in flight. */
+export function silentOwners({ leases }: State, now: number): string[] {
+  return Object.keys(leases).filter((owner) => now - (leases[owner]?.heardAt ?? 0) > OWNER_TTL_MS);
+}
+
 /**
- * Permits of processes that have been silent for a while, where nobody else may go because of them: until when that can last at
- * most. A call may take a minute; but who waits wants to know for whom.
+ * Processes that fell silent with permits for which nobody else may go, and until when that can last. A request may take
+ * a minute; but whoever waits wants to know for whom.
  */
 export function heldUp(
   state: State,
@@ -218,23 +238,18 @@ export function heldUp(
   const silent = Object.entries(state.leases).filter(([, { heardAt }]) => now - heardAt > QUIET_MS);
   const until = Math.max(...silent.map(([, { heardAt }]) => heardAt + OWNER_TTL_MS));
   if (!(until > now)) return null;
-  const reason = shutByPermits(state, now);
+  const reason = closedByPermits(state, now);
   return reason && { owners: silent.map(([owner]) => owner), until, reason };
 }
 
-/** Which gate is shut only because calls that were allowed have not been answered yet. */
-function shutByPermits(state: State, now: number): WaitReason | null {
+/** The gate that is closed only because permits were given that have not been answered yet. */
+function closedByPermits(state: State, now: number): WaitReason | null {
   const { pause, quota, concurrency } = state;
   const unanswered = outstanding(state);
   if (pause) return pause.resumeAt <= now && unanswered > 0 ? reasonOf(pause) : null;
-  if (parallelOfOthers(state, '') >= allowedInFlight(concurrency)) return 'concurrency';
+  if (allowedOfOthers(state, '') >= allowedInFlight(concurrency)) return 'concurrency';
   const level = levelAt(quota, now);
   if (level === null) return null;
   const left = level - reserveOf(quota);
   return left >= 1 && left - unanswered < 1 ? 'reserve' : null;
-}
-
-/** Processes not heard of for so long that none of their calls can still be under way. */
-export function silentOwners({ leases }: State, now: number): string[] {
-  return Object.keys(leases).filter((owner) => now - (leases[owner]?.heardAt ?? 0) > OWNER_TTL_MS);
 }

@@ -1,7 +1,7 @@
-/** When a pool at its reserve is worth one call, a quota probe, to see whether more came. */
+/** When a pool at its reserve is worth a quota probe: one request, to see whether more calls came. */
 
-import { DAY_MS } from '../clock.ts';
-import { driftPace, mostProbes, type Quota } from './quota.ts';
+import { DAY_MS, HOUR_MS } from '../clock.ts';
+import { mostProbes, type Quota, unexplainedRate } from './quota.ts';
 import {
   type Bracket,
   common,
@@ -11,7 +11,7 @@ import {
   isSure,
   periodOf,
   usual,
-} from './window.ts';
+} from './quota-period.ts';
 
 /** The shortest period that people choose. */
 const SHORTEST_GAP_MS = 1_000;
@@ -20,16 +20,16 @@ const SHORTEST_TRICKLE_MS = 100;
 /** A larger quota that was bought is noticed after so long at the latest: ten refusals a month. */
 const LONGEST_GAP_MS = 3 * DAY_MS;
 /**
- * What others take is only reckoned. Where the API last told of more than a tenth of the pool beside the reserve, one
- * call goes to see after so long. Of less it would be refused in each period in which the reckoning was right.
+ * The use of others is only reckoned. Where the API last reported more than a tenth of the pool beside the reserve, one
+ * request goes to see after so long. With less it would be refused in each period in which the reckoning was right.
  */
 const LONGEST_FOR_OTHERS_MS = 60_000;
 
 /** Datasets are meant to be minutes old, an hour at most. */
-const LONG_WAIT_MS = 3_600_000;
+const LONG_WAIT_MS = HOUR_MS;
 
 /** For which periods to probe, and how often. */
-type Manner = {
+type ProbeTiming = {
   periods: readonly number[];
   /** While nothing is known: at what multiples of the time without more, at the soonest and the latest. */
   soonest: number;
@@ -39,14 +39,14 @@ type Manner = {
 };
 
 /** From the reserve: a probe costs nothing, so three or more go while the time without more doubles. */
-const freely: Manner = { periods: usual, soonest: 0.05, latest: 0.35, step: 0.25 };
+const freely: ProbeTiming = { periods: usual, soonest: 0.05, latest: 0.35, step: 0.25 };
 /** Each probe is refused until more comes: few, for the periods that are mostly chosen. */
-const sparingly: Manner = { periods: common, soonest: 0.1, latest: 5, step: 0.4 };
+const sparingly: ProbeTiming = { periods: common, soonest: 0.1, latest: 5, step: 0.4 };
 /** Where no header ever told of a reset; once the period is bounded, it may be one that is chosen less often. */
-const blindly: Manner = { ...sparingly, soonest: 0.35 };
-const bounded: Manner = { ...blindly, periods: usual };
+const blindly: ProbeTiming = { ...sparingly, soonest: 0.35 };
+const bounded: ProbeTiming = { ...blindly, periods: usual };
 
-function mannerOf(quota: Quota): Manner {
+function timingOf(quota: Quota): ProbeTiming {
   if (quota.source === 'header') return isFree(quota) ? freely : sparingly;
   return quota.window.most === null ? blindly : bounded;
 }
@@ -58,7 +58,7 @@ function isFree({ source, level }: Quota): boolean {
 
 /**
  * Calls kept back, so that seeing whether the quota resets need not mean being refused. Every quota probe is a
- * real call, so that the reserve is spent and not lost.
+ * real request, so that the reserve is spent and not lost.
  */
 export function reserveOf({ source, limit, window }: Quota): number {
   if (source !== 'header' || limit === null) return 0;
@@ -76,13 +76,13 @@ export function reserveOf({ source, limit, window }: Quota): number {
  * nothing came; and at least every few days, since a larger quota may have been bought.
  */
 export function nextQuotaProbe(quota: Quota): number {
-  if (quota.dueAt !== null) return quota.dueAt;
+  if (quota.probeDueAt !== null) return quota.probeDueAt;
   const probed = Math.max(quota.asOfAt, quota.probedAt);
   const reserve = reserveOf(quota);
   const level = quota.level ?? 0;
-  const pace = driftPace(quota);
-  if (pace > 0) {
-    const untilOne = Math.max(SHORTEST_TRICKLE_MS, (reserve + 1 - level) / pace);
+  const trickle = unexplainedRate(quota);
+  if (trickle > 0) {
+    const untilOne = Math.max(SHORTEST_TRICKLE_MS, (reserve + 1 - level) / trickle);
     return probed + Math.min(LONGEST_GAP_MS, untilOne);
   }
   const isAmple = level > reserve + 0.1 * (quota.limit ?? 0);
@@ -93,7 +93,7 @@ export function nextQuotaProbe(quota: Quota): number {
 function byPeriod(quota: Quota, probed: number): number {
   const { window } = quota;
   const isKnown = isSure(window);
-  const expected = expectedResets(window, mannerOf(quota).periods).find(({ beforeAt }) => beforeAt > probed);
+  const expected = expectedResets(window, timingOf(quota).periods).find(({ beforeAt }) => beforeAt > probed);
   const patient = Math.max(patiently(quota, probed), earliestReset(window));
   if (!expected) return isKnown ? Math.min(patient, overdue(quota, probed)) : patient;
   const next = within(expected, quota, probed);
@@ -113,7 +113,7 @@ function within({ afterAt, beforeAt }: Bracket, quota: Quota, probed: number): n
   // A refusal for each period that may be is enough, where the search is short beside the period (a quarter).
   const away = afterAt - (window.last?.afterAt ?? 0);
   if (!isFree(quota) && !isSure(window) && width <= 0.25 * away) return beforeAt;
-  return Math.min(beforeAt, Math.max(afterAt, probed) + width * mannerOf(quota).step);
+  return Math.min(beforeAt, Math.max(afterAt, probed) + width * timingOf(quota).step);
 }
 
 /** A period that begins with its first call is over a little later than expected. */
@@ -124,7 +124,7 @@ function overdue({ window }: Quota, probed: number): number {
 
 /** Nothing is known of the period: at the usual ones since the pool was first used, and in between. */
 function patiently(quota: Quota, probed: number): number {
-  const { periods, soonest, latest } = mannerOf(quota);
+  const { periods, soonest, latest } = timingOf(quota);
   // A pool that stood still for long once does not reset at every moment.
   const still = Math.max(stillFor(quota, probed), 0.5 * quota.window.least);
   const gap = (times: number) => probed + Math.max(SHORTEST_GAP_MS, times * still);

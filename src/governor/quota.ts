@@ -1,6 +1,6 @@
 /** What is left of the account's pool of calls, as the API reports it or as it was counted. */
 
-import { afterJump, initialWindow, reset, type Window } from './window.ts';
+import { afterJump, initialWindow, reset, type Window } from './quota-period.ts';
 
 export type Quota = {
   /** Calls in a full pool, as the API says or as were counted. */
@@ -12,33 +12,35 @@ export type Quota = {
   confirmed: number;
   /** When `level` was last seen rather than reckoned. */
   asOfAt: number;
-  /** What the latest header left, whether nothing was under way then, and what was answered without one since. */
+  /** Calls that were taken off `level` since, though the API may not have counted them. */
+  uncertain: number;
+  /** What the latest header left, whether nothing was in flight then, and what was accepted without a header since, by job. */
   reported: { remaining: number; alone: boolean; since: Record<string, number> } | null;
-  /** What changed beside our calls: more is refill, less is other consumers. */
-  drift: { sinceAt: number; calls: number };
+  /** What our calls do not explain: more is refill, less is other consumers. */
+  unexplained: { sinceAt: number; calls: number };
   /** When the pool was last seen to rise, or first used; 0 before that. */
   risenAt: number;
   /** When it last rose by several calls at once. */
   surgedAt: number;
-  /** When a call was last let through at or below the reserve. */
+  /** When a request was last let through at or below the reserve. */
   probedAt: number;
   /** A quota probe is due then, whatever is expected; null where there is no such reason. */
-  dueAt: number | null;
-  /** Calls answered since the pool reset, or was first used. */
+  probeDueAt: number | null;
+  /** Calls since the pool reset, or was first used. */
   spent: number;
-  /** Answers so far; and how many there were when the pool was last seen to reset or to be empty, or a pause began. */
-  answers: number;
-  turn: number;
+  /** Responses so far; and how many there were when the pool was last seen to reset or to be empty, or a pause began. */
+  responses: number;
+  eraStart: number;
   /** How often the calls of an endpoint without the header showed in the next header, and how often they did not. */
   members: Record<string, { shared: number; apart: number }>;
   window: Window;
 };
 
-/** What happened beside our calls is forgotten by half after so long: others come and go. */
-const DRIFT_MEMORY_MS = 20 * 60_000;
-/** Fewer calls, or less time, may be chance: as many calls as may be under way with five jobs, and one. */
-const LEAST_DRIFT = 6;
-const LEAST_DRIFT_MS = 1_000;
+/** Half of what is unexplained is forgotten after so long: others come and go. */
+const UNEXPLAINED_MEMORY_MS = 20 * 60_000;
+/** Fewer calls, or less time, may be chance: as many calls as may be in flight with five jobs, and one. */
+const LEAST_UNEXPLAINED = 6;
+const LEAST_UNEXPLAINED_MS = 1_000;
 /** A pool that rises after it stood still for this long, and for half the time since it last reset, resets. */
 const LEAST_STILL_MS = 3_000;
 /** More than so many calls that come at once are not our own probes of a period ago. */
@@ -55,15 +57,16 @@ export function initialQuota(): Quota {
     source: null,
     confirmed: 0,
     asOfAt: 0,
+    uncertain: 0,
     reported: null,
-    drift: { sinceAt: 0, calls: 0 },
+    unexplained: { sinceAt: 0, calls: 0 },
     risenAt: 0,
     surgedAt: 0,
     probedAt: 0,
-    dueAt: null,
+    probeDueAt: null,
     spent: 0,
-    answers: 0,
-    turn: 0,
+    responses: 0,
+    eraStart: 0,
     members: {},
     window: initialWindow(0),
   };
@@ -72,17 +75,18 @@ export function initialQuota(): Quota {
 /** What is left now as far as can be told; null where nothing is known. */
 export function levelAt(quota: Quota, now: number): number | null {
   if (quota.level === null) return null;
-  const level = quota.level + driftPace(quota) * (now - quota.asOfAt);
+  const level = quota.level + unexplainedRate(quota) * (now - quota.asOfAt);
   return Math.max(0, Math.min(quota.limit ?? Number.POSITIVE_INFINITY, level));
 }
 
 /** How the pool changes beside our calls, in calls a millisecond; 0 while that may be chance. */
-export function driftPace({ drift, asOfAt, risenAt }: Quota): number {
-  const elapsed = asOfAt - drift.sinceAt;
-  if (Math.abs(drift.calls) < LEAST_DRIFT || elapsed < LEAST_DRIFT_MS) return 0;
-  const pace = drift.calls / elapsed;
-  // Where three calls should have come and none did, it is not a trickle.
-  return pace > 0 && asOfAt - risenAt > 3 / pace ? 0 : pace;
+export function unexplainedRate({ unexplained, asOfAt, risenAt }: Quota): number {
+  const { sinceAt, calls } = unexplained;
+  const elapsed = asOfAt - sinceAt;
+  if (Math.abs(calls) < LEAST_UNEXPLAINED || elapsed < LEAST_UNEXPLAINED_MS) return 0;
+  const rate = calls / elapsed;
+  // Where three calls should have come back and none did, it is not a trickle.
+  return rate > 0 && asOfAt - risenAt > 3 / rate ? 0 : rate;
 }
 
 /** Whether the endpoint was seen not to draw on this pool. */
@@ -105,78 +109,81 @@ export function atCountedLimit({ source, limit, spent }: Quota): boolean {
   return source === 'count' && limit !== null && spent >= 0.9 * limit;
 }
 
-/** A call of the job has ended, however it did; what it tells follows. */
-export function countAnswer(quota: Quota, job: string): void {
-  if (!isApart(quota, job)) quota.answers += 1;
+/** A request of the job has ended, however it did; what it tells follows. */
+export function countResponse(quota: Quota, job: string): void {
+  if (!isApart(quota, job)) quota.responses += 1;
 }
 
-/** From here on the pool is another one: the answers to calls that are under way now tell of the one before. */
-export function turn(quota: Quota): void {
-  quota.turn = quota.answers;
+/** From here on the pool is another one: responses to requests in flight tell of the one before. */
+export function startEra(quota: Quota): void {
+  quota.eraStart = quota.responses;
 }
 
-function isLate({ turn }: Quota, answersBefore: number): boolean {
-  return answersBefore < turn;
-}
-
-/** A call that was sent after `answersBefore` answers was answered without a word about the quota. */
-export function spend(quota: Quota, job: string, answersBefore: number, now: number): void {
+/** A request, sent after `responsesBefore` responses, was accepted without a word about the quota. */
+export function spend(quota: Quota, job: string, responsesBefore: number, now: number): void {
   if (isApart(quota, job)) return;
-  if (isLate(quota, answersBefore)) {
-    writeOff(quota, 1);
+  if (responsesBefore < quota.eraStart) {
+    countMade(quota, 1);
     return;
   }
   if (quota.level === 0) {
-    refilled(quota, now);
-    return;
+    if (quota.uncertain === 0) {
+      refilled(quota, now);
+      return;
+    }
+    // The pool was not known to be empty: so this is no sign of a reset.
+    quota.level = quota.uncertain;
+    quota.uncertain = 0;
   }
   if (quota.risenAt === 0) begin(quota, now);
   if (quota.reported) quota.reported.since[job] = (quota.reported.since[job] ?? 0) + 1;
   take(quota, 1);
   if (quota.source === 'count') quota.asOfAt = now;
-  quota.dueAt = null;
+  quota.probeDueAt = null;
   quota.spent += 1;
 }
 
-/** Calls that nobody answered for, or too late to tell of the pool as it is, count as made. */
+/** Requests that no response accounts for count as made, though the API may not have counted them. */
 export function writeOff(quota: Quota, calls: number): void {
+  quota.uncertain += Math.min(calls, quota.level ?? 0);
+  countMade(quota, calls);
+}
+
+function countMade(quota: Quota, calls: number): void {
   take(quota, calls);
   quota.spent += calls;
-  // Whether the next report counts them nobody knows.
+  // Whether the next header counts them nobody knows.
   if (quota.reported) quota.reported.alone = false;
 }
 
 function take(quota: Quota, calls: number): void {
   if (quota.level === null) return;
   quota.level = Math.max(0, quota.level - calls);
-  if (quota.level === 0) turn(quota);
+  if (quota.level === 0) startEra(quota);
 }
 
-/** What an answer tells: `remaining` of `limit` were left after its call, which was sent after `answersBefore` answers. */
-export type Told = { limit: number; remaining: number; answersBefore: number };
+/** What a header says: `remaining` of `limit` were left after a request that was sent after `responsesBefore` responses. */
+export type QuotaReport = { limit: number; remaining: number; responsesBefore: number };
 
-/**
- * A call was answered, and told what was left. `unanswered`: other calls of ours, which the API may or may not have counted
- * already.
- */
-export function observe(quota: Quota, told: Told, unanswered: number, now: number): void {
-  const { limit, remaining, answersBefore } = told;
+/** A response said what was left. `unanswered`: our other requests, which the API may or may not have counted already. */
+export function observe(quota: Quota, report: QuotaReport, unanswered: number, now: number): void {
+  const { limit, remaining, responsesBefore } = report;
   const { reported, level, asOfAt, window } = quota;
-  if (reported && isLate(quota, answersBefore)) {
-    writeOff(quota, 1);
+  if (reported && responsesBefore < quota.eraStart) {
+    countMade(quota, 1);
     return;
   }
-  // Those that were answered while this call was under way may have been counted after it.
-  const others = unanswered + Math.max(0, quota.answers - 1 - answersBefore);
-  const trickle = Math.max(0, driftPace(quota)) * (now - asOfAt);
+  // Requests answered while this one was in flight may have been counted after it.
+  const others = unanswered + Math.max(0, quota.responses - 1 - responsesBefore);
+  const trickle = Math.max(0, unexplainedRate(quota)) * (now - asOfAt);
   quota.limit = limit;
-  quota.level = remaining;
+  setLevel(quota, remaining);
   quota.source = 'header';
   quota.asOfAt = now;
   quota.reported = { remaining, alone: unanswered === 0, since: {} };
   quota.spent += 1;
-  quota.dueAt = null;
-  if (remaining === 0) turn(quota);
+  quota.probeDueAt = null;
+  if (remaining === 0) startEra(quota);
   if (!reported || level === null) {
     begin(quota, now);
     return;
@@ -184,15 +191,15 @@ export function observe(quota: Quota, told: Told, unanswered: number, now: numbe
   // What was reported against the latest report, and against what we reckoned with our own calls taken off.
   const rise = remaining - (reported.remaining - 1);
   const change = remaining - (level - 1);
-  // At least half of what was used came back, and more than calls under way or a trickle explain.
+  // At least half of what was used came back, and more than requests in flight or a trickle explain.
   if (rise > 2 * others + 3 * trickle && change >= Math.max(3, 0.5 * (limit - remaining + change))) {
     hasReset(quota, asOfAt, now);
     return;
   }
   const isFull = remaining >= limit - 1 - others;
-  if (reported.alone && unanswered === 0 && rise <= 0 && quota.drift.calls <= 0)
+  if (reported.alone && unanswered === 0 && rise <= 0 && quota.unexplained.calls <= 0)
     noteFall(quota, reported.since, -rise);
-  if (!isFull && (change <= 0 || rise > 0)) noteDrift(quota, change, now);
+  if (!isFull && (change <= 0 || rise > 0)) noteUnexplained(quota, change, now);
   if (rise > others) quota.risenAt = now;
   // In a sliding window our own probes come back as well, one by one.
   const surges = rise > Math.max(Math.min(SURGE, mostProbes(limit)), 2 * others) + 3 * trickle;
@@ -202,6 +209,12 @@ export function observe(quota: Quota, told: Told, unanswered: number, now: numbe
   else if (isFull) window.quietSinceAt = now;
   // While it is full nobody can say whether it reset.
   if (surges || isFull) quota.surgedAt = now;
+}
+
+/** The level was seen, or nothing is known of it any longer (null). */
+function setLevel(quota: Quota, level: number | null): void {
+  quota.level = level;
+  quota.uncertain = 0;
 }
 
 /**
@@ -214,12 +227,12 @@ export function exhausted(
   now: number,
 ): void {
   if (quota.risenAt === 0) begin(quota, sinceAt);
-  quota.level = 0;
+  setLevel(quota, 0);
   quota.asOfAt = now;
-  quota.dueAt = null;
+  quota.probeDueAt = null;
   if (again || quota.source === 'header') return;
   const limit = Math.max(1, quota.spent);
-  // Two counts agree where they differ by 2 %: calls under way may be counted or not.
+  // Two counts agree where they differ by 2 %: requests in flight may be counted or not.
   const isSame = quota.limit !== null && Math.abs(limit - quota.limit) <= Math.max(1, 0.02 * limit);
   quota.limit = limit;
   quota.source = 'count';
@@ -239,7 +252,7 @@ export function forgetMoments(quota: Quota, now: number): void {
 }
 
 function begin(quota: Quota, now: number): void {
-  quota.drift = { sinceAt: now, calls: 0 };
+  quota.unexplained = { sinceAt: now, calls: 0 };
   quota.risenAt = now;
   quota.surgedAt = now;
   quota.window.quietSinceAt = now;
@@ -248,23 +261,23 @@ function begin(quota: Quota, now: number): void {
 function hasReset(quota: Quota, afterAt: number, now: number): void {
   quota.window = reset(quota.window, { afterAt, beforeAt: now });
   begin(quota, now);
-  turn(quota);
+  startEra(quota);
   quota.spent = 1;
 }
 
-/** A call was accepted where none was left. A counted limit is trusted once confirmed, and tested at times. */
+/** A request was accepted where none was left. A counted limit is trusted once confirmed, and tested at times. */
 function refilled(quota: Quota, now: number): void {
   const isTrusted = quota.source === 'header' || (quota.confirmed > 0 && quota.confirmed % TRUST !== 0);
   hasReset(quota, quota.asOfAt, now);
   quota.asOfAt = now;
-  quota.level = isTrusted ? Math.max(0, (quota.limit ?? 1) - 1) : null;
-  // Against what was reported before, the next report would show this reset once more.
+  setLevel(quota, isTrusted ? Math.max(0, (quota.limit ?? 1) - 1) : null);
+  // Against the header before, the next one would show this reset once more.
   if (quota.reported && quota.level !== null)
     quota.reported = { remaining: quota.level, alone: false, since: {} };
   if (isTrusted) quota.confirmed += 1;
 }
 
-/** Between two headers the pool fell by `fall` beside them, while `calls` of other endpoints were answered. */
+/** Between two headers the pool fell by `fall` beside them, while `calls` of other endpoints were accepted. */
 function noteFall({ members }: Quota, calls: Record<string, number>, fall: number): void {
   const total = Object.values(calls).reduce((sum, times) => sum + times, 0);
   // By none of them, by all of them, or nobody knows.
@@ -276,11 +289,11 @@ function noteFall({ members }: Quota, calls: Record<string, number>, fall: numbe
   }
 }
 
-function noteDrift({ drift }: Quota, change: number, now: number): void {
-  const age = now - drift.sinceAt;
-  if (age > DRIFT_MEMORY_MS) {
-    drift.sinceAt = now - age / 2;
-    drift.calls /= 2;
+function noteUnexplained({ unexplained }: Quota, change: number, now: number): void {
+  const age = now - unexplained.sinceAt;
+  if (age > UNEXPLAINED_MEMORY_MS) {
+    unexplained.sinceAt = now - age / 2;
+    unexplained.calls /= 2;
   }
-  drift.calls += change;
+  unexplained.calls += change;
 }

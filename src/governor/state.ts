@@ -1,91 +1,95 @@
 /**
- * What the governor knows, as plain JSON: it outlives every process and is shared by all of them.
- * Every epoch time (milliseconds) has a name that ends in `At`, and nothing else has.
+ * The governor's data: what it knows (plain JSON, kept for every process), what it is told, and what it decides.
+ * Every epoch time (milliseconds) in the state has a name that ends in `At`, and nothing else has.
  */
 
-import { type Ahead, initialAhead } from './ahead.ts';
+import type { WaitReason } from '../errors.ts';
 import { type Concurrency, initialConcurrency } from './concurrency.ts';
-import type { KeyMark } from './events.ts';
-import { initialPace, measureAnew, type Pace } from './pace.ts';
 import * as quotas from './quota.ts';
+import { initialRate, type Rate, restartMeasurement } from './rate.ts';
 
 export type State = {
-  version: 4;
+  version: 5;
   /** Time of the latest event. */
   seenAt: number;
-  /** Usual time from a call to its answer, once there was one. */
+  /** Moving average from request to response; null before the first one. */
   latencyMs: number | null;
-  /** By process: the permits that it holds. They are spent until it says otherwise. */
+  /** By process. */
   leases: Record<string, Lease>;
-  /** All calls wait: the account met a limit. */
+  /** All requests wait: the account met a limit. */
   pause: Pause | null;
-  /** The API refuses the key; one call may try it again at `probeAt`. */
-  keyRefused: { probeAt: number } | null;
+  /** The API refuses the key; one request may try it again at `retryAt`. */
+  keyRefused: { retryAt: number } | null;
   /** The key that was refused last, here or at one endpoint. */
   refusedKey: KeyMark | null;
   jobs: Record<string, JobState>;
-  rate: Pace;
+  rate: Rate;
   concurrency: Concurrency;
   quota: quotas.Quota;
-  ahead: Ahead;
-  /** Failed calls that may still be tried again soon. */
+  prefetch: PrefetchAccount;
+  /** Failed requests that may still be repeated soon. */
   retryCredit: number;
-  /** Without any, one call of all endpoints may try again then: else nobody would notice that all are well. */
-  unpaidAt: number;
+  /** Without credit, one request of all endpoints may be repeated then: else nobody would notice that all are well. */
+  unpaidRetryAt: number;
 };
 
+/** Permits that one process holds. They count as spent until it says otherwise. */
 export type Lease = {
-  /** Calls allowed and not yet answered or given back. */
-  calls: number;
-  /** How many of them may be under way at once. */
-  parallel: number;
-  /** How many were to be when it asked last. */
-  underWay: number;
+  /** Requests allowed and not yet answered or given back. */
+  permits: number;
+  /** How many of them may be in flight at once. */
+  maxInFlight: number;
+  /** How many were to be in flight when it asked last. */
+  inFlight: number;
   heardAt: number;
 };
 
 export type Cause = 'rate' | 'concurrency' | 'quota';
 
-/** After an answer 429 all calls wait; then one real call, the probe, finds out whether they may go on. */
+/** After a 429 all requests wait; then one real request, the probe, finds out whether they may go on. */
 export type Pause = {
   sinceAt: number;
-  /** Milliseconds in which nobody asked though it was over: they tell nothing of the API. */
+  /** Milliseconds in which nobody asked though it was over: they say nothing of the API. */
   idleMs: number;
-  /** For how long calls were refused, and were told to wait at the latest refusal, without those. */
+  /** For how long requests were refused, and were told to wait at the latest refusal, without `idleMs`. */
   refusedMs: number;
   toldMs: number;
   resumeAt: number;
-  /** Until when the API itself said to wait, where it did. */
+  /** The end of the API's Retry-After, where it sent one. */
   toldAt: number | null;
   /** Probes that were refused. */
   failures: number;
-  /** The probe that is under way. */
+  /** The probe in flight. */
   probe: { owner: string; job: string } | null;
-  /** What it is most likely about. */
+  /** The most likely cause. */
   cause: Cause;
-  /** Calls under way when one was refused; 1 where others were refused with it, since their number was not it. */
-  inflight: number;
+  /** Requests in flight at the refusal; 1 where others were refused with it, since then their number was not the cause. */
+  inFlight: number;
 };
 
-/** How a job's endpoint answers. */
+/** How a job's endpoint responds. */
 export type JobState = {
-  /** The key lacks the scope of this endpoint; one call may try again at `probeAt`. */
-  forbidden: { probeAt: number } | null;
+  /** The key lacks the scope of this endpoint; one request may try again at `retryAt`. */
+  forbidden: { retryAt: number } | null;
   /** The endpoint failed `failures` times in a row; it is left alone until `resumeAt`. */
   outage: { failures: number; resumeAt: number } | null;
-  /** Whether its answers tell what is left of the quota. */
+  /** Whether its responses carry what is left of the quota. */
   seesQuota: boolean;
   askedAt: number;
 };
 
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
-/** Failed calls that are tried again soon: a blip of some seconds costs five jobs a second try each. */
-export const MOST_CREDIT = 10;
+/** Requests sent, and prefetches not refunded. Both fade: after a day a third is left. */
+export type PrefetchAccount = { requests: number; wasted: number; asOfAt: number };
+
+/** Distinguishes a key from another one by a few digits of its digest with `salt`. */
+export type KeyMark = { salt: string; digest: string };
+
+/** A failed endpoint may be repeated soon this often: a blip of some seconds costs five jobs a second try each. */
+export const MAX_RETRY_CREDIT = 10;
 
 export function initialState(): State {
   return {
-    version: 4,
+    version: 5,
     seenAt: 0,
     latencyMs: null,
     leases: {},
@@ -93,16 +97,95 @@ export function initialState(): State {
     keyRefused: null,
     refusedKey: null,
     jobs: {},
-    rate: initialPace(),
+    rate: initialRate(),
     concurrency: initialConcurrency(),
     quota: quotas.initialQuota(),
-    ahead: initialAhead(),
-    retryCredit: MOST_CREDIT,
-    unpaidAt: 0,
+    prefetch: { requests: 0, wasted: 0, asOfAt: 0 },
+    retryCredit: MAX_RETRY_CREDIT,
+    unpaidRetryAt: 0,
   };
 }
 
-/** A copy of a state that lies elsewhere: of which account it is, and when it was last seen, by so many processes. */
+/** What the governor is told. `roll` is a random number in [0, 1). */
+export type Event =
+  /**
+   * A process begins. What an earlier one of the same name did not account for counts as spent. `again`: a person
+   * wants a key or endpoint that was refused tried once more.
+   */
+  | { type: 'start'; owner: string; again: boolean }
+  /** A process is known to have ended: what it did not account for counts as spent. */
+  | { type: 'gone'; owner: string }
+  /** A job asks for up to `want` permits. `inFlight`: requests of this process, once the first of them is sent. */
+  | ({ type: 'ask'; owner: string; job: string; want: number; inFlight: number } & PrefetchOptions & {
+        /** Prefetches of this process that have not proven needed yet. */
+        unproven?: number;
+      })
+  /**
+   * A response came. `inFlight`: requests of this process when it was sent, itself included. `othersInFlight` of other
+   * processes and `responsesBefore` known then: both as the decision gave them.
+   */
+  | ({
+      type: 'response';
+      status: number;
+      inFlight: number;
+      othersInFlight: number;
+      responsesBefore: number;
+      key: KeyMark | null;
+    } & EndedRequest &
+      LimitReport)
+  /** No response came, or we stopped before one could. */
+  | ({ type: 'lost'; stopped?: boolean } & EndedRequest)
+  /** How many permits a process holds, in flight or unused. The process knows best: the state may have been begun anew. */
+  | { type: 'holds'; owner: string; permits: number; maxInFlight: number; inFlight: number }
+  /** Unused permits are given back, and unused prefetch budget is refunded. */
+  | { type: 'release'; owner: string; permits: number; prefetchBudget?: number }
+  /** The clock was set, or time passed unnoticed: what was measured across that moment is worth nothing. */
+  | { type: 'clock' }
+  /** The key changed. */
+  | { type: 'key' };
+
+export type EventOf<Type extends Event['type']> = Extract<Event, { type: Type }>;
+
+export type PrefetchOptions = {
+  /** Requests of the job that will follow this one; 0 where nobody knows. */
+  upcoming?: number;
+  /** Whether this request is sent before its turn. */
+  isPrefetch?: boolean;
+};
+
+type EndedRequest = { owner: string; job: string; roll: number };
+
+/** What a response says of the limits, and how long it took. */
+export type LimitReport = {
+  limit: number | null;
+  remaining: number | null;
+  retryAfterMs: number | null;
+  latencyMs: number;
+};
+
+export type Decision = PermitDecision | WaitDecision | RefusedDecision | { noted: true };
+
+export type PermitDecision = {
+  /** Given for so many requests; stale after `PERMIT_TTL_MS`. */
+  permits: number;
+  /** Requests of this process that may be in flight at once, and how many of other processes may be beside them. */
+  maxInFlight: number;
+  othersInFlight: number;
+  /** Prefetches that may be sent, none of them where `maxPrefetchInFlight` requests are in flight. */
+  prefetchBudget: number;
+  maxPrefetchInFlight: number;
+  /** Responses that the quota was known by: one that others overtake may tell of the pool as it was before them. */
+  responsesBefore: number;
+};
+
+export type WaitDecision = { wait: { until: number; reason: WaitReason } };
+
+export type RefusedDecision = { refused: 'key_refused' | 'forbidden'; until: number };
+
+/** Permits older than this are given back unused: what was true when they were given may have changed. */
+export const PERMIT_TTL_MS = 1_000;
+
+/** The state as a mirror keeps it of a shared account: its name, when it was last seen, and by how many processes. */
 export type StateCopy = State & { account: { name: string; processes: number; heardAt: number } };
 
 /** Whether a newer release has written it. */
@@ -114,67 +197,66 @@ export function isNewer(kept: unknown): boolean {
 /** The state as it was kept; one that is absent, damaged or of another version is begun anew. */
 export function readState(kept: unknown): State {
   const initial = initialState();
-  const whole: object = { ...(typeof kept === 'object' ? kept : {}) };
-  if ('account' in whole) delete whole.account;
-  return sameShape(initial, whole) ? (whole as State) : initial;
+  const { account: _, ...state } = { ...(typeof kept === 'object' ? kept : {}) } as Partial<StateCopy>;
+  return hasShape(initial, state) ? (state as State) : initial;
 }
 
-/** Whether all that `model` always has is there with its type; what may be null or keyed by name is not entered. */
-function sameShape(model: unknown, kept: unknown): boolean {
+/** Whether all members of `model` are there with their types; what may be null or is keyed by name is not entered. */
+function hasShape(model: unknown, kept: unknown): boolean {
   if (model === null) return kept !== undefined;
   if (typeof model !== 'object') return typeof kept === typeof model;
   if (typeof kept !== 'object' || kept === null) return false;
   return Object.entries(model).every(([name, inner]) =>
     name === 'version'
       ? (kept as State).version === inner
-      : sameShape(inner, (kept as Record<string, unknown>)[name]),
+      : hasShape(inner, (kept as Record<string, unknown>)[name]),
   );
 }
 
 /** Processes on one machine read one clock, yet not always in the order of their transactions. */
 const CLOCK_TOLERANCE_MS = 100;
-/** A clock that is kept by NTP is set by less than this, which spoils no period worth knowing. */
+/** NTP sets a clock by less than this, which spoils no period worth knowing. */
 const CLOCK_JUMP_MS = 10_000;
 
 /**
- * A copy of the state, seen at `now`. Where the clock went back, all times go back with it: what the API told us to
- * wait lasts no longer than it was meant to, and is not cut short.
+ * A copy of the state, seen at `now`. Where the clock went back, all times go back with it: so a Retry-After is neither
+ * lengthened nor cut short.
  */
 export function onTime(before: State, now: number): State {
   const back = before.seenAt - now;
-  const state = moved(before, back > CLOCK_TOLERANCE_MS ? -back : 0);
+  const state = shiftTimes(before, back > CLOCK_TOLERANCE_MS ? -back : 0);
   state.seenAt = now;
-  // How long it had been ahead nobody knows.
+  // For how long the clock had been ahead nobody knows.
   if (back > CLOCK_JUMP_MS) forgetMoments(state, now);
   return state;
 }
 
-/** The same where the clock by which it lives jumped to `now`. */
+/** The same where the clock of the state jumped to `now`. */
 export function afterJump(before: State, now: number): State {
   const state = onTime(before, now);
   forgetMoments(state, now);
   return state;
 }
 
-/** Forgets what was reckoned from one moment to another, across a jump of the clock. */
+/** Forgets what was measured from one moment to another, across a jump of the clock. */
 export function forgetMoments(state: State, now: number): void {
-  measureAnew(state.rate, now);
+  restartMeasurement(state.rate, now);
   quotas.forgetMoments(state.quota, now);
-  probeNow(state, now);
+  makeProbeDue(state, now);
 }
 
-/** Where calls wait for a quota of which the API did not say when more comes, one goes at once to see. */
-export function probeNow({ pause, quota }: State, now: number): void {
-  quota.dueAt = now;
+/** Where requests wait for a quota and the API did not say until when, one goes at once to see. */
+export function makeProbeDue({ pause, quota }: State, now: number): void {
+  quota.probeDueAt = now;
   if (pause?.cause === 'quota' && pause.toldAt === null) pause.resumeAt = Math.min(pause.resumeAt, now);
 }
 
 /** A deep copy with all its times moved by `ms`. Every event makes one, so it spreads, which is fast. */
-export function moved<T extends object>(value: T, ms: number): T {
+export function shiftTimes<T extends object>(value: T, ms: number): T {
   const copy = { ...value } as Record<string, unknown>;
   for (const name in copy) {
     const inner = copy[name];
-    if (typeof inner === 'object' && inner !== null) copy[name] = moved(inner, ms);
+    if (typeof inner === 'object' && inner !== null) copy[name] = shiftTimes(inner, ms);
     else if (ms !== 0 && typeof inner === 'number' && name.endsWith('At')) copy[name] = inner + ms;
   }
   return copy as T;

@@ -4,7 +4,7 @@
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Guess } from '../api/client.ts';
+import type { Prefetch } from '../api.ts';
 import type { CheckedPage } from '../validate/checked.ts';
 import type { Checkpoint } from '../walk/checkpoint.ts';
 import { type Foreseen, foresee, isAsIfAskedNow, requestOffset } from '../walk/foresee.ts';
@@ -13,7 +13,7 @@ import { type Foreseen, foresee, isAsIfAskedNow, requestOffset } from '../walk/f
 export type Upstream<Answer, Of extends PageInOrder> = {
   get(offset: number, foreseen: number): Promise<Answer>;
   /** Undefined where nothing may be asked ahead. */
-  guess(offset: number, foreseen: number): Guess<Answer> | undefined;
+  guess(offset: number, foreseen: number): Prefetch<Answer> | undefined;
   /** Undefined where an answer that was asked for ahead turns out to be no page. */
   check(answer: Answer): Of | undefined;
   /** Whether rows that both pages show are the same in both: an answer may be older than the one before. */
@@ -42,8 +42,8 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
   upstream: Upstream<Answer, Of>,
 ): PagesInOrder<Answer, Of> {
   /** No map: the tables that one leaves behind as it grows would keep the answers of all of them (see `walk/waiting.ts`). */
-  let guesses: { offset: number; guess: Guess<Answer> }[] = [];
-  const answered = new WeakSet<Guess<Answer>>();
+  let guesses: { offset: number; guess: Prefetch<Answer> }[] = [];
+  const answered = new WeakSet<Prefetch<Answer>>();
   const underWay = new Set<Promise<unknown>>();
   let last: Of | undefined;
   let pageRows = 0;
@@ -57,16 +57,16 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
     if (!guess) return await askNow(offset, foreseen);
     askAhead(foreseen);
     await learn(guess);
-    const answer = await guess.answer;
+    const answer = await guess.response;
     if (answer === undefined) return await askNow(offset, foreseen);
     const page = check(guess, answer);
     if (page === undefined) {
-      guess.settle(false);
+      guess.end(false);
       upstream.discard(answer);
       return await askNow(offset, foreseen);
     }
     const isGood = isAsIfAskedNow(at, page) && last !== undefined && upstream.agree(last, page);
-    guess.settle(isGood);
+    guess.end(isGood);
     if (isGood) return { page, answer };
     upstream.discard(answer);
     dropAll();
@@ -74,9 +74,9 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
   }
 
   /** The guess at this offset, once its call is made. Guesses that are no longer foreseen are dropped. */
-  function take(offset: number, { offsets }: Foreseen): Guess<Answer> | undefined {
+  function take(offset: number, { offsets }: Foreseen): Prefetch<Answer> | undefined {
     const guess = find(offset);
-    const isMade = guess?.isMade() ?? false;
+    const isMade = guess?.isSent() ?? false;
     if (isMade) forget(offset);
     for (const other of guesses) if (!offsets.includes(other.offset)) drop(other);
     return isMade ? guess : undefined;
@@ -96,7 +96,7 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
    * Learns how many calls are of use. Answers that wait for their turn are as old as they are large, and the garbage of them is
    * dear. Two turns of the event loop, in which what has come is read, and all else that this process does goes on.
    */
-  async function learn(guess: Guess<Answer>): Promise<void> {
+  async function learn(guess: Prefetch<Answer>): Promise<void> {
     await turn();
     await turn();
     calm = answered.has(guess) ? calm + 1 : 0;
@@ -111,7 +111,7 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
       if (!guess) return;
       guesses.push({ offset, guess });
       // Not `finally`, whose promise would keep the answer.
-      const done = guess.answer.then(() => {
+      const done = guess.response.then(() => {
         answered.add(guess);
         underWay.delete(done);
       });
@@ -120,16 +120,16 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
   }
 
   /** An answer that cannot be read was needed all the same. */
-  function check(guess: Guess<Answer>, answer: Answer): Of | undefined {
+  function check(guess: Prefetch<Answer>, answer: Answer): Of | undefined {
     try {
       return upstream.check(answer);
     } catch (thrown) {
-      guess.settle(true);
+      guess.end(true);
       throw thrown;
     }
   }
 
-  function find(offset: number): Guess<Answer> | undefined {
+  function find(offset: number): Prefetch<Answer> | undefined {
     return guesses.find((one) => one.offset === offset)?.guess;
   }
 
@@ -141,9 +141,9 @@ export function pagesInOrder<Answer, Of extends PageInOrder>(
     forget(offset);
     guess.drop();
     // Where its call is made already, it counts like any other.
-    const discarded = guess.answer.then((answer) => {
+    const discarded = guess.response.then((answer) => {
       if (answer === undefined) return;
-      guess.settle(false);
+      guess.end(false);
       upstream.discard(answer);
     });
     const done = discarded.finally(() => underWay.delete(done));

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { BAD_BODY, type Body, type Call } from '../api/call.ts';
-import type { Api, ApiAnswer } from '../api/client.ts';
+import { BAD_BODY, type Body, type Call } from '../api/response.ts';
+import type { Api, ApiResponse } from '../api.ts';
 import type { Job } from '../job.ts';
 import type { Store, WalkSession } from '../store.ts';
 import type { CheckedPage, CheckedRows, Row } from '../validate/checked.ts';
@@ -51,7 +51,7 @@ export function createPageReader(
     }
   };
   /** What was asked for ahead is read in its turn: its bytes are less than what becomes of them, and the shape may change. */
-  const inItsTurn = ({ body, json, call }: ApiAnswer): { json: unknown } | undefined => {
+  const inItsTurn = ({ body, json, call }: ApiResponse): { json: unknown } | undefined => {
     if (json !== notYet) return { json };
     try {
       return { json: read(body) };
@@ -60,12 +60,13 @@ export function createPageReader(
       return undefined;
     }
   };
-  const upstream: Upstream<ApiAnswer, CheckedPage> = {
-    get: (offset, foreseen) => api.get(request(offset), signal, { foreseen, held: session.commit }),
+  const upstream: Upstream<ApiResponse, CheckedPage> = {
+    get: (offset, foreseen) =>
+      api.get(request(offset), signal, { upcoming: foreseen, onWait: session.commit }),
     // A glance reads no more than it must.
     guess: (offset, foreseen) =>
       session.row.kind === 'walk'
-        ? api.guess({ ...request(offset), read: () => notYet }, ahead.signal, foreseen)
+        ? api.prefetch({ ...request(offset), read: () => notYet }, ahead.signal, foreseen)
         : undefined,
     check(answer) {
       const made = inItsTurn(answer);

@@ -1,6 +1,6 @@
 /** What is kept of the calls to the API: each of them, and what the governor has learnt from them. */
 
-import type { Call } from '../api/call.ts';
+import type { Call } from '../api/response.ts';
 import { isoTime } from '../clock.ts';
 import { relaxed } from './commits.ts';
 import type { Connection } from './connection.ts';

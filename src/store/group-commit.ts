@@ -3,7 +3,7 @@
  * A page waits in memory for those that come soon after it, since each commit writes whole pages of the database.
  */
 
-import type { Call } from '../api/call.ts';
+import type { Call } from '../api/response.ts';
 import { isoTime } from '../clock.ts';
 import type { CheckedRows, Row, RowRef } from '../validate/checked.ts';
 import type { FindStoredRun } from '../validate/unchanged.ts';

@@ -1,6 +1,6 @@
 /** SQL, and what it says, that means the same wherever it stands; apart from the schema, so that readers load no Drizzle. */
 
-import { STOPPED, TOO_LARGE } from '../api/call.ts';
+import { STOPPED, TOO_LARGE } from '../api/response.ts';
 
 /** SQL over `walks`: what counts as complete is a walk that proved it, or a snapshot, which is whole by nature. */
 export const PROOF = `status = 'complete' AND verdict IN ('snapshot', 'verified')`;

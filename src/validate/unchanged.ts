@@ -3,7 +3,7 @@
  * Every other page is left to those who look at each row; both ways leave the same database.
  */
 
-import type { Body } from '../api/call.ts';
+import type { Body } from '../api/response.ts';
 import type { DiscoveredShape, Row, StoredRun } from './checked.ts';
 import { skipSpace } from './json-text.ts';
 import { asRecord, LONGEST_TEXT } from './values.ts';

@@ -5,8 +5,8 @@ import { virtualClock } from '../../lab/simulate/clock.ts';
 import { createWorld } from '../../lab/simulate/world.ts';
 import { seededRandom } from '../../model-api/index.ts';
 import type { Clock } from '../../src/clock.ts';
-import { createGate, type Transact } from '../../src/governor/gate.ts';
 import type { State } from '../../src/governor/state.ts';
+import { createGovernor, type Transact } from '../../src/governor.ts';
 
 const jobs = ['ai-signals', 'news', 'smart-wallets', 'meme-signals'];
 const CALLS = 600;
@@ -36,14 +36,14 @@ async function live(concurrency: number, machines: number, walks: number, seed: 
   let accepted = 0;
   const lives = Array.from({ length: machines }, (_, machine) => {
     const random = seededRandom(seed, machine);
-    const parts = { transact, isElsewhere: true, clock, random, owner: `${machine}` };
-    const gate = createGate({ ...parts, longestWaitMs: Number.POSITIVE_INFINITY });
+    const parts = { transact, isRemote: true, clock, random, owner: `${machine}` };
+    const governor = createGovernor({ ...parts, longestWaitMs: Number.POSITIVE_INFINITY });
     return jobs.slice(0, walks).map(async (job) => {
       const { signal } = new AbortController();
       while (accepted < CALLS) {
-        await gate.pass(job, signal);
+        await governor.acquire(job, signal);
         const answer = await world.call(job);
-        gate.settle(job, answer);
+        governor.complete(job, answer);
         if (answer.status === 200) accepted += 1;
       }
     });

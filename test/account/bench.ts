@@ -1,20 +1,20 @@
 /** Processes that share an account, each as on a machine of its own: with its own copy, its own clock where that is wanted. */
 
 import { onTestFinished } from 'vitest';
-import { type Account, type AccountParts, type AccountTrouble, openAccount } from '../../src/account.ts';
+import { type Account, type AccountParts, type AccountProblem, openAccount } from '../../src/account.ts';
 import { systemClock } from '../../src/clock.ts';
 import { initialState, readState, type State } from '../../src/governor/state.ts';
 import type { Server } from '../queue/setup.ts';
 
 export const ACCOUNT = 'desk';
-export const KEY = `market-mirror:account:${ACCOUNT}`;
+export const KEY = `market-mirror:limits:${ACCOUNT}`;
 
 export type Machine = {
   account: Account;
   /** What its mirror keeps for its readers. */
   copy: { state: unknown };
   /** What it was told of troubles, in turn. */
-  told: (AccountTrouble | null)[];
+  told: (AccountProblem | null)[];
   /** Counts one call more as under way, so that each change shows. */
   count(): Promise<void>;
 };
@@ -36,7 +36,7 @@ export async function openMachine(
     },
     clock: systemClock,
     random: Math.random,
-    tell: (trouble) => void told.push(trouble),
+    onProblem: (problem) => void told.push(problem),
     ...given,
   });
   onTestFinished(() => account.close());

@@ -2,13 +2,13 @@
 
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type Answer, createGate } from '../../src/governor/gate.ts';
+import { createGovernor, type RequestOutcome } from '../../src/governor.ts';
 import { redisServer, until } from '../queue/setup.ts';
 import { countIn, openMachine, stateIn } from './bench.ts';
 import { proxyTo } from './proxy.ts';
 
 const never = new AbortController().signal;
-const fine: Answer = { status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 };
+const fine: RequestOutcome = { status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 };
 /** As many permits as are leased at once. */
 const LEASE = 10;
 
@@ -75,21 +75,21 @@ test('one that waits meanwhile makes its change once, where the other takes over
 test('who holds permits that a failover has forgotten asks for more there, and leaves none behind', async () => {
   const { second, address, follow, promote, takeOver } = await pair();
   const { account } = await openMachine(address);
-  const parts = { ...account, isElsewhere: true, clock: systemClock, random: () => 0.5 };
-  const gate = createGate({ ...parts, longestWaitMs: Number.POSITIVE_INFINITY });
+  const parts = { ...account, isRemote: true, clock: systemClock, random: () => 0.5 };
+  const governor = createGovernor({ ...parts, longestWaitMs: Number.POSITIVE_INFINITY });
   const call = async () => {
-    await gate.pass('news', never);
-    gate.settle('news', fine);
+    await governor.acquire('news', never);
+    governor.complete('news', fine);
   };
   for (let at = 0; at < 2 * LEASE; at += 1) await call();
   await follow();
   await promote();
   for (let at = 0; at < LEASE; at += 1) await call();
-  const { calls: known } = (await stateIn(second)).ahead;
+  const { requests: known } = (await stateIn(second)).prefetch;
   await takeOver();
   for (let at = 0; at < 2 * LEASE; at += 1) await call();
-  await gate.close();
-  const { ahead, leases } = await stateIn(second);
+  await governor.close();
+  const { prefetch, leases } = await stateIn(second);
   expect(leases).toEqual({});
-  expect(ahead.calls - known).toBeGreaterThanOrEqual(LEASE);
+  expect(prefetch.requests - known).toBeGreaterThanOrEqual(LEASE);
 });

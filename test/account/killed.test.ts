@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type Call, scopes } from '../../model-api/index.ts';
-import { openPlace } from '../../src/account/place.ts';
+import { openRemoteState } from '../../src/account/remote-state.ts';
 import { initialState, type State } from '../../src/governor/state.ts';
 import { parseRedisUrl } from '../../src/redis.ts';
 import { CANARY, idsOf, truth } from '../helpers/sync-bench.ts';
@@ -27,7 +27,7 @@ async function twoOf(...command: string[]) {
     },
   });
   const { model, machine, server } = bench;
-  const learnt = { proven: 2, streak: 0, refused: 3, calm: 0, patience: 10_000 };
+  const learnt = { proven: 2, streak: 0, refused: 3, steadyCalls: 0, callsBeforeTrial: 10_000 };
   await inKept(server, (state) => Object.assign(state.concurrency, learnt));
   const [one, two] = keys.map(({ key }) =>
     machine({ ...AI_AND_NEWS, MARKET_API_KEY: key }).start(...command),
@@ -40,7 +40,7 @@ async function twoOf(...command: string[]) {
   await until('both to walk', () => isAnswered('one') && isAnswered('two'));
   isHeld = true;
   const held = ({ keyId, status }: Call) => keyId === 'one' && status === null;
-  await until('its calls', async () => model.calls.some(held) && (await leaseOfOne())?.calls);
+  await until('its calls', async () => model.calls.some(held) && (await leaseOfOne())?.permits);
   return { ...bench, one, two, isOfOne };
 }
 
@@ -74,7 +74,7 @@ test('a daemon that is killed with calls under way leaves its permits to one of 
   await one.ended;
   const { since, goesOn, refused } = after(model);
   await goesOn();
-  const left = 2 - Math.min(lost.calls, lost.parallel);
+  const left = 2 - Math.min(lost.permits, lost.maxInFlight);
   for (const { at, inFlight } of since())
     if (at < lost.heardAt + 120_000) expect(inFlight).toBeLessThanOrEqual(left);
   expect((await stateIn(server)).leases).not.toHaveProperty('elsewhere:1:other:dead');
@@ -98,15 +98,15 @@ test('a Redis that is flushed while two mirror costs neither of them its pass, a
 
 /** Changes what is kept in Redis, as one who shares it would. */
 async function inKept<T>({ url }: { url: string }, change: (state: State) => T): Promise<T> {
-  const place = openPlace(parseRedisUrl(url), KEY);
+  const remote = openRemoteState(parseRedisUrl(url), KEY);
   try {
     for (;;) {
-      const { revision, text } = await place.look();
-      const kept = text === '' ? { version: 2, state: initialState(), processes: {} } : JSON.parse(text);
+      const { revision, text } = await remote.read();
+      const kept = text === '' ? { version: 3, state: initialState(), processes: {} } : JSON.parse(text);
       const result = change(kept.state);
-      if ((await place.swap(revision, randomUUID(), JSON.stringify(kept))).isDone) return result;
+      if ((await remote.replace(revision, randomUUID(), JSON.stringify(kept))).isDone) return result;
     }
   } finally {
-    place.close();
+    remote.close();
   }
 }

@@ -64,7 +64,7 @@ test('a machine that dies holds what it was given for two minutes, by the clock 
   const known = { ...initialState(), latencyMs: 1_000 };
   const [one, two] = [await open(known), await open(known)];
   await two.walk('news', 3);
-  await one.gate.pass('news', never);
+  await one.governor.acquire('news', never);
   model.faults = [when({ nth: 1 }, faults.refuse(429))];
   const begin = clock.now();
   await two.walk('news', 30);

@@ -3,8 +3,8 @@
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import type { ModelOptions } from '../../model-api/index.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { createGate } from '../../src/governor/gate.ts';
 import type { State } from '../../src/governor/state.ts';
+import { createGovernor } from '../../src/governor.ts';
 import { openCaller } from '../governor/caller.ts';
 import { openModel } from '../model-api/support.ts';
 import { redisServer } from '../queue/setup.ts';
@@ -49,17 +49,17 @@ export async function setupWorld(options: ModelOptions, time: Time = {}) {
     const { account } = await during(
       openMachine(server, { clock: { ...clock, sleep: systemClock.sleep }, timeOf, known }),
     );
-    const gate = createGate({
+    const governor = createGovernor({
       ...account,
-      isElsewhere: true,
+      isRemote: true,
       transact: (change) => during(Promise.resolve(account.transact(change))),
       clock,
       random: () => 0.5,
       longestWaitMs: Number.POSITIVE_INFINITY,
     });
     return {
-      gate,
-      ...openCaller(model, gate, clock, (calls) => {
+      governor,
+      ...openCaller(model, governor, clock, (calls) => {
         underWay += calls;
       }),
     };

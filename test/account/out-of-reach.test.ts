@@ -3,29 +3,29 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { Snooze } from '../../src/errors.ts';
-import { type Answer, createGate } from '../../src/governor/gate.ts';
 import type { State } from '../../src/governor/state.ts';
+import { createGovernor, type RequestOutcome } from '../../src/governor.ts';
 import { redisServer, until } from '../queue/setup.ts';
 import { openMachine } from './bench.ts';
 
 const never = new AbortController().signal;
-const fine: Answer = { status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 };
+const fine: RequestOutcome = { status: 200, limit: null, remaining: null, retryAfterMs: null, latencyMs: 1 };
 /** As many permits as are leased at once. */
 const LEASE = 10;
 
 async function setup(longestWaitMs = 300) {
   const server = await redisServer();
   const { account, told } = await openMachine(server);
-  const gate = createGate({
+  const governor = createGovernor({
     ...account,
-    isElsewhere: true,
+    isRemote: true,
     clock: systemClock,
     random: () => 0.5,
     longestWaitMs,
   });
   const call = async () => {
-    await gate.pass('news', never);
-    gate.settle('news', fine);
+    await governor.acquire('news', never);
+    governor.complete('news', fine);
   };
   /** Calls until one is refused. */
   const callAll = async () => {
@@ -36,7 +36,7 @@ async function setup(longestWaitMs = 300) {
         return { made, refusal };
       }
   };
-  return { server, account, told, gate, call, callAll };
+  return { server, account, told, governor, call, callAll };
 }
 
 describe('a Redis that is killed', () => {
@@ -60,11 +60,11 @@ describe('a Redis that is killed', () => {
   });
 
   test('lets no permit be used that has gone stale', async () => {
-    const { server, gate, call } = await setup();
+    const { server, governor, call } = await setup();
     for (let at = 0; at < 40; at += 1) await call();
     await server.kill();
     await systemClock.sleep(1_050);
-    await expect(gate.pass('news', never)).rejects.toBeInstanceOf(Snooze);
+    await expect(governor.acquire('news', never)).rejects.toBeInstanceOf(Snooze);
   });
 
   test('for a moment only is waited for', async () => {
@@ -77,7 +77,7 @@ describe('a Redis that is killed', () => {
   });
 });
 
-/** A gate on a state that lies elsewhere, which may be away, and a clock that may be set. */
+/** A governor on a state that lies elsewhere, which may be away, and a clock that may be set. */
 function gateApart() {
   const clock = { ...systemClock, ahead: 0, now: () => Date.now() + clock.ahead };
   const kept: { state: State | undefined } = { state: undefined };
@@ -93,47 +93,47 @@ function gateApart() {
     },
     end: () => {},
   };
-  const gate = createGate({
+  const governor = createGovernor({
     async transact(change) {
       if (reach) await reach;
       const { state, result } = change(kept.state, clock.now());
       kept.state = state;
       return result;
     },
-    isElsewhere: true,
+    isRemote: true,
     owner: 'one',
     clock,
     random: () => 0.5,
     longestWaitMs: 1_000,
   });
-  return { gate, kept, clock, away };
+  return { governor, kept, clock, away };
 }
 
 test('a permit that was on its way as a call was refused is not used', async () => {
-  const { gate, away, kept, clock } = gateApart();
-  await gate.pass('news', never);
+  const { governor, away, kept, clock } = gateApart();
+  await governor.acquire('news', never);
   // The next one may go by its pace.
   clock.ahead = 500;
   away.begin();
-  const next = gate.pass('usage', never);
-  gate.settle('news', { ...fine, status: 429, retryAfterMs: 60_000 });
+  const next = governor.acquire('usage', never);
+  governor.complete('news', { ...fine, status: 429, retryAfterMs: 60_000 });
   away.end();
   await expect(next).rejects.toMatchObject({ reason: 'retry_after' });
-  await gate.close();
+  await governor.close();
   expect(kept.state?.leases).toEqual({});
 });
 
 test('what an answer said of the quota long ago is not believed; that the call was made is', async () => {
-  const { gate, kept, clock, away } = gateApart();
+  const { governor, kept, clock, away } = gateApart();
   const answer = async (remaining: number) => {
-    await gate.pass('news', never);
-    gate.settle('news', { ...fine, limit: 1_000, remaining });
+    await governor.acquire('news', never);
+    governor.complete('news', { ...fine, limit: 1_000, remaining });
   };
   await answer(500);
-  await gate.pass('news', never);
+  await governor.acquire('news', never);
   away.begin();
-  gate.settle('news', { ...fine, limit: 1_000, remaining: 499 });
-  const closed = gate.close();
+  governor.complete('news', { ...fine, limit: 1_000, remaining: 499 });
+  const closed = governor.close();
   await Promise.resolve();
   const answeredAt = kept.state?.quota.asOfAt;
   clock.ahead = 600_000;

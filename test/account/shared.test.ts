@@ -33,11 +33,11 @@ describe('what processes of one account change', () => {
       return { state: { ...state, rate: { ...state.rate, perSecond: 7 } }, result: null };
     });
     await count();
-    expect((await stateIn(server)).quota.dueAt).toBeNull();
+    expect((await stateIn(server)).quota.probeDueAt).toBeNull();
     for (jumped of [3_600_000, -3_600_000]) {
       await count();
       const { quota, rate, seenAt } = await stateIn(server);
-      expect(quota.dueAt).toBe(seenAt);
+      expect(quota.probeDueAt).toBe(seenAt);
       expect(rate.perSecond).toBe(7);
     }
   });

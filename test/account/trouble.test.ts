@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { jumpsOf } from '../../src/account/clock-of-redis.ts';
+import { watchJumps } from '../../src/account.ts';
 import { Failure } from '../../src/errors.ts';
 import { redisServer, type Server, until } from '../queue/setup.ts';
 import { countIn, KEY, openMachine } from './bench.ts';
 
-const newer = JSON.stringify({ version: 2, state: { version: 99 }, processes: {} });
+const newer = JSON.stringify({ version: 3, state: { version: 99 }, processes: {} });
 
 describe('a start', () => {
   test.each([
@@ -135,7 +135,7 @@ describe('the clock of Redis', () => {
   };
 
   test('jumped where it agrees with none of ours', () => {
-    const hasJumped = jumpsOf(clock);
+    const hasJumped = watchJumps(clock);
     const at = (there: number, wall: number, monotonic: number) => {
       Object.assign(ours, { wall, monotonic });
       return hasJumped(there);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readHeaders } from '../../src/api/answer.ts';
-import type { Headers } from '../../src/api/exchange.ts';
+import type { Headers } from '../../src/api/response.ts';
+import { readHeaders } from '../../src/api/response.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const read = (headers: Headers) => readHeaders(headers, now);

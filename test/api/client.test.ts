@@ -9,8 +9,8 @@ import {
   startModelApi,
   when,
 } from '../../model-api/index.ts';
-import type { Call } from '../../src/api/call.ts';
-import { type ApiParts, createApi } from '../../src/api/client.ts';
+import type { Call } from '../../src/api/response.ts';
+import { type ApiParts, createApi } from '../../src/api.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Failure } from '../../src/errors.ts';
 import { keyFromValue } from '../../src/key.ts';
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 /** Lets no call go ahead of its turn. */
-const neverAhead = { stake: () => false, unstake: () => undefined };
+const neverPrefetch = { reservePrefetch: () => false, endPrefetch: () => undefined };
 
 async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) {
   const model = await startModelApi({
@@ -36,16 +36,16 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
   releases.push(() => model.close());
   const records: Call[] = [];
   const sleeps: number[] = [];
-  const settled: (number | null)[] = [];
+  const completed: (number | null)[] = [];
   const asked: string[] = [];
   const api = createApi({
     baseUrl: model.url,
     key: keyFromValue(CANARY),
-    permits: {
-      pass: async (job) => void asked.push(job),
-      settle: (_job, answer) => void settled.push(answer.status),
+    governor: {
+      acquire: async (job) => void asked.push(job),
+      complete: (_job, outcome) => void completed.push(outcome.status),
       keyChanged: () => undefined,
-      ...neverAhead,
+      ...neverPrefetch,
     },
     record: (call) => records.push(call),
     clock: { ...systemClock, sleep: async (ms) => void sleeps.push(ms) },
@@ -57,7 +57,7 @@ async function setup(script: FaultScript[] = [], parts: Partial<ApiParts> = {}) 
   const signal = new AbortController().signal;
   const get = (within = signal) =>
     api.get({ job: 'ai-signals', walkId: 7, path, query: { offset: 0, limit: 100 } }, within);
-  return { model, api, get, records, sleeps, settled, asked };
+  return { model, api, get, records, sleeps, completed, asked };
 }
 
 const always = (...these: Parameters<typeof when>[1][]) => [when({}, ...these)];
@@ -77,7 +77,7 @@ async function failureOf(work: Promise<unknown>): Promise<Failure> {
 
 describe('a page that comes', () => {
   test('brings its JSON, its text and the record of the call', async () => {
-    const { get, model, settled, records } = await setup();
+    const { get, model, completed, records } = await setup();
     const { json, body, call } = await get();
     const text = body.text();
     expect((json as { rows: unknown[] }).rows).toHaveLength(100);
@@ -91,7 +91,7 @@ describe('a page that comes', () => {
       requestId: model.calls[0]?.requestId,
       errorCode: null,
     });
-    expect(settled).toEqual([200]);
+    expect(completed).toEqual([200]);
     expect(records).toEqual([]);
   });
 
@@ -158,11 +158,11 @@ describe('an answer that is not a page', () => {
   test.each(refusals)(
     '%s fails as promised and in a bounded number of calls',
     async (_name, fault, kind, calls, parts) => {
-      const { get, model, records, settled, asked } = await setup(always(fault), parts);
+      const { get, model, records, completed, asked } = await setup(always(fault), parts);
       expect((await failureOf(get())).kind).toBe(kind);
       expect(model.calls).toHaveLength(calls);
       expect(records).toHaveLength(calls);
-      expect(settled).toHaveLength(calls);
+      expect(completed).toHaveLength(calls);
       expect(asked).toHaveLength(calls);
       expect(JSON.stringify(records)).not.toContain(CANARY);
     },
@@ -223,27 +223,27 @@ test('an API that is not there fails as unreachable after bounded, growing pause
 });
 
 test('stopping ends a call under way at once, and its permit is given back', async () => {
-  const { get, model, settled } = await setup(always(faults.hang()));
+  const { get, model, completed } = await setup(always(faults.hang()));
   const stop = new AbortController();
   const call = get(stop.signal);
   await expect.poll(() => (model as ModelApi).calls.length).toBe(1);
   stop.abort(new Error('stopped'));
   await expect(call).rejects.toThrow('stopped');
-  expect(settled).toEqual([null]);
+  expect(completed).toEqual([null]);
 });
 
 test('stopping between permit and call takes no permit along', async () => {
   const stop = new AbortController();
-  const settled: unknown[] = [];
-  const permits = {
-    pass: async () => stop.abort(new Error('stopped')),
-    settle: (...told: unknown[]) => void settled.push(told),
+  const completed: unknown[] = [];
+  const governor = {
+    acquire: async () => stop.abort(new Error('stopped')),
+    complete: (...outcome: unknown[]) => void completed.push(outcome),
     keyChanged: () => undefined,
-    ...neverAhead,
+    ...neverPrefetch,
   };
-  const { get, model } = await setup([], { permits });
+  const { get, model } = await setup([], { governor });
   await expect(get(stop.signal)).rejects.toThrow('stopped');
-  expect(settled).toHaveLength(1);
+  expect(completed).toHaveLength(1);
   expect(model.calls).toHaveLength(0);
 });
 
@@ -253,7 +253,12 @@ test('a changed key is taken up with the next call', async () => {
   const told = vi.fn();
   const { api, model } = await setup([], {
     key: { current: () => keyFromValue(current).current(), reload: () => changed },
-    permits: { pass: async () => undefined, settle: () => undefined, keyChanged: told, ...neverAhead },
+    governor: {
+      acquire: async () => undefined,
+      complete: () => undefined,
+      keyChanged: told,
+      ...neverPrefetch,
+    },
   });
   const request = { job: 'ai-signals', walkId: null, path, query: {} };
   const { signal } = new AbortController();

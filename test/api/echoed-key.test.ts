@@ -3,8 +3,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Call } from '../../src/api/call.ts';
-import { createApi } from '../../src/api/client.ts';
+import type { Call } from '../../src/api/response.ts';
+import { createApi } from '../../src/api.ts';
 import { systemClock } from '../../src/clock.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { listenOnLoopback } from '../helpers/loopback.ts';
@@ -23,11 +23,11 @@ async function client(echo: (response: ServerResponse) => void, key: string) {
   const api = createApi({
     baseUrl: url,
     key: keyFromValue(key),
-    permits: {
-      pass: async () => undefined,
-      settle: () => undefined,
-      stake: () => false,
-      unstake: () => undefined,
+    governor: {
+      acquire: async () => undefined,
+      complete: () => undefined,
+      reservePrefetch: () => false,
+      endPrefetch: () => undefined,
       keyChanged: () => undefined,
     },
     record: (call) => void records.push(call),

@@ -1,10 +1,10 @@
-/** A client of the API behind a gate, which makes calls one after the other. */
+/** A client of the API behind a governor, which makes calls one after the other. */
 
 import { onTestFinished } from 'vitest';
 import { type ModelApi, sampleKey } from '../../model-api/index.ts';
-import { createApi } from '../../src/api/client.ts';
+import { createApi } from '../../src/api.ts';
 import type { Clock } from '../../src/clock.ts';
-import type { Gate } from '../../src/governor/gate.ts';
+import type { Governor } from '../../src/governor.ts';
 import { findJob } from '../../src/job-list.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
@@ -13,16 +13,21 @@ const jobs = await loadJobs();
 const never = new AbortController().signal;
 
 /** @param count told of calls that begin, and of those that end. */
-export function openCaller(model: ModelApi, gate: Gate, clock: Clock, count: (calls: number) => void) {
+export function openCaller(
+  model: ModelApi,
+  governor: Governor,
+  clock: Clock,
+  count: (calls: number) => void,
+) {
   const api = createApi({
     baseUrl: model.url,
     key: keyFromValue(sampleKey.key),
-    permits: {
-      ...gate,
-      pass: (job, signal) => gate.pass(job, signal).then(() => count(1)),
-      settle(job, answer) {
+    governor: {
+      ...governor,
+      acquire: (job, signal) => governor.acquire(job, signal).then(() => count(1)),
+      complete(job, outcome) {
         count(-1);
-        gate.settle(job, answer);
+        governor.complete(job, outcome);
       },
     },
     record: () => undefined,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
+import { callFine, fine, never, setup } from './bench.ts';
 import { drive } from './drive.ts';
-import { callFine, fine, never, setup } from './gate-bench.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -91,7 +91,7 @@ describe('what others seem to take', () => {
     machine.pass(40 * SECOND);
     expect(machine.ask()).toMatchObject({ wait: {} });
     machine.on({ type: 'start', owner: 'another', again: false });
-    expect(machine.ask()).toMatchObject({ go: 1 });
+    expect(machine.ask()).toMatchObject({ permits: 1 });
   });
 });
 
@@ -107,7 +107,7 @@ describe('a start', () => {
     expect(machine.ask()).toMatchObject({ wait: {} });
     machine.pass(HOUR);
     machine.on({ type: 'start', owner: 'me', again: false });
-    expect(machine.ask()).toMatchObject({ go: 1 });
+    expect(machine.ask()).toMatchObject({ permits: 1 });
   });
 
   it('does not probe before the end of what the API told to wait', () => {
@@ -118,24 +118,24 @@ describe('a start', () => {
   });
 });
 
-describe('the gate, when the clock was set', () => {
+describe('the governor, when the clock was set', () => {
   it('who waits is served by the clock as it is now, and the others hear of it', async () => {
     const time = virtualClock();
     let ahead = 0;
     const clock = { ...time, now: () => time.now() + ahead };
-    const { gate } = setup({}, clock);
+    const { governor } = setup({}, clock);
     for (let left = 5; left > 3; left -= 1) {
-      await gate.pass('news', never);
-      gate.settle('news', { ...fine, limit: 1_000, remaining: left * 150 });
+      await governor.acquire('news', never);
+      governor.complete('news', { ...fine, limit: 1_000, remaining: left * 150 });
     }
     ahead = 3 * 86_400_000;
-    gate.clockJumped();
-    await gate.pass('news', never);
-    gate.settle('news', { ...fine, limit: 1_000, remaining: 3 });
+    governor.clockJumped();
+    await governor.acquire('news', never);
+    governor.complete('news', { ...fine, limit: 1_000, remaining: 3 });
     ahead = 0;
-    gate.clockJumped();
+    governor.clockJumped();
     const begin = time.now();
-    await gate.pass('news', never);
+    await governor.acquire('news', never);
     expect(time.now() - begin).toBeLessThan(3_000);
   });
 
@@ -143,13 +143,13 @@ describe('the gate, when the clock was set', () => {
     const time = virtualClock();
     let ahead = 0;
     const clock = { ...time, now: () => time.now() + ahead };
-    const { gate, shared } = setup({}, clock);
-    for (let call = 0; call < 30; call += 1) await callFine(gate);
+    const { governor, shared } = setup({}, clock);
+    for (let call = 0; call < 30; call += 1) await callFine(governor);
     ahead = 3 * 86_400_000;
-    await callFine(gate);
+    await callFine(governor);
     ahead = 0;
     const before = shared.transactions;
-    await callFine(gate);
+    await callFine(governor);
     expect(shared.transactions).toBeGreaterThan(before);
   });
 });

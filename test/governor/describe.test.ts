@@ -82,7 +82,7 @@ describe('what is shown of the governor', () => {
     const machine = drive();
     for (let left = 49; left >= 30; left -= 1) machine.call({ limit: 100, remaining: left });
     machine.pass(1_000);
-    machine.on({ type: 'holds', owner: 'desk:7', calls: 29, parallel: 1, underWay: 1 });
+    machine.on({ type: 'holds', owner: 'desk:7', permits: 29, maxInFlight: 1, inFlight: 1 });
     const kept = { ...machine.state, account: { name: 'desk', processes: 2, heardAt: machine.now } };
     expect(machine.ask()).toMatchObject({ wait: { reason: 'reserve' } });
     expect(describeKept(kept, machine.now).waits).toEqual([]);

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { WaitReason } from '../../src/errors.ts';
-import type { Decision, Event } from '../../src/governor/events.ts';
+import type { Decision, Event } from '../../src/governor/state.ts';
 import { drive } from './drive.ts';
 
 const DAY = 86_400_000;
@@ -25,7 +25,7 @@ const events: Record<Event['type'], true> = {
   start: true,
   gone: true,
   ask: true,
-  answer: true,
+  response: true,
   lost: true,
   release: true,
   holds: true,
@@ -75,7 +75,7 @@ type Machine = ReturnType<typeof drive>;
 /** How a state is reached; `open`, `probing` and `well` with a call of `news` under way. */
 const reach: Record<string, (machine: Machine) => void> = {
   open(machine) {
-    for (let call = 0; call < 40; call += 1) machine.call({ inflight: 4 });
+    for (let call = 0; call < 40; call += 1) machine.call({ inFlight: 4 });
     machine.pass(1_000);
     machine.ask();
   },
@@ -107,18 +107,18 @@ const reach: Record<string, (machine: Machine) => void> = {
 /** What the arrows bear. */
 const triggers: Record<string, (machine: Machine, from: string) => void> = {
   ask: untilGo,
-  'answer 2xx'(machine, from) {
+  'response 2xx'(machine, from) {
     if (from === 'outage' || from === 'forbidden') untilGo(machine);
     machine.answer();
   },
   ...Object.fromEntries(
-    [401, 403, 429].map((status) => [`answer ${status}`, (machine: Machine) => machine.answer({ status })]),
+    [401, 403, 429].map((status) => [`response ${status}`, (machine: Machine) => machine.answer({ status })]),
   ),
-  'answer 5xx'(machine) {
+  'response 5xx'(machine) {
     machine.answer({ status: 502 });
   },
-  release: ({ on }) => on({ type: 'release', owner: 'me', unused: 1 }),
-  holds: ({ on }) => on({ type: 'holds', owner: 'me', calls: 1, parallel: 1, underWay: 1 }),
+  release: ({ on }) => on({ type: 'release', owner: 'me', permits: 1 }),
+  holds: ({ on }) => on({ type: 'holds', owner: 'me', permits: 1, maxInFlight: 1, inFlight: 1 }),
   lost: ({ on }) => on({ type: 'lost', owner: 'me', job: 'news', roll: 0.5 }),
   gone: ({ on }) => on({ type: 'gone', owner: 'me' }),
   clock: ({ on }) => on({ type: 'clock' }),
@@ -128,7 +128,7 @@ const triggers: Record<string, (machine: Machine, from: string) => void> = {
 
 /** Asks for `news` until a call goes, however long that takes. */
 function untilGo(machine: Machine): void {
-  for (let decision = machine.ask(); !('go' in decision); decision = machine.ask())
+  for (let decision = machine.ask(); !('permits' in decision); decision = machine.ask())
     machine.pass('wait' in decision ? Math.max(1, decision.wait.until - machine.now) : DAY);
 }
 
@@ -141,7 +141,7 @@ function account({ state, now }: Machine): string {
   if ('refused' in first) return 'refused';
   if ('wait' in first) return 'probing';
   pass(1_000);
-  return 'go' in ask('meme-signals', 'two') ? 'open' : 'paused';
+  return 'permits' in ask('meme-signals', 'two') ? 'open' : 'paused';
 }
 
 /** In which state the endpoint of `news` is. */

@@ -1,8 +1,8 @@
 /** Drives the state machine by hand: one process, one job unless named otherwise. */
 
 import { type Description, describe } from '../../src/governor/describe.ts';
-import type { Decision, Event } from '../../src/governor/events.ts';
 import { govern } from '../../src/governor/machine.ts';
+import type { Decision, Event } from '../../src/governor/state.ts';
 import { initialState, type State } from '../../src/governor/state.ts';
 
 export const T0 = Date.UTC(2026, 0, 1);
@@ -12,9 +12,9 @@ export type Told = {
   limit?: number | null;
   remaining?: number | null;
   retryAfterMs?: number | null;
-  inflight?: number;
-  others?: number;
-  answersBefore?: number;
+  inFlight?: number;
+  othersInFlight?: number;
+  responsesBefore?: number;
 };
 
 export function drive(state: State = initialState(), begin = T0) {
@@ -27,15 +27,15 @@ export function drive(state: State = initialState(), begin = T0) {
   /** By owner and job: what was known when its latest call was let go. */
   const known = new Map<string, number>();
   const ask = (job = 'news', owner = 'me', want = 1) => {
-    const decision = on({ type: 'ask', owner, job, want, underWay: 1 });
-    if ('go' in decision) known.set(`${owner} ${job}`, decision.answersBefore);
+    const decision = on({ type: 'ask', owner, job, want, inFlight: 1 });
+    if ('permits' in decision) known.set(`${owner} ${job}`, decision.responsesBefore);
     return decision;
   };
   const answer = (told: Told = {}, job = 'news', owner = 'me') => {
     const { status = 200, limit = null, remaining = null, retryAfterMs = null } = told;
-    const { inflight = 1, others = 0, answersBefore = known.get(`${owner} ${job}`) ?? 0 } = told;
+    const { inFlight = 1, othersInFlight = 0, responsesBefore = known.get(`${owner} ${job}`) ?? 0 } = told;
     const reply = { status, limit, remaining, retryAfterMs, latencyMs: 50, key: null };
-    on({ type: 'answer', owner, job, inflight, others, answersBefore, roll: 0.5, ...reply });
+    on({ type: 'response', owner, job, inFlight, othersInFlight, responsesBefore, roll: 0.5, ...reply });
   };
   return {
     on,
@@ -45,7 +45,7 @@ export function drive(state: State = initialState(), begin = T0) {
     call(told: Told = {}, job = 'news', owner = 'me'): number {
       const asked = now;
       for (let decision = ask(job, owner); ; decision = ask(job, owner)) {
-        if ('go' in decision) break;
+        if ('permits' in decision) break;
         if (!('wait' in decision)) throw new Error(JSON.stringify(decision));
         now = Math.max(now + 1, decision.wait.until);
       }

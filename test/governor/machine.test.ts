@@ -13,13 +13,13 @@ describe('when the key is refused', () => {
     expect(machine.ask('news')).toMatchObject({ refused: 'key_refused', until: machine.now + HOUR });
     expect(machine.ask('usage')).toMatchObject({ refused: 'key_refused' });
     machine.pass(HOUR);
-    expect(machine.ask('usage')).toMatchObject({ go: 1 });
+    expect(machine.ask('usage')).toMatchObject({ permits: 1 });
     expect(machine.ask('news')).toMatchObject({ refused: 'key_refused' });
   });
 
   it.each([
-    ['another key', { type: 'key' }, 'go'],
-    ['a person who wants it tried', { type: 'start', owner: 'another', again: true }, 'go'],
+    ['another key', { type: 'key' }, 'permits'],
+    ['a person who wants it tried', { type: 'start', owner: 'another', again: true }, 'permits'],
     ['a start that nobody watches', { type: 'start', owner: 'another', again: false }, 'refused'],
   ] as const)('%s: %j', (_, event, member) => {
     const machine = drive();
@@ -67,7 +67,7 @@ describe('when an endpoint is unavailable', () => {
       successes += 1;
       for (const job of down) {
         machine.pass(300);
-        if (!('go' in machine.ask(job))) continue;
+        if (!('permits' in machine.ask(job))) continue;
         machine.answer({ status: 503 }, job);
         failures += 1;
       }
@@ -105,18 +105,18 @@ describe('the number at once', () => {
   it('is one more than several calls in a row have proven, so that few are refused when a first burst is used up', () => {
     const machine = drive();
     expect(allowed(machine)).toBe(2);
-    for (let call = 0; call < 5; call += 1) machine.call({ inflight: 2 });
+    for (let call = 0; call < 5; call += 1) machine.call({ inFlight: 2 });
     expect(allowed(machine)).toBe(2);
-    machine.call({ inflight: 2 });
+    machine.call({ inFlight: 2 });
     expect(allowed(machine)).toBe(3);
-    machine.call({ inflight: 3 });
+    machine.call({ inFlight: 3 });
     expect(allowed(machine)).toBe(3);
   });
 
   it('that was refused is not asked for again for a hundred calls', () => {
     const machine = drive();
-    machine.call({ inflight: 2 });
-    machine.call({ status: 429, inflight: 2 });
+    machine.call({ inFlight: 2 });
+    machine.call({ status: 429, inFlight: 2 });
     for (let call = 0; call < 99; call += 1) machine.call();
     expect(allowed(machine)).toBe(1);
     for (let call = 0; call < 3; call += 1) machine.call();
@@ -134,8 +134,10 @@ describe('with several processes', () => {
     const second = machine.ask('news', 'two', 10);
     machine.pass(1_000);
     const third = machine.ask('news', 'three', 10);
-    const granted = [first, second, third].map((decision) => ('go' in decision ? decision.parallel : 0));
-    expect(granted.reduce((sum, parallel) => sum + parallel, 0)).toBeLessThanOrEqual(3);
+    const granted = [first, second, third].map((decision) =>
+      'permits' in decision ? decision.maxInFlight : 0,
+    );
+    expect(granted.reduce((sum, maxInFlight) => sum + maxInFlight, 0)).toBeLessThanOrEqual(3);
     expect(third).toMatchObject({ wait: { reason: 'concurrency' } });
   });
 
@@ -147,8 +149,8 @@ describe('with several processes', () => {
     const decision = machine.ask('news', 'crashing', 10);
     const level = machine.shown.quota.remaining ?? 0;
     machine.on({ type: 'start', owner: 'crashing', again: false });
-    expect('go' in decision && decision.go).toBeGreaterThan(1);
-    expect(machine.shown.quota.remaining).toBe(level - ('go' in decision ? decision.go : 0));
+    expect('permits' in decision && decision.permits).toBeGreaterThan(1);
+    expect(machine.shown.quota.remaining).toBe(level - ('permits' in decision ? decision.permits : 0));
   });
 
   it('a process not heard of for minutes does not hold up the others', () => {
@@ -156,7 +158,7 @@ describe('with several processes', () => {
     machine.ask('news', 'dead', 1);
     machine.call({ status: 429 }, 'usage');
     machine.pass(130_000);
-    expect(machine.ask('usage')).toMatchObject({ go: 1 });
+    expect(machine.ask('usage')).toMatchObject({ permits: 1 });
   });
 
   it('permits given back cost nothing', () => {
@@ -165,8 +167,8 @@ describe('with several processes', () => {
     machine.pass(1_000);
     for (let time = 0; time < 20; time += 1) {
       const decision = machine.ask('news', 'me', 10);
-      expect('go' in decision && decision.go).toBeGreaterThan(1);
-      machine.on({ type: 'release', owner: 'me', unused: 'go' in decision ? decision.go : 0 });
+      expect('permits' in decision && decision.permits).toBeGreaterThan(1);
+      machine.on({ type: 'release', owner: 'me', permits: 'permits' in decision ? decision.permits : 0 });
     }
   });
 });

@@ -8,7 +8,7 @@ import { virtualClock } from '../../lab/simulate/clock.ts';
 import { type ModelApi, type ModelOptions, retryAfterSeconds } from '../../model-api/index.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { describeKept } from '../../src/governor/describe.ts';
-import { createGate } from '../../src/governor/gate.ts';
+import { createGovernor } from '../../src/governor.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openStore } from '../../src/store.ts';
 import { openModel } from '../model-api/support.ts';
@@ -104,7 +104,7 @@ async function setup(options: ModelOptions, given?: Clock) {
   };
 }
 
-/** A store, a gate and a client, as each process has them. */
+/** A store, a governor and a client, as each process has them. */
 function openProcess(
   model: ModelApi,
   dir: string,
@@ -114,16 +114,16 @@ function openProcess(
 ) {
   const store = openStore(dir, jobs, clock.now);
   onTestFinished(() => store.close());
-  const gate = createGate({
+  const governor = createGovernor({
     transact: store.governor.transact,
     clock,
     random: () => 0.5,
     owner,
     longestWaitMs: Number.POSITIVE_INFINITY,
   });
-  onTestFinished(() => gate.close());
+  onTestFinished(() => governor.close());
   return {
-    ...openCaller(model, gate, clock, count),
+    ...openCaller(model, governor, clock, count),
     learnt: () =>
       store.governor.transact((kept) => ({ state: kept, result: describeKept(kept, clock.now()) })),
   };

@@ -16,7 +16,7 @@ describe('after an answer 429', () => {
       expect('wait' in decision && decision.wait.until).toBeLessThan(refusedAt + 35_000);
     }
     machine.pass(35_000);
-    expect(machine.ask('news')).toMatchObject({ go: 1 });
+    expect(machine.ask('news')).toMatchObject({ permits: 1 });
     expect(machine.ask('usage')).toMatchObject({ wait: {} });
     machine.answer();
     expect(machine.call({}, 'usage')).toBeLessThan(2_000);
@@ -73,7 +73,7 @@ describe('after an answer 429', () => {
     const machine = drive();
     machine.call();
     machine.ask();
-    machine.answer({ status: 429, inflight: 2 });
+    machine.answer({ status: 429, inFlight: 2 });
     expect(machine.shown.waits[0]?.reason).toBe('concurrency');
     machine.call({ status: 429 });
     expect(machine.shown.waits[0]?.reason).toBe('rate');
@@ -85,7 +85,7 @@ describe('after an answer 429', () => {
     const machine = drive();
     machine.call();
     machine.ask();
-    machine.answer({ status: 429, inflight: 1, others: 1 });
+    machine.answer({ status: 429, inFlight: 1, othersInFlight: 1 });
     expect(machine.shown.waits[0]?.reason).toBe('concurrency');
     machine.call();
     expect(machine.shown.concurrency.evidence).toMatch(/^2 at once were refused/);
@@ -98,7 +98,7 @@ describe('after an answer 429', () => {
       machine.pass(1_000);
       machine.ask(job);
     }
-    for (const job of ['news', 'usage']) machine.answer({ status: 429, inflight: 2 }, job);
+    for (const job of ['news', 'usage']) machine.answer({ status: 429, inFlight: 2 }, job);
     machine.call();
     expect(machine.shown.concurrency.confidence).toBe('none');
     expect(machine.shown.rate.confidence).not.toBe('none');
@@ -129,9 +129,9 @@ describe('after an answer 429', () => {
     machine.pass(1_000);
     machine.ask('news');
     machine.ask('usage');
-    machine.answer({ status: 429, inflight: 2 }, 'news');
+    machine.answer({ status: 429, inFlight: 2 }, 'news');
     const first = machine.shown.waits[0]?.until;
-    machine.answer({ status: 429, inflight: 2 }, 'usage');
+    machine.answer({ status: 429, inFlight: 2 }, 'usage');
     expect(machine.shown.waits[0]?.until).toBe(first);
   });
 
@@ -142,21 +142,21 @@ describe('after an answer 429', () => {
     machine.ask('news');
     machine.pass(1_000);
     machine.ask('usage');
-    machine.answer({ status: 429, inflight: 2 }, 'news');
+    machine.answer({ status: 429, inFlight: 2 }, 'news');
     machine.pass(10_000);
     expect(machine.ask('news')).toMatchObject({ wait: {} });
     machine.answer({}, 'usage');
-    expect(machine.ask('news')).toMatchObject({ go: 1 });
+    expect(machine.ask('news')).toMatchObject({ permits: 1 });
   });
 
   it('a probe that will not be answered is followed by another', () => {
     const machine = drive();
     machine.call({ status: 429 });
     machine.pass(2_000);
-    expect(machine.ask('news', 'two')).toMatchObject({ go: 1 });
+    expect(machine.ask('news', 'two')).toMatchObject({ permits: 1 });
     expect(machine.ask('usage')).toMatchObject({ wait: {} });
     machine.on({ type: 'gone', owner: 'two' });
-    expect(machine.ask('usage')).toMatchObject({ go: 1 });
+    expect(machine.ask('usage')).toMatchObject({ permits: 1 });
   });
 
   it.each([1, 24, 7 * 24])(

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Event } from '../../src/governor/events.ts';
 import { govern } from '../../src/governor/machine.ts';
+import type { Event } from '../../src/governor/state.ts';
 import { initialState, onTime, readState, type State } from '../../src/governor/state.ts';
 import { drive, T0 } from './drive.ts';
 
@@ -102,12 +102,12 @@ describe('whatever happens', () => {
     fc.assert(
       fc.property(life, (lived) => {
         live(lived, ({ before, event, decision, now }) => {
-          if (event.type !== 'ask' || !('go' in decision)) return;
+          if (event.type !== 'ask' || !('permits' in decision)) return;
           expect(before.pause === null || before.pause.resumeAt <= now).toBe(true);
-          expect(before.keyRefused === null || before.keyRefused.probeAt <= now).toBe(true);
+          expect(before.keyRefused === null || before.keyRefused.retryAt <= now).toBe(true);
           const known = before.jobs[event.job];
           expect(!known?.outage || known.outage.resumeAt <= now).toBe(true);
-          expect(!known?.forbidden || known.forbidden.probeAt <= now).toBe(true);
+          expect(!known?.forbidden || known.forbidden.retryAt <= now).toBe(true);
         });
       }),
       { numRuns: 2_000 },
@@ -118,14 +118,14 @@ describe('whatever happens', () => {
     fc.assert(
       fc.property(life, (lived) => {
         live(lived, ({ before, state, event, decision, mostAllowed }) => {
-          if (event.type !== 'ask' || !('go' in decision)) return;
+          if (event.type !== 'ask' || !('permits' in decision)) return;
           const leases = Object.values(state.leases);
           const most = leases.reduce(
-            (sum, { calls, parallel }) => sum + Math.min(calls, Math.max(1, parallel)),
+            (sum, { permits, maxInFlight }) => sum + Math.min(permits, Math.max(1, maxInFlight)),
             0,
           );
           expect(most).toBeLessThanOrEqual(mostAllowed);
-          if (before.pause) expect(leases.reduce((sum, { calls }) => sum + calls, 0)).toBe(1);
+          if (before.pause) expect(leases.reduce((sum, { permits }) => sum + permits, 0)).toBe(1);
         });
       }),
       { numRuns: 2_000 },
@@ -136,9 +136,9 @@ describe('whatever happens', () => {
     fc.assert(
       fc.property(fc.array(honest, { minLength: 1, maxLength: 150 }), (steps) => {
         live({ begin: nearlyOut(), steps }, ({ decision, left, underWay }) => {
-          if (!('go' in decision)) return;
-          const isProbe = decision.go === 1 && underWay === 0;
-          if (!isProbe) expect(left - decision.go).toBeGreaterThanOrEqual(LEAST_RESERVE);
+          if (!('permits' in decision)) return;
+          const isProbe = decision.permits === 1 && underWay === 0;
+          if (!isProbe) expect(left - decision.permits).toBeGreaterThanOrEqual(LEAST_RESERVE);
         });
       }),
       { numRuns: 1_500 },
@@ -186,7 +186,7 @@ type Witness = {
 
 function acquainted(): State {
   const machine = drive();
-  for (let call = 0; call < 60; call += 1) machine.call({ inflight: 1 + (call % 2) });
+  for (let call = 0; call < 60; call += 1) machine.call({ inFlight: 1 + (call % 2) });
   return machine.state;
 }
 
@@ -200,7 +200,7 @@ function nearlyOut(): State {
 function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => undefined) {
   let state = begin;
   let now = Math.max(T0, begin.seenAt);
-  const underWay: { owner: string; job: string; accepted: boolean; answersBefore: number }[] = [];
+  const underWay: { owner: string; job: string; accepted: boolean; responsesBefore: number }[] = [];
   let left = begin.quota.level ?? POOL;
 
   const on = (event: Event) => {
@@ -218,10 +218,10 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
     if (step.do === 'pass' || step.do === 'jump') now += step.ms;
     else if (step.do === 'ask') {
       const { owner, job, want } = step;
-      const decision = on({ type: 'ask', owner, job, want, underWay: 1 });
-      const calls = 'go' in decision ? decision.go : 0;
+      const decision = on({ type: 'ask', owner, job, want, inFlight: 1 });
+      const calls = 'permits' in decision ? decision.permits : 0;
       for (let call = 0; call < calls; call += 1) {
-        underWay.push({ owner, job, accepted: left > 0, answersBefore: state.quota.answers });
+        underWay.push({ owner, job, accepted: left > 0, responsesBefore: state.quota.responses });
         left = Math.max(0, left - 1);
       }
     } else if (step.do === 'crash') {
@@ -231,21 +231,21 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
     else {
       const call = underWay.shift();
       if (!call) continue;
-      const { owner, job, accepted, answersBefore } = call;
-      const ours = { inflight: 1, others: 0, answersBefore, latencyMs: 40, key: null };
+      const { owner, job, accepted, responsesBefore } = call;
+      const ours = { inFlight: 1, othersInFlight: 0, responsesBefore, latencyMs: 40, key: null };
       const reply = { retryAfterMs: null, roll: 0, ...ours };
       if (step.do === 'release') {
         if (accepted) left = Math.min(POOL, left + 1);
-        on({ type: 'release', owner, unused: 1 });
+        on({ type: 'release', owner, permits: 1 });
       }
       if (step.do === 'tell') {
         const told = accepted
           ? { status: 200, limit: POOL, remaining: left }
           : { status: 429, limit: null, remaining: null };
-        on({ type: 'answer', owner, job, ...reply, ...told });
+        on({ type: 'response', owner, job, ...reply, ...told });
       }
       if (step.do === 'lose') on({ type: 'lost', owner, job, roll: 0.5 });
-      if (step.do === 'answer') on({ type: 'answer', owner, job, ...reply, ...step.reply });
+      if (step.do === 'answer') on({ type: 'response', owner, job, ...reply, ...step.reply });
     }
   }
   return { state, now };
@@ -254,15 +254,15 @@ function live({ begin, steps }: Life, witness: (seen: Witness) => void = () => u
 /** Asks again whenever it was told to; the time until a call goes, and the longest that an API said to wait. */
 function untilGo(begin: State, job: string, from: number): [number, number] {
   const { forbidden, outage } = begin.jobs[job] ?? {};
-  const told = [begin.pause?.resumeAt, begin.keyRefused?.probeAt, forbidden?.probeAt, outage?.resumeAt].map(
+  const told = [begin.pause?.resumeAt, begin.keyRefused?.retryAt, forbidden?.retryAt, outage?.resumeAt].map(
     (at) => (at ?? from) - from,
   );
   let state = begin;
   let now = from;
   for (let asked = 0; asked < 5_000; asked += 1) {
-    const [next, decision] = govern(state, { type: 'ask', owner: 'me', job, want: 1, underWay: 1 }, now);
+    const [next, decision] = govern(state, { type: 'ask', owner: 'me', job, want: 1, inFlight: 1 }, now);
     state = next;
-    if ('go' in decision) return [now - from, Math.max(0, ...told)];
+    if ('permits' in decision) return [now - from, Math.max(0, ...told)];
     now = Math.max(
       now + 1,
       'wait' in decision ? decision.wait.until : 'refused' in decision ? decision.until : now,

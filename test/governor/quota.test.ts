@@ -16,7 +16,7 @@ describe('the quota', () => {
     const machine = drive();
     for (let left = 99; left >= 9; left -= 1) machine.call({ limit: 100, remaining: left });
     machine.pass(1_000);
-    expect(machine.ask('news', 'one')).toMatchObject({ go: 1 });
+    expect(machine.ask('news', 'one')).toMatchObject({ permits: 1 });
     machine.pass(1_000);
     expect(machine.ask('usage', 'two')).toMatchObject({ wait: { reason: 'reserve' } });
   });
@@ -55,7 +55,7 @@ describe('the quota', () => {
   it('one quota probe serves all who wait: they go at once when it found more', () => {
     const machine = drive();
     for (let left = 99; left >= 8; left -= 1) machine.call({ limit: 100, remaining: left });
-    for (let decision = machine.ask('news'); !('go' in decision); decision = machine.ask('news'))
+    for (let decision = machine.ask('news'); !('permits' in decision); decision = machine.ask('news'))
       machine.pass('wait' in decision ? decision.wait.until - machine.now : 1);
     machine.pass(500);
     const meanwhile = machine.ask('usage');
@@ -64,7 +64,7 @@ describe('the quota', () => {
     machine.pass(50);
     machine.answer({ limit: 100, remaining: 99 }, 'news');
     machine.pass(250);
-    expect(machine.ask('usage')).toMatchObject({ go: expect.any(Number) });
+    expect(machine.ask('usage')).toMatchObject({ permits: expect.any(Number) });
   });
 
   it('is probed by a job whose answers tell, rather than by one whose answers do not', () => {
@@ -79,7 +79,7 @@ describe('the quota', () => {
     expect(until('news')).toBeGreaterThan(until('ai-signals') + 1_000);
     machine.pass(until('ai-signals') - machine.now);
     expect(machine.ask('news')).toMatchObject({ wait: { reason: 'reserve' } });
-    expect(machine.ask('ai-signals')).toMatchObject({ go: 1 });
+    expect(machine.ask('ai-signals')).toMatchObject({ permits: 1 });
   });
 
   it('of a known period, a reset that was seen late makes nobody expect the next one later', () => {
@@ -273,7 +273,7 @@ function pool(
     },
     call() {
       // The answer is decided when the call goes, which is when it may.
-      for (let decision = machine.ask(); !('go' in decision); decision = machine.ask())
+      for (let decision = machine.ask(); !('permits' in decision); decision = machine.ask())
         machine.pass('wait' in decision ? Math.max(1, decision.wait.until - machine.now) : 1);
       if (Math.floor(machine.now / this.periodMs) !== window) {
         window = Math.floor(machine.now / this.periodMs);

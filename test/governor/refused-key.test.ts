@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { fine, never, setup } from './gate-bench.ts';
+import { fine, never, setup } from './bench.ts';
 
 describe('a key that was refused', () => {
   const refusedBy =
     (first: ReturnType<typeof setup>) =>
     async (key: string, again = false) => {
-      const { gate } = first.open(`${key} ${Math.random()}`, {
+      const { governor } = first.open(`${key} ${Math.random()}`, {
         keyDigest: (salt) => `${salt.length}${key}`,
         again,
       });
-      const passed = await gate.pass('news', never).catch((error: unknown) => error as Error);
-      if (!passed) gate.settle('news', { ...fine, status: key === 'good' ? 200 : 401 });
-      gate.close();
+      const passed = await governor.acquire('news', never).catch((error: unknown) => error as Error);
+      if (!passed) governor.complete('news', { ...fine, status: key === 'good' ? 200 : 401 });
+      governor.close();
       return passed;
     };
 

@@ -11,7 +11,7 @@ import {
   sampleKey,
   startModelApi,
 } from '../../model-api/index.ts';
-import { type Api, createApi } from '../../src/api/client.ts';
+import { type Api, createApi } from '../../src/api.ts';
 import type { Job } from '../../src/job.ts';
 import { keyFromValue } from '../../src/key.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
@@ -86,12 +86,12 @@ export async function openBench({
   const api = createApi({
     baseUrl: model.url,
     key: keyFromValue(sampleKey.key),
-    permits: {
-      ...sideBySide.permits,
-      async pass(job, signal, manner) {
-        if (!bench.ample) manner?.held?.();
+    governor: {
+      ...sideBySide.governor,
+      async acquire(job, signal, options) {
+        if (!bench.ample) options?.onWait?.();
         signal.throwIfAborted();
-        await sideBySide.permits.pass(job, signal);
+        await sideBySide.governor.acquire(job, signal);
       },
     },
     record: (call) => store.recordCall(call),

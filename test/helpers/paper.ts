@@ -1,6 +1,6 @@
 /** The walk on paper: its own code over rows in memory, without HTTP or a database. */
 
-import type { Guess } from '../../src/api/client.ts';
+import type { Prefetch } from '../../src/api.ts';
 import { pagesInOrder } from '../../src/mirror/in-order.ts';
 import { PAGE_ROWS } from '../../src/walk/bounds.ts';
 import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
@@ -75,13 +75,13 @@ export async function walkOnPaper(
     return answer(offset);
   }
 
-  function guess(offset: number): Guess<PaperPage> | undefined {
+  function guess(offset: number): Prefetch<PaperPage> | undefined {
     if (mostCalls === 1 || underWay >= mostCalls || staked >= mostCalls) return undefined;
     staked += 1;
-    const settle = () => {
+    const end = () => {
       staked -= 1;
     };
-    return { answer: get(offset), isMade: () => true, drop: () => undefined, settle };
+    return { response: get(offset), isSent: () => true, drop: () => undefined, end };
   }
 
   const pages = pagesInOrder<PaperPage, PaperPage>({

@@ -1,9 +1,9 @@
 /** Calls side by side: as many are let go at once as a test says, and they are answered in an order that it draws. */
 
-import type { Permits } from '../../src/api/client.ts';
+import type { ApiParts } from '../../src/api.ts';
 
 export type SideBySide = {
-  permits: Permits;
+  governor: ApiParts['governor'];
   /** So many calls at once; of those that have arrived, by offset, the one is answered that stands at the next place of `order`. */
   allow(most: number, order?: readonly number[]): void;
   /** For the API to wait with an answer until its turn has come. */
@@ -22,7 +22,7 @@ export function createSideBySide(): SideBySide {
   let order: readonly number[] = [0];
   let answered = 0;
   let underWay = 0;
-  let staked = 0;
+  let prefetches = 0;
   let wasted = 0;
 
   /** Once all that were sent have arrived. */
@@ -35,23 +35,23 @@ export function createSideBySide(): SideBySide {
   }
 
   return {
-    permits: {
-      async pass() {
+    governor: {
+      async acquire() {
         underWay += 1;
       },
-      settle() {
+      complete() {
         underWay -= 1;
         // Whoever got this answer sends his next calls first.
         setImmediate(answerOne);
       },
-      stake() {
-        if (underWay >= most || staked >= most) return false;
-        staked += 1;
+      reservePrefetch() {
+        if (underWay >= most || prefetches >= most) return false;
+        prefetches += 1;
         return true;
       },
-      unstake(comesBack) {
-        staked -= 1;
-        if (!comesBack) wasted += 1;
+      endPrefetch(isRefunded) {
+        prefetches -= 1;
+        if (!isRefunded) wasted += 1;
       },
       keyChanged() {},
     },

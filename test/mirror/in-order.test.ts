@@ -26,7 +26,7 @@ async function readAll(turnsOfAnswer: number): Promise<number[]> {
     get: answer,
     guess: (offset) => {
       unread += 1;
-      return { answer: answer(offset), isMade: () => true, drop: () => undefined, settle: () => undefined };
+      return { response: answer(offset), isSent: () => true, drop: () => undefined, end: () => undefined };
     },
     check: pageAt,
     agree: () => true,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Api } from '../../src/api/client.ts';
+import type { Api } from '../../src/api.ts';
 import { isoTime } from '../../src/clock.ts';
 import type { Job } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
@@ -165,8 +165,8 @@ function answering(
   clock: VirtualClock,
   ample: boolean,
 ) {
-  const get: Api['get'] = async ({ job, walkId, query, read }, _signal, manner) => {
-    if (!ample) manner?.held?.();
+  const get: Api['get'] = async ({ job, walkId, query, read }, _signal, options) => {
+    if (!ample) options?.onWait?.();
     const offset = query['offset'] ?? 0;
     const page = rows.slice(offset, offset + PAGE_ROWS);
     const pagination = {
@@ -192,7 +192,7 @@ function answering(
     const body = { bytes: Buffer.from(text), text: () => text };
     return { body, json: read?.(body), call };
   };
-  return { get, guess: () => undefined } as unknown as Api;
+  return { get, prefetch: () => undefined } as unknown as Api;
 }
 
 function edit(rows: string[], step: Exclude<Step, { do: 'pass' }>): void {

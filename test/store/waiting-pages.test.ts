@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { Call } from '../../src/api/call.ts';
+import type { Call } from '../../src/api/response.ts';
 import type { CheckedRows } from '../../src/validate/checked.ts';
 import { beginning, type MetRowsChange } from '../../src/walk/checkpoint.ts';
 import { change } from '../helpers/edits.ts';

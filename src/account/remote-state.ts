@@ -1,22 +1,22 @@
-/** The place in Redis where the state of an account lies: looked at, and replaced by who has seen the latest, by Redis's clock. */
+/** One text in Redis, read and replaced by whoever has read the latest, with the time by Redis's clock. */
 
 import { Redis } from 'ioredis';
 import { isConnectionError, isRefusal, RedisError, type Target, tlsMismatch } from '../redis.ts';
 
 /** `now`: the time by Redis's clock, in epoch milliseconds. `revision` and `text` are empty where nothing lies there. */
-export type Seen = { now: number; revision: string; text: string };
+export type RemoteText = { now: number; revision: string; text: string };
 
-export type Place = {
-  look(): Promise<Seen>;
-  /** Puts `text` in the place of what bears the revision `seen`. Not done where another one lies there: that is seen then. */
-  swap(seen: string, revision: string, text: string): Promise<Seen & { isDone: boolean }>;
+export type RemoteState = {
+  read(): Promise<RemoteText>;
+  /** Not done, and the text that lies there is given, where its revision is not `expected`. */
+  replace(expected: string, revision: string, text: string): Promise<RemoteText & { isDone: boolean }>;
   close(): void;
 };
 
-/** Milliseconds, to connect and to answer: whoever takes longer tells nothing of now. */
+/** Milliseconds, to connect and to answer: a later answer says nothing of now. */
 const ANSWER_MS = 2_000;
 
-// One script looks and swaps. A revision is like no other, so that one that a failover has lost is never taken for another.
+// A revision is like no other, so that one that a failover has lost is never taken for another.
 const script = `
 local time = redis.call('TIME')
 local seen = redis.call('HMGET', KEYS[1], 'revision', 'account')
@@ -27,20 +27,20 @@ end
 return {0, time[1], time[2], seen[1] or '', seen[2] or ''}`;
 
 type Reply = [isDone: number, seconds: string, microseconds: string, revision: string, text: string];
-type Client = Redis & { marketMirrorAccount(key: string, ...swap: string[]): Promise<Reply> };
+type Client = Redis & { marketMirrorAccount(key: string, ...replacement: string[]): Promise<Reply> };
 
-export function openPlace(target: Target, key: string): Place {
+export function openRemoteState(target: Target, key: string): RemoteState {
   let client: Client | undefined;
 
   /** A connection is made where it is needed, and dropped where it failed: nothing of it is sent a second time. */
-  async function exchange(...swap: string[]): Promise<Seen & { isDone: boolean }> {
-    // Redis and what lies between may close one that was idle for long: that is no trouble.
+  async function exchange(...replacement: string[]): Promise<RemoteText & { isDone: boolean }> {
+    // Redis and what lies between may close an idle connection: that is no problem.
     if (client?.status === 'end') drop();
     client ??= open(target);
     const used = client;
     try {
       if (used.status === 'wait') await greet(used, target);
-      const reply = await inTime(used.marketMirrorAccount(key, ...swap));
+      const reply = await inTime(used.marketMirrorAccount(key, ...replacement));
       const [isDone, seconds, microseconds, revision, text] = reply;
       const now = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
       return { isDone: Number(isDone) === 1, now, revision, text };
@@ -56,11 +56,7 @@ export function openPlace(target: Target, key: string): Place {
     client = undefined;
   }
 
-  return {
-    look: () => exchange(),
-    swap: exchange,
-    close: drop,
-  };
+  return { read: () => exchange(), replace: exchange, close: drop };
 }
 
 function open(target: Target): Client {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mean, median } from '../../lab/figures.ts';
-import { hasSettled } from '../../src/governor/pace.ts';
+import { hasSettled } from '../../src/governor/rate.ts';
 import { drive } from './drive.ts';
 
 const DAY = 86_400_000;
@@ -110,7 +110,7 @@ function bucket(machine: ReturnType<typeof drive>, perSecond: number, burst: num
     burst,
     refused: 0,
     call() {
-      for (let decision = machine.ask(); !('go' in decision); decision = machine.ask())
+      for (let decision = machine.ask(); !('permits' in decision); decision = machine.ask())
         machine.pass('wait' in decision ? Math.max(1, decision.wait.until - machine.now) : 1);
       level = Math.min(this.burst, level + ((machine.now - filledAt) * this.perSecond) / 1_000);
       filledAt = machine.now;

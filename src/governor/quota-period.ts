@@ -1,5 +1,7 @@
 /** When a quota resets, learnt from the moments between which it did. All periods are in milliseconds. */
 
+import { DAY_MS, HOUR_MS } from '../clock.ts';
+
 export type Window = {
   /** The latest reset happened after `afterAt` and not after `beforeAt`. */
   last: Bracket | null;
@@ -17,21 +19,28 @@ export type Bracket = { afterAt: number; beforeAt: number };
 
 export type Period = { least: number; most: number; sure: boolean };
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
 
 /** Periods that people choose. */
 export const usual = [
-  ...[1, 5, 10, 15, 20, 30].map((n) => n * SECOND),
-  ...[1, 2, 5, 10, 15, 20, 30].map((n) => n * MINUTE),
-  ...[1, 2, 3, 4, 6, 8, 12].map((n) => n * HOUR),
-  ...[1, 7, 30].map((n) => n * DAY),
+  ...[1, 5, 10, 15, 20, 30].map((n) => n * SECOND_MS),
+  ...[1, 2, 5, 10, 15, 20, 30].map((n) => n * MINUTE_MS),
+  ...[1, 2, 3, 4, 6, 8, 12].map((n) => n * HOUR_MS),
+  ...[1, 7, 30].map((n) => n * DAY_MS),
 ];
 
 /** Those that they mostly choose. */
-export const common = [SECOND, 10 * SECOND, MINUTE, 15 * MINUTE, HOUR, DAY, 7 * DAY, 30 * DAY];
+export const common = [
+  SECOND_MS,
+  10 * SECOND_MS,
+  MINUTE_MS,
+  15 * MINUTE_MS,
+  HOUR_MS,
+  DAY_MS,
+  7 * DAY_MS,
+  30 * DAY_MS,
+];
 
 export function initialWindow(now: number): Window {
   return { last: null, first: null, periods: 0, least: 0, most: null, quietSinceAt: now };
@@ -101,7 +110,7 @@ function narrowed(window: Window, last: Bracket, bracket: Bracket, passed: numbe
  */
 export function periodOf({ least, most }: Window): Period {
   if (most === null) {
-    const guess = usual.find((period) => period >= 0.997 * least) ?? Math.max(SECOND, least);
+    const guess = usual.find((period) => period >= 0.997 * least) ?? Math.max(SECOND_MS, least);
     return { least: guess, most: guess, sure: false };
   }
   const fitting = usual.filter((period) => period >= least * 0.995 && period <= most * 1.005);
@@ -148,5 +157,5 @@ export function nextReset(window: Window, now: number): number | null {
 
 /** A little after a period that began at `since` is over: what comes back one by one shows by then. */
 export function endOf(period: number, since: number): number {
-  return since + period + Math.max(SECOND, 0.005 * period);
+  return since + period + Math.max(SECOND_MS, 0.005 * period);
 }

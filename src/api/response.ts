@@ -1,17 +1,58 @@
-/** What an answer of the API means: its headers read with suspicion, its body, its line of the catalogue (specification, Errors). */
+/**
+ * What a response of the API means: its headers read with suspicion, its body, its line of the catalogue (specification,
+ * Errors); and how a call is recorded.
+ */
 
 import { isUtf8 } from 'node:buffer';
 import { Failure, type FailureKind } from '../errors.ts';
-import { BAD_BODY, type Body, TOO_LARGE } from './call.ts';
-import { type Exchange, first, type Headers } from './exchange.ts';
 
-export type Verdict = { facts: HeaderFacts } & (
-  | { fine: true; body: Body; json: unknown }
-  | { fine: false; failure: Failure; again: Again; code: string | null }
+/** One call as it is recorded: `at` in ISO 8601 UTC, `url` without the origin, nothing secret. */
+export type Call = {
+  at: string;
+  job: string;
+  walkId: number | null;
+  url: string;
+  /** Null where no response came. */
+  status: number | null;
+  ms: number;
+  bytes: number;
+  requestId: string | null;
+  rateLimit: number | null;
+  rateRemaining: number | null;
+  errorCode: string | null;
+};
+
+/** Codes of calls: a body that cannot be read; stopped by us; of undici, a response larger than any page may be. */
+export const BAD_BODY = 'bad_body';
+export const STOPPED = 'STOPPED';
+export const TOO_LARGE = 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
+
+/** The body of a response, which is valid UTF-8. Making its text takes a hundred times as long as comparing its bytes. */
+export type Body = { bytes: Buffer; text(): string };
+
+export type Headers = Record<string, string | string[] | undefined>;
+
+/** What came over the wire. */
+export type RawResponse = {
+  /** Null where no response came, which `code` of the error says, or its name. */
+  status: number | null;
+  code: string | null;
+  headers: Headers;
+  /** As received. */
+  bytes: number;
+  /** Unpacked; null where it came in an encoding that nobody asked for, or not at all. */
+  body: Buffer | null;
+};
+
+export type JudgedResponse = { status: number | null; bytes: number; facts: HeaderFacts } & (
+  | { fine: true; body: Body; json: unknown; code: null }
+  | { fine: false; failure: Failure; repeat: Repeat; code: string | null }
 );
 
-/** Whether a failed call may be repeated: never, once, after a pause of ours, or when the governor allows. */
-type Again = 'never' | 'once' | 'after-pause' | 'when-allowed';
+/** Whether a failed request may be repeated: never, once, after a pause of ours, or when the governor allows. */
+type Repeat = 'never' | 'once' | 'after-pause' | 'when-allowed';
+
+type Verdict = [FailureKind, message: string, Repeat];
 
 export type HeaderFacts = {
   /** X-RateLimit-Limit and X-RateLimit-Remaining (specification, Limits), both or neither believed. */
@@ -20,50 +61,46 @@ export type HeaderFacts = {
   requestId: string | null;
   /** Retry-After from now, in milliseconds, in either of its forms. */
   retryAfterMs: number | null;
-  /** When the API says it answered, in epoch milliseconds, to the second; null for an answer out of a cache. */
-  answeredAt: number | null;
+  /** When the API says it responded, in epoch milliseconds, to the second; null for a response out of a cache. */
+  respondedAt: number | null;
   contentType: string;
   contentEncoding: string;
 };
 
 const LONGEST_REQUEST_ID = 128;
 
-/** By status. */
-const refusals: Record<number, [FailureKind, message: string, Again]> = {
+const refusals: Record<number, Verdict> = {
   401: ['key', 'the API refused the key: it is malformed, expired or inactive; set a valid one', 'never'],
   403: ['key', 'the key lacks the scope for this endpoint, or may not be used from this address', 'never'],
   429: ['incomplete', 'the API limits the calls of this account; try again later', 'when-allowed'],
   503: ['incomplete', 'the API is temporarily unavailable; try again later', 'when-allowed'],
 };
 
-/** What of a request its judge needs: the endpoint's name, for messages, and how its answers are read. */
-type Asked = { job: string; read?: (body: Body) => unknown };
-
-export function judge(answer: Exchange, { job, read }: Asked, now: number): Verdict {
-  const facts = readHeaders(answer.came === 'response' ? answer.headers : {}, now);
-  const failed = (
-    code: string | null,
-    kind: FailureKind,
-    message: string,
-    again: Again = 'never',
-  ): Verdict => {
-    return { fine: false, failure: new Failure(kind, `${job}: ${message}`), again, code, facts };
+/** @param request names the endpoint in messages, and reads the body. */
+export function judge(
+  { status, code: lostBy, headers, bytes, body }: RawResponse,
+  { job, read = parseBody }: { job: string; read?: (body: Body) => unknown },
+  now: number,
+): JudgedResponse {
+  const facts = readHeaders(headers, now);
+  const failed = (code: string | null, [kind, message, repeat]: Verdict): JudgedResponse => {
+    const failure = new Failure(kind, `${job}: ${message}`);
+    return { fine: false, status, bytes, facts, failure, repeat, code };
   };
-  if (answer.came === 'nothing') return failed(answer.code, ...silence(answer.code));
-  const { status, body } = answer;
+  if (status === null) return failed(lostBy, silence(lostBy ?? ''));
   if (status === 200) {
-    const made = readBody(body, facts, read);
-    return 'body' in made
-      ? { fine: true, ...made, facts }
-      : failed(BAD_BODY, 'contract', made.problem, 'once');
+    const result = readBody(body, facts, read);
+    return 'problem' in result
+      ? failed(BAD_BODY, ['contract', result.problem, 'once'])
+      : { fine: true, status, bytes, facts, ...result, code: null };
   }
   const code = readErrorCode(body);
-  const [kind, message, again] = refusals[status] ?? unexpected(status);
-  return failed(code, kind, code ? `${message} (${code})` : message, again);
+  const [kind, message, repeat] = refusals[status] ?? unexpected(status);
+  return failed(code, [kind, code ? `${message} (${code})` : message, repeat]);
 }
 
-/** The specification calls 503 alone transient. Other failures of a server or a gateway are repeated as a call without an answer is. */
-function unexpected(status: number): [FailureKind, string, Again] {
+/** The specification calls 503 alone transient. Other failures of a server or a gateway are repeated as a lost request is. */
+function unexpected(status: number): Verdict {
   if (status > 200 && status < 300)
     return ['contract', `answered ${status}, which the specification does not know`, 'never'];
   const redirect = `answered with a redirect (${status}), which is never followed; check MARKET_API_URL`;
@@ -75,8 +112,8 @@ function unexpected(status: number): [FailureKind, string, Again] {
 
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ERR_TLS|ERR_SSL/;
 
-/** What it means that no answer came. @param code of the error, as it is recorded with the call. */
-export function silence(code: string): [FailureKind, string, Again] {
+/** What it means that no response came. @param code of the error, as it is recorded with the call. */
+export function silence(code: string): Verdict {
   if (certificate.test(code))
     return ['unreachable', `the API's certificate is not trusted (${code}); it is never bypassed`, 'never'];
   if (code === TOO_LARGE) return ['contract', 'an answer larger than any page may be', 'never'];
@@ -96,13 +133,13 @@ function readErrorCode(body: Buffer | null): string | null {
   }
 }
 
-type Made = { body: Body; json: unknown } | { problem: string };
+const parseBody = ({ text }: Body): unknown => JSON.parse(text());
 
 function readBody(
   plain: Buffer | null,
   { contentType, contentEncoding }: HeaderFacts,
-  read: (body: Body) => unknown = ({ text }) => JSON.parse(text()),
-): Made {
+  read: (body: Body) => unknown,
+): { body: Body; json: unknown } | { problem: string } {
   if (contentType !== 'application/json')
     return {
       problem: `an answer of type ${contentType || 'unknown'} instead of JSON${plain ? glimpse(plain) : ''}`,
@@ -110,23 +147,19 @@ function readBody(
   if (!plain) return { problem: `an answer in the encoding ${contentEncoding} that was not asked for` };
   if (plain.length === 0) return { problem: 'an empty answer' };
   if (!isUtf8(plain)) return { problem: 'an answer that is not valid UTF-8' };
-  const body = bodyOf(plain);
+  let text: string | undefined;
+  const body: Body = {
+    bytes: plain,
+    text() {
+      text ??= plain.toString('utf8');
+      return text;
+    },
+  };
   try {
     return { body, json: read(body) };
   } catch {
     return { problem: `an answer that is not valid JSON${glimpse(plain)}` };
   }
-}
-
-function bodyOf(bytes: Buffer): Body {
-  let text: string | undefined;
-  return {
-    bytes,
-    text() {
-      text ??= bytes.toString('utf8');
-      return text;
-    },
-  };
 }
 
 function glimpse(bytes: Buffer): string {
@@ -139,19 +172,22 @@ function glimpse(bytes: Buffer): string {
 }
 
 export function readHeaders(headers: Headers, now: number): HeaderFacts {
+  // A response out of a cache tells of another call's quota, and of another time.
+  const isCached = headers['age'] !== undefined;
   return {
-    ...readQuota(headers),
+    ...(isCached ? { limit: null, remaining: null } : readQuota(headers)),
     requestId: readRequestId(headers),
     retryAfterMs: readRetryAfter(first(headers['retry-after']), now),
-    answeredAt: headers['age'] === undefined ? readHttpDate(first(headers['date'])) : null,
+    respondedAt: isCached ? null : readHttpDate(first(headers['date'])),
     contentType: (first(headers['content-type']) ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '',
     contentEncoding: (first(headers['content-encoding']) ?? 'identity').trim().toLowerCase(),
   };
 }
 
+/** The value of a header; the first one where it is given twice. */
+export const first = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value);
+
 function readQuota(headers: Headers): Pick<HeaderFacts, 'limit' | 'remaining'> {
-  // An answer out of a cache tells of another call's quota.
-  if (headers['age'] !== undefined) return { limit: null, remaining: null };
   const limit = smallestCount(headers['x-ratelimit-limit']);
   const remaining = smallestCount(headers['x-ratelimit-remaining']);
   const contradictory = limit !== null && remaining !== null && remaining > limit;

@@ -1,10 +1,15 @@
 /** Gates on one kept state, on a virtual clock. */
 
 import { virtualClock } from '../../lab/simulate/clock.ts';
-import { type Answer, createGate, type Gate, type GateParts } from '../../src/governor/gate.ts';
 import type { State } from '../../src/governor/state.ts';
+import {
+  createGovernor,
+  type Governor,
+  type GovernorParts,
+  type RequestOutcome,
+} from '../../src/governor.ts';
 
-export const fine: Answer = {
+export const fine: RequestOutcome = {
   status: 200,
   limit: null,
   remaining: null,
@@ -13,15 +18,15 @@ export const fine: Answer = {
 };
 export const never = new AbortController().signal;
 
-export async function callFine(gate: Gate): Promise<void> {
-  await gate.pass('news', never);
-  gate.settle('news', fine);
+export async function callFine(governor: Governor): Promise<void> {
+  await governor.acquire('news', never);
+  governor.complete('news', fine);
 }
 
-type Given = Partial<Pick<GateParts, 'lag' | 'isGone' | 'keyDigest' | 'again'>>;
+type Given = Partial<Pick<GovernorParts, 'lag' | 'isGone' | 'keyDigest' | 'again'>>;
 
-/** @param isElsewhere whether a change of the kept state is a promise. */
-export function setup(parts: Given = {}, clock = virtualClock(), isElsewhere = false) {
+/** @param isRemote whether a change of the kept state is a promise. */
+export function setup(parts: Given = {}, clock = virtualClock(), isRemote = false) {
   const shared: { state: State | undefined; transactions: number; broken: boolean } = {
     state: undefined,
     transactions: 0,
@@ -29,7 +34,7 @@ export function setup(parts: Given = {}, clock = virtualClock(), isElsewhere = f
   };
   const open = (owner: string, others: Given = {}) => ({
     clock,
-    gate: createGate({
+    governor: createGovernor({
       transact: (change) => {
         const work = () => {
           if (shared.broken) throw new Error('the disk is full');
@@ -38,7 +43,7 @@ export function setup(parts: Given = {}, clock = virtualClock(), isElsewhere = f
           shared.transactions += 1;
           return result;
         };
-        return isElsewhere ? Promise.resolve().then(work) : work();
+        return isRemote ? Promise.resolve().then(work) : work();
       },
       clock,
       random: () => 0.5,

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { initialState } from '../../src/governor/state.ts';
+import { callFine, fine, never, setup } from './bench.ts';
 import { drive } from './drive.ts';
-import { callFine, fine, never, setup } from './gate-bench.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -23,10 +23,10 @@ function acquainted(calls: number, proven = 4) {
 
 type Machine = ReturnType<typeof drive>;
 
-/** Asks for a call that others are foreseen to follow; gives the stakes for those. */
-function stakes({ on }: Machine, foreseen = 100, staked = 0, owner = 'me', job = 'news'): number {
-  const decision = on({ type: 'ask', owner, job, want: 1, underWay: 1, foreseen, staked });
-  return 'go' in decision ? decision.stakes : 0;
+/** Asks for a call that others are upcoming to follow; gives the stakes for those. */
+function stakes({ on }: Machine, upcoming = 100, unproven = 0, owner = 'me', job = 'news'): number {
+  const decision = on({ type: 'ask', owner, job, want: 1, inFlight: 1, upcoming, unproven });
+  return 'permits' in decision ? decision.prefetchBudget : 0;
 }
 
 describe('calls ahead of their turn', () => {
@@ -39,7 +39,7 @@ describe('calls ahead of their turn', () => {
 
   it('are never as many as were refused, however long ago', () => {
     const { state, now } = acquainted(2_000, 4);
-    const calm = { ...state.concurrency, refused: 5, calm: 1_000, patience: 100 };
+    const calm = { ...state.concurrency, refused: 5, steadyCalls: 1_000, callsBeforeTrial: 100 };
     const machine = drive({ ...state, concurrency: calm }, now);
     expect(stakes(machine)).toBe(4);
   });
@@ -54,8 +54,8 @@ describe('calls ahead of their turn', () => {
       machine.ask('usage', 'another', 1);
       machine.pass(10);
     }
-    const { parallel = 0 } = machine.state.leases['another'] ?? {};
-    expect(stakes(machine)).toBeLessThanOrEqual(5 - Math.min(3, parallel));
+    const { maxInFlight = 0 } = machine.state.leases['another'] ?? {};
+    expect(stakes(machine)).toBeLessThanOrEqual(5 - Math.min(3, maxInFlight));
   });
 
   it('may waste one in a hundred of the calls of a day, and none before so many were made', () => {
@@ -70,7 +70,7 @@ describe('calls ahead of their turn', () => {
     expect(stakes(machine, 100, 2)).toBe(0);
     machine.answer();
     machine.pass(100);
-    machine.on({ type: 'release', owner: 'me', unused: 0, stakes: 2 });
+    machine.on({ type: 'release', owner: 'me', permits: 0, prefetchBudget: 2 });
     expect(stakes(machine)).toBe(2);
   });
 
@@ -109,24 +109,24 @@ describe('no call goes ahead', () => {
       owner: 'me',
       job: 'news',
       want: 1,
-      underWay: 1,
-      foreseen: 100,
-      isAhead: true,
+      inFlight: 1,
+      upcoming: 100,
+      isPrefetch: true,
     } as const;
     // Nor is it the probe that finds out whether all is well again.
     for (const ms of [0, 1_000, 10_000, 61_000, HOUR, DAY]) {
       machine.pass(ms);
-      expect(machine.on(ahead)).not.toHaveProperty('go');
+      expect(machine.on(ahead)).not.toHaveProperty('permits');
     }
   });
 
-  it('where less is left than what is foreseen, others usually take, and a quarter of the pool', () => {
-    const left = (remaining: number, foreseen: number) => {
+  it('where less is left than what is upcoming, others usually take, and a quarter of the pool', () => {
+    const left = (remaining: number, upcoming: number) => {
       const machine = acquainted(0);
       for (let call = 200; call >= 0; call -= 1)
         machine.call({ limit: 10_000, remaining: remaining + call }, 'ai-signals');
       machine.pass(100);
-      return stakes(machine, foreseen, 0, 'me', 'ai-signals');
+      return stakes(machine, upcoming, 0, 'me', 'ai-signals');
     };
     expect(left(9_000, 100)).toBe(2);
     expect(left(2_500, 100)).toBe(0);
@@ -163,81 +163,81 @@ describe('an outage that meets several calls of one endpoint', () => {
   });
 });
 
-describe('the gate', () => {
-  /** A gate that knows the API, with the call of a walk under way. */
+describe('the governor', () => {
+  /** A governor that knows the API, with the call of a walk under way. */
   async function underWay() {
     const bench = setup();
-    for (let call = 0; call < 600; call += 1) await callFine(bench.gate);
+    for (let call = 0; call < 600; call += 1) await callFine(bench.governor);
     await bench.clock.sleep(1_000);
     const kept = bench.shared.state;
     if (kept) kept.concurrency = { ...kept.concurrency, proven: 4 };
-    await bench.gate.pass('news', never, { foreseen: 100 });
+    await bench.governor.acquire('news', never, { upcoming: 100 });
     return bench;
   }
-  const ahead = { foreseen: 100, isAhead: true };
+  const ahead = { upcoming: 100, isPrefetch: true };
 
   it('gives stakes for calls ahead, and takes them back', async () => {
-    const { gate, shared, clock } = await underWay();
-    const wasted = () => shared.state?.ahead.wasted ?? 0;
-    const given = Array.from({ length: 6 }, () => gate.stake());
+    const { governor, shared, clock } = await underWay();
+    const wasted = () => shared.state?.prefetch.wasted ?? 0;
+    const given = Array.from({ length: 6 }, () => governor.reservePrefetch());
     expect(given).toEqual([true, true, true, true, true, false]);
     expect(wasted()).toBeCloseTo(5, 2);
-    for (const comesBack of [true, true, true, true, false]) gate.unstake(comesBack);
-    gate.settle('news', fine);
+    for (const comesBack of [true, true, true, true, false]) governor.endPrefetch(comesBack);
+    governor.complete('news', fine);
     await clock.sleep(2_000);
     expect(wasted()).toBeCloseTo(1, 2);
   });
 
   it('lets whoever waits go before them', async () => {
-    const { gate, clock } = await underWay();
+    const { governor, clock } = await underWay();
     const went: string[] = [];
     const go = async (name: string, job: string, asking = {}) => {
-      await gate.pass(job, never, asking);
+      await governor.acquire(job, never, asking);
       went.push(name);
     };
-    for (let call = 0; call < 4; call += 1) gate.stake();
+    for (let call = 0; call < 4; call += 1) governor.reservePrefetch();
     const all = ['first', 'second', 'third', 'fourth'].map((name) => go(name, 'news', ahead));
     await clock.sleep(1_000);
     // As many are under way as may be; one more guess waits, and behind it a call whose turn has come.
     all.push(go('late guess', 'news', ahead), go('another job', 'usage'));
     await clock.sleep(1_000);
     const before = went.length;
-    gate.settle('news', fine);
+    governor.complete('news', fine);
     await clock.sleep(1_000);
     expect(went.slice(before)).toEqual(['another job']);
-    expect(gate.waits('news')).toBe(false);
-    for (let call = 0; call < 5; call += 1) gate.settle('news', fine);
+    expect(governor.waits('news')).toBe(false);
+    for (let call = 0; call < 5; call += 1) governor.complete('news', fine);
     await Promise.all(all);
   });
 
   it('keeps them waiting where one more would be as many as were refused', async () => {
     const bench = setup();
-    const { gate, clock, shared } = bench;
-    for (let call = 0; call < 600; call += 1) await callFine(gate);
+    const { governor, clock, shared } = bench;
+    for (let call = 0; call < 600; call += 1) await callFine(governor);
     await clock.sleep(1_000);
     const kept = shared.state;
-    if (kept) kept.concurrency = { ...kept.concurrency, proven: 4, refused: 5, calm: 1_000 };
-    await gate.pass('news', never, { foreseen: 100 });
+    if (kept) kept.concurrency = { ...kept.concurrency, proven: 4, refused: 5, steadyCalls: 1_000 };
+    await governor.acquire('news', never, { upcoming: 100 });
     let went = 0;
     const all = Array.from({ length: 4 }, async () => {
-      expect(gate.stake()).toBe(true);
-      await gate.pass('news', never, ahead);
+      expect(governor.reservePrefetch()).toBe(true);
+      await governor.acquire('news', never, ahead);
       went += 1;
     });
     await clock.sleep(10_000);
     expect(went).toBe(3);
-    gate.settle('news', fine);
+    governor.complete('news', fine);
     await clock.sleep(100);
     expect(went).toBe(4);
     await Promise.all(all);
   });
 
   it('refuses them at once where calls have to wait', async () => {
-    const { gate } = await underWay();
-    expect(gate.stake()).toBe(true);
-    gate.settle('news', { ...fine, status: 429 });
-    await expect(gate.pass('news', never, ahead)).rejects.toThrow();
-    gate.unstake(true);
-    expect(gate.waits('news')).toBe(false);
+    const { governor } = await underWay();
+    expect(governor.reservePrefetch()).toBe(true);
+    governor.complete('news', { ...fine, status: 429 });
+    await expect(governor.acquire('news', never, ahead)).rejects.toThrow();
+    governor.endPrefetch(true);
+    expect(governor.waits('news')).toBe(false);
   });
 });

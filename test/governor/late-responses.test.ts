@@ -12,7 +12,7 @@ describe('an answer that others overtook', () => {
     let used = 0;
     let hour = -1;
     const wait = (job = 'news') => {
-      for (let asked = machine.ask(job); !('go' in asked); asked = machine.ask(job))
+      for (let asked = machine.ask(job); !('permits' in asked); asked = machine.ask(job))
         machine.pass('wait' in asked ? Math.max(1, asked.wait.until - machine.now) : 1);
       if (Math.floor(machine.now / HOUR) !== hour) used = 0;
       hour = Math.floor(machine.now / HOUR);
@@ -33,12 +33,12 @@ describe('an answer that others overtook', () => {
     expect(before).toMatchObject({ confidence: 'sure', periodMs: HOUR });
 
     // The API takes the first of two calls, slowly, and refuses the second, at once.
-    expect(machine.ask('smart-wallets')).toHaveProperty('go');
+    expect(machine.ask('smart-wallets')).toHaveProperty('permits');
     machine.pass(20);
-    expect(machine.ask('news')).toHaveProperty('go');
+    expect(machine.ask('news')).toHaveProperty('permits');
     used = limit;
     machine.pass(25);
-    machine.answer({ status: 429, inflight: 2 }, 'news');
+    machine.answer({ status: 429, inFlight: 2 }, 'news');
     machine.pass(25);
     machine.answer({}, 'smart-wallets');
 
@@ -166,8 +166,8 @@ function resetsSeen({ limit, periodMs, tells, calls }: World): Reset[] {
       passTo(Math.max(machine.now + 1, asked.wait.until));
       asked = machine.ask(job, owner);
     }
-    if (!('go' in asked)) continue;
-    const { answersBefore } = asked;
+    if (!('permits' in asked)) continue;
+    const { responsesBefore } = asked;
     const sentAt = machine.now;
     due.push({
       at: machine.now + thereMs,
@@ -182,7 +182,7 @@ function resetsSeen({ limit, periodMs, tells, calls }: World): Reset[] {
           act() {
             const { window, asOfAt } = machine.state.quota;
             const before = window.last;
-            machine.answer({ status, ...report, answersBefore, others: 1 }, job, owner);
+            machine.answer({ status, ...report, responsesBefore, othersInFlight: 1 }, job, owner);
             const { last } = machine.state.quota.window;
             const shows = last?.afterAt !== before?.afterAt || last?.beforeAt !== before?.beforeAt;
             if (shows) seen.push({ afterAt: asOfAt, seenAt: machine.now, sentAt, refusedAt });

@@ -1,0 +1,184 @@
+/** The one way to the API: waits for a permit for every request, sends it, records it, and repeats it within bounds. */
+
+import Pool from 'undici/lib/dispatcher/pool.js';
+import { exchange } from './api/exchange.ts';
+import { type Body, type Call, type JudgedResponse, judge } from './api/response.ts';
+import { backoffMs } from './backoff.ts';
+import { type Clock, isoTime, type Random } from './clock.ts';
+import type { Failure } from './errors.ts';
+import type { CallOptions, Governor } from './governor.ts';
+import type { KeySource } from './key.ts';
+
+export type ApiRequest = {
+  job: string;
+  walkId: number | null;
+  path: string;
+  query: Record<string, number>;
+  /** Makes `json` of the body; throws a SyntaxError where it is none. `JSON.parse` unless given. */
+  read?: (body: Body) => unknown;
+};
+
+export type ApiResponse = { body: Body; json: unknown; call: Call };
+
+/** What came of one request. `aheadMs`: what our clock is ahead of the API's at least; null where it does not tell. */
+export type EndpointCheck = { call: Call; failure: Failure | null; aheadMs: number | null };
+
+/** A request that was sent before its turn, in the belief that its response will be needed. */
+export type Prefetch<Response = ApiResponse> = {
+  /** Undefined where there was no permit for it, or no page came of it. It never rejects. */
+  response: Promise<Response | undefined>;
+  isSent(): boolean;
+  /** The response is not wanted any more: while the request waits for a permit, it is not sent. */
+  drop(): void;
+  /** Must be called for each response that came: whether it was needed. */
+  end(wasNeeded: boolean): void;
+};
+
+export type ApiParts = {
+  /** Base address without a slash at its end. */
+  baseUrl: string;
+  key: KeySource;
+  governor: Pick<Governor, 'acquire' | 'complete' | 'reservePrefetch' | 'endPrefetch' | 'keyChanged'>;
+  /** Keeps the record of a call that brought no page; the record of one that did travels with its response. */
+  record(call: Call): void;
+  clock: Clock;
+  random: Random;
+  userAgent: string;
+  limits?: Partial<typeof defaultLimits>;
+};
+
+export type Api = {
+  /**
+   * @param options whether other requests of the job will follow, and who is told that this one has to wait or is repeated.
+   * @throws Failure by the response's line in the catalogue (specification, Errors); Snooze where a permit is a long wait
+   * away; the signal's reason when it is aborted.
+   */
+  get(request: ApiRequest, signal: AbortSignal, options?: CallOptions): Promise<ApiResponse>;
+  /**
+   * The same before its turn, once: where nothing came of it, `get` tells why. Undefined where the governor allows none.
+   * @param upcoming how many requests of the job will follow.
+   */
+  prefetch(request: ApiRequest, signal: AbortSignal, upcoming: number): Prefetch | undefined;
+  /** One request, never repeated, and recorded whatever comes of it. @throws as `get` where there is no permit for it. */
+  askOnce(request: ApiRequest, signal: AbortSignal): Promise<EndpointCheck>;
+  close(): Promise<void>;
+};
+
+const defaultLimits = { connectMs: 10_000, headersMs: 30_000, deadlineMs: 60_000, bodyBytes: 16 * 1024 ** 2 };
+
+/** How often a request is sent, the first time included. */
+const MAX_SENDS = { never: 1, once: 2, 'after-pause': 3, 'when-allowed': 3 } as const;
+/** Ends the wait of a prefetch; a reason of its own, since making the usual one is dear. */
+const dropped = new Error('nobody wants it any more');
+/** Before a request that got no response is repeated. */
+const REPEAT_PAUSES = { firstMs: 500, longestMs: 10_000 };
+
+export function createApi(parts: ApiParts): Api {
+  const { key, governor, clock, random, record, userAgent } = parts;
+  const limits = { ...defaultLimits, ...parts.limits };
+  const base = new URL(parts.baseUrl);
+  const basePath = base.pathname.replace(/\/$/, '');
+  const pool = new Pool(base.origin, {
+    connect: { timeout: limits.connectMs },
+    headersTimeout: limits.headersMs,
+    bodyTimeout: limits.headersMs,
+    keepAliveTimeout: 30_000,
+    maxResponseSize: limits.bodyBytes,
+  });
+
+  async function acquire({ job }: ApiRequest, signal: AbortSignal, options?: CallOptions): Promise<void> {
+    if (key.reload()) governor.keyChanged();
+    await governor.acquire(job, signal, options);
+  }
+
+  async function send(request: ApiRequest, signal: AbortSignal) {
+    const { job, walkId, path } = request;
+    const url = `${path}${queryString(request.query)}`;
+    const sentAt = clock.now();
+    const received = await exchange(pool, basePath + url, key.current(), userAgent, limits, signal);
+    const latencyMs = clock.now() - sentAt;
+    const judged = judge(received, request, clock.now());
+    const { status, bytes, facts, code } = judged;
+    const { limit, remaining, retryAfterMs } = facts;
+    governor.complete(job, { status, limit, remaining, retryAfterMs, latencyMs, stopped: signal.aborted });
+    const call: Call = {
+      at: isoTime(sentAt),
+      job,
+      walkId,
+      url,
+      status,
+      ms: Math.round(latencyMs),
+      bytes,
+      requestId: facts.requestId,
+      rateLimit: limit,
+      rateRemaining: remaining,
+      errorCode: code,
+    };
+    return { judged, call };
+  }
+
+  return {
+    async get(request, signal, options) {
+      for (let sent = 1; ; sent += 1) {
+        await acquire(request, signal, options);
+        const { judged, call } = await send(request, signal);
+        if (judged.fine) return { body: judged.body, json: judged.json, call };
+        record(call);
+        signal.throwIfAborted();
+        if (sent >= MAX_SENDS[judged.repeat]) throw judged.failure;
+        options?.onWait?.();
+        // After a 429 or 503 the governor knows how long to wait.
+        if (judged.repeat !== 'when-allowed')
+          await clock.sleep(backoffMs(sent, REPEAT_PAUSES, random()), signal);
+      }
+    },
+
+    prefetch(request, signal, upcoming) {
+      if (!governor.reservePrefetch()) return undefined;
+      const drop = new AbortController();
+      let isSent = false;
+      const fetch = async () => {
+        await acquire(request, drop.signal, { upcoming, isPrefetch: true });
+        isSent = true;
+        const { judged, call } = await send(request, signal);
+        if (judged.fine) return { body: judged.body, json: judged.json, call };
+        record(call);
+        throw judged.failure;
+      };
+      return {
+        response: fetch().catch(() => {
+          governor.endPrefetch(!isSent);
+          return undefined;
+        }),
+        isSent: () => isSent,
+        drop: () => drop.abort(dropped),
+        end: governor.endPrefetch,
+      };
+    },
+
+    async askOnce(request, signal) {
+      await acquire(request, signal);
+      const { judged, call } = await send(request, signal);
+      record(call);
+      signal.throwIfAborted();
+      return { call, failure: judged.fine ? null : judged.failure, aheadMs: clockLead(judged, call) };
+    },
+
+    close: () => pool.destroy(),
+  };
+}
+
+/** The response was made within the second that its date names, and while we waited for it. */
+function clockLead({ facts: { respondedAt } }: JudgedResponse, { at, ms }: Call): number | null {
+  if (respondedAt === null) return null;
+  const least = Date.parse(at) - (respondedAt + 1_000);
+  const most = Date.parse(at) + ms - respondedAt;
+  return least > 0 ? least : Math.min(0, most);
+}
+
+function queryString(query: Record<string, number>): string {
+  const text = Object.entries(query)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&');
+  return text && `?${text}`;
+}
