@@ -19,8 +19,7 @@ import { type ChangesAt, type MirrorQueue, startQueue } from './queue.ts';
 import { type DaemonNote, noSinks, readStatus } from './reading/status.ts';
 import { type Releases, releasing } from './releases.ts';
 import { nextDue } from './schedule.ts';
-import { lakeThread } from './sinks/lake/thread.ts';
-import { shipThread } from './sinks/postgres/thread.ts';
+import { lakeThread, shipThread } from './sinks.ts';
 import { guarded, isLock, type Lock, tryLock, type WalkRow } from './store.ts';
 
 export type DaemonParts = Surroundings & {

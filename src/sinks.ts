@@ -1,8 +1,10 @@
-/** The sinks, which follow the mirror: which there are, and what the daemon and the thread of one say to each other. */
+/** The sinks, which follow the mirror: which there are, and the threads that load them for the daemon. Mirroring never waits for a thread, which may end at any moment. */
 
-import type { Outcome } from './sinks/datasets.ts';
+import type { ShipAddress } from './config.ts';
+import type { FailureSent } from './errors.ts';
+import { type Thread, threadOnDemand } from './worker.ts';
 
-/** Every target, by the command that brings changes to it; some take only changes that are proven. */
+/** Every sink, by the command that loads it; some take only changes that are proven. */
 export const sinks = {
   ship: { name: 'Postgres', docs: 'docs/ship.md', endsAtProofs: false },
   lake: { name: 'the lake', docs: 'docs/lake.md', endsAtProofs: true },
@@ -12,7 +14,6 @@ export type SinkName = keyof typeof sinks;
 
 export const sinkNames = Object.keys(sinks) as SinkName[];
 
-/** Sent to the thread that brings changes to the target. */
 export type FollowRequest = {
   /** Jobs of which something may be new. */
   only: readonly string[];
@@ -21,7 +22,9 @@ export type FollowRequest = {
 };
 
 /** What became of one job. */
-export type Arrival = Pick<Outcome<unknown>, 'job' | 'failure'> & {
+export type Arrival = {
+  job: string;
+  failure: FailureSent['failed'] | null;
   /** The latest change that has arrived; null where none has by this. */
   to: number | null;
   /** What could not be brought there, in a line each. */
@@ -29,3 +32,35 @@ export type Arrival = Pick<Outcome<unknown>, 'job' | 'failure'> & {
 };
 
 export type FollowResponse = { arrivals: readonly Arrival[] };
+
+export type LakeThreadParts = {
+  dir: string;
+  /** The settings of the lake, and where its keys are found: read anew each time. */
+  environment: Record<string, string | undefined>;
+  /** Between 0 and 1, by which its pauses differ from those of others. */
+  chance: number;
+};
+
+export function lakeThread({
+  dir,
+  environment,
+  chance,
+}: LakeThreadParts): Thread<FollowRequest, FollowResponse> {
+  const own = Object.entries(environment).filter(([name]) => /^(MIRROR_|AWS_|HOME$)/.test(name));
+  const parts: LakeThreadParts = { dir, environment: Object.fromEntries(own), chance };
+  const { call, close } = threadOnDemand<LakeThreadParts & FollowRequest, FollowResponse>(
+    'lake',
+    'the thread of the lake',
+  );
+  return { call: (request) => call({ ...parts, ...request }), close };
+}
+
+export type ShipThreadParts = { dir: string; address: ShipAddress };
+
+export function shipThread(parts: ShipThreadParts): Thread<FollowRequest, FollowResponse> {
+  const { call, close } = threadOnDemand<ShipThreadParts & FollowRequest, FollowResponse>(
+    'ship',
+    'the thread that ships',
+  );
+  return { call: (request) => call({ ...parts, ...request }), close };
+}

@@ -1,13 +1,16 @@
 /** Exporting an answer in the form of a file, with a receipt that says what it was made of. */
 
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { openAtomicFile, writing } from '../atomic-file.ts';
+import { Failure } from '../errors.ts';
 import type { Cell, Rows } from '../output/answer.ts';
 import { csv, json, ndjson } from '../output/forms.ts';
-import type { Delivered } from './export/files.ts';
-import { type Answer, refuseGap, type Source } from './query/sources.ts';
+import { quoted, readMirror, seqOf } from '../store/read.ts';
+import { columnsOf } from './query/as-of.ts';
+import { type Answer, latestSeq, refuseGap, type Source } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
-
-export { openFiles } from './export/files.ts';
-export { changedSince } from './export/since.ts';
 
 export const exportFormats = ['csv', 'ndjson', 'json', 'parquet'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -103,4 +106,119 @@ async function formOf(
       return { pieces: parquet(rows, about), types: parquetTypes(rows.columns) };
     }
   }
+}
+
+/** What became of a dataset since some time: each row at most once, as it stands now or as it last stood. */
+
+/**
+ * SQL over a mirrored table for the rows that came (`_change` is `insert`), changed (`update`) or went (`delete`, with
+ * their last values) after `since`, with the number of that change in `_seq`. What came and went again meanwhile
+ * is not told.
+ * @param since ISO 8601 UTC with milliseconds.
+ * @throws Failure `usage` where there is no such table, or no change can have come by then.
+ */
+export function changedSince(dir: string, table: string, since: string, now: number): string {
+  return readMirror(dir, (connection) => {
+    const columns = columnsOf(connection, table);
+    if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
+    // Where the clock was put back, the latest change is ahead of it.
+    if (Date.parse(since) > Math.max(now, latestSeq(connection, null)))
+      throw new Failure('usage', `--since: no change has the number ${Date.parse(since)} yet`);
+    const kept = columnsOf(connection, `${table}_history`);
+    const past = columns.map((name) => (kept.includes(name) ? quoted(name) : 'NULL'));
+    return compose(table, columns.map(quoted), kept.length > 0 ? past : undefined, `'${since}'`);
+  });
+}
+
+/** @param columnsPast what the history shows of each column; undefined where there is no history. */
+function compose(
+  table: string,
+  columns: readonly string[],
+  columnsPast: readonly string[] | undefined,
+  since: string,
+): string {
+  const now = quoted(table);
+  const past = quoted(`${table}_history`);
+  if (!columnsPast)
+    return `SELECT 'insert' AS _change, ${seqOf('_changed_at')} AS _seq, ${columns}
+FROM ${now} WHERE _changed_at > ${since} ORDER BY _seq, _key`;
+  const stoodThen = (row: string) =>
+    `EXISTS (SELECT 1 FROM ${past} AS before WHERE before._key = ${row}._key
+    AND before._valid_from <= ${since} AND before._valid_to > ${since})`;
+  return `SELECT CASE WHEN ${stoodThen('row')} THEN 'update' ELSE 'insert' END AS _change,
+  ${seqOf('_changed_at')} AS _seq, ${columns}
+FROM ${now} AS row WHERE _changed_at > ${since}
+UNION ALL
+SELECT 'delete', ${seqOf('_valid_to')}, ${columnsPast}
+FROM ${past} AS row WHERE _ended_by = 'delete' AND _valid_to > ${since} AND ${stoodThen('row')}
+  AND NOT EXISTS (SELECT 1 FROM ${now} AS again WHERE again._key = row._key)
+  AND NOT EXISTS (SELECT 1 FROM ${past} AS later WHERE later._key = row._key AND later._valid_to > row._valid_to)
+ORDER BY _seq, _key`;
+}
+
+/** The two files of an export: the data, and the receipt that says what it was made of. */
+
+/** A file as it was delivered: its name, its length, its digest. */
+type Delivered = { file: string; bytes: number; sha256: string };
+
+type Files = {
+  /** Resolves to true: a file takes everything. */
+  write(piece: string | Uint8Array): Promise<boolean>;
+  /** Puts both files where they belong; the receipt adds to `exported` what it says of the file. */
+  commit<Exported extends object>(exported: Exported): Promise<Exported & Delivered>;
+  /** Leaves nothing behind, unless the files were committed. */
+  close(): Promise<void>;
+};
+
+/**
+ * The file, and its receipt beside it: both places are taken, or none.
+ * @param force whether files that are there may be replaced.
+ * @throws Failure as `openAtomicFile` does.
+ */
+export async function openFiles(output: string, force: boolean): Promise<Files> {
+  const data = await openDigested(output, force);
+  const meta = await openDigested(`${output}.meta.json`, force).catch(async (thrown: unknown) => {
+    await data.discard();
+    throw thrown;
+  });
+  return {
+    async write(piece) {
+      await data.write(piece);
+      return true;
+    },
+    async commit(exported) {
+      const receipt = { ...exported, file: basename(output), ...(await data.commit()) };
+      await meta.write(`${JSON.stringify(receipt, null, 2)}\n`);
+      await meta.commit();
+      return receipt;
+    },
+    async close() {
+      await data.discard();
+      await meta.discard();
+    },
+  };
+}
+
+/** A file with the digest of what was written to it. */
+async function openDigested(path: string, force: boolean) {
+  const file = await openAtomicFile(path, force);
+  const hash = createHash('sha256');
+  let bytes = 0;
+  return {
+    async write(piece: string | Uint8Array): Promise<void> {
+      const data = typeof piece === 'string' ? Buffer.from(piece) : piece;
+      hash.update(data);
+      bytes += data.length;
+      await writing(path, () => writeAll(file.handle, data));
+    },
+    async commit(): Promise<{ bytes: number; sha256: string }> {
+      await file.commit();
+      return { bytes, sha256: hash.digest('hex') };
+    },
+    discard: file.discard,
+  };
+}
+
+async function writeAll(handle: FileHandle, data: Uint8Array): Promise<void> {
+  for (let from = 0; from < data.length; ) from += (await handle.write(data, from)).bytesWritten;
 }

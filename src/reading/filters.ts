@@ -4,13 +4,12 @@ import { byteCache } from '../byte-cache.ts';
 import type { ListedJob } from '../job-list.ts';
 import type { Connection } from '../store/read.ts';
 import { watchFiles } from '../store/sqlite-files.ts';
-import type { Filters } from './filters/asked.ts';
-import type { RowNumbers } from './filters/scan.ts';
-import { scansOn } from './filters/scans.ts';
-import { scanThread } from './filters/thread.ts';
+import { threadOnDemand } from '../worker.ts';
+import type { Filters } from './filters/match.ts';
+import type { RowNumbers, ScanRequest } from './filters/scan.ts';
 import type { Frame, Moment, Pages } from './pages.ts';
 
-export { type Filters, filtersOf } from './filters/asked.ts';
+export { type Filters, filtersOf } from './filters/match.ts';
 
 /** The rows of a moment that match, in its order. */
 export type Matches = {
@@ -68,6 +67,182 @@ export function openFiltered(
     },
     readMatches: ({ moment, numbers }, offset, limit, frame) =>
       pages.readNumbered(moment, numbers.subarray(offset, offset + limit), frame),
+    close: thread.close,
+  };
+}
+
+/**
+ * Scans that clients ask for: one at a time, each shared by all who ask for the same, and ended when none of them is left.
+ * Accounts take turns, and one that has many scans waiting makes room for one that has fewer.
+ */
+
+/** Different scans, the running one among them: whoever came then would wait for long. */
+const MAX_SCANS = 8;
+
+type SharedScan = {
+  /** The same for the same moment and filters. */
+  readonly name: string;
+  /** That of the client who asked first. */
+  readonly account: string;
+  readonly result: Promise<RowNumbers | 'busy' | 'stopped'>;
+  /** Scans, and settles `result`. */
+  run(): Promise<void>;
+  /** Gives its place to another. */
+  evict(): void;
+  /** How many clients wait for it. */
+  waiting: number;
+};
+
+type Scans = {
+  /**
+   * @param name the same for the same moment and filters.
+   * @param account whose client asks.
+   * @param signal aborted where this client waits no longer.
+   * @returns `busy` where too many scans wait, `stopped` where nobody waits or the moment is gone.
+   * @throws Failure as reading the mirror does.
+   */
+  ask(
+    name: string,
+    moment: Moment,
+    filters: Filters,
+    account: string,
+    signal?: AbortSignal,
+  ): Promise<RowNumbers | 'busy' | 'stopped'>;
+};
+
+/** @param found told of each result, before those who wait for it. */
+export function scansOn(
+  thread: Pick<ScanThread, 'scan' | 'stop'>,
+  found: (name: string, numbers: RowNumbers) => void,
+): Scans {
+  /** By name, oldest first. */
+  const scans = new Map<string, SharedScan>();
+  let running: SharedScan | undefined;
+  /** Accounts that had a turn while others waited, the latest last. */
+  const served = new Set<string>();
+
+  function begin(name: string, moment: Moment, filters: Filters, account: string): SharedScan {
+    let settle: (result: RowNumbers | 'busy' | 'stopped' | Promise<never>) => void = () => {};
+    const result = new Promise<RowNumbers | 'busy' | 'stopped'>((resolve) => {
+      settle = resolve;
+    });
+    // Its clients may have gone before it fails.
+    result.catch(() => undefined);
+    const scan: SharedScan = {
+      name,
+      account,
+      result,
+      waiting: 0,
+      async run() {
+        try {
+          const numbers = await thread.scan(moment, filters);
+          if (numbers) found(name, numbers);
+          settle(numbers ?? 'stopped');
+        } catch (thrown) {
+          settle(Promise.reject(thrown));
+        }
+      },
+      evict: () => settle('busy'),
+    };
+    scans.set(name, scan);
+    return scan;
+  }
+
+  /** The account with most scans gives up its latest, unless this one would have as many then. */
+  function makeRoom(account: string): boolean {
+    if (scans.size < MAX_SCANS) return true;
+    const counts = new Map<string, number>();
+    for (const scan of scans.values()) counts.set(scan.account, (counts.get(scan.account) ?? 0) + 1);
+    const victim = [...scans.values()]
+      .filter((scan) => scan !== running)
+      .reduce((worst, scan) =>
+        (counts.get(scan.account) ?? 0) >= (counts.get(worst.account) ?? 0) ? scan : worst,
+      );
+    if ((counts.get(victim.account) ?? 0) <= (counts.get(account) ?? 0) + 1) return false;
+    victim.evict();
+    return scans.delete(victim.name);
+  }
+
+  /** Runs the oldest scan of the account whose last turn is longest ago. */
+  function runNext(): void {
+    if (running || scans.size === 0) return;
+    const turns = [...served];
+    const next = [...scans.values()].reduce((first, scan) =>
+      turns.indexOf(scan.account) < turns.indexOf(first.account) ? scan : first,
+    );
+    served.delete(next.account);
+    served.add(next.account);
+    running = next;
+    void next.run().then(() => {
+      running = undefined;
+      forget(next);
+      if (scans.size === 0) served.clear();
+      runNext();
+    });
+  }
+
+  function leave(scan: SharedScan): void {
+    scan.waiting -= 1;
+    if (scan.waiting > 0) return;
+    if (scan === running) thread.stop();
+    forget(scan);
+  }
+
+  /** Who asks for the same from now on begins another. */
+  function forget(scan: SharedScan): void {
+    if (scans.get(scan.name) === scan) scans.delete(scan.name);
+  }
+
+  return {
+    async ask(name, moment, filters, account, signal) {
+      if (signal?.aborted) return 'stopped';
+      const known = scans.get(name);
+      if (!known && !makeRoom(account)) return 'busy';
+      const scan = known ?? begin(name, moment, filters, account);
+      scan.waiting += 1;
+      runNext();
+      try {
+        return (await Promise.race([scan.result, abortOf(signal)])) ?? 'stopped';
+      } finally {
+        leave(scan);
+      }
+    },
+  };
+}
+
+function abortOf(signal: AbortSignal | undefined): Promise<undefined> {
+  return new Promise((resolve) =>
+    signal?.addEventListener('abort', () => resolve(undefined), { once: true }),
+  );
+}
+
+/** Scans on a thread of its own, so that whoever serves never stands still. */
+type ScanThread = {
+  /**
+   * One at a time. The thread is started by the first.
+   * @returns undefined where it was stopped. @throws Failure as reading the mirror does.
+   */
+  scan(moment: Moment, filters: Filters): Promise<RowNumbers | undefined>;
+  /** Ends the scan that is under way. */
+  stop(): void;
+  close(): void;
+};
+
+/** @param file the mirror. */
+export function scanThread(file: string, jobs: readonly ListedJob[]): ScanThread {
+  const wanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const thread = threadOnDemand<ScanRequest, RowNumbers | undefined>(
+    'filter',
+    'the thread that filters rows',
+  );
+  let id = 0;
+  return {
+    async scan(moment, filters) {
+      id += 1;
+      Atomics.store(wanted, 0, id);
+      return await thread.call({ file, jobs, moment, filters, id, wanted });
+    },
+    stop: () => void Atomics.store(wanted, 0, 0),
     close: thread.close,
   };
 }

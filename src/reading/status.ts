@@ -8,19 +8,25 @@ import { type Limits, readLimits } from '../plan/limits.ts';
 import { type DatasetPlan, planOf, type Spending } from '../plan.ts';
 import type { Outage } from '../queue.ts';
 import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';
-import { type CallStatus, readCalls, readSilence } from './status/calls.ts';
-import { type DatasetStatus, readDataset } from './status/datasets.ts';
 import { lagsOf, noSinks, type SinkNotes, type SinkStatuses } from './status/lag.ts';
 import { findProblems, type OutOfReach, type Problem } from './status/problems.ts';
-import { readNote, readService, type ServeStatus, type Trouble } from './status/service.ts';
+import {
+  type CallStatus,
+  type DatasetStatus,
+  readCalls,
+  readDataset,
+  readNote,
+  readService,
+  readSilence,
+  type ServeStatus,
+  type Trouble,
+} from './status/read.ts';
 
-export type { DatasetStatus, Doing } from './status/datasets.ts';
 export type { SinkNote, SinkStatus } from './status/lag.ts';
 export { noSinks } from './status/lag.ts';
-export type { Phrase } from './status/phrase.ts';
-export type { Problem } from './status/problems.ts';
-export type { ServeNote, ServeStatus, ServeWord, Trouble } from './status/service.ts';
-export { readService } from './status/service.ts';
+export type { Phrase, Problem } from './status/problems.ts';
+export type { DatasetStatus, Doing, ServeNote, ServeStatus, ServeWord, Trouble } from './status/read.ts';
+export { readService } from './status/read.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {

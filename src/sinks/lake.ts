@@ -1,14 +1,14 @@
 /** A lake that follows the mirror: files of Parquet in a folder or a bucket, put there once and never rewritten. */
 
-import type { Clock, Random } from '../clock.ts';
-import type { LakeSettings } from '../config.ts';
+import { type Clock, type Random, systemClock } from '../clock.ts';
+import { type LakeSettings, readLake } from '../config.ts';
 import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
+import type { FollowRequest, FollowResponse, LakeThreadParts } from '../sinks.ts';
 import type { Identity } from '../store/read.ts';
-import { eachDataset, type Outcome, readIdentity } from './datasets.ts';
+import { eachDataset, followed, type Outcome, readIdentity } from './follow.ts';
 import { type DatasetParts, type Laid, layDataset } from './lake/dataset.ts';
-import { openDisk } from './lake/disk.ts';
-import { json, type Storage } from './lake/storage.ts';
+import { json, openDisk, type Storage } from './lake/storage.ts';
 import type { Verified } from './lake/verify.ts';
 
 export type { Laid } from './lake/dataset.ts';
@@ -119,4 +119,17 @@ async function ownerOf(storage: Storage): Promise<Owner | undefined> {
   } catch {
     throw new Failure('config', `${storage.shown}: ${OWNER} cannot be read: name another lake`);
   }
+}
+
+/** What runs on the thread that lays a lake. */
+
+export async function followInLake(request: LakeThreadParts & FollowRequest): Promise<FollowResponse> {
+  const { dir, environment, chance, only, now } = request;
+  const settings = readLake(environment);
+  if (!settings) throw new Failure('bug', 'a lake without settings');
+  const clock = { ...systemClock, now: () => now };
+  return await followed(
+    (jobs, signal) => lay({ dir, settings, jobs, clock, random: () => chance, signal }, { only }),
+    ({ laid }) => ({ to: laid.seq, problems: [] }),
+  );
 }

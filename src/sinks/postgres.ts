@@ -3,12 +3,12 @@
 import type { ShipAddress } from '../config.ts';
 import { asFailure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
+import type { FollowRequest, FollowResponse, ShipThreadParts } from '../sinks.ts';
 import type { Identity } from '../store/read.ts';
-import { eachDataset, type Outcome, readIdentity } from './datasets.ts';
+import { eachDataset, followed, type Outcome, readIdentity } from './follow.ts';
 import { openPostgres, type Postgres } from './postgres/client.ts';
 import { type Shipped, shipDataset } from './postgres/dataset.ts';
-import { admitReader, claimSchema, dropSchema } from './postgres/schema.ts';
-import { makeViews } from './postgres/views.ts';
+import { admitReader, claimSchema, dropSchema, makeViews } from './postgres/schema.ts';
 
 export type { Shipped } from './postgres/dataset.ts';
 
@@ -71,4 +71,14 @@ async function withPostgres<T>(
   } finally {
     await postgres.close();
   }
+}
+
+/** What runs on the thread that ships. */
+
+export async function followInPostgres(request: ShipThreadParts & FollowRequest): Promise<FollowResponse> {
+  const { dir, address, only, now } = request;
+  return await followed(
+    (jobs, signal) => ship({ dir, address, jobs, now: () => now, signal }, { only }),
+    ({ to, problems }) => ({ to, problems }),
+  );
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { DAY_MS, isoTime } from '../../src/clock.ts';
 import { listed } from '../../src/job.ts';
-import { fold } from '../../src/reading/filters/fold.ts';
+import { fold } from '../../src/reading/filters/match.ts';
 import { openScan } from '../../src/reading/filters/scan.ts';
 import { type Filters, filtersOf } from '../../src/reading/filters.ts';
 import { type Moment, openPages } from '../../src/reading/pages.ts';

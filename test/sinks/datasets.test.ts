@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { listJobs } from '../../src/job-list.ts';
-import { eachDataset } from '../../src/sinks/datasets.ts';
+import { eachDataset } from '../../src/sinks/follow.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { setup as setupLake } from './lake/bench.ts';

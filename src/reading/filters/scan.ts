@@ -1,13 +1,20 @@
 /** Which rows of a moment filters leave: by the texts that are kept of the present, else by looking at every row. */
 
 import type { ListedJob } from '../../job-list.ts';
-import type { Connection } from '../../store/read.ts';
-import type { Moment, Pages } from '../pages.ts';
-import type { Filters } from './asked.ts';
-import { lookAt, lookAtAll } from './look.ts';
-import { matcherOf } from './matcher.ts';
-import { openPlaces } from './places.ts';
-import { keepTexts } from './texts.ts';
+import { type Connection, openReadOnly, storeFailure } from '../../store/read.ts';
+import { type Moment, openPages, type Pages } from '../pages.ts';
+import { type Filters, foldedText, matcherOf, openPlaces } from './match.ts';
+
+export type ScanRequest = {
+  /** The mirror: the same in every call of a thread, as are the jobs. */
+  file: string;
+  jobs: readonly ListedJob[];
+  moment: Moment;
+  filters: Filters;
+  id: number;
+  /** Shared: holds the id of the scan that somebody waits for. */
+  wanted: Int32Array;
+};
 
 /** The numbers of rows, compactly. */
 export type RowNumbers = Uint32Array | Float64Array;
@@ -83,4 +90,145 @@ const compact = (numbers: Float64Array): RowNumbers =>
 
 function fail(job: string): never {
   throw new Error(`${job} has no filters`);
+}
+
+/** Rows of a moment that match, found by looking at them one by one. */
+
+type Look = {
+  moment: Moment;
+  matches(json: string): boolean;
+  /** Asked now and then. Where it says no, nothing is found: `undefined`. */
+  isWanted(): boolean;
+};
+
+/** How many rows are looked at before it is asked again whether anybody waits. */
+const ROWS_AT_ONCE = 256;
+
+/**
+ * Reads the rows as they are now one after the other, which is much faster, and those that have changed since the moment as
+ * they were then.
+ * @param numbers those of all its rows, in any order.
+ */
+function lookAtAll(
+  connection: Connection,
+  { numbered, rowJson }: ListedJob,
+  pages: Pages,
+  numbers: Float64Array,
+  look: Look,
+): Set<number> | undefined {
+  const { moment, matches, isWanted } = look;
+  const rows = connection
+    .prepare<[string], [number, string]>(
+      `SELECT rowid, ${rowJson} FROM ${numbered} AS row WHERE _changed_at <= ? ORDER BY rowid`,
+    )
+    .raw();
+  const upwards = numbers.toSorted();
+  const found = new Set<number>();
+  const changedSince: number[] = [];
+  let next = 0;
+  let looked = 0;
+  for (const [number, json] of rows.iterate(moment.at.at)) {
+    for (; (upwards[next] ?? number) < number; next += 1) changedSince.push(upwards[next] as number);
+    if (upwards[next] !== number) continue;
+    next += 1;
+    looked += 1;
+    if (matches(json)) found.add(number);
+    if (looked % ROWS_AT_ONCE === 0 && !isWanted()) return undefined;
+  }
+  return lookAt(pages, [...changedSince, ...upwards.subarray(next)], look, found);
+}
+
+/** @param found what is found is added to it. */
+function lookAt(
+  pages: Pages,
+  numbers: readonly number[],
+  { moment, matches, isWanted }: Look,
+  found = new Set<number>(),
+): Set<number> | undefined {
+  for (let from = 0; from < numbers.length; from += ROWS_AT_ONCE) {
+    if (!isWanted()) return undefined;
+    const some = numbers.slice(from, from + ROWS_AT_ONCE);
+    for (const [place, json] of pages.readRows(moment, some).entries())
+      if (json !== undefined && matches(json)) found.add(some[place] as number);
+  }
+  return found;
+}
+
+/** The texts of a dataset's rows as they are now, folded and kept in memory: words are found in them without reading a row. */
+
+/**
+ * Reads what has changed since it was asked last.
+ * @returns the text of each row by its number; undefined where they are too long, where the moment is not the present, or
+ * where nobody waits any longer.
+ */
+type Texts = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number, string> | undefined;
+
+/** @param mostBytes of texts; of a longer dataset none are kept. */
+function keepTexts(connection: Connection, job: ListedJob, pages: Pages, mostBytes: number): Texts {
+  const changed = connection
+    .prepare<[string], [number, string]>(
+      `SELECT rowid, ${job.rowJson} FROM ${job.numbered} AS row WHERE _changed_at > ? ORDER BY rowid`,
+    )
+    .raw();
+  const texts = new Map<number, string>();
+  let bytes = 0;
+  let upTo = '';
+  /** From so many rows on it is not tried again. */
+  let tooManyRows = Number.POSITIVE_INFINITY;
+
+  /** Of a published snapshot rows may have changed since its proof, and a volatile value changes without its row. */
+  function isPresent({ seq, generatedAt }: Moment): boolean {
+    const present = pages.momentOf(job.name);
+    const isNow = typeof present !== 'string' && present.seq === seq;
+    return isNow && generatedAt === null && job.volatile.length === 0;
+  }
+
+  function keep(number: number, text: string): void {
+    bytes += Buffer.byteLength(text) - Buffer.byteLength(texts.get(number) ?? '');
+    texts.set(number, text);
+  }
+
+  function forget(): void {
+    texts.clear();
+    bytes = 0;
+    upTo = '';
+  }
+
+  return (moment, isWanted) => {
+    if (moment.total >= tooManyRows || !isPresent(moment)) return undefined;
+    if (upTo === moment.at.at) return texts;
+    // Rows that were removed since stay in it.
+    if (texts.size > 2 * moment.total) forget();
+    let looked = 0;
+    for (const [number, json] of changed.iterate(upTo)) {
+      keep(number, foldedText(json));
+      looked += 1;
+      if (bytes > mostBytes) {
+        tooManyRows = moment.total;
+        forget();
+        return undefined;
+      }
+      if (looked % ROWS_AT_ONCE === 0 && !isWanted()) return undefined;
+    }
+    upTo = moment.at.at;
+    return texts;
+  };
+}
+
+/** It stays open, and must never keep others out. */
+const LOCK_WAIT_MS = 5_000;
+
+let scan: Scan | undefined;
+
+/** What the thread runs: a connection of its own, one scan at a time. */
+export function scanRows({ file, jobs, moment, filters, id, wanted }: ScanRequest): RowNumbers | undefined {
+  try {
+    if (!scan) {
+      const connection = openReadOnly(file, LOCK_WAIT_MS);
+      scan = openScan(connection, jobs, openPages(connection, jobs));
+    }
+    return scan(moment, filters, () => Atomics.load(wanted, 0) === id);
+  } catch (thrown) {
+    throw storeFailure(thrown, file);
+  }
 }

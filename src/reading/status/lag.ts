@@ -2,7 +2,7 @@
 
 import { type SinkName, sinkNames, sinks } from '../../sinks.ts';
 import { type Connection, PROOF } from '../../store/read.ts';
-import type { Trouble } from './service.ts';
+import type { Trouble } from './read.ts';
 
 /** What the daemon leaves of a sink beside its lock. */
 export type SinkNote = {

@@ -9,9 +9,9 @@ import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
 import type { Connection, Identity } from '../../store/read.ts';
-import { isChange, lastWalkOf, type Standing, standingOf } from '../standing.ts';
-import { dayOf, firstSeq, type Range } from './changes.ts';
-import { ensureReceipt } from './receipts.ts';
+import { isChange, lastWalkOf, type Standing, standingOf } from '../follow.ts';
+import { ensureReceipt } from './files.ts';
+import { dayOf, firstSeq, type Range } from './rows.ts';
 import { json, readJson, type Storage } from './storage.ts';
 
 export type Course = {

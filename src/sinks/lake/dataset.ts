@@ -1,21 +1,17 @@
 /** One dataset in the lake: the files of its changes, up to its last proof, and a snapshot a day. */
 
 import { basename, dirname } from 'node:path';
-import { isoTime } from '../../clock.ts';
+import { DAY_MS, isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
 import { type Source, sourcesOf } from '../../reading/query/sources.ts';
 import { type Connection, type Identity, PROOF } from '../../store/read.ts';
 import { version } from '../../version.ts';
-import { lastWalkOf, standingOf } from '../standing.ts';
-import { changesSql, type Range, rangesOf } from './changes.ts';
-import { columnsOf, rowsSql, stableColumns } from './columns.ts';
+import { lastWalkOf, standingOf } from '../follow.ts';
 import { type Course, changesPath, courseOf, hasAllAfter, inReadTransaction } from './course.ts';
-import { type About, writeParquet } from './parquet.ts';
-import { ensureReceipt, putWithReceipt, receiptPath } from './receipts.ts';
-import { forgetSnapshots, snapshotPath } from './snapshots.ts';
-import type { Spool } from './spool.ts';
-import { json, type Storage } from './storage.ts';
+import { type About, ensureReceipt, putWithReceipt, receiptPath, writeParquet } from './files.ts';
+import { changesSql, columnsOf, type Range, rangesOf, rowsSql, stableColumns } from './rows.ts';
+import { json, type Spool, type Storage } from './storage.ts';
 
 export type Laid = {
   job: string;
@@ -170,3 +166,60 @@ function sourceOf(connection: Connection, job: ListedJob): Source {
   const [source] = sourcesOf(connection, `SELECT * FROM "${table}"`, {}, { [table]: job.name }, null);
   return source as Source;
 }
+
+/** The snapshots of a dataset: one a day (UTC), of which old ones go. */
+
+const folderOf = (job: ListedJob) => `${job.table}/snapshots`;
+
+const snapshotPath = (job: ListedJob, now: number) =>
+  `${folderOf(job)}/date=${isoTime(now).slice(0, 10)}/${job.table}.parquet`;
+
+/** The files of all days, the oldest first. */
+export async function snapshotFiles(storage: Storage, job: ListedJob): Promise<string[]> {
+  const found: string[] = [];
+  for (const day of await daysOf(storage, job)) {
+    const folder = `${folderOf(job)}/${day}`;
+    const { files } = await storage.list(folder);
+    found.push(...files.filter((name) => name.endsWith('.parquet')).map((name) => `${folder}/${name}`));
+  }
+  return found;
+}
+
+async function daysOf(storage: Storage, job: ListedJob): Promise<string[]> {
+  const { folders } = await storage.list(folderOf(job));
+  return folders.filter((name) => /^date=\d{4}-\d\d-\d\d$/.test(name)).sort();
+}
+
+/** Removes those that are older than they are to be kept; never the latest one. @returns their paths. */
+async function forgetSnapshots({
+  storage,
+  job,
+  now,
+  keepMs,
+}: {
+  storage: Storage;
+  job: ListedJob;
+  now: number;
+  keepMs: number;
+}): Promise<string[]> {
+  if (keepMs === Number.POSITIVE_INFINITY) return [];
+  const days = await daysOf(storage, job);
+  const [before] = days.slice(-2);
+  if (days.length < 2 || before === undefined) return [];
+  // A clock that has gone far ahead of the snapshot before is not believed.
+  const believed = Math.min(now, startOf(before) + 2 * DAY_MS);
+  const removed: string[] = [];
+  for (const day of days.slice(0, -1)) {
+    if (startOf(day) + DAY_MS > believed - keepMs) break;
+    const folder = `${folderOf(job)}/${day}`;
+    // The receipt goes last: without its file it is told from one that was never written.
+    const files = (await storage.list(folder)).files.sort((one, other) =>
+      one.startsWith('_') ? 1 : other.startsWith('_') ? -1 : 0,
+    );
+    for (const name of files) await storage.remove(`${folder}/${name}`);
+    removed.push(folder);
+  }
+  return removed;
+}
+
+const startOf = (day: string) => Date.parse(day.slice('date='.length));

@@ -1,12 +1,15 @@
 /** A lake in a bucket: of AWS, or of any service that speaks S3 and puts a file only where there is none. */
 
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { Failure } from '../../errors.ts';
-import { openRequests, type RequestParts } from './s3/requests.ts';
-import { listedIn } from './s3/xml.ts';
-import { type Spool, type Spooled, spooled, sweepSpools } from './spool.ts';
-import type { Storage } from './storage.ts';
+import type { Readable } from 'node:stream';
+import { backoffMs } from '../../backoff.ts';
+import type { Clock, Random } from '../../clock.ts';
+import type { AwsAccess } from '../../config.ts';
+import { Failure, toError } from '../../errors.ts';
+import { version } from '../../version.ts';
+import { type Spool, type Spooled, type Storage, spooled, sweepSpools } from './storage.ts';
 
 export type S3Parts = RequestParts & {
   bucket: string;
@@ -85,3 +88,156 @@ const MOST_BYTES = 5 * 1024 ** 3;
 
 /** Beside the mirror: files until they are sent. */
 export const wayIn = (dir: string) => join(dir, 'lake-partial');
+
+/** Requests to S3: signed, and asked again within bounds where that can help. */
+
+type RequestParts = {
+  access: AwsAccess;
+  bucket: string;
+  clock: Clock;
+  random: Random;
+  signal: AbortSignal;
+};
+
+type Asked = {
+  method: 'GET' | 'PUT' | 'DELETE';
+  /** Of the object; the bucket itself without one. */
+  key?: string;
+  query?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
+  body?: { bytes: number; sha256: string; open(): Readable };
+  /** What is an answer; everything else is a failure. */
+  expected: readonly number[];
+};
+
+type Answered = { status: number; body: Buffer };
+
+const TRIES = 5;
+const PAUSES = { firstMs: 200, longestMs: 5_000 };
+const MOST_MS = { connect: 10_000, silence: 60_000 };
+const NOTHING = createHash('sha256').digest('hex');
+
+type Requests = { request(asked: Asked): Promise<Answered>; close(): Promise<void> };
+
+/** @param shown where they go, for people. */
+async function openRequests(
+  { access, bucket, clock, random, signal }: RequestParts,
+  shown: string,
+): Promise<Requests> {
+  const [{ AwsV4Signer }, { Agent, request }] = await Promise.all([import('aws4fetch'), import('undici')]);
+  const dispatcher = new Agent({
+    connect: { timeout: MOST_MS.connect },
+    headersTimeout: MOST_MS.silence,
+    bodyTimeout: MOST_MS.silence,
+  });
+  const base = addressOf(bucket, access);
+
+  async function exchange({ method, key = '', query = {}, headers = {}, body }: Asked): Promise<Answered> {
+    const url = `${base}/${key.split('/').map(encodeURIComponent).join('/')}?${new URLSearchParams(query)}`;
+    const { accessKeyId, secretAccessKey, sessionToken, region } = access;
+    const signed = await new AwsV4Signer({
+      ...{ method, url: url.replace(/\?$/, ''), accessKeyId, secretAccessKey, region, service: 's3' },
+      ...(sessionToken !== undefined && { sessionToken }),
+      headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? NOTHING },
+      datetime: new Date(clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, ''),
+    }).sign();
+    const answer = await request(signed.url, {
+      ...{ method, dispatcher, signal },
+      headers: {
+        ...Object.fromEntries(signed.headers),
+        'user-agent': `market-mirror/${version()}`,
+        ...(body && { 'content-length': String(body.bytes) }),
+      },
+      body: body?.open() ?? null,
+    });
+    return { status: answer.statusCode, body: Buffer.from(await answer.body.arrayBuffer()) };
+  }
+
+  async function askAgain(asked: Asked): Promise<Answered> {
+    for (let tries = 1; ; tries += 1) {
+      const answered = await exchange(asked).catch((thrown: unknown) => toError(thrown));
+      if (signal.aborted) throw new Failure('incomplete', 'stopped');
+      if (!(answered instanceof Error) && asked.expected.includes(answered.status)) return answered;
+      if (tries === TRIES || !mayHelp(answered)) throw failureOf(answered, shown, access);
+      await clock.sleep(backoffMs(tries, PAUSES, random()), signal).catch(() => undefined);
+    }
+  }
+
+  return { request: askAgain, close: () => dispatcher.destroy() };
+}
+
+/** Services of others have buckets in the path, as names of hosts they would need certificates. */
+function addressOf(bucket: string, { endpoint, region }: AwsAccess): string {
+  if (endpoint !== undefined) return `${endpoint}/${bucket}`;
+  const host = `s3.${region}.amazonaws.com`;
+  return bucket.includes('.') ? `https://${host}/${bucket}` : `https://${bucket}.${host}`;
+}
+
+/** 409: somebody writes the same file at this moment. */
+const mayHelp = (answered: Answered | Error) =>
+  answered instanceof Error || [408, 409, 429, 500, 502, 503, 504].includes(answered.status);
+
+/** What S3 calls it, in words for people; its own message may hold the key. */
+function failureOf(answered: Answered | Error, shown: string, { endpoint, region }: AwsAccess): Failure {
+  if (answered instanceof Error) {
+    const { code, message } = answered as NodeJS.ErrnoException;
+    return new Failure('incomplete', `${shown} cannot be reached (${code ?? message})`);
+  }
+  const { status, body } = answered;
+  const code = valueIn(body.toString('utf8'), 'Code') ?? '';
+  const said = `(${[status, code].filter(Boolean).join(' ')})`;
+  if (code === 'RequestTimeTooSkewed')
+    return new Failure('incomplete', `${shown} ${said}: the clock of this machine is wrong: correct it`);
+  if (status === 401 || status === 403)
+    return new Failure(
+      'incomplete',
+      `${shown} refuses the key ${said}: it needs to list, read, write and delete there; see AWS_ACCESS_KEY_ID or AWS_PROFILE`,
+    );
+  if (status === 404) return new Failure('config', `${shown}: there is no such bucket ${said}: make it`);
+  if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed')
+    return new Failure(
+      'config',
+      `${shown} is not in the region ${region}${endpoint === undefined ? '' : ` of ${endpoint}`} ${said}: set AWS_REGION`,
+    );
+  if (status === 507 || /Full|QuotaExceeded/.test(code))
+    return new Failure('disk', `${shown} has no room left ${said}`);
+  if (status === 501)
+    return new Failure(
+      'config',
+      `${shown} ${said}: it puts no file only where there is none (If-None-Match)`,
+    );
+  if (mayHelp(answered)) return new Failure('incomplete', `${shown} is not to be had ${said}`);
+  return new Failure('config', `${shown} refuses what a lake needs ${said}`);
+}
+
+/** What S3 says in XML, as far as a lake needs it. */
+
+type Listed = { folders: string[]; files: string[]; next: string | undefined };
+
+/** A page of ListObjectsV2: the names below a prefix. */
+function listedIn(xml: string, prefix: string): Listed {
+  const named = (pattern: RegExp) =>
+    [...xml.matchAll(pattern)].map(({ groups = {} }) => plain(groups['name'] ?? '').slice(prefix.length));
+  const folders = named(/<CommonPrefixes>\s*<Prefix>(?<name>[^<]*)<\/Prefix>/g);
+  const files = named(/<Contents>.*?<Key>(?<name>[^<]*)<\/Key>/gs);
+  return {
+    folders: folders.map((name) => name.replace(/\/$/, '')),
+    // Some make a file of no length for the folder itself.
+    files: files.filter((name) => name !== ''),
+    next: valueIn(xml, 'IsTruncated') === 'true' ? valueIn(xml, 'NextContinuationToken') : undefined,
+  };
+}
+
+/** @returns the text of the first element of that name. */
+function valueIn(xml: string, name: string): string | undefined {
+  const found = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+  return found === undefined ? undefined : plain(found);
+}
+
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
+
+const plain = (text: string) =>
+  text.replace(/&(?:#x(?<hex>[0-9a-f]+)|#(?<dec>\d+)|(?<named>\w+));/gi, (all, hex, dec, named) => {
+    if (named) return entities[named] ?? all;
+    return String.fromCodePoint(Number.parseInt(hex ?? dec, hex ? 16 : 10));
+  });

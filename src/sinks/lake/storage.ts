@@ -1,7 +1,24 @@
 /** Where the files of a lake lie: a folder, or a part of a bucket. Paths are those below it, with `/`. */
 
-import { Failure } from '../../errors.ts';
-import type { Spool, Spooled } from './spool.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DAY_MS } from '../../clock.ts';
+import { diskTrouble } from '../../disk.ts';
+import { Failure, toError } from '../../errors.ts';
 
 export type Storage = {
   /** For people; nothing secret. */
@@ -31,3 +48,167 @@ export async function readJson<T>(storage: Storage, path: string): Promise<T | u
 
 /** To be made of plain data, for `put` and `replace`. */
 export const json = (data: unknown) => (spool: Spool) => spool.write(`${JSON.stringify(data, null, 2)}\n`);
+
+/** A file as it is made, before it goes into the storage: its length and digest are known when it is whole. */
+
+export type Spool = { write(piece: string | Uint8Array): void };
+
+/** A file that is whole, and on the disk. */
+export type Spooled = { path: string; bytes: number; sha256: string };
+
+/** Beside a file that is on its way. */
+const PARTIAL = '.partial';
+
+/**
+ * Makes a file in a folder, which is made, too, and leaves nothing behind there.
+ * @throws Failure `disk` where it cannot be written.
+ */
+export async function spooled<T>(
+  folder: string,
+  make: (spool: Spool) => void,
+  use: (file: Spooled) => T | Promise<T>,
+): Promise<T> {
+  onDisk(folder, () => mkdirSync(folder, { recursive: true }));
+  const path = join(folder, `${randomBytes(8).toString('hex')}${PARTIAL}`);
+  const descriptor = onDisk(path, () => openSync(path, 'wx', 0o666));
+  try {
+    return await use(written(path, descriptor, make));
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+function written(path: string, descriptor: number, make: (spool: Spool) => void): Spooled {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  try {
+    make({
+      write(piece) {
+        const data = typeof piece === 'string' ? Buffer.from(piece) : piece;
+        hash.update(data);
+        bytes += data.length;
+        onDisk(path, () => {
+          for (let from = 0; from < data.length; ) from += writeSync(descriptor, data, from);
+        });
+      },
+    });
+    onDisk(path, () => fsyncSync(descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
+  return { path, bytes, sha256: hash.digest('hex') };
+}
+
+/** What the disk says of a path becomes a Failure `disk`. */
+function onDisk<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (thrown) {
+    if (thrown instanceof Failure) throw thrown;
+    const trouble = diskTrouble(thrown, join(path, '..'));
+    const why = trouble ? `(${trouble.code}): ${trouble.advice}` : `(${toError(thrown).message})`;
+    throw new Failure('disk', `${path} cannot be used ${why}`, { cause: thrown });
+  }
+}
+
+/** What was killed on its way long ago is of no use to anyone. @param now epoch milliseconds. */
+export function sweepSpools(folder: string, now: number): void {
+  for (const name of onDisk(folder, () => ifThere(() => readdirSync(folder))) ?? []) {
+    const file = join(folder, name);
+    const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now;
+    if (name.endsWith(PARTIAL) && since < now - DAY_MS) rmSync(file, { force: true });
+  }
+}
+
+function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}
+
+/** A lake on a disk: files are made beside, and linked to their names only where those are free. */
+
+/** Files on their way. Readers of Parquet pass over what begins with `_`. */
+const WAY = '_partial';
+
+/** @param now epoch milliseconds. @throws Failure `disk` for a folder that cannot be used. */
+export function openDisk(folder: string, now: number): Storage {
+  const way = join(folder, WAY);
+  const ready = (path: string) => {
+    const file = join(folder, path);
+    onDisk(file, () => mkdirSync(dirname(file), { recursive: true }));
+    return file;
+  };
+  sweepSpools(way, now);
+  return {
+    shown: folder,
+    async list(path) {
+      const at = join(folder, path);
+      const found = onDisk(at, () => ifThere(() => readdirSync(at, { withFileTypes: true }))) ?? [];
+      const named = found.filter(({ name }) => path !== '' || name !== WAY);
+      return {
+        folders: named.filter((entry) => entry.isDirectory()).map(({ name }) => name),
+        files: named.filter((entry) => !entry.isDirectory()).map(({ name }) => name),
+      };
+    },
+    async read(path) {
+      const file = join(folder, path);
+      return onDisk(file, () => ifThere(() => readFileSync(file)));
+    },
+    async put(path, make) {
+      return await spooled(way, make, (from) => {
+        const file = ready(path);
+        const isNew = onDisk(file, () => link(from.path, file));
+        syncFolder(dirname(file));
+        return isNew ? from : undefined;
+      });
+    },
+    async replace(path, make) {
+      await spooled(way, make, (from) => {
+        const file = ready(path);
+        onDisk(file, () => renameSync(from.path, file));
+        syncFolder(dirname(file));
+      });
+    },
+    async remove(path) {
+      const file = join(folder, path);
+      onDisk(file, () => rmSync(file, { force: true }));
+      try {
+        rmdirSync(dirname(file));
+      } catch {
+        // Other files are in it.
+      }
+    },
+    async close() {},
+  };
+}
+
+/** False where the name is taken: a link never replaces anything. */
+function link(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    if (code === 'EPERM' || code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS')
+      throw new Failure(
+        'disk',
+        `${to} cannot be linked (${code}): the file system of a lake needs hard links, such as ext4, XFS, ZFS or NFS have`,
+      );
+    throw thrown;
+  }
+}
+
+/** A name outlives a power cut only when its folder has reached the disk. */
+function syncFolder(folder: string): void {
+  const descriptor = onDisk(folder, () => openSync(folder, 'r'));
+  try {
+    onDisk(folder, () => fsyncSync(descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -8,15 +8,30 @@ import { createHash } from 'node:crypto';
 import type { ListedJob } from '../../job-list.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
 import { type Connection, type Identity, quoted } from '../../store/read.ts';
-import { type Changed, changedAfter } from '../changed.ts';
-import { lastWalkOf, type Standing, standingOf } from '../standing.ts';
+import { type Changed, changedAfter, lastWalkOf, type Standing, standingOf } from '../follow.ts';
 import type { Postgres } from './client.ts';
-import { followTables } from './make-tables.ts';
-import { fillTable, load, loadStage, type Mended, mendTable, putStaged, removeGone } from './mend.ts';
-import type { Which } from './rows.ts';
+import {
+  fillTable,
+  load,
+  loadStage,
+  type Mended,
+  mendTable,
+  putStaged,
+  removeGone,
+  type Which,
+} from './mend.ts';
 import { lockPlace, movePlace, type Place } from './schema.ts';
-import { ownTables, type Table, tablesOfJob } from './tables.ts';
-import { type Apart, addSql, apart, showTogether, updateSql } from './volatile.ts';
+import {
+  type Apart,
+  addSql,
+  apart,
+  followTables,
+  ownTables,
+  showTogether,
+  type Table,
+  tablesOfJob,
+  updateSql,
+} from './tables.ts';
 
 export type Shipped = {
   job: string;

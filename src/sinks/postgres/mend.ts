@@ -2,12 +2,22 @@
 
 import { Failure } from '../../errors.ts';
 import { number, plural } from '../../output/text.ts';
+import type { Column } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
-import { differenceWords, type RowDifference } from '../difference.ts';
+import { differenceWords, type RowDifference } from '../follow.ts';
 import type { Postgres } from './client.ts';
-import { linesOf, type Range, rangesOf, type Which } from './rows.ts';
 import type { Table } from './tables.ts';
-import { digestSql, rangeSql, toldAs } from './values.ts';
+import {
+  copied,
+  digestOf,
+  digestSql,
+  type Given,
+  rangeOf,
+  rangeSql,
+  senderOf,
+  sentKey,
+  toldAs,
+} from './values.ts';
 
 /** What differed, and is mended now. */
 export type Mended = RowDifference & { table: string };
@@ -206,3 +216,104 @@ async function compareRanges(
     keys: keys.map((row) => row.key),
   };
 }
+
+/** The rows of one table of the mirror: as lines that are sent, and as sums that are compared. */
+
+/** All rows, unless given: those of which some SQL over the table of the mirror is true; those of some ranges. */
+export type Which = { where?: string; ranges?: ReadonlySet<string> };
+
+/** In the text form of COPY, in pieces that are worth a message each. @param count called for each row. */
+function* linesOf(
+  connection: Connection,
+  table: Table,
+  { where, ranges }: Which,
+  count: () => void,
+): Generator<Buffer> {
+  const types = table.columns.map(({ type }) => type);
+  const senders = table.columns.map(sender);
+  const keyOf = keyIn(table);
+  const pieces = inPieces();
+  for (const row of valuesOf(connection, table, where)) {
+    if (ranges && !ranges.has(rangeOf(keyOf(row)))) continue;
+    let line = '';
+    for (let at = 0; at < senders.length; at += 1) {
+      if (at > 0) line += '\t';
+      line += copied(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
+    }
+    count();
+    yield* pieces.add(`${line}\n`);
+  }
+  yield* pieces.rest();
+}
+
+/** How many rows a range has, and the sum of their digests. */
+type Range = { rows: number; sum: bigint };
+
+function rangesOf(connection: Connection, table: Table): Map<string, Range> {
+  const types = table.columns.map(({ type }) => type);
+  const senders = table.columns.map(sender);
+  const keyOf = keyIn(table);
+  const ranges = new Map<string, Range>();
+  for (const row of valuesOf(connection, table)) {
+    const name = rangeOf(keyOf(row));
+    const range = ranges.get(name) ?? { rows: 0, sum: 0n };
+    const sent = senders.map((send, at) => send(row[at] ?? null));
+    ranges.set(name, { rows: range.rows + 1, sum: range.sum + digestOf(sent, types) });
+  }
+  return ranges;
+}
+
+function valuesOf(
+  connection: Connection,
+  { of, columns, job }: Table,
+  where = 'true',
+): Iterable<readonly Given[]> {
+  const ofJob = job === undefined ? '' : ` AND job = '${job}'`;
+  const list = columns.map(({ from }) => from).join(', ');
+  const sql = `SELECT ${list} FROM ${quoted(of)} WHERE (${where})${ofJob}`;
+  return connection.prepare<[], Given[]>(sql).raw().safeIntegers().iterate();
+}
+
+const sender = ({ name, type }: Pick<Column, 'name' | 'type'>) =>
+  name === '_key' ? sentKey : senderOf(type);
+
+/** What says to which range a row belongs. */
+function keyIn({ columns, key: [first] }: Table): (row: readonly Given[]) => string {
+  const at = columns.findIndex(({ name }) => name === first);
+  const send = sender(columns[at] ?? { name: '', type: 'text' });
+  return (row) => send(row[at] ?? null) ?? '';
+}
+
+/** Lines as the bytes that are sent, many in a piece. Each is turned into bytes at once: what lives on is a burden on V8. */
+
+type Pieces = {
+  /** @returns the piece that was full, where one was. */
+  add(line: string): readonly Buffer[];
+  rest(): readonly Buffer[];
+};
+
+const PIECE_BYTES = 64 * 1024;
+/** Of a unit of a string in UTF-8. */
+const MOST_BYTES = 3;
+
+function inPieces(): Pieces {
+  let piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  let used = 0;
+  const rest = () => (used > 0 ? [piece.subarray(0, used)] : []);
+  return {
+    rest,
+    add(line) {
+      const bytes = line.length * MOST_BYTES;
+      if (used + bytes <= piece.length) {
+        used += piece.write(line, used);
+        return NONE;
+      }
+      const full = rest();
+      piece = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, bytes));
+      used = piece.write(line);
+      return full;
+    },
+  };
+}
+
+const NONE: readonly Buffer[] = [];

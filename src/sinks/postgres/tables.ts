@@ -1,8 +1,17 @@
 /** Which tables Postgres has of a job, each with the rows of one of the mirror. */
 
+import { toError } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
-import { columnsOf, columnsOfJob, type Kind, type Mirrored } from '../../reading/columns.ts';
-import type { Connection } from '../../store/read.ts';
+import {
+  type Column,
+  columnsOf,
+  columnsOfJob,
+  isColumnType,
+  type Kind,
+  type Mirrored,
+} from '../../reading/columns.ts';
+import { type Connection, quoted } from '../../store/read.ts';
+import type { Postgres } from './client.ts';
 
 export type Table = Mirrored & {
   /** Over there. */
@@ -55,3 +64,206 @@ const own: Readonly<Record<string, Kind>> = {
 
 const isOwnTime = (column: string, declared: string) =>
   declared === 'TEXT' && /(_at|_until|^history_from)$/.test(column) && column !== 'generated_at';
+
+/** Tables over there: made when they are first needed, and given every column that the mirror has by then. */
+
+type Followed = {
+  /** The table as it is there now, without columns that could not be made. */
+  table: Table;
+  /** Whether it was made just now: `fillTable` gives it rows and key. */
+  isNew: boolean;
+  /** Whether columns came or changed, or the key was gone: rows that are there may not be those of the mirror. */
+  isChanged: boolean;
+  /** What could not be done, in a line each. */
+  problems: string[];
+};
+
+/** Makes the tables what the mirror's are, each in its turn. Call it in a transaction. */
+export async function followTables(postgres: Postgres, tables: readonly Table[]): Promise<Followed[]> {
+  const present = await columnsThere(
+    postgres,
+    tables.map(({ name }) => name),
+  );
+  const keyed = await tablesWithKey(postgres, tables);
+  const followed: Followed[] = [];
+  for (const table of tables) {
+    const one = await follow(postgres, table, present.get(table.name));
+    const lacksKey = !one.isNew && !keyed.has(table.name);
+    if (lacksKey) await makeKey(postgres, table);
+    followed.push({ ...one, isChanged: one.isChanged || lacksKey });
+  }
+  return followed;
+}
+
+/** Of these tables those that have their key: by it rows are put over those that are there. */
+async function tablesWithKey(postgres: Postgres, tables: readonly Table[]): Promise<Set<string>> {
+  const keys = await postgres.query<{ table: string; columns: string[] }>(
+    `SELECT of.relname AS "table", array_agg(attname::text) AS columns
+     FROM pg_index JOIN pg_class AS of ON of.oid = indrelid
+       JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
+     WHERE of.relnamespace = current_schema()::regnamespace AND of.relname = ANY ($1)
+       AND indisunique AND indimmediate AND indisvalid AND indpred IS NULL AND 0 <> ALL (indkey)
+     GROUP BY of.relname, indexrelid`,
+    [tables.map(({ name }) => name)],
+  );
+  const hasKey = ({ name, key }: Table) =>
+    keys.some(
+      ({ table, columns }) => table === name && [...columns].sort().join() === [...key].sort().join(),
+    );
+  return new Set(tables.filter(hasKey).map(({ name }) => name));
+}
+
+/** Makes the key that somebody dropped; of rows that doubled meanwhile one stays. */
+async function makeKey(postgres: Postgres, { name, key }: Table): Promise<void> {
+  const [table, columns] = [quoted(name), key.map(quoted)];
+  const isSame = columns.map((column) => `one.${column} = other.${column}`).join(' AND ');
+  const isNull = columns.map((column) => `${column} IS NULL`).join(' OR ');
+  await postgres.run(
+    `DELETE FROM ${table} AS one USING ${table} AS other WHERE ${isSame} AND one.ctid > other.ctid`,
+  );
+  await postgres.run(`DELETE FROM ${table} WHERE ${isNull}`);
+  await postgres.run(`ALTER TABLE ${table} ADD PRIMARY KEY (${columns.join(', ')})`);
+}
+
+async function follow(
+  postgres: Postgres,
+  table: Table,
+  present: ReadonlyMap<string, string> | undefined,
+): Promise<Followed> {
+  if (present === undefined) {
+    await postgres.run(createSql(table));
+    return { table, isNew: true, isChanged: true, problems: [] };
+  }
+  const columns: Column[] = [];
+  const problems: string[] = [];
+  let isChanged = false;
+  for (const column of table.columns) {
+    const type = present.get(column.name);
+    if (type === column.type) columns.push(column);
+    else {
+      try {
+        await postgres.attempt(() => postgres.run(alterSql(table.name, column, type)));
+        columns.push(column);
+        isChanged = true;
+      } catch (thrown) {
+        problems.push(`${table.name}.${column.name} cannot be ${column.type}: ${toError(thrown).message}`);
+        // A view of somebody rests on it: what fits its old type, where that was of ours, is sent on.
+        if (isColumnType(type))
+          columns.push({ ...column, type, from: type === 'numeric' ? column.from : column.plain });
+      }
+    }
+  }
+  return { table: { ...table, columns }, isNew: false, isChanged, problems };
+}
+
+/** By table or view, in their order; those that are not there are left out. */
+async function columnsThere(
+  postgres: Postgres,
+  tables: readonly string[],
+): Promise<Map<string, Map<string, string>>> {
+  const rows = await postgres.query<{ table: string; name: string; type: string }>(
+    `SELECT of.relname AS "table", attname AS name, format_type(atttypid, atttypmod) AS type
+     FROM pg_attribute JOIN pg_class AS of ON of.oid = attrelid
+     WHERE of.relnamespace = current_schema()::regnamespace AND of.relname = ANY ($1)
+       AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+    [tables],
+  );
+  const found = new Map<string, Map<string, string>>();
+  for (const { table, name, type } of rows) found.set(table, (found.get(table) ?? new Map()).set(name, type));
+  return found;
+}
+
+/** Of a table or view, in their order; none where it is not there. */
+async function columnNames(postgres: Postgres, table: string): Promise<string[]> {
+  return [...((await columnsThere(postgres, [table])).get(table)?.keys() ?? [])];
+}
+
+function createSql({ name, columns, isRewritten }: Table): string {
+  return `CREATE TABLE ${quoted(name)} (${columns.map(definition).join(', ')})${isRewritten ? WITH_ROOM : ''}`;
+}
+
+/** A new version of a row lies on the page of the old one, which is free again soon: no index has to hear of it. */
+const WITH_ROOM = ' WITH (fillfactor = 45)';
+
+/** Keys sort as SQLite sorts them, whatever language the database speaks. */
+const definition = ({ name, type }: Column) =>
+  `${quoted(name)} ${type}${name === '_key' ? ' COLLATE "C"' : ''}`;
+
+/** What is in a column that changes its type is sent anew. */
+function alterSql(table: string, column: Column, type: string | undefined): string {
+  const alter = `ALTER TABLE ${quoted(table)}`;
+  return type === undefined
+    ? `${alter} ADD COLUMN ${definition(column)}`
+    : `${alter} ALTER COLUMN ${quoted(column.name)} TYPE ${column.type} USING NULL`;
+}
+
+/**
+ * Values that make no version lie in a narrow table beside that of the rows, as in the mirror, and a view by the dataset's name
+ * shows both: such values change with every walk, and Postgres writes a row anew of which one value changes.
+ */
+
+export type Apart = { rows: Table; volatile: Table | undefined };
+
+/** The tables behind the one that is shown. */
+export function apart(job: ListedJob, shown: Table): Apart {
+  if (job.volatile.length === 0) return { rows: shown, volatile: undefined };
+  const volatile = new Set(job.volatile.map(quoted));
+  const { columns } = shown;
+  return {
+    rows: {
+      ...shown,
+      name: job.rows,
+      of: job.rows,
+      columns: columns.filter(({ plain }) => !volatile.has(plain)),
+    },
+    volatile: {
+      ...shown,
+      name: `${job.table}_volatile`,
+      columns: columns.filter(({ name, plain }) => name === '_key' || volatile.has(plain)),
+      isRewritten: true,
+    },
+  };
+}
+
+/** Makes the view, or gives it the columns that it lacks: those that it has keep their places, for views of others may rest on it. */
+export async function showTogether(
+  postgres: Postgres,
+  shown: Table,
+  tables: { rows: Table; volatile: Table },
+): Promise<void> {
+  const present = await columnNames(postgres, shown.name);
+  const ofVolatile = new Set(tables.volatile.columns.map(({ name }) => name));
+  const columns = shown.columns
+    .map(({ name }) => name)
+    .filter((name) => ofVolatile.has(name) || tables.rows.columns.some((column) => column.name === name));
+  const added = columns.filter((name) => !present.includes(name));
+  if (added.length === 0) return;
+  const isVolatile = (name: string) => name !== '_key' && ofVolatile.has(name);
+  const list = [...present, ...added].map(
+    (name) => `${isVolatile(name) ? 'aging' : 'stored'}.${quoted(name)}`,
+  );
+  // Where nobody asks for what is volatile, Postgres leaves the join out.
+  await postgres.run(
+    `CREATE OR REPLACE VIEW ${quoted(shown.name)} AS SELECT ${list.join(', ')} FROM ${quoted(tables.rows.name)} AS stored
+     LEFT JOIN ${quoted(tables.volatile.name)} AS aging USING (_key)`,
+  );
+}
+
+/** Brings the values of a stage to rows that have others: two statements, for one that does both probes the index for every row. */
+export function updateSql({ name, columns }: Table): string {
+  const names = columns.map((column) => quoted(column.name)).filter((column) => column !== quoted('_key'));
+  const list = (from: string) => names.map((column) => `${from}.${column}`).join(', ');
+  return (
+    `UPDATE ${quoted(name)} AS kept SET ${names.map((column) => `${column} = staged.${column}`).join(', ')} ` +
+    `FROM stage AS staged WHERE staged._key = kept._key AND (${list('staged')}) IS DISTINCT FROM (${list('kept')})`
+  );
+}
+
+/** Brings what is missing. */
+export function addSql({ name, columns }: Table): string {
+  const list = columns.map((column) => quoted(column.name)).join(', ');
+  return (
+    `INSERT INTO ${quoted(name)} (${list}) SELECT ${list} FROM stage AS staged ` +
+    `WHERE NOT EXISTS (SELECT 1 FROM ${quoted(name)} AS kept WHERE kept._key = staged._key)`
+  );
+}

@@ -1,8 +1,7 @@
 /** A value of the mirror as Postgres is sent it, and as it is told there when both sides are compared. */
 
 import { hash } from 'node:crypto';
-import type { ColumnType } from '../../reading/columns.ts';
-import { utcOf } from '../../reading/times.ts';
+import { type ColumnType, utcOf } from '../../reading/columns.ts';
 
 /** Whole numbers come as bigint, so that none loses digits. */
 export type Given = string | number | bigint | null | Buffer;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fold, wordsOf } from '../../../src/reading/filters/fold.ts';
-import { matcherOf } from '../../../src/reading/filters/matcher.ts';
+import { fold, matcherOf, wordsOf } from '../../../src/reading/filters/match.ts';
 import { leaves, shortText } from './support.ts';
 
 const byWords = (text: string) => matcherOf({ words: wordsOf(text), fields: [] });

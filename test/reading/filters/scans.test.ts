@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Filters } from '../../../src/reading/filters/asked.ts';
+import type { Filters } from '../../../src/reading/filters/match.ts';
 import type { RowNumbers } from '../../../src/reading/filters/scan.ts';
-import { scansOn } from '../../../src/reading/filters/scans.ts';
+import { scansOn } from '../../../src/reading/filters.ts';
 import type { Moment } from '../../../src/reading/pages.ts';
 
 /** Scans on a thread that ends each when the test says so. */

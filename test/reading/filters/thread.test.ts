@@ -3,13 +3,13 @@
 import { copyFileSync, renameSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listed } from '../../../src/job.ts';
-import { scanThread } from '../../../src/reading/filters/thread.ts';
 import {
   type Filtered,
   type Filters,
   filtersOf,
   type Matches,
   openFiltered,
+  scanThread,
 } from '../../../src/reading/filters.ts';
 import { openPages } from '../../../src/reading/pages.ts';
 import { openReadOnly } from '../../../src/store/connection.ts';

@@ -1,8 +1,7 @@
 /** Why a dataset is stale, said of each state that it may be in. */
 
 import { describe, expect, test } from 'vitest';
-import { phrase, textOf } from '../../../src/reading/status/phrase.ts';
-import { type Around, whyNotFresh } from '../../../src/reading/status/stale.ts';
+import { type Around, phrase, textOf, whyNotFresh } from '../../../src/reading/status/problems.ts';
 import type { DatasetStatus, Doing } from '../../../src/reading/status.ts';
 
 const idle: Doing = {

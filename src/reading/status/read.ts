@@ -1,11 +1,23 @@
-/** How one dataset stands. */
+/** What status reads: how each dataset stands, what was called lately, and what the daemon and the service have noted. */
 
-import { ageOf, isoTime, isTooOld } from '../../clock.ts';
+import { ageOf, DAY_MS, HOUR_MS, isoTime, isTooOld } from '../../clock.ts';
 import { exitCodes, type FailureKind } from '../../errors.ts';
 import type { Dataset } from '../../job-list.ts';
 import type { DatasetPlan } from '../../plan.ts';
 import { intervalOf } from '../../schedule.ts';
-import { type Connection, PROOF, quoted, SEEN } from '../../store/read.ts';
+import {
+  type Connection,
+  holderNote,
+  livingHolder,
+  PROOF,
+  quoted,
+  SEEN,
+  SILENCE_CODE,
+  TELLING,
+  UNANSWERED,
+} from '../../store/read.ts';
+
+/** How one dataset stands. */
 
 export type Doing = {
   /** Whether all this is of a walk or of a glance; null where there was neither. */
@@ -189,4 +201,145 @@ function doingOf(walk: Walk | undefined, walking: boolean, now: number): Doing {
   const states = { running: 'stopped', waiting: 'stopped', failed: 'failed', complete: 'idle' } as const;
   const waited = walk.status === 'waiting' && until !== null ? { at: until, reason } : null;
   return { ...at, state: states[walk.status], waited };
+}
+
+/** What was called lately, and how the latest calls were answered. */
+
+export type CallStatus = {
+  calls: {
+    /** Since midnight UTC. */
+    today: number;
+    todayByJob: Record<string, number>;
+    /** In the last hour, and in the last 24. */
+    lastHour: number;
+    lastDay: number;
+    byJob: Record<string, { lastHour: number; lastDay: number }>;
+    /** Answers with status 429 in the last 24 hours. */
+    limitedLastDay: number;
+    /** Calls not made because one showed that a dataset stands as it was proven: since midnight UTC, and ever. */
+    savedToday: number;
+    savedInAll: number;
+  };
+  /** The latest call of each job in the last 24 hours. */
+  lastCalls: Map<string, LastCall>;
+};
+
+export type LastCall = {
+  status: number | null;
+  errorCode: string | null;
+  requestId: string | null;
+  /** 1 where no answer came, and it was not we who stopped the call. */
+  isUnanswered: 0 | 1;
+};
+
+/** Since when no call at all got an answer, ISO 8601 UTC, and the error code of the latest. */
+export type Silence = { since: string; code: string };
+
+type JobCalls = LastCall & { job: string; today: number; lastHour: number; lastDay: number; limited: number };
+
+export function readCalls(connection: Connection, now: number): CallStatus {
+  const midnight = `${isoTime(now).slice(0, 10)}T00:00:00.000Z`;
+  const perJob = connection
+    .prepare<[string, string, string], JobCalls>(
+      // The bare columns are those of the row with the greatest value: SQLite promises it for a lone max().
+      `SELECT job, max(CASE WHEN ${TELLING} THEN at || printf('%016d', id) END), status, ${SILENCE_CODE} AS errorCode, request_id AS requestId,
+         ${TELLING} AND ${UNANSWERED} AS isUnanswered,
+         sum(at >= ?) AS today, sum(at >= ?) AS lastHour, count(*) AS lastDay, sum(status IS 429) AS limited
+       FROM requests WHERE at >= ? GROUP BY job ORDER BY job`,
+    )
+    .all(midnight, isoTime(now - HOUR_MS), isoTime(now - DAY_MS));
+  const total = (of: (calls: JobCalls) => number) => perJob.reduce((sum, calls) => sum + of(calls), 0);
+  const called = perJob.filter(({ today }) => today > 0);
+  return {
+    calls: {
+      today: total(({ today }) => today),
+      todayByJob: Object.fromEntries(called.map(({ job, today }) => [job, today])),
+      lastHour: total(({ lastHour }) => lastHour),
+      lastDay: total(({ lastDay }) => lastDay),
+      byJob: Object.fromEntries(perJob.map(({ job, lastHour, lastDay }) => [job, { lastHour, lastDay }])),
+      limitedLastDay: total(({ limited }) => limited),
+      savedToday: readSavedSince(connection, midnight),
+      savedInAll: sum(connection, 'SELECT sum(calls_saved) FROM datasets'),
+    },
+    lastCalls: new Map(perJob.map(({ job, ...call }) => [job, call])),
+  };
+}
+
+/** Null where the API answered the latest call, or there was none. Looks at no more calls than went unanswered. */
+export function readSilence(connection: Connection): Silence | null {
+  const latest = 'ORDER BY at DESC, id DESC LIMIT 1';
+  const answered = `SELECT at, id FROM requests WHERE ${TELLING} AND NOT ${UNANSWERED} ${latest}`;
+  const { since, code } = connection
+    .prepare<[], { since: string | null; code: string }>(
+      `SELECT min(at) AS since,
+         (SELECT ${SILENCE_CODE} FROM requests WHERE ${TELLING} ${latest}) AS code
+       FROM requests WHERE ${TELLING}
+         AND (at, id) > (SELECT at, id FROM (${answered}) UNION ALL SELECT '', 0 LIMIT 1)`,
+    )
+    .get() as { since: string | null; code: string };
+  return since === null ? null : { since, code };
+}
+
+/** By the walks begun since then, the latest first, down to one that began before. */
+function readSavedSince(connection: Connection, time: string): number {
+  const before = '(SELECT id FROM walks WHERE started_at < ? ORDER BY id DESC LIMIT 1)';
+  return sum(connection, `SELECT sum(calls_saved) FROM walks WHERE id > coalesce(${before}, 0)`, time);
+}
+
+function sum(connection: Connection, sql: string, ...values: string[]): number {
+  return (
+    connection
+      .prepare<string[], number | null>(sql)
+      .pluck()
+      .get(...values) ?? 0
+  );
+}
+
+/** The service on the folder: at work, or what keeps the daemon from running it. */
+
+/** What the process that serves leaves beside its lock. */
+export type ServeNote = {
+  /** Where it is reached. */
+  url: string;
+  /** Since when, ISO 8601 UTC. */
+  since: string;
+  /** Who may see its page, as MIRROR_SERVE_PAGE has it; absent where an earlier version serves. */
+  page?: 'off' | 'token' | 'open';
+};
+
+/** What the process that serves says to the daemon that started it. */
+export type ServeWord = { serving: string } | { failed: string };
+
+/** What keeps a part of the daemon, its service or a target, from its work, as the daemon notes it. */
+export type Trouble = {
+  /** One line for a person. */
+  message: string;
+  /** ISO 8601 UTC. */
+  since: string;
+  /** When it is tried again. */
+  nextTry: string;
+};
+
+/** A process that serves; address and time are null until it listens. */
+export type ServeStatus = { pid: number; url: string | null; since: string | null } & Pick<ServeNote, 'page'>;
+
+/** The process that serves from the folder, or null where none lives. */
+export function readService(dir: string): ServeStatus | null {
+  const pid = livingHolder(dir, 'serve');
+  return pid === null ? null : { pid, ...(readNote<ServeNote>(dir, 'serve') ?? { url: null, since: null }) };
+}
+
+/** A note may be read in the middle of being written, which takes microseconds. */
+const TRIES = 3;
+
+/** What the holder of the lock has left for those who look, as JSON. */
+export function readNote<Note>(dir: string, lock: string): Note | null {
+  for (let left = TRIES; left > 0; left -= 1) {
+    const note = holderNote(dir, lock);
+    if (note === null) return null;
+    try {
+      return JSON.parse(note) as Note;
+    } catch {}
+  }
+  return null;
 }

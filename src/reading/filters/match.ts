@@ -1,0 +1,159 @@
+/** Filters of a query, and whether a row matches them: decided from its JSON alone, case and accents aside. */
+
+import { createHash } from 'node:crypto';
+import type { ListedJob } from '../../job-list.ts';
+import type { Connection } from '../../store/read.ts';
+
+/** The filters of a query, as they are compared. */
+
+export type Filters = {
+  /** Names them: the same for the same filters, in whatever order and spelling. Fits into an ETag as it is. */
+  readonly key: string;
+  readonly words: readonly string[];
+  readonly fields: readonly (readonly [name: string, value: string])[];
+};
+
+/**
+ * @param parameter gives the value of one by its name; where it is repeated, that of the first.
+ * @returns null where every row is left.
+ */
+export function filtersOf(
+  job: Pick<ListedJob, 'filters'>,
+  parameter: (name: string) => string | null | undefined,
+): Filters | null {
+  const words: string[] = [];
+  const fields: [string, string][] = [];
+  for (const [name, rule] of Object.entries(job.filters)) {
+    const given = parameter(name) ?? '';
+    const value = fold(given);
+    if (rule.by === 'text') words.push(...wordsOf(given));
+    else if (value !== '' && value !== fold(rule.all ?? '')) fields.push([name, value]);
+  }
+  if (words.length + fields.length === 0) return null;
+  const wanted = { words: [...new Set(words)].sort(), fields };
+  const key = createHash('sha256').update(JSON.stringify(wanted)).digest('base64url');
+  return { key, ...wanted };
+}
+
+/** Text as it is compared: case and accents aside. */
+
+/**
+ * The folded form of two texts in a row is that of the first and that of the second in a row, so a text is found in another
+ * one exactly where its folded form is found in the folded other.
+ */
+export function fold(text: string): string {
+  return text.replace(beyondAscii, foldRun).toLowerCase().replaceAll('ς', 'σ');
+}
+
+/** Each once. */
+export function wordsOf(text: string): string[] {
+  return [...new Set(fold(text).split(/\s+/))].filter((word) => word !== '');
+}
+
+/** Most texts have little of it, and none of what follows is quick. */
+const beyondAscii = /[^\0-\x7f]+/g;
+
+/** Upper case on the way, which alone knows that a sharp s is two. */
+function foldRun(run: string): string {
+  return run.normalize('NFKD').replace(marks, '').toLowerCase().toUpperCase();
+}
+
+const marks = /\p{M}+/gu;
+
+/** Where the field that a filter is named after lies in a row. */
+
+/** Paths of names, the first choice first: its own member, what is shown as its column, and the same of its plural. */
+export function openPlaces(connection: Connection): (job: string, name: string) => string[][] {
+  const pathOf = connection
+    .prepare<[string, string], string>('SELECT path FROM fields WHERE job = ? AND "column" = ?')
+    .pluck();
+  return (job, filter) =>
+    [filter, pluralOf(filter)].flatMap((name) => {
+      const path = pathOf.get(job, name);
+      return [[name], ...(path === undefined ? [] : [namesIn(path)])];
+    });
+}
+
+/** The names that a path such as `$.market."base asset"` leads through. */
+function namesIn(path: string): string[] {
+  return [...path.matchAll(/\.(\w+|"(?:[^"\\]|\\.)*")/g)].map(([, name = '']) =>
+    name.startsWith('"') ? (JSON.parse(name) as string) : name,
+  );
+}
+
+function pluralOf(name: string): string {
+  if (/[^aeiou]y$/.test(name)) return name.replace(/y$/, 'ies');
+  return /(s|x|z|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
+}
+
+/** Whether a row is one of those that filters leave: decided from its JSON alone. */
+
+/** What is looked for, folded. */
+type Wanted = {
+  /** All of them, each anywhere in the row's text. */
+  words: readonly string[];
+  fields: readonly WantedField[];
+};
+
+/** The field of a row is the first place where it has a value or a list. */
+type WantedField = { places: readonly (readonly string[])[]; value: string };
+
+/** @returns whether a row, given as JSON, is left. */
+export function matcherOf({ words, fields }: Wanted): (json: string) => boolean {
+  const parts = [...words, ...fields.map(({ value }) => value)];
+  /** Whatever is somewhere in the row is somewhere in its JSON, unless that is written with escapes. */
+  const mayMatch = (json: string) => {
+    if (json.includes('\\')) return true;
+    const folded = fold(json);
+    return parts.every((part) => folded.includes(part));
+  };
+  return (json) => mayMatch(json) && hasWords(json, words) && hasFields(json, fields);
+}
+
+function hasWords(json: string, words: readonly string[]): boolean {
+  if (words.length === 0) return true;
+  const text = foldedText(json);
+  return words.every((word) => text.includes(word));
+}
+
+function hasFields(json: string, fields: readonly WantedField[]): boolean {
+  if (fields.length === 0) return true;
+  const row = JSON.parse(withNumbersAsTexts(json)) as unknown;
+  return fields.every((field) => hasValue(row, field));
+}
+
+/** The texts and numbers in a row, one a line; a word never reaches beyond its line. */
+export function foldedText(json: string): string {
+  const tokens = (json.match(textNameOrNumber) ?? []).filter((token) => !token.endsWith(':'));
+  return fold(tokens.map(plainText).join('\n'));
+}
+
+const textNameOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?|-?\d[\d.eE+-]*/g;
+
+function plainText(token: string): string {
+  if (!token.startsWith('"')) return token;
+  return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
+}
+
+/** Numbers are compared as they are written: parsing would change 1.0, and the last digits of long ones. */
+function withNumbersAsTexts(json: string): string {
+  return json.replace(textOrNumber, (token) => (token.startsWith('"') ? token : `"${token}"`));
+}
+
+const textOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+function hasValue(row: unknown, { places, value }: WantedField): boolean {
+  const found = places.map((place) => place.reduce(memberOf, row)).find(isComparable);
+  const isIt = (held: unknown) => isScalar(held) && fold(String(held)) === value;
+  return Array.isArray(found) ? found.some(isIt) : isIt(found);
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (!(value instanceof Object) || !Object.hasOwn(value, name)) return undefined;
+  return (value as Record<string, unknown>)[name];
+}
+
+const isScalar = (value: unknown) => typeof value === 'string' || typeof value === 'boolean';
+
+/** A null or an object in its place says no more than a member that is not there. */
+const isComparable = (value: unknown) => isScalar(value) || Array.isArray(value);

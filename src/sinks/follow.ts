@@ -1,0 +1,198 @@
+/** What all sinks share: how far a dataset has come, what changed after a position, and one dataset after the other. */
+
+import { isoTime } from '../clock.ts';
+import { Failure, type FailureSent } from '../errors.ts';
+import { type ListedJob, listJobs } from '../job-list.ts';
+import { number } from '../output/text.ts';
+import type { Arrival, FollowResponse } from '../sinks.ts';
+import {
+  type Connection,
+  changeSources,
+  type Identity,
+  identityOf,
+  openMirror,
+  PROOF,
+  quoted,
+  readMirror,
+} from '../store/read.ts';
+
+/** SQL for the WHERE of a table: of the rows as queries name them, and of the history. */
+export type Changed = { rows: string; versions: string };
+
+/**
+ * Which rows and versions of a dataset came, changed or ended after some change. No index says so, for every change would pay
+ * for it; but rows are numbered as they come, and versions as they end, so the latest are found from the end.
+ * @param seq see the view `changes`.
+ */
+export function changedAfter(connection: Connection, job: ListedJob, seq: number): Changed {
+  const at = isoTime(seq);
+  /** The last number by then: only rows that have changed since lie before it, and they left a version. */
+  const lastBy = (table: string, column: string) =>
+    connection
+      .prepare<[string], number>(
+        `SELECT rowid FROM ${quoted(table)} WHERE ${quoted(column)} <= ? ORDER BY rowid DESC LIMIT 1`,
+      )
+      .pluck()
+      .get(at) ?? 0;
+  const { rows: stored, versions: ended } = job;
+  const came = `SELECT _key FROM ${quoted(stored)} WHERE rowid > ${lastBy(stored, '_changed_at')}`;
+  if (ended === null) return { rows: `_key IN (${came})`, versions: 'false' };
+  const versions = `rowid > ${lastBy(ended, '_valid_to')}`;
+  const changed = `SELECT _key FROM ${quoted(ended)} WHERE ${versions} AND _ended_by = 'update'`;
+  return { rows: `_key IN (${came} UNION ${changed})`, versions };
+}
+
+/** What became of one dataset. */
+export type Outcome<Done> = { job: string } & (
+  | { done: Done; failure: null }
+  | { done: null; failure: FailureSent['failed'] }
+);
+
+type DatasetsParts = {
+  dir: string;
+  /** All that there are. */
+  jobs: readonly ListedJob[];
+  /** Those of them that are meant; all unless given. */
+  only?: readonly string[] | undefined;
+  signal: AbortSignal;
+};
+
+/**
+ * @param work what is done with one of them; the connection to the mirror is its own.
+ * @throws Failure `incomplete` once `signal` is aborted, and what is no Failure.
+ */
+export async function eachDataset<Done>(
+  { dir, jobs, only, signal }: DatasetsParts,
+  work: (job: ListedJob, connection: Connection) => Promise<Done>,
+): Promise<Outcome<Done>[]> {
+  const outcomes: Outcome<Done>[] = [];
+  for (const job of jobs.filter(({ name }) => !only || only.includes(name))) {
+    if (signal.aborted) throw new Failure('incomplete', 'stopped');
+    const connection = openMirror(dir);
+    try {
+      outcomes.push({ job: job.name, done: await work(job, connection), failure: null });
+    } catch (thrown) {
+      if (!(thrown instanceof Failure)) throw thrown;
+      const { kind, message } = thrown;
+      outcomes.push({ job: job.name, done: null, failure: { kind, message } });
+    } finally {
+      connection.close();
+    }
+  }
+  return outcomes;
+}
+
+/** Whose copy it is. @throws Failure `incomplete` where the mirror cannot say it yet, and as `readMirror` does. */
+export function readIdentity(dir: string): Identity {
+  return readMirror(dir, (connection) => {
+    const identity = identityOf(connection);
+    if (identity) return identity;
+    throw new Failure(
+      'incomplete',
+      `${connection.name} has no name yet: the next sync or start gives it one`,
+    );
+  });
+}
+
+/** How the rows of a sink differ from those of the mirror. */
+export type RowDifference = {
+  /** Rows of the mirror that are not there, rows that the mirror has not, and rows with other values. */
+  missing: number;
+  extra: number;
+  changed: number;
+  /** Of some of them. */
+  keys: readonly string[];
+};
+
+export const isDifferent = ({ missing, extra, changed }: RowDifference) => missing + extra + changed > 0;
+
+/** Such as `2 missing, 1 with other values: sig_1, sig_2`. */
+export function differenceWords({ missing, extra, changed, keys }: RowDifference): string {
+  const counts = [
+    [missing, 'missing'],
+    [extra, 'too many'],
+    [changed, 'with other values'],
+  ] as const;
+  const words = counts.filter(([rows]) => rows > 0).map(([rows, what]) => `${number(rows)} ${what}`);
+  return words.join(', ') + (keys.length > 0 ? `: ${keys.join(', ')}` : '');
+}
+
+/** How far a dataset has come in the mirror. */
+export type Standing = {
+  /** Of its latest change; 0 where there was none. */
+  seq: number;
+  /** What its volatile columns are as of, and which of its rows are held. */
+  volatile: string;
+  /** The first walk that may change yet. */
+  walksFrom: number;
+  /** Up to which time its history was forgotten; empty where it was not. */
+  historyFrom: string;
+  /**
+   * Whether the changes after `seq` are all there: it is one of its own changes and no later one was forgotten. The course
+   * of a mirror that was put back to an earlier state lacks it.
+   */
+  knows(seq: number | null): boolean;
+};
+
+type Dataset = { last_seq: number | null; history_from: string | null; volatile_seq?: number };
+
+export function standingOf(connection: Connection, job: ListedJob): Standing {
+  const dataset = connection.prepare<[string], Dataset>('SELECT * FROM datasets WHERE job = ?').get(job.name);
+  const number = (sql: string) => connection.prepare<[string], number | null>(sql).pluck().get(job.name);
+  const seq = Math.trunc(dataset?.last_seq ?? 0);
+  const historyFrom = dataset?.history_from ?? '';
+  return {
+    seq,
+    historyFrom,
+    volatile: String(
+      dataset?.volatile_seq ?? number(`SELECT max(id) FROM walks WHERE job = ? AND ${PROOF}`) ?? '',
+    ),
+    walksFrom:
+      number('SELECT min(id) FROM walks WHERE job = ? AND finished_at IS NULL') ??
+      (number('SELECT max(id) FROM walks WHERE job = ?') ?? 0) + 1,
+    knows(place) {
+      if (place === null || place > seq) return false;
+      if (place === seq || place === 0) return true;
+      const at = isoTime(place);
+      return (job.history === null || at >= historyFrom) && isChange(connection, job, place, at);
+    },
+  };
+}
+
+/** Whether the mirror has a change of that number: mostly the last one of a walk, else one with which a row or version began or ended. */
+export function isChange(connection: Connection, job: ListedJob, seq: number, at = isoTime(seq)): boolean {
+  const ofWalk = connection
+    .prepare('SELECT 1 FROM walks WHERE last_seq = ? AND job = ? LIMIT 1')
+    .get(seq, job.name);
+  if (ofWalk) return true;
+  return changeSources(job).some(({ at: column, source }) =>
+    connection.prepare(`SELECT 1 FROM ${source} WHERE ${column} = ? LIMIT 1`).get(at),
+  );
+}
+
+/** Number and beginning of the latest walk, or of the one that `known` names: the same unless the mirror took another course. */
+export function lastWalkOf(connection: Connection, job: string, known?: string): string {
+  const [id] = known?.split(' ') ?? [];
+  const one = id ? 'AND id = ?' : 'ORDER BY id DESC LIMIT 1';
+  const found = connection
+    .prepare<(string | number)[], string>(`SELECT id || ' ' || started_at FROM walks WHERE job = ? ${one}`)
+    .pluck()
+    .get(job, ...(id ? [Number(id)] : []));
+  return found ?? '';
+}
+
+/** It ends with its thread, at any moment: a sink has all of what was on its way, or nothing. */
+const { signal } = new AbortController();
+
+/** The task of a sink's thread. @param arrived how far a dataset has come by what was done. */
+export async function followed<Done>(
+  bring: (jobs: readonly ListedJob[], signal: AbortSignal) => Promise<Outcome<Done>[]>,
+  arrived: (done: Done) => Pick<Arrival, 'to' | 'problems'>,
+): Promise<FollowResponse> {
+  const outcomes = await bring(await listJobs(), signal);
+  const arrivals = outcomes.map(({ job, done, failure }) => ({
+    ...{ job, failure },
+    ...(done ? arrived(done) : { to: null, problems: [] }),
+  }));
+  return { arrivals };
+}
