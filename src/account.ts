@@ -7,19 +7,12 @@ import { randomUUID } from 'node:crypto';
 import { openRemoteState } from './account/remote-state.ts';
 import { backoffMs } from './backoff.ts';
 import { type Clock, isoTime, type Random } from './clock.ts';
+import { parseRedisUrl } from './config.ts';
 import { Failure, toError } from './errors.ts';
 import { afterJump, isNewer, readState, type State, type StateCopy, shiftTimes } from './governor/state.ts';
 import type { Change, Transact } from './governor.ts';
 import { hasEnded, nameProcess } from './process-name.ts';
-import {
-  addressOf,
-  diagnose,
-  isOfSettings,
-  parseRedisUrl,
-  RedisError,
-  type RedisProblem,
-  saysMore,
-} from './redis.ts';
+import { addressOf, diagnose, isOfSettings, RedisError, type RedisProblem, saysMore } from './redis.ts';
 
 /** Why no request is made, and since when, ISO 8601 UTC. */
 export type AccountProblem = RedisProblem & { since: string };

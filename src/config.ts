@@ -1,43 +1,53 @@
 /** The settings: read from the environment once and checked. `config/settings.ts` describes each. */
 
-import type { LakeAddress, ShipAddress } from './config/addresses.ts';
+import { readFileSync, statSync } from 'node:fs';
 import { type AwsAccess, readAws } from './config/aws.ts';
-import { type ServeSettings, serveSettingsOf } from './config/service.ts';
 import {
   allSettings,
   type Environment,
   isSchedule,
+  isSettingEntry,
   type Setting,
   scheduleSetting,
+  secretInSetting,
+  serviceSettings,
   settingOf,
   settings,
 } from './config/settings.ts';
-import { readShipAddress } from './config/ship.ts';
+import {
+  type LakeAddress,
+  type MaxAges,
+  readShipUrl,
+  type ServeAddress,
+  type ShipAddress,
+  type VariableList,
+} from './config/values.ts';
+import { generalEnvironment } from './environment.ts';
 import { Failure, toError } from './errors.ts';
 import { type KeySource, keyFromFile, keyFromValue } from './key.ts';
 import { nearest } from './near.ts';
+import { isLoopback } from './networks.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
-export type { LakeAddress, ShipAddress } from './config/addresses.ts';
 export type { AwsAccess } from './config/aws.ts';
-export { forCommands, forService } from './config/environments.ts';
-export {
-  readTlsFiles,
-  refuseOpenAddress,
-  type ServeSettings,
-  type TlsFiles,
-} from './config/service.ts';
-export { readHost, type ServeAddress } from './config/service-values.ts';
 export { type Environment, settingOf } from './config/settings.ts';
+export {
+  type LakeAddress,
+  parseRedisUrl,
+  type RedisTarget,
+  readHost,
+  type ServeAddress,
+  type ShipAddress,
+} from './config/values.ts';
 
+/** What the entries come to, in the same groups. */
 type Values<Entries> = {
   [Name in keyof Entries]: Entries[Name] extends Setting<infer Value> ? Value : Values<Entries[Name]>;
 };
 
-export type Config = Omit<
-  Values<typeof settings>,
-  'keyText' | 'keyFile' | 'serve' | 'ship' | 'lake' | 'account'
-> & {
+type AllValues = Values<typeof settings>;
+
+export type Config = Omit<AllValues, 'key' | 'serve' | 'ship' | 'lake' | 'account'> & {
   key: KeySource;
   /** The account whose limits this mirror shares with others, where it does. */
   account: { name: string; redisUrl: string } | undefined;
@@ -58,6 +68,23 @@ export type LakeSettings = {
   keepMs: number;
 };
 
+export type ServeSettings = {
+  /** Where `start` runs it; undefined where `start` does not. */
+  readonly address: ServeAddress | undefined;
+  /** By job, in milliseconds; a job that is not named is not bounded. */
+  readonly maxAgeMs: Readonly<Record<string, number>>;
+  readonly tls: TlsFiles | undefined;
+  /** In lower case, without a port. */
+  readonly hosts: readonly string[];
+  /** Addresses and networks (CIDR) of proxies. */
+  readonly trusted: readonly string[];
+  readonly draftHeaders: boolean;
+  /** Who may see the page. */
+  readonly page: AllValues['serve']['page'];
+};
+
+export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
+
 /** What a reading command needs: no address, no key. */
 export type LocalConfig = Pick<Config, 'dir' | 'logLevel' | 'spending'>;
 
@@ -72,7 +99,7 @@ export type ServeConfig = LocalConfig & Pick<Config, 'schedules' | 'serve'>;
 export function readConfig(environment: Environment, schedules: Record<string, string>): Config {
   const given = withoutEmpty(environment);
   refuseDangers(given);
-  const { keyText, keyFile, serve, ship, lake, account, ...others } = settings;
+  const { key, serve, ship, lake, account, ...others } = settings;
   return {
     ...readAll(others, given),
     account: readAccount(given),
@@ -87,7 +114,7 @@ export function readConfig(environment: Environment, schedules: Record<string, s
 function readAll<Entries extends object>(entries: Entries, given: Environment): Values<Entries> {
   const values = Object.entries(entries).map(([name, entry]) => [
     name,
-    'read' in entry ? readSetting(entry, given) : readAll(entry, given),
+    isSettingEntry(entry) ? readSetting(entry, given) : readAll(entry, given),
   ]);
   return Object.fromEntries(values) as Values<Entries>;
 }
@@ -109,15 +136,109 @@ export function readServeConfig(environment: Environment, schedules: Record<stri
   };
 }
 
-/** @throws Failure `config` for settings that are wrong, or do not go together. */
-export function readServe(given: Environment, jobs: readonly string[]): ServeSettings {
-  return serveSettingsOf(readAll(settings.serve, given), jobs);
+/** A setting as it is, without anything secret: what it comes to, or what is wrong with it. */
+export type SettingFound = { name: string; shown: string; wrong: Failure | null };
+
+/**
+ * All that `readConfig` reads, setting by setting: what is wrong with one hides no other. What goes wrong only between several
+ * is said where each of them is right. @param schedules each job's own schedule, by name.
+ */
+export function examineSettings(environment: Environment, schedules: Record<string, string>): SettingFound[] {
+  const given = withoutEmpty(environment);
+  const { key: keys, account, redisUrl } = settings;
+  const key: Setting = given[keys.file.name] === undefined ? keys.text : keys.file;
+  const show = (setting: Setting, text = given[setting.name]) =>
+    text === undefined ? (setting.fallback ?? 'unset') : setting.show(text);
+  const alone = allSettings
+    .filter((setting) => !Object.values(keys).some((one: Setting) => one === setting))
+    .map((setting) =>
+      finding(setting.name, () => {
+        readSetting(setting, given);
+        return show(setting);
+      }),
+    );
+  const areRight = (group: readonly Setting[]) =>
+    !alone.some(({ name, wrong }) => wrong && group.some((setting) => setting.name === name));
+  return [
+    finding('environment', () => {
+      refuseDangers(given);
+      return 'no misspelt or dangerous setting';
+    }),
+    finding(key.name, () => {
+      readKey(given);
+      return show(key);
+    }),
+    ...alone,
+    finding('schedules', () => {
+      const jobs = Object.keys(readSchedules(environment, schedules));
+      return jobs.map((job) => `${job} ${given[settingOf(job)] ?? schedules[job]}`).join(', ');
+    }),
+    ...(given[account.name] !== undefined && areRight([account, redisUrl])
+      ? [finding('account', () => `its limits are shared as ${readAccount(given)?.name}`)]
+      : []),
+    ...(areRight(Object.values(settings.serve))
+      ? [
+          finding('service', () => {
+            const { address, tls } = readServe(given, Object.keys(schedules));
+            if (tls) readTlsFiles(tls);
+            return address ? `run by start on ${address.host}, port ${address.port}` : 'not run by start';
+          }),
+        ]
+      : []),
+  ];
+}
+
+function finding(name: string, read: () => string): SettingFound {
+  try {
+    return { name, shown: read(), wrong: null };
+  } catch (thrown) {
+    if (thrown instanceof Failure) return { name, shown: '', wrong: thrown };
+    throw thrown;
+  }
+}
+
+/** What the setting comes to. @throws Failure `config` that names it. */
+function readSetting<Value>({ name, read }: Setting<Value>, given: Environment): Value {
+  try {
+    return read(given[name]);
+  } catch (thrown) {
+    throw thrown instanceof Failure ? new Failure('config', `${name} ${thrown.message}`) : thrown;
+  }
+}
+
+/** What is given as it is, or as a file that holds it. @throws Failure `config` where both are. */
+function orFile<Text, File>(
+  { text, file }: { text: Setting<Text>; file: Setting<File> },
+  given: Environment,
+): { value: Text; path: File } {
+  if (given[text.name] !== undefined && given[file.name] !== undefined)
+    throw new Failure('config', `${text.name} and ${file.name} are both set: unset one`);
+  return { value: readSetting(text, given), path: readSetting(file, given) };
+}
+
+function readKey(given: Environment): KeySource {
+  const { value, path } = orFile(settings.key, given);
+  if (value !== undefined) return keyFromValue(value);
+  if (path !== undefined) return keyFromFile(path);
+  throw new Failure(
+    'config',
+    'MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE to a file that holds the key; market-mirror init asks for it',
+  );
 }
 
 /** The Postgres that follows the mirror, where there is one. @throws Failure `config` that never shows its password. */
 export function readShip(environment: Environment): ShipAddress | undefined {
-  const given = withoutEmpty(environment);
-  return readShipAddress(readAll(settings.ship, given));
+  const { address: text, file } = settings.ship;
+  const { value, path } = orFile({ text, file }, withoutEmpty(environment));
+  if (path === undefined) return value;
+  try {
+    return readShipUrl(readFileSync(path, 'utf8').trim());
+  } catch (thrown) {
+    if (thrown instanceof Failure)
+      throw new Failure('config', `${file.name}: what ${path} holds ${thrown.message}`);
+    const { code } = thrown as NodeJS.ErrnoException;
+    throw new Failure('config', `${file.name}: ${path} cannot be read (${code})`);
+  }
 }
 
 /** The lake that follows the mirror, where there is one. @throws Failure `config`. */
@@ -133,39 +254,16 @@ export function readAccount(environment: Environment): Config['account'] {
   const name = readSetting(settings.account, given);
   if (name === undefined) return undefined;
   const redisUrl = readSetting(settings.redisUrl, given);
-  if (redisUrl === undefined)
-    throw new Failure(
-      'config',
-      'MIRROR_ACCOUNT needs REDIS_URL: set it to a Redis that all machines of the account reach',
-    );
-  return { name, redisUrl };
+  if (redisUrl !== undefined) return { name, redisUrl };
+  throw new Failure(
+    'config',
+    'MIRROR_ACCOUNT needs REDIS_URL: set it to a Redis that all machines of the account reach',
+  );
 }
 
 /** The folder of the mirror, whatever is wrong with other settings. */
 export function readDir(environment: Environment): string {
   return readSetting(settings.dir, withoutEmpty(environment));
-}
-
-/** What the setting comes to. @throws Failure `config` that names it. */
-export function readSetting<Value>({ name, read }: Setting<Value>, given: Environment): Value {
-  try {
-    return read(given[name]);
-  } catch (thrown) {
-    throw thrown instanceof Failure ? new Failure('config', `${name} ${thrown.message}`) : thrown;
-  }
-}
-
-export function readKey(given: Environment): KeySource {
-  const text = readSetting(settings.keyText, given);
-  const file = readSetting(settings.keyFile, given);
-  if (text !== undefined && file !== undefined)
-    throw new Failure('config', 'MARKET_API_KEY and MARKET_API_KEY_FILE are both set: unset one');
-  if (text !== undefined) return keyFromValue(text);
-  if (file !== undefined) return keyFromFile(file);
-  throw new Failure(
-    'config',
-    'MARKET_API_KEY is missing: set it, or MARKET_API_KEY_FILE to a file that holds the key; market-mirror init asks for it',
-  );
 }
 
 /**
@@ -178,12 +276,12 @@ export function readSchedules(
   own: Record<string, string>,
 ): Record<string, Schedule> {
   const given = withoutEmpty(environment);
-  const known = new Set(Object.keys(own).map(settingOf));
+  const known = Object.keys(own).map(settingOf);
   for (const name of Object.keys(given))
-    if (isSchedule(name) && !known.has(name))
+    if (isSchedule(name) && !known.includes(name))
       throw new Failure(
         'config',
-        `${name} names no job${nearest(name, [...known])}; known are ${[...known].join(', ')}`,
+        `${name} names no job${nearest(name, known)}; known are ${known.join(', ')}`,
       );
   return Object.fromEntries(
     Object.entries(own).map(([job, schedule]) => {
@@ -197,7 +295,81 @@ export function readSchedules(
   );
 }
 
-export function refuseDangers(given: Environment): void {
+/** @throws Failure `config` for settings of the service that are wrong, or do not go together. */
+function readServe(given: Environment, jobs: readonly string[]): ServeSettings {
+  const { maxAges, certFile, keyFile, hosts = [], trusted = [], ...others } = readAll(settings.serve, given);
+  const { certFile: certSetting, keyFile: keySetting } = settings.serve;
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    const [set, unset] = certFile === undefined ? [keySetting, certSetting] : [certSetting, keySetting];
+    throw new Failure('config', `${set.name} is set without ${unset.name}: set both, or neither`);
+  }
+  const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined;
+  const serve = { ...others, maxAgeMs: maxAgesOf(maxAges, jobs), tls, hosts, trusted };
+  if (serve.address) refuseOpenAddress(serve.address, serve);
+  return serve;
+}
+
+function maxAgesOf(maxAges: MaxAges | undefined, jobs: readonly string[]): Record<string, number> {
+  const { all, byJob } = maxAges ?? { all: undefined, byJob: new Map<string, number>() };
+  for (const job of byJob.keys())
+    if (!jobs.includes(job))
+      throw new Failure(
+        'config',
+        `MIRROR_SERVE_MAX_AGE names no job with '${job}'${nearest(job, [...jobs])}; known are ${jobs.join(', ')}`,
+      );
+  return Object.fromEntries(
+    jobs.flatMap((job) => {
+      const age = byJob.get(job) ?? all;
+      return age === undefined ? [] : [[job, age]];
+    }),
+  );
+}
+
+/**
+ * @throws Failure `config` where keys and answers would cross a network for all to read, and where anybody there would see
+ * the page.
+ */
+export function refuseOpenAddress(
+  { host }: ServeAddress,
+  { tls, trusted, page }: Pick<ServeSettings, 'tls' | 'trusted' | 'page'>,
+): void {
+  if (isLoopback(host)) return;
+  if (page === 'open')
+    throw new Failure(
+      'config',
+      `MIRROR_SERVE_PAGE is open, and ${host} is not loopback: anybody there would see the page; set it to token, by which a key is asked for`,
+    );
+  if (tls || trusted.length > 0) return;
+  throw new Failure(
+    'config',
+    `${host} is not loopback, and keys would cross the network unencrypted: set MIRROR_SERVE_TLS_CERT and MIRROR_SERVE_TLS_KEY, ` +
+      'or MIRROR_SERVE_TRUST to the address of the proxy before it',
+  );
+}
+
+const WORLD_PERMISSION_BITS = 0o007;
+
+/** Their text. @throws Failure `config` for one that cannot be read. */
+export function readTlsFiles({ certFile, keyFile }: TlsFiles): { cert: string; key: string } {
+  const pair = {
+    cert: readPem('MIRROR_SERVE_TLS_CERT', certFile),
+    key: readPem('MIRROR_SERVE_TLS_KEY', keyFile),
+  };
+  if (statSync(keyFile).mode & WORLD_PERMISSION_BITS)
+    throw new Failure('config', `MIRROR_SERVE_TLS_KEY: ${keyFile} can be used by every user: chmod 600 it`);
+  return pair;
+}
+
+function readPem(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    throw new Failure('config', `${setting}: ${file} cannot be read (${code}): let this user read it`);
+  }
+}
+
+function refuseDangers(given: Environment): void {
   if (given['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
     throw new Failure('config', 'NODE_TLS_REJECT_UNAUTHORIZED=0 would hand the key to anyone: unset it');
   refuseUnknown(given);
@@ -228,4 +400,41 @@ export function withoutEmpty(environment: Environment): Environment {
   return Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
+}
+
+/**
+ * What a command of the user is told: general variables, and those that the user names, our secret settings only by their whole
+ * names. A market-mirror that runs in it reads this mirror, and starts no command in turn, whatever its `.env` file says.
+ */
+export function forCommands(
+  environment: Environment,
+  dir: string,
+  { names, beginnings }: VariableList = { names: [], beginnings: [] },
+): Environment {
+  const isNamed = ([name, text = '']: [string, string | undefined]) =>
+    names.includes(name) ||
+    (beginnings.some((beginning) => name.startsWith(beginning)) && secretInSetting(name, text) === undefined);
+  return {
+    ...generalEnvironment(environment),
+    ...Object.fromEntries(Object.entries(environment).filter(isNamed)),
+    MIRROR_DIR: dir,
+    MIRROR_ON_CHANGE: '',
+  };
+}
+
+/**
+ * What the service is told: general variables and its own settings. Whatever else its `.env` file may set is set to nothing here,
+ * which goes before that file.
+ */
+export function forService(environment: Environment, dir: string): Environment {
+  const isOwn = (name: string) => isSchedule(name) || serviceSettings.some((one) => one.name === name);
+  const isOfAws = (name: string) => name.startsWith('AWS_');
+  const names = Object.keys(environment);
+  const others = [...allSettings.map(({ name }) => name), ...names.filter(isOfAws)];
+  return {
+    ...generalEnvironment(environment),
+    ...Object.fromEntries(others.filter((name) => !isOwn(name)).map((name) => [name, ''])),
+    ...Object.fromEntries(names.filter(isOwn).map((name) => [name, environment[name]])),
+    MIRROR_DIR: dir,
+  };
 }

@@ -2,8 +2,7 @@
 
 import { arch, platform } from 'node:os';
 import type { Surroundings } from './app.ts';
-import { examineSettings } from './config/examine.ts';
-import { readAccount, readDir } from './config.ts';
+import { examineSettings, readAccount, readDir } from './config.ts';
 import { checkAccount } from './doctor/account.ts';
 import { checkApi } from './doctor/api.ts';
 import { type Check, ok, problemOf, skipped } from './doctor/check.ts';

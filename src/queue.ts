@@ -1,6 +1,7 @@
 /** The door of the queue: BullMQ and Redis say when a dataset runs; what a run does is the caller's. */
 
 import { type Clock, type Random, systemClock } from './clock.ts';
+import { parseRedisUrl } from './config.ts';
 import { toError } from './errors.ts';
 import type { Log } from './log.ts';
 import { type BreakerTiming, createBreaker, type Outage } from './queue/breaker.ts';
@@ -8,7 +9,7 @@ import { CHANGES, type ChangeQueue, type ChangeSince, openChanges } from './queu
 import { connect, greet, type Link, orAborted, within } from './queue/connection.ts';
 import { type PrivateRedis, privateTarget, startPrivateRedis } from './queue/private-redis.ts';
 import { bullOptions, type Runs, type RunsOptions, startRuns } from './queue/runs.ts';
-import { addressOf, parseRedisUrl, RedisError } from './redis.ts';
+import { addressOf, RedisError } from './redis.ts';
 
 export type { Outage } from './queue/breaker.ts';
 export type { Change } from './queue/changes.ts';

@@ -3,61 +3,18 @@
 import { once } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { domainToASCII } from 'node:url';
-import type { RedisOptions } from 'ioredis';
+import type { RedisTarget } from './config.ts';
 import { Failure } from './errors.ts';
 
-/** What `ioredis` needs to know of a Redis. */
-export type Target = Pick<RedisOptions, 'path' | 'host' | 'port' | 'db' | 'username' | 'password' | 'tls'>;
-
-/**
- * Reads `REDIS_URL`: `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, `unix:///path`.
- * @throws Failure `config`, which never shows the value: it may hold a password.
- */
-export function parseRedisUrl(text: string): Target {
-  try {
-    const url = new URL(text);
-    const { protocol, hostname, port, username, password, pathname } = url;
-    const login = {
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
-    };
-    if (url.search !== '' || url.hash !== '') throw new Error('options in the address');
-    if (protocol === 'unix:' && hostname === '' && pathname.length > 1)
-      return { path: decodeURIComponent(pathname), ...login };
-    const db = /^\/?(\d*)$/.exec(pathname)?.[1];
-    if ((protocol !== 'redis:' && protocol !== 'rediss:') || hostname === '' || db === undefined)
-      throw new Error('not an address of Redis');
-    return {
-      host: hostOf(hostname),
-      port: Number(port || 6379),
-      db: Number(db),
-      ...login,
-      ...(protocol === 'rediss:' && { tls: {} }),
-    };
-  } catch {
-    // No cause: the exception of `new URL` holds its input.
-    throw new Failure(
-      'config',
-      'REDIS_URL: is not of the form redis://user:password@host:6379/0, rediss://… (TLS) or unix:///path (value not shown)',
-    );
-  }
-}
-
-/** A name with letters beyond ASCII in the form that DNS knows, which also tells it from one that looks the same. */
-function hostOf(hostname: string): string {
-  return (domainToASCII(decodeURIComponent(hostname)) || hostname).replace(/^\[|\]$/g, '');
-}
-
 /** Without credentials. */
-export function addressOf({ path, host, port, db }: Target): string {
+export function addressOf({ path, host, port, db }: RedisTarget): string {
   return path ?? `${host}:${port}/${db}`;
 }
 
 const TLS_MS = 1_500;
 
 /** Whether one side speaks TLS alone: neither says so, and a greeting just never ends. Undefined as far as one can tell. */
-export async function tlsMismatch({ host, port, path, tls }: Target): Promise<Error | undefined> {
+export async function tlsMismatch({ host, port, path, tls }: RedisTarget): Promise<Error | undefined> {
   if (path !== undefined || host === undefined || port === undefined) return undefined;
   if (tls && (await answersPlainly(host, port))) return new RedisError('plain', 'it answers without TLS');
   if (!tls && (await answersTls(host, port))) return new RedisError('encrypted', 'it answers with TLS alone');
@@ -256,7 +213,7 @@ export function isOfSettings({ code }: RedisProblem): boolean {
 }
 
 /** The failure of a start that no waiting can mend. */
-export function settingFailure(target: Target, error: Error): Failure {
+export function settingFailure(target: RedisTarget, error: Error): Failure {
   const { message, advice } = diagnose(error);
   return new Failure('config', `REDIS_URL: ${addressOf(target)}: ${message}: ${advice}`);
 }

@@ -23,7 +23,7 @@ const layers: readonly (readonly string[])[] = [
 const packages: Record<string, readonly string[]> = {
   'better-sqlite3': ['store'],
   bullmq: ['queue'],
-  ioredis: ['account', 'queue', 'redis'],
+  ioredis: ['account', 'queue'],
   undici: ['api', 'sinks'],
   aws4fetch: ['sinks'],
   hyparquet: ['sinks'],

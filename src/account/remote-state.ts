@@ -1,7 +1,8 @@
 /** One text in Redis, read and replaced by whoever has read the latest, with the time by Redis's clock. */
 
 import { Redis } from 'ioredis';
-import { isConnectionError, isRefusal, RedisError, type Target, tlsMismatch } from '../redis.ts';
+import type { RedisTarget } from '../config.ts';
+import { isConnectionError, isRefusal, RedisError, tlsMismatch } from '../redis.ts';
 
 /** `now`: the time by Redis's clock, in epoch milliseconds. `revision` and `text` are empty where nothing lies there. */
 export type RemoteText = { now: number; revision: string; text: string };
@@ -29,7 +30,7 @@ return {0, time[1], time[2], seen[1] or '', seen[2] or ''}`;
 type Reply = [isDone: number, seconds: string, microseconds: string, revision: string, text: string];
 type Client = Redis & { marketMirrorAccount(key: string, ...replacement: string[]): Promise<Reply> };
 
-export function openRemoteState(target: Target, key: string): RemoteState {
+export function openRemoteState(target: RedisTarget, key: string): RemoteState {
   let client: Client | undefined;
 
   /** A connection is made where it is needed, and dropped where it failed: nothing of it is sent a second time. */
@@ -59,7 +60,7 @@ export function openRemoteState(target: Target, key: string): RemoteState {
   return { read: () => exchange(), replace: exchange, close: drop };
 }
 
-function open(target: Target): Client {
+function open(target: RedisTarget): Client {
   const client = new Redis({
     ...target,
     lazyConnect: true,
@@ -74,7 +75,7 @@ function open(target: Target): Client {
   return client as Client;
 }
 
-async function greet(client: Redis, target: Target): Promise<void> {
+async function greet(client: Redis, target: RedisTarget): Promise<void> {
   const errors: Error[] = [];
   client.on('error', (error: Error) => void errors.push(error));
   try {

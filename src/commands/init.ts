@@ -7,11 +7,10 @@ import { setImmediate } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import { Command } from 'commander';
 import { openAtomicFile, writing } from '../atomic-file.ts';
-import { examineSettings } from '../config/examine.ts';
-import { renderEnvFile } from '../config/template.ts';
-import { type Environment, isOurs, isSetting, withoutEmpty } from '../config.ts';
+import { allSettings, scheduleSetting } from '../config/settings.ts';
+import { type Environment, examineSettings, isOurs, isSetting, settingOf, withoutEmpty } from '../config.ts';
 import { Failure } from '../errors.ts';
-import { listJobs, ownSchedules } from '../job-list.ts';
+import { type ListedJob, listJobs, ownSchedules } from '../job-list.ts';
 
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -184,4 +183,45 @@ function openDialogue(input: Input, { stderr, signal }: Context): Dialogue {
     },
     close: () => lines.close(),
   };
+}
+
+const OPENING = `# Settings of market-mirror. They are read from this file in the working folder; the environment goes before it.
+# Keep the file out of version control, and to yourself: chmod 600.`;
+
+/**
+ * Every setting with its meaning: those of `given` as they are, the others as comments that show what holds.
+ * @param foreign what the file sets for other programs.
+ */
+export function renderEnvFile(
+  given: Environment,
+  jobs: readonly Pick<ListedJob, 'name' | 'schedule'>[],
+  foreign: Environment = {},
+): string {
+  const own = allSettings.map(({ name, meaning, fallback, isRequired }) => [
+    `# ${meaning}${isRequired ? ' (required)' : ''}`,
+    line(name, given[name], fallback),
+  ]);
+  const schedules = [
+    `# ${scheduleSetting.meaning}`,
+    ...jobs.map((job) => line(settingOf(job.name), given[settingOf(job.name)], job.schedule)),
+  ];
+  const others = Object.entries(foreign).map(([name, value = '']) => `${name}=${quoted(name, value)}`);
+  const last = others.length > 0 ? [['# of other programs', ...others]] : [];
+  return `${[[OPENING], ...own, schedules, ...last].map((lines) => lines.join('\n')).join('\n\n')}\n`;
+}
+
+function line(name: string, value: string | undefined, fallback = ''): string {
+  return value ? `${name}=${quoted(name, value)}` : `#${name}=${fallback && quoted(name, fallback)}`;
+}
+
+/** What an unfinished value would be taken to go on to. */
+const QUOTES = `# ' " \``;
+
+/** The value in the first way of writing it that is read back as it is; shells read most of them alike. */
+function quoted(name: string, value: string): string {
+  const isPlain = /^[\w.:/@%+,-]*$/.test(value);
+  const ways = [...(isPlain ? [value] : []), `'${value}'`, `"${value}"`, `\`${value}\``, value];
+  const faithful = ways.find((written) => parseEnv(`${name}=${written}\n${QUOTES}`)[name] === value);
+  if (faithful !== undefined) return faithful;
+  throw new Failure('config', `${name} cannot be written into .env: set it in the environment`);
 }

@@ -5,8 +5,8 @@ import { isoTime } from '../clock.ts';
 import { readLocalConfig } from '../config.ts';
 import { Failure, toError } from '../errors.ts';
 import { listJobs, scopesOf } from '../job-list.ts';
-import { isLoopback } from '../loopback.ts';
 import { nearest } from '../near.ts';
+import { isLoopback, parseNetwork } from '../networks.ts';
 import { type Paint, paintFor, relative, renderTable, type TableColumn } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { readService } from '../reading/status.ts';
@@ -19,7 +19,6 @@ import {
   METRICS_SCOPE,
   openKeyring,
   PAGE_SCOPE,
-  parseNetwork,
   type Rotated,
   resemblesKey,
   statusOf,
@@ -204,8 +203,14 @@ async function readTerms({ name: given, account, scope, allow }: Options) {
     name,
     account: account === undefined ? name : readName(account, '--account'),
     scopes: readScopes(scope, scopesOf(await listJobs())),
-    addresses: allow ? [...new Set(allow.map((text) => attempt('--allow', text, parseNetwork)))] : null,
+    addresses: allow ? [...new Set(allow.map((text) => attempt('--allow', text, readNetwork)))] : null,
   };
+}
+
+function readNetwork(text: string): string {
+  const { network } = parseNetwork(text) ?? {};
+  if (network !== undefined) return network;
+  throw new Error('an address or a network, such as 192.0.2.7, 10.0.0.0/8 or 2001:db8::/32');
 }
 
 /** @throws Failure `usage` for what cannot stand in a list. */

@@ -8,7 +8,7 @@ import { readHost, readServeConfig, refuseOpenAddress, type ServeAddress } from 
 import { Failure, toError } from '../errors.ts';
 import { listJobs, ownSchedules } from '../job-list.ts';
 import type { Log } from '../log.ts';
-import { isLoopback } from '../loopback.ts';
+import { isLoopback } from '../networks.ts';
 import type { ServeNote, ServeWord } from '../reading/status.ts';
 import { releasing } from '../releases.ts';
 import { PAGE_SCOPE } from '../serve/service/keys.ts';

@@ -3,7 +3,8 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
-import { isRefusal, RedisError, settingFailure, type Target, tlsMismatch } from '../redis.ts';
+import type { RedisTarget } from '../config.ts';
+import { isRefusal, RedisError, settingFailure, tlsMismatch } from '../redis.ts';
 
 export type Link = {
   /** For BullMQ, which takes duplicates of it for its blocking reads. Commands wait while Redis is away. */
@@ -34,7 +35,7 @@ const DISCONNECT_MS = 500;
  * `signal` where that is aborted.
  */
 export async function greet(
-  target: Target,
+  target: RedisTarget,
   signal?: AbortSignal,
   greetingMs = GREETING_MS,
 ): Promise<Error | undefined> {
@@ -69,7 +70,7 @@ export async function greet(
 
 /** Connects, and keeps connecting. */
 export function connect(
-  target: Target,
+  target: RedisTarget,
   parts: {
     /** Of the key that a trial writes. */
     prefix: string;

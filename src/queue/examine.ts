@@ -3,17 +3,10 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { parseRedisUrl, type RedisTarget } from '../config.ts';
 import { generalEnvironment } from '../environment.ts';
 import { Failure, toError } from '../errors.ts';
-import {
-  diagnose,
-  isRefusal,
-  parseRedisUrl,
-  RedisError,
-  type RedisProblem,
-  type Target,
-  tlsMismatch,
-} from '../redis.ts';
+import { diagnose, isRefusal, RedisError, type RedisProblem, tlsMismatch } from '../redis.ts';
 import { socketPath } from '../socket-path.ts';
 import { trialWriter } from './connection.ts';
 import { findRedisServer } from './private-redis.ts';
@@ -63,7 +56,7 @@ function runForVersion(file: string): string {
  * @throws Failure `config` where it refuses the user name or password, `incomplete` where it does not answer.
  */
 export async function examineRedis(at: { url: string } | { dir: string }): Promise<LiveRedis> {
-  const target: Target =
+  const target: RedisTarget =
     'url' in at ? parseRedisUrl(at.url) : { path: socketPath(join(at.dir, 'redis'), 'redis.sock') };
   const { info, refusal } = await ask(target);
   const fact = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
@@ -77,7 +70,7 @@ export async function examineRedis(at: { url: string } | { dir: string }): Promi
   };
 }
 
-async function ask(target: Target): Promise<{ info: string; refusal: RedisProblem | null }> {
+async function ask(target: RedisTarget): Promise<{ info: string; refusal: RedisProblem | null }> {
   const client = new Redis({
     ...target,
     lazyConnect: true,

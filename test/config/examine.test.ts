@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { examineSettings } from '../../src/config/examine.ts';
+import { examineSettings } from '../../src/config.ts';
 
 /** The first letter is Cyrillic. */
 const LOOKALIKE = '\u0430pi.example.com';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { examineSettings } from '../../src/config/examine.ts';
-import { forCommands, forService, readConfig, readServeConfig } from '../../src/config.ts';
+import { examineSettings, forCommands, forService, readConfig, readServeConfig } from '../../src/config.ts';
 import { runMain } from '../helpers/main.ts';
 
 const HOUR = 3_600_000;

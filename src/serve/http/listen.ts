@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../../clock.ts';
 import type { ServeAddress, TlsFiles } from '../../config.ts';
 import type { Log } from '../../log.ts';
-import { isLoopback } from '../../loopback.ts';
+import { isLoopback } from '../../networks.ts';
 import { networksOf } from '../service/keys/addresses.ts';
 import { type Bounds, boundsOf } from './listen/bounds.ts';
 import { followPair, readPair, stateOf } from './listen/certificate.ts';

@@ -10,7 +10,6 @@ import { digestOf, newKey, newKeyId } from './keys/format.ts';
 import { type KeyRecord, keyReader, limitsReader, statusOf } from './keys/records.ts';
 import { type Limits, renderQuota, renderRate, unlimited } from './limits.ts';
 
-export { parseNetwork } from './keys/addresses.ts';
 export { resemblesKey } from './keys/format.ts';
 export { type KeyRecord, statusOf } from './keys/records.ts';
 

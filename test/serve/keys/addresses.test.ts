@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { networksOf, parseNetwork } from '../../../src/serve/service/keys/addresses.ts';
+import { networksOf } from '../../../src/serve/service/keys/addresses.ts';
 
-const allows = (networks: string[], address: string) => networksOf(networks.map(parseNetwork))(address);
+const allows = (networks: string[], address: string) => networksOf(networks)(address);
 
 describe('a key may be used from', () => {
   test.each([
@@ -31,11 +31,4 @@ describe('a key may be used from', () => {
 test('what is no address is in no network', () => {
   for (const address of ['', 'localhost', '010.0.0.1', '10.0.0', '10.0.0.1:80'])
     expect([address, allows(['0.0.0.0/0', '::/0'], address)]).toEqual([address, false]);
-});
-
-test.each([
-  ...['', 'localhost', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/', '10.0.0/8', '010.0.0.1', '::/129'],
-  ...['10.0.0.0/8,11.0.0.0/8', 'fe80::1%eth0', ' 10.0.0.1', '10.0.0.0/255.0.0.0'],
-])('%j is refused, with what a network looks like', (text) => {
-  expect(() => parseNetwork(text)).toThrow('such as 192.0.2.7, 10.0.0.0/8 or 2001:db8::/32');
 });

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { isLoopback } from '../../../loopback.ts';
+import { isLoopback } from '../../../networks.ts';
 import { networksOf } from '../../service/keys/addresses.ts';
 
 /** Where a request comes from. */

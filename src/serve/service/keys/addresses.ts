@@ -3,15 +3,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 
-/** `192.0.2.7`, `10.0.0.0/8`, `2001:db8::/32`. @throws Error whose message says what is expected. */
-export function parseNetwork(text: string): string {
-  const [, address = '', bits] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
-  const family = isIP(address);
-  if (family === 0 || (bits !== undefined && Number(bits) > (family === 6 ? 128 : 32)))
-    throw new Error('an address or a network, such as 192.0.2.7, 10.0.0.0/8 or 2001:db8::/32');
-  return text.toLowerCase();
-}
-
 /** A few bytes each; whoever calls from more addresses than that pays for the look at the list. */
 const MOST_KNOWN = 1_000;
 

@@ -1,8 +1,8 @@
 import { parseEnv } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { renderEnvFile } from '../../src/commands/init.ts';
 import { allSettings, scheduleSetting } from '../../src/config/settings.ts';
-import { renderEnvFile } from '../../src/config/template.ts';
 import { Failure } from '../../src/errors.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 

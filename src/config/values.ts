@@ -1,0 +1,249 @@
+/** What the text of a setting must be and comes to, and what of it may be shown. A refusal goes on from the name of the setting. */
+
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { domainToASCII } from 'node:url';
+import { DAY_MS } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import { isLoopback, parseNetwork } from '../networks.ts';
+import { printable } from '../printable.ts';
+import { millisecondsOf } from '../schedule.ts';
+
+export function refuse(problem: string): never {
+  throw new Failure('config', problem);
+}
+
+/** One of some words. */
+export const oneOf =
+  <const Word extends string>(words: readonly Word[], problem: string) =>
+  (text: string): Word =>
+    words.find((word) => word === text) ?? refuse(problem);
+
+export const readSwitch = (text: string): boolean =>
+  oneOf(['on', 'off'], 'is neither on nor off')(text) === 'on';
+
+/** Milliseconds. */
+export function readLakeInterval(text: string): number {
+  const interval = millisecondsOf(text.trim());
+  if (interval !== undefined && interval <= DAY_MS) return interval;
+  return refuse('is no duration up to a day, such as 15m');
+}
+
+/** Milliseconds; infinite for ever. */
+export function readRetention(text: string): number {
+  if (text.trim() === 'forever') return Number.POSITIVE_INFINITY;
+  const kept = millisecondsOf(text.trim());
+  if (kept !== undefined && kept >= DAY_MS && kept <= 1_000 * 365 * DAY_MS) return kept;
+  return refuse('is no time to keep: set it to 1d or longer, such as 90d, or to forever');
+}
+
+export function readAccountName(text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)) return text;
+  return refuse('is no name: up to 64 letters of ASCII, digits and . _ -, the first no sign');
+}
+
+/** The base address without a slash at its end. */
+export function readApiUrl(text: string): string {
+  if (!URL.canParse(text)) refuse('is not an address such as https://api.example.com');
+  const { username, password, search, hash, protocol, hostname, origin, pathname } = new URL(text);
+  if (username || password) refuse('holds a user name or password: the key goes into MARKET_API_KEY');
+  if (search || hash) refuse('holds a query or fragment: give the base address alone');
+  if (protocol === 'http:' && !isLoopback(hostname))
+    refuse('uses http://, which would show the key to the network: use https://');
+  if (protocol !== 'http:' && protocol !== 'https:') refuse('is not an https:// address');
+  return `${origin}${pathname}`.replace(/\/+$/, '');
+}
+
+/** Where a Redis is, as its client takes it. */
+export type RedisTarget = {
+  path?: string;
+  host?: string;
+  port?: number;
+  db?: number;
+  username?: string;
+  password?: string;
+  tls?: object;
+};
+
+/** `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, `unix:///path`. A refusal never shows the text. */
+export function parseRedisUrl(text: string): RedisTarget {
+  const form = 'is not of the form redis://user:password@host:6379/0, rediss://… (TLS) or unix:///path';
+  if (!URL.canParse(text)) refuse(form);
+  const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(text);
+  try {
+    const login = {
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+    };
+    const db = /^\/?(\d*)$/.exec(pathname)?.[1];
+    if (search !== '' || hash !== '') refuse(form);
+    if (protocol === 'unix:' && hostname === '' && pathname.length > 1)
+      return { path: decodeURIComponent(pathname), ...login };
+    if (!/^rediss?:$/.test(protocol) || hostname === '' || db === undefined) refuse(form);
+    return {
+      // Letters beyond ASCII in the form that DNS knows, which also tells a name from one that looks the same.
+      host: (domainToASCII(decodeURIComponent(hostname)) || hostname).replace(/^\[|\]$/g, ''),
+      port: Number(port || 6379),
+      db: Number(db),
+      ...login,
+      ...(protocol === 'rediss:' && { tls: {} }),
+    };
+  } catch {
+    return refuse(form);
+  }
+}
+
+export function readRedisUrl(text: string): string {
+  parseRedisUrl(text);
+  return text;
+}
+
+/** Where a Postgres is that follows the mirror, and the schema there that is the mirror's own. */
+export type ShipAddress = {
+  /** It may hold a password. */
+  url: string;
+  schema: string;
+};
+
+/** `?schema=` is ours; the rest is what Postgres's own programs take. */
+export function readShipUrl(text: string): ShipAddress {
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text))
+    refuse('is not of the form postgres://user:password@host:5432/database?schema=market_mirror');
+  const url = new URL(text);
+  const schema = url.searchParams.get('schema') ?? 'market_mirror';
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema) || /^pg_|^information_schema$|^public$/.test(schema))
+    refuse(
+      "names a schema that cannot be the mirror's own: small letters, digits and _, not public, nothing of Postgres",
+    );
+  url.searchParams.delete('schema');
+  return { url: url.href, schema };
+}
+
+/** Where a lake is: a folder of this machine, or a part of a bucket. Nothing of it is secret. */
+export type LakeAddress =
+  | { kind: 'disk'; folder: string }
+  /** `prefix` is empty, or ends with a slash. */
+  | { kind: 's3'; bucket: string; prefix: string };
+
+export function readLakeAddress(text: string): LakeAddress {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'disk', folder: resolve(text) };
+  const { bucket = '', path = '' } =
+    /^s3:\/\/(?<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?<path>(?:\/[^/?#]+)*)\/?$/.exec(text)?.groups ?? {};
+  if (bucket === '')
+    refuse(
+      'is neither a folder nor of the form s3://bucket/prefix; keys and endpoint come from the AWS variables',
+    );
+  return { kind: 's3', bucket, prefix: path === '' ? '' : `${path.slice(1)}/` };
+}
+
+/** Whether an address, or the text of a file with one, holds a password. One that cannot be read may. */
+export function holdsPassword(text: string): boolean {
+  if (!URL.canParse(text.trim())) return true;
+  const { password, search, hash } = new URL(text.trim());
+  return password !== '' || /password/i.test(search) || hash !== '';
+}
+
+export const NOT_SHOWN = 'is set (not shown)';
+
+/** The address without user name and password, however they were written. */
+export function showWithoutLogin(text: string): string {
+  if (!/[@?#]/.test(text)) return withLettersSpelt(text);
+  if (!URL.canParse(text)) return NOT_SHOWN;
+  const { protocol, host, pathname } = new URL(text);
+  return pathname.includes('@') ? NOT_SHOWN : withLettersSpelt(`${protocol}//${host}${pathname}`);
+}
+
+/** A letter of another alphabet may look like one of ours: the address that is called shows it, in the form that DNS knows. */
+export function showApiUrl(text: string): string {
+  const letters = [...new Set(text.match(BEYOND_ASCII))].map(withLettersSpelt);
+  return letters.length === 0
+    ? text
+    : `${readApiUrl(text)} (mind: it is written with ${letters.join(' ')}, not with letters of ASCII)`;
+}
+
+const BEYOND_ASCII = /[^ -~]/gu;
+
+const withLettersSpelt = (text: string) =>
+  text.replace(BEYOND_ASCII, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
+
+/** Variables of the environment: some by their whole names, some by the beginnings of their names. */
+export type VariableList = { readonly names: readonly string[]; readonly beginnings: readonly string[] };
+
+export function readVariables(text: string): VariableList {
+  const entries = text.split(',').map((entry) => entry.trim());
+  const wrong = entries.find((entry) => !/^[A-Za-z_][A-Za-z0-9_]*\*?$/.test(entry));
+  if (wrong !== undefined)
+    refuse(
+      `holds '${printable(wrong)}', which is neither the name of a variable nor the beginning of one, such as AWS_*`,
+    );
+  return {
+    names: entries.filter((entry) => !entry.endsWith('*')),
+    beginnings: entries.filter((entry) => entry.endsWith('*')).map((entry) => entry.slice(0, -1)),
+  };
+}
+
+export type ServeAddress = { readonly host: string; readonly port: number };
+
+/** `127.0.0.1:4020`, `mirror.internal:4020`, `[::1]:4020`. */
+export function readListenAddress(text: string): ServeAddress {
+  const [, inBrackets, plain, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text.trim()) ?? [];
+  const host = readHost(inBrackets ?? plain ?? '');
+  const port = Number(digits);
+  if (host === undefined || (inBrackets !== undefined && isIP(host) !== 6) || port > 65_535)
+    refuse('is not host:port, such as 127.0.0.1:4020 or [::1]:4020');
+  return { host, port };
+}
+
+/** An address or a name to listen on, without a port; undefined for a text that is neither. */
+export function readHost(text: string): string | undefined {
+  const host = text.trim().toLowerCase();
+  return isIP(host) !== 0 || isName(host) ? host : undefined;
+}
+
+/** What looks like an address of four numbers must be one. */
+const isName = (text: string) =>
+  text.length <= 253 &&
+  !/^[\d.]+$/.test(text) &&
+  /^[a-z0-9]([a-z0-9-]{0,62})(\.[a-z0-9]([a-z0-9-]{0,62}))*$/.test(text);
+
+/** How old data may be, in milliseconds. */
+export type MaxAges = { readonly all: number | undefined; readonly byJob: ReadonlyMap<string, number> };
+
+export function readMaxAges(text: string): MaxAges {
+  const byJob = new Map<string, number>();
+  let all: number | undefined;
+  for (const part of listed(text)) {
+    const [, job, age = ''] = /^(?:([^=]+)=)?([^=]+)$/.exec(part) ?? [];
+    const ms = millisecondsOf(age.trim());
+    if (!ms) refuse(`holds '${part}', which is no age such as 1h or news=15m`);
+    if (job === undefined ? all !== undefined : byJob.has(job.trim()))
+      refuse(`says twice how old ${job ?? 'data'} may be`);
+    if (job === undefined) all = ms;
+    else byJob.set(job.trim(), ms);
+  }
+  return { all, byJob };
+}
+
+export function readHosts(text: string): readonly string[] {
+  return listed(text).map(
+    (host) =>
+      readHost(host.replace(/^\[(.*)\]$/, '$1')) ??
+      refuse(`holds '${host}', which is no name such as mirror.example.com: without port or path`),
+  );
+}
+
+/** Networks of proxies. */
+export function readProxies(text: string): readonly string[] {
+  return listed(text).map((written) => {
+    const { network, bits } =
+      parseNetwork(written) ??
+      refuse(`holds '${written}', which is no address or network such as 10.0.0.7 or 192.0.2.0/24`);
+    if (bits === 0) refuse(`holds '${written}', by which anybody could claim any address: name the proxies`);
+    return network;
+  });
+}
+
+function listed(text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim());
+  return parts.includes('') ? refuse('holds an empty entry: separate entries by one comma') : parts;
+}
