@@ -5,11 +5,10 @@ import type { Api } from './api.ts';
 import type { Clock } from './clock.ts';
 import { Failure, type FailureKind, Snooze, toError, type WaitReason } from './errors.ts';
 import type { Job } from './job.ts';
-import { createPageReader } from './mirror/page-reader.ts';
+import { createPageReader } from './mirror/pages.ts';
 import type { Counts, Ending, QuarantinedRow, Retried, Store, WalkRow, WalkSession } from './store.ts';
 import { checkAgain, checkSnapshot, describeBreach } from './validate.ts';
-import { PAGE_ROWS } from './walk/bounds.ts';
-import { beginning, type Checkpoint } from './walk/checkpoint.ts';
+import { beginning, type Checkpoint, PAGE_ROWS } from './walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from './walk.ts';
 
 /** What mirroring needs, and what it tells while it goes on. */
@@ -28,14 +27,14 @@ export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; ca
 export const FULL_WALK_EVERY_MS = 23 * 3_600_000;
 
 /** So long a page waits for others at most, to be committed with them. */
-const PATIENCE_MS = 250;
+const COMMIT_DELAY_MS = 250;
 
 /**
  * Mirrors one dataset from the checkpoint of its last unfinished walk, or from the beginning, to its end. A glance looks at
  * its head alone; where it meets nothing that is known, it goes on as a walk.
  * @returns the finished walk; one with an `error` saw the dataset change too much to prove anything.
  * @throws Failure by kind, Snooze where it has to wait, the signal's reason when aborted at a page boundary.
- * Whatever was saved stays, and the next call goes on from there.
+ * Whatever was saved stays, and the next call resumes from there.
  */
 export async function mirror(
   job: Job,
@@ -44,47 +43,47 @@ export async function mirror(
   kind: WalkKind = 'walk',
 ): Promise<WalkRow> {
   const lostBefore = parts.store.silence()?.id;
-  const patience = createPatience(parts.clock, () => session.commit());
+  const commitTimer = createCommitTimer(parts.clock, () => session.commit());
   const session = parts.store.openWalk(job, job.reading === 'snapshot' ? 'walk' : kind, (saved, last) => {
-    patience.end();
+    commitTimer.stop();
     parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: last.rateRemaining });
   });
   try {
     return job.reading === 'snapshot'
       ? await takeSnapshot(job, session, parts, signal)
-      : await walkThrough(job, session, parts, signal, patience);
+      : await walkThrough(job, session, parts, signal, commitTimer);
   } catch (thrown) {
     const reason = whyItStops(toError(thrown), session, parts.store, lostBefore);
     const lost = pause(session, reason, signal.aborted);
-    // Who stops it does not want to wait: what is staged is shown when it has gone on to its end.
+    // Who stops it does not want to wait: staged values are shown when it has been resumed and has ended.
     if (!signal.aborted) await session.settle().catch(() => undefined);
     throw lost ?? reason;
   } finally {
-    patience.end();
+    commitTimer.stop();
     session.release();
   }
 }
 
-type Patience = { begin(): void; end(): void };
+type CommitTimer = { start(): void; stop(): void };
 
-/** Commits what waits where the next answer is slow. */
-function createPatience({ after }: MirrorParts['clock'], commit: () => void): Patience {
-  let end: (() => void) | undefined;
+/** Commits the pages that wait where the next response is slow. */
+function createCommitTimer({ after }: MirrorParts['clock'], commit: () => void): CommitTimer {
+  let cancel: (() => void) | undefined;
   const work = () => {
-    end = undefined;
+    cancel = undefined;
     try {
       commit();
     } catch {
-      // The session keeps it, and whoever comes to it next is told.
+      // The session keeps the error, and throws it to its next caller.
     }
   };
   return {
-    begin() {
-      end ??= after(PATIENCE_MS, work);
+    start() {
+      cancel ??= after(COMMIT_DELAY_MS, work);
     },
-    end() {
-      end?.();
-      end = undefined;
+    stop() {
+      cancel?.();
+      cancel = undefined;
     },
   };
 }
@@ -94,13 +93,13 @@ async function walkThrough(
   session: WalkSession,
   parts: MirrorParts,
   signal: AbortSignal,
-  patience: Patience,
+  commitTimer: CommitTimer,
 ): Promise<WalkRow> {
   const reader = createPageReader(job, session, parts, signal);
   try {
     for await (const walked of walk(reader.read, session.checkpoint, previousOf(session), session.row.kind)) {
       const { page, checkpoint, end } = walked;
-      patience.begin();
+      commitTimer.start();
       session.savePage(walked);
       // Not where the head is read again: by then the list was read whole.
       const breach = checkpoint.pagesOfPass === 1 && describeBreach(page);
@@ -138,8 +137,8 @@ function previousOf({ before }: WalkSession): Previous | undefined {
   const isProven = isComplete && row.verdict === 'snapshot';
   const isRecent = ageMs !== null && ageMs < FULL_WALK_EVERY_MS;
   // A full walk of a single page costs no more.
-  const renewable = isProven && isRecent && !holdsRows && row.pages > 1;
-  return { checkpoint, renewable, isComplete };
+  const allowsRenewal = isProven && isRecent && !holdsRows && row.pages > 1;
+  return { checkpoint, allowsRenewal, isComplete };
 }
 
 /** @throws Failure `incomplete` for a walk that no answer ended. */
@@ -147,9 +146,9 @@ function endingOf(
   job: Job,
   session: WalkSession,
   { total }: Checkpoint,
-  { renewed, verdict, unproven, stuck }: WalkEnd,
+  { isRenewal, verdict, unproven, stuck }: WalkEnd,
 ): Ending {
-  if (renewed) return { verdict: 'snapshot', callsSaved: Math.ceil((total ?? 0) / PAGE_ROWS) - 1 };
+  if (isRenewal) return { verdict: 'snapshot', callsSaved: Math.ceil((total ?? 0) / PAGE_ROWS) - 1 };
   if (!stuck) return { verdict, error: unproven && `the dataset changed: ${unproven}` };
   const message = `${job.name}: the API's pages lead nowhere (${stuck}); what came is kept, the next run begins anew`;
   throw giveUp(session, 'incomplete', message);
@@ -184,7 +183,7 @@ function whyItStops(
     const reason = thrown.reason === 'unavailable' && !isTried ? 'unavailable' : 'unreachable';
     return new Snooze(thrown.until, reason, silence(lost.code)[1]);
   } catch {
-    // What keeps them from being recorded is told by `pause`.
+    // What keeps them from being recorded is thrown by `pause`.
     return thrown;
   }
 }

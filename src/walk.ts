@@ -1,26 +1,26 @@
 /**
- * Reading a dataset page by page, and saying what the pages prove of it: to its end, or, for a glance, until a page ends in
- * rows that the mirror knew.
+ * Reads a dataset list page by list page, and says what the pages prove of it (`verdictOf`). A walk reads to the end. A glance
+ * reads the head alone, until a page ends in rows that the mirror knew.
  */
 
-import { advanceAnchored } from './walk/anchored.ts';
-import { isEndless } from './walk/bounds.ts';
+import { advanceAnchored, mostCalls } from './walk/anchored.ts';
 import {
+  type Anomaly,
   anchored,
   type Checkpoint,
+  endsIn,
   type MetRowsChange,
+  PAGE_ROWS,
   type PageFacts,
+  requestOffset,
   type Step,
   withAnomalies,
 } from './walk/checkpoint.ts';
-import { requestOffset } from './walk/foresee.ts';
-import { isHeadRead, withNewRows } from './walk/head.ts';
-import { pageAnomalies } from './walk/pages.ts';
-import { advanceSnapshot, isOfSnapshot } from './walk/snapshot.ts';
+import { advanceSnapshot, isOfSnapshot, MAX_RESTARTS } from './walk/snapshot.ts';
 
 export type WalkedPage<Page> = {
   page: Page;
-  /** Where the walk stands behind this page, and what the page does to the rows met: to be saved with it. */
+  /** How far the walk has come with this page, and what the page does to the rows met: to be saved with it. */
   checkpoint: Checkpoint;
   metRows: MetRowsChange;
   /** Set on the last page. */
@@ -34,7 +34,7 @@ export type WalkedPage<Page> = {
  */
 export type Verdict = 'snapshot' | 'verified' | 'union';
 
-/** A glance reads the head of a dataset alone, and proves nothing; where it finds no end of new rows, it is a walk. */
+/** A glance proves nothing. Where it finds no end of new rows, it reads on as a walk. */
 export type WalkKind = 'walk' | 'glance';
 
 export type WalkEnd = {
@@ -44,16 +44,16 @@ export type WalkEnd = {
   unproven: string | undefined;
   /** Set where no answer of the API ended the walk: its checkpoint is worth nothing. */
   stuck: 'stuck' | 'bound' | undefined;
-  /** True where one call showed that what the previous walk proved still stands. */
-  renewed: boolean;
+  /** True where one request showed that what the previous walk proved still stands. */
+  isRenewal: boolean;
 };
 
 /** What the walk before this one left behind. */
 export type Previous = {
   /** Where it ended. */
   checkpoint: Checkpoint;
-  /** True where its proof may be renewed by one call; else only all pages prove anything. */
-  renewable: boolean;
+  /** True where one request may renew its proof; else only all pages prove anything. */
+  allowsRenewal: boolean;
   /** True where it was complete, so that rows which the mirror does not know came since. */
   isComplete: boolean;
 };
@@ -61,8 +61,8 @@ export type Previous = {
 /**
  * Yields each page with the checkpoint behind it, from `checkpoint` to the end of what is to be read. The next page is
  * asked for only when the consumer, who has saved the last one, comes back: `met` then knows its rows.
- * Bounded in calls (see `bounds.ts`), whatever the API answers.
- * @param read asks the API for a page from an offset, as a walk needs it that stands at the checkpoint; its errors pass through.
+ * Bounded in calls (`mostCalls`, `isEndless`), whatever the API answers.
+ * @param read asks the API for a page from an offset, as a walk at this checkpoint needs it; its errors pass through.
  * @param previous the walk before this one, whose proof the first page may renew.
  */
 export async function* walk<Page extends PageFacts>(
@@ -74,15 +74,15 @@ export async function* walk<Page extends PageFacts>(
   for (let at = beginWith(checkpoint, previous); ; ) {
     const page = await read(requestOffset(at), at);
     const step = advance(at, page, previous);
-    const isRenewed = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
-    const end = isRenewed ? renewal : endOf(step, kind === 'glance' && isHeadRead(step, page));
+    const isRenewal = kind === 'walk' && at.pages === 0 && isUnchanged(previous, page);
+    const end = isRenewal ? renewal : endOf(step, kind === 'glance' && isHeadRead(step, page));
     yield { page, checkpoint: step.checkpoint, metRows: step.metRows, end };
     if (end) return;
     at = step.checkpoint;
   }
 }
 
-const renewal: WalkEnd = { verdict: 'snapshot', unproven: undefined, stuck: undefined, renewed: true };
+const renewal: WalkEnd = { verdict: 'snapshot', unproven: undefined, stuck: undefined, isRenewal: true };
 
 /** Only anchors can prove anything of a list whose snapshot was replaced from one page to the next. */
 function beginWith(checkpoint: Checkpoint, previous: Previous | undefined): Checkpoint {
@@ -98,16 +98,30 @@ function advance(before: Checkpoint, page: PageFacts, previous: Previous | undef
   const step = at.mode === 'snapshot' ? advanceSnapshot(at, page) : advanceAnchored(at, page, mayBeNew);
   if (step.metRows === 'clear') return step;
   const isBackwards = isFirst && isOlder(page, previous);
-  const anomalies = [isBackwards && ('backwards' as const), ...pageAnomalies(page)];
-  const checkpoint = withAnomalies(step.checkpoint, ...anomalies);
+  const checkpoint = withAnomalies(step.checkpoint, isBackwards && 'backwards', ...pageAnomalies(page));
   if (!previous?.isComplete || step.metRows === 'skip') return { ...step, checkpoint };
   const inHead = !at.isPastHead || (at.mode === 'anchored' && at.phase === 'head');
   return { ...step, checkpoint: withNewRows(checkpoint, page, inHead) };
 }
 
+/** The anomalies that any page can show, whatever the walk was looking for. */
+function pageAnomalies({ offset, pagination, received, keys }: PageFacts): (Anomaly | false)[] {
+  const keyed = keys.filter((key) => key !== null);
+  return [
+    pagination.offset !== undefined && pagination.offset !== offset && 'offset',
+    pagination.returned !== undefined && pagination.returned !== received && 'returned',
+    new Set(keyed).size < keyed.length && 'repeat',
+  ];
+}
+
+/** Whether the snapshot was generated before the one that the last walk saw: it says nothing of today. */
+function isOlder(page: PageFacts, previous: Previous | undefined): boolean {
+  return Date.parse(page.generatedAt ?? '') < Date.parse(previous?.checkpoint.generatedAt ?? '');
+}
+
 /** Whether the first page shows that the snapshot proven before still stands: then nothing else is asked for. */
 function isUnchanged(previous: Previous | undefined, page: PageFacts): boolean {
-  if (!previous?.renewable || previous.checkpoint.mode !== 'snapshot') return false;
+  if (!previous?.allowsRenewal || previous.checkpoint.mode !== 'snapshot') return false;
   const { generatedAt, total, firstPage } = previous.checkpoint;
   return (
     typeof page.generatedAt === 'string' &&
@@ -117,19 +131,14 @@ function isUnchanged(previous: Previous | undefined, page: PageFacts): boolean {
   );
 }
 
-/** Whether the snapshot was generated before the one that the last walk saw: it says nothing of today. */
-function isOlder(page: PageFacts, previous: Previous | undefined): boolean {
-  return Date.parse(page.generatedAt ?? '') < Date.parse(previous?.checkpoint.generatedAt ?? '');
-}
-
 function endOf({ checkpoint, next }: Step, isGlanced: boolean): WalkEnd | undefined {
   const stuck = next === 'stuck' ? 'stuck' : next === 'go on' && isEndless(checkpoint) ? 'bound' : undefined;
-  const unproven = describeAnomalies(checkpoint);
-  if (stuck) return { verdict: 'union', unproven, stuck, renewed: false };
-  if (next === 'go on' && !isGlanced) return undefined;
-  return { verdict: isGlanced ? null : verdictOf(checkpoint), unproven, stuck, renewed: false };
+  if (next === 'go on' && !stuck && !isGlanced) return undefined;
+  const verdict = stuck ? 'union' : isGlanced ? null : verdictOf(checkpoint);
+  return { verdict, unproven: describeAnomalies(checkpoint), stuck, isRenewal: false };
 }
 
+/** A walk to the end proves the dataset complete unless one of its pages showed an anomaly. */
 function verdictOf({ anomalies, mode }: Checkpoint): Verdict {
   if (Object.keys(anomalies).length > 0) return 'union';
   return mode === 'snapshot' ? 'snapshot' : 'verified';
@@ -139,4 +148,56 @@ function verdictOf({ anomalies, mode }: Checkpoint): Verdict {
 function describeAnomalies({ anomalies }: Checkpoint): string | undefined {
   const wrong = Object.entries(anomalies).filter(([kind]) => kind !== 'inferred-end');
   return wrong.map(([kind, times]) => `${kind} ×${times}`).join(', ') || undefined;
+}
+
+/*
+ * The head of a dataset: the pages up to the first one whose second half the mirror knew. Most feeds show new rows there, so
+ * that a glance brings them. Half a page, not one row: some rows may be pinned to the top.
+ */
+
+/** Whether a glance ends with this page: joined to those before it, it ends in rows that the mirror knew. */
+function isHeadRead({ checkpoint, next, metRows }: Step, page: PageFacts): boolean {
+  const isReading = checkpoint.mode === 'anchored' && checkpoint.phase === 'rows';
+  return isReading && next === 'go on' && metRows === 'add' && endsInKnown(page);
+}
+
+/** The checkpoint with the page's new rows counted by where they stood: in the head, behind all known rows, or elsewhere. */
+function withNewRows<Of extends Checkpoint>(checkpoint: Of, page: PageFacts, inHead: boolean): Of {
+  let { newInHead, newAtTail, newElsewhere } = checkpoint;
+  page.keys.forEach((key, at) => {
+    if (key === null || page.met[at]) return;
+    if (inHead) newInHead += Number(!page.known[at]);
+    else if (!page.known[at]) newAtTail += 1;
+    else [newAtTail, newElsewhere] = [0, newElsewhere + newAtTail];
+  });
+  const isPastHead = checkpoint.isPastHead || endsInKnown(page);
+  return { ...checkpoint, newInHead, newAtTail, newElsewhere, isPastHead };
+}
+
+/** A page that ends in rows without a key does not tell. */
+function endsInKnown(page: PageFacts): boolean {
+  const isAnyKnown = page.known.lastIndexOf(true) >= Math.floor(page.keys.length / 2);
+  return isAnyKnown && endsIn(page.known, page);
+}
+
+/** The most calls of a list with `generatedAt`: three passes that hold to a snapshot, each with a look beyond its end, then anchors. */
+export function mostCallsOfSnapshot(rows: number, pageRows: number = PAGE_ROWS): number {
+  return (MAX_RESTARTS + 1) * (Math.ceil(rows / pageRows) + 1) + mostCalls(rows, pageRows);
+}
+
+/** Pages of a walk to which the API gives no `total`. */
+const MAX_PAGES_WITHOUT_TOTAL = 100_000;
+/** A `total` that is too small ends no walk before so many pages. */
+const MIN_PAGES_BEFORE_ENDLESS = 1_000;
+/** So many times what a walk may take at worst, since a `total` is no promise. */
+const TIMES_THE_WORST = 3;
+
+/**
+ * The last resort, against an API that makes up new rows for ever: what the first page said there are counts, whatever is said
+ * later. Where pages are short, a list has more of them.
+ */
+export function isEndless({ pages, pagesOfPass, offset, totalOfWalk }: Checkpoint): boolean {
+  if (totalOfWalk === null) return pages >= MAX_PAGES_WITHOUT_TOTAL;
+  const pageRows = Math.min(PAGE_ROWS, Math.max(2, Math.ceil(offset / Math.max(1, pagesOfPass))));
+  return pages >= Math.max(MIN_PAGES_BEFORE_ENDLESS, TIMES_THE_WORST * mostCalls(totalOfWalk, pageRows));
 }

@@ -5,8 +5,7 @@ import { FULL_WALK_EVERY_MS } from '../../src/mirror.ts';
 import type { Walk } from '../../src/plan/facts.ts';
 import { isMuchShorter } from '../../src/store/retire.ts';
 import { isProof } from '../../src/store/sql.ts';
-import { PAGE_ROWS } from '../../src/walk/bounds.ts';
-import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
+import { beginning, type Checkpoint, PAGE_ROWS, type PageFacts } from '../../src/walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from '../../src/walk.ts';
 import type { Dataset, Spec } from './dataset.ts';
 import type { Measures } from './measures.ts';
@@ -54,7 +53,7 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
     const { checkpoint, record } = before;
     const isRecent = now - Date.parse(record.startedAt) < FULL_WALK_EVERY_MS;
     const isProven = record.verdict === 'snapshot' && record.pages > 1;
-    return { checkpoint, renewable: isProven && isRecent && unproven.size === 0, isComplete: true };
+    return { checkpoint, allowsRenewal: isProven && isRecent && unproven.size === 0, isComplete: true };
   }
 
   /** The rows that no page of this pass has shown leave the mirror, or wait for the next proof, as `retire.ts` has it. */
@@ -115,17 +114,17 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
     }
 
     function end(checkpoint: Checkpoint, ending: WalkEnd): void {
-      const { verdict, renewed, stuck } = ending;
+      const { verdict, isRenewal, stuck } = ending;
       if (stuck) throw new Error(`${dataset.spec.name}: a walk that leads nowhere`);
       const proves = isProof(verdict);
       if (proves) measures.proved(startedAt, now);
-      if (proves && !renewed) noteMissed();
-      const deleted = proves && !renewed ? retire(pass, verdict, now) : 0;
+      if (proves && !isRenewal) noteMissed();
+      const deleted = proves && !isRenewal ? retire(pass, verdict, now) : 0;
       const record = recordOf(checkpoint, ending, deleted);
       records.unshift(record);
       last = { walkedAt: record.kind === 'walk' ? startedAt : last.walkedAt, lookedAt: startedAt };
       if (records.length > MOST_RECORDS) records.pop();
-      if (verdict !== null && !renewed) before = { checkpoint, record };
+      if (verdict !== null && !isRenewal) before = { checkpoint, record };
     }
 
     /** What was there from the beginning to the end must have been met. */
@@ -134,7 +133,7 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
         if (cameAt <= startedAt && copy.metIn !== pass) measures.missedInProofs += 1;
     }
 
-    function recordOf(at: Checkpoint, { verdict, renewed }: WalkEnd, deleted: number): LookRecord {
+    function recordOf(at: Checkpoint, { verdict, isRenewal }: WalkEnd, deleted: number): LookRecord {
       const { pages, rows, total, newInHead, newAtTail, newElsewhere, generatedAt } = at;
       const isGlance = verdict === null;
       const record: LookRecord = {
@@ -146,7 +145,7 @@ export function createMirror(dataset: Dataset, measures: Measures): Mirror {
         rows,
         total,
         verdict: verdict ?? '',
-        isWhole: renewed ? 0 : 1,
+        isWhole: isRenewal ? 0 : 1,
         isPublished: verdict === 'snapshot' || (verdict === 'union' && generatedAt !== undefined) ? 1 : 0,
         hasChanged: counts.inserted + counts.updated + deleted > 0 ? 1 : 0,
         ...counts,

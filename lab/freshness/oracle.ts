@@ -4,7 +4,7 @@
  */
 
 import { DAY_MS } from '../../src/clock.ts';
-import { PAGE_ROWS } from '../../src/walk/bounds.ts';
+import { PAGE_ROWS } from '../../src/walk/checkpoint.ts';
 import { createDataset, type Dataset, type Spec } from './dataset.ts';
 import { createMeasures, type Measures } from './measures.ts';
 import { CALL_MS } from './quota.ts';

@@ -4,7 +4,7 @@
  */
 
 import { DAY_MS } from '../../src/clock.ts';
-import { PAGE_ROWS } from '../../src/walk/bounds.ts';
+import { PAGE_ROWS } from '../../src/walk/checkpoint.ts';
 import { markdownTable } from '../figures.ts';
 import { createDataset, type Spec } from './dataset.ts';
 import { createMeasures } from './measures.ts';

@@ -1,7 +1,7 @@
 /** The rows that a pass misses, and those that it removes falsely: the bare rule of the specification beside ours. */
 
 import { type Random, seededRandom } from '../../model-api/index.ts';
-import { PAGE_ROWS } from '../../src/walk/bounds.ts';
+import { PAGE_ROWS } from '../../src/walk/checkpoint.ts';
 import { markdownTable } from '../figures.ts';
 import { type Kind, kinds } from './missed-rows/kinds-of-change.ts';
 import { createDataset } from './missed-rows/paper-dataset.ts';

@@ -1,38 +1,48 @@
 /**
- * A dataset that may change between two pages. Each page is asked for from a row that was read before: where that row, the
- * anchor, is still the first one, as many rows precede it as before, so nothing slipped past the boundary. Where it is not,
- * the walk steps back until it meets a row it knows. At the end the beginning is read again: rows that came in or moved up
- * meanwhile moved all others down, which the anchors have counted; there they must be found.
+ * A dataset that may change between two pages. The walk asks for each page from a row that it has read before, the anchor.
+ *
+ * - Where the page begins with the anchor, as many rows precede it as before: no row slipped past the boundary.
+ * - Where it does not, the walk steps back until a page begins with a row that it has met.
+ * - At the end the walk reads the head again. Rows that came in or moved up meanwhile moved all others down by so many, which the
+ *   anchors have counted (`shifted`); at the head the walk must find as many.
+ *
+ * What cannot be shown to have gone this way is an anomaly, and a walk with an anomaly proves nothing (`verdictOf` in `walk.ts`).
  */
 
 import {
-  isWithinBound,
-  MOST_HEAD_PAGES,
-  MOST_STEPS_BACK,
-  PAGE_ROWS,
-  stepBackRows,
-  widerOverlap,
-} from './bounds.ts';
-import {
+  type Anchor,
   type AnchoredCheckpoint,
-  anchored,
-  type PageFacts,
-  reset,
-  type Step,
-  withAnomalies,
-} from './checkpoint.ts';
-import { anchorOf, isJoined, overlapOf, rereadRows, rereadUntil, shiftOf } from './join.ts';
-import {
   advanceOf,
+  anchored,
   endsIn,
   endsTooEarly,
   freshRows,
   goOn,
   isReplaced,
   lookBeyond,
+  PAGE_ROWS,
+  type PageFacts,
+  reset,
+  type Step,
   turnPage,
   unkeyedRows,
-} from './pages.ts';
+  withAnomalies,
+} from './checkpoint.ts';
+
+/** Steps back in search of a row read before: a fifth of a page, then three times as far each time. */
+const MAX_STEPS_BACK = 8;
+/** Looks at the head for rows that came in meanwhile. */
+const MAX_HEAD_PAGES = 3;
+/** Without a total, so many rows may have come in above what was read, from one page to the next. */
+const MAX_ROWS_COME_IN = 10 * PAGE_ROWS;
+
+/**
+ * The most calls that a walk by anchors over `rows` rows may take where pages are full: three passes, eight steps back
+ * in each, and the looks at the head. A walk that cannot step back within it reads on without proof.
+ */
+export function mostCalls(rows: number, pageRows: number = PAGE_ROWS): number {
+  return 3 * (Math.ceil(rows / (pageRows - 1)) + MAX_STEPS_BACK) + MAX_HEAD_PAGES;
+}
 
 /** @param mayBeNew how many of the rows met behind the head may have come in since the walk began. */
 export function advanceAnchored(at: AnchoredCheckpoint, page: PageFacts, mayBeNew: number): Step {
@@ -46,15 +56,21 @@ export function advanceAnchored(at: AnchoredCheckpoint, page: PageFacts, mayBeNe
   return isJoined(before, page) ? readOn(before, page) : stepBack(before, page);
 }
 
+/** Whether the page continues what was read: it shows the anchor, or begins with a row that the walk has met. */
+function isJoined({ phase, anchor }: AnchoredCheckpoint, { offset, keys, met }: PageFacts): boolean {
+  if (offset === 0 || (anchor === null && phase !== 'back')) return true;
+  const firstKeyed = keys.findIndex((key) => key !== null);
+  return met[firstKeyed] === true || (anchor !== null && keys.includes(anchor.key));
+}
+
 function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
   const { keys, met, pagination } = page;
-  const known = rereadRows(before, page);
-  const fresh = freshRows(page);
-  const overlap = overlapOf(before, page);
+  const reread = rereadRows(before, page);
+  const overlap = narrowerOverlap(before, page);
   const anchor = anchorOf(page, overlap);
   const offset = page.offset + advanceOf(page);
   const until = rereadUntil(before, page);
-  const isReread = until !== null;
+  const isRereading = until !== null;
   const checkpoint = withAnomalies<AnchoredCheckpoint>(
     {
       ...before,
@@ -63,74 +79,130 @@ function readOn(before: AnchoredCheckpoint, page: PageFacts): Step {
       offset,
       anchor,
       overlap,
-      rows: before.rows + fresh,
-      unkeyed: before.unkeyed + unkeyedRows(page, known),
-      readTo: isReread ? before.readTo : offset,
-      shifted: before.shifted + (isReread ? 0 : shiftOf(before, page, known)),
+      rows: before.rows + freshRows(page),
+      unkeyed: before.unkeyed + unkeyedRows(page, reread),
+      readTo: isRereading ? before.readTo : offset,
+      shifted: before.shifted + (isRereading ? 0 : shiftOf(before, page, reread)),
       rereadUntil: until,
     },
-    met.slice(known).includes(true) && 'repeat',
-    keys.slice(0, known).some((key, at) => key !== null && !met[at]) && 'disorder',
+    met.slice(reread).includes(true) && 'repeat',
+    keys.slice(0, reread).some((key, at) => key !== null && !met[at]) && 'disorder',
     !anchor && pagination.hasMore && 'unanchored',
   );
-  if (isLast(before, checkpoint, page)) return end(checkpoint, page);
-  return goOn(checkpoint, page, isReread, fresh);
+  if (isLast(before, checkpoint, page)) return endOfRows(checkpoint, page);
+  return goOn(checkpoint, page, isRereading);
 }
 
-/** An envelope without `hasMore` ends where nothing new comes, unless rows are read again. */
-function isLast(
-  { anchor }: AnchoredCheckpoint,
-  { rereadUntil }: AnchoredCheckpoint,
-  page: PageFacts,
-): boolean {
-  const { hasMore } = page.pagination;
-  if (hasMore !== undefined) return !hasMore;
-  return freshRows(page) === 0 && (rereadUntil === null || page.received <= (anchor?.back ?? 0));
+/** How many rows at the beginning of the page were read before; everything behind them must be new. */
+function rereadRows({ anchor, rereadUntil }: AnchoredCheckpoint, { keys, met }: PageFacts): number {
+  const anchorAt = anchor && rereadUntil === null ? keys.indexOf(anchor.key) : -1;
+  if (anchor && anchorAt >= 0) return anchorAt + anchor.back;
+  const firstNew = keys.findIndex((key, at) => key !== null && !met[at]);
+  return firstNew < 0 ? keys.length : firstNew;
 }
 
-/** Further up, until a row is met that was read before; where that leads to the very beginning, the walk is reset. */
+/**
+ * The offset before which the next page, too, may show nothing but rows read before: after steps back, where so much came
+ * in above that the anchor moved off the page, or where the page is too short to show more than the overlap.
+ */
+function rereadUntil(before: AnchoredCheckpoint, page: PageFacts): number | null {
+  const offset = page.offset + advanceOf(page);
+  const hasMovedOff = before.anchor !== null && !page.keys.includes(before.anchor.key);
+  const farthest = hasMovedOff ? (before.total ?? offset + MAX_ROWS_COME_IN) : before.offset;
+  const until = before.rereadUntil ?? farthest;
+  return offset < until && freshRows(page) === 0 ? until : null;
+}
+
+/** How many rows came in above what was read, less those that went: by so much all that is unread moved down. */
+function shiftOf({ readTo }: AnchoredCheckpoint, { offset }: PageFacts, reread: number): number {
+  return Math.max(0, offset + reread - readTo);
+}
+
+/**
+ * The row at `overlap` from the end of the page, or the last one before it that shows a key. The first row of the page
+ * is no anchor: it would leave the next page no room for new rows.
+ */
+function anchorOf(page: PageFacts, overlap = 1): Anchor | null {
+  const rows = advanceOf(page);
+  const keys = page.keys.slice(0, rows);
+  const last = keys.findLastIndex((key) => key !== null);
+  const within = keys.slice(0, Math.max(2, rows - overlap + 1)).findLastIndex((key) => key !== null);
+  const at = within > 0 ? within : last;
+  const key = page.keys[at] ?? null;
+  return at > 0 && key !== null ? { key, back: rows - at } : null;
+}
+
+/** Each page that begins with the anchor makes the overlap of the next ones a row smaller. */
+function narrowerOverlap({ overlap, anchor }: AnchoredCheckpoint, { keys }: PageFacts): number {
+  return anchor && keys[0] === anchor.key ? Math.max(1, overlap - 1) : overlap;
+}
+
+/**
+ * Each step back doubles the overlap of the next pages, up to a sixth of a page. Where rows keep going above what was read,
+ * looking for the anchor a little further up is cheaper than stepping back.
+ */
+function widerOverlap({ overlap, longestPage }: AnchoredCheckpoint): number {
+  const most = Math.floor(Math.min(longestPage, PAGE_ROWS) / 6);
+  return Math.max(1, Math.min(most, Math.max(4, 2 * overlap)));
+}
+
+/**
+ * Goes further up, until a page begins with a row that the walk has met. Where that leads to the very beginning, the walk is
+ * reset; where no more steps are allowed, it reads on, and proves nothing.
+ */
 function stepBack(before: AnchoredCheckpoint, page: PageFacts): Step {
-  const { tries, stepsBack, total } = before;
+  const { tries, stepsBack, total, longestPage } = before;
   const from = Math.min(page.offset, total ?? page.offset);
+  const rows = Math.ceil(Math.min(longestPage, PAGE_ROWS) / 5) * 3 ** tries;
   const checkpoint: AnchoredCheckpoint = {
     ...before,
     phase: 'back',
-    offset: Math.max(0, from - stepBackRows(before)),
+    offset: Math.max(0, from - rows),
     anchor: null,
     overlap: widerOverlap(before),
     tries: tries + 1,
     stepsBack: stepsBack + 1,
     rereadUntil: before.rereadUntil ?? page.offset + PAGE_ROWS,
   };
-  if (tries >= MOST_STEPS_BACK || !isWithinBound(checkpoint))
+  if (tries >= MAX_STEPS_BACK || !isWithinBound(checkpoint))
     return readOn(withAnomalies(before, 'lost'), page);
   return checkpoint.offset === 0
     ? reset(anchored(checkpoint))
     : { checkpoint, next: 'go on', metRows: 'skip' };
 }
 
-function end(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts): Step {
+/** Whether a walk can still be read to its end from here within `mostCalls`. */
+function isWithinBound(at: AnchoredCheckpoint): boolean {
+  const { pages, pagesOfSnapshots, offset, rereadUntil, total, totalFirst, longestPage, overlap } = at;
+  const rows = Math.max(offset, rereadUntil ?? 0, total ?? 0, totalFirst ?? 0);
+  const pageRows = Math.min(Math.max(2, longestPage), PAGE_ROWS);
+  const left = Math.ceil((rows - offset) / Math.max(1, pageRows - overlap));
+  return pages - pagesOfSnapshots + left + MAX_HEAD_PAGES <= mostCalls(rows, pageRows);
+}
+
+/** An envelope without `hasMore` ends where nothing new comes, unless rows are read again. */
+function isLast(before: AnchoredCheckpoint, { rereadUntil }: AnchoredCheckpoint, page: PageFacts): boolean {
+  const { hasMore } = page.pagination;
+  if (hasMore !== undefined) return !hasMore;
+  return freshRows(page) === 0 && (rereadUntil === null || page.received <= (before.anchor?.back ?? 0));
+}
+
+/** All rows are read. Now the walk looks at the head, unless one page has shown it all. */
+function endOfRows(checkpoint: AnchoredCheckpoint, { pagination }: PageFacts): Step {
   if (pagination.hasMore === undefined)
     return { checkpoint: withAnomalies(checkpoint, 'inferred-end'), next: 'end', metRows: 'add' };
   const tooEarly = endsTooEarly(checkpoint);
   if (tooEarly && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
-  return turnToHead(withAnomalies(checkpoint, tooEarly && 'total'));
-}
-
-function turnToHead(at: AnchoredCheckpoint): Step {
+  const at = withAnomalies(checkpoint, tooEarly && 'total');
   if (at.pagesOfPass === 1) return finish(at, 0);
-  const checkpoint: AnchoredCheckpoint = {
-    ...at,
-    phase: 'head',
-    offset: 0,
-    anchor: null,
-    tries: 0,
-    totalBeforeHead: at.total,
+  return {
+    checkpoint: { ...at, phase: 'head', offset: 0, anchor: null, tries: 0, totalBeforeHead: at.total },
+    next: 'go on',
+    metRows: 'add',
   };
-  return { checkpoint, next: 'go on', metRows: 'add' };
 }
 
-/** Looks until a page ends in rows that are known, and no row is known to be lacking. */
+/** Looks until a page ends in rows that the walk has met, and no row is known to be lacking. */
 function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: number): Step {
   const fresh = freshRows(page);
   const freshKnown = freshRows({ ...page, keys: page.keys.map((key, at) => (page.known[at] ? key : null)) });
@@ -146,27 +218,30 @@ function lookAtHead(before: AnchoredCheckpoint, page: PageFacts, mayBeNew: numbe
   if (!isJoined(before, page)) return finish(withAnomalies(checkpoint, 'restless-head'), mayBeNew);
   if (!page.pagination.hasMore) return finish(checkpoint, mayBeNew);
   const isCalm = endsIn(page.met, page);
-  if (isCalm && lackingRows(checkpoint, mayBeNew) <= 0) return finish(checkpoint, mayBeNew);
-  if (checkpoint.tries < MOST_HEAD_PAGES) return { checkpoint, next: 'go on', metRows: 'add' };
+  const lacksRows = lackingByTotal(checkpoint) > 0 || lackingByShift(checkpoint, mayBeNew) > 0;
+  if (isCalm && !lacksRows) return finish(checkpoint, mayBeNew);
+  if (checkpoint.tries < MAX_HEAD_PAGES) return { checkpoint, next: 'go on', metRows: 'add' };
   return finish(withAnomalies(checkpoint, !isCalm && 'restless-head'), mayBeNew);
 }
 
-/** How many rows must be there that no page has shown. */
-function lackingRows(at: AnchoredCheckpoint, mayBeNew: number): number {
-  return Math.max(lackingByTotal(at), lackingByShift(at, mayBeNew));
+/** The end of the walk, with an anomaly where rows must be there that no page has shown. */
+function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {
+  const lacking = lackingByTotal(at) > 0 ? 'total' : lackingByShift(at, mayBeNew) > 0 && 'unfound';
+  return { checkpoint: withAnomalies(at, lacking), next: 'end', metRows: 'add' };
 }
 
 /**
- * Rows come and go during a walk; yet where fewer came than there were at its beginning and than there are at its end,
- * some were missed.
+ * How many rows were missed, by the totals. Rows come and go during a walk; yet fewer rows than there were at its beginning and
+ * than there are at its end cannot be all.
  */
 function lackingByTotal({ rows, unkeyed, totalFirst, total }: AnchoredCheckpoint): number {
   return totalFirst === null || total === null ? 0 : Math.min(totalFirst, total) - rows - unkeyed;
 }
 
 /**
- * More rows came in above than were found there: old ones may have moved up unseen. Behind a complete walk, not more than
- * there were at the beginning and were not met; rows that came after the last row was read are no others that were found.
+ * How many rows may have been missed, by the anchors. More rows came in above than were found there: old ones may have moved up
+ * unseen. Behind a complete walk these are no more than the rows that were there at the beginning and were not met; rows that
+ * came after the last row was read are no others than those found.
  */
 function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
   const { shifted, found, totalFirst, total, totalBeforeHead } = at;
@@ -175,9 +250,4 @@ function lackingByShift(at: AnchoredCheckpoint, mayBeNew: number): number {
   const cameSince = Math.max(0, total - (totalBeforeHead ?? total));
   const oldRowsMet = at.rows + at.unkeyed - found + at.foundKnown - mayBeNew;
   return Math.min(unfound + cameSince, totalFirst - oldRowsMet);
-}
-
-function finish(at: AnchoredCheckpoint, mayBeNew: number): Step {
-  const lacking = lackingByTotal(at) > 0 ? 'total' : lackingByShift(at, mayBeNew) > 0 && 'unfound';
-  return { checkpoint: withAnomalies(at, lacking), next: 'end', metRows: 'add' };
 }

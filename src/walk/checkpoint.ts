@@ -1,8 +1,14 @@
-/** Where a walk stands: plain data, so that it survives with the page that brought it there. */
+/**
+ * How far a walk has come, as plain data that is kept with the page that brought it there; and the steps from one page to the
+ * next that all walks share.
+ */
 
 import type { CheckedPage } from '../validate/checked.ts';
 
-/** What every walk keeps in mind, whichever way it reads. */
+/** The most rows that a list page may have (specification, Limits). */
+export const PAGE_ROWS = 100;
+
+/** What every walk notes, in either mode. */
 type Common = {
   /** How many rows lie before those to be read next. */
   offset: number;
@@ -25,7 +31,7 @@ type Common = {
   fruitless: number;
   /** True once rows were asked for behind what the API called the end, because its `total` said otherwise. */
   lookedBeyond: boolean;
-  /** Rows new to the mirror, by where this pass found them (see `head.ts`); those at the tail may yet prove to be elsewhere. */
+  /** Rows new to the mirror, by where this pass found them (see `walk.ts`); those at the tail may yet prove to be elsewhere. */
   newInHead: number;
   newAtTail: number;
   newElsewhere: number;
@@ -167,19 +173,15 @@ export function restored(kept: Checkpoint | Record<string, never>): Checkpoint {
   return 'mode' in kept ? (kept as Checkpoint) : beginning;
 }
 
-/** Whether the page behind which a walk stands was one of its looks at the head. */
+/** Whether the page that brought the walk here was one of its looks at the head. */
 export function isBehindHead(at: Checkpoint): boolean {
   return at.mode === 'anchored' && at.phase === 'head' && at.tries > 0;
 }
 
-/** The checkpoint, with one more of each anomaly. */
-export function withAnomalies<Of extends Checkpoint>(
-  checkpoint: Of,
-  ...found: (Anomaly | false | undefined)[]
-): Of {
-  const anomalies = { ...checkpoint.anomalies };
-  for (const anomaly of found) if (anomaly) anomalies[anomaly] = (anomalies[anomaly] ?? 0) + 1;
-  return { ...checkpoint, anomalies };
+/** Where the next page is asked for. Where there is an anchor, the page begins with that row, to show it again. */
+export function requestOffset(at: Checkpoint): number {
+  const anchor = at.mode === 'anchored' ? at.anchor : null;
+  return at.offset - (anchor?.back ?? 0);
 }
 
 /** What the walk needs to know of a page. */
@@ -203,7 +205,86 @@ export type MetRowsChange = 'add' | 'skip' | 'clear';
 /** The checkpoint behind a page. `stuck`: nothing the API can be asked leads on. */
 export type Step = { checkpoint: Checkpoint; next: 'go on' | 'end' | 'stuck'; metRows: MetRowsChange };
 
-/** To the beginning, behind a page that does not continue what was read. */
+/** The checkpoint, with one more of each anomaly. */
+export function withAnomalies<Of extends Checkpoint>(
+  checkpoint: Of,
+  ...found: (Anomaly | false | undefined)[]
+): Of {
+  const anomalies = { ...checkpoint.anomalies };
+  for (const anomaly of found) if (anomaly) anomalies[anomaly] = (anomalies[anomaly] ?? 0) + 1;
+  return { ...checkpoint, anomalies };
+}
+
+/** How many rows to advance by: `returned`, but never past rows that did not come. */
+export function advanceOf({ pagination, received }: PageFacts): number {
+  return Math.min(pagination.returned ?? received, received);
+}
+
+/** How many keys of the page this pass had not met before. */
+export function freshRows({ keys, met }: PageFacts): number {
+  return new Set(keys.filter((key, at) => key !== null && !met[at])).size;
+}
+
+/** How many rows of the page, from position `from`, show no key. */
+export function unkeyedRows({ keys }: PageFacts, from = 0): number {
+  return keys.slice(from).filter((key) => key === null).length;
+}
+
+/** Whether all rows in the second half of the page are among `marked`; a row without a key may be any. */
+export function endsIn(marked: readonly boolean[], { keys }: PageFacts): boolean {
+  const half = Math.floor(keys.length / 2);
+  return keys.every((key, at) => at < half || key === null || marked[at]);
+}
+
+/** Whether the page is of another snapshot than the one before it in this pass. */
+export function isReplaced({ pagesOfPass, generatedAt }: Checkpoint, page: PageFacts): boolean {
+  return pagesOfPass > 0 && page.generatedAt !== generatedAt;
+}
+
+/** The checkpoint behind a page, as far as any page moves it. */
+export function turnPage<Of extends Checkpoint>(before: Of, page: PageFacts): Of {
+  const { total = before.total } = page.pagination;
+  return {
+    ...before,
+    pages: before.pages + 1,
+    pagesOfPass: before.pagesOfPass + 1,
+    generatedAt: page.generatedAt,
+    total,
+    totalFirst: before.totalFirst ?? total,
+    totalOfWalk: before.totalOfWalk ?? total,
+  };
+}
+
+/** Pages in a row that bring no row the walk has not met. */
+const MAX_FRUITLESS_PAGES = 3;
+/** An empty page that promises more is asked for once again, in case it was a passing fault. */
+const MAX_EMPTY_PAGES = 2;
+
+/**
+ * The next page, unless too many in a row have brought nothing new.
+ * @param isRereading true where rows are read again: they are not new, nor do they go on for ever.
+ */
+export function goOn(checkpoint: Checkpoint, page: PageFacts, isRereading = false): Step {
+  const advance = advanceOf(page);
+  if (freshRows(page) > 0 || (isRereading && advance > 0))
+    return { checkpoint: { ...checkpoint, fruitless: 0 }, next: 'go on', metRows: 'add' };
+  const fruitless = checkpoint.fruitless + 1;
+  if (fruitless >= (advance === 0 ? MAX_EMPTY_PAGES : MAX_FRUITLESS_PAGES))
+    return { checkpoint: withAnomalies(checkpoint, 'stuck'), next: 'stuck', metRows: 'add' };
+  return { checkpoint: { ...checkpoint, fruitless }, next: 'go on', metRows: 'add' };
+}
+
+/** Whether the API calls this the end although its `total` says that more follows. */
+export function endsTooEarly({ offset, total }: Checkpoint): boolean {
+  return offset < (total ?? 0);
+}
+
+/** Asks once for rows behind what the API called the end. */
+export function lookBeyond(checkpoint: Checkpoint): Step {
+  return { checkpoint: { ...checkpoint, lookedBeyond: true }, next: 'go on', metRows: 'add' };
+}
+
+/** Back to the beginning, behind a page that does not continue what was read. */
 export function reset(to: Checkpoint): Step {
   return { checkpoint: { ...to, restarts: to.restarts + 1 }, next: 'go on', metRows: 'clear' };
 }

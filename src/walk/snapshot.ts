@@ -3,26 +3,26 @@
  * the offset. Its rows are all there when every key came once and they are as many as `total`.
  */
 
-import { MOST_RESTARTS } from './bounds.ts';
-import {
-  anchored,
-  beginning,
-  type PageFacts,
-  reset,
-  type SnapshotCheckpoint,
-  type Step,
-  withAnomalies,
-} from './checkpoint.ts';
 import {
   advanceOf,
+  anchored,
+  beginning,
   endsTooEarly,
   freshRows,
   goOn,
   isReplaced,
   lookBeyond,
+  type PageFacts,
+  reset,
+  type SnapshotCheckpoint,
+  type Step,
   turnPage,
   unkeyedRows,
-} from './pages.ts';
+  withAnomalies,
+} from './checkpoint.ts';
+
+/** A snapshot that is replaced while it is read is begun again this often, and then read by anchors. */
+export const MAX_RESTARTS = 2;
 
 /** Whether a pass that begins with this page can hold to a snapshot; without a total nothing would add up. */
 export function isOfSnapshot({ generatedAt, pagination }: PageFacts): boolean {
@@ -32,18 +32,17 @@ export function isOfSnapshot({ generatedAt, pagination }: PageFacts): boolean {
 export function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): Step {
   const turned = turnPage(before, page);
   if (isReplaced(before, page)) return beginAgain(turned);
-  const fresh = freshRows(page);
   const checkpoint = withAnomalies(
     {
       ...turned,
       offset: page.offset + advanceOf(page),
-      rows: before.rows + fresh,
+      rows: before.rows + freshRows(page),
       unkeyed: before.unkeyed + unkeyedRows(page),
       firstPage: before.firstPage ?? page.digest ?? null,
     },
     page.met.includes(true) && 'repeat',
   );
-  if (page.pagination.hasMore) return goOn(checkpoint, page, false, fresh);
+  if (page.pagination.hasMore) return goOn(checkpoint, page);
   if (endsTooEarly(checkpoint) && !checkpoint.lookedBeyond) return lookBeyond(checkpoint);
   return {
     checkpoint: withAnomalies(checkpoint, !addsUp(checkpoint) && 'total'),
@@ -55,7 +54,7 @@ export function advanceSnapshot(before: SnapshotCheckpoint, page: PageFacts): St
 /** Some publish anew for every answer, and some while we read: such a list is read like one without `generatedAt`. */
 function beginAgain(turned: SnapshotCheckpoint): Step {
   const { pages, restarts, totalOfWalk } = turned;
-  return reset(restarts < MOST_RESTARTS ? { ...beginning, pages, restarts, totalOfWalk } : anchored(turned));
+  return reset(restarts < MAX_RESTARTS ? { ...beginning, pages, restarts, totalOfWalk } : anchored(turned));
 }
 
 /** As many rows as the snapshot says it has, and it said the same throughout. */

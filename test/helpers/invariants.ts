@@ -1,6 +1,8 @@
 /** What must hold of a mirror whatever happens upstream or to the mirror itself. */
 
-import { mostCalls, mostCallsOfSnapshot, PAGE_ROWS } from '../../src/walk/bounds.ts';
+import { mostCalls } from '../../src/walk/anchored.ts';
+import { PAGE_ROWS } from '../../src/walk/checkpoint.ts';
+import { mostCallsOfSnapshot } from '../../src/walk.ts';
 import type { Bench } from './mirror-bench.ts';
 import {
   type Life,

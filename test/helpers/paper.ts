@@ -1,9 +1,9 @@
 /** The walk on paper: its own code over rows in memory, without HTTP or a database. */
 
-import type { Prefetch } from '../../src/api.ts';
-import { pagesInOrder } from '../../src/mirror/in-order.ts';
-import { PAGE_ROWS } from '../../src/walk/bounds.ts';
-import { beginning, type Checkpoint, type PageFacts } from '../../src/walk/checkpoint.ts';
+import type { ApiAnswer, Guess } from '../../src/api/client.ts';
+import { prefetchPages } from '../../src/mirror/pages.ts';
+import type { CheckedPage } from '../../src/validate/checked.ts';
+import { beginning, type Checkpoint, PAGE_ROWS, type PageFacts } from '../../src/walk/checkpoint.ts';
 import type { WalkEnd } from '../../src/walk.ts';
 import { walk } from '../../src/walk.ts';
 
@@ -30,7 +30,34 @@ export type PaperOptions = {
   sideBySide?: { calls: number; random: () => number };
 };
 
-type PaperPage = Omit<PageFacts, 'met' | 'known'>;
+/** A page of these keys as validation gives it. */
+export function checkedPage(
+  keys: readonly string[],
+  offset: number,
+  facts: Pick<CheckedPage, 'generatedAt'> & { total: number | undefined; hasMore: boolean },
+): CheckedPage {
+  const { generatedAt, total, hasMore } = facts;
+  return {
+    generatedAt,
+    received: keys.length,
+    keys,
+    pagination: { offset, limit: PAGE_ROWS, total, returned: keys.length, hasMore },
+    accepted: [],
+    refused: [],
+    drifts: [],
+    fields: { rows: keys.length, fields: [] },
+    shape: undefined,
+  };
+}
+
+/** The answer of an API that brings this page. */
+export function answerOf(json: CheckedPage): ApiAnswer {
+  const call = {
+    ...{ at: '', job: '', walkId: null, url: '', status: 200, ms: 0, bytes: 0, requestId: null },
+    ...{ rateLimit: null, rateRemaining: null, errorCode: null },
+  };
+  return { body: { bytes: Buffer.alloc(0), text: () => '' }, json, call };
+}
 
 /** Walks over the keys that `rows` gives at each call. */
 export async function walkOnPaper(
@@ -51,23 +78,18 @@ export async function walkOnPaper(
   let staked = 0;
   let wasted = 0;
 
-  function answer(offset: number): PaperPage {
+  function answer(offset: number): ApiAnswer {
     calls += 1;
     const all = rows(calls);
     const keys = all.slice(offset, offset + Math.min(PAGE_ROWS, pageRows(calls)));
-    const [total, returned] = [totalOf(all.length), keys.length];
-    return {
-      offset,
-      generatedAt: generatedAt(),
-      received: returned,
-      keys,
-      digest: undefined,
-      pagination: { offset, limit: PAGE_ROWS, total, returned, hasMore: offset + returned < all.length },
-    };
+    const hasMore = offset + keys.length < all.length;
+    return answerOf(
+      checkedPage(keys, offset, { generatedAt: generatedAt(), total: totalOf(all.length), hasMore }),
+    );
   }
 
   /** Others are answered meanwhile. */
-  async function get(offset: number): Promise<PaperPage> {
+  async function get(offset: number): Promise<ApiAnswer> {
     underWay += 1;
     if (mostCalls > 1)
       for (let turns = Math.floor(random() * 6 * mostCalls); turns > 0; turns -= 1) await undefined;
@@ -75,29 +97,31 @@ export async function walkOnPaper(
     return answer(offset);
   }
 
-  function guess(offset: number): Prefetch<PaperPage> | undefined {
+  function prefetch(offset: number): Guess | undefined {
     if (mostCalls === 1 || underWay >= mostCalls || staked >= mostCalls) return undefined;
     staked += 1;
-    const end = () => {
+    const settle = () => {
       staked -= 1;
     };
-    return { response: get(offset), isSent: () => true, drop: () => undefined, end };
+    return { answer: get(offset), isMade: () => true, drop: () => undefined, settle };
   }
 
-  const pages = pagesInOrder<PaperPage, PaperPage>({
+  const pages = prefetchPages({
     get,
-    guess,
-    check: (page) => page,
+    prefetch,
+    check: ({ json }) => json as CheckedPage,
     agree: () => true,
     discard() {
       wasted += 1;
     },
   });
-  const read = async (_: number, at: Checkpoint): Promise<PageFacts> => {
+  const read = async (offset: number, at: Checkpoint): Promise<PageFacts> => {
     const { page } = await pages.next(at);
     for (const key of page.keys) received.add(key as string);
     return {
       ...page,
+      offset,
+      digest: undefined,
       met: page.keys.map((key) => key !== null && met.has(key)),
       known: page.keys.map(() => false),
     };

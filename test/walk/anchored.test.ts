@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mostCalls } from '../../src/walk/bounds.ts';
+import { mostCalls } from '../../src/walk/anchored.ts';
 import type { Anomaly } from '../../src/walk/checkpoint.ts';
 import {
   both,

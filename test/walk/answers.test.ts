@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Fault, type FaultScript, faults, when } from '../../model-api/index.ts';
-import { mostCalls } from '../../src/walk/bounds.ts';
+import { mostCalls } from '../../src/walk/anchored.ts';
 import type { Anomaly } from '../../src/walk/checkpoint.ts';
 import { setup } from '../helpers/setup.ts';
 import { mirroredRows, missingKeys, upstreamRows } from '../helpers/truth.ts';

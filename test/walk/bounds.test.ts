@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { isEndless, mostCalls } from '../../src/walk/bounds.ts';
+import { mostCalls } from '../../src/walk/anchored.ts';
 import { beginning } from '../../src/walk/checkpoint.ts';
+import { isEndless } from '../../src/walk.ts';
 import { walkOnPaper } from '../helpers/paper.ts';
 
 const named = (count: number, prefix = 'row') => Array.from({ length: count }, (_, at) => `${prefix} ${at}`);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
-import { mostCallsOfSnapshot } from '../../src/walk/bounds.ts';
 import type { Anomaly } from '../../src/walk/checkpoint.ts';
+import { mostCallsOfSnapshot } from '../../src/walk.ts';
 import { both, type Edit, editBefore, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
 import { walkOnPaper } from '../helpers/paper.ts';
 import { setup } from '../helpers/setup.ts';

@@ -1,7 +1,7 @@
 /** The bare rule of the specification, and ours, over the same dataset. */
 
 import type { Random } from '../../../model-api/index.ts';
-import { PAGE_ROWS } from '../../../src/walk/bounds.ts';
+import { PAGE_ROWS } from '../../../src/walk/checkpoint.ts';
 import { walkOnPaper } from '../../../test/helpers/paper.ts';
 
 export type Upstream = {

@@ -1,15 +1,19 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { type PageInOrder, pagesInOrder } from '../../src/mirror/in-order.ts';
+import type { ApiAnswer } from '../../src/api/client.ts';
+import { prefetchPages } from '../../src/mirror/pages.ts';
+import type { CheckedPage } from '../../src/validate/checked.ts';
 import { beginning, type Checkpoint } from '../../src/walk/checkpoint.ts';
+import { answerOf, checkedPage } from '../helpers/paper.ts';
 
 const PAGES = 300;
 
-const pageAt = (offset: number): PageInOrder => ({
-  keys: [String(offset)],
-  received: 1,
-  pagination: { offset, limit: 1, total: PAGES, returned: 1, hasMore: offset + 1 < PAGES },
-});
+const pageAt = (offset: number) =>
+  checkedPage([String(offset)], offset, {
+    generatedAt: undefined,
+    total: PAGES,
+    hasMore: offset + 1 < PAGES,
+  });
 
 /** A list of one row a page, each answer of which takes so many turns of the event loop. Returns how many calls are under way at each page. */
 async function readAll(turnsOfAnswer: number): Promise<number[]> {
@@ -19,16 +23,16 @@ async function readAll(turnsOfAnswer: number): Promise<number[]> {
     underWay += 1;
     for (let passed = 0; passed < turnsOfAnswer; passed += 1) await turn();
     underWay -= 1;
-    return offset;
+    return answerOf(pageAt(offset));
   };
   let unread = 0;
-  const pages = pagesInOrder<number, PageInOrder>({
+  const pages = prefetchPages({
     get: answer,
-    guess: (offset) => {
+    prefetch: (offset) => {
       unread += 1;
       return { response: answer(offset), isSent: () => true, drop: () => undefined, end: () => undefined };
     },
-    check: pageAt,
+    check: ({ json }: ApiAnswer) => json as CheckedPage,
     agree: () => true,
     discard: () => undefined,
   });

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type AnchoredCheckpoint, anchored, beginning, type Checkpoint } from '../../src/walk/checkpoint.ts';
-import { foresee, isAsIfAskedNow, requestOffset } from '../../src/walk/foresee.ts';
+import { followingPages, provesAsMuch } from '../../src/mirror/pages.ts';
+import {
+  type AnchoredCheckpoint,
+  anchored,
+  beginning,
+  type Checkpoint,
+  requestOffset,
+} from '../../src/walk/checkpoint.ts';
 
 const ofSnapshot: Checkpoint = { ...beginning, offset: 200, pages: 2, pagesOfPass: 2, total: 950 };
 const byAnchors: AnchoredCheckpoint = {
@@ -11,12 +17,12 @@ const byAnchors: AnchoredCheckpoint = {
   total: 950,
   anchor: { key: 'last read', back: 1 },
 };
-const offsetsOf = (at: Checkpoint, pageRows = 100, most = 15) => foresee(at, pageRows, most).offsets;
+const offsetsOf = (at: Checkpoint, pageRows = 100, most = 15) => followingPages(at, pageRows, most).offsets;
 
 describe('the pages behind the next one', () => {
   it('of a snapshot follow one another', () => {
     expect(requestOffset(ofSnapshot)).toBe(200);
-    expect(foresee(ofSnapshot, 100, 15)).toEqual({
+    expect(followingPages(ofSnapshot, 100, 15)).toEqual({
       calls: 7,
       offsets: [300, 400, 500, 600, 700, 800, 900],
     });
@@ -36,7 +42,7 @@ describe('the pages behind the next one', () => {
   it('end with the total, and are as many as are wanted', () => {
     expect(offsetsOf({ ...ofSnapshot, total: 400 })).toEqual([300]);
     expect(offsetsOf({ ...ofSnapshot, total: 300 })).toEqual([]);
-    expect(foresee(ofSnapshot, 100, 3)).toEqual({ calls: 7, offsets: [300, 400, 500] });
+    expect(followingPages(ofSnapshot, 100, 3)).toEqual({ calls: 7, offsets: [300, 400, 500] });
   });
 
   it.each<[string, Checkpoint]>([
@@ -48,7 +54,7 @@ describe('the pages behind the next one', () => {
     ['the beginning is read again', { ...byAnchors, phase: 'head', anchor: null, offset: 0 }],
     ['no row could be an anchor', { ...byAnchors, anchor: null }],
   ])('are not foreseen where %s', (_, at) => {
-    expect(foresee(at, 100, 15)).toEqual({ calls: 0, offsets: [] });
+    expect(followingPages(at, 100, 15)).toEqual({ calls: 0, offsets: [] });
   });
 
   it('are not foreseen of pages too short to show more than the overlap', () => {
@@ -57,14 +63,14 @@ describe('the pages behind the next one', () => {
   });
 });
 
-describe('a page asked for ahead', () => {
+describe('a prefetched page', () => {
   const page = (first: string | null, total: number) => ({
     keys: [first, 'another'],
     pagination: { offset: 198, limit: 100, total, returned: 2, hasMore: true },
   });
 
   it('will do where its first row is the anchor and there are as many rows as before', () => {
-    expect(isAsIfAskedNow(byAnchors, page('last read', 950))).toBe(true);
+    expect(provesAsMuch(byAnchors, page('last read', 950))).toBe(true);
   });
 
   it.each([
@@ -73,10 +79,10 @@ describe('a page asked for ahead', () => {
     ['there are more rows', page('last read', 951)],
     ['there are fewer', page('last read', 949)],
   ])('will not do where %s', (_, other) => {
-    expect(isAsIfAskedNow(byAnchors, other)).toBe(false);
+    expect(provesAsMuch(byAnchors, other)).toBe(false);
   });
 
   it('of a snapshot says itself what it is a page of', () => {
-    expect(isAsIfAskedNow(ofSnapshot, page('new', 951))).toBe(true);
+    expect(provesAsMuch(ofSnapshot, page('new', 951))).toBe(true);
   });
 });

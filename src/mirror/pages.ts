@@ -1,0 +1,327 @@
+/**
+ * The pages of a walk, one after the other: requested, checked, and compared with what the mirror knows. Requests for the pages
+ * that follow are sent ahead of their turn (prefetched). Where the response to one will not do, the page is requested again, as
+ * if nothing had been. Responses to calls in flight together may come in any order; docs/reliability.md tells what that means
+ * for the proof.
+ */
+
+import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
+import { BAD_BODY, type Body, type Call } from '../api/call.ts';
+import type { Api, ApiAnswer, Guess } from '../api/client.ts';
+import type { Job } from '../job.ts';
+import type { Store, WalkSession } from '../store.ts';
+import type { CheckedPage, CheckedRows, Row } from '../validate/checked.ts';
+import { checkPage, readPage } from '../validate.ts';
+import { type Checkpoint, PAGE_ROWS, type PageFacts, requestOffset } from '../walk/checkpoint.ts';
+
+/** A checked page beside what this pass of the walk knows of it. */
+export type Page = CheckedPage & PageFacts & { call: Call };
+
+export type PageReader = {
+  /** The page at an offset, as a walk at this checkpoint needs it. */
+  read(offset: number, at: Checkpoint): Promise<Page>;
+  /** Ends the calls in flight; call it when the walk is over, however it ended. */
+  close(): Promise<void>;
+};
+
+export function createPageReader(
+  job: Job,
+  session: WalkSession,
+  { api, store }: { api: Api; store: Store },
+  signal: AbortSignal,
+): PageReader {
+  const prefetching = new AbortController();
+  // Every call in flight listens to it; beyond ten Node.js would take that for a leak, and say so.
+  setMaxListeners(0, prefetching.signal);
+  const stop = () => prefetching.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  let shape = store.shape(job.name);
+
+  const read = (body: Body) => {
+    try {
+      return readPage(body, shape, session.findStoredRun());
+    } catch {
+      // What keeps the rows from being read keeps the page from being saved, too, which says so.
+      return JSON.parse(body.text());
+    }
+  };
+  const request = (offset: number, readBody: (body: Body) => unknown) => ({
+    job: job.name,
+    walkId: session.row.id,
+    path: job.path,
+    query: { offset, limit: PAGE_ROWS },
+    read: readBody,
+  });
+  const pages = prefetchPages({
+    get: (offset, foreseen) => api.get(request(offset, read), signal, { foreseen, held: session.commit }),
+    // A glance reads no more than it must.
+    prefetch: (offset, foreseen) =>
+      session.row.kind === 'walk'
+        ? api.guess(
+            request(offset, () => unread),
+            prefetching.signal,
+            foreseen,
+          )
+        : undefined,
+    check({ body, json, call }) {
+      if (json !== unread) return checkPage(job, body, json, shape);
+      let made: unknown;
+      try {
+        made = read(body);
+      } catch {
+        call.errorCode = BAD_BODY;
+        return undefined;
+      }
+      return checkPage(job, body, made, shape);
+    },
+    agree: (before, page) => showSameRows(job, before, page),
+    discard({ call }) {
+      try {
+        store.recordCall(call);
+      } catch {
+        // Whatever keeps it from being written down keeps the next page, too, which says so.
+      }
+    },
+  });
+
+  return {
+    async read(offset, at) {
+      const { page, answer } = await pages.next(at);
+      signal.throwIfAborted();
+      if (page.shape && page.shape !== shape) store.keepShape(job.name, page.shape);
+      shape = page.shape;
+      const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
+      return { ...page, offset, ...session.lookUp(page), digest, call: answer.call };
+    },
+    async close() {
+      signal.removeEventListener('abort', stop);
+      prefetching.abort(walkIsOver);
+      await pages.end();
+    },
+  };
+}
+
+/**
+ * Stands for the JSON of a prefetched page, which is read in its turn: its bytes are less than what becomes of them, and the
+ * shape may change.
+ */
+const unread = Symbol();
+
+/** Ends the prefetched calls; a reason of its own, since making the usual one is dear. */
+const walkIsOver = new Error('the walk is over');
+
+/** What a page says, apart from columns that change while their record does not. */
+function digestOf(job: Job, { keys, accepted, refused }: CheckedRows): string {
+  const stable = accepted.map((row) => stableOf(job, row));
+  const problems = refused.map((row) => row.problems);
+  return createHash('sha256')
+    .update(JSON.stringify([keys, stable, problems]))
+    .digest('base64');
+}
+
+/** Of the rows that both pages show. */
+function showSameRows(job: Job, before: CheckedRows, page: CheckedRows): boolean {
+  const state = stateOf(page);
+  if (state !== undefined && state === stateOf(before)) return true;
+  const shown = new Map(before.accepted.map((row) => [row.key, row]));
+  return page.accepted.every((row) => {
+    const other = shown.get(row.key);
+    return !other || JSON.stringify(stableOf(job, row)) === JSON.stringify(stableOf(job, other));
+  });
+}
+
+/** The state of the table in which all rows of the page are as they are stored; undefined where one is not. */
+function stateOf({ accepted }: CheckedRows): number | undefined {
+  const state = accepted[0]?.stored?.tableState;
+  return accepted.every(({ stored }) => stored?.tableState === state) ? state : undefined;
+}
+
+function stableOf({ contract }: Job, { values }: Row): [string, unknown][] {
+  return Object.entries(values).filter(([column]) => !contract?.volatile.includes(column));
+}
+
+/** Where responses come from, and what is made of them. `foreseen`: so many calls will follow. */
+export type PageSource = {
+  get(offset: number, foreseen: number): Promise<ApiAnswer>;
+  /** Undefined where no request may be sent ahead of its turn. */
+  prefetch(offset: number, foreseen: number): Guess | undefined;
+  /** Undefined where a prefetched response turns out to be no page. */
+  check(answer: ApiAnswer): CheckedPage | undefined;
+  /** Whether rows that both pages show are the same in both: a prefetched page may be older than the one before. */
+  agree(before: CheckedPage, page: CheckedPage): boolean;
+  /** A call was made for this response, which nobody needs. */
+  discard(answer: ApiAnswer): void;
+};
+
+/** As many calls as may ever be in flight; at first, where nobody knows how many are of use; and at least. */
+const PREFETCH = { most: 16, first: 4, least: 2 };
+/** After so many responses in a row that had come before their turn, one page less is prefetched. */
+const EARLY_RESPONSES = 16;
+
+type Prefetched = { offset: number; call: Guess; isAnswered: boolean };
+type PageWithAnswer = { page: CheckedPage; answer: ApiAnswer };
+
+/**
+ * `next` resolves to the page that a walk at a checkpoint needs; what fails, fails as if it had been requested now. `end`
+ * drops what was prefetched, and resolves when no call is in flight.
+ */
+export function prefetchPages(source: PageSource): {
+  next(at: Checkpoint): Promise<PageWithAnswer>;
+  end(): Promise<void>;
+} {
+  /** No map: the tables that one leaves behind as it grows would keep the responses of all of them (see `walk/waiting.ts`). */
+  let prefetched: Prefetched[] = [];
+  const inFlight = new Set<Promise<unknown>>();
+  let last: CheckedPage | undefined;
+  let pageRows = 0;
+  let budget = PREFETCH.first;
+  let early = 0;
+
+  async function next(at: Checkpoint): Promise<PageWithAnswer> {
+    const offset = requestOffset(at);
+    const following = followingPages(at, pageRows, budget);
+    const ready = take(offset, following.offsets);
+    if (!ready) return await requestNow(offset, following);
+    prefetch(following);
+    await adjustBudget(ready);
+    const answer = await ready.call.answer;
+    const page = answer && check(ready, answer);
+    const isGood = page && provesAsMuch(at, page) && last !== undefined && source.agree(last, page);
+    if (answer) ready.call.settle(Boolean(isGood));
+    if (answer && isGood) return { page, answer };
+    if (answer) source.discard(answer);
+    if (!page) return await requestNow(offset, following);
+    prefetched.forEach(drop);
+    return await requestNow(offset, { ...following, offsets: [] });
+  }
+
+  /** Takes out the page prefetched at this offset, if its call is made. Pages that are no longer to follow are dropped. */
+  function take(offset: number, following: readonly number[]): Prefetched | undefined {
+    const found = prefetched.find((one) => one.offset === offset && one.call.isMade());
+    if (found) forget(found);
+    for (const one of prefetched) if (!following.includes(one.offset)) drop(one);
+    return found;
+  }
+
+  /** The call whose turn it is goes before those that follow. */
+  async function requestNow(offset: number, following: FollowingPages): Promise<PageWithAnswer> {
+    const requested = source.get(offset, following.calls);
+    prefetch(following);
+    const answer = await requested;
+    // What has come was read in this turn of the event loop; what becomes of it takes another.
+    await turn();
+    return { page: source.check(answer) as CheckedPage, answer };
+  }
+
+  /**
+   * Learns how many prefetched pages are of use. Responses that wait for their turn are as old as they are large, and the garbage
+   * of them is dear. Two turns of the event loop, in which what has come is read, and all else that this process does goes on.
+   */
+  async function adjustBudget(ready: Prefetched): Promise<void> {
+    await turn();
+    await turn();
+    early = ready.isAnswered ? early + 1 : 0;
+    if (early === 0) budget = Math.min(PREFETCH.most, budget + 1);
+    else if (early % EARLY_RESPONSES === 0) budget = Math.max(PREFETCH.least, budget - 1);
+  }
+
+  function prefetch({ calls, offsets }: FollowingPages): void {
+    for (const offset of offsets) {
+      if (prefetched.some((one) => one.offset === offset)) continue;
+      const call = source.prefetch(offset, calls);
+      if (!call) return;
+      const one = { offset, call, isAnswered: false };
+      prefetched.push(one);
+      // Not `finally`, whose promise would keep the response.
+      const done = call.answer.then(() => {
+        one.isAnswered = true;
+        inFlight.delete(done);
+      });
+      inFlight.add(done);
+    }
+  }
+
+  /** A broken envelope ends the walk, so the call was not wasted. */
+  function check({ call }: Prefetched, answer: ApiAnswer): CheckedPage | undefined {
+    try {
+      return source.check(answer);
+    } catch (thrown) {
+      call.settle(true);
+      throw thrown;
+    }
+  }
+
+  function forget(one: Prefetched): void {
+    prefetched = prefetched.filter((other) => other !== one);
+  }
+
+  function drop(one: Prefetched): void {
+    forget(one);
+    one.call.drop();
+    // Where its call is made already, it counts like any other.
+    const discarded = one.call.answer.then((answer) => {
+      if (answer === undefined) return;
+      one.call.settle(false);
+      source.discard(answer);
+    });
+    const done = discarded.finally(() => inFlight.delete(done));
+    inFlight.add(done);
+  }
+
+  return {
+    async next(at) {
+      const { page, answer } = await next(at);
+      last = page;
+      pageRows = Math.max(pageRows, page.received);
+      return { page, answer };
+    },
+    async end() {
+      prefetched.forEach(drop);
+      await Promise.all(inFlight);
+    },
+  };
+}
+
+/** The pages behind the next one: how many, and where the first of them begin. */
+export type FollowingPages = { calls: number; offsets: readonly number[] };
+
+/**
+ * The pages that a walk will most likely request behind the next one, where each has `pageRows` rows, as far as `total` goes.
+ * @param most so many offsets.
+ */
+export function followingPages(at: Checkpoint, pageRows: number, most: number): FollowingPages {
+  const none = { calls: 0, offsets: [] };
+  if (!isSteady(at) || at.total === null || pageRows === 0) return none;
+  const offsets: number[] = [];
+  let end = requestOffset(at) + pageRows;
+  const calls = Math.max(0, Math.ceil((at.total - end) / pageRows));
+  let overlap = at.mode === 'anchored' ? at.overlap : 0;
+  for (; end < at.total && offsets.length < most; end += pageRows - overlap) {
+    overlap = Math.min(overlap, Math.max(1, overlap - 1));
+    // A page so short would lead nowhere.
+    if (overlap >= pageRows) return none;
+    offsets.push(end - overlap);
+  }
+  return { calls, offsets };
+}
+
+/** Whether one page follows the other: not before the first, nor where a snapshot was replaced, nor in search of a row. */
+function isSteady(at: Checkpoint): boolean {
+  if (at.pagesOfPass === 0) return false;
+  if (at.mode === 'snapshot') return at.restarts === 0;
+  return at.phase === 'rows' && at.anchor !== null && at.rereadUntil === null;
+}
+
+/**
+ * Whether a prefetched page proves as much as one requested now. A snapshot says itself what it is a page of. Elsewhere no row
+ * may have come, gone or moved above it: it begins with the anchor, and the total is the same.
+ */
+export function provesAsMuch(
+  at: Checkpoint,
+  { keys, pagination }: Pick<PageFacts, 'keys' | 'pagination'>,
+): boolean {
+  if (at.mode === 'snapshot') return true;
+  return at.anchor !== null && keys[0] === at.anchor.key && pagination.total === at.total;
+}
