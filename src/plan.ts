@@ -1,24 +1,23 @@
 /** What the next 24 hours will cost, from what the mirror knows: no call, no Redis, no key, no change. */
 
-import { DAY_MS } from './clock.ts';
+import { DAY_MS, isoTime } from './clock.ts';
 import type { Dataset } from './job-list.ts';
+import { type Facts, type Grade, type Head, type Observed, readFacts } from './plan/facts.ts';
+import { accountJson, budgetOf, type Limits, quotaJson, readLimits, waitJson } from './plan/limits.ts';
 import {
-  type Plan,
+  type DayOfCalls,
+  type JobPlan,
   type PlannedJob,
-  type PlanUntilMore,
   planDay,
   planUntilMore,
   type Spending,
-} from './plan/arithmetic.ts';
-import { type Facts, type Grade, type Observed, readFacts } from './plan/facts.ts';
-import type { Head } from './plan/head.ts';
-import { budgetOf, type Limits, readLimits } from './plan/limits.ts';
-import type { Pace } from './plan/turn.ts';
+} from './plan/spacing.ts';
+import type { Intervals } from './plan/turn.ts';
 import { runsWithin } from './schedule.ts';
 import { type Connection, readMirror } from './store/read.ts';
 
-export type { Spending } from './plan/arithmetic.ts';
-export type { Head } from './plan/head.ts';
+export type { Head } from './plan/facts.ts';
+export type { Spending } from './plan/spacing.ts';
 
 export type DayPlan = {
   /** When it was made, in epoch milliseconds, like the times of `quota` and `waits`. */
@@ -39,7 +38,7 @@ export type DayPlan = {
   schedules: 'kept' | 'tight' | 'scarce' | 'unknown';
   quota: Limits['quota'];
   account: Limits['account'];
-  /** Pace of calls; null where no limit was felt. */
+  /** Rate of calls; null where no limit was felt. */
   perSecond: number | null;
   waits: NonNullable<Limits['waits']>;
   /** What could not be counted, and why; `job` is null where it is of the account. */
@@ -77,7 +76,7 @@ export type DatasetPlan = {
   /** The time from a walk or glance to the next glance; null where there are none. */
   glanceEverySeconds: number | null;
   /** The same until more calls come, for what is left until then: what the daemon holds itself to; null where unknown. */
-  now: Pace | null;
+  now: Intervals | null;
 };
 
 /** @throws Failure `incomplete` where there is no mirror yet, `config` for one newer than this code, `disk`. */
@@ -107,12 +106,12 @@ export function planOf(
   return makePlan(connection.name, known, limits, spending, now);
 }
 
-type Known = Dataset &
+type KnownDataset = Dataset &
   Pick<PlannedJob, 'runs' | 'longestMs' | 'drawsOnQuota'> & { facts: Facts; state: DatasetPlan['state'] };
 
 function makePlan(
   file: string,
-  datasets: readonly Known[],
+  datasets: readonly KnownDataset[],
   limits: Limits,
   spending: Spending,
   now: number,
@@ -122,20 +121,23 @@ function makePlan(
   const budget = budgetOf(quota, now);
   const means = { budget: 'unknown' in budget ? null : budget, perSecond, spending };
   const jobs = datasets.flatMap((dataset) => plannedJob(dataset) ?? []);
-  const plan = planDay(jobs, means);
+  const day = planDay(jobs, means);
   const untilMore = planUntilMore(jobs, means);
-  const planned = datasets.map((dataset) => describeDataset(dataset, plan, untilMore));
+  const planned = datasets.map((dataset) => {
+    const at = jobs.findIndex(({ name }) => name === dataset.name);
+    return describeDataset(dataset, day.jobs[at], untilMore.jobs[at]);
+  });
   return {
     at: now,
     file,
     datasets: planned,
     calls: tenth(planned.reduce((sum, { calls }) => sum + (calls ?? 0), 0)),
-    available: plan.available && tenth(plan.available),
-    left: plan.left && tenth(plan.left),
-    stretch: hundredth(plan.stretch),
+    available: day.available && tenth(day.available),
+    left: day.left && tenth(day.left),
+    stretch: hundredth(day.stretch),
     stretchNow: hundredth(untilMore.stretch),
-    chanceOfRunningDry: plan.chanceOfRunningDry && Math.round(plan.chanceOfRunningDry * 1_000) / 1_000,
-    schedules: outlookOf(plan),
+    chanceOfRunningDry: day.chanceOfRunningDry && Math.round(day.chanceOfRunningDry * 1_000) / 1_000,
+    schedules: outlookOf(day),
     quota,
     account,
     perSecond,
@@ -151,7 +153,7 @@ function makePlan(
 /** A chance that is not worth a word. */
 const LEAST_CHANCE = 0.01;
 
-function outlookOf({ available, stretch, chanceOfRunningDry }: Plan): DayPlan['schedules'] {
+function outlookOf({ available, stretch, chanceOfRunningDry }: DayOfCalls): DayPlan['schedules'] {
   if (available === null) return 'unknown';
   if (stretch > 1) return 'scarce';
   return (chanceOfRunningDry ?? 0) < LEAST_CHANCE ? 'kept' : 'tight';
@@ -169,7 +171,7 @@ function stateOf({ name, schedule }: Dataset, facts: Facts, waits: Limits['waits
 
 /** What is planned by: undefined where it is not run, or what a walk costs is not known. */
 export function plannedJob(
-  dataset: Pick<Known, 'name' | 'runs' | 'longestMs' | 'weight' | 'drawsOnQuota' | 'state'> & {
+  dataset: Pick<KnownDataset, 'name' | 'runs' | 'longestMs' | 'weight' | 'drawsOnQuota' | 'state'> & {
     facts: Omit<Facts, 'rows'>;
   },
 ): PlannedJob | undefined {
@@ -193,10 +195,11 @@ export function plannedJob(
 const callsWithout = { off: 0, forbidden: 1, unknown: null, planned: null };
 const walksWithout = { ...callsWithout, forbidden: 0 };
 
-function describeDataset(dataset: Known, plan: Plan, untilMore: PlanUntilMore): DatasetPlan {
-  const { name, runs, longestMs, weight, drawsOnQuota, state, facts } = dataset;
-  const looks = plan.jobs.find((job) => job.name === name);
-  const now = untilMore.jobs.find((job) => job.name === name);
+function describeDataset(
+  { name, runs, longestMs, weight, drawsOnQuota, state, facts }: KnownDataset,
+  day: JobPlan | undefined,
+  untilMore: JobPlan | undefined,
+): DatasetPlan {
   return {
     job: name,
     rows: facts.rows,
@@ -211,17 +214,17 @@ function describeDataset(dataset: Known, plan: Plan, untilMore: PlanUntilMore): 
     graded: facts.graded,
     observed: facts.observed && { ...facts.observed, perDay: tenth(facts.observed.perDay) },
     drawsOnQuota,
-    walks: looks ? tenth(looks.walks) : walksWithout[state],
-    glances: looks ? tenth(looks.glances) : walksWithout[state],
-    calls: looks ? tenth(looks.calls) : callsWithout[state],
-    everySeconds: looks ? secondsOf(looks.everyMs) : null,
-    heldToSeconds: looks ? secondsOf(looks.heldToMs) : null,
-    glanceEverySeconds: looks ? secondsOf(looks.glanceEveryMs) : null,
-    now: now
+    walks: day ? tenth(day.walks) : walksWithout[state],
+    glances: day ? tenth(day.glances) : walksWithout[state],
+    calls: day ? tenth(day.calls) : callsWithout[state],
+    everySeconds: day ? secondsOf(day.everyMs) : null,
+    heldToSeconds: day ? secondsOf(day.heldToMs) : null,
+    glanceEverySeconds: day ? secondsOf(day.glanceEveryMs) : null,
+    now: untilMore
       ? {
-          everySeconds: secondsOf(now.everyMs),
-          glanceEverySeconds: secondsOf(now.glanceEveryMs),
-          waitsForMore: now.waitsForMore,
+          everySeconds: secondsOf(untilMore.everyMs),
+          glanceEverySeconds: secondsOf(untilMore.glanceEveryMs),
+          waitsForMore: untilMore.waitsForMore,
         }
       : null,
   };
@@ -238,3 +241,19 @@ function whatIsUnknown({ job, state, observed, callsIfChanged, callsIfUnchanged 
 const secondsOf = (ms: number | null) => (ms === null || !Number.isFinite(ms) ? null : tenth(ms / 1_000));
 const hundredth = (value: number) => Math.round(value * 100) / 100;
 const tenth = (value: number) => Math.round(value * 10) / 10;
+
+/** What `plan --json` prints. Within one `version` members are added, never removed or changed in meaning. */
+export type PlanJson = ReturnType<typeof planJson>;
+
+/** For programs: times in ISO 8601 UTC, durations in seconds. */
+export function planJson(plan: DayPlan) {
+  const { at, quota, waits, account } = plan;
+  return {
+    version: 1 as const,
+    ...plan,
+    at: isoTime(at),
+    quota: quotaJson(quota),
+    account: accountJson(account),
+    waits: waits.map(waitJson),
+  };
+}

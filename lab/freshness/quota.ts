@@ -1,6 +1,6 @@
 /** Calls that come anew with each period, less the reserve. */
 
-import type { Budget } from '../../src/plan/arithmetic.ts';
+import type { Budget } from '../../src/plan/spacing.ts';
 import type { Quota } from './worlds.ts';
 
 /** What a call takes. */

@@ -2,18 +2,16 @@
 
 import { DAY_MS } from '../../src/clock.ts';
 import {
-  type Means,
-  type PlannedJob,
-  type PlanUntilMore,
-  planUntilMore,
-  waitsForMore,
-} from '../../src/plan/arithmetic.ts';
-import {
   callsPerDay,
+  type JobPlan,
   LONGEST_MS,
   LONGEST_WITH_GLANCES_MS,
+  type Means,
+  type PlannedJob,
+  planUntilMore,
   type Spacing,
   targetOf,
+  waitsForMore,
 } from '../../src/plan/spacing.ts';
 
 /** What is known of a dataset when calls are shared out: what the program knows, and what only the rules here look at. */
@@ -22,7 +20,7 @@ export type KnownJob = PlannedJob & { found: Found };
 /** Changes a day that looks found in the head, elsewhere, and gone. */
 export type Found = { inHead: number; elsewhere: number; gone: number };
 
-export type Planned = Pick<PlanUntilMore['jobs'][number], 'everyMs' | 'glanceEveryMs' | 'waitsForMore'>;
+export type Planned = Pick<JobPlan, 'everyMs' | 'glanceEveryMs' | 'waitsForMore'>;
 
 /** Times between looks until more calls come, in the order of the jobs. */
 export type Rule = (jobs: readonly KnownJob[], means: Means) => readonly Planned[];

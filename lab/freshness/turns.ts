@@ -43,14 +43,17 @@ export function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): TurnO
     const { spec, mirror } = job;
     const { moreAt, paces } = planAt(now, job);
     const planned = paces.get(spec.name);
-    const pace = planned && {
+    const intervals = planned && {
       everySeconds: planned.everyMs / 1_000,
       glanceEverySeconds: planned.glanceEveryMs && planned.glanceEveryMs / 1_000,
       waitsForMore: planned.waitsForMore,
     };
     const targetSeconds = spec.targetMs / 1_000;
     const schedule = { every: spec.targetMs };
-    const turn = nextTurn({ schedule, targetSeconds, pace: pace ?? null, moreAt, ...mirror.last() }, now);
+    const turn = nextTurn(
+      { schedule, targetSeconds, intervals: intervals ?? null, moreAt, ...mirror.last() },
+      now,
+    );
     return asksAgain ? turn : { ...turn, askAt: turn.at };
   };
 }

@@ -3,8 +3,7 @@
 import { Command } from 'commander';
 import type { Output } from '../output/print.ts';
 import { duration, number, type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
-import { type PlanJson, planJson } from '../plan/json.ts';
-import { type DatasetPlan, readPlan } from '../plan.ts';
+import { type DatasetPlan, type PlanJson, planJson, readPlan } from '../plan.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type Context, localMirror } from './context.ts';
 import { withExamples } from './help.ts';

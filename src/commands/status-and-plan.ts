@@ -1,7 +1,7 @@
 /** What `status` and `plan` say alike: the limits of the account, and what was learnt of the head of a dataset. */
 
 import { duration, number, relative } from '../output/text.ts';
-import type { LimitsJson, QuotaJson } from '../plan/json.ts';
+import type { LimitsJson, QuotaJson } from '../plan/limits.ts';
 import type { DatasetPlan } from '../plan.ts';
 import { printable } from '../printable.ts';
 

@@ -33,7 +33,7 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
       const standing = {
         schedule: config.schedules[name] ?? 'off',
         targetSeconds: dataset?.targetSeconds ?? null,
-        pace: dataset?.now ?? null,
+        intervals: dataset?.now ?? null,
         walkedAt,
         lookedAt: store.lastLook(name),
         moreAt: nextReset(quota),

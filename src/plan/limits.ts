@@ -1,10 +1,10 @@
-/** What the account has: its limits as far as they are known, and the calls that may be spent. */
+/** What the account has: its limits as far as they are known, the calls that may be spent, and both as programs get them. */
 
-import { DAY_MS, HOUR_MS } from '../clock.ts';
+import { DAY_MS, HOUR_MS, isoTime } from '../clock.ts';
 import { type Description, describeKept } from '../governor/describe.ts';
 import type { StateCopy } from '../governor/state.ts';
 import type { Connection } from '../store/read.ts';
-import type { Budget } from './arithmetic.ts';
+import type { Budget } from './spacing.ts';
 
 /** Times in epoch milliseconds, as the governor describes its state. */
 export type Limits = {
@@ -84,4 +84,53 @@ export function budgetOf(quota: Limits['quota'], now: number): Budget | { unknow
 /** Over a day, calls that come back one by one are as good as there from the beginning. */
 function trickle(left: number, perDay: number): Budget {
   return { remaining: left + perDay, nextInMs: DAY_MS, perPeriod: perDay, periodMs: DAY_MS };
+}
+
+export type LimitsJson = ReturnType<typeof limitsJson>;
+export type QuotaJson = LimitsJson['quota'];
+
+/** For programs: times in ISO 8601 UTC, durations in seconds. */
+export function limitsJson({ quota, rate, concurrency, waits, account }: Limits) {
+  return {
+    account: accountJson(account),
+    quota: quotaJson(quota),
+    rate,
+    concurrency,
+    waits: waits === null ? null : waits.map(waitJson),
+  };
+}
+
+export function accountJson(account: Limits['account']) {
+  return account && { ...account, asOf: isoTime(account.asOf) };
+}
+
+export function quotaJson({
+  limit,
+  remaining,
+  asOf,
+  reserve,
+  refill,
+  othersPerHour,
+  apart,
+}: Limits['quota']) {
+  return {
+    limit,
+    remaining,
+    asOf: asOf === null ? null : isoTime(asOf),
+    reserve,
+    refill: {
+      kind: refill.kind,
+      nextBy: refill.kind === 'window' ? isoTime(refill.nextBy) : null,
+      periodSeconds: refill.kind === 'window' ? Math.round(refill.periodMs / 1_000) : null,
+      perHour: refill.kind === 'trickle' ? Math.round(refill.perHour) : null,
+      confidence: refill.confidence,
+      evidence: refill.evidence,
+    },
+    othersPerHour,
+    apart,
+  };
+}
+
+export function waitJson({ until, ...wait }: NonNullable<Limits['waits']>[number]) {
+  return { ...wait, until: isoTime(until) };
 }

@@ -1,7 +1,11 @@
-/** How far apart walks and glances are, so that their calls fit what there is: one rule, told in docs/calls.md. */
+/**
+ * How far apart walks and glances are so that their calls fit what there is (docs/calls.md), what they cost in a day, how old each
+ * dataset gets, and how likely the calls are used up. Arithmetic alone; times in milliseconds.
+ */
 
 import { DAY_MS, HOUR_MS } from '../clock.ts';
 
+/** What is known of a dataset that is to be read. */
 export type PlannedJob = {
   name: string;
   /** Runs that its schedule asks for in a day, and the longest time from one to the next. */
@@ -24,15 +28,153 @@ export type PlannedJob = {
 /** What is done with calls enough: `full` keeps the schedules by walks, `thrifty` by glances where they will do. */
 export type Spending = 'full' | 'thrifty';
 
+/** Calls that may be spent: so many until `nextInMs`, then `perPeriod` in each period; without the reserve and other users' calls. */
+export type Budget = { remaining: number; nextInMs: number; perPeriod: number; periodMs: number };
+
+/** What there is to spend, and how it is meant to be spent. */
+export type Means = {
+  /** Null where it is not known what may be spent. */
+  budget: Budget | null;
+  /** Rate of calls; null where no limit was felt. */
+  perSecond: number | null;
+  spending: Spending;
+};
+
 /** Time from one walk to the next, in the mean of a day, and from one look (either kind) to the next glance. */
 export type Spacing = { everyMs: number; glanceEveryMs: number | null };
 
-export type Spaced = {
-  /** In the order of the jobs. */
-  spacings: Spacing[];
-  /** Whether the calls are too few for what the schedules ask. */
-  isScarce: boolean;
+/** What a dataset gets of the calls. */
+export type JobPlan = Spacing & {
+  name: string;
+  /** Walks, glances and the calls of both that are expected in 24 hours. */
+  walks: number;
+  glances: number;
+  calls: number;
+  /** Time from one walk to the next, at most; beyond the schedule's where calls are scarce. */
+  everyMs: number;
+  /** The age that the data can be held below: one interval and the walk itself. */
+  heldToMs: number;
+  /** Whether a walk costs more than is left, and would be cut in two. */
+  waitsForMore: boolean;
 };
+
+export type DayOfCalls = {
+  jobs: JobPlan[];
+  calls: number;
+  /** The day's share of the calls, and what the plan leaves of it; null where the quota is unknown. */
+  available: number | null;
+  left: number | null;
+  /** 1 where every schedule is kept, else the most that an interval, times the weight, becomes longer than its schedule. */
+  stretch: number;
+  /** Probability in [0, 1] that the schedules as they are find the quota empty at some time of the day. */
+  chanceOfRunningDry: number | null;
+};
+
+export function planDay(jobs: readonly PlannedJob[], means: Means): DayOfCalls {
+  const { budget } = means;
+  const available = budget && shareOfDay(budget);
+  const planned = planJobs(jobs, available ?? Number.POSITIVE_INFINITY, means);
+  const spent = sum(planned.jobs.filter((_, at) => jobs[at]?.drawsOnQuota).map(({ calls }) => calls));
+  return {
+    ...planned,
+    calls: sum(planned.jobs.map(({ calls }) => calls)),
+    available,
+    left: available === null ? null : Math.max(0, available - spent),
+    chanceOfRunningDry: budget && chanceOfRunningDry(jobs, means.spending, budget),
+  };
+}
+
+/** What can be spent in a day so that the rest of a longer period gets as much. */
+function shareOfDay({ remaining, nextInMs, perPeriod, periodMs }: Budget): number {
+  const share = nextInMs > DAY_MS ? DAY_MS / nextInMs : 1;
+  return remaining * share + (perPeriod * Math.max(0, DAY_MS - nextInMs)) / periodMs;
+}
+
+/**
+ * The same until more calls come: with these times between, what is left lasts until then. Where nothing is left, datasets go
+ * on as in a whole period, and the governor knows when to try; `stretch` is 1 then.
+ */
+export function planUntilMore(
+  jobs: readonly PlannedJob[],
+  means: Means,
+): Pick<DayOfCalls, 'jobs' | 'stretch'> {
+  const { budget } = means;
+  const isLeft = budget !== null && budget.nextInMs > 0 && budget.remaining >= 1;
+  const calls = (isLeft ? budget.remaining : budget?.perPeriod) ?? 0;
+  const ms = (isLeft ? budget.nextInMs : budget?.periodMs) ?? 0;
+  const planned = planJobs(jobs, calls > 0 ? (calls * DAY_MS) / ms : Number.POSITIVE_INFINITY, means);
+  return isLeft ? planned : { ...planned, stretch: 1 };
+}
+
+/** @param perDay calls that there are in 24 hours. */
+function planJobs(
+  jobs: readonly PlannedJob[],
+  perDay: number,
+  { budget, perSecond, spending }: Means,
+): Pick<DayOfCalls, 'jobs' | 'stretch'> {
+  const byRate = perSecond === null ? Number.POSITIVE_INFINITY : (perSecond * DAY_MS) / 1_000;
+  const most = Math.min(perDay, byRate);
+  const { spacings, isScarce } = spaceOut(
+    jobs,
+    most,
+    spending,
+    Math.min(usualPerDay(budget) ?? perDay, byRate),
+  );
+  const spaced = jobs.map((job, at) => ({ job, spacing: spacings[at] as Spacing }));
+  const counted = spaced.filter(({ job }) => job.drawsOnQuota);
+  const wanted = sum(counted.map(({ job, spacing }) => callsPerDay(job, spacing)));
+  // Even a walk a day of everything may be more than there is.
+  const part = wanted > most ? most / wanted : 1;
+  const longer = counted.map(({ job, spacing }) => timesLonger(job, spacing) * job.weight);
+  return {
+    jobs: spaced.map(({ job, spacing }) =>
+      planJob(job, spacing, job.drawsOnQuota ? part : 1, perSecond, budget),
+    ),
+    stretch: isScarce ? Math.max(1, ...longer) : 1,
+  };
+}
+
+/** Undefined where it is not known, and of a period longer than a day, of which little may be left for long. */
+function usualPerDay(budget: Budget | null): number | undefined {
+  if (!budget || budget.perPeriod <= 0 || budget.periodMs > DAY_MS) return undefined;
+  return (budget.perPeriod * DAY_MS) / budget.periodMs;
+}
+
+/** @param part of these looks for which there are calls. */
+function planJob(
+  job: PlannedJob,
+  spacing: Spacing,
+  part: number,
+  perSecond: number | null,
+  budget: Budget | null,
+): JobPlan {
+  const { name, longestMs, changedCalls } = job;
+  const callMs = Math.max(job.callMs, perSecond === null ? 0 : 1_000 / perSecond);
+  const everyMs = Math.min(longestMs * timesLonger(job, spacing), Math.max(longestMs, DAY_MS));
+  return {
+    name,
+    walks: part * walksPerDay(job, spacing),
+    glances: part * glancesPerDay(job, spacing),
+    calls: part * callsPerDay(job, spacing),
+    everyMs,
+    glanceEveryMs: spacing.glanceEveryMs,
+    heldToMs: everyMs / part + changedCalls * callMs,
+    waitsForMore: waitsForMore(job, budget),
+  };
+}
+
+function timesLonger(job: PlannedJob, { everyMs }: Spacing): number {
+  return job.runs > 0 ? everyMs / targetOf(job) : 1;
+}
+
+/**
+ * Whether a walk would be cut in two, since it costs more than is left: what it reads changes until more calls come, and a
+ * published snapshot is replaced. One that costs more than a whole period brings has nothing to wait for.
+ */
+export function waitsForMore({ changedCalls, drawsOnQuota }: PlannedJob, budget: Budget | null): boolean {
+  if (!budget || !drawsOnQuota || budget.remaining < 1) return false;
+  return changedCalls > budget.remaining && changedCalls <= budget.perPeriod;
+}
 
 /** However little there is, a dataset gets a walk a day; a little more often where glances come between. */
 export const LONGEST_MS = DAY_MS;
@@ -52,13 +194,14 @@ const SOONER = 0.9;
  * count keep their schedules.
  * @param perDay calls that there are in 24 hours; infinite where that is not known.
  * @param usualPerDay calls of a usual day, which say whether there are enough for glances: `perDay` swings about them.
+ * @returns spacings in the order of the jobs; `isScarce` where the calls are too few for what the schedules ask.
  */
 export function spaceOut(
   jobs: readonly PlannedJob[],
   perDay: number,
   spending: Spending,
   usualPerDay = perDay,
-): Spaced {
+): { spacings: Spacing[]; isScarce: boolean } {
   const counted = jobs.filter((job) => job.drawsOnQuota && job.runs > 0 && job.changedCalls > 0);
   const fits = (spacingFor: (job: PlannedJob) => Spacing) =>
     sum(counted.map((job) => callsPerDay(job, spacingFor(job)))) <= perDay;
@@ -70,45 +213,18 @@ export function spaceOut(
   return { spacings: jobs.map(spacedBy(factor)), isScarce: true };
 }
 
-/** Calls of a day with these times between. */
-export function callsPerDay(job: PlannedJob, spacing: Spacing): number {
-  const walks = walksPerDay(job, spacing);
-  const ofWalks = walks === 0 ? 0 : walks * callsPerWalk(job, chanceOfChange(job, walks));
-  return ofWalks + glancesPerDay(job, spacing) * (job.glanceCalls ?? 0);
-}
-
-export function walksPerDay({ runs }: PlannedJob, { everyMs }: Spacing): number {
-  return runs > 0 ? DAY_MS / everyMs : 0;
-}
-
-/** A walk looks at the head, too: on average it comes half a time between glances after the last one. */
-export function glancesPerDay({ runs }: PlannedJob, { everyMs, glanceEveryMs }: Spacing): number {
-  if (runs === 0 || glanceEveryMs === null) return 0;
-  return Math.max(0, DAY_MS / glanceEveryMs - DAY_MS / everyMs / 2);
-}
-
-/** In the mean. @param chance that it finds the dataset changed. */
-export function callsPerWalk({ changedCalls, unchangedCalls }: PlannedJob, chance: number): number {
-  return unchangedCalls + chance * (changedCalls - unchangedCalls);
-}
-
-/** Changes come at random, so that some fall into one interval. */
-export function chanceOfChange({ changesPerDay }: PlannedJob, walks: number): number {
-  return 1 - Math.exp(-changesPerDay / walks);
-}
-
-/** Time from one run to the next that the schedule asks for, in the mean of a day. */
-export function targetOf({ runs, longestMs }: PlannedJob): number {
-  return runs > 0 ? DAY_MS / runs : longestMs;
-}
-
 /** What is done with calls enough. */
-export function wishOf(job: PlannedJob, spending: Spending): Spacing {
+function wishOf(job: PlannedJob, spending: Spending): Spacing {
   const targetMs = targetOf(job);
   const asScheduled = { everyMs: targetMs, glanceEveryMs: null };
   if (spending === 'full' || job.glanceCalls === null || !job.drawsOnQuota) return asScheduled;
   const thrifty = { everyMs: THRIFTY_MS, glanceEveryMs: targetMs };
   return callsPerDay(job, thrifty) < callsPerDay(job, asScheduled) ? thrifty : asScheduled;
+}
+
+/** Time from one run to the next that the schedule asks for, in the mean of a day. */
+export function targetOf({ runs, longestMs }: PlannedJob): number {
+  return runs > 0 ? DAY_MS / runs : longestMs;
 }
 
 function spacingBy(factor: number, job: PlannedJob, mayGlance: boolean): Spacing {
@@ -134,8 +250,6 @@ function withGlances(job: PlannedJob, everyMs: number): Spacing {
   return { everyMs: Math.min(changedCalls / (share - head), longestMs), glanceEveryMs };
 }
 
-export const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-
 /** So many halvings leave nothing of the widest range. */
 const HALVINGS = 60;
 
@@ -152,3 +266,77 @@ function leastFactor(fits: (factor: number) => boolean, jobs: readonly PlannedJo
   }
   return high;
 }
+
+/** Calls of a day with these times between. */
+export function callsPerDay(job: PlannedJob, spacing: Spacing): number {
+  const walks = walksPerDay(job, spacing);
+  const ofWalks = walks === 0 ? 0 : walks * callsPerWalk(job, chanceOfChange(job, walks));
+  return ofWalks + glancesPerDay(job, spacing) * (job.glanceCalls ?? 0);
+}
+
+function walksPerDay({ runs }: PlannedJob, { everyMs }: Spacing): number {
+  return runs > 0 ? DAY_MS / everyMs : 0;
+}
+
+/** A walk looks at the head, too: on average it comes half a time between glances after the last one. */
+export function glancesPerDay({ runs }: PlannedJob, { everyMs, glanceEveryMs }: Spacing): number {
+  if (runs === 0 || glanceEveryMs === null) return 0;
+  return Math.max(0, DAY_MS / glanceEveryMs - DAY_MS / everyMs / 2);
+}
+
+/** In the mean. @param chance that it finds the dataset changed. */
+function callsPerWalk({ changedCalls, unchangedCalls }: PlannedJob, chance: number): number {
+  return unchangedCalls + chance * (changedCalls - unchangedCalls);
+}
+
+/** Changes come at random, so that some fall into one interval. */
+function chanceOfChange({ changesPerDay }: PlannedJob, walks: number): number {
+  return 1 - Math.exp(-changesPerDay / walks);
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+/**
+ * In [0, 1]. The calls must last until more come, then through every period of the day. Of short periods, so many in a row count
+ * as one that what is asked for has the time of the shortest schedule to be read: a walk of more calls than a period brings only
+ * takes some periods.
+ */
+function chanceOfRunningDry(jobs: readonly PlannedJob[], spending: Spending, budget: Budget): number {
+  const counted = jobs.filter((job) => job.drawsOnQuota);
+  const { remaining, nextInMs, perPeriod, periodMs } = budget;
+  // The shortest time from one look to the next that a schedule asks for.
+  const shortestMs = Math.min(DAY_MS, ...counted.filter(({ runs }) => runs > 0).map((job) => job.longestMs));
+  const inOne = Math.max(1, Math.floor(shortestMs / periodMs));
+  const [calls, ms] = [inOne * perPeriod, inOne * periodMs];
+  const first = Math.min(nextInMs + (inOne - 1) * periodMs, DAY_MS);
+  const spans = Math.floor((DAY_MS - first) / ms);
+  const rest = DAY_MS - first - spans * ms;
+  const lasts = (calls: number, ms: number) => (ms > 0 ? chanceToLast(counted, spending, calls, ms) : 1);
+  return (
+    1 -
+    lasts(remaining + (inOne - 1) * perPeriod, first) *
+      lasts(calls, ms) ** spans *
+      lasts(Math.ceil(rest / periodMs) * perPeriod, rest)
+  );
+}
+
+/** Each walk finds a change or not; over many walks the calls of a time are normally distributed. */
+function chanceToLast(jobs: readonly PlannedJob[], spending: Spending, calls: number, ms: number): number {
+  let [mean, variance] = [0, 0];
+  for (const job of jobs) {
+    const spacing = wishOf(job, spending);
+    const perDay = walksPerDay(job, spacing);
+    if (perDay === 0) continue;
+    const walks = (perDay * ms) / DAY_MS;
+    const chance = chanceOfChange(job, perDay);
+    const ofOne = callsPerWalk(job, chance);
+    const begun = walks % 1;
+    mean += walks * ofOne + (glancesPerDay(job, spacing) * (job.glanceCalls ?? 0) * ms) / DAY_MS;
+    variance += walks * chance * (1 - chance) * (job.changedCalls - job.unchangedCalls) ** 2;
+    variance += begun * (1 - begun) * ofOne ** 2;
+  }
+  return normal((calls + 0.5 - mean) / Math.sqrt(Math.max(variance, 1e-9)));
+}
+
+/** The standard normal distribution, to 0.0002: Bowling et al., A logistic approximation (2009). */
+const normal = (x: number) => 1 / (1 + Math.exp(-x * (1.5976 + 0.07056 * x * x)));

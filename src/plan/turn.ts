@@ -11,20 +11,21 @@ export type Turn = {
   kind: 'walk' | 'glance';
 };
 
-/** What the plan holds a dataset to until more calls come. */
-export type Pace = {
+/** The read intervals that the plan holds a dataset to until more calls come. */
+export type Intervals = {
   everySeconds: number | null;
   glanceEverySeconds: number | null;
   /** Whether a walk costs more than is left, and would be cut in two. */
   waitsForMore: boolean;
 };
 
-export type Standing = {
+/** What is known of a dataset when its next run is asked for. */
+export type DatasetState = {
   schedule: Schedule;
   /** What the schedule asks for in the plan's day: the longest time between runs. */
   targetSeconds: number | null;
   /** Null where there is none: it is switched off, or what a walk costs is not known. */
-  pace: Pace | null;
+  intervals: Intervals | null;
   /** When the last finished walk began; null where there was none, where one is unfinished, or the clock was ahead. */
   walkedAt: number | null;
   /** The same of the last look, walk or glance; null also where a glance is unfinished. */
@@ -52,13 +53,13 @@ export function plannedForMs(moreInMs: number): number {
 }
 
 /** Nothing waits beyond the time when more calls come: then it asks again. What is unfinished is not kept from going on. */
-export function nextTurn(standing: Standing, now: number): Turn {
-  const { pace, walkedAt, moreAt } = standing;
-  if (walkedAt === null || !pace) return { at: now, askAt: now, kind: 'walk' };
+export function nextTurn(state: DatasetState, now: number): Turn {
+  const { intervals, walkedAt, moreAt } = state;
+  if (walkedAt === null || !intervals) return { at: now, askAt: now, kind: 'walk' };
   const until = Math.max(moreAt, now);
-  const walkAt = Math.min(until, walkDue(standing, pace, walkedAt, now));
-  const glanceAt = Math.min(until, glanceDue(standing, pace, now));
-  const lostMs = (pace.glanceEverySeconds ?? 0) * 1_000 * LOST_GLANCE;
+  const walkAt = Math.min(until, walkDue(state, intervals, walkedAt, now));
+  const glanceAt = Math.min(until, glanceDue(state, intervals, now));
+  const lostMs = (intervals.glanceEverySeconds ?? 0) * 1_000 * LOST_GLANCE;
   const isGlance = glanceAt + lostMs < walkAt;
   const at = isGlance ? glanceAt : walkAt;
   return { at, askAt: askAt(at, until, now), kind: isGlance ? 'glance' : 'walk' };
@@ -70,22 +71,26 @@ function askAt(at: number, until: number, now: number): number {
 }
 
 function walkDue(
-  { schedule, targetSeconds, moreAt }: Standing,
-  pace: Pace,
+  { schedule, targetSeconds, moreAt }: DatasetState,
+  intervals: Intervals,
   walkedAt: number,
   now: number,
 ): number {
-  const times = (pace.everySeconds ?? 0) / (targetSeconds ?? Number.POSITIVE_INFINITY);
+  const times = (intervals.everySeconds ?? 0) / (targetSeconds ?? Number.POSITIVE_INFINITY);
   const interval = intervalOf(schedule, walkedAt);
   // Switched off since it was queued: it has no turn.
   if (interval === Number.POSITIVE_INFINITY) return now;
   const longest = Math.max(interval, LONGEST_MS);
-  if (pace.waitsForMore) return moreAt - now <= LONGEST_MS ? moreAt : due(walkedAt, longest, now);
+  if (intervals.waitsForMore) return moreAt - now <= LONGEST_MS ? moreAt : due(walkedAt, longest, now);
   // The schedule says when.
   return times <= 1 ? now : due(walkedAt, Math.min(interval * times, longest), now);
 }
 
-function glanceDue({ targetSeconds, lookedAt }: Standing, { glanceEverySeconds }: Pace, now: number): number {
+function glanceDue(
+  { targetSeconds, lookedAt }: DatasetState,
+  { glanceEverySeconds }: Intervals,
+  now: number,
+): number {
   if (glanceEverySeconds === null) return Number.POSITIVE_INFINITY;
   if (lookedAt === null || glanceEverySeconds <= (targetSeconds ?? 0)) return now;
   return due(lookedAt, glanceEverySeconds * 1_000, now);

@@ -3,8 +3,7 @@
 import { isoTime } from '../clock.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
 import type { Dataset } from '../job-list.ts';
-import { type LimitsJson, limitsJson } from '../plan/json.ts';
-import { type Limits, readLimits } from '../plan/limits.ts';
+import { type Limits, type LimitsJson, limitsJson, readLimits } from '../plan/limits.ts';
 import { type DatasetPlan, planOf, type Spending } from '../plan.ts';
 import type { Outage } from '../queue.ts';
 import { type Connection, livingHolder, logBytes, mirrorFile, readMirror } from '../store/read.ts';

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { faults, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
-import type { PlanJson } from '../../src/plan/json.ts';
+import type { PlanJson } from '../../src/plan.ts';
 import type { Status } from '../../src/reading/status.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { insert, remove } from '../helpers/edits.ts';

@@ -2,7 +2,7 @@ import pino from 'pino';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { runDaemon } from '../../src/daemon.ts';
-import type { PlanJson } from '../../src/plan/json.ts';
+import type { PlanJson } from '../../src/plan.ts';
 import { insert } from '../helpers/edits.ts';
 import { read, setupSync } from '../helpers/sync-bench.ts';
 import { sharedClock } from '../helpers/virtual-clock.ts';

@@ -3,7 +3,7 @@ import { mean } from '../../lab/figures.ts';
 import { openApp } from '../../src/app.ts';
 import { createTurns } from '../../src/daemon/turns.ts';
 import type { State } from '../../src/governor/state.ts';
-import type { PlanJson } from '../../src/plan/json.ts';
+import type { PlanJson } from '../../src/plan.ts';
 import { setupSync } from '../helpers/sync-bench.ts';
 import { live, othersOff } from '../helpers/virtual-life.ts';
 

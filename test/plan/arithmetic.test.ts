@@ -5,7 +5,7 @@ import {
   planDay,
   planUntilMore,
   type Spending,
-} from '../../src/plan/arithmetic.ts';
+} from '../../src/plan/spacing.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
-import { type FullWalk, learnHead } from '../../src/plan/head.ts';
+import { type FullWalk, learnHead } from '../../src/plan/facts.ts';
 
 type Found = Omit<FullWalk, 'startedAt'>;
 

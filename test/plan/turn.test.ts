@@ -1,27 +1,27 @@
 import { expect, it } from 'vitest';
-import { nextTurn, type Pace, type Standing } from '../../src/plan/turn.ts';
+import { type DatasetState, type Intervals, nextTurn } from '../../src/plan/turn.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const NOW = 1_000 * DAY;
 
-const pace: Pace = { everySeconds: 300, glanceEverySeconds: null, waitsForMore: false };
-const glancing: Pace = { ...pace, everySeconds: 5 * 3_600, glanceEverySeconds: 1_800 };
+const intervals: Intervals = { everySeconds: 300, glanceEverySeconds: null, waitsForMore: false };
+const glancing: Intervals = { ...intervals, everySeconds: 5 * 3_600, glanceEverySeconds: 1_800 };
 
 /** Every five minutes; walked just now, unless told otherwise. */
-const turn = (given: Partial<Standing>) => {
+const turn = (given: Partial<DatasetState>) => {
   const walkedAt = given.walkedAt === undefined ? NOW : given.walkedAt;
-  const standing: Standing = {
+  const state: DatasetState = {
     schedule: { every: 5 * MINUTE },
     targetSeconds: 300,
-    pace,
+    intervals,
     walkedAt,
     lookedAt: walkedAt,
     moreAt: Number.POSITIVE_INFINITY,
     ...given,
   };
-  const { at, kind } = nextTurn(standing, NOW);
+  const { at, kind } = nextTurn(state, NOW);
   return [kind, at - NOW];
 };
 
@@ -30,64 +30,79 @@ it('leaves it to the schedule where that is kept', () => {
 });
 
 it('is a walk at once where none has finished, or nothing is planned', () => {
-  const slow = { ...pace, everySeconds: 3_600 };
-  expect(turn({ pace: slow })).toEqual(['walk', HOUR]);
-  expect(turn({ pace: slow, walkedAt: null })).toEqual(['walk', 0]);
-  expect(turn({ pace: glancing, walkedAt: null, lookedAt: NOW })).toEqual(['walk', 0]);
-  expect(turn({ pace: null })).toEqual(['walk', 0]);
-  expect(turn({ pace: slow, schedule: 'off' })).toEqual(['walk', 0]);
+  const slow = { ...intervals, everySeconds: 3_600 };
+  expect(turn({ intervals: slow })).toEqual(['walk', HOUR]);
+  expect(turn({ intervals: slow, walkedAt: null })).toEqual(['walk', 0]);
+  expect(turn({ intervals: glancing, walkedAt: null, lookedAt: NOW })).toEqual(['walk', 0]);
+  expect(turn({ intervals: null })).toEqual(['walk', 0]);
+  expect(turn({ intervals: slow, schedule: 'off' })).toEqual(['walk', 0]);
 });
 
 it('spaces the runs of a pattern by as much as the plan makes them rarer, and by a day at most', () => {
   const daily = { schedule: { cron: '0 9-17 * * *' }, targetSeconds: 16 * 3_600 };
-  const rarer = { ...pace, everySeconds: 24 * 3_600 };
+  const rarer = { ...intervals, everySeconds: 24 * 3_600 };
   // 1,000 days are full days: midnight. The next slots are nine and ten, an hour apart.
-  expect(turn({ ...daily, pace: rarer })).toEqual(['walk', 1.5 * HOUR]);
-  expect(turn({ pace: { ...pace, everySeconds: 1e9 } })).toEqual(['walk', DAY]);
+  expect(turn({ ...daily, intervals: rarer })).toEqual(['walk', 1.5 * HOUR]);
+  expect(turn({ intervals: { ...intervals, everySeconds: 1e9 } })).toEqual(['walk', DAY]);
 });
 
 it('is a glance until a walk is due', () => {
-  expect(turn({ pace: glancing })).toEqual(['glance', 30 * MINUTE]);
-  expect(turn({ pace: glancing, lookedAt: NOW - 20 * MINUTE })).toEqual(['glance', 10 * MINUTE]);
-  expect(turn({ pace: glancing, walkedAt: NOW - 4.5 * HOUR, lookedAt: NOW - HOUR })).toEqual(['glance', 0]);
-  expect(turn({ pace: glancing, walkedAt: NOW - 5 * HOUR, lookedAt: NOW - HOUR })).toEqual(['walk', 0]);
+  expect(turn({ intervals: glancing })).toEqual(['glance', 30 * MINUTE]);
+  expect(turn({ intervals: glancing, lookedAt: NOW - 20 * MINUTE })).toEqual(['glance', 10 * MINUTE]);
+  expect(turn({ intervals: glancing, walkedAt: NOW - 4.5 * HOUR, lookedAt: NOW - HOUR })).toEqual([
+    'glance',
+    0,
+  ]);
+  expect(turn({ intervals: glancing, walkedAt: NOW - 5 * HOUR, lookedAt: NOW - HOUR })).toEqual(['walk', 0]);
 });
 
 it('goes on with a glance that is unfinished', () => {
-  expect(turn({ pace: glancing, lookedAt: null })).toEqual(['glance', 0]);
+  expect(turn({ intervals: glancing, lookedAt: null })).toEqual(['glance', 0]);
 });
 
 it('leaves out a glance so shortly before a walk that the walk may as well look', () => {
-  const looked = { pace: glancing, walkedAt: NOW - 4 * HOUR };
+  const looked = { intervals: glancing, walkedAt: NOW - 4 * HOUR };
   expect(turn({ ...looked, lookedAt: NOW + 25 * MINUTE })).toEqual(['glance', 30 * MINUTE]);
   expect(turn({ ...looked, lookedAt: NOW })).toEqual(['glance', 30 * MINUTE]);
-  expect(turn({ pace: glancing, walkedAt: NOW - 4.45 * HOUR, lookedAt: NOW })).toEqual(['walk', 33 * MINUTE]);
+  expect(turn({ intervals: glancing, walkedAt: NOW - 4.45 * HOUR, lookedAt: NOW })).toEqual([
+    'walk',
+    33 * MINUTE,
+  ]);
   // Where glances keep the schedule, a tick that comes a moment before the walk is due.
-  const thrifty = { ...pace, everySeconds: 3_600, glanceEverySeconds: 300 };
-  expect(turn({ pace: thrifty, walkedAt: NOW - HOUR + 3, lookedAt: NOW - 5 * MINUTE })).toEqual(['walk', 3]);
-  expect(turn({ pace: thrifty, walkedAt: NOW - HOUR / 2, lookedAt: NOW - 1 })).toEqual(['glance', 0]);
+  const thrifty = { ...intervals, everySeconds: 3_600, glanceEverySeconds: 300 };
+  expect(turn({ intervals: thrifty, walkedAt: NOW - HOUR + 3, lookedAt: NOW - 5 * MINUTE })).toEqual([
+    'walk',
+    3,
+  ]);
+  expect(turn({ intervals: thrifty, walkedAt: NOW - HOUR / 2, lookedAt: NOW - 1 })).toEqual(['glance', 0]);
 });
 
 it('asks again when more calls come', () => {
-  const slow = { ...pace, everySeconds: 3_600 };
-  expect(turn({ pace: slow, moreAt: NOW + MINUTE })[1]).toBe(MINUTE);
-  expect(turn({ pace: glancing, moreAt: NOW + MINUTE })[1]).toBe(MINUTE);
-  expect(turn({ pace: slow, moreAt: NOW - MINUTE })[1]).toBe(0);
+  const slow = { ...intervals, everySeconds: 3_600 };
+  expect(turn({ intervals: slow, moreAt: NOW + MINUTE })[1]).toBe(MINUTE);
+  expect(turn({ intervals: glancing, moreAt: NOW + MINUTE })[1]).toBe(MINUTE);
+  expect(turn({ intervals: slow, moreAt: NOW - MINUTE })[1]).toBe(0);
 });
 
 it('is not put off by a clock that was ahead', () => {
-  const slow = { ...pace, everySeconds: 3_600 };
-  expect(turn({ pace: slow, walkedAt: NOW + 365 * DAY })).toEqual(['walk', HOUR]);
-  expect(turn({ pace: glancing, lookedAt: NOW + 365 * DAY })).toEqual(['glance', 30 * MINUTE]);
+  const slow = { ...intervals, everySeconds: 3_600 };
+  expect(turn({ intervals: slow, walkedAt: NOW + 365 * DAY })).toEqual(['walk', HOUR]);
+  expect(turn({ intervals: glancing, lookedAt: NOW + 365 * DAY })).toEqual(['glance', 30 * MINUTE]);
 });
 
 it('begins no walk that the calls left would cut in two, for a day at most', () => {
-  const dear = { ...pace, waitsForMore: true };
-  expect(turn({ pace: dear, moreAt: NOW + 2 * HOUR })).toEqual(['walk', 2 * HOUR]);
-  expect(turn({ pace: dear, moreAt: NOW + 2 * HOUR, walkedAt: null })).toEqual(['walk', 0]);
-  expect(turn({ pace: dear, moreAt: NOW + 20 * DAY, walkedAt: NOW - HOUR })).toEqual(['walk', 23 * HOUR]);
+  const dear = { ...intervals, waitsForMore: true };
+  expect(turn({ intervals: dear, moreAt: NOW + 2 * HOUR })).toEqual(['walk', 2 * HOUR]);
+  expect(turn({ intervals: dear, moreAt: NOW + 2 * HOUR, walkedAt: null })).toEqual(['walk', 0]);
+  expect(turn({ intervals: dear, moreAt: NOW + 20 * DAY, walkedAt: NOW - HOUR })).toEqual([
+    'walk',
+    23 * HOUR,
+  ]);
   const glancing = { ...dear, glanceEverySeconds: 1_800 };
-  expect(turn({ pace: glancing, moreAt: NOW + 2 * HOUR, lookedAt: NOW })).toEqual(['glance', 30 * MINUTE]);
+  expect(turn({ intervals: glancing, moreAt: NOW + 2 * HOUR, lookedAt: NOW })).toEqual([
+    'glance',
+    30 * MINUTE,
+  ]);
 });
 
 it('asks again at half of the time where it waits for more calls: others may have left some', () => {
@@ -96,7 +111,7 @@ it('asks again at half of the time where it waits for more calls: others may hav
       {
         schedule: { every: 5 * MINUTE },
         targetSeconds: 300,
-        pace: { ...pace, everySeconds },
+        intervals: { ...intervals, everySeconds },
         walkedAt: NOW,
         lookedAt: NOW,
         moreAt,

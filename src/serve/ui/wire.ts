@@ -1,7 +1,7 @@
 /** What the page and the service say to each other: types alone, for both. Times are ISO 8601 UTC. */
 
 import type { FailureKind } from '../../errors.ts';
-import type { PlanJson } from '../../plan/json.ts';
+import type { PlanJson } from '../../plan.ts';
 import type { Source } from '../../reading/query.ts';
 import type { Status } from '../../reading/status.ts';
 

@@ -1,8 +1,7 @@
 /** The mirror at one look: its status and plan, and what the last day brought. */
 
 import { DAY_MS, HOUR_MS, isoTime } from '../../../clock.ts';
-import { planJson } from '../../../plan/json.ts';
-import { planOf } from '../../../plan.ts';
+import { planJson, planOf } from '../../../plan.ts';
 import { statusOf } from '../../../reading/status.ts';
 import type { Connection } from '../../../store/read.ts';
 import type { ReaderParts } from '../reader.ts';
