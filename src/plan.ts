@@ -89,6 +89,9 @@ export function readPlan(
   return readMirror(dir, (connection) => planOf(connection, datasets, spending, now));
 }
 
+type KnownDataset = Dataset &
+  Pick<PlannedJob, 'runs' | 'longestMs' | 'drawsOnQuota'> & { facts: Facts; state: DatasetPlan['state'] };
+
 /** The same of a mirror that is open, for who reads more of it at that moment. */
 export function planOf(
   connection: Connection,
@@ -97,39 +100,26 @@ export function planOf(
   now: number,
   limits: Limits = readLimits(connection, now),
 ): DayPlan {
-  const known = datasets.map((dataset) => {
+  const { quota, account } = limits;
+  const waits = limits.waits ?? [];
+  const known = datasets.map((dataset): KnownDataset => {
     const facts = readFacts(connection, dataset.name, dataset.rows, now);
-    const asked = runsWithin(dataset.schedule, now, DAY_MS);
-    const drawsOnQuota = !limits.quota.apart.includes(dataset.name);
-    return { ...dataset, facts, ...asked, drawsOnQuota, state: stateOf(dataset, facts, limits.waits) };
+    const drawsOnQuota = !quota.apart.includes(dataset.name);
+    const state = stateOf(dataset, facts, waits);
+    return { ...dataset, ...runsWithin(dataset.schedule, now, DAY_MS), facts, drawsOnQuota, state };
   });
-  return makePlan(connection.name, known, limits, spending, now);
-}
-
-type KnownDataset = Dataset &
-  Pick<PlannedJob, 'runs' | 'longestMs' | 'drawsOnQuota'> & { facts: Facts; state: DatasetPlan['state'] };
-
-function makePlan(
-  file: string,
-  datasets: readonly KnownDataset[],
-  limits: Limits,
-  spending: Spending,
-  now: number,
-): DayPlan {
-  const { quota, waits, account } = limits;
-  const perSecond = limits.rate?.perSecond ?? null;
+  const jobs = known.flatMap((dataset) => plannedJob(dataset) ?? []);
   const budget = budgetOf(quota, now);
+  const perSecond = limits.rate?.perSecond ?? null;
   const means = { budget: 'unknown' in budget ? null : budget, perSecond, spending };
-  const jobs = datasets.flatMap((dataset) => plannedJob(dataset) ?? []);
-  const day = planDay(jobs, means);
-  const untilMore = planUntilMore(jobs, means);
-  const planned = datasets.map((dataset) => {
+  const [day, untilMore] = [planDay(jobs, means), planUntilMore(jobs, means)];
+  const planned = known.map((dataset) => {
     const at = jobs.findIndex(({ name }) => name === dataset.name);
     return describeDataset(dataset, day.jobs[at], untilMore.jobs[at]);
   });
   return {
     at: now,
-    file,
+    file: connection.name,
     datasets: planned,
     calls: tenth(planned.reduce((sum, { calls }) => sum + (calls ?? 0), 0)),
     available: day.available && tenth(day.available),
@@ -141,11 +131,11 @@ function makePlan(
     quota,
     account,
     perSecond,
-    waits: waits ?? [],
+    waits,
     unknown: [
       ...('unknown' in budget ? [{ job: null, why: budget.unknown }] : []),
       ...(account && account.processes > 1 ? [{ job: null, why: othersOf(account) }] : []),
-      ...planned.flatMap((dataset) => whatIsUnknown(dataset)),
+      ...planned.flatMap(whatIsUnknown),
     ],
   };
 }
@@ -163,9 +153,9 @@ function outlookOf({ available, stretch, chanceOfRunningDry }: DayOfCalls): DayP
 const othersOf = ({ name, processes }: NonNullable<Limits['account']>) =>
   `what ${processes - 1} more on the account ${name} will take is not counted`;
 
-function stateOf({ name, schedule }: Dataset, facts: Facts, waits: Limits['waits']): DatasetPlan['state'] {
+function stateOf({ name, schedule }: Dataset, facts: Facts, waits: DayPlan['waits']): DatasetPlan['state'] {
   if (schedule === 'off') return 'off';
-  if (waits?.some(({ job, reason }) => job === name && reason === 'forbidden')) return 'forbidden';
+  if (waits.some(({ job, reason }) => job === name && reason === 'forbidden')) return 'forbidden';
   return facts.calls ? 'planned' : 'unknown';
 }
 
@@ -217,18 +207,18 @@ function describeDataset(
     walks: day ? tenth(day.walks) : walksWithout[state],
     glances: day ? tenth(day.glances) : walksWithout[state],
     calls: day ? tenth(day.calls) : callsWithout[state],
-    everySeconds: day ? secondsOf(day.everyMs) : null,
-    heldToSeconds: day ? secondsOf(day.heldToMs) : null,
-    glanceEverySeconds: day ? secondsOf(day.glanceEveryMs) : null,
-    now: untilMore
-      ? {
-          everySeconds: secondsOf(untilMore.everyMs),
-          glanceEverySeconds: secondsOf(untilMore.glanceEveryMs),
-          waitsForMore: untilMore.waitsForMore,
-        }
-      : null,
+    everySeconds: secondsOf(day?.everyMs),
+    heldToSeconds: secondsOf(day?.heldToMs),
+    glanceEverySeconds: secondsOf(day?.glanceEveryMs),
+    now: untilMore ? intervalsOf(untilMore) : null,
   };
 }
+
+const intervalsOf = ({ everyMs, glanceEveryMs, waitsForMore }: JobPlan): Intervals => ({
+  everySeconds: secondsOf(everyMs),
+  glanceEverySeconds: secondsOf(glanceEveryMs),
+  waitsForMore,
+});
 
 function whatIsUnknown({ job, state, observed, callsIfChanged, callsIfUnchanged }: DatasetPlan) {
   if (state === 'unknown') return [{ job, why: 'no walk has ended yet: its calls are not counted' }];
@@ -237,8 +227,9 @@ function whatIsUnknown({ job, state, observed, callsIfChanged, callsIfUnchanged 
   return [];
 }
 
-/** Null for ever. */
-const secondsOf = (ms: number | null) => (ms === null || !Number.isFinite(ms) ? null : tenth(ms / 1_000));
+/** Null for ever, and where nothing is planned. */
+const secondsOf = (ms: number | null | undefined) =>
+  typeof ms === 'number' && Number.isFinite(ms) ? tenth(ms / 1_000) : null;
 const hundredth = (value: number) => Math.round(value * 100) / 100;
 const tenth = (value: number) => Math.round(value * 10) / 10;
 

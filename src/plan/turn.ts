@@ -52,7 +52,10 @@ export function plannedForMs(moreInMs: number): number {
   return Math.min(mostMs, Math.max(leastMs, moreInMs * partOfWait));
 }
 
-/** Nothing waits beyond the time when more calls come: then it asks again. What is unfinished is not kept from going on. */
+/**
+ * Decides what a dataset runs next, and when it is due: a walk as often as the plan has it, and a glance between walks. Nothing
+ * waits beyond the time when more calls come: then it asks again. An unfinished walk is due at once.
+ */
 export function nextTurn(state: DatasetState, now: number): Turn {
   const { intervals, walkedAt, moreAt } = state;
   if (walkedAt === null || !intervals) return { at: now, askAt: now, kind: 'walk' };
