@@ -1,7 +1,7 @@
 /** What the records of looks tell the planner of a dataset, by the functions of the program. */
 
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
-import { learn, MOST_GLANCES } from '../../src/plan/facts.ts';
+import { learn, MAX_GLANCES } from '../../src/plan/facts.ts';
 import { plannedJob } from '../../src/plan.ts';
 import { mean, sum } from '../figures.ts';
 import type { Spec } from './dataset.ts';
@@ -27,7 +27,7 @@ function knownJob(spec: Spec, records: readonly LookRecord[], now: number): Know
   const learnt = learn(
     walks,
     {
-      calls: glances.length > 0 ? mean(glances.slice(0, MOST_GLANCES).map(({ calls }) => calls)) : null,
+      calls: glances.length > 0 ? mean(glances.slice(0, MAX_GLANCES).map(({ calls }) => calls)) : null,
       brought: sum(glances.map(({ id, inserted }) => (id > lastWalk ? inserted : 0))),
       lastBefore: glances.find(({ id }) => id < lastWalk)?.id ?? 0,
     },

@@ -33,19 +33,30 @@ export type Observed = {
 };
 
 /** A complete walk, as `walks` has it. */
-export type Walk = FullWalk & {
+export type Walk = {
   id: number;
+  /** ISO 8601 UTC. */
+  startedAt: string;
   pages: number;
   calls: number;
   rows: number;
   total: number | null;
   verdict: string;
   inserted: number;
+  /** Rows that glances had brought since the walk before. */
+  glanced: number;
+  /** Where rows stood that were new to the mirror. */
+  newInHead: number;
+  newAtTail: number;
+  newElsewhere: number;
   isWhole: 0 | 1;
   /** Of a published snapshot: it names one, and proves it or nothing. */
   isPublished: 0 | 1;
   hasChanged: 0 | 1;
 };
+
+/** What a walk that read the dataset whole teaches of its head. */
+export type FullWalk = Pick<Walk, 'startedAt' | 'newInHead' | 'newAtTail' | 'newElsewhere' | 'glanced'>;
 
 const LOOKED_BACK_MS = 7 * DAY_MS;
 /** Looked back at: walks among so many walks and glances, and so many of them where glances are many. More would make a status slow. */
@@ -55,7 +66,7 @@ const LATEST_CALLS = 200;
 /** The calls of a walk are the middle of so many of the latest: one that met trouble does not count. */
 const LATEST = 5;
 /** A glance costs the mean of so many of the latest. */
-export const MOST_GLANCES = 20;
+export const MAX_GLANCES = 20;
 const SHORTEST_GLANCE = 1;
 /** Once a day a dataset is read whole, whatever one call says. */
 const LEAST_WHOLE_PER_DAY = 1;
@@ -118,23 +129,17 @@ export type Glances = {
   lastBefore: number;
 };
 
-type GlancesOf = {
-  /** The number of the walk to look back to. */
-  since: number;
-  /** That of the last full walk. */
-  lastWalk: number;
-};
-
-function readGlances(connection: Connection, job: string, of: GlancesOf): Glances {
+/** @param of the walk to look back to, and the last full walk. */
+function readGlances(connection: Connection, job: string, of: { since: number; lastWalk: number }): Glances {
   const glances = `FROM walks WHERE job = :job AND id > :since AND kind = 'glance' AND status = 'complete'`;
   return connection
-    .prepare<[GlancesOf & { job: string; most: number }], Glances>(
+    .prepare<[typeof of & { job: string; most: number }], Glances>(
       `SELECT
          (SELECT avg(api_calls) FROM (SELECT api_calls ${glances} ORDER BY id DESC LIMIT :most)) AS calls,
          (SELECT ifnull(sum(inserted), 0) ${glances} AND id > :lastWalk) AS brought,
          (SELECT ifnull(max(id), 0) ${glances} AND id < :lastWalk) AS lastBefore`,
     )
-    .get({ job, ...of, most: MOST_GLANCES }) as Glances;
+    .get({ job, ...of, most: MAX_GLANCES }) as Glances;
 }
 
 /** Of the last walk that glances came before: how many of the rows new since the walk before they had brought. */
@@ -193,17 +198,6 @@ function readCallMs(connection: Connection, job: string, now: number): number | 
       .get(LATEST_CALLS, job, isoTime(now - DAY_MS)) ?? null
   );
 }
-
-/** A walk that read the dataset whole: where rows stood that were new to the mirror. See the table `walks`. */
-export type FullWalk = {
-  /** ISO 8601 UTC. */
-  startedAt: string;
-  newInHead: number;
-  newAtTail: number;
-  newElsewhere: number;
-  /** Rows that glances had brought since the walk before. */
-  glanced: number;
-};
 
 export type Head = {
   /** Full walks that were learnt from. */
