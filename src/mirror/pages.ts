@@ -8,8 +8,8 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
-import { BAD_BODY, type Body, type Call } from '../api/call.ts';
-import type { Api, ApiAnswer, Guess } from '../api/client.ts';
+import { BAD_BODY, type Body, type Call } from '../api/response.ts';
+import type { Api, ApiResponse, Prefetch } from '../api.ts';
 import type { Job } from '../job.ts';
 import type { Store, WalkSession } from '../store.ts';
 import type { CheckedPage, CheckedRows, Row } from '../validate/checked.ts';
@@ -55,14 +55,14 @@ export function createPageReader(
     read: readBody,
   });
   const pages = prefetchPages({
-    get: (offset, foreseen) => api.get(request(offset, read), signal, { foreseen, held: session.commit }),
+    get: (offset, upcoming) => api.get(request(offset, read), signal, { upcoming, onWait: session.commit }),
     // A glance reads no more than it must.
-    prefetch: (offset, foreseen) =>
+    prefetch: (offset, upcoming) =>
       session.row.kind === 'walk'
-        ? api.guess(
+        ? api.prefetch(
             request(offset, () => unread),
             prefetching.signal,
-            foreseen,
+            upcoming,
           )
         : undefined,
     check({ body, json, call }) {
@@ -88,12 +88,12 @@ export function createPageReader(
 
   return {
     async read(offset, at) {
-      const { page, answer } = await pages.next(at);
+      const { page, response } = await pages.next(at);
       signal.throwIfAborted();
       if (page.shape && page.shape !== shape) store.keepShape(job.name, page.shape);
       shape = page.shape;
       const digest = offset === 0 && typeof page.generatedAt === 'string' ? digestOf(job, page) : undefined;
-      return { ...page, offset, ...session.lookUp(page), digest, call: answer.call };
+      return { ...page, offset, ...session.lookUp(page), digest, call: response.call };
     },
     async close() {
       signal.removeEventListener('abort', stop);
@@ -142,17 +142,17 @@ function stableOf({ contract }: Job, { values }: Row): [string, unknown][] {
   return Object.entries(values).filter(([column]) => !contract?.volatile.includes(column));
 }
 
-/** Where responses come from, and what is made of them. `foreseen`: so many calls will follow. */
+/** Where responses come from, and what is made of them. `upcoming`: so many calls will follow. */
 export type PageSource = {
-  get(offset: number, foreseen: number): Promise<ApiAnswer>;
+  get(offset: number, upcoming: number): Promise<ApiResponse>;
   /** Undefined where no request may be sent ahead of its turn. */
-  prefetch(offset: number, foreseen: number): Guess | undefined;
+  prefetch(offset: number, upcoming: number): Prefetch | undefined;
   /** Undefined where a prefetched response turns out to be no page. */
-  check(answer: ApiAnswer): CheckedPage | undefined;
+  check(response: ApiResponse): CheckedPage | undefined;
   /** Whether rows that both pages show are the same in both: a prefetched page may be older than the one before. */
   agree(before: CheckedPage, page: CheckedPage): boolean;
   /** A call was made for this response, which nobody needs. */
-  discard(answer: ApiAnswer): void;
+  discard(response: ApiResponse): void;
 };
 
 /** As many calls as may ever be in flight; at first, where nobody knows how many are of use; and at least. */
@@ -160,15 +160,15 @@ const PREFETCH = { most: 16, first: 4, least: 2 };
 /** After so many responses in a row that had come before their turn, one page less is prefetched. */
 const EARLY_RESPONSES = 16;
 
-type Prefetched = { offset: number; call: Guess; isAnswered: boolean };
-type PageWithAnswer = { page: CheckedPage; answer: ApiAnswer };
+type Prefetched = { offset: number; call: Prefetch; hasResponse: boolean };
+type PageWithResponse = { page: CheckedPage; response: ApiResponse };
 
 /**
  * `next` resolves to the page that a walk at a checkpoint needs; what fails, fails as if it had been requested now. `end`
  * drops what was prefetched, and resolves when no call is in flight.
  */
 export function prefetchPages(source: PageSource): {
-  next(at: Checkpoint): Promise<PageWithAnswer>;
+  next(at: Checkpoint): Promise<PageWithResponse>;
   end(): Promise<void>;
 } {
   /** No map: the tables that one leaves behind as it grows would keep the responses of all of them (see `walk/waiting.ts`). */
@@ -179,19 +179,19 @@ export function prefetchPages(source: PageSource): {
   let budget = PREFETCH.first;
   let early = 0;
 
-  async function next(at: Checkpoint): Promise<PageWithAnswer> {
+  async function next(at: Checkpoint): Promise<PageWithResponse> {
     const offset = requestOffset(at);
     const following = followingPages(at, pageRows, budget);
     const ready = take(offset, following.offsets);
     if (!ready) return await requestNow(offset, following);
     prefetch(following);
     await adjustBudget(ready);
-    const answer = await ready.call.answer;
-    const page = answer && check(ready, answer);
+    const response = await ready.call.response;
+    const page = response && check(ready, response);
     const isGood = page && provesAsMuch(at, page) && last !== undefined && source.agree(last, page);
-    if (answer) ready.call.settle(Boolean(isGood));
-    if (answer && isGood) return { page, answer };
-    if (answer) source.discard(answer);
+    if (response) ready.call.end(Boolean(isGood));
+    if (response && isGood) return { page, response };
+    if (response) source.discard(response);
     if (!page) return await requestNow(offset, following);
     prefetched.forEach(drop);
     return await requestNow(offset, { ...following, offsets: [] });
@@ -199,20 +199,20 @@ export function prefetchPages(source: PageSource): {
 
   /** Takes out the page prefetched at this offset, if its call is made. Pages that are no longer to follow are dropped. */
   function take(offset: number, following: readonly number[]): Prefetched | undefined {
-    const found = prefetched.find((one) => one.offset === offset && one.call.isMade());
+    const found = prefetched.find((one) => one.offset === offset && one.call.isSent());
     if (found) forget(found);
     for (const one of prefetched) if (!following.includes(one.offset)) drop(one);
     return found;
   }
 
   /** The call whose turn it is goes before those that follow. */
-  async function requestNow(offset: number, following: FollowingPages): Promise<PageWithAnswer> {
+  async function requestNow(offset: number, following: FollowingPages): Promise<PageWithResponse> {
     const requested = source.get(offset, following.calls);
     prefetch(following);
-    const answer = await requested;
+    const response = await requested;
     // What has come was read in this turn of the event loop; what becomes of it takes another.
     await turn();
-    return { page: source.check(answer) as CheckedPage, answer };
+    return { page: source.check(response) as CheckedPage, response };
   }
 
   /**
@@ -222,7 +222,7 @@ export function prefetchPages(source: PageSource): {
   async function adjustBudget(ready: Prefetched): Promise<void> {
     await turn();
     await turn();
-    early = ready.isAnswered ? early + 1 : 0;
+    early = ready.hasResponse ? early + 1 : 0;
     if (early === 0) budget = Math.min(PREFETCH.most, budget + 1);
     else if (early % EARLY_RESPONSES === 0) budget = Math.max(PREFETCH.least, budget - 1);
   }
@@ -232,11 +232,11 @@ export function prefetchPages(source: PageSource): {
       if (prefetched.some((one) => one.offset === offset)) continue;
       const call = source.prefetch(offset, calls);
       if (!call) return;
-      const one = { offset, call, isAnswered: false };
+      const one = { offset, call, hasResponse: false };
       prefetched.push(one);
       // Not `finally`, whose promise would keep the response.
-      const done = call.answer.then(() => {
-        one.isAnswered = true;
+      const done = call.response.then(() => {
+        one.hasResponse = true;
         inFlight.delete(done);
       });
       inFlight.add(done);
@@ -244,11 +244,11 @@ export function prefetchPages(source: PageSource): {
   }
 
   /** A broken envelope ends the walk, so the call was not wasted. */
-  function check({ call }: Prefetched, answer: ApiAnswer): CheckedPage | undefined {
+  function check({ call }: Prefetched, response: ApiResponse): CheckedPage | undefined {
     try {
-      return source.check(answer);
+      return source.check(response);
     } catch (thrown) {
-      call.settle(true);
+      call.end(true);
       throw thrown;
     }
   }
@@ -261,10 +261,10 @@ export function prefetchPages(source: PageSource): {
     forget(one);
     one.call.drop();
     // Where its call is made already, it counts like any other.
-    const discarded = one.call.answer.then((answer) => {
-      if (answer === undefined) return;
-      one.call.settle(false);
-      source.discard(answer);
+    const discarded = one.call.response.then((response) => {
+      if (response === undefined) return;
+      one.call.end(false);
+      source.discard(response);
     });
     const done = discarded.finally(() => inFlight.delete(done));
     inFlight.add(done);
@@ -272,10 +272,10 @@ export function prefetchPages(source: PageSource): {
 
   return {
     async next(at) {
-      const { page, answer } = await next(at);
+      const { page, response } = await next(at);
       last = page;
       pageRows = Math.max(pageRows, page.received);
-      return { page, answer };
+      return { page, response };
     },
     async end() {
       prefetched.forEach(drop);

@@ -1,6 +1,6 @@
 /** The walk on paper: its own code over rows in memory, without HTTP or a database. */
 
-import type { ApiAnswer, Guess } from '../../src/api/client.ts';
+import type { ApiResponse, Prefetch } from '../../src/api.ts';
 import { prefetchPages } from '../../src/mirror/pages.ts';
 import type { CheckedPage } from '../../src/validate/checked.ts';
 import { beginning, type Checkpoint, PAGE_ROWS, type PageFacts } from '../../src/walk/checkpoint.ts';
@@ -51,7 +51,7 @@ export function checkedPage(
 }
 
 /** The answer of an API that brings this page. */
-export function answerOf(json: CheckedPage): ApiAnswer {
+export function answerOf(json: CheckedPage): ApiResponse {
   const call = {
     ...{ at: '', job: '', walkId: null, url: '', status: 200, ms: 0, bytes: 0, requestId: null },
     ...{ rateLimit: null, rateRemaining: null, errorCode: null },
@@ -78,7 +78,7 @@ export async function walkOnPaper(
   let staked = 0;
   let wasted = 0;
 
-  function answer(offset: number): ApiAnswer {
+  function answer(offset: number): ApiResponse {
     calls += 1;
     const all = rows(calls);
     const keys = all.slice(offset, offset + Math.min(PAGE_ROWS, pageRows(calls)));
@@ -89,7 +89,7 @@ export async function walkOnPaper(
   }
 
   /** Others are answered meanwhile. */
-  async function get(offset: number): Promise<ApiAnswer> {
+  async function get(offset: number): Promise<ApiResponse> {
     underWay += 1;
     if (mostCalls > 1)
       for (let turns = Math.floor(random() * 6 * mostCalls); turns > 0; turns -= 1) await undefined;
@@ -97,13 +97,13 @@ export async function walkOnPaper(
     return answer(offset);
   }
 
-  function prefetch(offset: number): Guess | undefined {
+  function prefetch(offset: number): Prefetch | undefined {
     if (mostCalls === 1 || underWay >= mostCalls || staked >= mostCalls) return undefined;
     staked += 1;
-    const settle = () => {
+    const end = () => {
       staked -= 1;
     };
-    return { answer: get(offset), isMade: () => true, drop: () => undefined, settle };
+    return { response: get(offset), isSent: () => true, drop: () => undefined, end };
   }
 
   const pages = prefetchPages({

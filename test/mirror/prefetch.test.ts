@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { ApiAnswer } from '../../src/api/client.ts';
+import type { ApiResponse } from '../../src/api.ts';
 import { prefetchPages } from '../../src/mirror/pages.ts';
 import type { CheckedPage } from '../../src/validate/checked.ts';
 import { beginning, type Checkpoint } from '../../src/walk/checkpoint.ts';
@@ -32,7 +32,7 @@ async function readAll(turnsOfAnswer: number): Promise<number[]> {
       unread += 1;
       return { response: answer(offset), isSent: () => true, drop: () => undefined, end: () => undefined };
     },
-    check: ({ json }: ApiAnswer) => json as CheckedPage,
+    check: ({ json }: ApiResponse) => json as CheckedPage,
     agree: () => true,
     discard: () => undefined,
   });
