@@ -49,6 +49,8 @@ export async function mirror(
     parts.progress?.({ job: job.name, walk: session.row, saved, callsLeft: last.rateRemaining });
   });
   try {
+    // It broke off while it removed rows: nothing is left to read.
+    if (session.retiring) return await session.finish(session.retiring, signal);
     return job.reading === 'snapshot'
       ? await takeSnapshot(job, session, parts, signal)
       : await walkThrough(job, session, parts, signal, commitTimer);
@@ -104,7 +106,7 @@ async function walkThrough(
       // Not where the head is read again: by then the list was read whole.
       const breach = checkpoint.pagesOfPass === 1 && describeBreach(page);
       if (breach) throw giveUp(session, 'contract', `${job.name}: ${breach}`);
-      if (end) return await session.finish(endingOf(job, session, checkpoint, end));
+      if (end) return await session.finish(endingOf(job, session, checkpoint, end), signal);
       signal.throwIfAborted();
     }
   } finally {

@@ -5,7 +5,7 @@
 
 import { isoTime } from '../clock.ts';
 import type { ListedJob } from '../job-list.ts';
-import { type Connection, orderReader, PROOF, quoted, seqOf } from '../store/read.ts';
+import { type Connection, orderReader, PROOF, quoted, removalSql, seqOf } from '../store/read.ts';
 import {
   type Frame,
   lastNumber,
@@ -134,12 +134,18 @@ type Version = Proof & {
 const versions = `SELECT seq, walk_id AS walkId, verdict, complete_as_of AS completeAsOf, generated_at AS generatedAt,
   rows, met, held, top FROM orders WHERE job = ?`;
 
+/** `removal`: the first change of one whose proof has not ended. */
+type Present = { lastChange: number; removal: number | null; keptFrom: number };
+
+const nothing: Present = { lastChange: 0, removal: null, keptFrom: 0 };
+
 const EVER = Number.MAX_SAFE_INTEGER;
 
 function openMoments(connection: Connection, job: ListedJob, rows: RowsThen) {
-  const dataset = connection.prepare<[string], { present: number; keptFrom: number }>(
-    `SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS present, max(coalesce(orders_from, 0), coalesce(${seqOf('history_from')}, 0)) AS keptFrom
-     FROM datasets WHERE job = ?`,
+  const dataset = connection.prepare<[{ job: string }], Present>(
+    `SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS lastChange, ${removalSql} AS removal,
+       max(coalesce(orders_from, 0), coalesce(${seqOf('history_from')}, 0)) AS keptFrom
+     FROM datasets WHERE job = :job`,
   );
   const versionAt = connection.prepare<[string, number], Version>(
     `${versions} AND seq <= ? ORDER BY seq DESC LIMIT 1`,
@@ -163,26 +169,28 @@ function openMoments(connection: Connection, job: ListedJob, rows: RowsThen) {
     .pluck();
 
   const momentOf = (asked?: number): Moment | Missing => {
-    const { present, keptFrom } = dataset.get(job.name) ?? { present: 0, keptFrom: 0 };
+    const { lastChange, removal, keptFrom } = dataset.get({ job: job.name }) ?? nothing;
+    // A proof that still removes rows shows with its end, all at once.
+    const present = removal === null ? lastChange : removal - 1;
     const seq = asked ?? present;
     if (seq > present) return 'future';
     const version = versionAt.get(job.name, seq);
     const isSnapshot = version !== undefined && version.generatedAt !== null;
     if ((isSnapshot ? version.seq : seq) < keptFrom) return 'gone';
     const next = versionAfter.get(job.name, seq);
-    return version ? ordered(version, next, seq, present) : unordered(next, seq, present);
+    return version ? ordered(version, next, seq, lastChange) : unordered(next, seq, lastChange);
   };
 
   /** The number of the last row that had come by then. */
-  const lastBy = (then: Then, present: number, { top, since }: Pick<NewRows, 'top' | 'since'>) =>
-    then.seq === present ? Math.max(top, rows.greatestNow()) : lastNumber(rows, then, top, since);
+  const lastBy = (then: Then, lastChange: number, { top, since }: Pick<NewRows, 'top' | 'since'>) =>
+    then.seq === lastChange ? Math.max(top, rows.greatestNow()) : lastNumber(rows, then, top, since);
 
-  function ordered(version: Version, next: Version | undefined, seq: number, present: number): Moment {
+  function ordered(version: Version, next: Version | undefined, seq: number, lastChange: number): Moment {
     const { met, top } = version;
     const isSnapshot = version.generatedAt !== null;
     const then = thenOf(isSnapshot ? version.seq : seq);
     const came = { top, since: isoTime(version.seq) };
-    const last = isSnapshot ? top : lastBy(then, present, came);
+    const last = isSnapshot ? top : lastBy(then, lastChange, came);
     // Rows that came since are no part of a snapshot, and where some are held it is no longer the one that was published.
     const isWhole = isSnapshot && version.held === 0;
     const listed = isWhole ? met : version.rows;
@@ -204,13 +212,13 @@ function openMoments(connection: Connection, job: ListedJob, rows: RowsThen) {
   }
 
   /** Before the first proof: nothing was removed, so numbers have no gaps. */
-  function unordered(next: Version | undefined, seq: number, present: number): Moment | Missing {
+  function unordered(next: Version | undefined, seq: number, lastChange: number): Moment | Missing {
     const read = firstRead.get(job.name);
     if (!read) return 'unread';
     if (seq < (read.lastSeq ?? 0) || (next && read.id >= next.walkId)) return 'gone';
     const then = thenOf(seq);
     const came = { top: 0, since: '' };
-    const last = lastBy(then, present, came);
+    const last = lastBy(then, lastChange, came);
     return {
       job: job.name,
       seq,

@@ -10,19 +10,26 @@ import { type Job, rowsOf } from '../job.ts';
 import { createSequence } from './changes.ts';
 import { type Batch, ROWS_AT_ONCE } from './commits.ts';
 import type { Connection } from './connection.ts';
-import { createRowidPacker, type RowidPacker, unpackRowids } from './rowids.ts';
+import { createRowidPacker, unpackRowids } from './rowids.ts';
 import type { WalkRow } from './schema.ts';
 import { quoted, seqOf } from './sql.ts';
 
 /** The order that a walk has met, to be kept as the walk ends. */
-export type OrderDraft = { packer: RowidPacker; met: number };
+export type OrderDraft = { rowids: Buffer; rows: number; met: number };
 
 type Met = { id: number; rowids: Buffer };
 
 const MET_AT_ONCE = 5_000;
 
-/** Puts the rows that the walk has met in the order in which the API shows them: those of its last look at the head in front. */
-export async function draftOrder(connection: Connection, walkId: number): Promise<OrderDraft> {
+/**
+ * Puts the rows that the walk has met in the order in which the API shows them: those of its last look at the head in front.
+ * @param staying the rows that it has not met and that stay: they stand last.
+ */
+export async function draftOrder(
+  connection: Connection,
+  walkId: number,
+  staying: readonly number[],
+): Promise<OrderDraft> {
   const metAtHead = connection.prepare<[number], Met>(
     `SELECT id, rowids FROM rows_met WHERE walk_id = ? AND part = 'head' ORDER BY id`,
   );
@@ -43,7 +50,8 @@ export async function draftOrder(connection: Connection, walkId: number): Promis
       packer.push(rowid);
       met += 1;
     }
-  return { packer, met };
+  for (const rowid of staying) packer.push(rowid);
+  return { rowids: packer.end(), rows: met + staying.length, met };
 }
 
 type Order = {
@@ -64,20 +72,16 @@ type Order = {
 /**
  * Keeps the order with the proof that the walk is, unless it is the one before and nothing else would be told. Call it in the
  * transaction that ends the walk, when rows have been removed.
- * @param unmet the rows that the walk did not meet: those of them that are still there stand last.
  */
 export function keepOrder(
   connection: Connection,
   job: Job,
   walk: Readonly<WalkRow>,
   verdict: Order['verdict'],
-  { packer, met }: OrderDraft,
-  unmet: readonly number[],
+  { rowids, rows, met }: OrderDraft,
   now: number,
 ): void {
-  const table = quoted(rowsOf(job));
-  const isThere = connection.prepare<[number]>(`SELECT 1 FROM ${table} WHERE rowid = ?`);
-  const top = connection.prepare<[], number | null>(`SELECT max(rowid) FROM ${table}`).pluck();
+  const top = connection.prepare<[], number | null>(`SELECT max(rowid) FROM ${quoted(rowsOf(job))}`).pluck();
   const lastChange = connection
     .prepare<[string], number | null>('SELECT last_seq FROM datasets WHERE job = ?')
     .pluck();
@@ -85,9 +89,6 @@ export function keepOrder(
     `INSERT INTO orders (job, seq, walk_id, verdict, complete_as_of, generated_at, rowids, same_as, rows, met, held, top)
      VALUES (:job, :seq, :walkId, :verdict, :completeAsOf, :generatedAt, :rowids, :sameAs, :rows, :met, :held, :top)`,
   );
-  const left = unmet.filter((rowid) => isThere.get(rowid) !== undefined);
-  for (const rowid of left) packer.push(rowid);
-  const rowids = packer.end();
   const last = latestOrder(connection, job.name);
   const isSameList = last?.rowids.equals(rowids) ?? false;
   const order = {
@@ -97,7 +98,7 @@ export function keepOrder(
     completeAsOf: walk.startedAt,
     // Without the proof of a snapshot its rows may be of several.
     generatedAt: verdict === 'snapshot' ? walk.generatedAt : null,
-    rows: met + left.length,
+    rows,
     met,
     held: walk.held,
     top: top.get() ?? 0,
@@ -168,8 +169,18 @@ export function countRows(connection: Connection, job: string, table: string): n
       'SELECT rows, top FROM orders WHERE job = ? ORDER BY seq DESC LIMIT 1',
     )
     .get(job);
-  if (!last) return number(`SELECT count(*) FROM ${quoted(table)}`);
+  if (!last || removalSince(connection, job) !== null) return number(`SELECT count(*) FROM ${quoted(table)}`);
   return last.rows + Math.max(0, number(`SELECT max(rowid) FROM ${quoted(table)}`) - last.top);
+}
+
+/** SQL for the first change that removed rows since the latest order of a job: a removal whose proof has not ended yet. Null where none is. */
+export const removalSql = `(SELECT min(until) FROM removed_rows
+  WHERE job = :job AND until > coalesce((SELECT max(seq) FROM orders WHERE job = :job), 0))`;
+
+function removalSince(connection: Connection, job: string): number | null {
+  return (
+    connection.prepare<[{ job: string }], number | null>(`SELECT ${removalSql}`).pluck().get({ job }) ?? null
+  );
 }
 
 /** How many rows the last proof found; undefined where there was none. */

@@ -14,7 +14,7 @@ export { storeFailure } from './failure.ts';
 export { filesystemAt, refuseNetworkFilesystem } from './filesystem.ts';
 export { hasMirror, type Identity, identityOf, mirrorFile } from './identity.ts';
 export { holderNote, livingHolder } from './lock.ts';
-export { countRows, orderReader } from './orders.ts';
+export { countRows, orderReader, removalSql } from './orders.ts';
 export {
   type ChangeSource,
   changeSources,

@@ -10,87 +10,101 @@ import { type Job, rowsOf } from '../job.ts';
 import { createSequence } from './changes.ts';
 import type { Connection } from './connection.ts';
 import { countMet, countRows } from './orders.ts';
-import type { WalkRow } from './schema.ts';
 import { FULL_PROOF, quoted } from './sql.ts';
 import { noteUnversioned } from './staged-values.ts';
 import { lastWalk, type OpenWalk } from './walks.ts';
 
-/** What becomes of the walk's row. */
-type Retired = Pick<WalkRow, 'deleted' | 'held' | 'firstSeq' | 'lastSeq'>;
-
-/** A list is much shorter if it has lost more than this part of its rows, and at least so many; or all. */
-const MUCH = { part: 0.2, rows: 10 };
-const ROWS_AT_ONCE = 5_000;
-
-/** The numbers of the rows that the walk has not met; looks at some at a time, with a breath between, unless it met all. */
-export async function findUnmet(connection: Connection, { job, met }: OpenWalk): Promise<number[]> {
-  if (met.rows.size === countRows(connection, job.name, rowsOf(job))) return [];
-  const batch = connection
-    .prepare<[number, number], number>(
-      `SELECT rowid FROM ${quoted(rowsOf(job))} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
-    )
-    .pluck();
-  const unmet: number[] = [];
-  for (let after = 0; ; ) {
-    const rowids = batch.all(after, ROWS_AT_ONCE);
-    const last = rowids.at(-1);
-    if (last === undefined) return unmet;
-    unmet.push(...rowids.filter((rowid) => !met.rows.has(rowid)));
-    after = last;
-    await breath();
-  }
-}
+/** `unproven`: one proof does not suffice. `mass`: much would go at once. `unkeyed`: it may have lost its key. */
+type HeldReason = 'unproven' | 'mass' | 'unkeyed';
 
 /**
- * Removes the rows that are proven to be gone, and holds the others that the walk has not met. A held row leaves with the next
- * proof that does not meet it either. Call it inside the transaction that ends the walk, which must be a proof.
- * @param unmet what `findUnmet` found. A row that a glance has met since the walk began is not absent.
+ * What a proof decides of the rows that it is the first to lack, once for all batches: null where they are gone, else why they
+ * stay, and since when. That time is no other proof's: by it a walk that was killed knows which rows it has held itself.
  */
-export function retireRows(
+export type Decision = { reason: HeldReason | null; since: string };
+
+/** What a walk had proven that broke off between two batches: kept with its checkpoint, for the next run to finish. */
+export type Retiring = Decision & { verdict: 'snapshot' | 'verified'; error: string | null };
+
+/** What becomes of the rows that a proof did not meet, by their rowids. */
+export type Retirement = Decision & {
+  toHold: readonly number[];
+  gone: readonly number[];
+  /** All that stay, held or met by a glance. */
+  staying: readonly number[];
+};
+
+const READ_AT_ONCE = 5_000;
+
+/**
+ * Sorts the rows that the walk has not met: held ones leave with the next proof that does not meet them either. Looks at some
+ * rows at a time, with a breath between, unless the walk has met all. A row that a glance has met since the walk began is not
+ * absent.
+ */
+export async function planRetirement(
+  connection: Connection,
+  { job, row, met, glanced }: OpenWalk,
+  { reason, since }: Decision,
+): Promise<Retirement> {
+  const [toHold, gone, staying]: [number[], number[], number[]] = [[], [], []];
+  const plan = { reason, since, toHold, gone, staying };
+  if (met.rows.size === countRows(connection, job.name, rowsOf(job))) return plan;
+  const batch = connection.prepare<[number, number], StoredRow>(
+    `SELECT rowid, _held_since AS heldSince, _held_reason AS heldReason
+     FROM ${quoted(rowsOf(job))} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+  );
+  const isGone = ({ heldSince, heldReason }: StoredRow) =>
+    heldSince === null || heldSince === since
+      ? reason === null
+      : !(heldReason === 'unkeyed' && row.unkeyed > 0);
+  for (let rows = batch.all(0, READ_AT_ONCE); rows.length > 0; ) {
+    for (const stored of rows) {
+      const { rowid } = stored;
+      if (met.rows.has(rowid)) continue;
+      const isAbsent = !glanced.rows.has(rowid);
+      if (isAbsent && isGone(stored)) gone.push(rowid);
+      else staying.push(rowid);
+      if (isAbsent && stored.heldSince === null && reason !== null) toHold.push(rowid);
+    }
+    await breath();
+    rows = batch.all(rows.at(-1)?.rowid ?? 0, READ_AT_ONCE);
+  }
+  return plan;
+}
+
+type StoredRow = { rowid: number; heldSince: string | null; heldReason: HeldReason | null };
+
+/** What a proof means for the rows that it is the first to lack. */
+export function decideRetirement(
   connection: Connection,
   walk: OpenWalk,
   verdict: 'snapshot' | 'verified',
-  unmet: readonly number[],
   now: number,
-): Retired {
-  const { job, row, glanced } = walk;
-  const held = openHeld(connection, job);
-  const before = held.all();
-  const absent = unmet.filter((number) => !glanced.rows.has(number));
-  const isAgain = (number: number) => before.has(number);
-  const mayBeHere = (number: number) => before.get(number) === 'unkeyed' && row.unkeyed > 0;
-  const reason = reasonToHold(connection, walk, verdict);
-  const gone = absent.filter((number) => (isAgain(number) ? !mayBeHere(number) : reason === undefined));
-  if (reason !== undefined)
-    held.hold(
-      absent.filter((number) => !isAgain(number)),
-      reason,
-      isoTime(now),
-    );
-  const { firstSeq, lastSeq } = row;
-  if (gone.length === 0) return { deleted: 0, held: held.all().size, firstSeq, lastSeq };
-
-  // The trigger that keeps the last version has its time from this number.
-  const seq = createSequence(connection)(job.name, now);
-  const remove = connection.prepare<[number]>(`DELETE FROM ${quoted(rowsOf(job))} WHERE rowid = ?`);
-  for (const number of gone) remove.run(number);
-  return { deleted: gone.length, held: held.all().size, firstSeq: firstSeq ?? seq, lastSeq: seq };
+): Decision {
+  const isTaken = connection.prepare<[string]>(
+    `SELECT 1 FROM ${quoted(rowsOf(walk.job))} WHERE _held_since = ? LIMIT 1`,
+  );
+  let at = now;
+  while (isTaken.get(isoTime(at))) at += 1;
+  return { reason: reasonToHold(connection, walk, verdict), since: isoTime(at) };
 }
 
-/** Why rows that this proof is the first to lack stay for now; undefined where they are gone. */
 function reasonToHold(
   connection: Connection,
   { job, row, met }: OpenWalk,
   verdict: 'snapshot' | 'verified',
-): HeldReason | undefined {
+): HeldReason | null {
   const before = lastWalk(connection, job.name, `${FULL_PROOF} AND id < ${row.id}`);
   // More rows without a readable key than before: those that vanish now may be among them.
   if (row.unkeyed > (before?.unkeyed ?? 0)) return 'unkeyed';
   const rowsBefore =
     countMet(connection, job.name) ?? countRows(connection, job.name, rowsOf(job)) - row.inserted;
   if (isMuchShorter(rowsBefore, met.rows.size)) return 'mass';
-  return verdict === 'verified' ? 'unproven' : undefined;
+  return verdict === 'verified' ? 'unproven' : null;
 }
+
+/** A list is much shorter if it has lost more than this part of its rows, and at least so many; or all. */
+const MUCH = { part: 0.2, rows: 10 };
 
 /** Rows that others have replaced make a list no shorter. */
 export function isMuchShorter(before: number, now: number): boolean {
@@ -98,53 +112,75 @@ export function isMuchShorter(before: number, now: number): boolean {
   return lost > 0 && (now === 0 || (lost >= MUCH.rows && lost > before * MUCH.part));
 }
 
+/** So many rows are held or removed in one transaction: more would keep the event loop and other writers waiting. */
+const ROWS_A_BATCH = 1_000;
+
+/** One batch, for a transaction. Those that remove rows take a number, and come last. */
+export type RetireBatch = (now: number) => void;
+
+/** The batches of a retirement; the last of them belongs into the transaction that ends the walk. */
+export function retireBatches(
+  connection: Connection,
+  { job, row }: OpenWalk,
+  { toHold, gone, reason, since }: Retirement,
+): RetireBatch[] {
+  const table = quoted(rowsOf(job));
+  const hold = connection.prepare<[string, HeldReason | null, number]>(
+    `UPDATE ${table} SET _held_since = ?, _held_reason = ? WHERE rowid = ?`,
+  );
+  const remove = connection.prepare<[number]>(`DELETE FROM ${table} WHERE rowid = ?`);
+  const note = noteUnversioned(connection, job.name);
+  const nextSeq = createSequence(connection);
+  return [
+    ...piecesOf(toHold).map((rowids) => () => {
+      for (const rowid of rowids) hold.run(since, reason, rowid);
+      note();
+    }),
+    ...piecesOf(gone).map((rowids) => (now: number) => {
+      // The trigger that keeps the last version has its time from this number.
+      const seq = nextSeq(job.name, now);
+      for (const rowid of rowids) remove.run(rowid);
+      row.deleted += rowids.length;
+      row.firstSeq ??= seq;
+      row.lastSeq = seq;
+    }),
+  ];
+}
+
+function piecesOf(rowids: readonly number[]): number[][] {
+  const pieces: number[][] = [];
+  for (let from = 0; from < rowids.length; from += ROWS_A_BATCH)
+    pieces.push(rowids.slice(from, from + ROWS_A_BATCH));
+  return pieces;
+}
+
 /**
  * Rows that the last proof did not show, but that stay for now. They say so in `_held_since` and `_held_reason`, in SQL as
  * everywhere else. Neither makes a version or a change.
  */
-
-/** `unproven`: one proof does not suffice. `mass`: much would go at once. `unkeyed`: it may have lost its key. */
-type HeldReason = 'unproven' | 'mass' | 'unkeyed';
-
-type HeldRows = {
-  /** Whether any row of the dataset is held. */
-  any(): boolean;
-  /** The reason, by the number of the row. */
-  all(): Map<number, HeldReason>;
-  hold(numbers: readonly number[], reason: HeldReason, since: string): void;
-  /** A page has shown the row of this number, which is held no longer. */
-  show(number: number): void;
+export type HeldRows = {
+  count(): number;
+  /** A page has shown the row, which is held no longer. */
+  show(rowid: number): void;
 };
 
 /** The held rows of a job, whose lock the caller has: nobody else holds or shows some. */
 export function openHeld(connection: Connection, job: Job): HeldRows {
   const table = quoted(rowsOf(job));
-  const select = connection.prepare<[], { number: number; reason: HeldReason }>(
-    `SELECT rowid AS number, _held_reason AS reason FROM ${table} WHERE _held_since IS NOT NULL`,
-  );
-  const update = connection.prepare<[string | null, HeldReason | null, number]>(
-    `UPDATE ${table} SET _held_since = ?, _held_reason = ? WHERE rowid = ?`,
+  const count = connection
+    .prepare<[], number>(`SELECT count(*) FROM ${table} WHERE _held_since IS NOT NULL`)
+    .pluck();
+  const show = connection.prepare<[number]>(
+    `UPDATE ${table} SET _held_since = NULL, _held_reason = NULL WHERE rowid = ? AND _held_since IS NOT NULL`,
   );
   const note = noteUnversioned(connection, job.name);
-  const read = () => new Map(select.all().map(({ number, reason }) => [number, reason]));
-  let held = read();
+  let held = count.get() ?? 0;
   return {
-    any: () => held.size > 0,
-    all: () => {
-      held = read();
-      return held;
-    },
-    hold(numbers, reason, since) {
-      for (const number of numbers) {
-        update.run(since, reason, number);
-        held.set(number, reason);
-      }
-      if (numbers.length > 0) note();
-    },
-    show(number) {
+    count: () => count.get() ?? 0,
+    show(rowid) {
       // Mostly no row is held.
-      if (held.size === 0 || !held.delete(number)) return;
-      update.run(null, null, number);
+      if (held === 0 || show.run(rowid).changes === 0) return;
+      held -= 1;
       note();
     },
   };

@@ -117,7 +117,7 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
     compare,
     compareAll,
     show: heldRows.show,
-    holdsAny: heldRows.any,
+    holdsAny: () => heldRows.count() > 0,
     write({ key, values, held, change }, walkId, now) {
       if (held) heldRows.show(held.rowid);
       if (held && change === 'none') return held.rowid;

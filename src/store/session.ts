@@ -1,26 +1,36 @@
 /** A walk as the mirror holds it: it saves pages, ends with a verdict or stays at its checkpoint, and lets go. */
 
+import { setImmediate as breath } from 'node:timers/promises';
 import { ageOf, isoTime } from '../clock.ts';
 import { type FailureKind, toError } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { type Checkpoint, withAnomalies } from '../walk/checkpoint.ts';
 import type { Verdict, WalkKind } from '../walk.ts';
+import { copyLog } from './commits.ts';
 import type { Connection } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
 import { type Committed, checkpointOf, createPageWriter, type PageWriter } from './group-commit.ts';
 import { draftOrder, keepOrder } from './orders.ts';
 import { resolveGone } from './quarantine.ts';
-import { findUnmet, openHeld, retireRows } from './retire.ts';
+import { decideRetirement, openHeld, planRetirement, type Retiring, retireBatches } from './retire.ts';
 import type { WalkRow } from './schema.ts';
 import { isProof } from './sql.ts';
 import { mergeStaged } from './staged-values.ts';
-import { closeWalk, lastFullWalk, lastWalk, type OpenWalk, openWalk, pauseWalk } from './walks.ts';
+import {
+  closeWalk,
+  lastFullWalk,
+  lastWalk,
+  type OpenWalk,
+  openWalk,
+  pauseWalk,
+  prepareWalkUpdate,
+} from './walks.ts';
 
 /** What the walk proves, and what kept it from proving more. */
 export type Ending = {
   /** Null for a glance, which proves nothing. */
   verdict: Verdict | null;
-  error?: string | undefined;
+  error?: string | null | undefined;
   /** Set where one call renewed the proof of the walk before, and saved so many others. */
   callsSaved?: number;
 };
@@ -41,8 +51,13 @@ export type WalkSession = Pick<PageWriter, 'lookUp' | 'findStoredRun' | 'savePag
   /** Where it was taken up. A walk that no longer knows which rows it has met proves nothing, as this says. */
   checkpoint: Checkpoint;
   before: Before | undefined;
-  /** Ends the walk: with a proof, rows absent from it leave the table or are held. */
-  finish(ending: Ending): Promise<WalkRow>;
+  /** What the walk had proven when it broke off while it removed rows: all that is left is to finish it. */
+  retiring: Ending | undefined;
+  /**
+   * Ends the walk: with a proof, rows absent from it leave the table or are held, a thousand a transaction.
+   * @throws the signal's reason when aborted between two of them; the next run finishes the walk.
+   */
+  finish(ending: Ending, signal?: AbortSignal): Promise<WalkRow>;
   /**
    * Leaves the walk at its committed checkpoint, since this was thrown; the next run goes on from there. Returns what kept
    * pages that waited from being committed, if anything did: that is why it was left, then.
@@ -82,6 +97,9 @@ export function openSession(
   return openSession(connection, dir, job, kind, now, check, committed);
 }
 
+/** What the end of a walk changes in its row, but for how it ended. */
+const changing = ['deleted', 'held', 'drifted', 'firstSeq', 'lastSeq'] as const;
+
 function createSession(
   connection: Connection,
   walk: OpenWalk,
@@ -90,21 +108,55 @@ function createSession(
   committed: Committed,
 ): WalkSession {
   const { job, row, met } = walk;
+  const { retiring, ...checkpoint } = JSON.parse(row.memory) as { retiring?: Retiring };
+  row.memory = JSON.stringify(checkpoint);
   const forgot = row.distinctKeys !== met.rows.size + met.refused.size;
   const before = readBefore(connection, job, now());
   const writer = createPageWriter(connection, walk, now, committed);
   const file = connection.name;
   const atomically = connection.transaction((work: () => void) => work()).immediate;
+  const saveRetiring = prepareWalkUpdate(connection, ['memory', ...changing]);
+
+  /**
+   * Holds or removes the rows that the proof lacks, batch by batch, but for the last one. What was proven is kept with the first, so
+   * that the next run can finish it.
+   */
+  async function retire(proven: Pick<Retiring, 'verdict' | 'error'>, signal: AbortSignal | undefined) {
+    const decision = retiring ?? decideRetirement(connection, walk, proven.verdict, now());
+    const plan = await planRetirement(connection, walk, decision);
+    const order = await draftOrder(connection, row.id, plan.staying);
+    const batches = retireBatches(connection, walk, plan);
+    const last = batches.pop();
+    const memory = JSON.stringify({
+      ...checkpoint,
+      ...JSON.parse(row.memory),
+      retiring: { ...decision, ...proven },
+    });
+    for (const [at, batch] of batches.entries()) {
+      signal?.throwIfAborted();
+      check();
+      atomically(() => {
+        // Of the fields that it met, a walk that is resumed knows nothing any longer.
+        if (at === 0) writer.conclude();
+        batch(now());
+        saveRetiring({ ...row, memory });
+      });
+      copyLog(connection);
+      await breath();
+    }
+    return { order, last, isConcluded: batches.length > 0 };
+  }
 
   return {
     row,
     checkpoint: withAnomalies(checkpointOf(row), forgot && 'forgotten'),
     before,
+    retiring,
     lookUp: (page) => guarded(file, () => writer.lookUp(page)),
     findStoredRun: () => guarded(file, writer.findStoredRun),
     savePage: (page) => guarded(file, () => writer.savePage(page)),
     commit: () => guarded(file, writer.commit),
-    async finish({ verdict: found, error = null, callsSaved }) {
+    async finish({ verdict: found, error = null, callsSaved }, signal) {
       // Beside an unfinished walk even a glance that read everything stays one: the walk is what rows are held or removed by.
       const verdict = walk.isBesideWalk ? null : found;
       const kind = verdict === null ? 'glance' : 'walk';
@@ -112,20 +164,21 @@ function createSession(
       try {
         writer.flush();
         const proof = isProof(verdict) && !renewed ? verdict : null;
-        const retires = proof !== null && job.reading === 'walk';
-        const unmet = retires ? await findUnmet(connection, walk) : [];
-        const order = retires ? await draftOrder(connection, row.id) : undefined;
         await mergeStaged(connection, job);
+        const retired =
+          proof && job.reading === 'walk' ? await retire({ verdict: proof, error }, signal) : undefined;
         check();
         atomically(() => {
-          if (proof !== null) resolveGone(connection, job.name, row.id, isoTime(now()));
-          if (proof && retires) Object.assign(row, retireRows(connection, walk, proof, unmet, now()));
-          if (order && proof) keepOrder(connection, job, row, proof, order, unmet, now());
-          if (kind === 'walk' && !renewed) writer.conclude();
+          if (proof) resolveGone(connection, job.name, row.id, isoTime(now()));
+          if (kind === 'walk' && !renewed && !retired?.isConcluded) writer.conclude();
+          if (proof && retired) {
+            retired.last?.(now());
+            row.held = openHeld(connection, job).count();
+            keepOrder(connection, job, row, proof, retired.order, now());
+          }
           const glanced = kind === 'walk' ? rowsGlanced(connection, row) : 0;
-          const { deleted, held, drifted, firstSeq, lastSeq } = row;
           // A walk ends with its last change, whose time is ahead of a clock that stands still or goes back.
-          const finishedAt = isoTime(Math.max(now(), lastSeq ?? 0));
+          const finishedAt = isoTime(Math.max(now(), row.lastSeq ?? 0));
           const ending = {
             kind,
             status: 'complete',
@@ -136,12 +189,12 @@ function createSession(
             ...renewed,
           } as const;
           Object.assign(row, ending);
-          const changes = { deleted, held, drifted, firstSeq, lastSeq };
-          closeWalk(connection, walk, { ...ending, ...changes }, before?.row);
+          const changes = Object.fromEntries(changing.map((name) => [name, row[name]]));
+          closeWalk(connection, walk, { ...ending, ...changes, memory: row.memory }, before?.row);
         });
         return row;
       } catch (thrown) {
-        throw storeFailure(thrown, file);
+        throw signal?.aborted ? thrown : storeFailure(thrown, file);
       }
     },
     pause(thrown, stopped) {
@@ -198,6 +251,6 @@ function readBefore(connection: Connection, job: Job, now: number): Before | und
     row,
     checkpoint: checkpointOf(row),
     ageMs,
-    holdsRows: openHeld(connection, job).any(),
+    holdsRows: openHeld(connection, job).count() > 0,
   };
 }

@@ -81,7 +81,10 @@ export function changesSql(datasets: readonly InSql[], numberOf: (at: string) =>
 function changesOf(dataset: InSql, numberOf: (at: string) => string): string[] {
   const { name: job, table } = dataset;
   return changeSources(dataset).map(({ change, at, source, where }) => {
-    const walk = at === '_valid_to' ? `(SELECT id FROM walks WHERE last_seq = ${numberOf(at)})` : '_walk_id';
+    // Of a walk that removed much each thousand rows have a number of their own.
+    const remover = `(SELECT CASE WHEN first_seq <= ${numberOf(at)} THEN id END FROM walks
+    WHERE last_seq >= ${numberOf(at)} AND job = '${job}' AND kind = 'walk' ORDER BY last_seq LIMIT 1)`;
+    const walk = at === '_valid_to' ? remover : '_walk_id';
     return `SELECT ${numberOf(at)} AS seq, ${at} AS at, '${job}' AS job, '${table}' AS "table", _key AS key,
   ${change} AS change, ${walk} AS walk_id FROM ${source}${where === null ? '' : ` WHERE ${where}`}`;
   });

@@ -92,13 +92,15 @@ export function openWalk(
       glance: unfinishedOf(connection, job, 'glance'),
     };
     if (kind === 'walk' && unfinished.glance) giveUpGlance(connection, unfinished.glance, now);
-    const row = resume(connection, unfinished[kind]) ?? begin(connection, job, kind, now);
+    // A removal that broke off is finished before anything else is read.
+    const next = isRetiring(unfinished.walk) ? unfinished.walk : unfinished[kind];
+    const row = resume(connection, next) ?? begin(connection, job, kind, now);
     return {
       job,
       row,
       met: readMet(connection, String(row.id)),
       unsettled: unsettledWalks(connection, job).add(row.id),
-      isBesideWalk: kind === 'glance' && unfinished.walk !== undefined,
+      isBesideWalk: row.kind === 'glance' && unfinished.walk !== undefined,
       glanced: readMet(connection, begunAfter(row)),
       lock,
     };
@@ -115,6 +117,8 @@ function unfinishedOf(connection: Connection, { name: job }: Job, kind: WalkKind
   const last = lastOf(connection, job, kind);
   return last?.finishedAt === null ? last : undefined;
 }
+
+const isRetiring = (walk: WalkRow | undefined) => walk !== undefined && 'retiring' in JSON.parse(walk.memory);
 
 function giveUpGlance(connection: Connection, { id }: WalkRow, now: number): void {
   const ending = { status: 'failed', error: 'a walk has taken its place', errorKind: 'incomplete' } as const;

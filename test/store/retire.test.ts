@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { faults, type Row, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
-import { both, editBefore, insert, publish, remove } from '../helpers/edits.ts';
+import { both, editBefore, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
-import type { Bench } from '../helpers/mirror-bench.ts';
+import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
+import { keysNow, setupPages } from '../reading/pages/support.ts';
 
 const HOUR = 3_600_000;
 const ANEW = '2026-01-02T03:04:05Z';
@@ -350,5 +351,117 @@ describe('a removal', () => {
     for (let walk = 0; walk < 3; walk += 1) await bench.mirror('news');
     const { rows } = bench.upstream('news');
     expect([...bench.table('news').keys()].sort()).toEqual(rows.map((row) => String(row['id'])).sort());
+  });
+});
+
+describe('a removal of thousands of rows', () => {
+  const ROWS = 2_300;
+  const stopAt = (rows: number) =>
+    `CREATE TRIGGER stops BEFORE INSERT ON removed_rows WHEN (SELECT count(*) FROM removed_rows) >= ${rows} BEGIN SELECT raise(ABORT, 'stop'); END`;
+  const shownBy = (bench: Bench) => {
+    const pages = setupPages(bench);
+    return () => keysNow(bench, pages, 'news');
+  };
+
+  /** All rows of the list have others in their place, and the proof that holds them is there; the next one removes them. */
+  async function replaced(bench: Bench) {
+    await bench.mirror('news');
+    replaceAll(bench.upstream('news'));
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', held: ROWS, deleted: 0 });
+    bench.clock.advance(HOUR);
+    return bench;
+  }
+
+  const setupReplaced = async () => await replaced(await setup({ rows: ROWS }));
+
+  const outcome = (bench: Bench) => ({
+    walk: bench.sql(
+      `SELECT id, verdict, status, deleted, held, drifted, error FROM walks WHERE job = 'news' ORDER BY id DESC LIMIT 1`,
+    ),
+    rows: [...bench.table('news').keys()].sort(),
+    history: bench.sql(`SELECT _key FROM news_history WHERE _ended_by = 'delete' ORDER BY 1`),
+    byWalk: bench.sql(
+      `SELECT walk_id, count(*) AS rows FROM changes WHERE change = 'delete' GROUP BY walk_id`,
+    ),
+    commits: bench.sql(`SELECT count(DISTINCT seq) AS commits FROM changes WHERE change = 'delete'`),
+    left: bench.sql('SELECT * FROM rows_met'),
+  });
+
+  let whole: ReturnType<typeof outcome>;
+  beforeAll(async () => {
+    const bench = await replaced(await openBench({ rows: ROWS }));
+    await bench.mirror('news');
+    whole = outcome(bench);
+    await bench.close();
+  });
+
+  it('takes one commit and one number for each thousand, and is told once', async () => {
+    const bench = await setupReplaced();
+    const walk = await bench.mirror('news');
+    expect(walk).toMatchObject({ verdict: 'verified', deleted: ROWS, held: 0 });
+    expect(outcome(bench)).toMatchObject({
+      byWalk: [{ walk_id: walk.id, rows: ROWS }],
+      commits: [{ commits: 3 }],
+    });
+    expect(bench.store.changes.of(bench.job('news'), walk)).toMatchObject({ deleted: ROWS });
+    expect(shownBy(bench)()).toEqual(bench.upstream('news').rows.map(({ id }) => id));
+  });
+
+  it.each([0, 1_500, 2_000])(
+    'that is killed behind %i of them is finished by the next run, whichever it is, without a call',
+    async (rows) => {
+      const bench = await setupReplaced();
+      const shown = shownBy(bench);
+      const before = shown();
+      bench.tamper(stopAt(rows));
+      await expect(bench.mirror('news')).rejects.toThrow('stop');
+      bench.reopen();
+      const removed = Math.floor(rows / 1_000) * 1_000;
+      expect(bench.table('news').size).toBe(2 * ROWS - removed);
+      expect(bench.sql(`SELECT verdict FROM freshness WHERE job = 'news'`)).toEqual([
+        { verdict: 'verified' },
+      ]);
+      expect(bench.sql(`SELECT verdict, finished_at FROM walks ORDER BY id DESC LIMIT 1`)).toEqual([
+        { verdict: null, finished_at: null },
+      ]);
+      expect(shown()).toEqual(before);
+      bench.tamper('DROP TRIGGER stops');
+      const calls = bench.model.calls.length;
+      const walk = await (rows === 2_000 ? bench.glance('news') : bench.mirror('news'));
+      expect(walk).toMatchObject({ id: 3, kind: 'walk', verdict: 'verified', deleted: ROWS });
+      if (removed > 0) expect(bench.model.calls.length).toBe(calls);
+      expect(bench.store.changes.of(bench.job('news'), walk)).toMatchObject({ deleted: ROWS });
+      expect(outcome(bench)).toEqual(whole);
+      expect(shown()).toEqual(bench.upstream('news').rows.map(({ id }) => id));
+      expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', inserted: 0, deleted: 0 });
+    },
+  );
+
+  it('holds what much is held of in the same way, and removes none of it before the next proof', async () => {
+    const bench = await setup({ rows: ROWS });
+    await bench.mirror('news');
+    replaceAll(bench.upstream('news'));
+    bench.tamper(
+      `CREATE TRIGGER stops BEFORE UPDATE OF _held_since ON news_rows
+       WHEN (SELECT count(*) FROM news_rows WHERE _held_since IS NOT NULL) >= 1500 BEGIN SELECT raise(ABORT, 'stop'); END`,
+    );
+    await expect(bench.mirror('news')).rejects.toThrow('stop');
+    expect(heldIn(bench)).toHaveLength(1_000);
+    bench.tamper('DROP TRIGGER stops');
+    bench.reopen();
+    expect(await bench.mirror('news')).toMatchObject({ id: 2, held: ROWS, deleted: 0 });
+    expect(heldIn(bench)).toEqual(Array(ROWS).fill('unproven'));
+    expect(await bench.mirror('news')).toMatchObject({ id: 3, held: 0, deleted: ROWS });
+  });
+
+  it('is left between two commits where it is stopped', async () => {
+    const bench = await setupReplaced();
+    const stop = new AbortController();
+    const run = bench.mirror('news', undefined, stop.signal);
+    while (bench.table('news').size === 2 * ROWS) await new Promise(setImmediate);
+    stop.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    expect(bench.table('news').size).toBeGreaterThan(ROWS);
+    expect(await bench.mirror('news')).toMatchObject({ id: 3, deleted: ROWS });
   });
 });

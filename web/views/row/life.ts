@@ -67,13 +67,17 @@ export function lifeSql(table: string, history: string | null, columns: readonly
     // The call whose answer was saved then is the walk's last one before. The next may begin within the same millisecond.
     `  coalesce(${callBy('<', 'at DESC')},`,
     `    ${callBy('=', 'id')}) AS request_id,`,
-    "  iif(_ended_by = 'delete', (SELECT id FROM walks",
-    '     WHERE last_seq = CAST(round((julianday(_valid_to) - 2440587.5) * 86400000) AS INTEGER)), NULL) AS closed_by',
+    // A walk that removes much has a number for each thousand rows, of which it keeps the first and the last.
+    `  iif(_ended_by = 'delete', (SELECT iif(first_seq <= ${endSeq}, id, NULL) FROM walks`,
+    `     WHERE last_seq >= ${endSeq} AND kind = 'walk' AND replace(job, '-', '_') = '${table}'`,
+    '     ORDER BY last_seq LIMIT 1), NULL) AS closed_by',
     `  ${own}`,
     'FROM life ORDER BY _valid_from DESC',
   ];
   return { sql: lines.join('\n'), params: { key } };
 }
+
+const endSeq = 'CAST(round((julianday(_valid_to) - 2440587.5) * 86400000) AS INTEGER)';
 
 const callBy = (is: '<' | '=', order: string) =>
   `(SELECT request_id FROM requests WHERE walk_id = life._walk_id AND status = 200 AND at ${is} _valid_from
