@@ -16,7 +16,7 @@ import { createReleases, type Releases } from './releases.ts';
 import { intervalOf } from './schedule.ts';
 import { keepHeapSmall } from './small-heap.ts';
 import { hasMirror, mirrorFile } from './store/read.ts';
-import { isLock, openStore, type Retried, type Store, tryLock, upgradeStore, type WalkRow } from './store.ts';
+import { isLock, openUpgradedStore, type Retried, type Store, tryLock, type WalkRow } from './store.ts';
 import { version } from './version.ts';
 
 export type Surroundings = {
@@ -69,10 +69,9 @@ keepHeapSmall();
 export async function openApp(parts: AppParts): Promise<App> {
   const jobs = await loadJobs();
   const config = readConfig(parts.environment, ownSchedules(jobs));
-  await upgradeStore(config.dir);
   const releases = createReleases();
   try {
-    const store = openStore(config.dir, jobs, parts.clock.now);
+    const store = await openUpgradedStore(config.dir, jobs, parts.clock.now);
     releases.add(() => store.close());
     // Before, in turns of its own: what goes on until then is not kept waiting.
     releases.add(() => store.emptyLog().catch(() => undefined));
@@ -186,8 +185,7 @@ export async function openLocalApp({
   const { dir } = readLocalConfig(environment);
   if (!hasMirror(dir))
     throw new Failure('incomplete', `${mirrorFile(dir)} does not exist yet: run market-mirror sync or start`);
-  await upgradeStore(dir);
-  const store = openStore(dir, jobs, clock.now);
+  const store = await openUpgradedStore(dir, jobs, clock.now);
   return {
     jobs,
     retryRefused: (job) => retryRefused(job, store),

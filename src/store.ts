@@ -1,11 +1,12 @@
 /** The door of the store, the only folder that writes to the mirror. */
 
-import { chmodSync, mkdirSync } from 'node:fs';
-import { eq } from 'drizzle-orm';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import type { Call } from './api/response.ts';
 import { ageOf, isoTime } from './clock.ts';
-import type { Failure } from './errors.ts';
+import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import {
   callRecorder,
@@ -17,17 +18,18 @@ import {
 import { type Changes, openChanges } from './store/changes.ts';
 import { emptyLog, emptyLogAtOnce, logBytes } from './store/commits.ts';
 import { type Connection, openConnection } from './store/connection.ts';
+import { copyDatabase, sealCopy } from './store/copy.ts';
 import { guarded, guardedAll, isBusy, storeFailure } from './store/failure.ts';
 import { ensureColumns } from './store/fields.ts';
 import type { Committed } from './store/group-commit.ts';
 import { ensureIdentity, hasMirror, mirrorFile, nameOf, watchFiles } from './store/identity.ts';
-import { createTables } from './store/migrate.ts';
+import { isLock, type Lock, tryLock } from './store/lock.ts';
 import { type Keep, prune } from './store/prune.ts';
 import { type QuarantinedRow, type Retried, retryQuarantine } from './store/retry-quarantine.ts';
-import { datasets, type WalkRow } from './store/schema.ts';
+import type { WalkRow } from './store/schema.ts';
 import { openSession, type WalkSession } from './store/session.ts';
 import { PROOF } from './store/sql.ts';
-import { refuseUnfit } from './store/version.ts';
+import { journalFile, outdated, versionOf } from './store/version.ts';
 import { ensureShown, ensureTriggers, ensureViews } from './store/views.ts';
 import { lastWalk } from './store/walks.ts';
 import type { CheckedRows, DiscoveredShape } from './validate/checked.ts';
@@ -36,7 +38,6 @@ export type { Change } from './store/changes.ts';
 export { guarded } from './store/failure.ts';
 export type { Counts } from './store/group-commit.ts';
 export { isLock, type Lock, tryLock } from './store/lock.ts';
-export { upgradeStore } from './store/migrate.ts';
 export type { Keep } from './store/prune.ts';
 export type { QuarantinedRow, Retried } from './store/retry-quarantine.ts';
 export type { WalkRow } from './store/schema.ts';
@@ -96,22 +97,113 @@ export type Store = {
  * `disk` for one that is gone or cannot be used.
  */
 export function openStore(dir: string, jobs: readonly Job[], now: () => number, lockWaitMs?: number): Store {
+  const { connection, isOlder } = openFile(dir, lockWaitMs);
+  return closingUnless(connection, () => {
+    if (isOlder) throw outdated(connection.name);
+    return begin(connection, dir, jobs, now);
+  });
+}
+
+/**
+ * The same of a mirror that an older program may have left: it is migrated, after a checked copy of it.
+ * @throws Failure as `openStore` does, and `incomplete` where another process is migrating it.
+ */
+export async function openUpgradedStore(
+  dir: string,
+  jobs: readonly Job[],
+  now: () => number,
+): Promise<Store> {
+  const { connection, isOlder } = openFile(dir);
+  if (isOlder) await upgrade(connection);
+  return closingUnless(connection, () => begin(connection, dir, jobs, now));
+}
+
+function openFile(dir: string, lockWaitMs?: number): { connection: Connection; isOlder: boolean } {
   const file = mirrorFile(dir);
   guarded(file, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
-  if (hasMirror(dir)) refuseUnfit(file);
-  const connection = openConnection(file, lockWaitMs);
+  let isOlder = false;
+  const look = (connection: Connection) => {
+    const { migrations, isCurrent } = versionOf(connection);
+    isOlder = migrations > 0 && !isCurrent;
+  };
+  const connection = openConnection(file, lockWaitMs, hasMirror(dir) ? look : undefined);
+  return { connection, isOlder };
+}
+
+function closingUnless<T>(connection: Connection, work: () => T): T {
   try {
-    const lost = watchFiles(file);
-    chmodSync(file, 0o600);
-    createTables(connection);
-    followDeclarations(connection, jobs);
-    ensureIdentity(connection, dir);
-    refuseLost(lost);
-    return createStore(connection, dir, now, lost);
+    return guarded(connection.name, work);
+  } catch (thrown) {
+    connection.close();
+    throw thrown;
+  }
+}
+
+async function upgrade(connection: Connection): Promise<void> {
+  const file = connection.name;
+  try {
+    const lock = lockMigration(file);
+    try {
+      const { migrations, isCurrent } = versionOf(connection);
+      if (isCurrent) return;
+      await copyBeforeMigration(file, join(dirname(file), `mirror.before-migration-${migrations + 1}.db`));
+      applyMigrations(connection);
+    } finally {
+      lock.release();
+    }
   } catch (thrown) {
     connection.close();
     throw storeFailure(thrown, file);
   }
+}
+
+async function copyBeforeMigration(file: string, copy: string): Promise<void> {
+  rmSync(copy, { force: true });
+  try {
+    await copyDatabase(file, copy, new AbortController().signal);
+    sealCopy(file, copy);
+  } catch (thrown) {
+    rmSync(copy, { force: true });
+    throw thrown;
+  }
+}
+
+function begin(connection: Connection, dir: string, jobs: readonly Job[], now: () => number): Store {
+  const lost = watchFiles(connection.name);
+  chmodSync(connection.name, 0o600);
+  createTables(connection);
+  followDeclarations(connection, jobs);
+  ensureIdentity(connection, dir);
+  refuseLost(lost);
+  return createStore(connection, dir, now, lost);
+}
+
+/** Makes the tables of a new database. */
+function createTables(connection: Connection): void {
+  if (versionOf(connection).isCurrent) return;
+  const lock = lockMigration(connection.name);
+  try {
+    if (!versionOf(connection).isCurrent) applyMigrations(connection);
+  } finally {
+    lock.release();
+  }
+}
+
+/** @throws Failure `incomplete` where another process is at it. */
+function lockMigration(file: string): Lock {
+  const lock = tryLock(dirname(file), 'migration');
+  if (isLock(lock)) return lock;
+  throw new Failure('incomplete', `${file}: process ${lock.holder} is migrating it; try again`);
+}
+
+// A rebuilt table takes the name of the one that it replaces only where no view asks for that meanwhile. The pragma is void
+// inside a transaction.
+function applyMigrations(connection: Connection): void {
+  connection.pragma('legacy_alter_table = ON');
+  migrate(drizzle(connection), { migrationsFolder: dirname(dirname(journalFile)) });
+  connection.pragma('legacy_alter_table = OFF');
+  if (!versionOf(connection).isCurrent)
+    throw new Failure('bug', `${connection.name}: some migrations were skipped`);
 }
 
 function followDeclarations(connection: Connection, jobs: readonly Job[]): void {
@@ -133,7 +225,6 @@ function refuseLost(lost: Store['lost']): void {
 }
 
 function createStore(connection: Connection, dir: string, now: () => number, lost: Store['lost']): Store {
-  const db = drizzle(connection);
   const file = connection.name;
   const governor = openGovernorState(connection, now);
   const lastProof = connection
@@ -149,12 +240,23 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     const at = time === undefined ? null : Date.parse(time);
     return at === null || ageOf(at, now()) === null ? null : at;
   };
-  const keep = (job: string, values: Partial<typeof datasets.$inferInsert>) =>
-    void db
-      .insert(datasets)
-      .values({ job, ...values })
-      .onConflictDoUpdate({ target: datasets.job, set: values })
-      .run();
+  const shapeOf = connection.prepare<
+    [string],
+    { rowsPath: string; keyField: string | null; sharedKeys: string }
+  >(
+    `SELECT rows_path AS rowsPath, key_field AS keyField, shared_keys AS sharedKeys FROM datasets
+     WHERE job = ? AND chosen_at IS NOT NULL`,
+  );
+  const keepShape = connection.prepare(
+    `INSERT INTO datasets (job, rows_path, key_field, shared_keys, chosen_at)
+     VALUES (:job, :rowsPath, :keyField, :sharedKeys, :at)
+     ON CONFLICT DO UPDATE SET rows_path = excluded.rows_path, key_field = excluded.key_field,
+       shared_keys = excluded.shared_keys, chosen_at = excluded.chosen_at`,
+  );
+  const keepNextDue = connection.prepare<[string, string | null]>(
+    `INSERT INTO datasets (job, next_due_at) VALUES (?, ?)
+     ON CONFLICT DO UPDATE SET next_due_at = excluded.next_due_at`,
+  );
   const check = () => refuseLost(lost);
   /** For what may wait: the walk that it follows has ended well. */
   const unlessBusy = (thrown: unknown) => {
@@ -175,12 +277,15 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     silence: silenceReader(connection),
     logBytes: () => logBytes(file),
     shape(job: string) {
-      const found = db.select().from(datasets).where(eq(datasets.job, job)).get();
-      if (!found?.chosenAt) return undefined;
+      const found = shapeOf.get(job);
+      if (!found) return undefined;
       const { rowsPath, keyField, sharedKeys } = found;
-      return { rowsPath: rowsPath ?? [], keyField, sharedKeys: sharedKeys ?? [] };
+      return { rowsPath: JSON.parse(rowsPath), keyField, sharedKeys: JSON.parse(sharedKeys) };
     },
-    keepShape: (job: string, shape: DiscoveredShape) => keep(job, { ...shape, chosenAt: isoTime(now()) }),
+    keepShape(job: string, { rowsPath, keyField, sharedKeys }: DiscoveredShape) {
+      const [path, shared] = [rowsPath, sharedKeys].map((list) => JSON.stringify(list));
+      keepShape.run({ job, rowsPath: path, keyField, sharedKeys: shared, at: isoTime(now()) });
+    },
     completeAsOf(job: string) {
       return past(lastProof.get(job));
     },
@@ -216,7 +321,7 @@ function createStore(connection: Connection, dir: string, now: () => number, los
     },
     keepNextDue(job, at) {
       try {
-        keep(job, { nextDueAt: at === null ? null : isoTime(at) });
+        keepNextDue.run(job, at === null ? null : isoTime(at));
       } catch (thrown) {
         unlessBusy(thrown);
       }

@@ -9,7 +9,7 @@ import { readState } from '../src/governor/state.ts';
 import { createGovernor } from '../src/governor.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { hasEnded, nameProcess } from '../src/process-name.ts';
-import { openStore, upgradeStore } from '../src/store.ts';
+import { openStore } from '../src/store.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 
 const within = { timeout: 60_000, interval: 10 };
@@ -73,7 +73,6 @@ async function holderOf(dir: string, ...before: string[]): Promise<ChildProcess 
 
 async function setup() {
   const dir = mkdtempSync(join(tmpdir(), 'mirror-owners-'));
-  await upgradeStore(dir);
   const store = openStore(dir, await loadJobs(), Date.now);
   onTestFinished(() => {
     store.close();

@@ -22,12 +22,20 @@ const LONGEST_LOG_AT_REST_BYTES = 16 * 1024 ** 2;
 /** How long a reader or a writer waits for another process that keeps the database locked. */
 const LOCK_WAIT_MS = 5_000;
 
-/** Opens the mirror for writing. A commit is kept through a power cut. */
-export function openConnection(file: string, lockWaitMs = LOCK_WAIT_MS): Connection {
+/**
+ * Opens the mirror for writing. A commit is kept through a power cut.
+ * @param look reads a file that is there before anything is written to it, and throws where it must stay as it is.
+ */
+export function openConnection(
+  file: string,
+  lockWaitMs = LOCK_WAIT_MS,
+  look?: (connection: Connection) => void,
+): Connection {
   return guarded(file, () => {
     refuseNetworkFilesystem(file);
     const connection = new Database(file, { timeout: lockWaitMs });
     try {
+      look?.(connection);
       setPragmas(connection, {
         journal_mode: 'wal',
         synchronous: synchronous.full,

@@ -1,11 +1,13 @@
 /** The store's door for those who only read: a connection that cannot write, and who is at work on the folder. */
 
+import { existsSync, statSync } from 'node:fs';
 import { Failure } from '../errors.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, openReadOnly } from './connection.ts';
 import { guarded } from './failure.ts';
 import { hasMirror, mirrorFile } from './identity.ts';
+import { PROOF } from './sql.ts';
 import { Database } from './sqlite.ts';
-import { isUpToDate, openFit, outdated } from './version.ts';
+import { openFit, outdated } from './version.ts';
 
 export { LONG_LOG_BYTES, logBytes } from './commits.ts';
 export { type Connection, openReadOnly } from './connection.ts';
@@ -28,7 +30,6 @@ export {
   TELLING,
   UNANSWERED,
 } from './sql.ts';
-export { examineMirror, lastProofAt, mirrorBytes } from './version.ts';
 
 /**
  * Opens the mirror in `dir` for reading.
@@ -43,8 +44,8 @@ export function openMirror(dir: string, lockWaitMs?: number): Connection {
       'incomplete',
       `${file} does not exist yet: run market-mirror sync or start, or set MIRROR_DIR to the mirror's folder`,
     );
-  const connection = openFit(file, lockWaitMs);
-  if (guarded(file, () => isUpToDate(connection))) return connection;
+  const { connection, version } = openFit(file, lockWaitMs);
+  if (version.isCurrent) return connection;
   connection.close();
   throw outdated(file);
 }
@@ -60,6 +61,55 @@ export function readMirror<T>(dir: string, read: (connection: Connection) => T):
   } finally {
     connection.close();
   }
+}
+
+type Examined = {
+  /** Of SQLite itself. */
+  sqlite: string;
+  /** False where the next writer migrates it first. */
+  upToDate: boolean;
+  /** What SQLite finds wrong with it, the first few lines; empty where it is whole. */
+  damage: string[];
+};
+
+const LINES_OF_DAMAGE = 3;
+
+/**
+ * Reads the whole file, which takes a while where it is large.
+ * @throws Failure `config` for one newer than this code, `disk` for one that cannot be read or is no mirror.
+ */
+export function examineMirror(file: string): Examined {
+  const { connection, version } = openFit(file);
+  try {
+    return guarded(file, () => {
+      const lines = connection.pragma(`integrity_check(${LINES_OF_DAMAGE})`) as { integrity_check: string }[];
+      return {
+        sqlite: String(connection.prepare('SELECT sqlite_version()').pluck().get()),
+        upToDate: version.isCurrent,
+        damage: lines.map((line) => line.integrity_check).filter((line) => line !== 'ok'),
+      };
+    });
+  } finally {
+    connection.close();
+  }
+}
+
+/** When the latest of the datasets' last proofs began, ISO 8601 UTC; null where nothing is proven. */
+export function lastProofAt(file: string): string | null {
+  const connection = openReadOnly(file);
+  try {
+    const lastOfEach = `SELECT max(id) FROM walks WHERE ${PROOF} GROUP BY job`;
+    const latest = `SELECT max(started_at) FROM walks WHERE id IN (${lastOfEach})`;
+    return guarded(file, () => connection.prepare<[], string | null>(latest).pluck().get() ?? null);
+  } finally {
+    connection.close();
+  }
+}
+
+/** What the mirror takes on the disk, with what waits in the write-ahead log. */
+export function mirrorBytes(file: string): number {
+  const parts = [file, `${file}-wal`].filter((part) => existsSync(part));
+  return parts.reduce((bytes, part) => bytes + statSync(part).size, 0);
 }
 
 /** What SQLite says of a statement that it cannot run; undefined for an error of another kind. */
