@@ -1,4 +1,6 @@
-/** Figures as they are shown. */
+/** Figures as they are shown: in Markdown, or each beside its target. */
+
+import { inColumns } from '../src/output/text.ts';
 
 /** The upper one of the two in the middle, where there are two. */
 export function median(values: readonly number[]): number {
@@ -24,4 +26,30 @@ export function markdownTable(heads: readonly string[], rows: readonly (readonly
 /** For tables that are printed as they grow. */
 export function markdownRow(cells: readonly Cell[]): string {
   return `| ${cells.join(' | ')} |`;
+}
+
+export type Table = { about: string; heads: string[]; rows: string[][] };
+
+export const targetHeads = ['target', 'held'];
+
+/** Whether a row is within its target. */
+const isHeld = (row: readonly string[]) => row.at(-1) !== 'NO';
+
+/** The last two cells of a row. */
+export const atMost = (figure: number, most: number, unit = '') => [
+  `≤ ${most}${unit}`,
+  figure <= most ? 'yes' : 'NO',
+];
+
+export const atLeast = (figure: number, least: number) => [`≥ ${least}`, figure >= least ? 'yes' : 'NO'];
+
+export function printTable({ about, heads, rows }: Table): void {
+  const aligns = heads.map((_, at) => (at === 0 ? 'left' : 'right'));
+  process.stdout.write(`\n${about}:\n${inColumns([heads, ...rows], aligns)}\n`);
+}
+
+/** Prints it, too; the process ends with 1 where a bound is broken. */
+export function judgeTable(table: Table): void {
+  printTable(table);
+  if (table.rows.some((row) => !isHeld(row))) process.exitCode = 1;
 }

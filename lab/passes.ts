@@ -1,15 +1,18 @@
 /** Passes over an API of any size: the API and each pass run in a process of their own, so that none disturbs another. */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openStore } from '../src/store.ts';
+import { built } from '../test/helpers/built.ts';
+import { atLeast, median, type Table, targetHeads } from './figures.ts';
+import type { Figures } from './passes/gauge.ts';
 import type { LargeApi } from './passes/large-api.ts';
-import { type Measured, measure, measureNode } from './passes/measured.ts';
-import { cli, program, python } from './passes/programs.ts';
 
 /** A pass from the start of its process to the end. */
 export type Pass = Omit<Measured, 'stdout'> & { rows: number; rowsPerSecond: number };
@@ -58,26 +61,6 @@ export async function measureBareLoop(
   return counted(await measureNode([await program('bare-loop'), dataset, url, folder, String(inFlight)]));
 }
 
-/** The script that one writes first, over the AI signals. */
-export async function measureNaive(url: string, folder: string): Promise<Pass> {
-  return counted(await measureNode([await program('naive'), url, folder]));
-}
-
-/** The bare loop by Python's standard library. */
-export async function measurePython(url: string, folder: string, rows: number): Promise<Pass> {
-  return pass(await measure(['python3', python, url, folder]), rows);
-}
-
-/** The same reader, handing its rows to the command `sqlite-utils`. */
-export async function measureSqliteUtils(url: string, folder: string, rows: number): Promise<Pass> {
-  const upsert = `sqlite-utils upsert ${folder}/sqlite-utils.db ai_signals - --pk id --nl`;
-  const figures = `echo '{"peakMb":null,"longestStallMs":null,"writtenBytes":null}' > "$LAB_FIGURES"`;
-  return pass(
-    await measure(['bash', '-c', `python3 ${python} ${url} ${folder} --lines | ${upsert} && ${figures}`]),
-    rows,
-  );
-}
-
 function counted(measured: Measured): Pass {
   return pass(measured, (JSON.parse(measured.stdout) as { rows: number }).rows);
 }
@@ -117,4 +100,115 @@ export async function withFolder<T>(use: (folder: string) => T | Promise<T>): Pr
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+export type Measured = Figures & { seconds: number; stdout: string };
+
+/** Runs a program of Node.js, measured from within, too. @throws what it said where it failed. */
+export async function measureNode(args: readonly string[], environment = {}): Promise<Measured> {
+  return await measure([process.execPath, '--import', await program('gauge'), ...args], environment);
+}
+
+/** Runs a program that leaves its figures in the file that `LAB_FIGURES` names. */
+async function measure(
+  [command = '', ...args]: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Measured> {
+  const folder = mkdtempSync(join(tmpdir(), 'market-mirror-figures-'));
+  const file = join(folder, 'figures.json');
+  try {
+    const env = { PATH: process.env['PATH'], HOME: folder, LAB_FIGURES: file, ...environment };
+    const began = performance.now();
+    const child = spawn(command, args, { env, cwd: folder });
+    const [stdout, stderr, code] = await Promise.all([
+      textOf(child.stdout),
+      textOf(child.stderr),
+      endOf(child),
+    ]);
+    const seconds = (performance.now() - began) / 1_000;
+    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+    return { seconds, stdout, ...(JSON.parse(readFileSync(file, 'utf8')) as Figures) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function endOf(child: ChildProcess): Promise<unknown> {
+  const [code, signal] = await once(child, 'exit');
+  return code ?? signal;
+}
+
+async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) text += String(chunk);
+  return text;
+}
+
+const compiled = ['gauge', 'bare-loop', 'large-api'] as const;
+type Program = (typeof compiled)[number];
+
+const folder = fileURLToPath(new URL('../../dist/lab/', import.meta.url));
+let made: Promise<unknown> | undefined;
+
+/** The file of a program of this folder. */
+async function program(name: Program): Promise<string> {
+  made ??= build({
+    entryPoints: compiled.map((each) => fileURLToPath(new URL(`${each}.ts`, import.meta.url))),
+    outdir: folder,
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    logLevel: 'warning',
+  });
+  await made;
+  return `${folder}${name}.js`;
+}
+
+/** The program that users run, as `npm run build` made it. */
+export const cli = () => fileURLToPath(built('src/cli.js'));
+
+/** A mirror that is measured, the API that it is of, and the state of a governor that knows it. */
+export type MeasuredMirror = { folder: string; api: string; learnt: string };
+
+/** A mirror of so many rows each of `ai-signals` and `news`. */
+export async function withMirror<T>(rows: number, use: (mirror: MeasuredMirror) => Promise<T>): Promise<T> {
+  const learnt = await withLargeApi(10_000, learnApi);
+  return await withLargeApi(rows, (api) =>
+    withFolder(async (folder) => {
+      for (const job of ['ai-signals', 'news']) await measurePass(job, api, folder, learnt);
+      return await use({ folder, api, learnt });
+    }),
+  );
+}
+
+/** Walks of ai-signals, published anew before each by a GET of `change`: alone, and beside something that others do meanwhile. */
+export async function measureWalksBeside(
+  { folder, api, learnt }: MeasuredMirror,
+  { about, change, runs }: { about: string; change: string; runs: number },
+  beside: (walk: () => Promise<number>) => Promise<number>,
+): Promise<Table> {
+  const walk = async () => (await measurePass('ai-signals', api, folder, learnt)).rowsPerSecond;
+  const [alone, together]: [number[], number[]] = [[], []];
+  for (let run = 0; run < runs; run += 1) {
+    await fetch(api + change);
+    alone.push(await walk());
+    await fetch(api + change);
+    together.push(await beside(walk));
+  }
+  const ratio = median(together.map((perSecond, run) => perSecond / (alone[run] ?? Number.NaN)));
+  return {
+    about: `${about}, medians of ${runs} interleaved runs`,
+    heads: ['', 'rows/s alone', 'rows/s beside', 'ratio', ...targetHeads],
+    rows: [
+      [
+        'walk',
+        median(alone).toFixed(0),
+        median(together).toFixed(0),
+        ratio.toFixed(2),
+        ...atLeast(ratio, 0.9),
+      ],
+    ],
+  };
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run simulate`: the governor and other policies in worlds of virtual time: the tables of docs/dev/governor-figures.md;
+ * `npm run simulate`: the governor in worlds of virtual time, beside an optimum that knows every limit: the tables of docs/dev/governor-figures.md;
  * with `freshness`, how late and how wrong the mirror is: docs/dev/freshness-figures.md.
  */
 
@@ -9,66 +9,47 @@ import { fileURLToPath } from 'node:url';
 import { median } from './figures.ts';
 import { type Part, partNames, printFreshness } from './freshness.ts';
 import { oneOf, tool, whole } from './options.ts';
-import { type PolicyName, policies } from './simulate/policies.ts';
 import { type Result, run, runOptimum, type Scenario } from './simulate/run.ts';
 import { scenarios, worlds } from './simulate/scenarios.ts';
 
-const policyNames = Object.keys(policies) as PolicyName[];
-
-type Task = { world: number; seeds: number; policy: PolicyName };
+type Task = { world: number; seeds: number };
 
 if (process.send) process.once('message', async (task) => process.send?.(await rowOf(task as Task)));
 else await readCommandLine();
 
 async function readCommandLine(): Promise<void> {
-  const governors = some(policyNames);
-  const parts = some(partNames);
+  const part = oneOf(partNames);
   const program = tool('simulate', 'Prints the table of docs/dev/governor-figures.md.')
     .argument('[text]', 'only worlds whose name has this text; those of the table if not given')
     .argument('[seeds]', 'of each world', whole(1), 30)
-    .argument('[policies...]', governors.description, governors.read)
-    .action((text = '', seeds: number, chosen: PolicyName[]) =>
-      printTable(text, seeds, orAll(chosen, policyNames)),
-    );
+    .action((text = '', seeds: number) => printTable(text, seeds));
   program
     .command('freshness')
     .description(
       'prints the tables of docs/dev/freshness-figures.md, and which targets hold; fails where one does not',
     )
-    .argument('[parts...]', parts.description, parts.read)
+    .argument(
+      '[parts...]',
+      `some of ${partNames.join(', ')}; all if not given`,
+      (text, before: Part[] = []) => [...before, part(text)],
+    )
     .option('--seeds <number>', 'of each world that is not drawn at random', whole(1), 3)
     .action(async (chosen: Part[], { seeds }: { seeds: number }) => {
-      const hold = await printFreshness(orAll(chosen, partNames), seeds, (text) =>
-        process.stdout.write(text),
-      );
+      const parts = chosen.length > 0 ? chosen : partNames;
+      const hold = await printFreshness(parts, seeds, (text) => process.stdout.write(text));
       if (!hold) process.exitCode = 1;
     });
   await program.parseAsync();
 }
 
-/** An argument that takes any number of these names. */
-function some<Name extends string>(names: readonly Name[]) {
-  const name = oneOf(names);
-  return {
-    description: `some of ${names.join(', ')}; all if not given`,
-    read: (text: string, before: Name[] = []) => [...before, name(text)],
-  };
-}
-
-function orAll<Name>(chosen: Name[], all: Name[]): Name[] {
-  return chosen.length > 0 ? chosen : all;
-}
-
-async function printTable(wanted: string, seeds: number, chosen: PolicyName[]): Promise<void> {
+async function printTable(wanted: string, seeds: number): Promise<void> {
   const tasks = worlds.flatMap(({ name }, world) =>
-    (wanted === '' ? world < scenarios.length : name.includes(wanted))
-      ? chosen.map((policy) => ({ world, seeds, policy }))
-      : [],
+    (wanted === '' ? world < scenarios.length : name.includes(wanted)) ? [{ world, seeds }] : [],
   );
   process.stdout.write(
-    '| world | policy | first sync: ms added, median | time ÷ optimum, median | worst | 429s, median | most ' +
+    '| world | first sync: ms added, median | time ÷ optimum, median | worst | 429s, median | most ' +
       '| after it: ÷ optimum, median | worst | 429s per 10,000, median | most |\n' +
-      '|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n',
+      '|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n',
   );
   const running: Promise<string>[] = [];
   for (const task of tasks) {
@@ -92,7 +73,7 @@ function inProcess(task: Task): Promise<string> {
   });
 }
 
-async function rowOf({ world, seeds, policy }: Task): Promise<string> {
+async function rowOf({ world, seeds }: Task): Promise<string> {
   const scenario = worlds[world] as Scenario;
   const over = async (simulate: (seed: number) => Promise<Result>) => {
     const results: Result[] = [];
@@ -100,10 +81,10 @@ async function rowOf({ world, seeds, policy }: Task): Promise<string> {
     return results;
   };
   const optimum = await over((seed) => runOptimum(scenario, seed));
-  return row(scenario, policy, await over((seed) => run(scenario, seed, policies[policy])), optimum);
+  return row(scenario, await over((seed) => run(scenario, seed)), optimum);
 }
 
-function row(scenario: Scenario, policy: string, results: Result[], optimum: Result[]): string {
+function row(scenario: Scenario, results: Result[], optimum: Result[]): string {
   const against = (of: (result: Result, best: Result) => number) =>
     results.map((result, index) => of(result, optimum[index] as Result));
   const per10k = results.map(({ afterRefusals }) => (afterRefusals * 10_000) / scenario.after);
@@ -126,7 +107,7 @@ function row(scenario: Scenario, policy: string, results: Result[], optimum: Res
     ),
     spread(per10k, 0),
   ];
-  return `| ${scenario.name} | ${policy} | ${cells.flat().join(' | ')} |\n`;
+  return `| ${scenario.name} | ${cells.flat().join(' | ')} |\n`;
 }
 
 /** Median and largest. */

@@ -66,7 +66,7 @@ if (given.year) {
   const { liveYear } = await import('./soak/year.ts');
   await liveYear({ days: given.days, livedEvery: given.livedEvery, print });
 } else if (given.levels !== undefined) {
-  const { liveChains } = await import('./soak/chains.ts');
+  const { liveChains } = await import('./soak/lives.ts');
   print(`seed ${given.seed}`);
   await liveChains({ depth: given.levels, lives: given.lives, seed: given.seed, print });
 } else if (given.cost) {

@@ -5,9 +5,7 @@
 
 import { number } from '../../src/output/text.ts';
 import { markdownRow } from '../figures.ts';
-import { readBenchOptions } from './options.ts';
-import { heads, rule, stallRow } from './pass-speed/figures.ts';
-import { type Line, lines } from './pass-speed/lines.ts';
+import { heads, type Line, lines, readBenchOptions, rule, stallRow } from './pass-speed/lines.ts';
 
 const { runs, rows, lines: asked } = readBenchOptions();
 

@@ -3,35 +3,265 @@
  * limits, headers, counts, access log. `npm run bench -- serve`, on what `npm run build` made.
  */
 
-import { learnApi, measurePass, withFolder, withLargeApi } from '../passes.ts';
-import { readBenchOptions } from './options.ts';
-import { measureKept } from './serve/kept-page.ts';
-import { issueKeys } from './serve/keys.ts';
-import { measureMemory } from './serve/memory.ts';
-import { measurePages } from './serve/pages-from-sql.ts';
-import { startServe } from './serve/servers.ts';
-import { printTable } from './serve/table.ts';
-import { measureWalks } from './serve/walks-beside.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openKeyring } from '../../src/serve/service/keys.ts';
+import { atLeast, atMost, median, printTable, type Table, targetHeads } from '../figures.ts';
+import { type MeasuredMirror, measureWalksBeside, withMirror } from '../passes.ts';
+import { readBenchOptions } from './pass-speed/lines.ts';
+import {
+  type Asked,
+  distinctOffsets,
+  type Load,
+  load,
+  quantile,
+  type Server,
+  startBare,
+  startServe,
+} from './serve/load.ts';
 
-const { runs, rows, keys: count, minutes } = readBenchOptions();
-const jobs = ['news', 'ai-signals'];
-const learnt = await withLargeApi(10_000, learnApi);
-
-await withLargeApi(rows, (api) =>
-  withFolder(async (folder) => {
-    for (const job of jobs) await measurePass(job, api, folder, learnt);
+async function bench(): Promise<void> {
+  const { runs, rows, keys: count, minutes } = readBenchOptions();
+  await withMirror(rows, async (mirror) => {
+    const { folder } = mirror;
     const keys = issueKeys(folder, count);
     const serve = await startServe(folder);
     try {
       process.stdout.write(
-        `${rows.toLocaleString('en-US')} rows each of ${jobs.join(' and ')}, ${count} keys\n`,
+        `${rows.toLocaleString('en-US')} rows each of news and ai-signals, ${count} keys\n`,
       );
       printTable(await measureKept(serve, folder, keys, runs));
       printTable(await measurePages(serve, folder, keys, rows));
       printTable(await measureMemory(serve, keys, rows, minutes));
-      printTable(await measureWalks(serve, keys, rows, runs, { api, folder, learnt }));
+      printTable(await measureWalks(serve, keys, rows, runs, mirror));
     } finally {
       await serve.end();
     }
-  }),
-);
+  });
+}
+
+const CONNECTIONS = [10, 200];
+const SECONDS = 3;
+/** Answers by which the compiler is through with what is called most. */
+const WARM_UP = 10_000;
+const PATH = '/api/v1/news';
+
+type Runs = Record<'bare' | 'kept' | 'known', Load[]>;
+
+/** One page again and again, as it is kept: beside the bare server, and where the client knows it already. */
+async function measureKept(
+  serve: Server,
+  folder: string,
+  [key = '']: readonly string[],
+  runs: number,
+): Promise<Table> {
+  const answer = await fetch(`${serve.url}${PATH}`, { headers: { authorization: `Bearer ${key}` } });
+  const page = await answer.text();
+  const file = join(folder, 'page.json');
+  writeFileSync(file, page);
+  const bare = await startBare(file);
+  try {
+    const ask = { path: PATH, key };
+    const known = { ...ask, ifNoneMatch: answer.headers.get('etag') ?? '' };
+    const rows: string[][] = [];
+    for (const connections of CONNECTIONS) rows.push(...rowsOf(connections, await compare(connections)));
+    return {
+      about: `a kept page of ${(Buffer.byteLength(page) / 1_000).toFixed(0)} kB beside a bare server, medians of ${runs} interleaved runs of ${SECONDS} s`,
+      heads: ['', 'answers/s', 'CPU µs', 'median ms', '99 of 100', 'ratio', ...targetHeads],
+      rows,
+    };
+
+    async function compare(connections: number): Promise<Runs> {
+      const measure = (server: Server, status: '2xx' | '3xx', asked: Asked, amount?: number) => {
+        const length = amount === undefined ? { seconds: SECONDS } : { amount };
+        return load(server, { connections, ...length }, status, () => asked);
+      };
+      const all: Runs = { bare: [], kept: [], known: [] };
+      await measure(bare, '2xx', ask, WARM_UP);
+      await measure(serve, '2xx', ask, WARM_UP);
+      await measure(serve, '3xx', known, WARM_UP);
+      for (let run = 0; run < runs; run += 1) {
+        all.bare.push(await measure(bare, '2xx', ask));
+        all.kept.push(await measure(serve, '2xx', ask));
+        all.known.push(await measure(serve, '3xx', known));
+      }
+      return all;
+    }
+  } finally {
+    await bare.end();
+  }
+}
+
+function rowsOf(connections: number, { bare, kept, known }: Runs): string[][] {
+  const ratio = (loads: Load[], to: Load[]) =>
+    median(loads.map(({ perSecond }, run) => perSecond / (to[run]?.perSecond ?? Number.NaN)));
+  const figures = (loads: Load[]) => [
+    median(loads.map(({ perSecond }) => perSecond)).toFixed(0),
+    median(loads.map(({ cpuMs }) => cpuMs * 1_000)).toFixed(0),
+    median(loads.map(({ took }) => quantile(took, 0.5))).toFixed(2),
+    median(loads.map(({ took }) => quantile(took, 0.99))).toFixed(2),
+  ];
+  const toBare = ratio(kept, bare);
+  const toKept = ratio(known, kept);
+  const tail = median(kept.map(({ took }) => quantile(took, 0.99) / quantile(took, 0.5)));
+  return [
+    [`bare, ${connections} connections`, ...figures(bare), '', '', ''],
+    ['serve', ...figures(kept), toBare.toFixed(2), ...atLeast(toBare, 0.4)],
+    ['serve, 99 of 100 to the median', '', '', '', '', tail.toFixed(1), ...atMost(tail, 10)],
+    ['serve, 304, to 200', ...figures(known), toKept.toFixed(2), ...atLeast(toKept, 1)],
+  ];
+}
+
+const limits = {
+  quota: { calls: 1_000_000_000, periodMs: 3_600_000, kind: 'fixed' },
+  rate: { calls: 100_000, periodMs: 1_000, burst: 100_000 },
+  concurrency: 1_000,
+} as const;
+
+/** Each with an account and limits of its own that nothing here reaches. */
+function issueKeys(folder: string, count: number): string[] {
+  const keyring = openKeyring(folder);
+  const scopes = ['news:read', 'ai-signals:read'];
+  const keys = Array.from({ length: count }, (_, at) => {
+    const terms = { name: `key-${at}`, account: `account-${at}`, scopes, addresses: null, expiresAt: null };
+    return keyring.create(terms, limits, Date.now()).key;
+  });
+  keyring.close();
+  return keys;
+}
+
+const MEMORY_CONNECTIONS = 10;
+/** Enough pages of a hundred rows to fill the room of those that are kept. */
+const PAGES_TO_FILL = 2_000;
+const LOOK_EVERY_MS = 250;
+
+/** Memory under load by all keys, over pages near and far, after the kept pages have filled their room. */
+async function measureMemory(
+  serve: Server,
+  keys: readonly string[],
+  rows: number,
+  minutes: number,
+): Promise<Table> {
+  const offsets = distinctOffsets(0, rows - 100);
+  let turn = 0;
+  const next = () => {
+    turn += 1;
+    const job = turn % 2 === 0 ? 'news' : 'ai-signals';
+    // Nine of ten ask for what others ask for, too.
+    const offset = turn % 10 === 0 ? offsets() : (turn % 50) * 100;
+    return { path: `/api/v1/${job}?limit=100&offset=${offset}`, key: keys[turn % keys.length] ?? '' };
+  };
+  await load(serve, { connections: MEMORY_CONNECTIONS, amount: PAGES_TO_FILL * 10 }, '2xx', next);
+  const seen: number[] = [];
+  const look = setInterval(() => seen.push(serve.residentMb()), LOOK_EVERY_MS);
+  const { perSecond } = await load(
+    serve,
+    { connections: MEMORY_CONNECTIONS, seconds: minutes * 60 },
+    '2xx',
+    next,
+  );
+  clearInterval(look);
+  const part = Math.max(1, Math.floor(seen.length / 5));
+  const [first, last] = [median(seen.slice(0, part)), median(seen.slice(-part))];
+  return {
+    about: `memory over ${minutes} minutes of ${perSecond.toFixed(0)} pages a second, one in ten of them from SQL, by ${keys.length} keys in turn`,
+    heads: ['', 'first fifth, MB', 'last fifth', 'peak', 'ratio', ...targetHeads],
+    rows: [
+      [
+        'serve',
+        first.toFixed(0),
+        last.toFixed(0),
+        Math.max(...seen).toFixed(0),
+        (last / first).toFixed(2),
+        ...atMost(last / first, 1.1),
+      ],
+    ],
+  };
+}
+
+const PAGES = 1_000;
+/** Pages by which the compiler is through with what is called most. */
+const SQL_WARM_UP = 1_000;
+const LIMIT = 100;
+
+/**
+ * Pages that nobody has asked for before, so that each is read from SQL, near and far; beside a bare server that answers one of
+ * them from memory, which tells how much of the slowest the client and the machine are.
+ */
+async function measurePages(
+  serve: Server,
+  folder: string,
+  [key = '']: readonly string[],
+  rows: number,
+): Promise<Table> {
+  const lines: string[][] = [];
+  const answered = async (server: Server, amount: number, path: () => string) => {
+    const { cpuMs, took } = await load(server, { connections: 1, amount }, '2xx', () => ({
+      path: path(),
+      key,
+    }));
+    return { cpuMs, median: quantile(took, 0.5), slow: quantile(took, 0.99) };
+  };
+  for (const job of ['news', 'ai-signals']) {
+    const path = (limit: number, offset: number) => `/api/v1/${job}?limit=${limit}&offset=${offset}`;
+    const first = await fetch(`${serve.url}${path(LIMIT, 0)}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const file = join(folder, 'page.json');
+    writeFileSync(file, Buffer.from(await first.arrayBuffer()));
+    const bare = await startBare(file);
+    try {
+      await answered(bare, SQL_WARM_UP, () => '/');
+      const { cpuMs, median, slow } = await answered(bare, PAGES, () => '/');
+      lines.push([`${job}, bare`, cpuMs.toFixed(2), '', '', median.toFixed(2), slow.toFixed(2), '', '']);
+    } finally {
+      await bare.end();
+    }
+    const others = distinctOffsets(0, rows - LIMIT);
+    await answered(serve, SQL_WARM_UP, () => path(LIMIT - 1, others()));
+    for (const [where, from, to] of [
+      ['the first tenth', 0, rows / 10],
+      ['anywhere', 0, rows],
+      ['the last tenth', rows - rows / 10, rows],
+    ] as const) {
+      const offsets = distinctOffsets(from, to - LIMIT);
+      const { cpuMs, median, slow } = await answered(serve, PAGES, () => path(LIMIT, offsets()));
+      const figures = [cpuMs.toFixed(2), ...atMost(cpuMs, 1), median.toFixed(2), slow.toFixed(2)];
+      lines.push([`${job}, ${where}`, ...figures, ...atMost(slow, 5)]);
+    }
+  }
+  return {
+    about: `${PAGES} pages of ${LIMIT} rows that must be read from SQL, one after the other, at offsets up to ${rows.toLocaleString('en-US')}`,
+    heads: ['', 'CPU ms', ...targetHeads, 'median ms', '99 of 100', ...targetHeads],
+    rows: lines,
+  };
+}
+
+/** Pages from SQL, a second: what a score of clients ask for that follow a dataset at full speed. */
+const PAGES_A_SECOND = 50;
+
+/** What clients of the service cost the walks of a daemon over the same mirror. */
+async function measureWalks(
+  serve: Server,
+  [key = '']: readonly string[],
+  rows: number,
+  runs: number,
+  mirror: MeasuredMirror,
+): Promise<Table> {
+  const about = `walks of ai-signals, unchanged but published again, while ${PAGES_A_SECOND} pages a second are read from SQL`;
+  return await measureWalksBeside(mirror, { about, change: '/publish', runs }, async (walk) => {
+    const offsets = distinctOffsets(0, rows - 100);
+    const next = () => ({ path: `/api/v1/news?limit=100&offset=${offsets()}`, key });
+    const options = { connections: 5, amount: PAGES_A_SECOND, rate: PAGES_A_SECOND };
+    let isOver = false;
+    const asking = (async () => {
+      while (!isOver) await load(serve, options, '2xx', next);
+    })();
+    const perSecond = await walk();
+    isOver = true;
+    await asking;
+    return perSecond;
+  });
+}
+
+await bench();

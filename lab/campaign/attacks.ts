@@ -2,13 +2,10 @@
 
 import { apiAttacks } from './attacks/api.ts';
 import type { Attack } from './attacks/attack.ts';
-import { clockAttacks } from './attacks/clock.ts';
-import { externalRedisAttacks } from './attacks/external-redis.ts';
 import { fileAttacks } from './attacks/files.ts';
-import { lakeAttacks } from './attacks/lake.ts';
-import { processAttacks } from './attacks/processes.ts';
-import { redisAttacks } from './attacks/redis.ts';
-import { shippingAttacks } from './attacks/shipping.ts';
+import { clockAttacks, processAttacks } from './attacks/processes.ts';
+import { externalRedisAttacks, redisAttacks } from './attacks/redis.ts';
+import { lakeAttacks, shippingAttacks } from './attacks/sinks.ts';
 
 export const attacks: readonly Attack[] = [
   ...processAttacks,

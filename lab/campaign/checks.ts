@@ -1,8 +1,13 @@
-/** What must hold of the mirror, its history and its consumer once the API has been left alone for two proofs. */
+/** What must hold of the mirror, its history and those who follow it once the API has been left alone for two proofs, and what may be left at the end. */
 
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, rowsOf, volatileOf } from '../../src/job.ts';
+import { differencesThere, momentOf } from '../../test/helpers/shipped.ts';
 import { differences } from '../../test/helpers/truth.ts';
 import type { Consumer } from './consumer.ts';
+import { processesIn } from './world/processes.ts';
 import { type Forms, formOf, type Journal } from './world/upstream.ts';
 import { tableOf, type World } from './world.ts';
 
@@ -165,4 +170,107 @@ export function checkIntegrity({ sql }: Readable): Finding[] {
     .map((row) => row.integrity_check)
     .filter((line) => line !== 'ok')
     .map((what) => ({ kind: 'lost', what: `SQLite finds the database damaged: ${what}` }));
+}
+
+const TRIES = 3;
+const PAUSE_MS = 300;
+
+/** By an independent reader, value by value; nothing where nothing has been shipped. */
+export async function checkShipped(world: World): Promise<Finding[]> {
+  const { shippedTo } = world;
+  if (!shippedTo) return [];
+  let found: string[] = [];
+  for (let tried = 0; tried < TRIES; tried += 1) {
+    // Polls of `usage` go on.
+    const until = momentOf(world.database);
+    const { code, stderr, stdout } = await world.run(['ship'], { MIRROR_SHIP: shippedTo.url }).ended;
+    found =
+      code === 0
+        ? await differencesThere(world.database, shippedTo.query, until)
+        : [`ship ended with ${code}: ${stdout}${stderr}`];
+    if (found.length === 0) return [];
+    await delay(PAUSE_MS);
+  }
+  return found.map((what) => ({ kind: 'false', what: `in Postgres: ${what}` }));
+}
+
+/** Nothing where nothing has been laid. */
+export async function checkLakes(world: World): Promise<Finding[]> {
+  const { lake, bucket, scratch } = world;
+  const inFolder = async () =>
+    lake.counts.started > 0
+      ? await differencesIn(world, { MIRROR_LAKE: lake.folder }, async () => lake.folder)
+      : [];
+  const inBucket = async () => {
+    if (!bucket) return [];
+    const there = mkdtempSync(join(scratch, 'bucket-'));
+    const fetch = async () => {
+      await bucket.fetchInto(there);
+      return there;
+    };
+    const found = await differencesIn(world, bucket.environment, fetch);
+    rmSync(there, { recursive: true });
+    return found;
+  };
+  const found = await Promise.all([inFolder(), inBucket()]);
+  return found.flat().map((what) => ({ kind: 'false', what }));
+}
+
+/** By its own receipts, then by DuckDB, change by change and value by value. Polls of `usage` go on. */
+async function differencesIn(
+  { run, database }: World,
+  settings: Record<string, string>,
+  folder: () => Promise<string>,
+): Promise<string[]> {
+  const { code, stderr, stdout } = await run(['lake', '--verify'], settings).ended;
+  if (code !== 0)
+    return [`lake --verify of ${settings['MIRROR_LAKE']} ended with ${code}: ${stdout}${stderr}`];
+  // Whoever looks at no lake loads no DuckDB.
+  const { differencesThere } = await import('../../test/helpers/lake.ts');
+  const found = await differencesThere(database, await folder(), 'usage');
+  return found.map((what) => `in the lake ${settings['MIRROR_LAKE']}: ${what}`);
+}
+
+/** The files in the mirror's folder after the daemon has ended; a file that a killed lake was sending stays for a day. */
+const belongs =
+  /^(lake-partial\/.*|mirror\.(db|id)|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;
+/** Made by the attacks and by the consumer. */
+const ours = /^(since-.*|clock|external-redis.*)$/;
+const UNTIL_GONE_MS = 5_000;
+
+/** @param world whose daemon has been ended. */
+export async function checkLeftovers(world: World): Promise<Finding[]> {
+  const orphan = (what: string): Finding => ({ kind: 'orphan', what });
+  const files = filesBelow(world.mirrorDir).filter((name) => !belongs.test(name));
+  const temporary = filesBelow(world.scratch).filter(
+    (name) => !ours.test(name) && !isUnlinkedLate(join(world.scratch, name)),
+  );
+  return [
+    ...(await processesLeft(world)).map((name) => orphan(`the process ${name} is left`)),
+    ...[...files, ...temporary].map((name) => orphan(`the file ${name} is left`)),
+    ...readdirSync(world.work).map((name) => orphan(`the file ${name} is left in the working folder`)),
+    ...filesWith(world).map((what): Finding => ({ kind: 'false', what: `the key lies in ${what}` })),
+    ...(existsSync(world.mark) ? [{ kind: 'false', what: 'a shell obeyed a value of a row' } as const] : []),
+  ];
+}
+
+/** SQLite opens a temporary file and removes its name in the next step: whoever is killed in between leaves an empty one. */
+const isUnlinkedLate = (file: string) => /\/etilqs_[^/]*$/.test(file) && statSync(file).size === 0;
+
+/** Those of a killed daemon end with it, but not in the same moment. */
+async function processesLeft({ folder }: World): Promise<string[]> {
+  const left = () => processesIn(folder).map(({ name, pid }) => `${name} (${pid})`);
+  for (let waited = 0; waited < UNTIL_GONE_MS && left().length > 0; waited += 100)
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  return left();
+}
+
+function filesWith({ folder, key }: World): string[] {
+  return filesBelow(folder).filter((name) => readFileSync(join(folder, name)).includes(key));
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    statSync(join(folder, name)).isFile(),
+  );
 }

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { markdownTable } from '../figures.ts';
 import type { Finding } from './checks.ts';
-import type { Consumer } from './consumer.ts';
+import type { Consumer, Watch } from './consumer.ts';
 import type { Round, Stage } from './rounds.ts';
-import type { Watch } from './watch.ts';
 import type { World } from './world.ts';
 
 const MOST_SHOWN = 20;

@@ -1,8 +1,8 @@
 /** Outcomes as figures: delays of several seeds together, shares, ages, losses. */
 
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
-import { mean, sum } from '../figures.ts';
-import type { Kind } from './measures.ts';
+import { markdownTable, mean, sum } from '../figures.ts';
+import type { Kind } from './dataset.ts';
 import type { Outcome } from './run.ts';
 
 export type Spread = { median: number; p95: number };
@@ -65,15 +65,14 @@ export function count(outcomes: readonly Outcome[], what: 'falselyRemoved' | 'mi
 /**
  * How late changes are on average, in schedules: the mean delay of a dataset's changes ÷ what its schedule asks for, the
  * mean of the datasets by their weights.
- * @param removal what a removal counts, where a new or changed row counts 1
  */
-export function loss({ sets }: Outcome, removal: number): number {
+export function loss({ sets }: Outcome): number {
   let [late, weights] = [0, 0];
   for (const { spec, measures } of sets) {
     const { new: come, edited, gone } = measures.delays;
-    const changes = come.length + edited.length + removal * gone.length;
+    const changes = come.length + edited.length + gone.length;
     if (changes === 0) continue;
-    const delay = (sum(come) + sum(edited) + removal * sum(gone)) / changes;
+    const delay = (sum(come) + sum(edited) + sum(gone)) / changes;
     late += (spec.weight * delay) / spec.targetMs;
     weights += spec.weight;
   }
@@ -94,4 +93,29 @@ export function duration(ms: number): string {
 
 export function spread({ median, p95 }: Spread): string {
   return Number.isNaN(median) ? '–' : `${duration(median)} / ${duration(p95)}`;
+}
+
+export type Target = { what: string; aim: string; came: string; holds: boolean };
+
+/** What a part of the simulation prints, and what it was aimed at. */
+export type Section = { text: string; targets: Target[] };
+
+export function within(what: string, ms: number, mostMs: number): Target {
+  return { what, aim: `at most ${duration(mostMs)}`, came: duration(ms), holds: ms <= mostMs };
+}
+
+/** @param most what `value` may be, in times of walks alone or of the best */
+export function times(what: string, value: number, most: number): Target {
+  return { what, aim: `at most ${most} times`, came: value.toFixed(2), holds: value <= most };
+}
+
+export function none(what: string, count: number): Target {
+  return { what, aim: 'none', came: String(count), holds: count === 0 };
+}
+
+export function targetTable(targets: readonly Target[]): string {
+  return markdownTable(
+    ['what', 'aim', 'came out', 'holds'],
+    targets.map(({ what, aim, came, holds }) => [what, aim, came, holds ? 'yes' : '**no**']),
+  );
 }

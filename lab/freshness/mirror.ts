@@ -7,9 +7,7 @@ import { isMuchShorter } from '../../src/store/retire.ts';
 import { isProof } from '../../src/store/sql.ts';
 import { beginning, type Checkpoint, PAGE_ROWS, type PageFacts } from '../../src/walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from '../../src/walk.ts';
-import type { Dataset, Spec } from './dataset.ts';
-import type { Measures } from './measures.ts';
-import type { Row } from './row.ts';
+import type { Dataset, Measures, Row, Spec } from './dataset.ts';
 
 /** A walk or a glance under way. */
 export type Look = {

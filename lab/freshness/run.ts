@@ -1,12 +1,22 @@
 /** One policy in one world, under one quota: what became of the copy. Time is virtual, and a call takes a quarter of a second. */
 
-import { createDataset } from './dataset.ts';
-import { createMeasures } from './measures.ts';
-import { createMirror, type Look, type Mirrored } from './mirror.ts';
-import { CALL_MS, createPool } from './quota.ts';
-import type { Rule } from './rules.ts';
-import { follow } from './turns.ts';
-import { chances, type Quota, type World } from './worlds.ts';
+import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
+import { learn, MAX_GLANCES } from '../../src/plan/facts.ts';
+import {
+  callsPerDay,
+  type JobPlan,
+  LONGEST_MS,
+  type Means,
+  type PlannedJob,
+  planUntilMore,
+  targetOf,
+} from '../../src/plan/spacing.ts';
+import { nextTurn, plannedForMs, type Turn } from '../../src/plan/turn.ts';
+import { plannedJob } from '../../src/plan.ts';
+import { mean, sum } from '../figures.ts';
+import { createDataset, createMeasures, type Spec } from './dataset.ts';
+import { createMirror, type Look, type LookRecord, type Mirror, type Mirrored } from './mirror.ts';
+import { CALL_MS, chances, createPool, type Pool, type Quota, type World } from './worlds.ts';
 
 /** Between the first ticks of datasets that are due together. */
 const STAGGER_MS = 200;
@@ -17,7 +27,7 @@ export type Outcome = {
   quota: Quota;
   /** The most that were made in one period of the quota. */
   mostCalls: number;
-  sets: readonly (Pick<Mirrored, 'spec' | 'measures'> & Partial<Mirrored>)[];
+  sets: readonly Mirrored[];
 };
 
 type Job = Mirrored & {
@@ -70,4 +80,129 @@ function soonest(jobs: readonly Job[]): Job {
 /** Ticks that come while a run is queued or under way come to nothing. */
 function nextTick({ firstTick, spec }: Job, now: number): number {
   return firstTick + Math.ceil((now + CALL_MS - firstTick) / spec.targetMs) * spec.targetMs;
+}
+
+/** What the dataset runs next. */
+type TurnOf = (job: Mirrored, now: number) => Turn;
+
+type Plan = {
+  until: number;
+  /** When more calls come. */
+  moreAt: number;
+  paces: Map<string, Planned>;
+  /** The last walks that it knows of. */
+  walkedAt: Map<Mirrored, number | null>;
+};
+
+function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): TurnOf {
+  const knowledge = jobs.map(({ spec, mirror }) => createKnowledge(spec, mirror));
+  // Walks alone did not ask again.
+  const asksAgain = rule !== rules['walks alone'];
+  let plan: Plan | undefined;
+
+  /** Made anew with each walk, too, since it may learn from it. */
+  function planAt(now: number, job: Mirrored) {
+    if (plan && now < plan.until && plan.walkedAt.get(job) === job.mirror.last().walkedAt) return plan;
+    const budget = pool.budget(now);
+    const known = knowledge.flatMap((of) => of(now) ?? []);
+    const planned = rule(known, { budget, perSecond: null, spending: 'full' });
+    plan = {
+      until: now + plannedForMs(budget.nextInMs),
+      moreAt: now + budget.nextInMs,
+      paces: new Map(known.map(({ name }, at) => [name, planned[at] as Planned])),
+      walkedAt: new Map(jobs.map((job) => [job, job.mirror.last().walkedAt])),
+    };
+    return plan;
+  }
+
+  return (job, now) => {
+    const { spec, mirror } = job;
+    const { moreAt, paces } = planAt(now, job);
+    const planned = paces.get(spec.name);
+    const intervals = planned && {
+      everySeconds: planned.everyMs / 1_000,
+      glanceEverySeconds: planned.glanceEveryMs && planned.glanceEveryMs / 1_000,
+      waitsForMore: planned.waitsForMore,
+    };
+    const targetSeconds = spec.targetMs / 1_000;
+    const schedule = { every: spec.targetMs };
+    const turn = nextTurn(
+      { schedule, targetSeconds, intervals: intervals ?? null, moreAt, ...mirror.last() },
+      now,
+    );
+    return asksAgain ? turn : { ...turn, askAt: turn.at };
+  };
+}
+
+/** Undefined until a walk has ended. Made anew with each look that ends, and now and then. */
+function createKnowledge(spec: Spec, { records }: Mirror): (now: number) => PlannedJob | undefined {
+  let kept: { of: LookRecord | undefined; at: number; job: PlannedJob | undefined } | undefined;
+  return (now) => {
+    const [latest] = records;
+    if (!kept || kept.of !== latest || now - kept.at > HOUR_MS)
+      kept = { of: latest, at: now, job: knownJob(spec, records, now) };
+    return kept.job;
+  };
+}
+
+function knownJob(spec: Spec, records: readonly LookRecord[], now: number): PlannedJob | undefined {
+  const walks = records.filter(({ kind }) => kind === 'walk');
+  const glances = records.filter(({ kind }) => kind === 'glance');
+  const lastWalk = walks.find(({ isWhole }) => isWhole)?.id ?? 0;
+  const learnt = learn(
+    walks,
+    {
+      calls: glances.length > 0 ? mean(glances.slice(0, MAX_GLANCES).map(({ calls }) => calls)) : null,
+      brought: sum(glances.map(({ id, inserted }) => (id > lastWalk ? inserted : 0))),
+      lastBefore: glances.find(({ id }) => id < lastWalk)?.id ?? 0,
+    },
+    now,
+  );
+  const { name, weight, targetMs } = spec;
+  const asked = { name, weight, runs: DAY_MS / targetMs, longestMs: targetMs };
+  const facts = { ...learnt, callMs: CALL_MS };
+  return plannedJob({ ...asked, drawsOnQuota: true, state: 'planned', facts });
+}
+
+type Planned = Pick<JobPlan, 'everyMs' | 'glanceEveryMs' | 'waitsForMore'>;
+
+/** Times between looks until more calls come, in the order of the jobs. */
+type Rule = (jobs: readonly PlannedJob[], means: Means) => readonly Planned[];
+
+export const rules = {
+  ours: (jobs, means) => planUntilMore(jobs, means).jobs,
+  'walks alone': walksAlone,
+} as const satisfies Record<string, Rule>;
+
+/** Every interval is so many times its schedule, less for what weighs more, by the least factor for which the calls last. */
+function walksAlone(jobs: Parameters<Rule>[0], { budget }: Means): readonly Planned[] {
+  const perDay = budget === null ? Number.POSITIVE_INFINITY : rateOf(budget);
+  const spacings = (factor: number) =>
+    jobs.map((job) => {
+      const target = targetOf(job);
+      const everyMs = Math.min(
+        Math.max((target * factor) / job.weight, target),
+        Math.max(target, LONGEST_MS),
+      );
+      return { everyMs, glanceEveryMs: null, waitsForMore: false };
+    });
+  const fits = (factor: number) => {
+    let calls = 0;
+    spacings(factor).forEach((spacing, at) => {
+      calls += callsPerDay(jobs[at] as PlannedJob, spacing);
+    });
+    return calls <= perDay;
+  };
+  let [low, high] = [1e-6, 1e15];
+  if (fits(low)) high = low;
+  for (let step = 0; step < 60 && high > low; step += 1) {
+    const middle = Math.sqrt(low * high);
+    if (fits(middle)) high = middle;
+    else low = middle;
+  }
+  return spacings(high);
+}
+
+function rateOf({ remaining, nextInMs, perPeriod, periodMs }: NonNullable<Means['budget']>): number {
+  return remaining < 1 ? (perPeriod * DAY_MS) / periodMs : (remaining * DAY_MS) / Math.max(1_000, nextInMs);
 }

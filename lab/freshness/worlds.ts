@@ -1,7 +1,8 @@
-/** The worlds: datasets as the page's figures have them, what makes a head worthless, and worlds drawn at random. */
+/** The worlds: datasets as the page's figures have them, what makes a head worthless, worlds drawn at random, and their quotas. */
 
 import { DAY_MS, HOUR_MS, type Random } from '../../src/clock.ts';
-import { seededRandom } from '../simulate/random.ts';
+import type { Budget } from '../../src/plan/spacing.ts';
+import { seededRandom } from '../simulate/clock.ts';
 import type { Spec } from './dataset.ts';
 
 export type World = {
@@ -94,9 +95,6 @@ const aiSignals: Spec = {
   published: { everyMs: 10 * MINUTE_MS, newRows: 5, editedRows: 50 },
 };
 
-/** The same with one change at a time, as they come. */
-export const signalsAtHead: Spec = { ...aiSignals, published: undefined, newPerDay: 720 };
-
 /** One call, one row. */
 const usage: Spec = { ...still, name: 'usage', targetMs: 15 * MINUTE_MS, weight: 1, rows: 1 };
 
@@ -172,4 +170,37 @@ export function randomWorld(seed: number): World {
 export function chances(seed: number, count: number): Random[] {
   const random = seededRandom(seed);
   return Array.from({ length: count }, () => seededRandom(Math.floor(random() * 2 ** 31)));
+}
+
+/** What a call takes. */
+export const CALL_MS = 250;
+
+export type Pool = {
+  /** Takes one call; false where none is left before the reset. */
+  take(now: number): boolean;
+  nextReset(now: number): number;
+  budget(now: number): Budget;
+};
+
+export function createPool({ limit, periodMs, reserve }: Quota): Pool {
+  const perPeriod = limit - reserve;
+  let [period, used] = [-1, 0];
+  const turn = (now: number) => {
+    const current = Math.floor(now / periodMs);
+    if (current !== period) [period, used] = [current, 0];
+  };
+  const nextReset = (now: number) => (Math.floor(now / periodMs) + 1) * periodMs;
+  return {
+    nextReset,
+    take(now) {
+      turn(now);
+      if (used >= perPeriod) return false;
+      used += 1;
+      return true;
+    },
+    budget(now) {
+      turn(now);
+      return { remaining: perPeriod - used, nextInMs: nextReset(now) - now, perPeriod, periodMs };
+    },
+  };
 }

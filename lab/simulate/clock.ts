@@ -1,6 +1,6 @@
-/** Virtual time: it passes only when everybody sleeps, and then at once, to the first who wakes. */
+/** Virtual time, which passes only when everybody sleeps, and then at once, to the first who wakes; and chance that can be repeated. */
 
-import type { Clock } from '../../src/clock.ts';
+import type { Clock, Random } from '../../src/clock.ts';
 
 type Sleeper = { until: number; order: number; asleep: boolean; wake(): void };
 
@@ -87,4 +87,15 @@ function pop(heap: Sleeper[]): Sleeper | undefined {
   }
   heap[at] = item;
   return first;
+}
+
+/** Mulberry32: small, seeded, good enough to vary a simulation. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

@@ -1,9 +1,9 @@
-/** One policy in one world: how long the calls take, and how many are refused. */
+/** The governor in one world: how long the calls take, and how many are refused. */
 
-import type { Clock } from '../../src/clock.ts';
-import { virtualClock } from './clock.ts';
-import type { PolicyMaker } from './policies.ts';
-import { seededRandom } from './random.ts';
+import type { Clock, Random } from '../../src/clock.ts';
+import type { State } from '../../src/governor/state.ts';
+import { createGovernor, type Governor } from '../../src/governor.ts';
+import { seededRandom, virtualClock } from './clock.ts';
 import { createWorld, type World, type WorldSpec } from './world.ts';
 
 export type Scenario = {
@@ -24,18 +24,33 @@ export type Result = {
   afterRefusals: number;
 };
 
-export async function run(scenario: Scenario, seed: number, policy: PolicyMaker): Promise<Result> {
+export async function run(scenario: Scenario, seed: number): Promise<Result> {
   const clock = virtualClock();
   const world = createWorld(scenario.spec, clock, seededRandom(seed));
-  const gate = policy(clock, seededRandom(seed + 1_000_003), scenario.spec);
+  const governor = simulatedGovernor(clock, seededRandom(seed + 1_000_003));
   const result = await work(scenario, clock, world, async (job) => {
-    await gate.acquire(job, never);
+    await governor.acquire(job, never);
     const answer = await world.call(job);
-    gate.complete(job, answer);
+    governor.complete(job, answer);
     return answer.status === 200;
   });
-  gate.close();
+  governor.close();
   return result;
+}
+
+function simulatedGovernor(clock: Clock, random: Random): Governor {
+  let state: State | undefined;
+  return createGovernor({
+    transact(change) {
+      const changed = change(state);
+      state = changed.state;
+      return changed.result;
+    },
+    clock,
+    random,
+    owner: 'simulated',
+    longestWaitMs: Number.POSITIVE_INFINITY,
+  });
 }
 
 /** The time of one who knows every limit and the moment at which each will next accept. */

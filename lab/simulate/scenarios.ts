@@ -1,8 +1,7 @@
 /** The worlds of the table: each kind of limit alone, then together, then with what makes them hard to see. */
 
-import type { LimiterKind } from './limiters.ts';
 import type { Scenario } from './run.ts';
-import type { WorldSpec } from './world.ts';
+import type { LimiterKind, WorldSpec } from './world.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -2,10 +2,9 @@
 
 import { type Random, seededRandom } from '../../model-api/index.ts';
 import { PAGE_ROWS } from '../../src/walk/checkpoint.ts';
+import { walkOnPaper } from '../../test/helpers/paper.ts';
 import { markdownTable } from '../figures.ts';
-import { type Kind, kinds } from './missed-rows/kinds-of-change.ts';
-import { createDataset } from './missed-rows/paper-dataset.ts';
-import { bareRule, ourRule, type Rule } from './missed-rows/rules.ts';
+import { createDataset, type Kind, kinds } from './missed-rows/paper-dataset.ts';
 
 type Figures = {
   /** A row-pass is one row, there throughout one pass. */
@@ -182,3 +181,49 @@ function changes(mean: number, random: Random): number {
   for (let product = random(); product > limit; product *= random()) count += 1;
   return count;
 }
+
+type Upstream = {
+  /** The rows at the next call. */
+  rows(): readonly string[];
+  generatedAt(): string | undefined;
+  /** Whether pages say how many rows there are. */
+  hasTotal: boolean;
+};
+
+type Outcome = {
+  calls: number;
+  /** Calls whose answers nobody needed. */
+  wasted: number;
+  received: Set<string>;
+  /** The rows that count as met; what is not among them counts as absent. */
+  met: Set<string>;
+  /** What it claims to prove. */
+  proof: 'snapshot' | 'verified' | null;
+};
+
+type Rule = (upstream: Upstream) => Promise<Outcome>;
+
+/** Go on while there are more, and advance by the rows that came (specification, StandardPagination). */
+const bareRule: Rule = async ({ rows }) => {
+  const received = new Set<string>();
+  for (let offset = 0, calls = 1; ; calls += 1) {
+    const all = rows();
+    const page = all.slice(offset, offset + PAGE_ROWS);
+    for (const row of page) received.add(row);
+    offset += page.length;
+    if (offset >= all.length) return { calls, wasted: 0, received, met: received, proof: 'verified' };
+  }
+};
+
+/** @param sideBySide so many calls under way at once, answered in an order drawn by `random`. */
+const ourRule =
+  (sideBySide: number, random: Random): Rule =>
+  async ({ rows, generatedAt, hasTotal }) => {
+    const walked = await walkOnPaper(rows, {
+      generatedAt,
+      total: (count) => (hasTotal ? count : undefined),
+      sideBySide: { calls: sideBySide, random },
+    });
+    const { calls, wasted, received, met, end } = walked;
+    return { calls, wasted, received, met, proof: end.verdict === 'union' ? null : end.verdict };
+  };

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { median } from '../../lab/figures.ts';
-import { policies } from '../../lab/simulate/policies.ts';
 import { run, runOptimum } from '../../lab/simulate/run.ts';
 import { scenarios, worlds } from '../../lab/simulate/scenarios.ts';
 
 /**
- * Seeds are few here; `npm run simulate` runs many more, and the other policies. Where others are named, a reset
+ * Seeds are few here; `npm run simulate` runs many more. Where others are named, a reset
  * shortly after a refusal was once taken for a sign of something else there, at the cost of weeks.
  */
 const SEEDS = [11];
@@ -39,10 +38,7 @@ describe.each([
     if (!found) throw new Error(`there is no world "${name}"`);
     const scenario = { ...found, after };
     for (const seed of seeds) {
-      const [ours, optimum] = await Promise.all([
-        run(scenario, seed, policies.governor),
-        runOptimum(scenario, seed),
-      ]);
+      const [ours, optimum] = await Promise.all([run(scenario, seed), runOptimum(scenario, seed)]);
       expect(ours.firstMs / optimum.firstMs).toBeLessThan(ratio);
       expect(ours.firstRefusals).toBeLessThanOrEqual(learning);
       expect(ours.afterMs / optimum.afterMs).toBeLessThan(ratio);
@@ -63,10 +59,7 @@ describe('an API that never objects, from an empty folder', () => {
     const scenario = { ...found, after: 1_000 };
     const added: number[] = [];
     for (const seed of MORE_SEEDS) {
-      const [ours, optimum] = await Promise.all([
-        run(scenario, seed, policies.governor),
-        runOptimum(scenario, seed),
-      ]);
+      const [ours, optimum] = await Promise.all([run(scenario, seed), runOptimum(scenario, seed)]);
       added.push(ours.firstMs - optimum.firstMs);
       expect(ours.afterMs / optimum.afterMs).toBeLessThan(1.05);
       expect(ours.firstRefusals + ours.afterRefusals).toBe(0);

@@ -1,8 +1,7 @@
 /** The overview, opened by a browser that has never seen it: when it can be used, and what its main thread did meanwhile. */
 
 import type { Browser, Page } from 'playwright-core';
-import { median } from '../../figures.ts';
-import { atMost, type Table, targetHeads } from '../serve/table.ts';
+import { atMost, median, type Table, targetHeads } from '../../figures.ts';
 
 const USABLE_MS = 500;
 const TASK_MS = 50;

@@ -1,23 +1,18 @@
-/** What is measured of passes: each line makes its own API and its own mirrors. */
+/** What is measured of passes: each line makes its own API and its own mirrors, and is a row of one table: medians, ratios to the bare loop, targets. */
 
-import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { number } from '../../../src/output/text.ts';
-import { median } from '../../figures.ts';
+import { atLeast, atMost, median, targetHeads } from '../../figures.ts';
 import {
   learnApi,
   type MirrorPass,
   measureBareLoop,
-  measureNaive,
   measurePass,
-  measurePython,
-  measureSqliteUtils,
   type Pass,
   withFolder,
   withLargeApi,
 } from '../../passes.ts';
-import { bytesARow, figureRow, longestStall, type Run, speedRow } from './figures.ts';
 
 export type Size = { rows: number; runs: number };
 export type Line = {
@@ -33,8 +28,6 @@ const LATENCY_MS = 50;
 const IN_FLIGHT = 4;
 /** The governor has learnt how many calls may be under way by the end of so many passes. */
 const PASSES_TO_LEARN = 4;
-/** A statement a row takes a minute for a hundred thousand. */
-const NAIVE_PART = 1 / 20;
 
 export const lines = {
   first: {
@@ -120,28 +113,6 @@ export const lines = {
       return { rows: [figureRow(name, large - small, 10)] };
     },
   },
-  beside: {
-    about:
-      'for comparison, a first mirror by a naive script, by Python, and by sqlite-utils where it is installed',
-    async measure({ rows, runs }) {
-      const others: [string, number, (url: string, folder: string) => Promise<Pass>][] = [
-        [`naive script, ${number(rows * NAIVE_PART)} rows`, Math.round(rows * NAIVE_PART), measureNaive],
-        ["Python's standard library", rows, (url, folder) => measurePython(url, folder, rows)],
-      ];
-      if (hasSqliteUtils())
-        others.push(['sqlite-utils', rows, (url, folder) => measureSqliteUtils(url, folder, rows)]);
-      const table: string[][] = [];
-      for (const [name, size, measure] of others) {
-        const taken = await withLargeApi({ rows: size, texts: TEXTS }, (url) =>
-          inTurn(runs, (folder, isBare) =>
-            isBare ? measureBareLoop(JOB, url, folder) : measure(url, folder),
-          ),
-        );
-        table.push(speedRow(name, taken));
-      }
-      return { rows: table };
-    },
-  },
 } satisfies Record<string, Line>;
 
 export const lineNames = Object.keys(lines) as LineName[];
@@ -201,4 +172,63 @@ async function peakOf(rows: number, runs: number): Promise<number> {
   });
 }
 
-const hasSqliteUtils = () => spawnSync('sqlite-utils', ['--version']).status === 0;
+/** One run of the bare loop beside one of what is measured. */
+type Run = { bare: Pass; other: Pass };
+
+export const heads = [
+  ...['', 'bare loop s', 's', 'ratio', ...targetHeads],
+  ...['bare MB', 'MB', 'bytes a row', 'stall ms', 'peak MB'],
+];
+
+/** Under the heads, in Markdown. */
+export const rule = heads.map((_, at) => (at === 0 ? '---' : '--:'));
+
+const LONGEST_STALL_MS = 25;
+
+/** @param least the target of the ratio, if there is one. */
+function speedRow(name: string, runs: readonly Run[], least?: number): string[] {
+  const of = (side: keyof Run, figure: (pass: Pass) => number | null) =>
+    median(runs.map((run) => figure(run[side]) ?? Number.NaN));
+  const seconds = (pass: Pass) => pass.seconds;
+  const written = ({ writtenBytes }: Pass) => writtenBytes / 1e6;
+  const ratio = median(runs.map(({ bare, other }) => other.rowsPerSecond / bare.rowsPerSecond));
+  return [
+    name,
+    of('bare', seconds).toFixed(2),
+    of('other', seconds).toFixed(2),
+    ratio.toFixed(2),
+    ...(least === undefined ? ['', ''] : atLeast(ratio, least)),
+    shown(of('bare', written)),
+    shown(of('other', written)),
+    shown(bytesARow(runs)),
+    shown(longestStall(runs)),
+    shown(of('other', ({ peakMb }) => peakMb)),
+  ];
+}
+
+const bytesARow = (runs: readonly Run[]) => median(runs.map(({ other }) => other.writtenBytes / other.rows));
+
+const longestStall = (runs: readonly Run[]) =>
+  median(runs.map(({ other }) => other.longestStallMs ?? Number.NaN));
+
+/** One figure with its target, in the column of ratios. */
+function figureRow(name: string, figure: number, most: number, digits = 0): string[] {
+  return [name, '', '', figure.toFixed(digits), ...atMost(figure, most), '', '', '', '', ''];
+}
+
+export const stallRow = (stallMs: number) =>
+  figureRow('longest stall of the event loop in ms, of these', stallMs, LONGEST_STALL_MS);
+
+const shown = (figure: number) => (Number.isFinite(figure) ? figure.toFixed(0) : '');
+
+export type BenchOptions = {
+  runs: number;
+  /** Of `pass-speed`. */
+  lines: LineName[];
+  /** Rows of each dataset. Of `serve`: keys, and for how many minutes its memory is watched. */
+  rows: number;
+  keys: number;
+  minutes: number;
+};
+
+export const readBenchOptions = () => JSON.parse(process.argv[2] ?? '') as BenchOptions;

@@ -3,9 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { load, quantile } from '../../../lab/bench/serve/load.ts';
-import { distinctOffsets } from '../../../lab/bench/serve/pages-from-sql.ts';
-import { startBare } from '../../../lab/bench/serve/servers.ts';
+import { distinctOffsets, load, quantile, startBare } from '../../../lab/bench/serve/load.ts';
 import { withFolder } from '../../../lab/passes.ts';
 
 test('load counts answers, how long they took, and what they cost the server; other answers end it', async () => {
