@@ -82,10 +82,9 @@ export function createLease(parts: LeaseParts) {
       for (const [other, { staleAt }] of permits) if (other === job || isStale(staleAt)) giveBack(other);
       giveBackPrefetches();
       const recallsBefore = recalls;
-      const { decision, at } = await tell(() => {
-        const { unproven } = prefetch;
-        const asking = { want: LARGEST_BLOCK, inFlight: inFlight.length + 1, upcoming, isPrefetch, unproven };
-        return { type: 'ask', owner, job, ...asking };
+      const { decision, at } = await tell({
+        ...{ type: 'ask', owner, job, want: LARGEST_BLOCK, inFlight: inFlight.length + 1 },
+        ...{ upcoming, isPrefetch, unproven: prefetch.unproven },
       });
       if ('permits' in decision) {
         limits = decision;
@@ -212,11 +211,11 @@ export function createLease(parts: LeaseParts) {
   }
 
   /** Tells the machine what is pending, then the question; where that fails, it stays pending. */
-  async function tell(question?: () => Event): Promise<DatedDecision> {
+  async function tell(question?: Event): Promise<DatedDecision> {
     while (transaction) await transaction;
     if (!question && pending.length === 0) return { decision: noted, at: clock.now() };
     const news = pending.splice(0);
-    const told = transact(news, question?.());
+    const told = transact(news, question);
     const end = () => {
       transaction = undefined;
     };

@@ -1,4 +1,4 @@
-/** Gates on one kept state, on a virtual clock. */
+/** Governors on one kept state, on a virtual clock. */
 
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import type { State } from '../../src/governor/state.ts';
@@ -23,27 +23,23 @@ export async function callFine(governor: Governor): Promise<void> {
   governor.complete('news', fine);
 }
 
-type Given = Partial<Pick<GovernorParts, 'lag' | 'isGone' | 'keyDigest' | 'again'>>;
+type GovernorOptions = Partial<Pick<GovernorParts, 'lag' | 'isGone' | 'keyDigest' | 'again'>>;
 
-/** @param isRemote whether a change of the kept state is a promise. */
-export function setup(parts: Given = {}, clock = virtualClock(), isRemote = false) {
+export function setup(parts: GovernorOptions = {}, clock = virtualClock()) {
   const shared: { state: State | undefined; transactions: number; broken: boolean } = {
     state: undefined,
     transactions: 0,
     broken: false,
   };
-  const open = (owner: string, others: Given = {}) => ({
+  const open = (owner: string, others: GovernorOptions = {}) => ({
     clock,
     governor: createGovernor({
       transact: (change) => {
-        const work = () => {
-          if (shared.broken) throw new Error('the disk is full');
-          const { state, result } = change(structuredClone(shared.state));
-          shared.state = state;
-          shared.transactions += 1;
-          return result;
-        };
-        return isRemote ? Promise.resolve().then(work) : work();
+        if (shared.broken) throw new Error('the disk is full');
+        const { state, result } = change(structuredClone(shared.state));
+        shared.state = state;
+        shared.transactions += 1;
+        return result;
       },
       clock,
       random: () => 0.5,

@@ -1,15 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { virtualClock } from '../../lab/simulate/clock.ts';
 import { Failure, Snooze } from '../../src/errors.ts';
-import { callFine, fine, never, setup as setupGates } from './bench.ts';
+import { callFine, fine, never, setup } from './bench.ts';
 
-describe.each([
-  { where: 'here', isRemote: false },
-  { where: 'elsewhere', isRemote: true },
-])('the governor, whose state lies $where', ({ isRemote }) => {
-  const setup = (parts?: Parameters<typeof setupGates>[0], clock?: Parameters<typeof setupGates>[1]) =>
-    setupGates(parts, clock, isRemote);
-
+describe('the governor', () => {
   it('lets a first sync of 30 calls through with at most 3 s of waiting, and 1,000 with at most 10 s', async () => {
     const { clock, governor } = setup();
     const begin = clock.now();
@@ -211,7 +205,7 @@ describe("where a job's lag cannot be read", () => {
 
   it('who waits is told so, holds no place, and later calls go on', async () => {
     const disk = { fails: false };
-    const { governor, clock } = setupGates(broken(disk));
+    const { governor, clock } = setup(broken(disk));
     await governor.acquire('news', never);
     // Both wait for the one that is under way to be answered, and the second to be served finds the disk broken.
     const waiting = ['usage', 'meme-signals', 'news'].map((job) => governor.acquire(job, never));
@@ -227,7 +221,7 @@ describe("where a job's lag cannot be read", () => {
 
   it('nothing is thrown out of a nap', async () => {
     const disk = { fails: false };
-    const { governor, clock } = setupGates(broken(disk));
+    const { governor, clock } = setup(broken(disk));
     const thrown: unknown[] = [];
     const hear = (reason: unknown) => thrown.push(reason);
     process.on('unhandledRejection', hear);

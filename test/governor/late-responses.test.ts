@@ -93,6 +93,21 @@ describe('an answer that others overtook', () => {
   });
 });
 
+describe('a request that was stopped, and that the API never counted', () => {
+  it('makes no later one look like a reset, where one endpoint says what is left', () => {
+    fc.assert(
+      fc.property(world('one'), fc.array(fc.nat(9), { minLength: 10, maxLength: 10 }), (spec, stops) => {
+        const calls = spec.calls.map((call, at) => ({ ...call, isStopped: (stops[at % 10] ?? 9) < 4 }));
+        for (const { afterAt, seenAt } of resetsSeen({ ...spec, calls })) {
+          const reset = Math.floor(seenAt / spec.periodMs) * spec.periodMs;
+          expect(reset).toBeGreaterThanOrEqual(afterAt - LONGEST_MS);
+        }
+      }),
+      { numRuns: RUNS, endOnFailure: true },
+    );
+  });
+});
+
 /** The longest that an answer is under way. */
 const LONGEST_MS = 40 * SECOND;
 const RUNS = 300;
@@ -101,7 +116,14 @@ type World = {
   limit: number;
   periodMs: number;
   tells: 'all' | 'one' | 'none';
-  calls: { job: string; owner: string; restMs: number; thereMs: number; backMs: number }[];
+  calls: {
+    job: string;
+    owner: string;
+    restMs: number;
+    thereMs: number;
+    backMs: number;
+    isStopped?: boolean;
+  }[];
 };
 
 const ms = fc.oneof(
@@ -159,7 +181,7 @@ function resetsSeen({ limit, periodMs, tells, calls }: World): Reset[] {
     }
     machine.pass(Math.max(0, until - machine.now));
   };
-  for (const { job, restMs, thereMs, backMs, owner } of calls) {
+  for (const { job, restMs, thereMs, backMs, owner, isStopped } of calls) {
     passTo(machine.now + restMs);
     let asked = machine.ask(job, owner);
     for (let tries = 0; 'wait' in asked && tries < 200; tries += 1) {
@@ -169,6 +191,13 @@ function resetsSeen({ limit, periodMs, tells, calls }: World): Reset[] {
     if (!('permits' in asked)) continue;
     const { responsesBefore } = asked;
     const sentAt = machine.now;
+    if (isStopped) {
+      due.push({
+        at: machine.now + thereMs,
+        act: () => machine.on({ type: 'lost', owner, job, roll: 0.5, stopped: true }),
+      });
+      continue;
+    }
     due.push({
       at: machine.now + thereMs,
       act() {
