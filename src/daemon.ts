@@ -11,7 +11,7 @@ import { keepServing } from './daemon/service.ts';
 import { createPulse, type Pulse, serviceManager } from './daemon/systemd.ts';
 import { createTurns, type Turns } from './daemon/turns.ts';
 import { Failure, Snooze, toError } from './errors.ts';
-import { type Job, listed } from './job.ts';
+import type { Job } from './job.ts';
 import { datasetsOf } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Progress } from './mirror.ts';
@@ -195,7 +195,7 @@ function isWell(queue: MirrorQueue, pulse: Pulse, log: Log): boolean {
 }
 
 function statusOf({ config, jobs }: App, now: number) {
-  return readStatus(config.dir, datasetsOf(jobs.map(listed), config.schedules), config.spending, now);
+  return readStatus(config.dir, datasetsOf(jobs, config.schedules), config.spending, now);
 }
 
 /** For whoever asks for the status meanwhile, in this process or another. */

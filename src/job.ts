@@ -245,9 +245,3 @@ export const stableColumnsOf = ({ columns, volatile }: ListedJob): string[] =>
 export function listed({ contract: _, tables: __, ...known }: Job): ListedJob {
   return known;
 }
-
-export const tableOf = (job: ListedJob): string => job.table;
-export const rowsOf = (job: ListedJob): string => job.rows;
-export const historyOf = (job: ListedJob): string | undefined => job.history ?? undefined;
-export const versionsOf = (job: ListedJob): string | undefined => job.versions ?? undefined;
-export const volatileOf = (job: ListedJob): string | undefined => job.aging ?? undefined;

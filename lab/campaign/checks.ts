@@ -3,7 +3,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Job, rowsOf, volatileOf } from '../../src/job.ts';
+import type { Job } from '../../src/job.ts';
 import { differencesThere, momentOf } from '../../test/helpers/shipped.ts';
 import { differences } from '../../test/helpers/truth.ts';
 import type { Consumer } from './consumer.ts';
@@ -121,16 +121,16 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
     `SELECT count(*) AS rows FROM "${tableOf(name)}" WHERE (_held_since IS NULL) <> (_held_reason IS NULL)`,
   ]);
   const apart = jobs.flatMap((job): [string, string][] => {
-    const volatile = volatileOf(job);
-    if (volatile === undefined) return [];
+    const volatile = job.aging;
+    if (volatile === null) return [];
     const lacks = (one: string, number: string, other: string, others: string) =>
       `SELECT count(*) AS rows FROM "${one}" WHERE ${number} NOT IN (SELECT ${others} FROM "${other}")`;
     return [
       [
         `volatile values of rows that ${job.name} does not have`,
-        lacks(volatile, '_number', rowsOf(job), 'rowid'),
+        lacks(volatile, '_number', job.rows, 'rowid'),
       ],
-      [`rows of ${job.name} without volatile values`, lacks(rowsOf(job), 'rowid', volatile, '_number')],
+      [`rows of ${job.name} without volatile values`, lacks(job.rows, 'rowid', volatile, '_number')],
       [
         `commits of volatile values of ${job.name} that are not shown, though no walk is unfinished`,
         `SELECT count(*) AS rows FROM volatile_seen WHERE job = '${job.name}' AND NOT EXISTS (

@@ -6,19 +6,15 @@ import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Job } from '../../src/job.ts';
 import * as schema from '../../src/store/schema.ts';
 
-const sources = ['schema.ts', 'schema/unfinished.ts', 'schema/orders.ts', 'schema/identity.ts'].map(
-  (file) => new URL(`../../src/store/${file}`, import.meta.url),
-);
+const source = new URL('../../src/store/schema.ts', import.meta.url);
 
 /** Of a table, and of those of its columns that have one, by their names in SQL. */
 export type Comments = { table: string; about: string; columns: Map<string, string> };
 
-/** Those of every table, in the order of the files. */
+/** Those of every table, in the order of the file. */
 export function readComments(): Comments[] {
   const tables: Record<string, unknown> = schema;
-  return sources
-    .map((source) => readFileSync(source, 'utf8'))
-    .join('')
+  return readFileSync(source, 'utf8')
     .split(/^(?=\/\*\*)/m)
     .flatMap((declaration) => {
       const name = /^export const (\w+) = /m.exec(declaration)?.[1] ?? '';

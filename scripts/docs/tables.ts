@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Job, rowsOf, tableOf, type View, validity, versionsOf, volatileOf } from '../../src/job.ts';
+import { type Job, type View, validity } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { viewsOf } from '../../src/store/views.ts';
@@ -45,8 +45,8 @@ export async function renderTables(): Promise<string> {
 
 /** The table, its history and its views. */
 function datasetSections(job: Job, present: Map<string, Column[]>): Section[] {
-  const name = tableOf(job);
-  const tables = [rowsOf(job), volatileOf(job), versionsOf(job)].flatMap((table) => table ?? []);
+  const name = job.table;
+  const tables = [job.rows, job.aging, job.versions].flatMap((table) => table ?? []);
   const stored = tables.flatMap((table) => present.get(table) ?? []);
   // A view does not say which of its columns may be null.
   const shown = (view: string) =>
@@ -74,13 +74,13 @@ function datasetSections(job: Job, present: Map<string, Column[]>): Section[] {
 
 /** The tables whose rows the dataset and its history show. */
 function storedSections(job: Job, present: Map<string, Column[]>, meanings: Map<string, string>): Section[] {
-  const name = tableOf(job);
-  const [volatile, versions] = [volatileOf(job), versionsOf(job)];
+  const name = job.table;
+  const [volatile, versions] = [job.aging, job.versions];
   const none = { columns: [], meaning: () => undefined };
   return [
-    { name: rowsOf(job), about: rowsApart(name), ...none },
-    ...(versions === undefined ? [] : [{ name: versions, about: rowsApart(`${name}_history`), ...none }]),
-    ...(volatile === undefined
+    { name: job.rows, about: rowsApart(name), ...none },
+    ...(versions === null ? [] : [{ name: versions, about: rowsApart(`${name}_history`), ...none }]),
+    ...(volatile === null
       ? []
       : [
           {

@@ -1,7 +1,7 @@
 /** Where the schedules ask for more calls than there are, runs wait for their turn, spaced as `plan` has it, and glance. */
 
 import type { App } from '../app.ts';
-import { type Job, listed } from '../job.ts';
+import type { Job } from '../job.ts';
 import { datasetsOf } from '../job-list.ts';
 import { nextTurn, plannedForMs, type Turn } from '../plan/turn.ts';
 import { type DayPlan, readPlan } from '../plan.ts';
@@ -19,7 +19,7 @@ export function createTurns({ config, jobs, store }: App, now: () => number): Tu
 
   function planned(name: string, walkedAt: number | null): DayPlan {
     if (plan && isRecent(plan, now()) && known.get(name) === walkedAt) return plan;
-    const datasets = datasetsOf(jobs.map(listed), config.schedules);
+    const datasets = datasetsOf(jobs, config.schedules);
     known = new Map(jobs.map((job) => [job.name, store.lastRun(job.name)]));
     plan = readPlan(config.dir, datasets, config.spending, now());
     return plan;

@@ -1,6 +1,6 @@
 /** The order of all changes, over every dataset and every process, and what a proven walk makes known of them. */
 
-import { type Job, tableOf } from '../job.ts';
+import type { Job } from '../job.ts';
 import type { Connection } from './connection.ts';
 import type { WalkRow } from './schema.ts';
 import { isProof, PROOF } from './sql.ts';
@@ -75,7 +75,7 @@ function describe(
   if (!counts?.lastSeq) return null;
   return {
     job: job.name,
-    table: tableOf(job),
+    table: job.table,
     walkId: id,
     verdict: verdict as Change['verdict'],
     completeAsOf: startedAt,

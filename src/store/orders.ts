@@ -6,7 +6,7 @@
 
 import { setImmediate as breath } from 'node:timers/promises';
 import { isoTime } from '../clock.ts';
-import { type Job, rowsOf } from '../job.ts';
+import type { Job } from '../job.ts';
 import { createSequence } from './changes.ts';
 import { type Batch, ROWS_AT_ONCE } from './commits.ts';
 import type { Connection } from './connection.ts';
@@ -81,7 +81,7 @@ export function keepOrder(
   { rowids, rows, met }: OrderDraft,
   now: number,
 ): void {
-  const top = connection.prepare<[], number | null>(`SELECT max(rowid) FROM ${quoted(rowsOf(job))}`).pluck();
+  const top = connection.prepare<[], number | null>(`SELECT max(rowid) FROM ${quoted(job.rows)}`).pluck();
   const lastChange = connection
     .prepare<[string], number | null>('SELECT last_seq FROM datasets WHERE job = ?')
     .pluck();

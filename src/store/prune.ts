@@ -2,7 +2,7 @@
 
 import { isoTime } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { type Job, rowsOf, versionsOf } from '../job.ts';
+import type { Job } from '../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from './commits.ts';
 import type { Connection } from './connection.ts';
 import { pruneOrders, servedSince } from './orders.ts';
@@ -53,14 +53,12 @@ function believedTime(connection: Connection, now: number): number | undefined {
 function batchesOf(connection: Connection, job: Job, keep: Keep, now: number): Batch[] {
   const from = (ms: number, batches: (horizon: string) => Batch | Batch[]) =>
     ms === Number.POSITIVE_INFINITY ? [] : [batches(isoTime(now - ms))].flat();
-  const versions = versionsOf(job);
+  const versions = job.versions;
   return [
     ...from(keep.requestsMs, (horizon) => pruneCalls(connection, horizon)),
     ...(versions ? from(keep.historyMs, (horizon) => pruneHistory(connection, job, versions, horizon)) : []),
     ...(job.reading === 'snapshot'
-      ? from(keep.usageMs, (horizon) =>
-          pruneFront(connection, job, quoted(rowsOf(job)), '_fetched_at', horizon),
-        )
+      ? from(keep.usageMs, (horizon) => pruneFront(connection, job, quoted(job.rows), '_fetched_at', horizon))
       : []),
     ...from(keep.quarantineMs, (horizon) => pruneQuarantine(connection, job, horizon)),
     ...from(keep.driftMs, (horizon) => pruneDrift(connection, job, horizon)),
@@ -204,10 +202,10 @@ export async function sweepWalks(
   { from, to }: { from: number; to: number },
 ): Promise<void> {
   if (Math.floor(from / SWEPT_EVERY) === Math.floor(to / SWEPT_EVERY)) return;
-  const versions = versionsOf(job);
+  const versions = job.versions;
   const referred = new Set<number>();
   // A row that is superseded meanwhile leaves the table for the end of its history.
-  for (const table of [rowsOf(job), ...(versions ? [versions] : [])])
+  for (const table of [job.rows, ...(versions ? [versions] : [])])
     await noteReferred(connection, table, referred);
   const next = connection.prepare<[string, number, number, number], { id: number; lastSeq: number | null }>(
     `SELECT id, last_seq AS lastSeq FROM walks WHERE job = ? AND id > ? AND id < ? ORDER BY id LIMIT ?`,

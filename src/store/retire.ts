@@ -6,7 +6,7 @@
 
 import { setImmediate as breath } from 'node:timers/promises';
 import { isoTime } from '../clock.ts';
-import { type Job, rowsOf } from '../job.ts';
+import type { Job } from '../job.ts';
 import { createSequence } from './changes.ts';
 import type { Connection } from './connection.ts';
 import { countMet, countRows } from './orders.ts';
@@ -48,10 +48,10 @@ export async function planRetirement(
 ): Promise<Retirement> {
   const [toHold, gone, staying]: [number[], number[], number[]] = [[], [], []];
   const plan = { reason, since, toHold, gone, staying };
-  if (met.rows.size === countRows(connection, job.name, rowsOf(job))) return plan;
+  if (met.rows.size === countRows(connection, job.name, job.rows)) return plan;
   const batch = connection.prepare<[number, number], StoredRow>(
     `SELECT rowid, _held_since AS heldSince, _held_reason AS heldReason
-     FROM ${quoted(rowsOf(job))} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+     FROM ${quoted(job.rows)} WHERE rowid > ? ORDER BY rowid LIMIT ?`,
   );
   const isGone = ({ heldSince, heldReason }: StoredRow) =>
     heldSince === null || heldSince === since
@@ -82,7 +82,7 @@ export function decideRetirement(
   now: number,
 ): Decision {
   const isTaken = connection.prepare<[string]>(
-    `SELECT 1 FROM ${quoted(rowsOf(walk.job))} WHERE _held_since = ? LIMIT 1`,
+    `SELECT 1 FROM ${quoted(walk.job.rows)} WHERE _held_since = ? LIMIT 1`,
   );
   let at = now;
   while (isTaken.get(isoTime(at))) at += 1;
@@ -98,7 +98,7 @@ function reasonToHold(
   // More rows without a readable key than before: those that vanish now may be among them.
   if (row.unkeyed > (before?.unkeyed ?? 0)) return 'unkeyed';
   const rowsBefore =
-    countMet(connection, job.name) ?? countRows(connection, job.name, rowsOf(job)) - row.inserted;
+    countMet(connection, job.name) ?? countRows(connection, job.name, job.rows) - row.inserted;
   if (isMuchShorter(rowsBefore, met.rows.size)) return 'mass';
   return verdict === 'verified' ? 'unproven' : null;
 }
@@ -124,7 +124,7 @@ export function retireBatches(
   { job, row }: OpenWalk,
   { toHold, gone, reason, since }: Retirement,
 ): RetireBatch[] {
-  const table = quoted(rowsOf(job));
+  const table = quoted(job.rows);
   const hold = connection.prepare<[string, HeldReason | null, number]>(
     `UPDATE ${table} SET _held_since = ?, _held_reason = ? WHERE rowid = ?`,
   );
@@ -166,7 +166,7 @@ export type HeldRows = {
 
 /** The held rows of a job, whose lock the caller has: nobody else holds or shows some. */
 export function openHeld(connection: Connection, job: Job): HeldRows {
-  const table = quoted(rowsOf(job));
+  const table = quoted(job.rows);
   const count = connection
     .prepare<[], number>(`SELECT count(*) FROM ${table} WHERE _held_since IS NOT NULL`)
     .pluck();

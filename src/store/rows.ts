@@ -9,16 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import {
-  historyOf,
-  type Job,
-  type RowValues,
-  rowsOf,
-  type SqlValue,
-  stableColumnsOf,
-  versioned,
-  volatileOf,
-} from '../job.ts';
+import { type Job, type RowValues, type SqlValue, stableColumnsOf, versioned } from '../job.ts';
 import type { Row, RowRef, StoredRun } from '../validate/checked.ts';
 import type { Connection } from './connection.ts';
 import { openHeld } from './retire.ts';
@@ -57,8 +48,8 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
   const names = stableColumnsOf(job);
   const comparison = prepareComparison(connection, job, names, volatile);
   const upsert = prepareUpsert(connection, job, names);
-  const history = historyOf(job);
-  const firstSeen = history === undefined ? undefined : prepareFirstSeen(connection, history);
+  const history = job.history;
+  const firstSeen = history === null ? undefined : prepareFirstSeen(connection, history);
   const stored = job.contract ? undefined : prepareBody(connection, job);
   const find = prepareFind(connection, job);
   const heldRows = openHeld(connection, job);
@@ -162,7 +153,7 @@ function prepareComparison(
   return connection
     .prepare<[SqlValue[]], Comparison>(
       `SELECT stored.rowid, _walk_id, ${differ}, ${volatile?.differ ?? 0}
-       FROM ${quoted(rowsOf(job))} AS stored WHERE _key = ?`,
+       FROM ${quoted(job.rows)} AS stored WHERE _key = ?`,
     )
     .raw();
 }
@@ -194,13 +185,13 @@ function prepareFirstSeen(connection: Connection, history: string) {
 
 function prepareBody(connection: Connection, job: Job) {
   return connection
-    .prepare<[number], string>(`SELECT _body FROM ${quoted(rowsOf(job))} WHERE rowid = ?`)
+    .prepare<[number], string>(`SELECT _body FROM ${quoted(job.rows)} WHERE rowid = ?`)
     .pluck();
 }
 
 function prepareFind(connection: Connection, job: Job) {
   const statement = connection.prepare<[string], RowRef>(
-    `SELECT rowid, _walk_id AS walkId FROM ${quoted(rowsOf(job))} WHERE _key = ?`,
+    `SELECT rowid, _walk_id AS walkId FROM ${quoted(job.rows)} WHERE _key = ?`,
   );
   return (key: string) => statement.get(key);
 }
@@ -269,7 +260,7 @@ function prepareRowsBehind(
     .prepare<[number, number], StoredValues>(
       `SELECT stored.rowid, _walk_id, concat_ws('${marks.between}', ${['_key', ...join]}),
          ${[...others.map((name) => `stored.${quoted(name)}`), ...volatile.map((name) => `beside.${quoted(name)}`)].join() || 'NULL'}
-       FROM ${quoted(rowsOf(job))} AS stored ${besideOf(job)} WHERE stored.rowid > ? ORDER BY stored.rowid LIMIT ?`,
+       FROM ${quoted(job.rows)} AS stored ${besideOf(job)} WHERE stored.rowid > ? ORDER BY stored.rowid LIMIT ?`,
     )
     .raw();
   const isSame = compileComparison(texts, others, marks);
@@ -301,8 +292,8 @@ function prepareRowsBehind(
 
 /** A row without volatile values, which it should have, is looked at by itself. */
 function besideOf(job: Job): string {
-  const table = volatileOf(job);
-  return table === undefined ? '' : `CROSS JOIN ${quoted(table)} AS beside ON beside._number = stored.rowid`;
+  const table = job.aging;
+  return table === null ? '' : `CROSS JOIN ${quoted(table)} AS beside ON beside._number = stored.rowid`;
 }
 
 /** What stands between texts, and for those that are null: made by chance anew, so that no text holds it. */
@@ -355,7 +346,7 @@ const BEYOND = '9223372036854775807';
 
 /** @param tableState a number for the state that the table is in. */
 export function openStoredRows(connection: Connection, job: Job, tableState: () => number): FindRun {
-  const table = quoted(rowsOf(job));
+  const table = quoted(job.rows);
   // SQLite gathers rows in the order of their numbers; if it did not, they would not be what the text begins with.
   const run = connection
     .prepare<[Buffer, number, number, number], RunColumns>(

@@ -1,14 +1,10 @@
 /** The tables that the mirror keeps about itself. Those of the datasets are declared in `jobs/`. */
 
 import { sql } from 'drizzle-orm';
-import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FailureKind } from '../errors.ts';
 import type { FieldType, Problem } from '../validate/checked.ts';
 import { PROOF } from './sql.ts';
-
-export * from './schema/identity.ts';
-export * from './schema/orders.ts';
-export * from './schema/unfinished.ts';
 
 /** One pass over a dataset: how far it got, its counts, and the evidence for its verdict. */
 export const walks = sqliteTable(
@@ -271,4 +267,91 @@ export const governor = sqliteTable('governor', {
   state: text().notNull(),
   /** When it last changed. */
   updatedAt: text('updated_at').notNull().default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
+});
+
+/** The rows that unfinished walks have met so far, one row for each commit. No index, since there are never many. */
+export const rowsMet = sqliteTable('rows_met', {
+  id: integer().primaryKey(),
+  walkId: integer('walk_id').notNull(),
+  /** Their rowids in the dataset's table or in `quarantine`, packed. */
+  rowids: blob({ mode: 'buffer' }).notNull(),
+  /**
+   * Where they were met, each in the order in which they were shown: `rows` as the walk read on, `head` as it looked at the
+   * beginning again, `refused` in quarantine.
+   */
+  part: text({ enum: ['rows', 'head', 'refused'] }).notNull(),
+});
+
+/**
+ * Volatile values that walks have received since the last of them ended, one row for each commit. As the walk ends they go to
+ * the table of the dataset that holds such values, in the order of its rows: as they came they would change every page of it
+ * again and again.
+ */
+export const volatileSeen = sqliteTable('volatile_seen', {
+  id: integer().primaryKey(),
+  job: text().notNull(),
+  /** JSON: the numbers of the rows, and the values of each volatile column, in the order of that table. */
+  content: text().notNull(),
+});
+
+/**
+ * The order in which the API showed the rows of a dataset, one row for each proof that found another one, or other rows.
+ * Rows that came since the latest of them have greater rowids than `top`. Kept for seven days, and in a tenth of the database.
+ */
+export const orders = sqliteTable(
+  'orders',
+  {
+    job: text().notNull(),
+    /** From this change on, see `changes`. A proof that changes no row has one of its own here. */
+    seq: integer().notNull(),
+    /** The walk that proved it (`walks.id`). It may be forgotten, so what is told of it stands here, too. */
+    walkId: integer('walk_id').notNull(),
+    /** Of that walk, see `walks.verdict`. */
+    verdict: text({ enum: ['snapshot', 'verified'] }).notNull(),
+    /** When that walk began. */
+    completeAsOf: text('complete_as_of').notNull(),
+    /** `generatedAt` of the snapshot, as received; null for any other verdict. */
+    generatedAt: text('generated_at'),
+    /** All rows held then, by their rowids, packed. Null where the list is that of `same_as`. */
+    rowids: blob({ mode: 'buffer' }),
+    /** The earlier order (`seq`) that has the same list. */
+    sameAs: integer('same_as'),
+    /** How many these are. */
+    rows: integer().notNull(),
+    /** So many of them, at the front, did the walk find. The others are held, or came meanwhile. */
+    met: integer().notNull(),
+    /** How many of those others were held, see `_held_since`. */
+    held: integer().notNull(),
+    /** The greatest rowid of the table then. */
+    top: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.job, table.seq] })],
+);
+
+/** The rowids of rows that were removed: another row may have the same one now. */
+export const removedRows = sqliteTable(
+  'removed_rows',
+  {
+    job: text().notNull(),
+    /** The rowid that it had. */
+    number: integer().notNull(),
+    /** The change that removed it, see `changes`. */
+    until: integer().notNull(),
+    /** Its `_key`. */
+    key: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.job, table.number, table.until] }),
+    index('removed_rows_by_time').on(table.job, table.until),
+  ],
+);
+
+/** Which mirror this is: one row. Whoever follows it from elsewhere knows it by this. */
+export const identity = sqliteTable('identity', {
+  /** Always 1. */
+  id: integer().primaryKey(),
+  /** It stays through backups and wherever the file moves. */
+  name: text().notNull(),
+  /** Another one in every backup: a mirror that was restored from one has lost changes that others may have seen. */
+  epoch: text().notNull(),
 });

@@ -5,7 +5,7 @@
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
-import { type Job, type RowValues, type SqlValue, volatileOf } from '../job.ts';
+import type { Job, RowValues, SqlValue } from '../job.ts';
 import { inBatches } from './commits.ts';
 import type { Connection } from './connection.ts';
 import { createRowidSet, type RowidSet } from './met-rows.ts';
@@ -33,8 +33,8 @@ type Content = { numbers: number[]; values: SqlValue[][] };
 
 /** Undefined where the dataset has none. */
 export function openVolatile(connection: Connection, job: Job): VolatileValues | undefined {
-  const table = volatileOf(job);
-  if (table === undefined) return undefined;
+  const table = job.aging;
+  if (table === null) return undefined;
   const columns = job.volatile;
   const upsert = connection.prepare<[SqlValue[]]>(
     `INSERT INTO ${quoted(table)} (_number, ${columns.map(quoted)}) VALUES (?, ${columns.map(() => '?')})
@@ -106,8 +106,8 @@ const COMMITS_AT_ONCE = 10;
  * there: where a crash comes between, it is merged again.
  */
 export async function mergeStaged(connection: Connection, job: Job): Promise<void> {
-  const table = volatileOf(job);
-  if (table === undefined) return;
+  const table = job.aging;
+  if (table === null) return;
   const write = prepareMerge(connection, job, table);
   for (const piece of await piecesOf(connection, job.name)) {
     const { from, isStaged, values } = await readPiece(connection, job, piece);

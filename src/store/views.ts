@@ -5,20 +5,7 @@
  */
 
 import { CLOCK_TOLERANCE_MS } from '../clock.ts';
-import {
-  bookkeeping,
-  historyOf,
-  type Job,
-  listed,
-  rowsOf,
-  stableColumnsOf,
-  tableOf,
-  type View,
-  validity,
-  versioned,
-  versionsOf,
-  volatileOf,
-} from '../job.ts';
+import { bookkeeping, type Job, stableColumnsOf, type View, validity, versioned } from '../job.ts';
 import type { Connection } from './connection.ts';
 import { changesSql, freshnessSql, quoted, seqOf } from './sql.ts';
 
@@ -49,27 +36,24 @@ export function ensureViews(connection: Connection, jobs: readonly Job[]): void 
  * as it does not with a join within. And a column of one keeps its type.
  */
 export function ensureShown(connection: Connection, job: Job): void {
-  const volatile = volatileOf(job);
-  const isVolatile = (column: string) => job.volatile.includes(column);
+  const { columns, volatile, rows, aging } = job;
   const show = (view: string, table: string, ours: readonly string[]) => {
-    const own = job.columns;
-    const isLast = (column: string) => column.startsWith('_');
-    const columns = [
-      ...own.filter((column) => !isLast(column)),
+    const shown = [
+      ...columns.filter((column) => !column.startsWith('_')),
       ...discoveredIn(connection, table),
       ...ours,
-      ...own.filter(isLast),
+      ...columns.filter((column) => column.startsWith('_')),
     ].map((column) =>
-      volatile !== undefined && table === rowsOf(job) && isVolatile(column)
-        ? `${shownValue(volatile, column, 'stored.rowid')} AS ${quoted(column)}`
+      aging !== null && table === rows && volatile.includes(column)
+        ? `${volatileValueSql(aging, column, 'stored.rowid')} AS ${quoted(column)}`
         : `stored.${quoted(column)}`,
     );
-    const sql = `SELECT ${columns.join(', ')}\nFROM ${quoted(table)} AS stored`;
+    const sql = `SELECT ${shown.join(', ')}\nFROM ${quoted(table)} AS stored`;
     ensureObject(connection, 'view', view, `CREATE VIEW ${quoted(view)} AS\n${sql}`);
   };
-  show(tableOf(job), rowsOf(job), bookkeeping);
-  const [history, versions] = [historyOf(job), versionsOf(job)];
-  if (history !== undefined && versions !== undefined) show(history, versions, [...versioned, ...validity]);
+  show(job.table, rows, bookkeeping);
+  if (job.history !== null && job.versions !== null)
+    show(job.history, job.versions, [...versioned, ...validity]);
 }
 
 /** The columns that read fields from `_body`, in the order in which they were found. */
@@ -81,45 +65,44 @@ function discoveredIn(connection: Connection, table: string): string[] {
 }
 
 /** SQL for the volatile value of the row of a number. */
-const shownValue = (volatile: string, column: string, number: string) =>
-  `(SELECT ${quoted(column)} FROM ${quoted(volatile)} WHERE _number = ${number})`;
+const volatileValueSql = (aging: string, column: string, number: string) =>
+  `(SELECT ${quoted(column)} FROM ${quoted(aging)} WHERE _number = ${number})`;
 
 /** Makes the triggers of a job's rows those of its declaration. */
 export function ensureTriggers(connection: Connection, job: Job): void {
-  const versions = versionsOf(job);
-  if (versions === undefined) return;
-  const name = tableOf(job);
-  const table = rowsOf(job);
-  const volatile = volatileOf(job);
+  const { name, table, rows, versions, volatile, aging } = job;
+  if (versions === null) return;
   const columns = [...job.columns, ...versioned];
-  const stable = stableColumnsOf(job);
-  const changed = `(${stable.map((name) => `OLD.${quoted(name)}`)}) IS NOT (${stable.map((name) => `NEW.${quoted(name)}`)})`;
   const old = columns.map((column) =>
-    volatile !== undefined && job.contract?.volatile.includes(column)
-      ? shownValue(volatile, column, 'OLD.rowid')
+    aging !== null && volatile.includes(column)
+      ? volatileValueSql(aging, column, 'OLD.rowid')
       : `OLD.${quoted(column)}`,
   );
-  const keepOld = (validTo: string, endedBy: 'update' | 'delete', more = '') =>
-    `BEGIN INSERT INTO ${quoted(versions)} (${columns.map(quoted)}, ${validity}) ` +
-    `VALUES (${old}, OLD._changed_at, ${validTo}, '${endedBy}'); ${more}END`;
-  // Whoever removes rows has taken a number for that; anybody else's removal has none.
-  const removedBy = `coalesce((SELECT last_seq FROM datasets WHERE job = '${job.name}'), ${seqOf("'now'")})`;
-  // Another row may get its number, by which orders know it.
-  const keepNumber = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${job.name}', OLD.rowid, ${removedBy}, OLD._key); `;
-  const forgetVolatile =
-    volatile === undefined ? '' : `DELETE FROM ${quoted(volatile)} WHERE _number = OLD.rowid; `;
-
-  ensureObject(
-    connection,
-    'trigger',
-    `${name}_superseded`,
-    `CREATE TRIGGER "${name}_superseded" AFTER UPDATE ON ${quoted(table)} WHEN ${changed} ${keepOld('NEW._changed_at', 'update')}`,
+  const keepOld = (validTo: string, endedBy: 'update' | 'delete') =>
+    `INSERT INTO ${quoted(versions)} (${columns.map(quoted)}, ${validity}) ` +
+    `VALUES (${old}, OLD._changed_at, ${validTo}, '${endedBy}'); `;
+  const stable = (row: 'OLD' | 'NEW') => stableColumnsOf(job).map((column) => `${row}.${quoted(column)}`);
+  const ensureTrigger = (trigger: string, when: string, body: string) =>
+    ensureObject(
+      connection,
+      'trigger',
+      trigger,
+      `CREATE TRIGGER ${quoted(trigger)} AFTER ${when} BEGIN ${body}END`,
+    );
+  ensureTrigger(
+    `${table}_superseded`,
+    `UPDATE ON ${quoted(rows)} WHEN (${stable('OLD')}) IS NOT (${stable('NEW')})`,
+    keepOld('NEW._changed_at', 'update'),
   );
-  ensureObject(
-    connection,
-    'trigger',
-    `${name}_removed`,
-    `CREATE TRIGGER "${name}_removed" AFTER DELETE ON ${quoted(table)} ${keepOld(timeOf(removedBy), 'delete', keepNumber + forgetVolatile)}`,
+  // Whoever removes rows has taken a number for that; anybody else's removal has none.
+  const removedBy = `coalesce((SELECT last_seq FROM datasets WHERE job = '${name}'), ${seqOf("'now'")})`;
+  // Another row may get its number, by which orders know it.
+  const keepNumber = `INSERT INTO removed_rows (job, number, until, key) VALUES ('${name}', OLD.rowid, ${removedBy}, OLD._key); `;
+  const forgetVolatile = aging === null ? '' : `DELETE FROM ${quoted(aging)} WHERE _number = OLD.rowid; `;
+  ensureTrigger(
+    `${table}_removed`,
+    `DELETE ON ${quoted(rows)}`,
+    keepOld(timeOf(removedBy), 'delete') + keepNumber + forgetVolatile,
   );
 }
 
@@ -153,7 +136,7 @@ function freshness(jobs: readonly Job[]): View {
     name: 'freshness',
     about:
       'Whether to trust the rest: when the last walk that proved a dataset complete began, its age and verdict, how the latest walk stands and when the next is due; and when new rows were last looked for, which proves nothing.',
-    sql: freshnessSql(jobs.map(listed), ageOf),
+    sql: freshnessSql(jobs, ageOf),
     example: 'SELECT job, rows, complete_as_of, verdict FROM freshness WHERE age_seconds < 600',
   };
 }
@@ -163,10 +146,7 @@ function changes(jobs: readonly Job[]): View {
     name: 'changes',
     about:
       'Every row that came, changed or went, over all datasets. `seq` grows with every commit, and all changes of one commit share it: whoever has read up to some `seq` goes on with greater ones and misses none. `change` is `insert`, `update` or `delete`; `walk_id` is the walk that found it.',
-    sql: changesSql(
-      jobs.map((job) => ({ name: job.name, table: tableOf(job), history: historyOf(job) ?? null })),
-      seqOf,
-    ),
+    sql: changesSql(jobs, seqOf),
     example: `SELECT seq, at, job, change, count(*) AS rows
 FROM changes WHERE seq > 0 GROUP BY seq, job, change ORDER BY seq DESC LIMIT 20`,
   };

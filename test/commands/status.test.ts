@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { rowsOf, tableOf } from '../../src/job.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
@@ -156,8 +155,8 @@ describe('a dataset that is behind', () => {
     let during: Status | undefined;
     const datasets = bench.jobs.map((job) => ({
       name: job.name,
-      table: tableOf(job),
-      rows: rowsOf(job),
+      table: job.table,
+      rows: job.rows,
       schedule: 'off' as const,
       weight: 1,
     }));

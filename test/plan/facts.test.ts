@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { rowsOf } from '../../src/job.ts';
 import { type Facts, readFacts } from '../../src/plan/facts.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import { change, type Edit, insert, publish } from '../helpers/edits.ts';
@@ -12,7 +11,7 @@ const job = 'news';
 function factsOf(bench: Bench, name = job): Facts {
   const connection = openReadOnly(bench.store.file);
   try {
-    return readFacts(connection, name, rowsOf(bench.job(name)), bench.clock.now());
+    return readFacts(connection, name, bench.job(name).rows, bench.clock.now());
   } finally {
     connection.close();
   }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RowValues } from '../../src/job.ts';
-import { type Job, rowsOf, tableOf } from '../../src/job.ts';
+import type { Job, RowValues } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
 import { createTableWriter, saysTheSame } from '../../src/store/rows.ts';
 import { mergeStaged, openVolatile } from '../../src/store/staged-values.ts';
@@ -15,7 +14,7 @@ function open(name: string) {
   const job = named(name);
   const volatile = openVolatile(connection, job);
   let writer = createTableWriter(connection, job, volatile);
-  const table = tableOf(job);
+  const table = job.table;
   return {
     connection,
     put(key: string, values: RowValues, now = 'now', walkId = 1) {
@@ -27,7 +26,7 @@ function open(name: string) {
     history: () => connection.prepare<[], RowValues>(`SELECT * FROM ${table}_history`).all(),
     /** As at the end of a walk; the next one writes with a writer of its own. */
     remove(key: string) {
-      connection.prepare(`DELETE FROM ${rowsOf(job)} WHERE _key = ?`).run(key);
+      connection.prepare(`DELETE FROM ${job.rows} WHERE _key = ?`).run(key);
       writer = createTableWriter(connection, job, openVolatile(connection, job));
     },
     async endWalk() {

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rowsOf as tableOfRows } from '../../../src/job.ts';
 import { countRows } from '../../../src/store/read.ts';
 import { isProof } from '../../helpers/invariants.ts';
 import { type Bench, openBench } from '../../helpers/mirror-bench.ts';
@@ -43,7 +42,7 @@ describe('whatever happens to a dataset, its pages', () => {
 /** Looks at every moment as it comes, and at all of them again at the end. */
 function watch(pages: Reader, { job, dated }: Scenario, wildness: Wildness) {
   const { idField } = bench.upstream(job);
-  const table = tableOfRows(bench.job(job));
+  const table = bench.job(job).rows;
   const seen = new Map<number, Row[]>();
   const key = (row: Row) => String(row[idField]);
   const isSnapshot = job === 'ai-signals' && dated;
