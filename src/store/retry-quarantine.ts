@@ -107,11 +107,11 @@ function createSaver(connection: Connection, job: Job, now: string) {
   };
 }
 
-/** A walk that rows refer to is one that changed something: by `last_seq` it is known not to be forgotten. */
+/** The rows count as changes of the walk that brought them: by its `last_seq` all who follow the mirror find them, and it is not forgotten. */
 function noteChanges(connection: Connection) {
   const update = connection.prepare<[number, number, number, number, number]>(
     `UPDATE walks SET inserted = inserted + ?, updated = updated + ?,
-       first_seq = coalesce(first_seq, ?), last_seq = coalesce(last_seq, ?)
+       first_seq = coalesce(first_seq, ?), last_seq = ?
      WHERE id = ?`,
   );
   return ({ change }: ComparedRow, walkId: number, seq: number) => {

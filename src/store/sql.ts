@@ -82,9 +82,8 @@ function changesOf(dataset: InSql, numberOf: (at: string) => string): string[] {
   const { name: job, table } = dataset;
   return changeSources(dataset).map(({ change, at, source, where }) => {
     // Of a walk that removed much each thousand rows have a number of their own.
-    const remover = `(SELECT id FROM (SELECT id, first_seq FROM walks
-    WHERE last_seq >= ${numberOf(at)} AND job = '${job}' AND kind = 'walk' ORDER BY last_seq LIMIT 1) AS next
-    WHERE first_seq <= ${numberOf(at)})`;
+    const remover = `(SELECT id FROM walks WHERE last_seq >= ${numberOf(at)} AND first_seq <= ${numberOf(at)}
+    AND job = '${job}' AND kind = 'walk' ORDER BY last_seq LIMIT 1)`;
     const walk = at === '_valid_to' ? remover : '_walk_id';
     return `SELECT ${numberOf(at)} AS seq, ${at} AS at, '${job}' AS job, '${table}' AS "table", _key AS key,
   ${change} AS change, ${walk} AS walk_id FROM ${source}${where === null ? '' : ` WHERE ${where}`}`;

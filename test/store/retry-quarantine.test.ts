@@ -97,6 +97,25 @@ describe('a retry after a fix of the contract', () => {
     });
   });
 
+  it('is told at once, and once, though the walk that brought the rows changed others', async () => {
+    const { bench, walk } = await setupRefusing(1, 3);
+    const told = bench.store.changes.of(bench.job(job), walk);
+    expect(told?.inserted).toBeGreaterThan(0);
+    bench.clock.advance(MINUTE);
+    retryRefused(mended(bench), bench.store);
+    const [{ seq } = { seq: 0 }] = bench.sql<{ seq: number }>('SELECT max(seq) AS seq FROM changes');
+    const retried = { inserted: 2, updated: 0, deleted: 0, firstSeq: seq, lastSeq: seq };
+    expect(bench.store.changes.since(bench.job(job), told?.lastSeq ?? 0)).toMatchObject(retried);
+    Object.assign(bench.job(job), mended(bench));
+    for (const expected of [expect.objectContaining(retried), null]) {
+      bench.clock.advance(MINUTE);
+      bench.upstream(job).generatedAt = new Date(bench.clock.now()).toISOString();
+      const proof = await bench.mirror(job);
+      expect(bench.store.changes.of(bench.job(job), proof)).toEqual(expected);
+      expect(bench.store.changes.since(bench.job(job), seq)).toBeNull();
+    }
+  });
+
   it('gives new fields their columns and says what else is new', async () => {
     const bench = await setupTold();
     await bench.mirrorRows('news', '{"id":1}', '{"id":2,"lang":"\\ud800"}');

@@ -68,8 +68,8 @@ export function lifeSql(table: string, history: string | null, columns: readonly
     `  coalesce(${callBy('<', 'at DESC')},`,
     `    ${callBy('=', 'id')}) AS request_id,`,
     // A walk that removes much has a number for each thousand rows, of which it keeps the first and the last.
-    `  iif(_ended_by = 'delete', (SELECT iif(first_seq <= ${endSeq}, id, NULL) FROM walks`,
-    `     WHERE last_seq >= ${endSeq} AND kind = 'walk' AND replace(job, '-', '_') = '${table}'`,
+    `  iif(_ended_by = 'delete', (SELECT id FROM walks`,
+    `     WHERE last_seq >= ${endSeq} AND first_seq <= ${endSeq} AND kind = 'walk' AND replace(job, '-', '_') = '${table}'`,
     '     ORDER BY last_seq LIMIT 1), NULL) AS closed_by',
     `  ${own}`,
     'FROM life ORDER BY _valid_from DESC',
