@@ -147,13 +147,13 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
 const compiled = ['gauge', 'bare-loop', 'large-api'] as const;
 type Program = (typeof compiled)[number];
 
-const folder = fileURLToPath(new URL('../../dist/lab/', import.meta.url));
+const folder = fileURLToPath(new URL('../dist/lab/', import.meta.url));
 let made: Promise<unknown> | undefined;
 
 /** The file of a program of this folder. */
 async function program(name: Program): Promise<string> {
   made ??= build({
-    entryPoints: compiled.map((each) => fileURLToPath(new URL(`${each}.ts`, import.meta.url))),
+    entryPoints: compiled.map((each) => fileURLToPath(new URL(`passes/${each}.ts`, import.meta.url))),
     outdir: folder,
     bundle: true,
     packages: 'external',
