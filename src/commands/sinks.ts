@@ -10,8 +10,8 @@ import { findJob, type ListedJob, listJobs } from '../job-list.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { differenceWords, isDifferent, type Outcome } from '../sinks/follow.ts';
-import type { Difference, LaidAndVerified, LakeParts } from '../sinks/lake.ts';
-import type { ShipParts, Shipped } from '../sinks/postgres.ts';
+import type { Difference, LakeParts, LakeRun } from '../sinks/lake.ts';
+import type { PostgresLoad, PostgresParts } from '../sinks/postgres.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -46,25 +46,25 @@ async function runShip(names: string[], options: ShipOptions, context: Context):
       'MIRROR_SHIP is missing: set it to a Postgres, such as postgres://user:password@host:5432/database, or MIRROR_SHIP_FILE to a file that holds that',
     );
   const { jobs, only } = await readJobs(names);
-  const { admit, forget, ship } = await import('../sinks/postgres.ts');
-  const parts: ShipParts = { dir, address, jobs, now: clock.now, signal };
+  const { admitRole, loadPostgres, removeSchema } = await import('../sinks/postgres.ts');
+  const parts: PostgresParts = { dir, address, jobs, now: clock.now, signal };
   if (options.drop) {
     if (!options.yes)
       throw new Failure(
         'usage',
         `--drop removes the schema ${address.schema} from Postgres with all that lies in it: say --yes, too`,
       );
-    const was = await forget(parts);
+    const was = await removeSchema(parts);
     stdout.write(`${address.schema} ${was ? 'is removed from Postgres' : 'was not there'}\n`);
     return;
   }
   const isVerified = options.verify === true;
-  const outcomes = await ship(parts, { only, compare: isVerified });
-  if (options.reader !== undefined) await admit(parts, options.reader);
+  const outcomes = await loadPostgres(parts, { only, compare: isVerified });
+  if (options.reader !== undefined) await admitRole(parts, options.reader);
   report(outcomes, shipReport(isVerified), options.json === true, context);
 }
 
-const shipReport = (isVerified: boolean): SinkReport<Shipped> => ({
+const shipReport = (isVerified: boolean): SinkReport<PostgresLoad> => ({
   lines(shipped) {
     const { how, to, problems } = shipped;
     const done = isVerified || how === 'compared' ? renderComparison(shipped) : renderSent(shipped);
@@ -74,12 +74,12 @@ const shipReport = (isVerified: boolean): SinkReport<Shipped> => ({
   exitCode: ({ problems }) => (problems.length > 0 ? exitCodes.incomplete : exitCodes.done),
 });
 
-function renderSent({ how, sent }: Shipped): string {
+function renderSent({ how, sent }: PostgresLoad): string {
   if (how === 'first') return `${number(sent)} ${plural(sent, 'row')} sent, all there are`;
   return sent === 0 ? 'nothing new' : `${number(sent)} ${plural(sent, 'change')} sent`;
 }
 
-function renderComparison({ mended }: Shipped): string {
+function renderComparison({ mended }: PostgresLoad): string {
   const differing = mended.filter(isDifferent).map((found) => `${found.table} (${differenceWords(found)})`);
   return differing.length === 0 ? 'both sides are equal' : `mended ${differing.join('; ')}`;
 }
@@ -109,14 +109,14 @@ async function runLake(names: string[], options: LakeOptions, context: Context):
   if (!settings)
     throw new Failure('config', 'MIRROR_LAKE is missing: set it to a folder, or to s3://bucket/prefix');
   const { jobs, only } = await readJobs(names);
-  const { lay } = await import('../sinks/lake.ts');
+  const { loadLake } = await import('../sinks/lake.ts');
   const parts: LakeParts = { dir, settings, jobs, clock, random, signal };
-  const outcomes = await lay(parts, { only, verify: options.verify === true });
+  const outcomes = await loadLake(parts, { only, verify: options.verify === true });
   report(outcomes, lakeReport, options.json === true, context);
 }
 
-const lakeReport: SinkReport<LaidAndVerified> = {
-  lines({ laid: { files, changes, seq, removed }, verified }) {
+const lakeReport: SinkReport<LakeRun> = {
+  lines({ load: { files, changes, seq, removed }, verified }) {
     const line = [
       files.length === 0
         ? 'nothing new'
@@ -132,7 +132,7 @@ const lakeReport: SinkReport<LaidAndVerified> = {
     line.push(`${looked} ${differences.length === 0 ? 'as the mirror has them' : 'looked at'}${byDigest}`);
     return [line.join(', '), ...differences.map(renderDifference)];
   },
-  json: (done) => ({ laid: done?.laid ?? null, verified: done?.verified ?? null }),
+  json: (done) => ({ laid: done?.load ?? null, verified: done?.verified ?? null }),
   exitCode: ({ verified }) =>
     verified?.differences.some(({ mended }) => !mended) ? exitCodes.disk : exitCodes.done,
 };

@@ -118,7 +118,7 @@ export function differenceWords({ missing, extra, changed, keys }: RowDifference
 }
 
 /** How far a dataset has come in the mirror. */
-export type Standing = {
+export type MirrorPosition = {
   /** Of its latest change; 0 where there was none. */
   seq: number;
   /** What its volatile columns are as of, and which of its rows are held. */
@@ -136,7 +136,7 @@ export type Standing = {
 
 type Dataset = { last_seq: number | null; history_from: string | null; volatile_seq?: number };
 
-export function standingOf(connection: Connection, job: ListedJob): Standing {
+export function positionOf(connection: Connection, job: ListedJob): MirrorPosition {
   const dataset = connection.prepare<[string], Dataset>('SELECT * FROM datasets WHERE job = ?').get(job.name);
   const number = (sql: string) => connection.prepare<[string], number | null>(sql).pluck().get(job.name);
   const seq = Math.trunc(dataset?.last_seq ?? 0);
@@ -185,7 +185,7 @@ export function lastWalkOf(connection: Connection, job: string, known?: string):
 const { signal } = new AbortController();
 
 /** The task of a sink's thread. @param arrived how far a dataset has come by what was done. */
-export async function followed<Done>(
+export async function runFollowTask<Done>(
   bring: (jobs: readonly ListedJob[], signal: AbortSignal) => Promise<Outcome<Done>[]>,
   arrived: (done: Done) => Pick<Arrival, 'to' | 'problems'>,
 ): Promise<FollowResponse> {

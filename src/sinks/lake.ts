@@ -6,12 +6,12 @@ import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
 import type { FollowRequest, FollowResponse, LakeThreadParts } from '../sinks.ts';
 import type { Identity } from '../store/read.ts';
-import { eachDataset, followed, type Outcome, readIdentity } from './follow.ts';
-import { type DatasetParts, type Laid, layDataset } from './lake/dataset.ts';
+import { eachDataset, type Outcome, readIdentity, runFollowTask } from './follow.ts';
+import { type DatasetParts, type LakeLoad, loadDataset } from './lake/dataset.ts';
 import { json, openDisk, type Storage } from './lake/storage.ts';
 import type { Verified } from './lake/verify.ts';
 
-export type { Laid } from './lake/dataset.ts';
+export type { LakeLoad } from './lake/dataset.ts';
 export type { Difference, Verified } from './lake/verify.ts';
 
 export type LakeParts = {
@@ -24,17 +24,17 @@ export type LakeParts = {
 };
 
 /** What was done with one dataset, and what became of the files that are there, where all were looked at. */
-export type LaidAndVerified = { laid: Laid; verified: Verified | null };
+export type LakeRun = { load: LakeLoad; verified: Verified | null };
 
 /**
  * Puts there what is proven and not there yet, one dataset after the other. What fails with one leaves the others to go on.
  * @param only these, unless all; `verify`: then look at every file that is there.
  * @throws Failure `config` for a lake that is not this mirror's, `disk` or `incomplete` where it cannot be used.
  */
-export async function lay(
+export async function loadLake(
   parts: LakeParts,
   { only, verify = false }: { only?: readonly string[] | undefined; verify?: boolean } = {},
-): Promise<Outcome<LaidAndVerified>[]> {
+): Promise<Outcome<LakeRun>[]> {
   const { clock, settings } = parts;
   const { keepMs } = settings;
   const identity = readIdentity(parts.dir);
@@ -42,10 +42,10 @@ export async function lay(
   try {
     return await eachDataset({ ...parts, only }, async (job, connection) => {
       const dataset: DatasetParts = { storage, connection, identity, job, now: clock.now(), keepMs };
-      const laid = await layDataset(dataset);
-      if (!verify) return { laid, verified: null };
+      const load = await loadDataset(dataset);
+      if (!verify) return { load, verified: null };
       const { verifyDataset } = await import('./lake/verify.ts');
-      return { laid, verified: await verifyDataset(dataset) };
+      return { load, verified: await verifyDataset(dataset) };
     });
   } finally {
     await storage.close();
@@ -74,7 +74,7 @@ async function claimed(parts: LakeParts, identity: Identity): Promise<Storage> {
 
 async function claim(storage: Storage, identity: Identity): Promise<void> {
   const mine: Owner = { version: VERSION, mirror: identity.name };
-  const owner = (await ownerOf(storage)) ?? (await take(storage, mine));
+  const owner = (await ownerOf(storage)) ?? (await claimEmpty(storage, mine));
   if (owner.version > VERSION)
     throw new Failure('config', `${storage.shown} was made by a newer market-mirror: upgrade this one`);
   if (owner.version !== VERSION)
@@ -95,12 +95,12 @@ async function openStorage({ dir, settings, clock, random, signal }: LakeParts):
   const { address, access } = settings;
   if (address.kind === 'disk') return openDisk(address.folder, clock.now());
   if (!access) throw new Failure('bug', 'a bucket, and no access to it');
-  const { openS3, wayIn } = await import('./lake/s3.ts');
+  const { openS3, spoolFolderIn } = await import('./lake/s3.ts');
   const { bucket, prefix } = address;
-  return await openS3({ access, bucket, prefix, way: wayIn(dir), clock, random, signal });
+  return await openS3({ access, bucket, prefix, spoolFolder: spoolFolderIn(dir), clock, random, signal });
 }
 
-async function take(storage: Storage, mine: Owner): Promise<Owner> {
+async function claimEmpty(storage: Storage, mine: Owner): Promise<Owner> {
   const { folders, files } = await storage.list('');
   const [other] = [...folders, ...files].filter((name) => name !== OWNER);
   if (other !== undefined)
@@ -128,8 +128,8 @@ export async function followInLake(request: LakeThreadParts & FollowRequest): Pr
   const settings = readLake(environment);
   if (!settings) throw new Failure('bug', 'a lake without settings');
   const clock = { ...systemClock, now: () => now };
-  return await followed(
-    (jobs, signal) => lay({ dir, settings, jobs, clock, random: () => chance, signal }, { only }),
-    ({ laid }) => ({ to: laid.seq, problems: [] }),
+  return await runFollowTask(
+    (jobs, signal) => loadLake({ dir, settings, jobs, clock, random: () => chance, signal }, { only }),
+    ({ load }) => ({ to: load.seq, problems: [] }),
   );
 }

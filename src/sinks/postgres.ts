@@ -5,14 +5,14 @@ import { asFailure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
 import type { FollowRequest, FollowResponse, ShipThreadParts } from '../sinks.ts';
 import type { Identity } from '../store/read.ts';
-import { eachDataset, followed, type Outcome, readIdentity } from './follow.ts';
+import { eachDataset, type Outcome, readIdentity, runFollowTask } from './follow.ts';
 import { openPostgres, type Postgres } from './postgres/client.ts';
-import { type Shipped, shipDataset } from './postgres/dataset.ts';
+import { loadDataset, type PostgresLoad } from './postgres/dataset.ts';
 import { admitReader, claimSchema, dropSchema, makeViews } from './postgres/schema.ts';
 
-export type { Shipped } from './postgres/dataset.ts';
+export type { PostgresLoad } from './postgres/dataset.ts';
 
-export type ShipParts = {
+export type PostgresParts = {
   dir: string;
   address: ShipAddress;
   /** All that there are: views and tables are made for each. */
@@ -27,16 +27,16 @@ export type ShipParts = {
  * @throws Failure `incomplete` or `disk` where Postgres or the mirror cannot be used, `config` for a schema that is not
  * this mirror's.
  */
-export async function ship(
-  parts: ShipParts,
+export async function loadPostgres(
+  parts: PostgresParts,
   { only, compare = false }: { only?: readonly string[] | undefined; compare?: boolean } = {},
-): Promise<Outcome<Shipped>[]> {
+): Promise<Outcome<PostgresLoad>[]> {
   const { jobs, now } = parts;
   const { schema } = parts.address;
   return await withPostgres(parts, async (postgres, identity) => {
     await claimSchema(postgres, schema, identity);
     const outcomes = await eachDataset({ ...parts, only }, (job, connection) =>
-      shipDataset({ postgres, connection, identity, schema, job, now: now(), compare }),
+      loadDataset({ postgres, connection, identity, schema, job, now: now(), compare }),
     );
     if (!postgres.isLost()) await makeViews(postgres, jobs);
     return outcomes;
@@ -44,14 +44,14 @@ export async function ship(
 }
 
 /** Removes all of it from Postgres. @returns whether there was anything. */
-export async function forget(parts: ShipParts): Promise<boolean> {
+export async function removeSchema(parts: PostgresParts): Promise<boolean> {
   return await withPostgres(parts, (postgres, identity) =>
     dropSchema(postgres, parts.address.schema, identity),
   );
 }
 
 /** Lets a role read all that is shipped; makes it where there is none. */
-export async function admit(parts: ShipParts, role: string): Promise<void> {
+export async function admitRole(parts: PostgresParts, role: string): Promise<void> {
   await withPostgres(parts, async (postgres, identity) => {
     await claimSchema(postgres, parts.address.schema, identity);
     await admitReader(postgres, parts.address.schema, role);
@@ -59,7 +59,7 @@ export async function admit(parts: ShipParts, role: string): Promise<void> {
 }
 
 async function withPostgres<T>(
-  { dir, address, signal }: ShipParts,
+  { dir, address, signal }: PostgresParts,
   work: (postgres: Postgres, identity: Identity) => Promise<T>,
 ): Promise<T> {
   const identity = readIdentity(dir);
@@ -77,8 +77,8 @@ async function withPostgres<T>(
 
 export async function followInPostgres(request: ShipThreadParts & FollowRequest): Promise<FollowResponse> {
   const { dir, address, only, now } = request;
-  return await followed(
-    (jobs, signal) => ship({ dir, address, jobs, now: () => now, signal }, { only }),
+  return await runFollowTask(
+    (jobs, signal) => loadPostgres({ dir, address, jobs, now: () => now, signal }, { only }),
     ({ to, problems }) => ({ to, problems }),
   );
 }

@@ -9,7 +9,7 @@ import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
 import type { Connection, Identity } from '../../store/read.ts';
-import { isChange, lastWalkOf, type Standing, standingOf } from '../follow.ts';
+import { isChange, lastWalkOf, type MirrorPosition, positionOf } from '../follow.ts';
 import { ensureReceipt } from './files.ts';
 import { dayOf, firstSeq, type Range } from './rows.ts';
 import { json, readJson, type Storage } from './storage.ts';
@@ -54,9 +54,9 @@ export async function courseOf(parts: CourseParts): Promise<Course | undefined> 
     const latest = await latestCourse(storage, job);
     const isOurs = latest?.epoch === identity.epoch;
     if (latest?.epoch !== undefined && !isOurs) await refuseOvertaken(parts, latest.number);
-    const course = latest && isOurs ? await standOf(storage, job, latest) : undefined;
+    const course = latest && isOurs ? await endOf(storage, job, latest) : undefined;
     const { isGoing, first } = inReadTransaction(connection, () => ({
-      isGoing: course !== undefined && isOnWay(connection, job, course),
+      isGoing: course !== undefined && isContinuedBy(connection, job, course),
       first: firstSeq(connection, job),
     }));
     if (isGoing) return course;
@@ -88,22 +88,26 @@ export async function latestCourse(storage: Storage, job: ListedJob): Promise<La
 /** One that has the same number already is looked at anew. */
 async function begin(parts: CourseParts, number: number, from: number) {
   const { storage, connection, job, identity, now } = parts;
-  const { historyFrom } = standingOf(connection, job);
+  const { historyFrom } = positionOf(connection, job);
   const begun: Begun = { version: 1, epoch: identity.epoch, from, historyFrom, begunAt: isoTime(now) };
   await storage.put(begunPath(job, number), json(begun));
 }
 
 /** Whether all that changed since is there: the mirror knows that change, and has forgotten none after it. */
-function isOnWay(connection: Connection, job: ListedJob, { seq, lastWalk, historyFrom }: Course): boolean {
-  const standing = standingOf(connection, job);
-  if (!hasAllAfter(seq, historyFrom, standing)) return false;
+function isContinuedBy(
+  connection: Connection,
+  job: ListedJob,
+  { seq, lastWalk, historyFrom }: Course,
+): boolean {
+  const here = positionOf(connection, job);
+  if (!hasAllAfter(seq, historyFrom, here)) return false;
   if (lastWalk === '') return seq < (firstSeq(connection, job) ?? 0);
-  const isKnown = seq === standing.seq || (seq < standing.seq && isChange(connection, job, seq));
+  const isKnown = seq === here.seq || (seq < here.seq && isChange(connection, job, seq));
   return isKnown && hasWalk(connection, job, lastWalk);
 }
 
 /** Whether none of the changes that came after `seq` was forgotten since a course began. @param begun its `historyFrom`. */
-export const hasAllAfter = (seq: number, begun: string, { historyFrom }: Standing) =>
+export const hasAllAfter = (seq: number, begun: string, { historyFrom }: MirrorPosition) =>
   historyFrom === begun || isoTime(seq) >= historyFrom;
 
 /** Whether that walk is one of the mirror's, or was, and has been forgotten. */
@@ -114,7 +118,7 @@ function hasWalk(connection: Connection, { name }: ListedJob, walk: string): boo
 
 const numberOf = (walk: string) => Number.parseInt(walk, 10);
 
-async function standOf(
+async function endOf(
   storage: Storage,
   job: ListedJob,
   { number, from, historyFrom }: LatestCourse,

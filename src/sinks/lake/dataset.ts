@@ -7,13 +7,13 @@ import type { ListedJob } from '../../job-list.ts';
 import { type Source, sourcesOf } from '../../reading/query/sources.ts';
 import { type Connection, type Identity, PROOF } from '../../store/read.ts';
 import { version } from '../../version.ts';
-import { lastWalkOf, standingOf } from '../follow.ts';
+import { lastWalkOf, positionOf } from '../follow.ts';
 import { type Course, changesPath, courseOf, hasAllAfter, inReadTransaction } from './course.ts';
 import { type About, ensureReceipt, putWithReceipt, receiptPath, writeParquet } from './files.ts';
 import { changesSql, columnsOf, type Range, rangesOf, rowsSql, stableColumns } from './rows.ts';
 import { json, type Spool, type Storage } from './storage.ts';
 
-export type Laid = {
+export type LakeLoad = {
   job: string;
   /** The latest change that is there; null where there is none. */
   seq: number | null;
@@ -35,15 +35,15 @@ export type DatasetParts = {
   keepMs: number;
 };
 
-export async function layDataset(parts: DatasetParts): Promise<Laid> {
+export async function loadDataset(parts: DatasetParts): Promise<LakeLoad> {
   const { connection, job } = parts;
-  const laid: Laid = { job: job.name, seq: null, files: [], changes: 0, removed: [] };
-  if (provenSeq(connection, job) === undefined) return laid;
-  const source = await layChanges(parts, laid);
-  await laySnapshot(parts, laid);
-  await putProof(parts, laid, source);
-  laid.removed = await forgetSnapshots(parts);
-  return laid;
+  const load: LakeLoad = { job: job.name, seq: null, files: [], changes: 0, removed: [] };
+  if (provenSeq(connection, job) === undefined) return load;
+  const source = await putChanges(parts, load);
+  await putSnapshot(parts, load);
+  await putProof(parts, load, source);
+  load.removed = await forgetSnapshots(parts);
+  return load;
 }
 
 /** The latest change by its last proof; undefined where there was no proof, 0 where nothing has changed by then. */
@@ -58,7 +58,7 @@ function provenSeq(connection: Connection, { name }: ListedJob): number | undefi
 }
 
 /** @returns the dataset as it was proven when all that was proven had been put. */
-async function layChanges(parts: DatasetParts, laid: Laid): Promise<Source> {
+async function putChanges(parts: DatasetParts, load: LakeLoad): Promise<Source> {
   const { connection, job } = parts;
   for (;;) {
     const course = await courseOf(parts);
@@ -67,16 +67,16 @@ async function layChanges(parts: DatasetParts, laid: Laid): Promise<Source> {
       source: sourceOf(connection, job),
     }));
     if (!course) return source;
-    laid.seq = course.seq;
+    load.seq = course.seq;
     let isAlone = true;
     for (const range of ranges) {
-      const put = await layRange(parts, course, range);
+      const put = await putRange(parts, course, range);
       isAlone = put !== undefined;
       // Another lake has been there first, with as much as it knew of.
       if (put === undefined) break;
-      laid.files.push(put.path);
-      laid.changes += put.rows;
-      laid.seq = range.to;
+      load.files.push(put.path);
+      load.changes += put.rows;
+      load.seq = range.to;
     }
     if (isAlone) return source;
   }
@@ -97,7 +97,7 @@ export const changeColumns = [
  * @returns what was put there; undefined where something was there already.
  * @throws Failure `incomplete` where the mirror has forgotten changes of the range meanwhile.
  */
-export async function layRange(
+export async function putRange(
   parts: DatasetParts,
   { number, historyFrom }: Pick<Course, 'number' | 'historyFrom'>,
   range: Range,
@@ -105,7 +105,7 @@ export async function layRange(
   const { storage, connection, identity, job } = parts;
   const path = changesPath(job, number, range);
   const write = (spool: Spool) => {
-    if (!hasAllAfter(range.from, historyFrom, standingOf(connection, job)))
+    if (!hasAllAfter(range.from, historyFrom, positionOf(connection, job)))
       throw new Failure('incomplete', `${job.name}: changes were forgotten on their way: try again`);
     const columns = stableColumns(columnsOf(connection, job), job);
     const sql = changesSql(connection, job, columns, range);
@@ -121,21 +121,21 @@ export async function layRange(
 }
 
 /** One a day: whoever comes first makes it. */
-async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
+async function putSnapshot(parts: DatasetParts, load: LakeLoad): Promise<void> {
   const { storage, connection, job, now } = parts;
   const path = snapshotPath(job, now);
   const { files } = await storage.list(dirname(path));
   if (!files.includes(basename(path))) {
     const write = (spool: Spool) => {
       const columns = columnsOf(connection, job);
-      const about = { ...aboutNow(parts, standingOf(connection, job).seq), changes: null };
+      const about = { ...aboutNow(parts, positionOf(connection, job).seq), changes: null };
       return writeParquet(connection, rowsSql(job, columns), columns, about, spool);
     };
     const receipt = await putWithReceipt(storage, path, (spool) =>
       inReadTransaction(connection, () => write(spool)),
     );
     if (receipt) {
-      laid.files.push(path);
+      load.files.push(path);
       return;
     }
   }
@@ -143,7 +143,11 @@ async function laySnapshot(parts: DatasetParts, laid: Laid): Promise<void> {
 }
 
 /** For whoever asks how proven the lake is: the last proof, and the change up to which it is there. Alone it is replaced. */
-async function putProof({ storage, job, now }: DatasetParts, { seq }: Laid, source: Source): Promise<void> {
+async function putProof(
+  { storage, job, now }: DatasetParts,
+  { seq }: LakeLoad,
+  source: Source,
+): Promise<void> {
   const proof = { version: 1, seq, writtenAt: isoTime(now), source };
   await storage.replace(`${job.table}/_proof.json`, json(proof));
 }

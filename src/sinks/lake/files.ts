@@ -7,7 +7,7 @@ import { type Cell, type Column, fits, surveyRows } from '../../output/answer.ts
 import { parquetTypes, parquetWriter } from '../../output/parquet.ts';
 import type { Source } from '../../reading/query/sources.ts';
 import type { Connection } from '../../store/read.ts';
-import { asHeld, type LakeColumn } from './rows.ts';
+import { type LakeColumn, valueAs } from './rows.ts';
 import { json, readJson, type Spool, type Spooled, type Storage } from './storage.ts';
 
 /** Rows of the mirror as a file of Parquet, and its receipt, which is also within the file but for its length and digest. */
@@ -76,7 +76,7 @@ export function writeParquet(
     batch = [];
   };
   for (const row of statement.iterate()) {
-    batch.push(row.map((value, at) => asHeld(value, held[at]?.holds ?? 'text')));
+    batch.push(row.map((value, at) => valueAs(value, held[at]?.holds ?? 'text')));
     if (batch.length === BATCH) flush();
   }
   flush();

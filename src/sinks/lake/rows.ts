@@ -5,7 +5,7 @@ import type { ListedJob } from '../../job-list.ts';
 import { type Cell, type Holding, microsOf } from '../../output/answer.ts';
 import { type ColumnType, columnsOfJob, isHeldColumn } from '../../reading/columns.ts';
 import { type ChangeSource, type Connection, changeSources, quoted, seqOf } from '../../store/read.ts';
-import { changedAfter, standingOf } from '../follow.ts';
+import { changedAfter, positionOf } from '../follow.ts';
 
 /** The columns of a dataset's files. A column has the same type in every file, unless its values do not fit it. */
 
@@ -29,23 +29,23 @@ const holdings: Record<ColumnType, Holding> = {
 };
 
 /** The folders of a lake have these names in theirs: whoever reads them by their folders sees a column of each, and none else of its name. */
-const ofFolders: readonly string[] = ['course', 'date'];
+const FOLDER_COLUMNS: readonly string[] = ['course', 'date'];
 
 /** All columns of the dataset. */
 export function columnsOf(connection: Connection, job: ListedJob): LakeColumn[] {
   const { rows, history } = columnsOfJob(connection, job);
-  const taken = new Set(rows.columns.map(({ name }) => name));
+  const usedNames = new Set(rows.columns.map(({ name }) => name));
   return rows.columns.map(({ name, from, type }) => ({
-    name: ofFolders.includes(name) ? freeName(name, taken) : name,
+    name: FOLDER_COLUMNS.includes(name) ? freeName(name, usedNames) : name,
     from,
     fromHistory: history?.columns.find((column) => column.name === name)?.from ?? 'NULL',
     holds: holdings[type],
   }));
 }
 
-function freeName(name: string, taken: ReadonlySet<string>): string {
+function freeName(name: string, usedNames: ReadonlySet<string>): string {
   let free = `${name}_`;
-  for (let count = 2; taken.has(free); count += 1) free = `${name}_${count}`;
+  for (let count = 2; usedNames.has(free); count += 1) free = `${name}_${count}`;
   return free;
 }
 
@@ -55,7 +55,7 @@ export function stableColumns(columns: readonly LakeColumn[], job: ListedJob): L
 }
 
 /** The value as a column of these holds it: what is no time is none. */
-export function asHeld(value: unknown, holds: Holding): Cell {
+export function valueAs(value: unknown, holds: Holding): Cell {
   if (holds !== 'timestamp') return value as Cell;
   if (typeof value !== 'string') return null;
   const cut = value.replace(/(\.\d{6})\d+/, '$1');
@@ -148,7 +148,7 @@ const isNow = (at: ChangeSource['at']) => at === '_changed_at';
 /** The rows and versions that began or ended in a range. */
 function changedIn(connection: Connection, job: ListedJob, { from, to }: Range): Changed[] {
   // Rows whose earlier versions were forgotten are found only by looking at all.
-  const isForgotten = isoTime(from) < standingOf(connection, job).historyFrom;
+  const isForgotten = isoTime(from) < positionOf(connection, job).historyFrom;
   const changed = isForgotten ? { rows: 'true', versions: 'true' } : changedAfter(connection, job, from);
   return changeSources({ ...job, history: job.versions }).map(({ change, at, source, where }) => ({
     ...{ change, at },

@@ -16,23 +16,23 @@ export type S3Parts = RequestParts & {
   /** Empty, or with a slash at its end. */
   prefix: string;
   /** A folder for files until they are sent. */
-  way: string;
+  spoolFolder: string;
 };
 
 /** @throws Failure `config` where bucket or rights are not what they must be, `incomplete` where it cannot be reached. */
 export async function openS3(parts: S3Parts): Promise<Storage> {
-  const { bucket, prefix, way, clock } = parts;
+  const { bucket, prefix, spoolFolder, clock } = parts;
   const shown = `s3://${bucket}/${prefix}`;
   const { request, close } = await openRequests(parts, shown);
-  sweepSpools(way, clock.now());
+  sweepSpools(spoolFolder, clock.now());
 
   async function send(
     path: string,
     make: (spool: Spool) => void,
     isNew: boolean,
   ): Promise<Spooled | undefined> {
-    return await spooled(way, make, async (file) => {
-      if (file.bytes > MOST_BYTES)
+    return await spooled(spoolFolder, make, async (file) => {
+      if (file.bytes > MAX_PUT_BYTES)
         throw new Failure(
           'disk',
           `${shown}${path}: ${file.bytes} bytes are more than one PUT may have (5 GB)`,
@@ -84,10 +84,10 @@ export async function openS3(parts: S3Parts): Promise<Storage> {
 }
 
 /** Of one PUT, by S3. */
-const MOST_BYTES = 5 * 1024 ** 3;
+const MAX_PUT_BYTES = 5 * 1024 ** 3;
 
 /** Beside the mirror: files until they are sent. */
-export const wayIn = (dir: string) => join(dir, 'lake-partial');
+export const spoolFolderIn = (dir: string) => join(dir, 'lake-partial');
 
 /** Requests to S3: signed, and asked again within bounds where that can help. */
 
@@ -99,7 +99,7 @@ type RequestParts = {
   signal: AbortSignal;
 };
 
-type Asked = {
+type S3Request = {
   method: 'GET' | 'PUT' | 'DELETE';
   /** Of the object; the bucket itself without one. */
   key?: string;
@@ -110,14 +110,14 @@ type Asked = {
   expected: readonly number[];
 };
 
-type Answered = { status: number; body: Buffer };
+type S3Response = { status: number; body: Buffer };
 
 const TRIES = 5;
 const PAUSES = { firstMs: 200, longestMs: 5_000 };
-const MOST_MS = { connect: 10_000, silence: 60_000 };
-const NOTHING = createHash('sha256').digest('hex');
+const TIMEOUTS_MS = { connect: 10_000, silence: 60_000 };
+const EMPTY_SHA256 = createHash('sha256').digest('hex');
 
-type Requests = { request(asked: Asked): Promise<Answered>; close(): Promise<void> };
+type Requests = { request(call: S3Request): Promise<S3Response>; close(): Promise<void> };
 
 /** @param shown where they go, for people. */
 async function openRequests(
@@ -126,19 +126,25 @@ async function openRequests(
 ): Promise<Requests> {
   const [{ AwsV4Signer }, { Agent, request }] = await Promise.all([import('aws4fetch'), import('undici')]);
   const dispatcher = new Agent({
-    connect: { timeout: MOST_MS.connect },
-    headersTimeout: MOST_MS.silence,
-    bodyTimeout: MOST_MS.silence,
+    connect: { timeout: TIMEOUTS_MS.connect },
+    headersTimeout: TIMEOUTS_MS.silence,
+    bodyTimeout: TIMEOUTS_MS.silence,
   });
   const base = addressOf(bucket, access);
 
-  async function exchange({ method, key = '', query = {}, headers = {}, body }: Asked): Promise<Answered> {
+  async function exchange({
+    method,
+    key = '',
+    query = {},
+    headers = {},
+    body,
+  }: S3Request): Promise<S3Response> {
     const url = `${base}/${key.split('/').map(encodeURIComponent).join('/')}?${new URLSearchParams(query)}`;
     const { accessKeyId, secretAccessKey, sessionToken, region } = access;
     const signed = await new AwsV4Signer({
       ...{ method, url: url.replace(/\?$/, ''), accessKeyId, secretAccessKey, region, service: 's3' },
       ...(sessionToken !== undefined && { sessionToken }),
-      headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? NOTHING },
+      headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? EMPTY_SHA256 },
       datetime: new Date(clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, ''),
     }).sign();
     const answer = await request(signed.url, {
@@ -153,17 +159,17 @@ async function openRequests(
     return { status: answer.statusCode, body: Buffer.from(await answer.body.arrayBuffer()) };
   }
 
-  async function askAgain(asked: Asked): Promise<Answered> {
+  async function requestAgain(call: S3Request): Promise<S3Response> {
     for (let tries = 1; ; tries += 1) {
-      const answered = await exchange(asked).catch((thrown: unknown) => toError(thrown));
+      const response = await exchange(call).catch((thrown: unknown) => toError(thrown));
       if (signal.aborted) throw new Failure('incomplete', 'stopped');
-      if (!(answered instanceof Error) && asked.expected.includes(answered.status)) return answered;
-      if (tries === TRIES || !mayHelp(answered)) throw failureOf(answered, shown, access);
+      if (!(response instanceof Error) && call.expected.includes(response.status)) return response;
+      if (tries === TRIES || !isRetryable(response)) throw failureOf(response, shown, access);
       await clock.sleep(backoffMs(tries, PAUSES, random()), signal).catch(() => undefined);
     }
   }
 
-  return { request: askAgain, close: () => dispatcher.destroy() };
+  return { request: requestAgain, close: () => dispatcher.destroy() };
 }
 
 /** Services of others have buckets in the path, as names of hosts they would need certificates. */
@@ -174,16 +180,16 @@ function addressOf(bucket: string, { endpoint, region }: AwsAccess): string {
 }
 
 /** 409: somebody writes the same file at this moment. */
-const mayHelp = (answered: Answered | Error) =>
-  answered instanceof Error || [408, 409, 429, 500, 502, 503, 504].includes(answered.status);
+const isRetryable = (response: S3Response | Error) =>
+  response instanceof Error || [408, 409, 429, 500, 502, 503, 504].includes(response.status);
 
 /** What S3 calls it, in words for people; its own message may hold the key. */
-function failureOf(answered: Answered | Error, shown: string, { endpoint, region }: AwsAccess): Failure {
-  if (answered instanceof Error) {
-    const { code, message } = answered as NodeJS.ErrnoException;
+function failureOf(response: S3Response | Error, shown: string, { endpoint, region }: AwsAccess): Failure {
+  if (response instanceof Error) {
+    const { code, message } = response as NodeJS.ErrnoException;
     return new Failure('incomplete', `${shown} cannot be reached (${code ?? message})`);
   }
-  const { status, body } = answered;
+  const { status, body } = response;
   const code = valueIn(body.toString('utf8'), 'Code') ?? '';
   const said = `(${[status, code].filter(Boolean).join(' ')})`;
   if (code === 'RequestTimeTooSkewed')
@@ -206,7 +212,7 @@ function failureOf(answered: Answered | Error, shown: string, { endpoint, region
       'config',
       `${shown} ${said}: it puts no file only where there is none (If-None-Match)`,
     );
-  if (mayHelp(answered)) return new Failure('incomplete', `${shown} is not to be had ${said}`);
+  if (isRetryable(response)) return new Failure('incomplete', `${shown} is not to be had ${said}`);
   return new Failure('config', `${shown} refuses what a lake needs ${said}`);
 }
 

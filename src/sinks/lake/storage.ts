@@ -132,23 +132,23 @@ function ifThere<T>(read: () => T): T | undefined {
 /** A lake on a disk: files are made beside, and linked to their names only where those are free. */
 
 /** Files on their way. Readers of Parquet pass over what begins with `_`. */
-const WAY = '_partial';
+const SPOOL_FOLDER = '_partial';
 
 /** @param now epoch milliseconds. @throws Failure `disk` for a folder that cannot be used. */
 export function openDisk(folder: string, now: number): Storage {
-  const way = join(folder, WAY);
+  const spoolFolder = join(folder, SPOOL_FOLDER);
   const ready = (path: string) => {
     const file = join(folder, path);
     onDisk(file, () => mkdirSync(dirname(file), { recursive: true }));
     return file;
   };
-  sweepSpools(way, now);
+  sweepSpools(spoolFolder, now);
   return {
     shown: folder,
     async list(path) {
       const at = join(folder, path);
       const found = onDisk(at, () => ifThere(() => readdirSync(at, { withFileTypes: true }))) ?? [];
-      const named = found.filter(({ name }) => path !== '' || name !== WAY);
+      const named = found.filter(({ name }) => path !== '' || name !== SPOOL_FOLDER);
       return {
         folders: named.filter((entry) => entry.isDirectory()).map(({ name }) => name),
         files: named.filter((entry) => !entry.isDirectory()).map(({ name }) => name),
@@ -159,7 +159,7 @@ export function openDisk(folder: string, now: number): Storage {
       return onDisk(file, () => ifThere(() => readFileSync(file)));
     },
     async put(path, make) {
-      return await spooled(way, make, (from) => {
+      return await spooled(spoolFolder, make, (from) => {
         const file = ready(path);
         const isNew = onDisk(file, () => link(from.path, file));
         syncFolder(dirname(file));
@@ -167,7 +167,7 @@ export function openDisk(folder: string, now: number): Storage {
       });
     },
     async replace(path, make) {
-      await spooled(way, make, (from) => {
+      await spooled(spoolFolder, make, (from) => {
         const file = ready(path);
         onDisk(file, () => renameSync(from.path, file));
         syncFolder(dirname(file));

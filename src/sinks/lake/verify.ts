@@ -6,7 +6,7 @@ import { isoTime } from '../../clock.ts';
 import type { ListedJob } from '../../job-list.ts';
 import { microsOf } from '../../output/answer.ts';
 import type { Connection } from '../../store/read.ts';
-import { differenceWords, isDifferent, type RowDifference, standingOf } from '../follow.ts';
+import { differenceWords, isDifferent, positionOf, type RowDifference } from '../follow.ts';
 import {
   changesPath,
   courseFolder,
@@ -16,16 +16,16 @@ import {
   latestCourse,
   seqsIn,
 } from './course.ts';
-import { changeColumns, type DatasetParts, layRange, snapshotFiles } from './dataset.ts';
+import { changeColumns, type DatasetParts, putRange, snapshotFiles } from './dataset.ts';
 import { ensureReceipt, type Receipt } from './files.ts';
 import {
-  asHeld,
   changesSql,
   columnsOf,
   type LakeColumn,
   type Range,
   snapshotSql,
   stableColumns,
+  valueAs,
 } from './rows.ts';
 import type { Storage } from './storage.ts';
 
@@ -60,7 +60,7 @@ async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<v
   const { storage, connection, job } = parts;
   const course = await latestCourse(storage, job);
   if (!course) return;
-  const isKnown = ({ from }: Range) => hasAllAfter(from, course.historyFrom, standingOf(connection, job));
+  const isKnown = ({ from }: Range) => hasAllAfter(from, course.historyFrom, positionOf(connection, job));
   let expected = course.from;
   for (const path of await changeFiles(storage, job, course.number, verified)) {
     const from = Number.parseInt(basename(path), 10);
@@ -94,7 +94,7 @@ async function verifySnapshots(
       path,
       verified,
       ({ seq, exportedAt }) => {
-        const { historyFrom } = standingOf(connection, job);
+        const { historyFrom } = positionOf(connection, job);
         const columns = stableColumns(columnsOf(connection, job), job);
         const hasPast = historyFrom === '' || (job.history !== null && isoTime(seq) >= historyFrom);
         return hasPast && exportedAt >= begunAt
@@ -137,7 +137,7 @@ async function putAgain(
   { differences }: Verified,
 ): Promise<void> {
   const mended =
-    range.from < range.to && isKnown(range) && (await layRange(parts, course, range)) !== undefined;
+    range.from < range.to && isKnown(range) && (await putRange(parts, course, range)) !== undefined;
   differences.push({
     file: changesPath(parts.job, course.number, range),
     message: `changes after ${range.from}, up to ${range.to}, are missing`,
@@ -150,7 +150,7 @@ async function verifyFile(
   storage: Storage,
   path: string,
   verified: Verified,
-  wanted: (receipt: Receipt) => Wanted | undefined,
+  expectedRows: (receipt: Receipt) => ExpectedRows | undefined,
   connection: Connection,
 ): Promise<Receipt | undefined> {
   const differs = (message: string) => verified.differences.push({ file: path, message, mended: false });
@@ -171,7 +171,7 @@ async function verifyFile(
     );
     return receipt;
   }
-  const compared = await compareRows(connection, data, () => wanted(receipt));
+  const compared = await compareRows(connection, data, () => expectedRows(receipt));
   if (!compared) verified.older += 1;
   else if (isDifferent(compared)) differs(`its rows differ from the mirror's: ${differenceWords(compared)}`);
   return receipt;
@@ -180,7 +180,7 @@ async function verifyFile(
 /** The rows of a file of Parquet beside those of the mirror, value by value. */
 
 /** What the mirror has of a file. */
-type Wanted = {
+type ExpectedRows = {
   /** In the order of `columns`. */
   sql: string;
   columns: readonly Pick<LakeColumn, 'name' | 'holds'>[];
@@ -188,7 +188,7 @@ type Wanted = {
   key: readonly string[];
 };
 
-const KEYS_SHOWN = 5;
+const MAX_KEYS_NAMED = 5;
 const ROWS_AT_ONCE = 25_000;
 
 /**
@@ -199,7 +199,7 @@ const ROWS_AT_ONCE = 25_000;
 async function compareRows(
   connection: Connection,
   data: Buffer,
-  wanted: () => Wanted | undefined,
+  expectedRows: () => ExpectedRows | undefined,
 ): Promise<RowDifference | undefined> {
   const { parquetMetadata, parquetReadObjects } = await import('hyparquet');
   const bytes = data.buffer.slice(data.byteOffset, data.byteOffset + data.length) as ArrayBuffer;
@@ -212,7 +212,7 @@ async function compareRows(
   const columns = metadata.schema.slice(1);
   const types = new Map(columns.map(({ name, type, converted_type: more }) => [name, more ?? type]));
   const mirrored = inReadTransaction(connection, () => {
-    const asked = wanted();
+    const asked = expectedRows();
     return asked && rowsHere(connection, asked, types);
   });
   if (!mirrored) return undefined;
@@ -222,7 +222,7 @@ async function compareRows(
   const compared = { missing: 0, extra: 0, changed: 0, keys };
   const found = (what: 'missing' | 'extra' | 'changed', name: string) => {
     compared[what] += 1;
-    if (keys.length < KEYS_SHOWN) keys.push(name);
+    if (keys.length < MAX_KEYS_NAMED) keys.push(name);
   };
   for (let from = 0; from < Number(metadata.num_rows); from += ROWS_AT_ONCE) {
     const rows = await parquetReadObjects({
@@ -245,7 +245,7 @@ async function compareRows(
 /** Digests of the mirror's rows by key, in the columns and types that the file has. */
 function rowsHere(
   connection: Connection,
-  { sql, columns, key }: Wanted,
+  { sql, columns, key }: ExpectedRows,
   types: ReadonlyMap<string, string | undefined>,
 ) {
   const present = columns.map(({ name }) => types.has(name));
@@ -253,7 +253,7 @@ function rowsHere(
   const keyAt = key.map((name) => columns.findIndex((column) => column.name === name));
   const here = new Map<string, string>();
   for (const row of connection.prepare<[], unknown[]>(sql).raw().safeIntegers().iterate()) {
-    const values = columns.map(({ name, holds }, at) => inType(asHeld(row[at], holds), types.get(name)));
+    const values = columns.map(({ name, holds }, at) => inType(valueAs(row[at], holds), types.get(name)));
     here.set(keyAt.map((at) => values[at]).join(' '), digestOf(values.filter((_, at) => present[at])));
   }
   return { here, names, key };

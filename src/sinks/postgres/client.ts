@@ -14,7 +14,7 @@ export type Postgres = {
   /** How many rows it touched. */
   run(sql: string, values?: readonly unknown[]): Promise<number>;
   /** Sends rows in the text form of COPY, no faster than they are taken. @param copied what follows COPY. @returns how many. */
-  copy(copied: string, lines: Iterable<Buffer>): Promise<number>;
+  copy(copyField: string, lines: Iterable<Buffer>): Promise<number>;
   /** All of `work`, or nothing. @throws Failure of which the transaction left nothing, unless it was lost at its end. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   /** Like `work`, but what fails in it leaves nothing, and the transaction around it goes on. */
@@ -25,7 +25,7 @@ export type Postgres = {
 };
 
 /** Older ones get no corrections any more. */
-const OLDEST = 14;
+const OLDEST_VERSION = 14;
 const CONNECT_MS = 10_000;
 /** How long it waits for another shipper, or for a report that reads a table to which a column is added. */
 const LOCK_WAIT = '60s';
@@ -62,7 +62,7 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
     await client.end().catch(() => undefined);
   };
   try {
-    await inWords(() => settle(client, name));
+    await inWords(() => configureSession(client, name));
   } catch (thrown) {
     await close();
     throw thrown;
@@ -82,9 +82,9 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
     name,
     query: (sql, values) => inWords(async () => (await ask(sql, values)).rows),
     run: (sql, values) => inWords(async () => (await ask(sql, values)).rowCount ?? 0),
-    copy: (copied, lines) =>
+    copy: (copyField, lines) =>
       inWords(async () => {
-        const taken = client.query(copyFrom(`COPY ${copied}`));
+        const taken = client.query(copyFrom(`COPY ${copyField}`));
         await pipeline(Readable.from(lines), taken);
         return taken.rowCount;
       }),
@@ -96,14 +96,17 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
   };
 }
 
-async function settle(client: pg.Client, name: string): Promise<void> {
+async function configureSession(client: pg.Client, name: string): Promise<void> {
   const { rows } = await client.query<{ number: number; said: string; encoding: string }>(
     `SELECT current_setting('server_version_num')::int / 10000 AS number, current_setting('server_version') AS said,
        current_setting('server_encoding') AS encoding`,
   );
   const [{ number = 0, said = '', encoding = '' } = {}] = rows;
-  if (number < OLDEST)
-    throw new Failure('disk', `${name} is version ${said}, which is too old: it takes ${OLDEST} or newer`);
+  if (number < OLDEST_VERSION)
+    throw new Failure(
+      'disk',
+      `${name} is version ${said}, which is too old: it takes ${OLDEST_VERSION} or newer`,
+    );
   if (encoding !== 'UTF8')
     throw new Failure('disk', `${name} keeps its text as ${encoding}: make a database with ENCODING 'UTF8'`);
   await client.query(

@@ -8,32 +8,32 @@ import { createHash } from 'node:crypto';
 import type { ListedJob } from '../../job-list.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
 import { type Connection, type Identity, quoted } from '../../store/read.ts';
-import { type Changed, changedAfter, lastWalkOf, type Standing, standingOf } from '../follow.ts';
+import { type Changed, changedAfter, lastWalkOf, type MirrorPosition, positionOf } from '../follow.ts';
 import type { Postgres } from './client.ts';
 import {
-  fillTable,
+  fillNewTable,
   load,
   loadStage,
   type Mended,
   mendTable,
   putStaged,
+  type RowFilter,
   removeGone,
-  type Which,
 } from './mend.ts';
-import { lockPlace, movePlace, type Place } from './schema.ts';
+import { lockPosition, movePosition, type SinkPosition } from './schema.ts';
 import {
-  type Apart,
   addSql,
-  apart,
-  followTables,
+  makeDatasetView,
+  makeTables,
   ownTables,
-  showTogether,
+  type SplitTables,
+  splitVolatile,
   type Table,
   tablesOfJob,
   updateSql,
 } from './tables.ts';
 
-export type Shipped = {
+export type PostgresLoad = {
   job: string;
   /** `first`: all of it. `changes`: what came after `from`. `compared`: both sides, range by range. */
   how: 'first' | 'changes' | 'compared';
@@ -59,75 +59,80 @@ export type DatasetParts = {
   compare: boolean;
 };
 
-export async function shipDataset(parts: DatasetParts): Promise<Shipped> {
+export async function loadDataset(parts: DatasetParts): Promise<PostgresLoad> {
   const { postgres, connection, job } = parts;
   return await postgres.transaction(async () => {
-    const place = await lockPlace(postgres, job.name);
+    const there = await lockPosition(postgres, job.name);
     connection.exec('BEGIN');
     try {
-      return await shipFrom(place, standingOf(connection, job), parts);
+      return await loadFrom(there, positionOf(connection, job), parts);
     } finally {
       if (connection.inTransaction) connection.exec('ROLLBACK');
     }
   });
 }
 
-async function shipFrom(place: Place, standing: Standing, parts: DatasetParts): Promise<Shipped> {
+async function loadFrom(
+  there: SinkPosition,
+  here: MirrorPosition,
+  parts: DatasetParts,
+): Promise<PostgresLoad> {
   const { postgres, connection, identity, schema, job, now, compare } = parts;
   const followed = await followAll(postgres, connection, job);
   const { tables, shape, isNew, isChanged, problems } = followed;
   const isReliable =
     !isChanged &&
-    place.epoch === identity.epoch &&
-    place.shape === shape &&
-    standing.knows(place.seq) &&
-    place.lastWalk === lastWalkOf(connection, job.name, place.lastWalk);
-  const ended: Shipped = {
+    there.epoch === identity.epoch &&
+    there.shape === shape &&
+    here.knows(there.seq) &&
+    there.lastWalk === lastWalkOf(connection, job.name, there.lastWalk);
+  const ended: PostgresLoad = {
     job: job.name,
     how: 'changes',
-    from: place.seq,
-    to: standing.seq,
+    from: there.seq,
+    to: here.seq,
     sent: 0,
     mended: [],
     problems,
   };
-  if (place.seq !== null && isReliable) {
-    const changed = standing.seq > place.seq ? changedAfter(connection, job, place.seq) : undefined;
-    if (changed) ended.sent = await shipChanges(parts, tables, changed);
-    await forgetPruned(postgres, tables, place, standing);
-    const isMoved = place.volatile !== standing.volatile;
-    if (tables.volatile && isMoved) await shipVolatile(postgres, connection, tables.volatile);
+  if (there.seq !== null && isReliable) {
+    const changed = here.seq > there.seq ? changedAfter(connection, job, there.seq) : undefined;
+    if (changed) ended.sent = await loadChanges(parts, tables, changed);
+    await forgetPruned(postgres, tables, there, here);
+    const isMoved = there.volatile !== here.volatile;
+    if (tables.volatile && isMoved) await loadVolatile(postgres, connection, tables.volatile);
     else if (tables.volatile && changed)
-      await shipVolatile(postgres, connection, tables.volatile, { where: changed.rows });
-    if (isMoved && job.history !== null) await shipHeld(postgres, connection, tables.rows);
-    await shipWalks(postgres, connection, tables.walks, place.walksFrom);
+      await loadVolatile(postgres, connection, tables.volatile, { where: changed.rows });
+    if (isMoved && job.history !== null) await loadHeld(postgres, connection, tables.rows);
+    await loadWalks(postgres, connection, tables.walks, there.walksFrom);
     for (const table of [tables.fields, tables.datasets]) await replace(postgres, connection, table);
-  } else ended.how = place.seq === null ? 'first' : 'compared';
+  } else ended.how = there.seq === null ? 'first' : 'compared';
   if (ended.how !== 'changes' || compare) {
     const all = [tables.history, tables.rows, tables.volatile, tables.walks, tables.fields, tables.datasets];
     for (const table of all)
-      if (table) ended.mended.push(await (isNew(table) ? fillTable : mendTable)(postgres, connection, table));
+      if (table)
+        ended.mended.push(await (isNew(table) ? fillNewTable : mendTable)(postgres, connection, table));
     const ofDataset = ended.mended.filter(({ table }) =>
       [tables.rows.name, tables.history?.name].includes(table),
     );
     ended.sent += ofDataset.reduce((sum, { missing, changed }) => sum + missing + changed, 0);
   }
-  const { seq, volatile, walksFrom, historyFrom } = standing;
+  const { seq, volatile, walksFrom, historyFrom } = here;
   const lastWalk = lastWalkOf(connection, job.name);
   const { epoch } = identity;
   const reached = { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom };
-  await movePlace(postgres, { job: job.name, schema, now }, reached);
+  await movePosition(postgres, { job: job.name, schema, now }, reached);
   return ended;
 }
 
-type Tables = Apart & { history: Table | undefined; walks: Table; fields: Table; datasets: Table };
+type Tables = SplitTables & { history: Table | undefined; walks: Table; fields: Table; datasets: Table };
 
 /** Makes every table what the mirror's is, as far as that can be done. */
 async function followAll(postgres: Postgres, connection: Connection, job: ListedJob) {
   const { rows: shown, history } = tablesOfJob(connection, job);
-  const wanted = { ...apart(job, shown), history, ...ownTables(connection, job.name) };
+  const wanted = { ...splitVolatile(job, shown), history, ...ownTables(connection, job.name) };
   const all = Object.values(wanted).filter((table) => table !== undefined);
-  const followed = await followTables(postgres, all);
+  const followed = await makeTables(postgres, all);
   const isNew = ({ name }: Table) => followed.some((one) => one.isNew && one.table.name === name);
   const isChanged = followed.some((one) => one.isChanged);
   const problems = followed.flatMap((one) => one.problems);
@@ -135,7 +140,7 @@ async function followAll(postgres: Postgres, connection: Connection, job: Listed
     Object.entries(wanted).map(([name, table]) => [name, table && followed[all.indexOf(table)]?.table]),
   ) as Tables;
   const { rows, volatile } = tables;
-  if (volatile) await showTogether(postgres, shown, { rows, volatile });
+  if (volatile) await makeDatasetView(postgres, shown, { rows, volatile });
   const columns = Object.values(tables).map((table) =>
     table?.columns.map(({ name, from, type }) => [name, from, type]),
   );
@@ -144,7 +149,7 @@ async function followAll(postgres: Postgres, connection: Connection, job: Listed
 }
 
 /** Rows that came or changed, and versions that ended. @returns how many. */
-async function shipChanges(
+async function loadChanges(
   { postgres, connection }: DatasetParts,
   { rows, volatile, history }: Tables,
   changed: Changed,
@@ -165,20 +170,20 @@ async function shipChanges(
 async function forgetPruned(
   postgres: Postgres,
   { rows, history }: Tables,
-  place: Place,
-  { historyFrom }: Standing,
+  there: SinkPosition,
+  { historyFrom }: MirrorPosition,
 ): Promise<void> {
-  if (historyFrom === place.historyFrom) return;
+  if (historyFrom === there.historyFrom) return;
   const [table, column] = history ? [history, '_valid_to'] : [rows, '_fetched_at'];
   await postgres.run(`DELETE FROM ${quoted(table.name)} WHERE ${quoted(column)} <= $1`, [historyFrom]);
 }
 
 /** Values that make no version come as of a proof for all rows at once, and with rows that came. */
-async function shipVolatile(
+async function loadVolatile(
   postgres: Postgres,
   connection: Connection,
   volatile: Table,
-  which: Which = {},
+  which: RowFilter = {},
 ): Promise<void> {
   await loadStage(postgres, connection, volatile, which);
   await postgres.run(updateSql(volatile));
@@ -186,7 +191,7 @@ async function shipVolatile(
 }
 
 /** Which rows are held comes with the volatile values: few are, so that they alone are written anew. */
-async function shipHeld(postgres: Postgres, connection: Connection, rows: Table): Promise<void> {
+async function loadHeld(postgres: Postgres, connection: Connection, rows: Table): Promise<void> {
   const columns = rows.columns.filter(({ name }) => name === '_key' || isHeldColumn(name));
   const held = columns.flatMap(({ name }) => (name === '_key' ? [] : [quoted(name)]));
   const table = quoted(rows.name);
@@ -203,7 +208,7 @@ async function shipHeld(postgres: Postgres, connection: Connection, rows: Table)
 }
 
 /** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */
-async function shipWalks(
+async function loadWalks(
   postgres: Postgres,
   connection: Connection,
   walks: Table,

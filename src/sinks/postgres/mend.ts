@@ -8,21 +8,21 @@ import { differenceWords, type RowDifference } from '../follow.ts';
 import type { Postgres } from './client.ts';
 import type { Table } from './tables.ts';
 import {
-  copied,
+  copyField,
   digestOf,
   digestSql,
-  type Given,
+  digestTextSql,
   rangeOf,
   rangeSql,
-  senderOf,
+  type StoredValue,
   sentKey,
-  toldAs,
+  textMakerOf,
 } from './values.ts';
 
 /** What differed, and is mended now. */
 export type Mended = RowDifference & { table: string };
 
-const MOST_KEYS = 10;
+const MAX_KEYS_NAMED = 10;
 
 /**
  * Makes the rows there those of the mirror, at the moment at which `connection` stands, and compares once more what was
@@ -38,12 +38,12 @@ export async function mendTable(postgres: Postgres, connection: Connection, tabl
   const remaining = await differingRanges(postgres, table, here);
   if (remaining.length > 0) {
     const difference = await compareRanges(postgres, connection, table, remaining);
-    throw changedThere(postgres, table, `still differs after it was mended (${differenceWords(difference)})`);
+    throw refusedRows(postgres, table, `still differs after it was mended (${differenceWords(difference)})`);
   }
   return { ...mended, table: table.name };
 }
 
-const changedThere = (postgres: Postgres, { name }: Pick<Table, 'name'>, how: string) =>
+const refusedRows = (postgres: Postgres, { name }: Pick<Table, 'name'>, how: string) =>
   new Failure(
     'incomplete',
     `${postgres.name}: the table ${name} ${how}: a trigger or rule of somebody drops or changes rows there; remove it and ship again`,
@@ -77,10 +77,14 @@ const ofJob = ({ job }: Table) => (job === undefined ? 'true' : `job = '${job}'`
 const rangeThere = ({ key: [first = ''] }: Table) => rangeSql(`${quoted(first)}::text`);
 
 const digestThere = ({ columns }: Table) =>
-  digestSql(columns.map(({ name, type }) => toldAs(quoted(name), type)));
+  digestSql(columns.map(({ name, type }) => digestTextSql(quoted(name), type)));
 
 /** Gives a table that was made in this transaction its rows and its key: an index is made fastest of all rows at once. */
-export async function fillTable(postgres: Postgres, connection: Connection, table: Table): Promise<Mended> {
+export async function fillNewTable(
+  postgres: Postgres,
+  connection: Connection,
+  table: Table,
+): Promise<Mended> {
   const { name, key } = table;
   // Nobody has seen the table yet, so its rows can be what they become when all who might not see them have ended.
   const missing = await load(postgres, connection, table, name, { how: 'WITH (FREEZE)' });
@@ -97,7 +101,7 @@ export async function load(
   connection: Connection,
   table: Table,
   into: string,
-  { how = '', ...which }: Which & { how?: string } = {},
+  { how = '', ...which }: RowFilter & { how?: string } = {},
 ): Promise<number> {
   const list = table.columns.map(({ name }) => quoted(name)).join(', ');
   let sent = 0;
@@ -105,13 +109,13 @@ export async function load(
     sent += 1;
   });
   const kept = await postgres.copy(`${quoted(into)} (${list}) FROM STDIN ${how}`, lines);
-  return allOf(postgres, table, kept, sent);
+  return expectAll(postgres, table, kept, sent);
 }
 
 /** @throws Failure `incomplete` where fewer rows were kept than were sent. */
-function allOf(postgres: Postgres, table: Table, kept: number, sent: number): number {
+function expectAll(postgres: Postgres, table: Table, kept: number, sent: number): number {
   if (kept === sent) return sent;
-  throw changedThere(postgres, table, `took ${number(kept)} of ${number(sent)} ${plural(sent, 'row')}`);
+  throw refusedRows(postgres, table, `took ${number(kept)} of ${number(sent)} ${plural(sent, 'row')}`);
 }
 
 /** Makes a temporary table of the columns that are shipped, which the end of the transaction drops. */
@@ -128,7 +132,7 @@ export async function loadStage(
   postgres: Postgres,
   connection: Connection,
   table: Table,
-  which: Which = {},
+  which: RowFilter = {},
 ): Promise<number> {
   await makeStage(postgres, table);
   return await load(postgres, connection, table, 'stage', which);
@@ -147,7 +151,7 @@ export async function putStaged(postgres: Postgres, table: Table, staged: number
     `INSERT INTO ${quoted(name)} (${list}) SELECT ${list} FROM stage${where}
      ON CONFLICT (${key.map(quoted).join(', ')}) DO ${set.length > 0 ? `UPDATE SET ${set.join(', ')}` : 'NOTHING'}`,
   );
-  allOf(postgres, table, put, staged);
+  expectAll(postgres, table, put, staged);
 }
 
 /** Removes the rows whose last version is on the stage. @throws Failure `incomplete` where the table keeps some. */
@@ -157,7 +161,7 @@ export async function removeGone(postgres: Postgres, table: Table): Promise<void
   const [kept] = await postgres.query<{ rows: string }>(`SELECT count(*) AS rows ${gone}`);
   const rows = Number(kept?.rows);
   if (rows > 0)
-    throw changedThere(postgres, table, `kept ${number(rows)} ${plural(rows, 'row')} of those that are gone`);
+    throw refusedRows(postgres, table, `kept ${number(rows)} ${plural(rows, 'row')} of those that are gone`);
 }
 
 async function mendRanges(
@@ -206,7 +210,7 @@ async function compareRanges(
     'SELECT how, count(*) AS rows FROM differing GROUP BY how',
   );
   const keys = await postgres.query<{ key: string }>(
-    `SELECT DISTINCT ${quoted(table.key[0] ?? '')}::text AS key FROM differing ORDER BY 1 LIMIT ${MOST_KEYS}`,
+    `SELECT DISTINCT ${quoted(table.key[0] ?? '')}::text AS key FROM differing ORDER BY 1 LIMIT ${MAX_KEYS_NAMED}`,
   );
   const countOf = (how: string) => Number(counts.find((count) => count.how === how)?.rows ?? 0);
   return {
@@ -220,25 +224,25 @@ async function compareRanges(
 /** The rows of one table of the mirror: as lines that are sent, and as sums that are compared. */
 
 /** All rows, unless given: those of which some SQL over the table of the mirror is true; those of some ranges. */
-export type Which = { where?: string; ranges?: ReadonlySet<string> };
+export type RowFilter = { where?: string; ranges?: ReadonlySet<string> };
 
 /** In the text form of COPY, in pieces that are worth a message each. @param count called for each row. */
 function* linesOf(
   connection: Connection,
   table: Table,
-  { where, ranges }: Which,
+  { where, ranges }: RowFilter,
   count: () => void,
 ): Generator<Buffer> {
   const types = table.columns.map(({ type }) => type);
   const senders = table.columns.map(sender);
   const keyOf = keyIn(table);
-  const pieces = inPieces();
+  const pieces = openPieces();
   for (const row of valuesOf(connection, table, where)) {
     if (ranges && !ranges.has(rangeOf(keyOf(row)))) continue;
     let line = '';
     for (let at = 0; at < senders.length; at += 1) {
       if (at > 0) line += '\t';
-      line += copied(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
+      line += copyField(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
     }
     count();
     yield* pieces.add(`${line}\n`);
@@ -267,18 +271,18 @@ function valuesOf(
   connection: Connection,
   { of, columns, job }: Table,
   where = 'true',
-): Iterable<readonly Given[]> {
+): Iterable<readonly StoredValue[]> {
   const ofJob = job === undefined ? '' : ` AND job = '${job}'`;
   const list = columns.map(({ from }) => from).join(', ');
   const sql = `SELECT ${list} FROM ${quoted(of)} WHERE (${where})${ofJob}`;
-  return connection.prepare<[], Given[]>(sql).raw().safeIntegers().iterate();
+  return connection.prepare<[], StoredValue[]>(sql).raw().safeIntegers().iterate();
 }
 
 const sender = ({ name, type }: Pick<Column, 'name' | 'type'>) =>
-  name === '_key' ? sentKey : senderOf(type);
+  name === '_key' ? sentKey : textMakerOf(type);
 
 /** What says to which range a row belongs. */
-function keyIn({ columns, key: [first] }: Table): (row: readonly Given[]) => string {
+function keyIn({ columns, key: [first] }: Table): (row: readonly StoredValue[]) => string {
   const at = columns.findIndex(({ name }) => name === first);
   const send = sender(columns[at] ?? { name: '', type: 'text' });
   return (row) => send(row[at] ?? null) ?? '';
@@ -296,7 +300,7 @@ const PIECE_BYTES = 64 * 1024;
 /** Of a unit of a string in UTF-8. */
 const MOST_BYTES = 3;
 
-function inPieces(): Pieces {
+function openPieces(): Pieces {
   let piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
   let used = 0;
   const rest = () => (used > 0 ? [piece.subarray(0, used)] : []);

@@ -7,7 +7,7 @@ import { changesSql, freshnessSql, type Identity, quoted } from '../../store/rea
 import type { Postgres } from './client.ts';
 
 /** How far a dataset has come there. Numbers are of changes, see the view `changes`. */
-export type Place = {
+export type SinkPosition = {
   /** Null where nothing has come yet. */
   seq: number | null;
   epoch: string;
@@ -121,10 +121,10 @@ async function ownerOf(postgres: Postgres, schema: string): Promise<Owner | unde
 }
 
 /** The place of a job, which nobody else moves until the transaction ends. */
-export async function lockPlace(postgres: Postgres, job: string): Promise<Place> {
+export async function lockPosition(postgres: Postgres, job: string): Promise<SinkPosition> {
   await postgres.run('INSERT INTO _places (job) VALUES ($1) ON CONFLICT DO NOTHING', [job]);
   const [row] = await postgres.query<
-    Omit<Place, 'seq' | 'walksFrom'> & { seq: string | null; walksFrom: string }
+    Omit<SinkPosition, 'seq' | 'walksFrom'> & { seq: string | null; walksFrom: string }
   >(
     `SELECT seq, epoch, shape, volatile, walks_from AS "walksFrom", last_walk AS "lastWalk",
        history_from AS "historyFrom" FROM _places WHERE job = $1 FOR UPDATE`,
@@ -135,10 +135,10 @@ export async function lockPlace(postgres: Postgres, job: string): Promise<Place>
 }
 
 /** Moves the place, and tells those who listen once all of it is committed. */
-export async function movePlace(
+export async function movePosition(
   postgres: Postgres,
   { job, schema, now }: { job: string; schema: string; now: number },
-  place: Place,
+  place: SinkPosition,
 ): Promise<void> {
   const { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom } = place;
   await postgres.run(

@@ -67,10 +67,10 @@ const isOwnTime = (column: string, declared: string) =>
 
 /** Tables over there: made when they are first needed, and given every column that the mirror has by then. */
 
-type Followed = {
+type MadeTable = {
   /** The table as it is there now, without columns that could not be made. */
   table: Table;
-  /** Whether it was made just now: `fillTable` gives it rows and key. */
+  /** Whether it was made just now: `fillNewTable` gives it rows and key. */
   isNew: boolean;
   /** Whether columns came or changed, or the key was gone: rows that are there may not be those of the mirror. */
   isChanged: boolean;
@@ -79,13 +79,13 @@ type Followed = {
 };
 
 /** Makes the tables what the mirror's are, each in its turn. Call it in a transaction. */
-export async function followTables(postgres: Postgres, tables: readonly Table[]): Promise<Followed[]> {
+export async function makeTables(postgres: Postgres, tables: readonly Table[]): Promise<MadeTable[]> {
   const present = await columnsThere(
     postgres,
     tables.map(({ name }) => name),
   );
   const keyed = await tablesWithKey(postgres, tables);
-  const followed: Followed[] = [];
+  const followed: MadeTable[] = [];
   for (const table of tables) {
     const one = await follow(postgres, table, present.get(table.name));
     const lacksKey = !one.isNew && !keyed.has(table.name);
@@ -129,7 +129,7 @@ async function follow(
   postgres: Postgres,
   table: Table,
   present: ReadonlyMap<string, string> | undefined,
-): Promise<Followed> {
+): Promise<MadeTable> {
   if (present === undefined) {
     await postgres.run(createSql(table));
     return { table, isNew: true, isChanged: true, problems: [] };
@@ -202,10 +202,10 @@ function alterSql(table: string, column: Column, type: string | undefined): stri
  * shows both: such values change with every walk, and Postgres writes a row anew of which one value changes.
  */
 
-export type Apart = { rows: Table; volatile: Table | undefined };
+export type SplitTables = { rows: Table; volatile: Table | undefined };
 
 /** The tables behind the one that is shown. */
-export function apart(job: ListedJob, shown: Table): Apart {
+export function splitVolatile(job: ListedJob, shown: Table): SplitTables {
   if (job.volatile.length === 0) return { rows: shown, volatile: undefined };
   const volatile = new Set(job.volatile.map(quoted));
   const { columns } = shown;
@@ -226,7 +226,7 @@ export function apart(job: ListedJob, shown: Table): Apart {
 }
 
 /** Makes the view, or gives it the columns that it lacks: those that it has keep their places, for views of others may rest on it. */
-export async function showTogether(
+export async function makeDatasetView(
   postgres: Postgres,
   shown: Table,
   tables: { rows: Table; volatile: Table },

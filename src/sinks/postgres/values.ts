@@ -4,12 +4,12 @@ import { hash } from 'node:crypto';
 import { type ColumnType, utcOf } from '../../reading/columns.ts';
 
 /** Whole numbers come as bigint, so that none loses digits. */
-export type Given = string | number | bigint | null | Buffer;
+export type StoredValue = string | number | bigint | null | Buffer;
 
 /** The text of a value; null also where the value does not fit the type. */
-export type Sent = string | null;
+export type SentText = string | null;
 
-const forms: Readonly<Record<ColumnType, (value: NonNullable<Given>) => Sent>> = {
+const forms: Readonly<Record<ColumnType, (value: NonNullable<StoredValue>) => SentText>> = {
   text: (value) => withoutNul(String(value)),
   json: (value) => (typeof value === 'string' ? plainJson(value) : String(value)),
   boolean: (value) => (value === 1n ? 'true' : value === 0n ? 'false' : null),
@@ -19,22 +19,22 @@ const forms: Readonly<Record<ColumnType, (value: NonNullable<Given>) => Sent>> =
   'timestamp with time zone': (value) => (typeof value === 'string' ? utcOf(value) : null),
 };
 
-export const sent = (value: Given, type: ColumnType): Sent =>
+export const sent = (value: StoredValue, type: ColumnType): SentText =>
   value === null || Buffer.isBuffer(value) ? null : forms[type](value);
 
 /** The same for a column: of times many rows in a row have the same. */
-export function senderOf(type: ColumnType): (value: Given) => Sent {
+export function textMakerOf(type: ColumnType): (value: StoredValue) => SentText {
   if (type !== 'timestamp with time zone') return (value) => sent(value, type);
-  let last: Given = null;
-  let was: Sent = null;
+  let last: StoredValue = null;
+  let was: SentText = null;
   return (value) => {
     if (value !== last) [last, was] = [value, sent(value, type)];
     return was;
   };
 }
 
-/** How what was sent is told of in a comparison. `toldAs` says the same in SQL. */
-function told(text: string, type: ColumnType): string {
+/** How what was sent is told of in a comparison. `digestTextSql` says the same in SQL. */
+function digestText(text: string, type: ColumnType): string {
   if (type === 'double precision') {
     const bits = Buffer.allocUnsafe(8);
     // Nobody can tell the two zeros apart, but their bits differ.
@@ -46,8 +46,8 @@ function told(text: string, type: ColumnType): string {
   return String(BigInt(Date.parse(`${text.slice(0, 19)}Z`)) * 1_000n + BigInt(text.slice(20, -1)));
 }
 
-/** SQL that tells of a column as `told` does of what was sent. */
-export function toldAs(column: string, type: ColumnType): string {
+/** SQL that tells of a column as `digestText` does of what was sent. */
+export function digestTextSql(column: string, type: ColumnType): string {
   if (type === 'double precision') return `encode(float8send(${column}), 'hex')`;
   if (type === 'timestamp with time zone') return `(extract(epoch FROM ${column}) * 1000000)::bigint::text`;
   return type === 'text' ? column : `${column}::text`;
@@ -59,7 +59,7 @@ const UNSENDABLE = '\uFFFD';
 const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', UNSENDABLE) : text);
 
 /** Keys that differ in what cannot be sent stay different. */
-export function sentKey(key: Given): string {
+export function sentKey(key: StoredValue): string {
   const text = String(key);
   return text.includes('\0') ? `${withoutNul(text)}#${hash('sha256', text).slice(0, 16)}` : text;
 }
@@ -73,12 +73,12 @@ export function plainJson(json: string): string {
   );
 }
 
-const sentDouble = (value: number): Sent => (Number.isFinite(value) ? String(value) : null);
+const sentDouble = (value: number): SentText => (Number.isFinite(value) ? String(value) : null);
 
-const MOST_DIGITS = 1_000;
+const MAX_DIGITS = 1_000;
 
 /** A number as JSON writes it, without an exponent: the form in which Postgres gives it back. */
-function sentNumeric(text: string): Sent {
+function sentNumeric(text: string): SentText {
   const {
     sign = '',
     whole = '',
@@ -86,7 +86,7 @@ function sentNumeric(text: string): Sent {
     power = '0',
   } = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<part>\d+))?(?:[eE](?<power>[+-]?\d+))?$/.exec(text)?.groups ?? {};
   const shift = Number(power);
-  if (whole === '' || whole.length + part.length + Math.abs(shift) > MOST_DIGITS) return null;
+  if (whole === '' || whole.length + part.length + Math.abs(shift) > MAX_DIGITS) return null;
   const digits = `${whole}${part}`;
   const point = whole.length + shift;
   const before =
@@ -102,9 +102,13 @@ function sentNumeric(text: string): Sent {
 
 /**
  * A value as a field in the text form of COPY.
- * @param send as `senderOf` gives it for the type.
+ * @param send as `textMakerOf` gives it for the type.
  */
-export function copied(value: Given, type: ColumnType, send: (value: Given) => Sent): string {
+export function copyField(
+  value: StoredValue,
+  type: ColumnType,
+  send: (value: StoredValue) => SentText,
+): string {
   const isText = type === 'text' || type === 'json';
   // Most values are text in which nothing is to be replaced or escaped: one look at it is enough.
   if (isText && typeof value === 'string' && !/[\0\\\t\n\r]/.test(value)) return value;
@@ -116,18 +120,18 @@ export function copied(value: Given, type: ColumnType, send: (value: Given) => S
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
 /** The digest of a row: the first 60 bits of md5 over all that is told of it. `digestSql` says the same in SQL. */
-export function digestOf(values: readonly Sent[], types: readonly ColumnType[]): bigint {
+export function digestOf(values: readonly SentText[], types: readonly ColumnType[]): bigint {
   let all = '';
   values.forEach((value, at) => {
-    const text = value === null ? null : told(value, types[at] ?? 'text');
+    const text = value === null ? null : digestText(value, types[at] ?? 'text');
     all += text === null ? '~' : `${Buffer.byteLength(text)}:${text}`;
   });
   return BigInt(`0x${hash('md5', all).slice(0, 15)}`);
 }
 
-/** @param told SQL of each column, as `toldAs` gives it. */
-export function digestSql(told: readonly string[]): string {
-  const all = told.map((sql) => `coalesce(octet_length(${sql}) || ':' || ${sql}, '~')`).join(' || ');
+/** @param told SQL of each column, as `digestTextSql` gives it. */
+export function digestSql(digestText: readonly string[]): string {
+  const all = digestText.map((sql) => `coalesce(octet_length(${sql}) || ':' || ${sql}, '~')`).join(' || ');
   return `('x' || left(md5(${all}), 15))::bit(60)::bigint`;
 }
 

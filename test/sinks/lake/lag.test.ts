@@ -37,6 +37,8 @@ test('a lake that has all that is proven is behind by nothing, though the mirror
 /** Up to which change each job is there. */
 function seqsThere(there: string): Record<string, number> {
   const proofs = readdirSync(there).filter((name) => !name.startsWith('_'));
-  const told = proofs.map((table) => JSON.parse(readFileSync(join(there, table, '_proof.json'), 'utf8')));
-  return Object.fromEntries(told.map(({ seq, source }) => [source.job, seq]));
+  const digestText = proofs.map((table) =>
+    JSON.parse(readFileSync(join(there, table, '_proof.json'), 'utf8')),
+  );
+  return Object.fromEntries(digestText.map(({ seq, source }) => [source.job, seq]));
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findJob, listJobs } from '../../../src/job-list.ts';
-import { layDataset } from '../../../src/sinks/lake/dataset.ts';
+import { loadDataset } from '../../../src/sinks/lake/dataset.ts';
 import { openDisk, type Storage } from '../../../src/sinks/lake/storage.ts';
 import { type Identity, identityOf, openMirror } from '../../../src/store/read.ts';
 import { runCli, startCli } from '../../helpers/cli.ts';
@@ -20,7 +20,7 @@ async function processes() {
   };
 }
 
-test('two lakes at once, killed again and again, lay every change once', async () => {
+test('two lakes at once, killed again and again, put every change once', async () => {
   const { sync, start, run, there, file, model, clock } = await processes();
   await sync();
   const began = performance.now();
@@ -77,7 +77,7 @@ test('one that was overtaken by a lake which knew more goes on where that one ha
     return await storage.put(path, make);
   };
   const parts = { connection, identity, job, now: clock.now(), keepMs: Number.POSITIVE_INFINITY };
-  const laid = await layDataset({ ...parts, storage: { ...storage, put: beaten } });
+  const laid = await loadDataset({ ...parts, storage: { ...storage, put: beaten } });
   expect(laid.files).toEqual([]);
   expect(readdirSync(join(there, 'ai_signals/changes'))).toEqual(['course=1']);
   await expectEqual(file, there);

@@ -3,15 +3,15 @@ import type { ColumnType } from '../../../src/reading/columns.ts';
 import {
   digestOf,
   digestSql,
-  type Given,
+  digestTextSql,
+  type StoredValue,
   sent,
   sentKey,
-  toldAs,
 } from '../../../src/sinks/postgres/values.ts';
 import { postgres } from '../../helpers/postgres.ts';
 
 /** What the mirror holds, the type of the column, and what a reader of Postgres finds in it as text. */
-const cases: readonly [Given, ColumnType, string | null][] = [
+const cases: readonly [StoredValue, ColumnType, string | null][] = [
   ['plain', 'text', 'plain'],
   ['', 'text', ''],
   ['\\N', 'text', '\\N'],
@@ -62,7 +62,7 @@ test('every kind of value arrives as it is told, and both sides tell the same di
   for (const [held, type, found] of cases) {
     const value = sent(held, type);
     const [row] = await query<{ text: string | null; digest: string }>(
-      `SELECT value::text AS text, ${digestSql([toldAs('value', type)])}::text AS digest
+      `SELECT value::text AS text, ${digestSql([digestTextSql('value', type)])}::text AS digest
        FROM (SELECT $1::text::${type} AS value) AS one`,
       [value],
     );
