@@ -57,7 +57,11 @@ type DatasetsParts = {
   signal: AbortSignal;
 };
 
+/** A connection stays open for as long as its dataset is on its way, so it must never keep others out. */
+const LOCK_WAIT_MS = 5_000;
+
 /**
+ * Loads datasets into a sink one after the other: what fails with one leaves the others to go on.
  * @param work what is done with one of them; the connection to the mirror is its own.
  * @throws Failure `incomplete` once `signal` is aborted, and what is no Failure.
  */
@@ -68,7 +72,7 @@ export async function eachDataset<Done>(
   const outcomes: Outcome<Done>[] = [];
   for (const job of jobs.filter(({ name }) => !only || only.includes(name))) {
     if (signal.aborted) throw new Failure('incomplete', 'stopped');
-    const connection = openMirror(dir);
+    const connection = openMirror(dir, LOCK_WAIT_MS);
     try {
       outcomes.push({ job: job.name, done: await work(job, connection), failure: null });
     } catch (thrown) {
