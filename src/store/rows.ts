@@ -1,7 +1,7 @@
 /**
  * Writing the rows of one dataset. A row is first compared where it lies: one that did not change writes
  * nothing, nor does one whose JSON is only written in another way; a change in volatile columns alone makes no
- * version and is staged (`volatile.ts`), anything else is upserted.
+ * version and is staged (`staged-values.ts`), anything else is upserted.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -22,10 +22,10 @@ type RowChange = 'new' | 'changed' | 'volatile' | 'none';
  * A row beside what the table holds under its key, if it does. One that did not change has no values: it may wait for its
  * commit, and what waits outlives V8's cheap collections of garbage.
  */
-export type ComparedRow = Omit<Row, 'stored'> & { held: RowRef | undefined; change: RowChange };
+export type ComparedRow = Omit<Row, 'stored'> & { ref: RowRef | undefined; change: RowChange };
 
 export function unchanged(key: string, { rowid, walkId }: RowRef): ComparedRow {
-  return { key, values: noValues, held: { rowid, walkId }, change: 'none' };
+  return { key, values: noValues, ref: { rowid, walkId }, change: 'none' };
 }
 
 const noValues: RowValues = {};
@@ -69,19 +69,19 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
     const isKnown = !lastWasNew || find(key) !== undefined;
     const found = isKnown ? comparison.get(toCompare(values, key)) : undefined;
     lastWasNew = !found;
-    if (!found) return { key, values, held: undefined, change: 'new' };
+    if (!found) return { key, values, ref: undefined, change: 'new' };
     const [rowid, walkId, changed, volatileChanged] = found;
     isInOrder = rowid === last + 1;
     last = rowid;
-    const held = { rowid, walkId };
-    if (changed && !isRewritten(rowid, values)) return { key, values, held, change: 'changed' };
-    return unlessMoved({ key, values }, held, volatileChanged !== 0);
+    const ref = { rowid, walkId };
+    if (changed && !isRewritten(rowid, values)) return { key, values, ref, change: 'changed' };
+    return unlessMoved({ key, values }, ref, volatileChanged !== 0);
   }
 
-  /** A row whose stable values are those that are held. */
-  function unlessMoved({ key, values }: Row, held: RowRef, volatileChanged: boolean): ComparedRow {
-    const hasMoved = volatileChanged || volatile?.isStaged(held.rowid);
-    return hasMoved ? { key, values, held, change: 'volatile' } : unchanged(key, held);
+  /** A row whose stable values are those of the table. */
+  function unlessMoved({ key, values }: Row, ref: RowRef, volatileChanged: boolean): ComparedRow {
+    const hasMoved = volatileChanged || volatile?.isStaged(ref.rowid);
+    return hasMoved ? { key, values, ref, change: 'volatile' } : unchanged(key, ref);
   }
 
   function compareAll(rows: readonly Row[], known: (row: Row) => ComparedRow | undefined): ComparedRow[] {
@@ -92,13 +92,13 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
       const next = behind?.next(row.key, row.values);
       if (!next) {
         const compared = compare(row);
-        if (compared.held) behind = behind?.from(last);
+        if (compared.ref) behind = behind?.from(last);
         return compared;
       }
       isInOrder = true;
       lastWasNew = false;
-      last = next.held.rowid;
-      return unlessMoved(row, next.held, next.volatileChanged);
+      last = next.ref.rowid;
+      return unlessMoved(row, next.ref, next.volatileChanged);
     };
     return rows.map((row, at) => known(row) ?? compareNext(row, at));
   }
@@ -109,17 +109,17 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
     compareAll,
     show: heldRows.show,
     holdsAny: () => heldRows.count() > 0,
-    write({ key, values, held, change }, walkId, now) {
-      if (held) heldRows.show(held.rowid);
-      if (held && change === 'none') return held.rowid;
-      if (held && change === 'volatile') {
-        volatile?.stage(held.rowid, values);
-        return held.rowid;
+    write({ key, values, ref, change }, walkId, now) {
+      if (ref) heldRows.show(ref.rowid);
+      if (ref && change === 'none') return ref.rowid;
+      if (ref && change === 'volatile') {
+        volatile?.stage(ref.rowid, values);
+        return ref.rowid;
       }
       // A row that was gone and is back keeps the time when it was first seen.
       const born = (change === 'new' && firstSeen?.(key)) || now;
       const { lastInsertRowid } = upsert.run(written(values, key, born, now, walkId));
-      const rowid = held?.rowid ?? Number(lastInsertRowid);
+      const rowid = ref?.rowid ?? Number(lastInsertRowid);
       // The trigger that keeps the version before has read the values that were shown with it.
       volatile?.put(rowid, values);
       return rowid;
@@ -231,7 +231,7 @@ type RowsBehind = {
   from(rowid: number): RowsBehind | undefined;
 };
 
-type FoundRow = { held: RowRef; volatileChanged: boolean };
+type FoundRow = { ref: RowRef; volatileChanged: boolean };
 
 /** By position: number, walk, all texts, other stable values, volatile values. */
 type StoredValues = [rowid: number, walkId: number, texts: string, ...others: SqlValue[]];
@@ -278,7 +278,7 @@ function prepareRowsBehind(
         const volatileChanged = volatile.some(
           (name, at) => stored[volatileFrom + at] !== (values[name] ?? null),
         );
-        return { held: { rowid, walkId }, volatileChanged };
+        return { ref: { rowid, walkId }, volatileChanged };
       },
       from(rowid) {
         const at = rows.findIndex(([number], at) => at >= place && number === rowid);
