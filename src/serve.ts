@@ -1,6 +1,6 @@
 /**
- * `market-mirror serve`, put together: the API's own contract answered from the mirror, to those who have a key. It reads the
- * mirror and writes to `serve.db` alone.
+ * `market-mirror serve`, put together: the API's own contract served from the mirror, to those who have a key. It reads the
+ * mirror and writes to `serve.db` alone. What a GET passes is told in `serve/service.ts`.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,21 +11,15 @@ import { datasetsOf, type ListedJob } from './job-list.ts';
 import type { Log } from './log.ts';
 import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
-import { clientAddresses, hostNames, originOf } from './serve/http/app/client.ts';
-import { createApp, type Endpoint, type OpenEndpoint } from './serve/http/app.ts';
-import { isRefused, openAdmission } from './serve/service/admission.ts';
-import {
-  type Answer,
-  jsonAnswer,
-  openAnswers,
-  refusedAnswer,
-  UNREADY_SECONDS,
-} from './serve/service/answers.ts';
-import { METRICS_SCOPE } from './serve/service/keys.ts';
-import { createAccessLog, openMetrics, type Readiness } from './serve/service/metrics.ts';
-import { describeService } from './serve/service/openapi.ts';
-import { usageBody } from './serve/service/usage.ts';
-import { openPage, type PageAccess } from './serve/ui.ts';
+import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
+import { createHandler } from './serve/http/handler.ts';
+import { openAdmission } from './serve/service/admission.ts';
+import { openLists } from './serve/service/lists.ts';
+import { createAccessLog, openMetrics } from './serve/service/metrics.ts';
+import { watchMirror } from './serve/service/mirror.ts';
+import { serviceRoutes } from './serve/service.ts';
+import type { PageAccess } from './serve/ui/wire.ts';
+import { openUi } from './serve/ui.ts';
 import { version } from './version.ts';
 
 export type ServiceParts = {
@@ -37,7 +31,7 @@ export type ServiceParts = {
   requestId?: () => string;
   /** Of the page's files; that of the build unless given. */
   pageFolder?: string;
-  /** How long a question of the page may take; a minute unless given. */
+  /** How long a query of the page may take; a minute unless given. */
   questionMs?: number;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: () => Promise<void>;
@@ -50,9 +44,9 @@ export type ServiceSettings = {
   hosts: readonly string[];
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   trusted: readonly string[];
-  /** The greatest age that is answered, in milliseconds, by job. */
+  /** The greatest age that is shown, in milliseconds, by job. */
   maxAgeMs: Readonly<Record<string, number>>;
-  /** Whether answers carry the IETF draft's RateLimit fields. */
+  /** Whether responses carry the IETF draft's RateLimit fields. */
   draftHeaders: boolean;
   /** Who may see the page. */
   page: PageAccess;
@@ -63,57 +57,29 @@ export type ServiceSettings = {
 
 export type Service = {
   handle: RequestListener;
-  /** Leaves a word for those who look who serves from the folder. */
+  /** Leaves a word for those who look up who serves from the folder. */
   note(word: string): void;
   /** The path of a link to the page, which must not come into a log; null where the page needs none, or there is none. */
   linkToPage(): string | null;
-  /** Ends answers that would go on for as long as somebody listens. */
+  /** Ends responses that would go on for as long as somebody listens. */
   drain(): void;
   close(): Promise<void>;
 };
 
 /** @throws Failure `incomplete` where another process serves from the folder, and as `openServeDatabase` does. */
 export function openService({ dir, jobs, settings, clock, log, ...rest }: ServiceParts): Service {
-  const admission = openAdmission(dir, clock, (trouble) => {
-    tell(log, 'serve.db', trouble);
-    metrics.keysTold(trouble === null);
-  });
-  const { maxAgeMs } = settings;
-  const answers = openAnswers({
-    dir,
-    jobs,
-    maxAgeMs,
-    clock,
-    tell: (trouble) => tell(log, 'mirror', trouble),
-    pageTold: (source) => metrics.paged(source),
-  });
-
-  const lists = jobs
-    .filter(({ history }) => history !== null)
-    .map((job): Endpoint => ({ ...job, plan: (asked, { account }) => answers.plan(job, asked, account) }));
-  const usages = jobs
-    .filter(({ history }) => history === null)
-    .map(({ name, path, scope }): Endpoint => {
-      const plan: Endpoint['plan'] = (_, { account }) => ({
-        costsQuota: true,
-        read: () => {
-          const usage = usageBody(admission, account, clock.now());
-          return isRefused(usage) ? refusedAnswer(usage) : jsonAnswer(200, usage);
-        },
-      });
-      return { name, path, scope, plan };
-    });
-  const open: OpenEndpoint[] = [
-    { name: 'healthz', path: '/healthz', scope: null, answer: () => jsonAnswer(200, { status: 'ok' }) },
-    { name: 'openapi', path: '/openapi.json', scope: null, answer: describeService(jobs) },
-    { name: 'readyz', path: '/readyz', scope: null, answer: () => readyAnswer(metrics.readiness()) },
-    { name: 'metrics', path: '/metrics', scope: METRICS_SCOPE, answer: metricsAnswer },
-  ];
+  const { maxAgeMs, spending } = settings;
   const datasets = datasetsOf(jobs, settings.schedules);
-  const { spending } = settings;
-  const failed = (thrown: unknown, requestId?: string) =>
+  const onError = (thrown: unknown, requestId?: string) =>
     log.error({ ...(requestId && { requestId }), err: toError(thrown).stack }, 'a call failed');
-  const page = openPage({
+
+  const admission = openAdmission(dir, clock, (outage) => {
+    logOutage(log, 'serve.db', outage);
+    metrics.setKeysUp(outage === null);
+  });
+  const mirror = watchMirror(dir, jobs, clock, (outage) => logOutage(log, 'mirror', outage));
+  const lists = openLists({ mirror, maxAgeMs, clock, onPage: (source) => metrics.addPage(source) });
+  const ui = openUi({
     dir,
     jobs,
     datasets,
@@ -122,69 +88,66 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     admission,
     version: version(),
     clock,
-    mirrorVersion: () => answers.mirror.read(({ version }) => ({ now: version() }))?.now,
-    failed,
+    mirrorVersion: () => mirror.read(({ version }) => ({ now: version() }))?.now,
+    onError,
     folder: rest.pageFolder,
     timeoutMs: rest.questionMs,
   });
+  const routes = [
+    ...serviceRoutes({
+      jobs,
+      admission,
+      lists,
+      metrics: () => metrics,
+      now: clock.now,
+      draftHeaders: settings.draftHeaders,
+      beforeAnswer: rest.beforeAnswer,
+    }),
+    ...ui.routes,
+  ];
   const metrics = openMetrics({
     dir,
-    mirror: answers.mirror,
-    keysUp: admission.isUp,
+    mirror,
+    areKeysUp: admission.isUp,
     datasets,
     spending,
     maxAgeMs,
-    routes: [...new Set([...lists, ...usages, ...open, ...page.endpoints].map(({ name }) => name))],
+    routes: [...new Set(routes.map(({ name }) => name))],
     version: version(),
     clock,
   });
-  const writeDown = createAccessLog(log);
-
-  async function metricsAnswer(): Promise<Answer> {
-    const { contentType, text } = await metrics.expose();
-    return { status: 200, headers: { 'Content-Type': contentType, 'Cache-Control': 'no-store' }, body: text };
-  }
-
+  const logCall = createAccessLog(log);
   const addressOf = clientAddresses(settings.trusted);
-  const handle = createApp({
-    admission,
-    endpoints: [...lists, ...usages],
-    open,
-    page: page.endpoints,
+
+  const handle = createHandler({
+    routes,
     isOurHost: hostNames(settings.host, settings.hosts),
     originOf: (request) => originOf(request, addressOf),
-    draftHeaders: settings.draftHeaders,
     requestId: rest.requestId ?? randomUUID,
     clock,
-    began: metrics.began,
-    told(call) {
-      metrics.ended(call);
+    onBegin: metrics.beginCall,
+    onEnd(call) {
+      metrics.endCall(call);
       const { account, route: endpoint, status } = call;
-      if (account !== null) admission.answered({ account, endpoint, status });
-      writeDown(call);
+      if (account !== null) admission.addCall({ account, endpoint, status });
+      logCall(call);
     },
-    failed,
-    beforeAnswer: rest.beforeAnswer,
+    onError,
   });
   return {
     handle,
     note: admission.note,
-    linkToPage: page.link,
-    drain: page.drain,
+    linkToPage: ui.link,
+    drain: ui.drain,
     async close() {
-      await page.close();
-      await answers.close();
+      ui.close();
+      await mirror.close();
       admission.close();
     },
   };
 }
 
-function readyAnswer(readiness: Readiness): Answer {
-  if (readiness.ready) return jsonAnswer(200, readiness);
-  return jsonAnswer(503, readiness, { 'Retry-After': String(UNREADY_SECONDS) });
-}
-
-function tell(log: Log, what: string, trouble: Failure | null): void {
-  if (trouble) log.error({ what }, trouble.message);
+function logOutage(log: Log, what: string, outage: Failure | null): void {
+  if (outage) log.error({ what }, outage.message);
   else log.info({ what }, `${what} can be read`);
 }

@@ -27,8 +27,6 @@ const packages: Record<string, readonly string[]> = {
   undici: ['api', 'sinks'],
   aws4fetch: ['sinks'],
   hyparquet: ['sinks'],
-  hono: ['serve'],
-  '@hono/node-server': ['serve'],
   'prom-client': ['serve'],
   pg: ['sinks'],
   'pg-copy-streams': ['sinks'],

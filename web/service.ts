@@ -118,24 +118,40 @@ async function problemOf(response: Response): Promise<QueryProblem> {
   return { kind: told.failed?.kind ?? 'incomplete', message };
 }
 
-/** Lines of JSON out of a body that arrives in pieces. */
-
-/** @throws SyntaxError for a line that is no JSON, which a body that was cut off ends with. */
+/**
+ * Lines of JSON out of a body that arrives in pieces. A line that was cut off is left out: the line behind it says why.
+ * @throws SyntaxError where there is no other line behind it.
+ */
 export async function* jsonLines<T>(body: ReadableStream<Uint8Array>): AsyncGenerator<T, void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = '';
+  let cutOff: unknown;
   try {
     for (;;) {
       const { value, done } = await reader.read();
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
       const lines = rest.split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) if (line !== '') yield JSON.parse(line) as T;
+      if (done) lines.push(rest);
+      for (const line of lines) {
+        if (line === '') continue;
+        const parsed = parseLine<T>(line);
+        if ('value' in parsed) yield parsed.value;
+        cutOff = 'error' in parsed ? parsed.error : undefined;
+      }
       if (done) break;
     }
-    if (rest !== '') yield JSON.parse(rest) as T;
+    if (cutOff) throw cutOff;
   } finally {
     await reader.cancel().catch(() => undefined);
+  }
+}
+
+function parseLine<T>(line: string): { value: T } | { error: unknown } {
+  try {
+    return { value: JSON.parse(line) as T };
+  } catch (error) {
+    return { error };
   }
 }

@@ -31,7 +31,7 @@ import {
   renderQuota,
   renderRate,
 } from '../serve/service/limits.ts';
-import { linkPath, openTokens } from '../serve/ui/sessions.ts';
+import { linkPath, openSessions } from '../serve/ui/sessions.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -289,12 +289,12 @@ export function linkToPage(dir: string, now: number): Link {
     );
   const address = onThisMachine(url);
   if (page === 'open') return { url: `${address}/`, expiresAt: null };
-  const tokens = openTokens(dir, LOCK_WAIT_MS);
+  const sessions = openSessions(dir, LOCK_WAIT_MS);
   try {
-    const issued = tokens.issueLink(now);
+    const issued = sessions.issueLink(now);
     return { url: `${address}${linkPath(issued)}`, expiresAt: isoTime(issued.expiresAt) };
   } finally {
-    tokens.close();
+    sessions.close();
   }
 }
 

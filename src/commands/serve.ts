@@ -59,7 +59,7 @@ async function serve(options: Options, context: Context): Promise<void> {
   // Loaded only here: whoever lists the commands needs no server.
   const [{ openService }, { listen }, { createLog }] = await Promise.all([
     import('../serve.ts'),
-    import('../serve/http/listen.ts'),
+    import('../serve/http/server.ts'),
     import('../log.ts'),
   ]);
   const log = createLog(logLevel, stderr.isTTY === true);

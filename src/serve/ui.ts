@@ -1,4 +1,4 @@
-/** What the page of `web/` is told, and who may see it: its document, what it loads, and a small private interface. */
+/** What the page of `web/` gets, and who may see it: its document, what that loads, and a small private interface. */
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../clock.ts';
@@ -6,24 +6,21 @@ import { Failure } from '../errors.ts';
 import { type Dataset, type ListedJob, tablesOf } from '../job-list.ts';
 import type { Spending } from '../plan.ts';
 import { readDaemon } from '../reading/status.ts';
-import type { PageAnswer, PageAsked, PageEndpoint } from './http/app.ts';
+import { abortSignalOf, type Call, type Route } from './http/handler.ts';
+import { errorResponse, type HttpResponse, type StreamedResponse } from './http/response.ts';
 import type { Admission } from './service/admission.ts';
-import { errorAnswer } from './service/answers.ts';
-import { Unfit } from './ui/asked.ts';
-import { type AnswerTo, openDoor } from './ui/door.ts';
+import { openAssets } from './ui/assets.ts';
+import { openPageAuth, type ViewerResponder } from './ui/auth.ts';
 import { openDownloads } from './ui/downloads.ts';
-import { openEvents } from './ui/events.ts';
-import { busyAnswer, failedAnswer } from './ui/failed.ts';
+import { openLiveEvents } from './ui/live.ts';
+import { openOverview } from './ui/overview.ts';
+import { openQueryTurns, type QueryParts, respondToQuery } from './ui/queries.ts';
 import { openQueryProcesses } from './ui/query-processes.ts';
-import { answerQuestion, openTurns } from './ui/questions.ts';
-import { openReader } from './ui/reader.ts';
-import { linkPath, openTokens, type Viewer } from './ui/sessions.ts';
-import { openSite } from './ui/site.ts';
+import { BadRequest, busyResponse, failedResponse } from './ui/requests.ts';
+import { linkPath, openSessions, type Viewer } from './ui/sessions.ts';
+import type { PageAccess } from './ui/wire.ts';
 
-/** Who may see it: nobody, those who have a link or a key, everybody on this machine. */
-export type PageAccess = 'off' | 'token' | 'open';
-
-export type PageParts = {
+export type UiParts = {
   dir: string;
   jobs: readonly ListedJob[];
   datasets: readonly Dataset[];
@@ -35,24 +32,25 @@ export type PageParts = {
   clock: Clock;
   /** Another number when something was committed; undefined while the mirror cannot be read. */
   mirrorVersion(): number | undefined;
-  /** Told of what must not happen. */
-  failed(thrown: unknown): void;
+  /** Called with errors that must not happen. */
+  onError(thrown: unknown): void;
   /** Of `index.html`; that of the build unless given. */
   folder?: string | undefined;
-  /** How long a question may take; a minute unless given. */
+  /** How long a query may take; a minute unless given. */
   timeoutMs?: number | undefined;
 };
 
-export type Page = {
-  readonly endpoints: readonly PageEndpoint[];
+export type Ui = {
+  readonly routes: readonly Route[];
   /** The path of a new link for this machine, which must not come into a log; null where none is needed. */
   link(): string | null;
-  /** Ends what would go on for as long as somebody listens. */
+  /** Ends responses that would go on for as long as somebody listens. */
   drain(): void;
-  close(): Promise<void>;
+  close(): void;
 };
 
-const documents = [
+/** Where the page's document is shown. */
+const documentPaths = [
   '/',
   '/datasets/:job',
   '/datasets/:job/rows/:key',
@@ -63,47 +61,45 @@ const documents = [
   '/sql',
 ];
 
-const QUESTION_MS = 60_000;
+const QUERY_MS = 60_000;
 
 /** Until the mirror may be read again. */
 const UNREADABLE_SECONDS = 2;
 
-export function openPage(parts: PageParts): Page {
-  const { dir, jobs, datasets, spending, version, access, admission, clock, mirrorVersion, failed } = parts;
-  if (access === 'off') return { endpoints: [], link: () => null, drain() {}, async close() {} };
-  const tokens = openTokens(dir);
-  const door = openDoor({ access, tokens, admission, clock });
-  const site = openSite(parts.folder ?? builtFolder());
+export function openUi(parts: UiParts): Ui {
+  const { dir, jobs, datasets, spending, version, access, admission, clock, mirrorVersion, onError } = parts;
+  if (access === 'off') return { routes: [], link: () => null, drain() {}, close() {} };
+  const sessions = openSessions(dir);
+  const auth = openPageAuth({ access, sessions, admission, clock });
+  const assets = openAssets(parts.folder ?? builtFolder());
   const processes = openQueryProcesses();
-  const turns = openTurns(processes, admission, clock);
-  const reader = openReader({ dir, jobs, datasets, spending, version, access }, clock, mirrorVersion);
-  const events = openEvents(
+  const turns = openQueryTurns(processes, admission, clock);
+  const overview = openOverview({ dir, jobs, datasets, spending, version, access }, clock, mirrorVersion);
+  const events = openLiveEvents(
     () => JSON.stringify([mirrorVersion(), unlessFailed(() => readDaemon(dir))]),
     clock.now,
   );
-  const tables = tablesOf(jobs);
-  const questions = {
-    dir,
-    tables,
-    turns,
-    clock,
-    timeoutMs: parts.timeoutMs ?? QUESTION_MS,
-    failed,
-  };
+  const queries: QueryParts = { dir, tables: tablesOf(jobs), turns, clock, onError };
+  const downloads = openDownloads(queries, `market-mirror ${version}`);
 
-  const by = `market-mirror ${version}`;
-  const downloads = openDownloads({ dir, tables, turns, clock, by, failed });
-
-  async function read(what: 'overview' | 'schema'): Promise<PageAnswer> {
-    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
-    return { status: 200, headers, body: await reader.read(what) };
+  async function document(call: Call): Promise<HttpResponse> {
+    processes.warm();
+    return await assets.document(call);
   }
 
-  function listen(asked: PageAsked, { owner }: Viewer): PageAnswer {
-    // While that cannot be looked up, he stays.
-    const isWelcome = () => unlessFailed(() => ({ viewer: door.viewerOf(asked) })) ?? { viewer: true };
-    const body = events.listen(owner, asked.gone, () => isWelcome().viewer !== undefined);
-    if (!body) return busyAnswer('listeners');
+  async function read(what: 'overview' | 'schema'): Promise<HttpResponse> {
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+    return { status: 200, headers, body: await overview.read(what) };
+  }
+
+  function listen(call: Call, { owner }: Viewer): StreamedResponse {
+    // Where that cannot be looked up, the viewer stays.
+    const mayListen = () => {
+      const found = unlessFailed(() => ({ viewer: auth.viewerOf(call) }));
+      return found === undefined || found.viewer !== undefined;
+    };
+    const body = events.listen(owner, abortSignalOf(call), mayListen);
+    if (!body) return busyResponse('listeners');
     const headers = {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
@@ -112,71 +108,64 @@ export function openPage(parts: PageParts): Page {
     return { status: 200, headers, body };
   }
 
-  function document(asked: PageAsked): Promise<PageAnswer> {
-    processes.warm();
-    return site.document(asked);
-  }
-
   const reading = ['GET', 'HEAD'];
   const open = (
     name: string,
     path: string,
     methods: readonly string[],
-    answer: PageEndpoint['answer'],
-  ): PageEndpoint => ({ name, path, methods, answer: told(answer) });
-  const guarded = (name: string, path: string, methods: readonly string[], answer: AnswerTo) =>
-    open(name, path, methods, door.guard(answer));
+    respond: Route['respond'],
+  ): Route => ({ name, path, methods, respond: toFailedLine(respond) });
+  const guarded = (name: string, path: string, methods: readonly string[], respond: ViewerResponder) =>
+    open(name, path, methods, auth.guard(respond));
 
   return {
-    endpoints: [
-      ...documents.map((path) => open('page', path, reading, (asked) => door.enter(asked, document))),
-      open(
-        'page-assets',
-        '/assets/:name',
-        reading,
-        async (asked) => (await site.asset(asked.param('name'), asked)) ?? errorAnswer('not_found'),
-      ),
-      open('page-login', '/page/login', ['POST'], door.login),
-      open('page-logout', '/page/logout', ['POST'], door.logout),
+    routes: [
+      ...documentPaths.map((path) => open('page', path, reading, (call) => auth.open(call, document))),
+      open('page-assets', '/assets/:name', reading, async (call) => {
+        const asset = await assets.asset(call.params['name'] ?? '', call);
+        return asset ?? errorResponse('not_found');
+      }),
+      open('page-login', '/page/login', ['POST'], auth.signIn),
+      open('page-logout', '/page/logout', ['POST'], auth.signOut),
       guarded('page-overview', '/page/overview', reading, () => read('overview')),
       guarded('page-schema', '/page/schema', reading, () => read('schema')),
       guarded('page-events', '/page/events', ['GET'], listen),
-      guarded('page-query', '/page/query', ['POST'], (asked, viewer) =>
-        answerQuestion(asked, viewer, questions),
+      guarded('page-query', '/page/query', ['POST'], (call, viewer) =>
+        respondToQuery(call, viewer, queries, parts.timeoutMs ?? QUERY_MS),
       ),
       guarded('page-downloads', '/page/downloads', ['POST'], downloads.order),
       guarded('page-downloads', '/page/downloads/:id', ['GET'], downloads.take),
       guarded('page-downloads', '/page/downloads/:id/receipt', reading, downloads.receipt),
     ],
-    link: () => (access === 'open' ? null : linkPath(tokens.issueLink(clock.now()))),
+    link: () => (access === 'open' ? null : linkPath(sessions.issueLink(clock.now()))),
     drain: events.end,
-    async close() {
+    close() {
       events.end();
       processes.close();
-      await reader.close();
-      tokens.close();
+      overview.close();
+      sessions.close();
     },
   };
 }
 
-/** What is wrong is told in the words of `QueryLine`. */
-function told(answer: PageEndpoint['answer']): PageEndpoint['answer'] {
-  return async (asked) => {
+/** The page hears of a problem by a line of `QueryLine`. */
+function toFailedLine(respond: Route['respond']): Route['respond'] {
+  return async (call) => {
     try {
-      return await answer(asked);
+      return await respond(call);
     } catch (thrown) {
-      if (thrown instanceof Unfit) return failedAnswer(thrown.status, 'usage', thrown.message);
+      if (thrown instanceof BadRequest) return failedResponse(thrown.status, 'usage', thrown.message);
       if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
       const { kind, message } = thrown;
       return kind === 'usage'
-        ? failedAnswer(400, kind, message)
-        : failedAnswer(503, kind, message, UNREADABLE_SECONDS);
+        ? failedResponse(400, kind, message)
+        : failedResponse(503, kind, message, UNREADABLE_SECONDS);
     }
   };
 }
 
-/** Between calls there is nobody to be told of a failure; the next call is. */
-function unlessFailed<T>(read: () => T): T | undefined {
+/** Between calls a failure has no reader; the next call has. */
+function unlessFailed<Result>(read: () => Result): Result | undefined {
   try {
     return read();
   } catch (thrown) {

@@ -2,7 +2,7 @@
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ServeNote } from '../../src/reading/status.ts';
-import { openTokens } from '../../src/serve/ui/sessions.ts';
+import { openSessions } from '../../src/serve/ui/sessions.ts';
 import { isLock, tryLock } from '../../src/store/sqlite-files.ts';
 import { runMain } from '../helpers/main.ts';
 import { setupKeysCommand } from './keys-support.ts';
@@ -26,7 +26,7 @@ describe('keys page', () => {
       expect.stringMatching(/^http:\/\/127\.0\.0\.1:4020\/\?token=[\w-]{43}\n$/),
     ]);
     expect(stderr).toMatch(/on this machine until 2026-11-22T12:00:00\.000Z/);
-    const tokens = openTokens(dir);
+    const tokens = openSessions(dir);
     onTestFinished(tokens.close);
     const token = stdout.trim().split('=')[1] as string;
     expect(tokens.openByLink(token, clock.now())).toMatchObject({

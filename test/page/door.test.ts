@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openTokens } from '../../src/serve/ui/sessions.ts';
+import { openSessions } from '../../src/serve/ui/sessions.ts';
 import { openWindow } from '../helpers/browser.ts';
 import { faultsOf, openSight, type Sight, settled } from './support.ts';
 
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 
 function newLink(): string {
   const { bench, url } = sight;
-  const tokens = openTokens(bench.dir);
+  const tokens = openSessions(bench.dir);
   const { token } = tokens.issueLink(bench.clock.now());
   tokens.close();
   return `${url}/?token=${token}`;

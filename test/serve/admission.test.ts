@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startModelApi } from '../../model-api/index.ts';
 import { type Refusal, refusal } from '../../src/serve/service/admission.ts';
-import { newKey } from '../../src/serve/service/keys/format.ts';
+import { newKey } from '../../src/serve/service/keys.ts';
 import { outcome, setupAdmission } from './support.ts';
 
 const DAY = 86_400_000;

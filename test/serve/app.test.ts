@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clientAddresses, hostNames } from '../../src/serve/http/app/client.ts';
+import { clientAddresses, hostNames } from '../../src/serve/http/client.ts';
 import { setupServe } from '../helpers/serve-bench.ts';
 import { getter } from './client.ts';
 

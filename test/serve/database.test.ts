@@ -42,15 +42,16 @@ test('a database that was begun and left empty, as by a crash, is gone on with',
   expect(keyring.list()).toHaveLength(1);
 });
 
-test('a database of a newer program is left alone: 78', () => {
+test.each([
+  [99, /serve\.db: written by a newer market-mirror .*upgrade/],
+  [3, /serve\.db: written by an older market-mirror .*create its keys anew/],
+])('a database of version %s is left alone: 78', (version, message) => {
   const { dir, keyring } = setupKeys();
   keyring.close();
   const database = new Database(serveFile(dir));
-  database.pragma('user_version = 99');
+  database.pragma(`user_version = ${version}`);
   database.close();
-  expect(() => openKeyring(dir)).toThrow(
-    failure('config', /serve\.db: written by a newer market-mirror .*upgrade/),
-  );
+  expect(() => openKeyring(dir)).toThrow(failure('config', message));
 });
 
 test('a database of something else is left alone: 74', () => {

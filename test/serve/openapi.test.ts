@@ -7,7 +7,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bodyExamples, errorExamples } from '../../src/serve/service/openapi/examples.ts';
+import examples from '../../src/serve/service/openapi-examples.json' with { type: 'json' };
 import { listNames, openServeBench, type ServeBench, setupServe } from '../helpers/serve-bench.ts';
 import { limitsOf } from './support.ts';
 
@@ -64,7 +64,7 @@ it('is OpenAPI 3.1', async () => {
 
 it('shows answers of the service itself as examples', async () => {
   const byCode = Object.fromEntries(errors.map(({ body }) => [(body as { error: string }).error, body]));
-  await expect(written(bodies, byCode)).toMatchFileSnapshot('../../src/serve/service/openapi/examples.ts');
+  await expect(written(bodies, byCode)).toMatchFileSnapshot('../../src/serve/service/openapi-examples.json');
 });
 
 async function everyError(): Promise<Answer[]> {
@@ -97,16 +97,8 @@ async function whileGone(ask: () => Promise<Answer>): Promise<Answer> {
 
 /** The file as the formatter leaves it. */
 function written(bodies: Json, errors: Json): string {
-  const source = `/** Answers of the service over a mirror of the model API, as a test took them down: \`npx vitest run test/serve/openapi -u\`. */
-
-/** Bodies of successes, by path. */
-export const bodyExamples = ${JSON.stringify(bodies)};
-
-/** Bodies of errors, by code. */
-export const errorExamples = ${JSON.stringify(errors)};
-`;
-  const formatted = spawnSync('npx', ['biome', 'format', '--stdin-file-path=examples.ts'], {
-    input: source,
+  const formatted = spawnSync('npx', ['biome', 'format', '--stdin-file-path=examples.json'], {
+    input: JSON.stringify({ bodies, errors }),
     encoding: 'utf8',
   });
   if (formatted.status !== 0) throw new Error(formatted.stderr);
@@ -114,14 +106,14 @@ export const errorExamples = ${JSON.stringify(errors)};
 }
 
 describe('every example', () => {
-  it.each(Object.entries(bodyExamples))('of %s fits its schema', (path, example) => {
+  it.each(Object.entries(examples.bodies))('of %s fits its schema', (path, example) => {
     const answer = document.paths[path]?.get.responses['200'] ?? expect.fail('not described');
     const { schema, example: shown } = answer.content['application/json'] ?? expect.fail('no JSON');
     expect(shown).toEqual(example);
     typeOf(schema).parse(example);
   });
 
-  it.each(Object.entries(errorExamples))('of the error %s fits its schema', (code, example) => {
+  it.each(Object.entries(examples.errors))('of the error %s fits its schema', (code, example) => {
     const responses = Object.values(document.components.responses) as unknown as {
       content?: { 'application/json': { schema: Json; examples?: Record<string, { value: unknown }> } };
     }[];
@@ -132,7 +124,7 @@ describe('every example', () => {
 });
 
 it('has schemas that tell what does not fit', () => {
-  const page = bodyExamples['/api/v1/ai-signals'];
+  const page = examples.bodies['/api/v1/ai-signals'];
   const type = typeOf({ $ref: '#/components/schemas/AiSignalPage' });
   expect(type.safeParse(page).success).toBe(true);
   expect(type.safeParse({ ...page, more: 1 }).success).toBe(false);

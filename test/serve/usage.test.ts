@@ -10,7 +10,7 @@ import { folder, limitsOf, setupAdmission } from './support.ts';
 function setupUsage(dir = folder()) {
   const bench = setupAdmission(dir);
   const answered = (endpoint: string, status: number, account = 'desk') =>
-    bench.admission().answered({ account, endpoint, status });
+    bench.admission().addCall({ account, endpoint, status });
   const usage = (account = 'desk'): UsageBody => {
     const body = usageBody(bench.admission(), account, bench.clock.now());
     if (isRefused(body)) throw new Error(body.body.message);

@@ -33,3 +33,7 @@ test('the last line needs no end', async () => {
 test('a line that was cut off is an error', async () => {
   await expect(linesOf('{"a":1}\n{"b"')).rejects.toThrow(SyntaxError);
 });
+
+test('a line that was cut off is left out where the next one says why', async () => {
+  expect(await linesOf('{"a":1}\n{"b"', '\n{"failed":1}\n')).toEqual([{ a: 1 }, { failed: 1 }]);
+});

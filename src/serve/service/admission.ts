@@ -1,26 +1,60 @@
 /**
- * Which calls of the service are let in: first the key, its addresses and its scope, then the limits of its account. It
- * knows nothing of HTTP but the words in which calls are refused.
+ * Which calls of the service are let in: first the key, its addresses and its scope, then the limits of its account. Limits are
+ * decided in memory, from one count for response and headers, and written behind. It knows HTTP only by the words in which calls
+ * are refused.
  */
 
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import { type Connection, forgetPages, guarded, isLock, tryLock } from '../../store/sqlite-files.ts';
-import { type AnsweredCall, type CallCount, countCalls } from './admission/calls.ts';
-import { countFailures } from './admission/failures.ts';
-import { openMeter, type Permit, type Report, type Usage } from './admission/meter.ts';
-import { type Refusal, refusal } from './admission/refusals.ts';
-import { steadyClock } from './admission/steady-clock.ts';
-import { type Later, type WriteBehind, writeBehind } from './admission/write-behind.ts';
+import { countFailures, digestIn, type KnownKey, type KnownKeys, openKnownKeys, whyRefused } from './auth.ts';
+import {
+  type AccountState,
+  nothingCounted,
+  type QuotaAtTime,
+  quotaAt,
+  steadyClock,
+  takeCall,
+  undoCall,
+} from './counters.ts';
+import { type CallCount, type CountedCall, type Counts, type Later, openCounts } from './counts.ts';
 import { followServeDatabase, openServeDatabase } from './database.ts';
-import { digestIn, whyRefused } from './keys/check.ts';
-import { type KnownKey, openKnownKeys } from './keys/known.ts';
-import { type Tell, tellingOnce } from './trouble.ts';
+import { type Limits, unlimited } from './limits.ts';
+import { type ReportOutage, reportOnChange } from './outage.ts';
 
-export type { AnsweredCall, CallCount } from './admission/calls.ts';
-export type { Permit, Report, Usage } from './admission/meter.ts';
-export { type Refusal, refusal } from './admission/refusals.ts';
-export type { Tell } from './trouble.ts';
+/** The statuses of the specification ("Errors"), with a code and a text that say no more than those. */
+const refusals = {
+  key: [401, 'invalid_api_key', 'The API key is missing or not valid.'],
+  forbidden: [403, 'forbidden', 'This API key may not be used for this request.'],
+  limit: [429, 'too_many_requests', 'A limit of the account has been reached. Try again later.'],
+  failures: [429, 'too_many_requests', 'Too many requests without a valid API key. Try again later.'],
+  unavailable: [503, 'service_unavailable', 'A required service is temporarily unavailable.'],
+} as const;
+
+export type Refusal = {
+  readonly status: 401 | 403 | 429 | 503;
+  /** An Error body: two string fields and no others. */
+  readonly body: { readonly error: string; readonly message: string };
+  /** Whole seconds, for `Retry-After`; on every 429 and 503. */
+  readonly retryAfter: number | null;
+  /** Which limit it was, for counts and logs; responses do not say it. */
+  readonly limit: 'quota' | 'rate' | 'concurrency' | 'failures' | null;
+};
+
+/** @param waitMs until it is worth trying again. */
+export function refusal(
+  why: keyof typeof refusals,
+  waitMs: number | null = null,
+  limit: Refusal['limit'] = null,
+): Refusal {
+  const [status, error, message] = refusals[why];
+  const retryAfter = waitMs === null ? null : Math.max(1, Math.ceil(waitMs / 1_000));
+  return { status, body: { error, message }, retryAfter, limit };
+}
+
+export function isRefused<Result extends object>(result: Result | Refusal): result is Refusal {
+  return 'status' in result;
+}
 
 export type Visitor = {
   /** The header as it came. */
@@ -34,60 +68,80 @@ export type Visitor = {
 /** Whose call it is. */
 export type Caller = Pick<KnownKey, 'id' | 'name' | 'account' | 'scopes'>;
 
+/** What responses say of the quota. */
+export type QuotaReport = Pick<QuotaAtTime, 'limit' | 'remaining'> & {
+  /** Of the quota; null where there is none. */
+  readonly periodMs: number | null;
+  /** Until there will next be more calls left; null where none was taken. */
+  readonly moreInMs: number | null;
+};
+
+/** A call that was let in, and the quota with it. */
+export type Permit = QuotaReport & {
+  /** The call turned out to cost nothing (304, an error). @returns the quota without it. */
+  giveBack(): QuotaReport;
+  /** It has its response, or its client has gone: to be called whatever became of it. */
+  leave(): void;
+};
+
+export type Usage = QuotaReport & {
+  readonly limits: Limits;
+  /** Calls in flight. */
+  readonly running: number;
+};
+
 export type Admission = {
   /** Whose key it is, and whether it opens the endpoint. Costs nothing. */
   identify(visitor: Visitor): Caller | Refusal;
   /**
-   * One call of the account: asked right before it is answered.
+   * Takes one call of the account, right before it gets its response.
    * @param costsQuota false for what is known to cost none: a 304, an error.
    */
-  enter(caller: Caller, costsQuota?: boolean): Permit | Refusal;
-  /** How the account stands; costs nothing. */
+  enter(caller: Pick<Caller, 'account'>, costsQuota?: boolean): Permit | Refusal;
+  /** The limits of the account, and what is left of them; costs nothing. */
   usage(account: string): Usage | Refusal;
-  /** Counts an answered call of the account for its use by day. */
-  answered(call: AnsweredCall): void;
+  /** Counts a call that has its response for the account's use by day. */
+  addCall(call: CountedCall): void;
   /** How often the account called what in the last `days` days, today among them; the latest day first. */
-  calls(account: string, days: number): CallCount[] | Refusal;
+  callsOf(account: string, days: number): CallCount[] | Refusal;
   /** Whether keys and counts can be read now. */
   isUp(): boolean;
-  /** Writes what was granted; done by itself once a second. */
-  flush(): void;
-  /** Leaves a word for those who look who serves from the folder (`holderNote` of the lock `serve`), or takes it back. */
+  /** Leaves a word for those who look up who serves from the folder (`holderNote` of the lock `serve`), or takes it back. */
   note(word: string | null): void;
   close(): void;
 };
 
-/** As long as a trouble with the database may well last. */
+/** As long as an outage of the database may well last. */
 const UNAVAILABLE_MS = 5_000;
 
-/** How often it is looked whether the database is still the one that was opened. */
-const LOOK_EVERY_MS = 1_000;
+/** How often it is checked whether the database is still the one that was opened. */
+const CHECK_EVERY_MS = 1_000;
 
-/** A look-up waits for nobody; what is written may wait until the next second. */
+/** A lookup waits for no other process; what is written may wait until the next second. */
 const LOCK_WAIT_MS = 20;
 
-/** So rarely is it kept that a key was used. */
-const USE_KEPT_EVERY_MS = 60_000;
+/** How often the last use of a key is written. */
+const USE_WRITTEN_EVERY_MS = 60_000;
 
 /**
  * Opens the keys and the counts in `dir` for the one process that serves from there: two would each grant what there is.
- * @param tell of trouble with the database, once each; calls that need it are refused with 503 meanwhile, or go on where
- * only counts cannot be written.
+ * @param report of outages of the database; calls that need it are refused with 503 meanwhile, or go on where only counts
+ * cannot be written.
  * @throws Failure `incomplete` where another process serves from there, and as `openServeDatabase` does.
  */
 export function openAdmission(
   dir: string,
   clock: Pick<Clock, 'now' | 'monotonic'>,
-  tell: Tell,
+  report: ReportOutage,
   later?: Later,
 ): Admission {
-  // Whoever is the first to come here makes the folder, and brings the database up to date without haste.
+  // Makes the folder and the database, where there are none, without haste.
   openServeDatabase(dir).close();
   const lock = tryLock(dir, 'serve');
   if (!isLock(lock))
     throw new Failure('incomplete', `${dir}: process ${lock.holder} serves from there already; end it first`);
   try {
-    const admission = admissionIn(dir, clock, tell, later);
+    const admission = admissionIn(dir, clock, report, later);
     let isOpen = true;
     return {
       ...admission,
@@ -109,75 +163,66 @@ export function openAdmission(
 function admissionIn(
   dir: string,
   clock: Pick<Clock, 'now' | 'monotonic'>,
-  tell: Tell,
+  report: ReportOutage,
   later?: Later,
 ): Omit<Admission, 'note'> {
   let steady: (() => number) | undefined;
   const database = followServeDatabase(dir, LOCK_WAIT_MS, (connection) => {
     // It never goes back, not even where counts of an earlier time are put in place.
     steady ??= steadyClock(clock, latestCount(connection));
-    const calls = countCalls(connection, clock.now);
-    const written = writeBehind(connection, tell, later, [calls]);
+    const counts = openCounts(connection, clock.now, report, later);
     const keys = openKnownKeys(connection);
-    const meter = openMeter(connection, keys, written, steady);
-    return { connection, calls, written, keys, meter, keepUse: keepingUses(clock, written) };
+    const meter = openMeter(connection, keys, counts, steady);
+    return { connection, counts, keys, meter, saveUse: useSaver(clock, counts) };
   });
-  let known: ReturnType<typeof database.current> = database.current();
+  let open = database.current();
   let outage: unknown;
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  const failures = countFailures();
-  const attempt = tellingOnce(tell);
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  const countFailure = countFailures();
+  const attempt = reportOnChange(report);
 
-  function current(): typeof known {
-    if (clock.monotonic() - lookedAt >= LOOK_EVERY_MS) {
-      lookedAt = clock.monotonic();
+  function current(): typeof open {
+    if (clock.monotonic() - checkedAt >= CHECK_EVERY_MS) {
+      checkedAt = clock.monotonic();
       outage = undefined;
       try {
-        known = database.current();
+        open = database.current();
       } catch (thrown) {
         outage = thrown;
       }
     }
     if (outage !== undefined) throw outage;
-    return known;
+    return open;
   }
 
-  const reachable = <T extends object>(work: (open: typeof known) => T) => {
-    const done = attempt(() => work(current()));
-    if (done !== undefined) return done;
-    if (known.connection.open) forgetPages(known.connection);
+  function withDatabase<Result extends object>(work: (database: typeof open) => Result): Result | Refusal {
+    const result = attempt(() => work(current()));
+    if (result !== undefined) return result;
+    if (open.connection.open) forgetPages(open.connection);
     return refusal('unavailable', UNAVAILABLE_MS);
-  };
+  }
 
   return {
     identify: (visitor) =>
-      reachable(({ keys, keepUse }) => {
+      withDatabase(({ keys, saveUse }) => {
         const digest = digestIn(visitor.authorization);
         const key = digest === undefined ? undefined : keys.find(digest);
         const why = whyRefused(key, visitor, clock.now());
         if (why === 'forbidden') return refusal('forbidden');
         if (why === null && key) {
-          keepUse(key);
+          saveUse(key);
           return key;
         }
-        const waitMs = failures.count(visitor.address, clock.monotonic());
+        const waitMs = countFailure(visitor.address, clock.monotonic());
         return waitMs > 0 ? refusal('failures', waitMs, 'failures') : refusal('key');
       }),
-    enter: ({ account }, costsQuota = true) =>
-      reachable(({ meter }) => {
-        const entry = meter.enter(account, costsQuota);
-        return 'waitMs' in entry ? refusal('limit', entry.waitMs, entry.limit) : entry;
-      }),
-    usage: (account) => reachable(({ meter }) => meter.usage(account)),
-    answered(call) {
-      known.calls.count(call);
-      known.written.due();
-    },
-    calls: (account, days) => reachable(({ calls }) => calls.of(account, days)),
-    isUp: () => !isRefused(reachable((open) => open.meter)),
-    flush: () => known.written.flush(),
+    enter: ({ account }, costsQuota = true) => withDatabase(({ meter }) => meter.enter(account, costsQuota)),
+    usage: (account) => withDatabase(({ meter }) => meter.usage(account)),
+    addCall: (call) => open.counts.addCall(call),
+    callsOf: (account, days) => withDatabase(({ counts }) => counts.callsOf(account, days)),
+    isUp: () => !isRefused(withDatabase(({ meter }) => meter)),
     close() {
-      if (known.connection.open) known.written.flush();
+      if (open.connection.open) open.counts.flush();
       database.close();
     },
   };
@@ -189,33 +234,93 @@ function latestCount(connection: Connection): number {
   return guarded(connection.name, () => latest.get()) ?? 0;
 }
 
-function keepingUses({ now }: Pick<Clock, 'now'>, written: Pick<WriteBehind, 'used'>) {
-  const kept = new Map<string, number>();
+function useSaver({ now }: Pick<Clock, 'now'>, { saveUse }: Pick<Counts, 'saveUse'>) {
+  const savedAt = new Map<string, number>();
   return ({ id, lastUsedAt }: KnownKey): void => {
     const at = now();
-    const last = kept.get(id) ?? lastUsedAt;
-    if (last !== null && Math.abs(at - last) < USE_KEPT_EVERY_MS) return;
-    kept.set(id, at);
-    written.used(id, at);
+    const last = savedAt.get(id) ?? lastUsedAt;
+    if (last !== null && Math.abs(at - last) < USE_WRITTEN_EVERY_MS) return;
+    savedAt.set(id, at);
+    saveUse(id);
   };
 }
 
-export function isRefused<Answer extends object>(answer: Answer | Refusal): answer is Refusal {
-  return 'status' in answer;
-}
+type AccountCount = {
+  readonly account: string;
+  state: AccountState;
+  /** As of the last lookup. */
+  limits: Limits;
+  running: number;
+};
 
-/** What a success says of the quota (specification, "Endpoints"). */
-export function limitHeaders({ limit, remaining }: Report): Record<string, string> {
-  return { 'X-RateLimit-Limit': String(limit), 'X-RateLimit-Remaining': String(remaining) };
-}
+/** What each account has used. @param clock one that never goes back, in whole epoch milliseconds. */
+function openMeter(
+  connection: Connection,
+  { limitsOf }: Pick<KnownKeys, 'limitsOf'>,
+  { saveState }: Pick<Counts, 'saveState'>,
+  clock: () => number,
+) {
+  const read = connection.prepare<[string], string>('SELECT state FROM counters WHERE account = ?').pluck();
+  const counts = new Map<string, AccountCount>();
 
-/** The same in the fields that the IETF may make a standard (draft-ietf-httpapi-ratelimit-headers); none without a quota. */
-export function draftHeaders({ limit, remaining, periodMs, moreInMs }: Report): Record<string, string> {
-  if (periodMs === null) return {};
-  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1_000));
-  const more = moreInMs === null ? '' : `;t=${seconds(moreInMs)}`;
+  function countOf(account: string): AccountCount {
+    const count = counts.get(account) ?? begin(account);
+    count.limits = limitsOf(account);
+    return count;
+  }
+
+  function begin(account: string): AccountCount {
+    const saved = guarded(connection.name, () => read.get(account));
+    const state = saved === undefined ? nothingCounted : (JSON.parse(saved) as AccountState);
+    const count = { account, state, limits: unlimited, running: 0 };
+    counts.set(account, count);
+    return count;
+  }
+
+  function save(count: AccountCount, state: AccountState, at: number): void {
+    count.state = state;
+    if (state.quota || state.rate) saveState(count.account, state, at);
+  }
+
+  function reportOf({ state, limits }: AccountCount, at: number): QuotaReport {
+    const { limit, remaining, moreAt } = quotaAt(state, at, limits);
+    const moreInMs = moreAt === null ? null : moreAt - at;
+    return { limit, remaining, periodMs: limits.quota?.periodMs ?? null, moreInMs };
+  }
+
   return {
-    'RateLimit-Policy': `"quota";q=${limit};w=${seconds(periodMs)}`,
-    RateLimit: `"quota";r=${remaining}${more}`,
+    enter(account: string, costsQuota: boolean): Permit | Refusal {
+      const count = countOf(account);
+      const { limits } = count;
+      const at = clock();
+      const { state, exceeded } = takeCall(count.state, at, limits, count.running, costsQuota);
+      if (exceeded) return refusal('limit', exceeded.readyAt - at, exceeded.limit);
+      save(count, state, at);
+      count.running += 1;
+      let [isUndone, hasLeft] = [!costsQuota, false];
+      return {
+        ...reportOf(count, at),
+        leave() {
+          if (!hasLeft) count.running -= 1;
+          hasLeft = true;
+        },
+        giveBack() {
+          const now = clock();
+          // A count that began anew since then holds nothing of this call.
+          if (!isUndone && isCountedAlike(limits, count.limits))
+            save(count, undoCall(count.state, now, count.limits, at), now);
+          isUndone = true;
+          return reportOf(count, now);
+        },
+      };
+    },
+    usage(account: string): Usage {
+      const count = countOf(account);
+      return { ...reportOf(count, clock()), limits: count.limits, running: count.running };
+    },
   };
+}
+
+function isCountedAlike({ quota: before }: Limits, { quota: now }: Limits): boolean {
+  return before?.kind === now?.kind && before?.periodMs === now?.periodMs;
 }

@@ -12,9 +12,8 @@ export function serveFile(dir: string): string {
   return join(dir, 'serve.db');
 }
 
-/** From one version of the schema to the next. What was released is never changed: what comes later is added. */
-const steps: readonly string[] = [
-  `CREATE TABLE accounts (
+const schema = `
+   CREATE TABLE accounts (
      name TEXT PRIMARY KEY,
      created_at TEXT NOT NULL,
      quota TEXT,
@@ -39,8 +38,8 @@ const steps: readonly string[] = [
      account TEXT PRIMARY KEY REFERENCES accounts (name),
      at INTEGER NOT NULL,
      state TEXT NOT NULL
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE calls (
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE calls (
      day TEXT NOT NULL,
      account TEXT NOT NULL REFERENCES accounts (name),
      endpoint TEXT NOT NULL,
@@ -49,24 +48,26 @@ const steps: readonly string[] = [
      first_at TEXT NOT NULL,
      last_at TEXT NOT NULL,
      PRIMARY KEY (day, account, endpoint, class)
-   ) STRICT, WITHOUT ROWID;`,
-  `CREATE TABLE page_tokens (
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE page_tokens (
      digest TEXT PRIMARY KEY,
      kind TEXT NOT NULL,
      key TEXT REFERENCES keys (id),
      created_at TEXT NOT NULL,
      expires_at TEXT NOT NULL
-   ) STRICT, WITHOUT ROWID;`,
-];
+   ) STRICT, WITHOUT ROWID;`;
+
+/** Goes up with every change of the schema, and of the states in it. */
+const VERSION = 4;
 
 /** Tells the database from those of others: "mmsv". */
 const APPLICATION = 0x6d_6d_73_76;
 
 /**
- * Opens the database in `dir` for writing, begins one where there is none, and brings an older one up to date.
+ * Opens the database in `dir` for writing, and begins one where there is none.
  * @param lockWaitMs how long to wait for another process that is writing.
- * @throws Failure `config` for one that is newer than this code, `disk` for one that is damaged, is no such database or
- * cannot be written, `incomplete` where another process keeps it busy.
+ * @throws Failure `config` for one of another version, `disk` for one that is damaged, is no such database or cannot be
+ * written, `incomplete` where another process keeps it busy.
  */
 export function openServeDatabase(dir: string, lockWaitMs?: number): Connection {
   const file = serveFile(dir);
@@ -74,7 +75,7 @@ export function openServeDatabase(dir: string, lockWaitMs?: number): Connection 
   const connection = openConnection(file, lockWaitMs);
   try {
     guarded(file, () => {
-      if (stepsDue(connection).length > 0) connection.transaction(upgrade).immediate(connection);
+      if (isNew(connection)) connection.transaction(createSchema).immediate(connection);
     });
     return connection;
   } catch (thrown) {
@@ -154,27 +155,32 @@ function makePrivate(dir: string, file: string): void {
   chmodSync(file, 0o600);
 }
 
-function upgrade(connection: Connection): void {
+function createSchema(connection: Connection): void {
   // Another process may have done it while this one waited.
-  for (const step of stepsDue(connection)) connection.exec(step);
+  if (!isNew(connection)) return;
+  connection.exec(schema);
   connection.pragma(`application_id = ${APPLICATION}`);
-  connection.pragma(`user_version = ${steps.length}`);
+  connection.pragma(`user_version = ${VERSION}`);
 }
 
-/** @throws Failure `disk` for a database of something else, `config` for one that is newer. */
-function stepsDue(connection: Connection): readonly string[] {
+/** @throws Failure `disk` for a database of something else, `config` for one of another version. */
+function isNew(connection: Connection): boolean {
   const read = (name: string) => Number(connection.pragma(name, { simple: true }));
   const [application, version] = [read('application_id'), read('user_version')];
   const isEmpty = connection.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
-  if (application !== APPLICATION && !(isEmpty && application === 0))
-    throw new Failure(
-      'disk',
-      `${connection.name} is not the database of serve: move it away, or restore a backup`,
-    );
-  if (version > steps.length)
+  if (application === 0 && isEmpty) return true;
+  const { name } = connection;
+  if (application !== APPLICATION)
+    throw new Failure('disk', `${name} is not the database of serve: move it away, or restore a backup`);
+  if (version > VERSION)
     throw new Failure(
       'config',
-      `${connection.name}: written by a newer market-mirror (its version is ${version}, this one knows ${steps.length}); upgrade this one`,
+      `${name}: written by a newer market-mirror (its version is ${version}, this one knows ${VERSION}); upgrade this one`,
     );
-  return steps.slice(version);
+  if (version < VERSION)
+    throw new Failure(
+      'config',
+      `${name}: written by an older market-mirror (its version is ${version}, this one knows ${VERSION}); move it away, and create its keys anew`,
+    );
+  return false;
 }

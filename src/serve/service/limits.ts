@@ -28,14 +28,14 @@ export type Rate = { readonly calls: number; readonly periodMs: number; readonly
 
 export const unlimited: Limits = { quota: null, rate: null, concurrency: null };
 
-const MOST_CALLS = 1_000_000_000;
-const MOST_CONCURRENCY = 10_000;
-const LONGEST_PERIOD_MS = 366 * DAY_MS;
+const MAX_CALLS = 1_000_000_000;
+const MAX_CONCURRENCY = 10_000;
+const MAX_PERIOD_MS = 366 * DAY_MS;
 
 /** `1000/1h`, with `,sliding` or `,refill`. @throws Error whose message says what is expected. */
 export function parseQuota(text: string): Quota {
-  const [pace = '', kind = 'fixed', ...more] = text.split(',');
-  const quota = readPace(pace);
+  const [rate = '', kind = 'fixed', ...more] = text.split(',');
+  const quota = readRate(rate);
   if (!quota || quota.burst !== undefined || !isQuotaKind(kind) || more.length > 0)
     throw new Error(
       'calls in a period of 1ms to 366d, such as 1000/1h; a window that begins anew unless ,sliding or ,refill follows',
@@ -46,9 +46,9 @@ export function parseQuota(text: string): Quota {
 
 /** `10/1s`, or `10/1s+20` with a burst; of as many calls as a period has unless given. @throws Error as `parseQuota`. */
 export function parseRate(text: string): Rate {
-  const pace = readPace(text);
-  if (!pace) throw new Error('calls a period, such as 10/1s, with a burst 10/1s+20');
-  const { calls, periodMs, burst = calls } = pace;
+  const rate = readRate(text);
+  if (!rate) throw new Error('calls a period, such as 10/1s, with a burst 10/1s+20');
+  const { calls, periodMs, burst = calls } = rate;
   refuseTooFine(Math.max(calls, burst), periodMs);
   return { calls, periodMs, burst };
 }
@@ -56,8 +56,8 @@ export function parseRate(text: string): Rate {
 /** @throws Error as `parseQuota`. */
 export function parseConcurrency(text: string): number {
   const most = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (most < 1 || most > MOST_CONCURRENCY)
-    throw new Error(`a whole number from 1 to ${MOST_CONCURRENCY}, such as 4`);
+  if (most < 1 || most > MAX_CONCURRENCY)
+    throw new Error(`a whole number from 1 to ${MAX_CONCURRENCY}, such as 4`);
   return most;
 }
 
@@ -69,13 +69,12 @@ export function renderRate({ calls, periodMs, burst }: Rate): string {
   return `${calls}/${renderPeriod(periodMs)}${burst === calls ? '' : `+${burst}`}`;
 }
 
-function readPace(text: string) {
+function readRate(text: string) {
   const [, calls = '', period = '', burst] = /^(\d{1,10})\/(\d[^+,/]*)(?:\+(\d{1,10}))?$/.exec(text) ?? [];
   const periodMs = millisecondsOf(/[a-z]$/i.test(period) ? period : '');
   const isWhole = (number: number) => Number.isInteger(number) && number >= 1;
-  const isCount = (number: number) => isWhole(number) && number <= MOST_CALLS;
-  if (!isCount(Number(calls)) || !isWhole(periodMs ?? 0) || (periodMs ?? 0) > LONGEST_PERIOD_MS)
-    return undefined;
+  const isCount = (number: number) => isWhole(number) && number <= MAX_CALLS;
+  if (!isCount(Number(calls)) || !isWhole(periodMs ?? 0) || (periodMs ?? 0) > MAX_PERIOD_MS) return undefined;
   if (burst !== undefined && !isCount(Number(burst))) return undefined;
   return {
     calls: Number(calls),

@@ -1,52 +1,49 @@
 /**
- * What operators see of the service: its measurements for Prometheus, and whether it is ready. What the mirror can tell is read
- * from it when somebody asks, and kept for a moment, so that asking often costs little.
+ * What operators see of the service: its measurements for Prometheus, whether it is ready, and the access log. The mirror is read
+ * when somebody asks, and the result kept for a second, so that asking often costs little.
  */
 
 import { statSync } from 'node:fs';
-import { Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../clock.ts';
 import type { Dataset } from '../../job-list.ts';
+import type { Log } from '../../log.ts';
 import type { Spending } from '../../plan.ts';
-import { readLastWalks } from '../../reading/last-walks.ts';
-import { healthOf } from '../../reading/status.ts';
+import { type LastWalk, readLastWalks } from '../../reading/last-walks.ts';
+import { type DatasetStatus, type Health, healthOf } from '../../reading/status.ts';
 import { openTally, type Tally } from '../../reading/tally.ts';
+import { sinkNames, sinks } from '../../sinks.ts';
 import type { Connection } from '../../store/read.ts';
-import type { Mirror } from './answers.ts';
-import { mirrorMetrics, type Standing } from './metrics/of-mirror.ts';
-import { type ProcessMetrics, processMetrics } from './metrics/of-process.ts';
-import { type Readiness, readinessOf, unreadable, withKeys } from './metrics/readiness.ts';
-
-export { createAccessLog } from './metrics/access-log.ts';
-export type { Readiness } from './metrics/readiness.ts';
+import type { FinishedCall } from '../http/handler.ts';
+import type { PageSource } from './lists.ts';
+import type { WatchedMirror } from './mirror.ts';
+import { type MirrorReadiness, type Readiness, readinessOf, unreadable, withKeys } from './readiness.ts';
 
 export type Metrics = ProcessMetrics & {
   /** Of the mirror and the keys, as they are now. */
   readiness(): Readiness;
-  expose(): Promise<Exposition>;
+  /** In the text format of Prometheus. */
+  expose(): Promise<{ readonly contentType: string; readonly text: string }>;
 };
-
-/** In the text format of Prometheus. */
-export type Exposition = { readonly contentType: string; readonly text: string };
 
 export type MetricsParts = {
   dir: string;
-  mirror: Pick<Mirror, 'read'>;
+  mirror: Pick<WatchedMirror, 'read'>;
   /** Whether the database of keys and counts can be read now. */
-  keysUp(): boolean;
+  areKeysUp(): boolean;
   datasets: readonly Dataset[];
   spending: Spending;
-  /** What the service answers at most, in milliseconds, by job. */
+  /** The greatest age that the service shows, in milliseconds, by job. */
   maxAgeMs: Readonly<Record<string, number>>;
-  /** The names of all endpoints. */
+  /** The names of all routes. */
   routes: readonly string[];
   version: string;
   clock: Pick<Clock, 'now' | 'monotonic'>;
 };
 
-const KEPT_MS = 1_000;
+const CACHED_MS = 1_000;
 
-export function openMetrics({ mirror, keysUp, routes, version, clock, ...parts }: MetricsParts): Metrics {
+export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...parts }: MetricsParts): Metrics {
   const { dir, datasets, spending, maxAgeMs } = parts;
   const jobs = datasets.map(({ name }) => name);
   const registry = new Registry();
@@ -54,11 +51,11 @@ export function openMetrics({ mirror, keysUp, routes, version, clock, ...parts }
   const ofMirror = mirrorMetrics(registry, jobs);
   const tallies = new WeakMap<Connection, () => Tally>();
 
-  const standing = keptFor(clock, () =>
-    mirror.read(({ connection }) => connection.transaction(() => standingOf(connection))()),
+  const mirrorState = cached(clock, () =>
+    mirror.read(({ connection }) => connection.transaction(() => readState(connection))()),
   );
 
-  function standingOf(connection: Connection): Standing {
+  function readState(connection: Connection): MirrorState {
     const health = healthOf(connection, dir, datasets, spending, clock.now());
     const tally = tallies.get(connection) ?? openTally(connection, jobs);
     tallies.set(connection, tally);
@@ -71,26 +68,382 @@ export function openMetrics({ mirror, keysUp, routes, version, clock, ...parts }
     };
   }
 
-  const exposition = keptFor(clock, async () => {
-    ofMirror.show(standing());
-    // Looking tells `keysTold` what has become of them.
-    keysUp();
+  const expose = cached(clock, async () => {
+    ofMirror.show(mirrorState());
+    // A check of the keys reports to `setKeysUp` what has become of them.
+    areKeysUp();
     return { contentType: registry.contentType, text: await registry.metrics() };
   });
 
-  // What comes before the first scrape is to be counted.
-  standing();
+  // Whatever happens before the first scrape is to be counted.
+  mirrorState();
   return {
     ...ofProcess,
-    readiness: () => withKeys(standing()?.readiness ?? unreadable, keysUp()),
-    expose: exposition,
+    readiness: () => withKeys(mirrorState()?.readiness ?? unreadable, areKeysUp()),
+    expose,
   };
 }
 
-function keptFor<Value>({ monotonic }: Pick<Clock, 'monotonic'>, make: () => Value): () => Value {
-  let kept: { value: Value; at: number } | undefined;
+function cached<Value>({ monotonic }: Pick<Clock, 'monotonic'>, make: () => Value): () => Value {
+  let latest: { value: Value; at: number } | undefined;
   return () => {
-    if (!kept || monotonic() - kept.at >= KEPT_MS) kept = { value: make(), at: monotonic() };
-    return kept.value;
+    if (!latest || monotonic() - latest.at >= CACHED_MS) latest = { value: make(), at: monotonic() };
+    return latest.value;
+  };
+}
+
+/** The access log: neither key nor path nor query, nothing that a client made up. */
+export function createAccessLog(log: Log): (call: FinishedCall) => void {
+  // Nothing in a line needs to be redacted, and looking for it takes a third of the time of the line.
+  const plain = log.child({}, { redact: [] });
+  return ({ ms, ...call }) => {
+    if (plain.isLevelEnabled('info')) plain.info({ ...call, ms: Math.round(ms * 100) / 100 }, 'answered');
+  };
+}
+
+/** In seconds. A cached list page takes less than the first of them. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Counts that begin at 0, so that the first increase is seen. */
+const usualStatuses = [200, 500, 503];
+const limits = ['quota', 'rate', 'concurrency', 'failures'];
+
+/** Gauges whose names end as those of counters do, which Prometheus advises against. */
+const misnamed = [
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+];
+
+export type ProcessMetrics = {
+  /** A call has come. */
+  beginCall(): void;
+  /** It has its response, or its client has gone. */
+  endCall(call: Pick<FinishedCall, 'route' | 'status' | 'ms' | 'bytes' | 'limit'>): void;
+  /** A list page has been sent. */
+  addPage(source: PageSource): void;
+  /** Whether the database of keys and counts can be used. */
+  setKeysUp(areUp: boolean): void;
+};
+
+const describing =
+  (registers: Registry[]) =>
+  (name: string, help: string, labelNames: string[] = []) => ({
+    name: `market_mirror_${name}`,
+    help,
+    labelNames,
+    registers,
+  });
+
+/** @param routes the names of all routes; anything else counts as `other`. */
+export function processMetrics(
+  registry: Registry,
+  routes: readonly string[],
+  version: string,
+): ProcessMetrics {
+  const described = describing([registry]);
+  const known = new Set(routes);
+  collectDefaultMetrics({ register: registry });
+  for (const name of misnamed) registry.removeSingleMetric(name);
+
+  new Gauge(
+    described('build_info', '1; the label tells the version of market-mirror that serves.', ['version']),
+  ).set({ version }, 1);
+  const keysUp = new Gauge(
+    described('keys_up', '1 while serve.db, with the keys and counts, can be read and written, else 0.'),
+  );
+  keysUp.set(1);
+  const inFlight = new Gauge(described('http_requests_in_progress', 'Requests that are being answered.'));
+  const requests = new Counter(
+    described(
+      'http_requests_total',
+      'Requests, by the name of the endpoint and the status of the answer; 304 for pages that the client had.',
+      ['route', 'code'],
+    ),
+  );
+  const durations = new Histogram({
+    ...described(
+      'http_request_duration_seconds',
+      'From the headers of a request to the end of its answer, or of its connection.',
+      ['route'],
+    ),
+    buckets,
+  });
+  const bytes = new Counter(
+    described('http_response_bytes_total', 'Bytes of the bodies of answers.', ['route']),
+  );
+  const limited = new Counter(
+    described(
+      'http_limited_total',
+      'Requests answered 429, by the limit that was reached; failures is that of calls without a valid key.',
+      ['limit'],
+    ),
+  );
+  const pages = new Counter(
+    described(
+      'pages_total',
+      'Pages of lists that were answered with their rows: kept from an earlier call, or read from the mirror.',
+      ['source'],
+    ),
+  );
+  for (const source of ['kept', 'read']) pages.inc({ source }, 0);
+  for (const limit of limits) limited.inc({ limit }, 0);
+  for (const route of [...routes, 'other'])
+    for (const code of usualStatuses) requests.inc({ route, code }, 0);
+
+  return {
+    beginCall: () => inFlight.inc(),
+    endCall({ route: name, status, ms, bytes: sent, limit }) {
+      const route = known.has(name) ? name : 'other';
+      inFlight.dec();
+      requests.inc({ route, code: status });
+      durations.observe({ route }, ms / 1_000);
+      bytes.inc({ route }, sent);
+      if (limit !== null) limited.inc({ limit });
+    },
+    addPage: (source) => pages.inc({ source }),
+    setKeysUp: (areUp) => keysUp.set(Number(areUp)),
+  };
+}
+
+/** The mirror at one time. */
+export type MirrorState = Pick<
+  Health,
+  'daemon' | 'sinks' | 'problems' | 'datasets' | 'limits' | 'logBytes'
+> & {
+  readiness: MirrorReadiness;
+  lastWalks: readonly LastWalk[];
+  databaseBytes: number;
+};
+
+type Sample = [value: number | null, labels?: Record<string, string>];
+
+type MirrorGauge = {
+  name: string;
+  help: string;
+  labels: string[];
+  read(state: MirrorState): readonly Sample[];
+};
+
+const gauge = (name: string, help: string, value: (state: MirrorState) => number | null): MirrorGauge => ({
+  name,
+  help,
+  labels: [],
+  read: (state) => [[value(state)]],
+});
+
+const gaugePerDataset = (
+  name: string,
+  help: string,
+  value: (dataset: DatasetStatus) => number | null,
+): MirrorGauge => ({
+  name,
+  help,
+  labels: ['job'],
+  read: ({ datasets }) => datasets.map((dataset) => [value(dataset), { job: dataset.job }]),
+});
+
+const gauges = (name: string, help: string, labels: string[], read: MirrorGauge['read']): MirrorGauge => ({
+  name,
+  help,
+  labels,
+  read,
+});
+
+/** 1 for the present value of a label, and 0 for the others. */
+const oneOf = (all: readonly string[], present: string, label: string, job: string): Sample[] =>
+  all.map((each) => [Number(each === present), { job, [label]: each }]);
+
+const verdicts = ['snapshot', 'verified', 'none'];
+const states: readonly DatasetStatus['doing']['state'][] = [
+  'never',
+  'running',
+  'waiting',
+  'stopped',
+  'failed',
+  'idle',
+];
+
+const mirrorGauges: readonly MirrorGauge[] = [
+  gaugePerDataset(
+    'dataset_proven_age_seconds',
+    'Since the last walk began that proved the dataset complete; absent where none has, or the clock was set back.',
+    ({ ageSeconds }) => ageSeconds,
+  ),
+  gaugePerDataset(
+    'dataset_seen_age_seconds',
+    'Since the last walk or glance began that looked for new rows; it proves nothing.',
+    ({ seenAgeSeconds }) => seenAgeSeconds,
+  ),
+  gauges(
+    'dataset_bound_seconds',
+    'The greatest proven age at which the dataset is ready; absent where it has no schedule.',
+    ['job'],
+    ({ readiness }) => readiness.datasets.map(({ job, boundSeconds }) => [boundSeconds, { job }]),
+  ),
+  gauges(
+    'dataset_ready',
+    '1 where the dataset is proven within its bound, as /readyz says, else 0.',
+    ['job'],
+    ({ readiness }) => readiness.datasets.map(({ job, ready }) => [Number(ready), { job }]),
+  ),
+  gaugePerDataset(
+    'dataset_rows',
+    'Rows of the dataset in the mirror; of usage, its snapshots.',
+    ({ rows }) => rows,
+  ),
+  gauges(
+    'dataset_verdict',
+    '1 for what the last proof of the dataset proved, 0 for the others; none where there was no proof.',
+    ['job', 'verdict'],
+    ({ datasets }) =>
+      datasets.flatMap(({ job, verdict }) => oneOf(verdicts, verdict ?? 'none', 'verdict', job)),
+  ),
+  gauges(
+    'dataset_state',
+    '1 for how the latest walk of the dataset stands, 0 for the others, as status tells it.',
+    ['job', 'state'],
+    ({ datasets }) => datasets.flatMap(({ job, doing }) => oneOf(states, doing.state, 'state', job)),
+  ),
+  gaugePerDataset(
+    'dataset_next_due_timestamp_seconds',
+    'When the dataset is next due, or its waiting walk goes on, in Unix time; absent where that is not known.',
+    ({ nextRun }) => (nextRun === null ? null : Date.parse(nextRun) / 1_000),
+  ),
+  gauges(
+    'dataset_last_walk_duration_seconds',
+    'From the beginning to the end of the last walk that ended, with all that it waited for.',
+    ['job'],
+    ({ lastWalks }) => lastWalks.map(({ job, seconds }) => [seconds, { job }]),
+  ),
+  gauges(
+    'dataset_last_walk_calls',
+    'Calls that brought a page to the last walk that ended.',
+    ['job'],
+    ({ lastWalks }) => lastWalks.map(({ job, calls }) => [calls, { job }]),
+  ),
+  gaugePerDataset(
+    'dataset_quarantined_rows',
+    'Rows that broke the contract and wait in quarantine.',
+    ({ quarantined }) => quarantined,
+  ),
+  gaugePerDataset(
+    'dataset_drifts',
+    'Differences from what the contract or earlier rows say of the fields.',
+    ({ drifts }) => drifts,
+  ),
+  gaugePerDataset(
+    'dataset_held_rows',
+    'Rows that the last proof did not show, and that stay until another agrees.',
+    ({ held }) => held,
+  ),
+  gauges(
+    'problem',
+    '1 for each problem that status shows now, by its code; job is empty where it is not of one dataset.',
+    ['code', 'job', 'level'],
+    ({ problems }) => problems.map(({ code, job, level }) => [1, { code, job: job ?? '', level }]),
+  ),
+  gauge('daemon_running', '1 while a daemon works on the folder, else 0.', ({ daemon }) =>
+    Number(daemon !== null),
+  ),
+  gauge(
+    'quota_limit',
+    'Calls that the quota upstream allows; absent until it is known.',
+    ({ limits }) => limits.quota.limit,
+  ),
+  gauge(
+    'quota_remaining',
+    'Calls left of the quota upstream, as last told or counted since; absent until it is known.',
+    ({ limits }) => limits.quota.remaining,
+  ),
+  gauge(
+    'quota_reserve',
+    'Calls of the quota upstream that are kept to see when more come.',
+    ({ limits }) => limits.quota.reserve,
+  ),
+  gauge(
+    'quota_reset_timestamp_seconds',
+    'When the quota upstream is next expected to be whole again, in Unix time; absent until it is known.',
+    ({ limits: { quota } }) => (quota.refill.kind === 'window' ? quota.refill.nextBy / 1_000 : null),
+  ),
+  gauge('database_bytes', 'Size of mirror.db.', ({ databaseBytes }) => databaseBytes),
+  gauge('log_bytes', 'Size of the write-ahead log mirror.db-wal.', ({ logBytes }) => logBytes),
+  ...sinkNames.flatMap((sink) => [
+    gauge(
+      `${sink}_behind_changes`,
+      `Changes that have not arrived in ${sinks[sink].name}; absent where no daemon brings them there.`,
+      (state) => state.sinks[sink]?.changes ?? null,
+    ),
+    gauge(
+      `${sink}_behind_seconds`,
+      `Age of the oldest change that has not arrived in ${sinks[sink].name}; absent where no daemon brings them there.`,
+      (state) => state.sinks[sink]?.seconds ?? null,
+    ),
+  ]),
+];
+
+/** Counts that begin at 0, so that the first increase is seen. */
+const usualCodes = ['200', '401', '403', '429', '503', 'none'];
+
+export type MirrorMetrics = {
+  /** @param state undefined where the mirror cannot be read: nothing is shown of it then. */
+  show(state: MirrorState | undefined): void;
+  /** Adds what came since. */
+  add(tally: Tally): void;
+};
+
+export function mirrorMetrics(registry: Registry, jobs: readonly string[]): MirrorMetrics {
+  const described = describing([registry]);
+  const up = new Gauge(described('up', '1 while the mirror can be read, else 0.'));
+  const shown = mirrorGauges.map(({ name, help, labels, read }) => ({
+    gauge: new Gauge(described(name, help, labels)),
+    isPlain: labels.length === 0,
+    read,
+  }));
+  const calls = new Counter(
+    described(
+      'upstream_calls_total',
+      'Calls to the API that the mirror has noted since serve began, by status; none where no answer came.',
+      ['job', 'code'],
+    ),
+  );
+  const walks = new Counter(
+    described(
+      'walks_total',
+      'Walks that ended since serve began, by what they proved; failed for one that was given up.',
+      ['job', 'verdict'],
+    ),
+  );
+  const glances = new Counter(
+    described(
+      'glances_total',
+      'Glances that ended since serve began: complete, or failed for one that was given up.',
+      ['job', 'status'],
+    ),
+  );
+  for (const job of jobs) {
+    for (const code of usualCodes) calls.inc({ job, code }, 0);
+    for (const verdict of ['snapshot', 'verified', 'union', 'failed']) walks.inc({ job, verdict }, 0);
+    for (const status of ['complete', 'failed']) glances.inc({ job, status }, 0);
+  }
+
+  return {
+    show(state) {
+      up.set(Number(state !== undefined));
+      for (const { gauge, isPlain, read } of shown) {
+        gauge.reset();
+        // One without labels would begin at 0.
+        if (isPlain) gauge.remove();
+        for (const [value, labels = {}] of state ? read(state) : [])
+          if (value !== null) gauge.set(labels, value);
+      }
+    },
+    add(tally) {
+      for (const { job, status, count } of tally.calls)
+        calls.inc({ job, code: status === null ? 'none' : String(status) }, count);
+      for (const { job, kind, status, verdict, count } of tally.runs)
+        if (kind === 'glance') glances.inc({ job, status }, count);
+        else walks.inc({ job, verdict: verdict ?? 'failed' }, count);
+    },
   };
 }

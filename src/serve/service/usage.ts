@@ -1,8 +1,9 @@
-/** What each account is told of its own use of the service: the body of `GET /api/v1/usage`. docs/serve.md ("Usage") has it. */
+/** The use of the service by one account: the body of `GET /api/v1/usage`. docs/serve.md ("Usage") has it. */
 
 import { isoTime } from '../../clock.ts';
 import type { Schema } from '../../job-list.ts';
-import { type Admission, type CallCount, isRefused, type Refusal } from './admission.ts';
+import { type Admission, isRefused, type Refusal } from './admission.ts';
+import type { CallCount } from './counts.ts';
 import { type Limits, quotaKinds } from './limits.ts';
 
 export type UsageBody = {
@@ -12,16 +13,16 @@ export type UsageBody = {
   /** null where there is no such limit. */
   limits: {
     quota:
-      | (Pace & { kind: (typeof quotaKinds)[number]; remaining: number; moreInSeconds: number | null })
+      | (Rate & { kind: (typeof quotaKinds)[number]; remaining: number; moreInSeconds: number | null })
       | null;
-    rate: (Pace & { burst: number }) | null;
+    rate: (Rate & { burst: number }) | null;
     concurrency: { calls: number; running: number } | null;
   };
   calls: { today: number; last30Days: number };
   byDay: DayOfEndpoint[];
 };
 
-type Pace = { calls: number; periodSeconds: number };
+type Rate = { calls: number; periodSeconds: number };
 
 type DayOfEndpoint = {
   day: string;
@@ -39,25 +40,25 @@ const DAYS = 30;
 
 /** @param now epoch milliseconds. */
 export function usageBody(
-  admission: Pick<Admission, 'usage' | 'calls'>,
+  admission: Pick<Admission, 'usage' | 'callsOf'>,
   account: string,
   now: number,
 ): UsageBody | Refusal {
-  const standing = admission.usage(account);
-  if (isRefused(standing)) return standing;
-  const counts = admission.calls(account, DAYS);
+  const usage = admission.usage(account);
+  if (isRefused(usage)) return usage;
+  const counts = admission.callsOf(account, DAYS);
   if (isRefused(counts)) return counts;
   const asOf = isoTime(now);
-  const { quota, rate, concurrency } = standing.limits;
-  const { remaining, moreInMs, running } = standing;
+  const { quota, rate, concurrency } = usage.limits;
+  const { remaining, moreInMs, running } = usage;
   const byDay = rowsOf(counts);
   const callsOf = (rows: readonly DayOfEndpoint[]) => rows.reduce((sum, { calls }) => sum + calls, 0);
   return {
     account,
     asOf,
     limits: {
-      quota: quota && { ...paceOf(quota), kind: quota.kind, remaining, moreInSeconds: secondsOf(moreInMs) },
-      rate: rate && { ...paceOf(rate), burst: rate.burst },
+      quota: quota && { ...rateOf(quota), kind: quota.kind, remaining, moreInSeconds: secondsOf(moreInMs) },
+      rate: rate && { ...rateOf(rate), burst: rate.burst },
       concurrency: concurrency === null ? null : { calls: concurrency, running },
     },
     calls: { today: callsOf(byDay.filter(({ day }) => asOf.startsWith(day))), last30Days: callsOf(byDay) },
@@ -80,7 +81,7 @@ function rowsOf(counts: readonly CallCount[]): DayOfEndpoint[] {
   return [...rows.values()];
 }
 
-const paceOf = ({ calls, periodMs }: NonNullable<Limits['quota' | 'rate']>): Pace => ({
+const rateOf = ({ calls, periodMs }: NonNullable<Limits['quota' | 'rate']>): Rate => ({
   calls,
   periodSeconds: periodMs / 1_000,
 });
@@ -89,7 +90,7 @@ const secondsOf = (ms: number | null) => (ms === null ? null : Math.ceil(ms / 1_
 
 const count = { type: 'integer', minimum: 0 };
 const time = { type: 'string', format: 'date-time' };
-const pace = { calls: count, periodSeconds: { type: 'number' } };
+const rate = { calls: count, periodSeconds: { type: 'number' } };
 
 /** The body as JSON Schema. */
 export const usageSchema: Schema = objectOf({
@@ -97,7 +98,7 @@ export const usageSchema: Schema = objectOf({
   asOf: time,
   limits: objectOf({
     quota: orNull({
-      ...pace,
+      ...rate,
       kind: { enum: quotaKinds },
       remaining: { ...count, description: 'Calls that are left, this one counted.' },
       moreInSeconds: {
@@ -105,7 +106,7 @@ export const usageSchema: Schema = objectOf({
         description: 'Until there will next be more calls left; null where none was taken.',
       },
     }),
-    rate: orNull({ ...pace, burst: { ...count, description: 'Calls that may come at once after a rest.' } }),
+    rate: orNull({ ...rate, burst: { ...count, description: 'Calls that may come at once after a rest.' } }),
     concurrency: orNull({
       calls: count,
       running: { ...count, description: 'Calls that are being answered.' },

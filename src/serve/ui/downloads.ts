@@ -1,58 +1,49 @@
-/** Answers as files: ordered, taken once, and with a receipt once they were taken whole. Viewers share the places for both. */
+/**
+ * Results of queries as files: ordered, taken once, and with a receipt once they were taken whole. The query process writes the
+ * file that `export` writes, straight to the client: no download takes disk space of the mirror, however large it is.
+ */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { type Clock, isoTime } from '../../clock.ts';
+import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { Order, Receipt } from '../../reading/export.ts';
-import { type FileEnd, type Question, startServedProcess } from '../../reading/query.ts';
-import { Gone, type PageAnswer, type PageAsked, type Write } from '../http/app.ts';
-import { jsonAnswer } from '../service/answers.ts';
-import { readDownload, readJson } from './asked.ts';
-import { busyAnswer, failedAnswer } from './failed.ts';
+import { type Question, startServedProcess } from '../../reading/query.ts';
+import { abortSignalOf, type Call } from '../http/handler.ts';
+import { type HttpResponse, jsonResponse, type StreamedResponse } from '../http/response.ts';
+import { ClientGone, type Write } from '../http/stream.ts';
 import { openFairShares, type Share } from './fair-shares.ts';
-import type { Turns } from './questions.ts';
+import type { QueryParts } from './queries.ts';
+import { busyResponse, failedResponse, readDownload, readJson } from './requests.ts';
 import type { Viewer } from './sessions.ts';
 import type { Download } from './wire.ts';
 
-export type DownloadsParts = {
-  readonly dir: string;
-  /** The mirrored tables with their jobs. */
-  readonly tables: Readonly<Record<string, string>>;
-  readonly turns: Turns;
-  readonly clock: Pick<Clock, 'now'>;
-  /** Name and version of the program, for receipts. */
-  readonly by: string;
-  /** Told of what must not happen. */
-  failed(thrown: unknown): void;
-};
-
 export type Downloads = {
   /**
-   * Its first row is looked for, which is a question like any other.
-   * @throws Unfit for what is no order, Failure for SQL that is wrong.
+   * Its first row is looked for, by a query like any other.
+   * @throws BadRequest, and Failure for SQL that is wrong.
    */
-  order(asked: PageAsked, viewer: Viewer): Promise<PageAnswer>;
-  take(asked: PageAsked, viewer: Viewer): PageAnswer;
-  receipt(asked: PageAsked): PageAnswer;
+  order(call: Call, viewer: Viewer): Promise<HttpResponse>;
+  take(call: Call, viewer: Viewer): StreamedResponse;
+  receipt(call: Call): HttpResponse;
 };
 
-type Ordered = {
+type DownloadState = {
   readonly question: Question;
   readonly order: Order;
   readonly file: string;
   endsAt: number;
-  state: 'ordered' | 'under way' | Failure | Receipt;
-  /** Among the orders. */
-  place: Share | undefined;
-  /** Ends it while it is under way. */
+  status: 'ordered' | 'running' | Failure | Receipt;
+  /** Ends it while it is running. */
   readonly ended: AbortController;
+  /** Among the orders. */
+  readonly place: Share;
 };
 
-const MOST_ORDERED = 64;
-const MOST_UNDER_WAY = 2;
+const MAX_ORDERED = 64;
+const MAX_RUNNING = 2;
 const KEPT_MS = 10 * 60_000;
 const TIMEOUT_MS = 30 * 60_000;
-/** For the first row of the question, with which most mistakes show: one that takes longer for it would be ended anyway. */
+/** For the first row, with which most mistakes show: a query that takes longer for it would be ended anyway. */
 const CHECK_MS = 60_000;
 
 const types: Readonly<Record<string, string>> = {
@@ -61,31 +52,34 @@ const types: Readonly<Record<string, string>> = {
   parquet: 'application/vnd.apache.parquet',
 };
 
-export function openDownloads({ dir, tables, turns, clock, by, failed }: DownloadsParts): Downloads {
-  const all = new Map<string, Ordered>();
-  const orders = openFairShares(MOST_ORDERED);
-  const taken = openFairShares(MOST_UNDER_WAY);
+/** @param by name and version of the program, for receipts. */
+export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts, by: string): Downloads {
+  const all = new Map<string, DownloadState>();
+  const orderPlaces = openFairShares(MAX_ORDERED);
+  const runningPlaces = openFairShares(MAX_RUNNING);
 
-  function find(id: string): Ordered | undefined {
-    for (const [name, { endsAt, state }] of all)
-      if (endsAt <= clock.now() && state !== 'under way') drop(name);
-    return all.get(id);
+  function find({ params }: Call): DownloadState | undefined {
+    dropOld();
+    return all.get(params['id'] ?? '');
+  }
+
+  function dropOld(): void {
+    for (const [id, { endsAt, status }] of all) if (endsAt <= clock.now() && status !== 'running') drop(id);
   }
 
   function drop(id: string): void {
-    const ordered = all.get(id);
+    const download = all.get(id);
     all.delete(id);
-    ordered?.place?.leave();
-    ordered?.ended.abort();
+    download?.place.leave();
+    download?.ended.abort();
   }
 
-  /** @returns an answer where it cannot be ordered. */
-  async function check(question: Question, asked: PageAsked, viewer: Viewer): Promise<PageAnswer | null> {
-    const turn = await turns.take(asked, viewer);
+  /** @returns a response where it cannot be ordered. */
+  async function check(question: Question, call: Call, viewer: Viewer): Promise<HttpResponse | null> {
+    const turn = await turns.take(call, viewer);
     if ('status' in turn) return turn;
     try {
-      const bounds = { signal: turn.signal, now: clock.now, timeoutMs: CHECK_MS };
-      await turn.queries.check(question, bounds);
+      await turn.queries.check(question, { signal: turn.signal, now: clock.now, timeoutMs: CHECK_MS });
       return null;
     } catch (thrown) {
       throw turn.explain(thrown);
@@ -95,79 +89,81 @@ export function openDownloads({ dir, tables, turns, clock, by, failed }: Downloa
   }
 
   /** @param signal aborted where the client has gone, or the download has to give way. */
-  async function write(ordered: Ordered, to: Write, place: Share, signal: AbortSignal): Promise<void> {
-    const { question, order, file, ended } = ordered;
+  async function send(download: DownloadState, write: Write, signal: AbortSignal): Promise<void> {
+    const { question, order, file, ended } = download;
     const process = startServedProcess();
     const hash = createHash('sha256');
     let bytes = 0;
     try {
       const bounds = { signal, now: clock.now, timeoutMs: TIMEOUT_MS };
-      const exported: FileEnd = await process.file(question, order, bounds, async (piece) => {
+      const exported = await process.file(question, order, bounds, async (piece) => {
         hash.update(piece);
         bytes += piece.length;
-        await to(piece);
+        await write(piece);
       });
-      ordered.state = { ...exported, file, bytes, sha256: hash.digest('hex') };
+      download.status = { ...exported, file, bytes, sha256: hash.digest('hex') };
     } catch (thrown) {
       const isKnown = thrown instanceof Failure && thrown.kind !== 'bug';
-      if (!isKnown && !(thrown instanceof Gone)) failed(thrown);
-      ordered.state = ended.signal.aborted ? gaveWay() : isKnown ? thrown : brokeOff();
+      if (!isKnown && !(thrown instanceof ClientGone)) onError(thrown);
+      download.status = ended.signal.aborted ? gaveWay() : isKnown ? thrown : brokeOff();
       // The connection is cut: half a file must not pass for a whole one.
-      throw new Gone();
+      throw new ClientGone();
     } finally {
       process.end();
-      place.leave();
-      ordered.endsAt = clock.now() + KEPT_MS;
+      download.endsAt = clock.now() + KEPT_MS;
     }
   }
 
   return {
-    async order(asked, viewer) {
+    async order(call, viewer) {
       const now = clock.now();
-      const { format, name, ...question } = readDownload(await readJson(asked), now);
-      const whole: Question = { dir, tables, ...question };
-      const refused = await check(whole, asked, viewer);
+      const { format, name, ...query } = readDownload(await readJson(call), now);
+      const question: Question = { dir, tables, ...query };
+      const refused = await check(question, call, viewer);
       if (refused) return refused;
-      find('');
+      dropOld();
       const id = randomBytes(16).toString('base64url');
-      const place = orders.take(viewer.owner, () => drop(id));
-      if (!place) return busy();
+      const place = orderPlaces.take(viewer.owner, () => drop(id));
+      if (!place) return busyResponse('downloads');
       const exportedAt = isoTime(now);
       all.set(id, {
-        question: { ...whole, survey: format === 'parquet' },
-        order: { format, exact: false, ...question, job: null, since: null, exportedAt, by },
+        question: { ...question, survey: format === 'parquet' },
+        order: { format, exact: false, ...query, job: null, since: null, exportedAt, by },
         file: `${name}-${exportedAt.replace(/[-:]|\.\d+/g, '')}.${format}`,
         endsAt: now + KEPT_MS,
-        state: 'ordered',
-        place,
+        status: 'ordered',
         ended: new AbortController(),
+        place,
       });
       const path = `/page/downloads/${id}`;
-      return jsonAnswer(200, { path, receiptPath: `${path}/receipt` } satisfies Download);
+      return jsonResponse(200, { path, receiptPath: `${path}/receipt` } satisfies Download);
     },
-    take(asked, { owner }) {
-      const ordered = find(asked.param('id'));
-      if (!ordered) return over();
-      if (ordered.state !== 'ordered') return told(410, 'this download was taken already: order it again');
-      const place = taken.take(owner, () => ordered.ended.abort());
-      if (!place) return busy();
-      asked.gone.addEventListener('abort', place.leave);
-      ordered.state = 'under way';
-      const signal = AbortSignal.any([asked.gone, ordered.ended.signal]);
+    take(call, { owner }) {
+      const download = find(call);
+      if (!download) return isOver();
+      if (download.status !== 'ordered')
+        return incomplete(410, 'this download was taken already: order it again');
+      const { ended, file, order } = download;
+      const place = runningPlaces.take(owner, () => ended.abort());
+      if (!place) return busyResponse('downloads');
+      const gone = abortSignalOf(call);
+      gone.addEventListener('abort', place.leave);
+      download.status = 'running';
       return {
         status: 200,
-        headers: attached(ordered.file, types[ordered.order.format] ?? 'application/octet-stream'),
-        body: (to) => write(ordered, to, place, signal),
+        headers: attachment(file, types[order.format] ?? 'application/octet-stream'),
+        body: (write) => send(download, write, AbortSignal.any([gone, ended.signal])).finally(place.leave),
       };
     },
-    receipt(asked) {
-      const ordered = find(asked.param('id'));
-      if (!ordered) return over();
-      const { state, file } = ordered;
-      if (state instanceof Failure) return failedAnswer(410, state.kind, state.message);
-      if (typeof state === 'string') return told(409, 'the receipt is there once the download is complete');
-      const headers = attached(`${file}.meta.json`, 'application/json');
-      return { status: 200, headers, body: `${JSON.stringify(state, null, 2)}\n` };
+    receipt(call) {
+      const download = find(call);
+      if (!download) return isOver();
+      const { status, file } = download;
+      if (status instanceof Failure) return failedResponse(410, status.kind, status.message);
+      if (typeof status === 'string')
+        return incomplete(409, 'the receipt is there once the download is complete');
+      const headers = attachment(`${file}.meta.json`, 'application/json');
+      return { status: 200, headers, body: `${JSON.stringify(status, null, 2)}\n` };
     },
   };
 }
@@ -180,13 +176,11 @@ const gaveWay = () =>
 
 const brokeOff = () => new Failure('incomplete', 'the download broke off');
 
-const busy = () => busyAnswer('downloads');
+const incomplete = (status: number, message: string) => failedResponse(status, 'incomplete', message);
 
-const told = (status: number, message: string) => failedAnswer(status, 'incomplete', message);
+const isOver = () => incomplete(404, 'this download is over: order it again');
 
-const over = () => told(404, 'this download is over: order it again');
-
-const attached = (file: string, type: string): Record<string, string> => ({
+const attachment = (file: string, type: string): Record<string, string> => ({
   'Content-Type': type,
   'Content-Disposition': `attachment; filename="${file}"`,
   'Cache-Control': 'no-store',

@@ -1,22 +1,22 @@
 /**
- * Places of which there are few. Where all are taken and another viewer comes, the oldest place of the viewer who holds most is
- * taken from him, so that nobody shuts out others by taking all there is. A viewer is an account, or a session by a link.
+ * Places of which there are few. Where all are taken and another viewer comes, the viewer who holds most loses the oldest of
+ * theirs, so that nobody shuts out others by taking all. A viewer is an account, or a session by a link.
  */
 
 export type FairShares = {
   /**
-   * A place for `owner`, from whom `giveWay` takes it again. Undefined where all places are taken, and nobody holds more than
-   * `owner` would then.
+   * @param giveWay called where the place goes to another viewer.
+   * @returns undefined where all places are taken, and nobody holds more than `owner` would then.
    */
   take(owner: string, giveWay: () => void): Share | undefined;
-  /** Takes a place from who holds most, if that is more than `owner` would hold with one more. */
+  /** Takes a place from the viewer who holds most, if that is more than `owner` would hold with one more. */
   makeRoom(owner: string): void;
   /** How many places `owner` holds. */
   heldBy(owner: string): number;
 };
 
 export type Share = {
-  /** Whoever calls it again, or has given way, leaves nothing. */
+  /** Does nothing for a place that was left, or went to another viewer. */
   leave(): void;
 };
 
@@ -27,11 +27,9 @@ export function openFairShares(places: number): FairShares {
   const heldBy = (owner: string) => [...held.values()].filter((each) => each.owner === owner).length;
 
   function makeRoom(owner: string): void {
-    const counts = new Map<string, number>();
-    for (const each of held.values()) counts.set(each.owner, (counts.get(each.owner) ?? 0) + 1);
-    const most = Math.max(...counts.values());
-    if (most <= (counts.get(owner) ?? 0) + 1) return;
-    const found = [...held].find(([, each]) => counts.get(each.owner) === most);
+    const most = Math.max(...[...held.values()].map((each) => heldBy(each.owner)));
+    if (most <= heldBy(owner) + 1) return;
+    const found = [...held].find(([, each]) => heldBy(each.owner) === most);
     if (!found) return;
     const [share, { giveWay }] = found;
     held.delete(share);

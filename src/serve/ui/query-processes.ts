@@ -1,4 +1,4 @@
-/** Query processes for all viewers of the page: some at a time, one viewer after another, and some that wait for questions. */
+/** Query processes for all viewers of the page: some at a time, one viewer after another, and some that wait for queries. */
 
 import { Failure } from '../../errors.ts';
 import { type ServedProcess, type ServedQueries, startServedProcess } from '../../reading/query.ts';
@@ -6,64 +6,59 @@ import { openFairShares } from './fair-shares.ts';
 
 export type QueryProcesses = {
   /**
-   * Waits for a process. The next free one is for the viewer who has the fewest, then for who waits longest; one who waits in
-   * vain takes it from who has most.
+   * Waits for a process. The next free one is for the viewer who has the fewest, then for the request that waits longest; a
+   * viewer who waits in vain takes one from the viewer who has most.
    * @param owner the viewer.
-   * @param before what has to be waited for first; meanwhile the question counts as one that waits.
+   * @param before what has to be waited for first; meanwhile the query counts as one that waits.
    * @returns undefined where too many wait already.
-   * @throws Failure `incomplete` where `gone` ended the waiting or the question had to give way, and what `before` throws.
+   * @throws Failure `incomplete` where `gone` ended the waiting or the query had to give way, and what `before` throws.
    */
   take(
     owner: string,
     gone: AbortSignal,
     before?: (signal: AbortSignal) => Promise<void>,
   ): Promise<Loan | undefined>;
-  /** Somebody is about to ask: the first processes are started. */
+  /** Starts the first processes, where a query is to be expected. */
   warm(): void;
   close(): void;
 };
 
-/** For one question. */
+/** A process for one query. */
 export type Loan = {
   readonly queries: ServedQueries;
-  /** Aborted where the client has gone, or another viewer needs the process: what is asked has to end then. */
+  /** Aborted where the client has gone, or another viewer needs the process: the query has to end then. */
   readonly signal: AbortSignal;
-  /** @returns what to say instead of `thrown`, where the question had to give way. */
+  /** @returns the error to show instead of `thrown`, where the query had to give way. */
   explain(thrown: unknown): unknown;
   giveBack(): void;
 };
 
 export type ProcessBounds = {
-  /** Questions at the same time. */
+  /** Queries at the same time. */
   readonly running: number;
-  /** Questions that wait for those. */
+  /** Queries that wait for those. */
   readonly waiting: number;
-  /** Processes that wait for the next questions: a view asks several at once. */
+  /** Processes that wait for queries: a view sends several at once. */
   readonly warm: number;
-  /** For how long processes are kept though nothing is asked. */
+  /** For how long processes are kept though there is no query. */
   readonly idleMs: number;
-  /** How long a viewer without a process waits before it takes one from another: most answers are there by then. */
+  /** How long a viewer without a process waits before it takes one from another: most queries are done by then. */
   readonly patienceMs: number;
 };
 
-export const usualBounds: ProcessBounds = {
-  running: 4,
-  waiting: 32,
-  warm: 2,
-  idleMs: 120_000,
-  patienceMs: 300,
-};
+const usualBounds: ProcessBounds = { running: 4, waiting: 32, warm: 2, idleMs: 120_000, patienceMs: 300 };
 
-type Turn = { readonly owner: string; begin(process: ServedProcess | undefined): void };
+/** A query that waits for a process. */
+type Waiting = { readonly owner: string; begin(process: ServedProcess | undefined): void };
 
 export function openQueryProcesses(
   bounds: ProcessBounds = usualBounds,
   start: () => ServedProcess = startServedProcess,
 ): QueryProcesses {
-  const questions = openFairShares(bounds.running + bounds.waiting);
+  const places = openFairShares(bounds.running + bounds.waiting);
   const running = openFairShares(bounds.running);
   const busy = new Set<ServedProcess>();
-  const turns = new Set<Turn>();
+  const waiting = new Set<Waiting>();
   let spares: ServedProcess[] = [];
   let idle: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -72,7 +67,7 @@ export function openQueryProcesses(
     spares = spares.filter((process) => process.isFree());
     const process = spares.shift() ?? start();
     busy.add(process);
-    // One more waits for who takes a place from another.
+    // One more is ready for a viewer who takes a place from another.
     warm();
     return process;
   }
@@ -83,18 +78,10 @@ export function openQueryProcesses(
     else process.end();
     while (spares.length > bounds.warm) spares.shift()?.end();
     if (isClosed) return;
-    const turn = fairest();
+    const fewest = Math.min(...[...waiting].map(({ owner }) => running.heldBy(owner)));
+    const turn = [...waiting].find(({ owner }) => running.heldBy(owner) === fewest);
     if (turn) turn.begin(next());
     else warm();
-  }
-
-  /** Whose turn it is. */
-  function fairest(): Turn | undefined {
-    const [first, ...others] = turns;
-    return others.reduce(
-      (best, turn) => (best && running.heldBy(turn.owner) < running.heldBy(best.owner) ? turn : best),
-      first,
-    );
   }
 
   function warm(): void {
@@ -111,31 +98,28 @@ export function openQueryProcesses(
   }
 
   /** @returns undefined where `signal` ends the waiting, or the service. */
-  function turn(owner: string, signal: AbortSignal): Promise<ServedProcess | undefined> {
+  function wait(owner: string, signal: AbortSignal): Promise<ServedProcess | undefined> {
     return new Promise((resolve) => {
       const impatient = setTimeout(() => running.makeRoom(owner), bounds.patienceMs);
-      const turn: Turn = {
+      const turn: Waiting = {
         owner,
         begin(process) {
-          turns.delete(turn);
+          waiting.delete(turn);
           clearTimeout(impatient);
           signal.removeEventListener('abort', leave);
           resolve(process);
         },
       };
       const leave = () => turn.begin(undefined);
-      turns.add(turn);
+      waiting.add(turn);
       signal.addEventListener('abort', leave, { once: true });
     });
   }
 
   async function processFor(owner: string, signal: AbortSignal): Promise<ServedProcess> {
-    const process =
-      isClosed || signal.aborted
-        ? undefined
-        : busy.size < bounds.running
-          ? next()
-          : await turn(owner, signal);
+    const isOver = isClosed || signal.aborted;
+    const isFull = busy.size >= bounds.running;
+    const process = isOver ? undefined : isFull ? await wait(owner, signal) : next();
     if (!process) throw new Failure('incomplete', 'stopped');
     return process;
   }
@@ -145,24 +129,24 @@ export function openQueryProcesses(
     async take(owner, gone, before = async () => undefined) {
       const ended = new AbortController();
       const giveWay = () => ended.abort();
-      const question = questions.take(owner, giveWay);
-      if (!question) return undefined;
+      const place = places.take(owner, giveWay);
+      if (!place) return undefined;
       const signal = AbortSignal.any([gone, ended.signal]);
       const explain = (thrown: unknown) => (ended.signal.aborted && !gone.aborted ? gaveWay() : thrown);
       try {
         await before(signal);
         const process = await processFor(owner, signal);
-        // There are as many places as processes that may be busy.
-        const place = running.take(owner, giveWay);
+        // There are as many shares as processes that may be busy.
+        const share = running.take(owner, giveWay);
         const giveBackOnce = () => {
           if (!busy.has(process)) return;
-          place?.leave();
-          question.leave();
+          share?.leave();
+          place.leave();
           giveBack(process);
         };
         return { queries: process, signal, explain, giveBack: giveBackOnce };
       } catch (thrown) {
-        question.leave();
+        place.leave();
         throw explain(thrown);
       }
     },
@@ -171,7 +155,7 @@ export function openQueryProcesses(
       clearTimeout(idle);
       endSpares();
       for (const process of busy) process.end();
-      for (const turn of [...turns]) turn.begin(undefined);
+      for (const turn of [...waiting]) turn.begin(undefined);
     },
   };
 }

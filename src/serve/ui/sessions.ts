@@ -4,9 +4,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
 import { type Connection, guarded, relaxed } from '../../store/sqlite-files.ts';
 import type { Caller } from '../service/admission.ts';
+import { openKnownKeys, whyRefused } from '../service/auth.ts';
 import { followServeDatabase } from '../service/database.ts';
-import { whyRefused } from '../service/keys/check.ts';
-import { type KnownKeys, openKnownKeys } from '../service/keys/known.ts';
 import { PAGE_SCOPE } from '../service/keys.ts';
 
 /** A link may lie in a terminal for long: it opens sessions for a day. */
@@ -17,10 +16,10 @@ export const SESSION_MS = 30 * DAY_MS;
 export const SESSIONS_PER_KEY = 50;
 
 /** It is told here and nowhere else. */
-export type Issued = { readonly token: string; readonly expiresAt: number };
+export type IssuedToken = { readonly token: string; readonly expiresAt: number };
 
 /** What a browser asks the service for. */
-export const linkPath = ({ token }: Issued): string => `/?token=${token}`;
+export const linkPath = ({ token }: IssuedToken): string => `/?token=${token}`;
 
 /** Who came by a key counts by what becomes of it; who came by a link, from this machine alone. */
 export type Visit = { readonly address: string; readonly isLocal: boolean };
@@ -34,14 +33,14 @@ export type Viewer = {
 };
 
 /** All of them: @throws Failure as `openServeDatabase` does. */
-export type Tokens = {
-  issueLink(now: number): Issued;
+export type Sessions = {
+  issueLink(now: number): IssuedToken;
   /** A session for who has the token of a link; undefined where that is none, or is over. */
-  openByLink(token: string, now: number): Issued | undefined;
+  openByLink(token: string, now: number): IssuedToken | undefined;
   /** @param key the id of one that opens the page. */
-  openByKey(key: string, now: number): Issued;
+  openByKey(key: string, now: number): IssuedToken;
   /** It opens nothing from now on; one that is none is none. */
-  endSession(token: string): void;
+  end(token: string): void;
   /** Whose session it is; undefined where it is none. */
   viewerOf(token: string, visit: Visit, now: number): Viewer | undefined;
   close(): void;
@@ -53,10 +52,10 @@ const form = /^[\w-]{43}$/;
 const LOCK_WAIT_MS = 200;
 
 /** @param lockWaitMs how long to wait for another process that is writing. */
-export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Tokens {
+export function openSessions(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Sessions {
   const { current, close } = followServeDatabase(dir, lockWaitMs, prepare);
 
-  function issue(kind: 'link' | 'session', key: string | null, now: number, lifetimeMs: number): Issued {
+  function issue(kind: 'link' | 'session', key: string | null, now: number, lifetimeMs: number): IssuedToken {
     const { connection, add, sweep, makeRoom } = current();
     const token = randomBytes(32).toString('base64url');
     const expiresAt = now + lifetimeMs;
@@ -81,9 +80,9 @@ export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Toke
     openByLink: (token, now) =>
       find('link', token, now) ? issue('session', null, now, SESSION_MS) : undefined,
     openByKey: (key, now) => issue('session', key, now, SESSION_MS),
-    endSession(token) {
-      const { connection, end } = current();
-      guarded(connection.name, () => end.run(hash('sha256', token)));
+    end(token) {
+      const { connection, remove } = current();
+      guarded(connection.name, () => remove.run(hash('sha256', token)));
     },
     viewerOf(token, { address, isLocal }, now) {
       const found = find('session', token, now);
@@ -102,10 +101,9 @@ export function openTokens(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Toke
 type Found = { key: string | null; digest: string | null };
 
 function prepare(connection: Connection) {
-  const keys: KnownKeys = openKnownKeys(connection);
   return {
     connection,
-    keys,
+    keys: openKnownKeys(connection),
     add: connection.prepare(
       'INSERT INTO page_tokens (digest, kind, key, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
     ),
@@ -114,7 +112,7 @@ function prepare(connection: Connection) {
          SELECT digest FROM page_tokens WHERE kind = 'session' AND key IS ? ORDER BY created_at DESC LIMIT ?)`,
     ),
     sweep: connection.prepare('DELETE FROM page_tokens WHERE expires_at <= ?'),
-    end: connection.prepare("DELETE FROM page_tokens WHERE digest = ? AND kind = 'session'"),
+    remove: connection.prepare("DELETE FROM page_tokens WHERE digest = ? AND kind = 'session'"),
     byDigest: connection.prepare<[string, string, string], Found>(
       `SELECT page_tokens.key, keys.digest FROM page_tokens LEFT JOIN keys ON keys.id = page_tokens.key
        WHERE page_tokens.digest = ? AND kind = ? AND page_tokens.expires_at > ?`,

@@ -9,12 +9,15 @@ export type { Source } from '../../reading/query.ts';
 export type { DatasetStatus, Phrase, Problem, SinkStatus } from '../../reading/status.ts';
 export type { SinkName } from '../../sinks.ts';
 
+/** Who may see the page: nobody, those who have a link or a key, everybody on this machine. */
+export type PageAccess = 'off' | 'token' | 'open';
+
 /** `GET /page/overview`: what `status --json` and `plan --json` print, and the last day beside them. */
 export type Overview = {
   /** Of market-mirror. */
   version: string;
   /** `open`: everybody on this machine sees it, and there is no session to end. */
-  access: 'token' | 'open';
+  access: Exclude<PageAccess, 'off'>;
   at: string;
   status: Status;
   plan: PlanJson;

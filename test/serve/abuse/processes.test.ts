@@ -85,7 +85,7 @@ test('a full disk beside the counters: calls go on, are told of once, and are wr
 function counted(dir: string): number | undefined {
   const database = new Database(join(dir, 'serve.db'), { readonly: true });
   const used = database
-    .prepare<[], number>("SELECT state ->> '$.quota.state.used' FROM counters WHERE account = 'desk'")
+    .prepare<[], number>("SELECT state ->> '$.quota.used' FROM counters WHERE account = 'desk'")
     .pluck()
     .get();
   database.close();

@@ -8,8 +8,8 @@ import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { Bounds } from '../../../src/serve/http/listen/bounds.ts';
-import { listen } from '../../../src/serve/http/listen.ts';
+import type { Bounds } from '../../../src/serve/http/bounds.ts';
+import { listen } from '../../../src/serve/http/server.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 
 export const NEWS = '/api/v1/news';

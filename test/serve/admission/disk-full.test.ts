@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Failure } from '../../../src/errors.ts';
-import { writeBehind } from '../../../src/serve/service/admission/write-behind.ts';
+import { nothingCounted, takeCall } from '../../../src/serve/service/counters.ts';
+import { openCounts } from '../../../src/serve/service/counts.ts';
 import { openServeDatabase } from '../../../src/serve/service/database.ts';
-import { ask, nothingCounted } from '../../../src/serve/service/limits/account.ts';
 import { unlimited } from '../../../src/serve/service/limits.ts';
 import { limitsOf, setupKeys } from '../support.ts';
 
@@ -19,8 +19,9 @@ test('a full disk is told once; what could not be written then is written when t
   onTestFinished(() => void connection.close());
   const told: (Failure | null)[] = [];
   const due: (() => void)[] = [];
-  const written = writeBehind(
+  const written = openCounts(
     connection,
+    () => 0,
     (trouble) => told.push(trouble),
     (work) => due.push(work),
   );
@@ -30,10 +31,10 @@ test('a full disk is told once; what could not be written then is written when t
   const kept = () => connection.prepare('SELECT count(*) FROM counters').pluck().get();
 
   connection.pragma(`max_page_count = ${connection.pragma('page_count', { simple: true })}`);
-  const { state } = ask(nothingCounted, 1, limits, 0, true);
-  for (const account of accounts) written.count(account, state, 1);
+  const { state } = takeCall(nothingCounted, 1, limits, 0, true);
+  for (const account of accounts) written.saveState(account, state, 1);
   aSecondLater();
-  written.count('account 0', ask(state, 2, limits, 0, true).state, 2);
+  written.saveState('account 0', takeCall(state, 2, limits, 0, true).state, 2);
   aSecondLater();
   expect(told).toEqual([
     expect.objectContaining({ kind: 'disk', message: expect.stringContaining('the disk is full') }),
@@ -44,7 +45,7 @@ test('a full disk is told once; what could not be written then is written when t
   aSecondLater();
   expect([told.length, told[1], kept()]).toEqual([2, null, ACCOUNTS]);
   const latest = connection
-    .prepare("SELECT state ->> '$.quota.state.used' FROM counters WHERE account = ?")
+    .prepare("SELECT state ->> '$.quota.slots[0][1]' FROM counters WHERE account = ?")
     .pluck();
   expect([latest.get('account 0'), latest.get('account 1')]).toEqual([2, 1]);
   expect(due, 'nothing more is due').toEqual([]);

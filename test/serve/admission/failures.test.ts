@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { type Refusal, refusal } from '../../../src/serve/service/admission.ts';
-import { newKey } from '../../../src/serve/service/keys/format.ts';
+import { newKey } from '../../../src/serve/service/keys.ts';
 import { outcome, setupAdmission } from '../support.ts';
 
 describe('calls without a valid key', () => {

@@ -1,7 +1,8 @@
 /** What an account is granted, through changes, restarts and clocks that are set. */
 
 import { describe, expect, test } from 'vitest';
-import { draftHeaders, limitHeaders, type Permit, refusal } from '../../../src/serve/service/admission.ts';
+import { type Permit, refusal } from '../../../src/serve/service/admission.ts';
+import { draftHeaders, limitHeaders } from '../../../src/serve/service.ts';
 import { limitsOf, outcome, setupAdmission } from '../support.ts';
 
 const DAY = 86_400_000;

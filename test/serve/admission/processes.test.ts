@@ -33,7 +33,7 @@ function serve(dir: string, key: string) {
     process.execPath,
     [
       ...[...nodeOfSources, '-e', script],
-      ...[sourceAddress('serve/admission.ts'), sourceAddress('clock.ts'), dir],
+      ...[sourceAddress('serve/service/admission.ts'), sourceAddress('clock.ts'), dir],
     ],
     { env: { ...process.env, HEADER: `Bearer ${key}` }, stdio: ['ignore', 'pipe', 'inherit'] },
   );

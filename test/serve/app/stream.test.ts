@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { bodyOf, Gone, type Stream, streamTo } from '../../../src/serve/http/app/stream.ts';
+import { bodyOf, ClientGone, type Stream, streamTo } from '../../../src/serve/http/stream.ts';
 import { listenOnLoopback } from '../../helpers/loopback.ts';
 
 /** A client that has asked and takes nothing until it is told to, and how its answer ended. */
@@ -45,7 +45,7 @@ test('nothing more is written to a client that has gone', async () => {
     client.destroy();
     await taking;
   });
-  expect(await over).toBeInstanceOf(Gone);
+  expect(await over).toBeInstanceOf(ClientGone);
 });
 
 test('a stream that breaks is cut off, never ended', async () => {

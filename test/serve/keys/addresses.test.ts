@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { networksOf } from '../../../src/serve/service/keys/addresses.ts';
+import { networksOf } from '../../../src/serve/http/client.ts';
 
 const allows = (networks: string[], address: string) => networksOf(networks)(address);
 

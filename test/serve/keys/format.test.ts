@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { digestOf, isKey, newKey, newKeyId, resemblesKey } from '../../../src/serve/service/keys/format.ts';
+import { digestOf, isKey, newKey, newKeyId, resemblesKey } from '../../../src/serve/service/keys.ts';
 
 test('a key has a prefix that scanners find, and is one word of one length', () => {
   const keys = Array.from({ length: 200 }, newKey);

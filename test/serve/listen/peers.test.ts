@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { expect, test } from 'vitest';
-import { peersOf } from '../../../src/serve/http/listen.ts';
+import { peersOf } from '../../../src/serve/http/server.ts';
 import { hello, listening } from './support.ts';
 
 const here = '192.0.2.2';

@@ -8,15 +8,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { Bounds } from '../../../src/serve/http/listen/bounds.ts';
-import { type Listening, listen, type Place } from '../../../src/serve/http/listen.ts';
+import type { Bounds } from '../../../src/serve/http/bounds.ts';
+import { type ListenAddress, type Listening, listen } from '../../../src/serve/http/server.ts';
 
 export type Said = { level: string; text: string };
 
 export async function listening(
   handle: RequestListener = hello,
   bounds: Partial<Bounds> = {},
-  place: Partial<Place> = {},
+  place: Partial<ListenAddress> = {},
 ): Promise<Listening & { port: number; said: Said[] }> {
   const said: Said[] = [];
   const hear = (level: string) => (_: unknown, text: string) => void said.push({ level, text });

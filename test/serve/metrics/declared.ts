@@ -1,8 +1,7 @@
 /** Every measurement that the service declares, whether there is a sample of it or not. */
 
 import { Registry } from 'prom-client';
-import { mirrorMetrics } from '../../../src/serve/service/metrics/of-mirror.ts';
-import { processMetrics } from '../../../src/serve/service/metrics/of-process.ts';
+import { mirrorMetrics, processMetrics } from '../../../src/serve/service/metrics.ts';
 
 export type Declared = { name: string; type: string; labels: readonly string[]; help: string };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ListedJob, Schema } from '../../../src/job-list.ts';
-import { openSchemas } from '../../../src/serve/service/openapi/schemas.ts';
+import { openSchemas } from '../../../src/serve/service/openapi.ts';
 
 const object = (properties: Record<string, Schema>, title?: string): Schema => ({
   ...(title !== undefined && { title }),

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openEvents } from '../../../src/serve/ui/events.ts';
+import { openLiveEvents } from '../../../src/serve/ui/live.ts';
 import { setupPage } from './support.ts';
 
 /** A listener over HTTP. */
@@ -63,7 +63,7 @@ describe('looking', () => {
     const repeats = new Map<number, () => void>();
     let looks = 0;
     let state = 'one';
-    const events = openEvents(
+    const events = openLiveEvents(
       () => {
         looks += 1;
         return state;

@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { openTokens } from '../../../src/serve/ui/sessions.ts';
+import { openSessions } from '../../../src/serve/ui/sessions.ts';
 import type { PageQuestion, QueryLine } from '../../../src/serve/ui/wire.ts';
 import { roomOf } from '../../helpers/mirror-bench.ts';
 import { type ServeBenchOptions, setupServe } from '../../helpers/serve-bench.ts';
@@ -31,7 +31,7 @@ export async function setupPage({ settings, ...options }: ServeBenchOptions = {}
     settings: { page: 'token', ...settings },
   });
   const { bench, url } = serve;
-  const tokens = openTokens(bench.dir);
+  const tokens = openSessions(bench.dir);
   onTestFinished(tokens.close);
   const link = () => `/?token=${tokens.issueLink(bench.clock.now()).token}`;
 

@@ -1,0 +1,150 @@
+/** The client's address, past proxies, and the name by which it called: read with care, since anybody may send anything. */
+
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import { isLoopback } from '../../networks.ts';
+
+/** Where a request comes from. */
+export type Origin = {
+  /** Of the client itself, past the proxies that are trusted; `unknown` where such a proxy tells no address of it. */
+  readonly address: string;
+  /** Whether it is this machine, through no proxy. */
+  readonly isLocal: boolean;
+};
+
+/** An address that no network holds. */
+const UNKNOWN = 'unknown';
+
+/** What proxies add, each to a request of somebody else. */
+const PROXY_HEADERS = ['forwarded', 'via', 'x-real-ip'];
+const PROXY_PREFIX = 'x-forwarded-';
+
+/**
+ * `X-Forwarded-For` is read from the right: each proxy adds the address that spoke to it, and what a client wrote there itself
+ * stands further left.
+ * @param trusted addresses and networks of the proxies that are believed.
+ */
+export function clientAddresses(
+  trusted: readonly string[],
+): (peer: string, forwarded: string | undefined) => string {
+  const isTrusted = networksOf(trusted);
+  return (peer, forwarded = '') => {
+    const hops = forwarded.split(',').map((hop) => hop.trim());
+    let client = peer;
+    while (isTrusted(client)) {
+      const before = hops.pop();
+      if (before === undefined) break;
+      // A list may have empty members (RFC 9110, 5.6.1).
+      if (before !== '') client = addressIn(before);
+    }
+    return client;
+  };
+}
+
+/** `192.0.2.7`, `192.0.2.7:5555`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:5555`: some proxies add ports. */
+function addressIn(hop: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{1,5})?$/.exec(hop) ?? [];
+  const address = bracketed ?? plain ?? hop;
+  return isIP(address) === 0 ? UNKNOWN : address;
+}
+
+/** @param addressOf as of `clientAddresses`. */
+export function originOf(
+  { socket, headers }: IncomingMessage,
+  addressOf: ReturnType<typeof clientAddresses>,
+): Origin {
+  const forwarded = headers['x-forwarded-for'];
+  const address = addressOf(
+    socket.remoteAddress ?? '',
+    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+  );
+  return { address, isLocal: isLoopback(address) && !cameByProxy(headers) };
+}
+
+/** A proxy on this machine that does not say whose request it passes on may pass on those of everybody. */
+function cameByProxy(headers: IncomingMessage['headers']): boolean {
+  for (const name in headers) if (name.startsWith(PROXY_PREFIX) || PROXY_HEADERS.includes(name)) return true;
+  return false;
+}
+
+const loopback = ['localhost', '127.0.0.1', '::1'];
+const everywhere = ['0.0.0.0', '::'];
+
+/**
+ * By which names the service may be called: a web page that made a name of its own lead here is not answered.
+ * @param listensOn the address; where it is all of them, any address is as good as a name.
+ * @returns whether a Host header names this service.
+ */
+export function hostNames(
+  listensOn: string,
+  further: readonly string[],
+): (host: string | undefined) => boolean {
+  const known = new Set([...loopback, listensOn, ...further].map((name) => name.toLowerCase()));
+  const isAnyAddress = everywhere.includes(listensOn);
+  return (host) => {
+    const [, bracketed, plain, port = '0'] =
+      /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(host ?? '') ?? [];
+    const name = (bracketed ?? plain ?? '').toLowerCase();
+    return Number(port) <= 65_535 && (known.has(name) || (isAnyAddress && isIP(name) !== 0));
+  };
+}
+
+/** Two Authorization headers count as none: a proxy may have checked the other one. */
+export function authorizationOf(request: IncomingMessage): string | undefined {
+  return headerCount(request, 'authorization') > 1 ? undefined : request.headers.authorization;
+}
+
+/** How often a request has a header. @param name in lower case. */
+export function headerCount({ rawHeaders }: IncomingMessage, name: string): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) count += 1;
+  return count;
+}
+
+/**
+ * Such as `http://127.0.0.1:4020`. A proxy that is trusted has told who the client is, and may tell how that came to it.
+ * @param address of the client itself.
+ */
+export function serviceAddress({ socket, headers }: IncomingMessage, address: string): string {
+  const told = address === socket.remoteAddress ? undefined : headers['x-forwarded-proto'];
+  const isSecure = told === undefined ? 'encrypted' in socket : told === 'https';
+  return `${isSecure ? 'https' : 'http'}://${headers.host}`;
+}
+
+/** Addresses whose result is kept; each takes a few bytes. */
+const MAX_KNOWN_ADDRESSES = 1_000;
+
+/** IPv4 mapped into IPv6 counts as IPv4. */
+const mapped = new BlockList();
+mapped.addSubnet('::ffff:0:0', 96, 'ipv6');
+
+/**
+ * @returns whether an address lies in one of the networks. An IPv4 address counts as one also where it is mapped into IPv6,
+ * and lies in no network of IPv6, not even in `::/0`. A text that is no address lies in none.
+ */
+export function networksOf(networks: readonly string[]): (address: string) => boolean {
+  const lists = { 4: new BlockList(), 6: new BlockList() };
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    const list = lists[versionOf(address, Number(bits ?? 128))];
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  const isListed = (address: string) => {
+    // A link-local address may name its interface.
+    const [bare = ''] = address.split('%');
+    const family = isIP(bare);
+    return family !== 0 && lists[versionOf(bare)].check(bare, family === 6 ? 'ipv6' : 'ipv4');
+  };
+  // Each check of a BlockList makes an object that is expensive to collect, and clients call often.
+  const known = new LRUCache<string, boolean>({ max: MAX_KNOWN_ADDRESSES, memoMethod: isListed });
+  return (address) => known.memo(address);
+}
+
+/** @param bits of a network. */
+function versionOf(address: string, bits = 128): 4 | 6 {
+  return isIPv6(address) && (bits < 96 || !mapped.check(address, 'ipv6')) ? 6 : 4;
+}

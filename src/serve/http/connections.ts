@@ -1,0 +1,271 @@
+/**
+ * The open connections: what each waits for, how many of its requests are read before their responses are sent, and which one is
+ * evicted where there is no room for another.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Bounds } from './bounds.ts';
+
+export type ClientConnection = {
+  readonly socket: Socket;
+  /** The socket, or TLS on top of it. */
+  stream: Socket;
+  /** Of requests in flight, oldest first; more than one where a client pipelines. */
+  readonly responses: Set<ServerResponse>;
+  /** The latest request: no other can have an incomplete body. */
+  lastRequest: IncomingMessage | undefined;
+  served: number;
+  /** When its latest request began, or its latest response ended. */
+  since: number;
+  /** Since when a complete response waits for the client to read it. */
+  unreadSince: number | undefined;
+  /** It closes as soon as nothing is in flight. */
+  isLast: boolean;
+  /** Reads on, where too many requests were in flight. */
+  readOn(): void;
+};
+
+export type ConnectionTracker = {
+  /** Accepts a new connection, or closes it where there is no room. */
+  open(socket: Socket): void;
+  /** Reads requests from a stream: the socket, or TLS on top of it. */
+  receive(stream: Socket): void;
+  of(stream: Duplex): ClientConnection | undefined;
+  /** A request is in flight. @param isLast it is the last of its connection. */
+  begin(
+    connection: ClientConnection,
+    request: IncomingMessage,
+    response: ServerResponse,
+    isLast: boolean,
+  ): void;
+  /** Reads no more requests, and gives what was sent last a moment to arrive. */
+  dismiss(connection: ClientConnection): void;
+  /** Closes those whose clients do not read what was sent. */
+  closeOverdue(): void;
+  /** Closes connections without requests in flight; the others close after their responses. */
+  drain(): void;
+};
+
+/** @param onFull called each time that a connection is evicted or turned away. */
+export function trackConnections(bounds: Bounds, now: () => number, onFull: () => void): ConnectionTracker {
+  /** Oldest first. */
+  const all = new Set<ClientConnection>();
+  const byStream = new WeakMap<Duplex, ClientConnection>();
+  /** By the client's address and port, which TLS has as well. */
+  const byEnds = new Map<string, ClientConnection>();
+  const runInTurn = taskQueue();
+
+  function makeRoom(): boolean {
+    if (all.size < bounds.connections) return true;
+    onFull();
+    const victim = evictionVictim([...all]);
+    if (!victim) return false;
+    cut(victim);
+    return all.delete(victim);
+  }
+
+  function finish(connection: ClientConnection, response: ServerResponse): void {
+    connection.responses.delete(response);
+    connection.since = now();
+    connection.unreadSince = undefined;
+    if (connection.isLast && connection.responses.size === 0) connection.stream.destroySoon();
+    else connection.readOn();
+  }
+
+  function isFull({ responses, isLast, lastRequest }: ClientConnection): boolean {
+    // The rest of a body is always read.
+    if (lastRequest && !lastRequest.complete) return false;
+    return isLast || responses.size >= bounds.inFlight;
+  }
+
+  return {
+    open(socket) {
+      if (!makeRoom()) return void socket.destroy();
+      const connection: ClientConnection = {
+        socket,
+        stream: socket,
+        responses: new Set(),
+        lastRequest: undefined,
+        served: 0,
+        since: now(),
+        unreadSince: undefined,
+        isLast: false,
+        readOn() {},
+      };
+      const ends = endsOf(socket);
+      all.add(connection);
+      byEnds.set(ends, connection);
+      socket.once('close', () => {
+        all.delete(connection);
+        if (byEnds.get(ends) === connection) byEnds.delete(ends);
+      });
+    },
+    receive(stream) {
+      const connection = byEnds.get(endsOf(stream));
+      if (!connection) return void stream.destroy();
+      connection.stream = stream;
+      byStream.set(stream, connection);
+      connection.readOn = readByRequest(stream, () => isFull(connection), runInTurn);
+    },
+    of: (stream) => byStream.get(stream),
+    begin(connection, request, response, isLast) {
+      connection.served += 1;
+      connection.since = now();
+      connection.lastRequest = request;
+      connection.responses.add(response);
+      connection.isLast = isLast || connection.served >= bounds.requests;
+      if (connection.isLast) response.shouldKeepAlive = false;
+      response.once('close', () => finish(connection, response));
+    },
+    dismiss(connection) {
+      closeAfterResponses(connection);
+      connection.since = now();
+      if (connection.responses.size === 0) connection.unreadSince = now();
+    },
+    closeOverdue() {
+      const at = now();
+      for (const connection of all) {
+        const { responses, unreadSince, isLast } = connection;
+        if (responses.size === 0) {
+          if (isLast && unreadSince !== undefined && at - unreadSince >= bounds.lookMs) cut(connection);
+          continue;
+        }
+        const [first] = responses;
+        if (!first?.writableEnded) continue;
+        connection.unreadSince ??= at;
+        if (at - connection.unreadSince >= bounds.takenMs) cut(connection);
+      }
+    },
+    drain() {
+      for (const connection of all) {
+        closeAfterResponses(connection);
+        if (connection.responses.size === 0) connection.stream.destroySoon();
+      }
+    },
+  };
+}
+
+/** Responses whose headers are not sent yet say `Connection: close`. */
+function closeAfterResponses(connection: ClientConnection): void {
+  connection.isLast = true;
+  for (const response of connection.responses) response.shouldKeepAlive = false;
+}
+
+function cut({ stream, socket }: ClientConnection): void {
+  stream.destroy();
+  socket.destroy();
+}
+
+/** Names a connection to one port. */
+const endsOf = ({ remoteAddress, remotePort, localAddress }: Socket) =>
+  `${remoteAddress} ${remotePort} ${localAddress}`;
+
+/**
+ * A connection without a complete request, else one whose client does not read: the oldest of the address that has most
+ * connections, so that a crowd makes room for itself and nobody else does. Undefined where all have a request in flight.
+ */
+function evictionVictim(all: readonly ClientConnection[]): ClientConnection | undefined {
+  const withoutRequest = all.filter(
+    ({ responses, lastRequest }) => responses.size === 0 || !lastRequest?.complete,
+  );
+  const candidates =
+    withoutRequest.length > 0 ? withoutRequest : all.filter(({ stream }) => stream.writableLength > 0);
+  const counts = new Map<string | undefined, number>();
+  for (const { socket } of all) counts.set(socket.remoteAddress, (counts.get(socket.remoteAddress) ?? 0) + 1);
+  const crowd = ({ socket }: ClientConnection) => counts.get(socket.remoteAddress) ?? 0;
+  return candidates.reduce<ClientConnection | undefined>((worst, other) => {
+    if (!worst || crowd(other) > crowd(worst)) return other;
+    return crowd(other) === crowd(worst) && other.since < worst.since ? other : worst;
+  }, undefined);
+}
+
+/** Ends the headers of a request. */
+const BLANK_LINE = '\r\n\r\n';
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Gives Node.js the bytes of a stream request by request. By itself it would parse all requests of a chunk of 64 kB, some 1,500,
+ * and call the handler for each, before any other connection has a turn. Here a request that comes alone is parsed at once, each
+ * further one in a turn of the event loop of its own, and none while `isFull`: nothing more is received then, and the client has
+ * to wait.
+ *
+ * The stream is a `Readable` whose source is the system: it calls `push`, and `_read` requests more of it. Both are wrapped, which
+ * works for TLS as well, and costs a request that comes alone only a search for its blank line.
+ * @returns what to call when `isFull` may have become false.
+ */
+function readByRequest(
+  stream: Socket,
+  isFull: () => boolean,
+  runInTurn: (work: () => void) => void,
+): () => void {
+  const push = stream.push.bind(stream);
+  const receive = stream._read.bind(stream);
+  let received: Buffer = NOTHING;
+  let isOver = false;
+  let hasTurn = false;
+
+  /** @returns whether more may be received. */
+  function pass(): boolean {
+    // What is not parsed yet waits for a response that its client has to read first.
+    if (received.length === 0 || stream.destroyed || isFull() || stream.readableLength > 0) return false;
+    const end = endOfRequest(received);
+    const part = received.subarray(0, end);
+    received = end < received.length ? received.subarray(end) : NOTHING;
+    const isWanted = push(part);
+    if (received.length > 0) return false;
+    return isOver ? push(null) : isWanted;
+  }
+
+  function readOn(): void {
+    if (hasTurn || received.length === 0) return;
+    hasTurn = true;
+    runInTurn(() => {
+      hasTurn = false;
+      pass();
+    });
+  }
+
+  stream.push = (chunk: Buffer | null) => {
+    if (chunk === null) {
+      isOver = true;
+      return received.length === 0 ? push(null) : false;
+    }
+    if (received.length > 0) {
+      received = Buffer.concat([received, chunk]);
+      return false;
+    }
+    received = chunk;
+    if (endOfRequest(chunk) === chunk.length) return pass();
+    readOn();
+    return false;
+  };
+  stream._read = (bytes) => (received.length > 0 ? readOn() : receive(bytes));
+  // Without a listener of ours Node.js reads the system's stream itself, and nothing of it comes by here.
+  stream.on('data', readOn);
+  return readOn;
+}
+
+/** Where the first blank line of a chunk is over, or the chunk. The line may have begun in the chunk before. */
+function endOfRequest(chunk: Buffer): number {
+  let lineBreaks = 0;
+  while (lineBreaks < BLANK_LINE.length && (chunk[lineBreaks] === 13 || chunk[lineBreaks] === 10))
+    lineBreaks += 1;
+  if (lineBreaks > 0) return lineBreaks;
+  const at = chunk.indexOf(BLANK_LINE);
+  return at < 0 ? chunk.length : at + BLANK_LINE.length;
+}
+
+/** @returns what runs some work in a turn of the event loop of its own, after the work that waits already. */
+function taskQueue(): (work: () => void) => void {
+  const waiting: (() => void)[] = [];
+  const take = () => {
+    waiting.shift()?.();
+    if (waiting.length > 0) setImmediate(take);
+  };
+  return (work) => {
+    if (waiting.push(work) === 1) setImmediate(take);
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * From a request to its response: which route it is for, the headers that every response has, and what is counted and logged of
+ * the call once it is over.
+ */
+
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Clock } from '../../clock.ts';
+import type { Origin } from './client.ts';
+import { errorResponse, type StreamedResponse } from './response.ts';
+import { BadBody, bodyOf, ClientGone, onFinished, type Stream, streamTo } from './stream.ts';
+
+/** A call: the request as handlers read it, and what they say of it for counts and logs. */
+export type Call = Origin & {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly query: URLSearchParams;
+  /** The parts of the path that `:name` stands for. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  readonly route: string;
+  readonly startedAt: number;
+  keyId: string | null;
+  account: string | null;
+  /** The limit that refused it. */
+  limit: string | null;
+  status: number;
+  /** Of the body. */
+  bytes: number;
+};
+
+/** A call that is over. */
+export type FinishedCall = Readonly<
+  Pick<
+    Call,
+    'requestId' | 'route' | 'method' | 'status' | 'bytes' | 'address' | 'keyId' | 'account' | 'limit'
+  >
+> & { readonly ms: number };
+
+export type Route = {
+  /** In counts and logs: never the path, which anybody may make up. */
+  readonly name: string;
+  /** `:name` stands for a part of it. */
+  readonly path: string;
+  /** GET and HEAD unless given. */
+  readonly methods?: readonly string[];
+  respond(call: Call): StreamedResponse | Promise<StreamedResponse>;
+};
+
+export type HandlerParts = {
+  routes: readonly Route[];
+  /** Whether a Host header names this service. */
+  isOurHost(host: string): boolean;
+  originOf(request: IncomingMessage): Origin;
+  requestId(): string;
+  clock: Pick<Clock, 'monotonic'>;
+  /** A call has come; `onEnd` follows, whatever becomes of it. */
+  onBegin(): void;
+  onEnd(call: FinishedCall): void;
+  /** Called with errors that must not happen; the call gets a 500. */
+  onError(thrown: unknown, requestId: string): void;
+};
+
+/** Of a call whose client went away before there was a response, as proxies write it in their logs. */
+const CLIENT_GONE_STATUS = 499;
+
+/** No page of ours needs any of this, and no other page may do it with ours. */
+const strictHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+const READING_METHODS = ['GET', 'HEAD'];
+
+/** In counts and logs, for what is no route. */
+const OTHER_ROUTE = 'other';
+
+export function createHandler(parts: HandlerParts): RequestListener {
+  const findRoute = routeTable(parts.routes);
+
+  async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { url = '', method = '', headers } = incoming;
+    const path = pathOf(incoming);
+    const problem = misdirection(path, headers.host);
+    const found = problem ? undefined : findRoute(path);
+    parts.onBegin();
+    const call: Call = {
+      ...parts.originOf(incoming),
+      incoming,
+      outgoing,
+      method,
+      headers,
+      query: new URLSearchParams(url.slice(path.length)),
+      params: found?.params ?? {},
+      requestId: parts.requestId(),
+      route: found?.route.name ?? OTHER_ROUTE,
+      startedAt: parts.clock.monotonic(),
+      keyId: null,
+      account: null,
+      limit: null,
+      status: CLIENT_GONE_STATUS,
+      bytes: 0,
+    };
+    onFinished(incoming, outgoing, () => end(call));
+    await send(call, problem ? errorResponse(problem) : await respond(call, found?.route));
+  }
+
+  function misdirection(path: string, host: string | undefined) {
+    if (host === undefined || !path.startsWith('/') || path.includes('\\')) return 'bad_request';
+    return parts.isOurHost(host) ? undefined : 'misdirected_request';
+  }
+
+  async function respond(call: Call, route: Route | undefined): Promise<StreamedResponse> {
+    if (!route) return errorResponse('not_found');
+    const { methods = READING_METHODS } = route;
+    if (!methods.includes(call.method))
+      return errorResponse('method_not_allowed', { Allow: methods.join(', ') });
+    try {
+      return await route.respond(call);
+    } catch (thrown) {
+      if (thrown instanceof BadBody) return errorResponse(thrown.error);
+      // Nobody reads this response.
+      if (thrown instanceof ClientGone) return errorResponse('bad_request');
+      parts.onError(thrown, call.requestId);
+      return errorResponse('internal_error');
+    }
+  }
+
+  async function send(call: Call, { status, headers, body }: StreamedResponse): Promise<void> {
+    const { incoming, outgoing, requestId } = call;
+    call.status = status;
+    const all = { ...strictHeaders, ...headers, 'X-Request-ID': requestId };
+    if (typeof body === 'function') {
+      outgoing.writeHead(status, all);
+      await streamTo(incoming, outgoing, counted(body, call)).catch((thrown: unknown) => {
+        if (!(thrown instanceof ClientGone)) parts.onError(thrown, requestId);
+      });
+      return;
+    }
+    call.bytes = body === null ? 0 : Buffer.byteLength(body);
+    const hasLength = status !== 304 && status !== 204;
+    outgoing.writeHead(status, { ...all, ...(hasLength && { 'Content-Length': String(call.bytes) }) });
+    outgoing.end(call.method === 'HEAD' ? null : body);
+  }
+
+  function end(call: Call): void {
+    const { requestId, route, method, status, bytes, address, keyId, account, limit } = call;
+    const ms = parts.clock.monotonic() - call.startedAt;
+    parts.onEnd({ requestId, route, method, status, ms, bytes, address, keyId, account, limit });
+  }
+
+  return (incoming, outgoing) => {
+    handle(incoming, outgoing).catch((thrown: unknown) => parts.onError(thrown, ''));
+  };
+}
+
+/** As it was sent: no dots followed, nothing decoded. */
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+type FoundRoute = { readonly route: Route; readonly params: Call['params'] };
+
+/** A path is a route's in no other spelling; only a part that `:name` stands for may have letters that need an encoding. */
+function routeTable(routes: readonly Route[]): (path: string) => FoundRoute | undefined {
+  const fixed = new Map(routes.map((route) => [route.path, { route, params: {} }]));
+  const patterns = routes
+    .filter(({ path }) => path.includes(':'))
+    .map((route) => ({ route, form: new RegExp(`^${route.path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`) }));
+  return (path) => {
+    const known = fixed.get(path);
+    if (known || !URL.canParse(path, 'http://any') || new URL(path, 'http://any').pathname !== path)
+      return known;
+    for (const { route, form } of patterns) {
+      const { groups } = form.exec(path) ?? {};
+      if (!groups) continue;
+      const params = Object.entries(groups).map(([name, part]) => [name, decoded(part)]);
+      return { route, params: Object.fromEntries(params) };
+    }
+    return undefined;
+  };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Counts the bytes that are written for the call. */
+function counted(body: Stream, call: Call): Stream {
+  return (write) =>
+    body((piece) => {
+      call.bytes += Buffer.byteLength(piece);
+      return write(piece);
+    });
+}
+
+/** Aborted when the client is gone. Made only for those who wait for something: a signal costs as much as a kept list page. */
+export function abortSignalOf({ incoming, outgoing }: Call): AbortSignal {
+  const gone = new AbortController();
+  onFinished(incoming, outgoing, () => gone.abort());
+  return gone.signal;
+}
+
+/** The body as text; undefined for one of more than `maxBytes`. @throws BadBody and ClientGone as `bodyOf` does. */
+export const readBody = ({ incoming }: Call, maxBytes: number) => bodyOf(incoming, maxBytes);

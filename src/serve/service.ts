@@ -1,0 +1,133 @@
+/**
+ * The endpoints of the service. `answerCall` is the story of a GET, in order: the key, what the response would cost, the limits,
+ * and then the rows. The key comes first so that nobody learns of a moment that their key may not read.
+ */
+
+import type { ListedJob } from '../job-list.ts';
+import { authorizationOf, serviceAddress } from './http/client.ts';
+import type { Call, Route } from './http/handler.ts';
+import { type HttpResponse, jsonResponse, retryAfter } from './http/response.ts';
+import { onFinished } from './http/stream.ts';
+import {
+  type Admission,
+  type Caller,
+  isRefused,
+  type QuotaReport,
+  type Refusal,
+} from './service/admission.ts';
+import { METRICS_SCOPE } from './service/keys.ts';
+import { type Lists, type Plan, UNREADY_SECONDS } from './service/lists.ts';
+import type { Metrics } from './service/metrics.ts';
+import { describeService } from './service/openapi.ts';
+import { usageBody } from './service/usage.ts';
+
+export type ServiceParts = {
+  jobs: readonly ListedJob[];
+  admission: Admission;
+  lists: Lists;
+  metrics: () => Pick<Metrics, 'readiness' | 'expose'>;
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Whether responses carry the IETF draft's RateLimit fields. */
+  draftHeaders: boolean;
+  /** For tests: a call that was let in waits for it. */
+  beforeAnswer?: (() => Promise<void>) | undefined;
+};
+
+export function serviceRoutes(parts: ServiceParts): Route[] {
+  const { admission, lists, metrics } = parts;
+  const describe = describeService(parts.jobs);
+  const openapi = (call: Call) => describe(call, serviceAddress(call.incoming, call.address));
+  const endpoints = parts.jobs.map((job): Route => {
+    const plan = (call: Call, { account }: Caller): Plan =>
+      job.history === null ? planUsage(account) : lists.plan(job, call, account);
+    return { name: job.name, path: job.path, respond: (call) => answerCall(call, job.scope, plan) };
+  });
+  const open: Route[] = [
+    { name: 'healthz', path: '/healthz', respond: () => jsonResponse(200, { status: 'ok' }) },
+    { name: 'openapi', path: '/openapi.json', respond: openapi },
+    { name: 'readyz', path: '/readyz', respond: readyz },
+    { name: 'metrics', path: '/metrics', respond: scrape },
+  ];
+  return [...endpoints, ...open];
+
+  async function answerCall(
+    call: Call,
+    scope: string | null,
+    planFor: (call: Call, caller: Caller) => Plan,
+  ): Promise<HttpResponse> {
+    const caller = identify(call, scope);
+    if (isRefused(caller)) return refusedResponse(call, caller);
+    const { costsQuota, read } = planFor(call, caller);
+    const permit = admission.enter(caller, costsQuota);
+    if (isRefused(permit)) return refusedResponse(call, permit);
+    onFinished(call.incoming, call.outgoing, permit.leave);
+    await parts.beforeAnswer?.();
+    const response = await read();
+    const isError = response.status >= 400;
+    const report = costsQuota && isError ? permit.giveBack() : permit;
+    if (isError) return response;
+    const draft = parts.draftHeaders ? draftHeaders(report) : {};
+    return { ...response, headers: { ...response.headers, ...limitHeaders(report), ...draft } };
+  }
+
+  function identify(call: Call, scope: string | null): Caller | Refusal {
+    const authorization = authorizationOf(call.incoming);
+    const caller = admission.identify({ authorization, address: call.address, scope });
+    if (!isRefused(caller)) Object.assign(call, { keyId: caller.id, account: caller.account });
+    return caller;
+  }
+
+  /** The specification does not show the shape of usage: it is ours. */
+  function planUsage(account: string): Plan {
+    return {
+      costsQuota: true,
+      read() {
+        const usage = usageBody(admission, account, parts.now());
+        return isRefused(usage) ? refusalResponse(usage) : jsonResponse(200, usage);
+      },
+    };
+  }
+
+  function readyz(): HttpResponse {
+    const readiness = metrics().readiness();
+    return readiness.ready
+      ? jsonResponse(200, readiness)
+      : jsonResponse(503, readiness, retryAfter(UNREADY_SECONDS));
+  }
+
+  /** Open on the machine of the service; from elsewhere it takes a key. */
+  async function scrape(call: Call): Promise<HttpResponse> {
+    const caller = call.isLocal ? undefined : identify(call, METRICS_SCOPE);
+    if (caller && isRefused(caller)) return refusedResponse(call, caller);
+    const { contentType, text } = await metrics().expose();
+    return { status: 200, headers: { 'Content-Type': contentType, 'Cache-Control': 'no-store' }, body: text };
+  }
+}
+
+function refusedResponse(call: Call, refusal: Refusal): HttpResponse {
+  call.limit = refusal.limit;
+  return refusalResponse(refusal);
+}
+
+function refusalResponse({ status, body, retryAfter: seconds }: Refusal): HttpResponse {
+  // HTTP requires it (RFC 9110, 15.5.2), and it says no more than the specification does.
+  const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
+  return jsonResponse(status, body, { ...challenge, ...retryAfter(seconds) });
+}
+
+/** What a success says of the quota (specification, "Endpoints"). */
+export function limitHeaders({ limit, remaining }: QuotaReport): Record<string, string> {
+  return { 'X-RateLimit-Limit': String(limit), 'X-RateLimit-Remaining': String(remaining) };
+}
+
+/** The same in the fields that the IETF may make a standard (draft-ietf-httpapi-ratelimit-headers); none without a quota. */
+export function draftHeaders({ limit, remaining, periodMs, moreInMs }: QuotaReport): Record<string, string> {
+  if (periodMs === null) return {};
+  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1_000));
+  const more = moreInMs === null ? '' : `;t=${seconds(moreInMs)}`;
+  return {
+    'RateLimit-Policy': `"quota";q=${limit};w=${seconds(periodMs)}`,
+    RateLimit: `"quota";r=${remaining}${more}`,
+  };
+}

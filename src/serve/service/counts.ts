@@ -1,0 +1,206 @@
+/**
+ * Counts on their way to the database: what accounts have used of their limits, when keys were used, and how often each account
+ * called what, by day. They are added up in memory, and written once a second in one transaction that waits for no disk.
+ */
+
+import { DAY_MS, isoTime } from '../../clock.ts';
+import { type Connection, forgetPages, guarded, relaxed } from '../../store/sqlite-files.ts';
+import type { AccountState } from './counters.ts';
+import { type ReportOutage, reportOnChange } from './outage.ts';
+
+/** A call that has its response. */
+export type CountedCall = {
+  readonly account: string;
+  /** One of few: never a path, which anybody may make up. */
+  readonly endpoint: string;
+  readonly status: number;
+};
+
+/** Calls of one endpoint on one day (UTC) whose statuses begin alike. */
+export type CallCount = {
+  /** Such as 2026-11-22. */
+  readonly day: string;
+  readonly endpoint: string;
+  /** The first digit of the status. */
+  readonly class: number;
+  calls: number;
+  /** ISO 8601. */
+  firstAt: string;
+  lastAt: string;
+};
+
+export type Counts = {
+  /** @param at by the clock of the limits. */
+  saveState(account: string, state: AccountState, at: number): void;
+  saveUse(keyId: string): void;
+  addCall(call: CountedCall): void;
+  /** Of the last `days` days, today among them; the latest day first. @throws Failure `disk` where they cannot be read. */
+  callsOf(account: string, days: number): CallCount[];
+  /** Writes what is pending; what cannot be written stays pending. */
+  flush(): void;
+};
+
+/** Runs `work` after so long; does not keep the process alive. */
+export type Later = (work: () => void, ms: number) => void;
+
+const byTimer: Later = (work, ms) => void setTimeout(work, ms).unref();
+
+/** At most so much of what was granted is forgotten where the process is killed. */
+const WRITE_EVERY_MS = 1_000;
+
+type AccountCallCount = CallCount & { account: string };
+
+/** @param now epoch milliseconds by the machine's clock. */
+export function openCounts(
+  connection: Connection,
+  now: () => number,
+  report: ReportOutage,
+  later: Later = byTimer,
+): Counts {
+  const writeState = connection.prepare(
+    `INSERT INTO counters (account, at, state) VALUES (?, ?, ?)
+     ON CONFLICT (account) DO UPDATE SET at = excluded.at, state = excluded.state`,
+  );
+  const writeUse = connection.prepare('UPDATE keys SET last_used_at = ? WHERE id = ?');
+  const writeCalls = connection.prepare<[AccountCallCount]>(
+    `INSERT INTO calls (day, account, endpoint, class, calls, first_at, last_at)
+     VALUES (:day, :account, :endpoint, :class, :calls, :firstAt, :lastAt)
+     ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,
+       first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)`,
+  );
+  const readCalls = connection.prepare<[string, string], CallCount>(
+    `SELECT day, endpoint, class, calls, first_at AS firstAt, last_at AS lastAt FROM calls
+     WHERE day IN (SELECT value FROM json_each(?)) AND account = ?`,
+  );
+  const forgetOldDays = dayForgetter(connection);
+  const states = new Map<string, { state: AccountState; at: number }>();
+  const uses = new Map<string, string>();
+  const calls = new Map<string, AccountCallCount>();
+  let today = '';
+  /** When a day ends there may be one day too many. */
+  let mayForget = true;
+  let isScheduled = false;
+
+  const writeAll = connection.transaction(() => {
+    for (const [account, { state, at }] of states) writeState.run(account, at, JSON.stringify(state));
+    for (const [keyId, at] of uses) writeUse.run(at, keyId);
+    for (const count of calls.values()) writeCalls.run(count);
+    if (mayForget) mayForget = forgetOldDays();
+  });
+  const attempt = reportOnChange(report);
+
+  function flush(): void {
+    isScheduled = false;
+    if (states.size + uses.size + calls.size === 0 && !mayForget) return;
+    const isWritten = attempt(() =>
+      guarded(connection.name, () => {
+        relaxed(connection, () => writeAll.immediate());
+        return true as const;
+      }),
+    );
+    if (isWritten) for (const pending of [states, uses, calls]) pending.clear();
+    else forgetPages(connection);
+    if (!isWritten || mayForget) schedule();
+  }
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    later(() => connection.open && flush(), WRITE_EVERY_MS);
+  }
+
+  return {
+    flush,
+    saveState(account, state, at) {
+      states.set(account, { state, at });
+      schedule();
+    },
+    saveUse(keyId) {
+      uses.set(keyId, isoTime(now()));
+      schedule();
+    },
+    addCall({ account, endpoint, status }) {
+      const time = isoTime(now());
+      const day = dayOf(time);
+      mayForget ||= day !== today;
+      today = day;
+      const group = Math.floor(status / 100);
+      const name = `${day} ${group} ${endpoint} ${account}`;
+      const { calls: before = 0, firstAt = time } = calls.get(name) ?? {};
+      calls.set(name, { day, account, endpoint, class: group, calls: before + 1, firstAt, lastAt: time });
+      schedule();
+    },
+    callsOf(account, days) {
+      const at = now();
+      const asked = Array.from({ length: days }, (_, ago) => dayOf(isoTime(at - ago * DAY_MS)));
+      const found = new Map<string, CallCount>();
+      const pending = [...calls.values()].filter((count) => count.account === account);
+      const counts = [
+        ...guarded(connection.name, () => readCalls.all(JSON.stringify(asked), account)),
+        ...pending.filter(({ day }) => asked.includes(day)).map(({ account, ...count }) => count),
+      ];
+      for (const count of counts) {
+        const name = [count.day, count.endpoint, count.class].join(' ');
+        found.set(name, joined(found.get(name), count));
+      }
+      return [...found.values()].sort(latestFirst);
+    },
+  };
+}
+
+function joined(one: CallCount | undefined, other: CallCount): CallCount {
+  if (!one) return other;
+  return {
+    ...other,
+    calls: one.calls + other.calls,
+    firstAt: one.firstAt < other.firstAt ? one.firstAt : other.firstAt,
+    lastAt: one.lastAt > other.lastAt ? one.lastAt : other.lastAt,
+  };
+}
+
+function latestFirst(one: CallCount, other: CallCount): number {
+  return (
+    Number(one.day < other.day) - Number(one.day > other.day) ||
+    Number(one.endpoint > other.endpoint) - Number(one.endpoint < other.endpoint) ||
+    one.class - other.class
+  );
+}
+
+const dayOf = (time: string) => time.slice(0, 'YYYY-MM-DD'.length);
+
+/** Days with calls, not days by the clock: one that is set ahead for an hour must not cost all the others. */
+const KEPT_DAYS = 400;
+
+/** Some hundred megabytes. Where there are many accounts, fewer days are kept. */
+const MAX_ROWS = 1_000_000;
+
+/** So few that no call has to wait meanwhile. */
+const ROWS_FORGOTTEN_AT_ONCE = 500;
+
+/** @returns what forgets a few rows of old days, and says whether there are more. */
+function dayForgetter(connection: Connection): () => boolean {
+  const select = (sql: string) => connection.prepare<[number], string | null>(sql).pluck();
+  // Day by day, since there are many rows a day.
+  const oldestOfDays = select(
+    `WITH RECURSIVE days (day, count) AS (
+       SELECT max(day), 1 FROM calls
+       UNION ALL SELECT (SELECT max(day) FROM calls WHERE calls.day < days.day), count + 1
+       FROM days WHERE day IS NOT NULL AND count < ?)
+     SELECT min(day) FROM days`,
+  );
+  const oldestOfRows = select(
+    'SELECT day FROM calls ORDER BY day DESC, account DESC, endpoint DESC, class DESC LIMIT 1 OFFSET ?',
+  );
+  const remove = connection.prepare<[string, number]>(
+    `DELETE FROM calls WHERE (day, account, endpoint, class) IN (
+       SELECT day, account, endpoint, class FROM calls WHERE day < ? ORDER BY day LIMIT ?)`,
+  );
+  let keptFrom: string | undefined;
+  return () => {
+    keptFrom ??= [oldestOfDays.get(KEPT_DAYS) ?? '', oldestOfRows.get(MAX_ROWS) ?? ''].sort()[1] ?? '';
+    const { changes } = remove.run(keptFrom, ROWS_FORGOTTEN_AT_ONCE);
+    if (changes === ROWS_FORGOTTEN_AT_ONCE) return true;
+    keptFrom = undefined;
+    return false;
+  };
+}

@@ -1,0 +1,139 @@
+/** Who may see the page: everybody on this machine, or who came by a link or a key and has had a cookie since. */
+
+import type { Clock } from '../../clock.ts';
+import { serviceAddress } from '../http/client.ts';
+import { type Call, type Route, readBody } from '../http/handler.ts';
+import type { HttpResponse, StreamedResponse } from '../http/response.ts';
+import { type Admission, isRefused } from '../service/admission.ts';
+import { countFailures } from '../service/auth.ts';
+import { PAGE_SCOPE } from '../service/keys.ts';
+import { failedResponse } from './requests.ts';
+import type { IssuedToken, Sessions, Viewer } from './sessions.ts';
+import { oldLinkPage, redirectPage, refusedPage, signInPage } from './sign-in.ts';
+import type { PageAccess } from './wire.ts';
+
+export type PageAuth = {
+  /** Who it is; undefined for somebody who may not see the page. */
+  viewerOf(call: Call): Viewer | undefined;
+  /** The document for those who may see it; for others, how they may. */
+  open(call: Call, document: (call: Call) => Promise<HttpResponse>): Promise<HttpResponse>;
+  /** The private interface for those who may see it, and for no other page than ours. */
+  guard(respond: ViewerResponder): Route['respond'];
+  /** By a key. */
+  signIn(call: Call): Promise<HttpResponse>;
+  /** Ends this session; others of the same viewer go on. */
+  signOut: Route['respond'];
+};
+
+export type ViewerResponder = (call: Call, viewer: Viewer) => StreamedResponse | Promise<StreamedResponse>;
+
+export type PageAuthParts = {
+  access: Exclude<PageAccess, 'off'>;
+  sessions: Sessions;
+  admission: Pick<Admission, 'identify'>;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+};
+
+/** With access `open`, everybody on this machine is one viewer. */
+const everybodyHere: Viewer = { owner: 'this machine', caller: null };
+
+const MAX_FORM_BYTES = 4_096;
+
+export function openPageAuth({ access, sessions, admission, clock }: PageAuthParts): PageAuth {
+  const countFailure = countFailures();
+
+  /** @returns seconds to wait, where that address had too many failures. */
+  function waitAfterFailure({ address }: Call): number | null {
+    const waitMs = countFailure(address, clock.monotonic());
+    return waitMs > 0 ? Math.ceil(waitMs / 1_000) : null;
+  }
+
+  function viewerOf(call: Call): Viewer | undefined {
+    if (access === 'open' && call.isLocal) return everybodyHere;
+    const token = cookieIn(call);
+    return token === undefined ? undefined : sessions.viewerOf(token, call, clock.now());
+  }
+
+  function openLink(token: string, call: Call): HttpResponse {
+    const session = call.isLocal ? sessions.openByLink(token, clock.now()) : undefined;
+    if (session) return redirectPage('/', { 'Set-Cookie': cookieOf(session, call, clock.now()) });
+    const wait = waitAfterFailure(call);
+    return wait === null ? oldLinkPage(call.isLocal) : refusedPage(429, wait, call.isLocal);
+  }
+
+  const guard: PageAuth['guard'] = (respond) => (call) => {
+    if (!isFromOurPage(call)) return refused(403, 'only the page itself may ask this');
+    const viewer = viewerOf(call);
+    if (viewer) return respond(call, viewer);
+    const wait = cookieIn(call) === undefined ? null : waitAfterFailure(call);
+    return wait === null
+      ? refused(401, 'the page opens by a link or a key: reload it to see how')
+      : refused(429, 'too many calls without a session', wait);
+  };
+
+  return {
+    guard,
+    viewerOf,
+    async open(call, document) {
+      const token = call.query.get('token');
+      if (token !== null) return viewerOf(call) ? redirectPage('/') : openLink(token, call);
+      if (viewerOf(call)) return await document(call);
+      const site = call.headers['sec-fetch-site'];
+      if (site === 'cross-site' || site === 'same-site') return redirectPage(null);
+      return signInPage(call.isLocal);
+    },
+    async signIn(call) {
+      if (!isFromOurPage(call)) return refused(403, 'only the page itself may ask this');
+      const form = new URLSearchParams((await readBody(call, MAX_FORM_BYTES)) ?? '');
+      const authorization = `Bearer ${form.get('key')?.trim() ?? ''}`;
+      const caller = admission.identify({ authorization, address: call.address, scope: PAGE_SCOPE });
+      if (isRefused(caller)) return refusedPage(caller.status, caller.retryAfter, call.isLocal);
+      const cookie = cookieOf(sessions.openByKey(caller.id, clock.now()), call, clock.now());
+      const headers = { Location: '/', 'Set-Cookie': cookie, 'Cache-Control': 'no-store' };
+      return { status: 303, headers, body: null };
+    },
+    signOut: guard((call) => {
+      const token = cookieIn(call);
+      if (token !== undefined) sessions.end(token);
+      const headers = { 'Set-Cookie': setCookie(call, '', 0), 'Cache-Control': 'no-store' };
+      return { status: 204, headers, body: null };
+    }),
+  };
+}
+
+const refused = (status: number, message: string, waitSeconds: number | null = null) =>
+  failedResponse(status, 'key', message, waitSeconds);
+
+/** Browsers say from which page a call comes. A client that does not is no browser, and has no cookie of one. */
+function isFromOurPage({ headers, method }: Call): boolean {
+  const site = headers['sec-fetch-site'];
+  // Typed into the address bar, or taken from the list of downloads.
+  const isTyped = site === 'none' && method === 'GET';
+  if (site !== undefined && site !== 'same-origin' && !isTyped) return false;
+  const { origin, host } = headers;
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase());
+}
+
+const isSecure = ({ incoming, address }: Call) => serviceAddress(incoming, address).startsWith('https:');
+
+/** Browsers send the cookies of a name to all its ports: two mirrors on one machine must not put each other out. */
+function cookieName(call: Call): string {
+  const [, port = ''] = /:(\d+)$/.exec(call.headers.host ?? '') ?? [];
+  return `${isSecure(call) ? '__Host-' : ''}market_mirror_page${port && `_${port}`}`;
+}
+
+function cookieIn(call: Call): string | undefined {
+  const name = cookieName(call);
+  const pairs = (call.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
+  return pairs.find(([key]) => key === name)?.[1];
+}
+
+function cookieOf({ token, expiresAt }: IssuedToken, call: Call, now: number): string {
+  return setCookie(call, token, Math.floor((expiresAt - now) / 1_000));
+}
+
+/** @param seconds how long the browser keeps it; 0 takes it away. */
+function setCookie(call: Call, value: string, seconds: number): string {
+  const secure = isSecure(call) ? '; Secure' : '';
+  return `${cookieName(call)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+}

@@ -1,0 +1,124 @@
+/** Server-sent events: something was committed, or the daemon came or went. One check serves all listeners. */
+
+import { isoTime } from '../../clock.ts';
+import { ClientGone, type Stream, type Write } from '../http/stream.ts';
+import { openFairShares } from './fair-shares.ts';
+import type { PageEvent } from './wire.ts';
+
+/** Runs `work` again and again; @returns what ends it. */
+export type Repeat = (work: () => void, ms: number) => () => void;
+
+const byTimer: Repeat = (work, ms) => {
+  const timer = setInterval(work, ms).unref();
+  return () => clearInterval(timer);
+};
+
+export type LiveEvents = {
+  /**
+   * One listener's stream, which goes on until the listener leaves, may no longer see the page, or gives way to another viewer;
+   * undefined where there are as many as may be.
+   * @param owner the viewer.
+   */
+  listen(owner: string, gone: AbortSignal, mayListen: () => boolean): Stream | undefined;
+  /** Ends all streams, as if they were whole. */
+  end(): void;
+};
+
+type Listener = { send: Send; leave(): void; mayListen(): boolean };
+
+const MAX_LISTENERS = 64;
+const CHECK_MS = 250;
+/** Shorter than proxies and the service let a connection be silent. */
+const KEEP_ALIVE_MS = 15_000;
+/** After which a browser connects again where it was cut off. */
+const RETRY_MS = 2_000;
+
+/** @param state another text when there is something to send. */
+export function openLiveEvents(state: () => string, now: () => number, repeat: Repeat = byTimer): LiveEvents {
+  const listeners = new Set<Listener>();
+  const places = openFairShares(MAX_LISTENERS);
+  let stop = () => {};
+  let known = '';
+  let isOver = false;
+
+  function sendAll(text: string, isNews: boolean): void {
+    for (const { send, leave, mayListen } of listeners)
+      if (mayListen()) send(text, isNews);
+      else leave();
+  }
+
+  function check(): void {
+    const present = state();
+    if (present === known) return;
+    known = present;
+    const event: PageEvent = { at: isoTime(now()) };
+    sendAll(`data: ${JSON.stringify(event)}\n\n`, true);
+  }
+
+  function begin(): void {
+    known = state();
+    const stopChecking = repeat(check, CHECK_MS);
+    const stopKeepingAlive = repeat(() => sendAll(': here\n\n', false), KEEP_ALIVE_MS);
+    stop = () => {
+      stopChecking();
+      stopKeepingAlive();
+    };
+  }
+
+  return {
+    listen(owner, gone, mayListen) {
+      if (isOver || gone.aborted) return undefined;
+      const left = new AbortController();
+      const leave = () => left.abort();
+      const place = places.take(owner, leave);
+      if (!place) return undefined;
+      gone.addEventListener('abort', place.leave);
+      return async (write) => {
+        const ended = AbortSignal.any([gone, left.signal]);
+        const failed = new Promise<never>((_, reject) => {
+          const listener = { send: sender(write, reject), leave, mayListen };
+          ended.addEventListener('abort', () => {
+            if (listeners.delete(listener) && listeners.size === 0) stop();
+          });
+          if (ended.aborted) return;
+          listeners.add(listener);
+          if (listeners.size === 1) begin();
+          listener.send(`retry: ${RETRY_MS}\n\n`, false);
+        });
+        await Promise.race([failed, aborted(ended)]).finally(place.leave);
+        if (gone.aborted) throw new ClientGone();
+      };
+    },
+    end() {
+      isOver = true;
+      for (const { leave } of [...listeners]) leave();
+    },
+  };
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}
+
+/** @param isNews whether it is kept for a listener that does not read yet. */
+type Send = (text: string, isNews: boolean) => void;
+
+/** The latest news is enough for a slow listener: it says the same as those before. */
+function sender(write: Write, onError: (thrown: unknown) => void): Send {
+  let isReading = true;
+  let pending: string | undefined;
+  return function send(text, isNews) {
+    if (!isReading) {
+      if (isNews) pending = text;
+      return;
+    }
+    isReading = false;
+    write(text).then(() => {
+      isReading = true;
+      const next = pending;
+      pending = undefined;
+      if (next !== undefined) send(next, true);
+    }, onError);
+  };
+}

@@ -1,0 +1,210 @@
+/**
+ * The mirror as a whole, for the page: its status and plan with the last day, and its tables. All of it is read on a thread of
+ * its own, once for all viewers, each response from one moment of the mirror.
+ */
+
+import { type Clock, DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
+import type { Dataset, ListedJob } from '../../job-list.ts';
+import { planJson, planOf, type Spending } from '../../plan.ts';
+import { statusOf } from '../../reading/status.ts';
+import { type Connection, readMirror, storeFailure } from '../../store/read.ts';
+import { threadOnDemand } from '../../worker.ts';
+import type { DatasetDay, Overview, QuotaPoint, Schema, WalkMark } from './wire.ts';
+
+export type OverviewParts = {
+  readonly dir: string;
+  readonly jobs: readonly ListedJob[];
+  readonly datasets: readonly Dataset[];
+  readonly spending: Spending;
+  /** Of market-mirror. */
+  readonly version: string;
+  readonly access: Overview['access'];
+};
+
+export type OverviewRequest = {
+  readonly what: 'overview' | 'schema';
+  readonly parts: OverviewParts;
+  readonly now: number;
+};
+
+export type OverviewReader = {
+  /** As JSON. @throws Failure as reading the mirror does. */
+  read(what: OverviewRequest['what']): Promise<string>;
+  close(): void;
+};
+
+/** A response is cached so long where nothing was committed meanwhile: ages and plans go on all the same. */
+const CACHED_MS = 1_000;
+
+/** @param version another number when something was committed; undefined while the mirror cannot be read. */
+export function openOverview(
+  parts: OverviewParts,
+  clock: Pick<Clock, 'now' | 'monotonic'>,
+  version: () => number | undefined,
+): OverviewReader {
+  const cache = new Map<string, { json: Promise<string>; at: number; version: number | undefined }>();
+  const thread = threadOnDemand<OverviewRequest, string>('overview', 'the thread that reads for the page');
+  let last: Promise<unknown> = Promise.resolve();
+
+  return {
+    async read(what) {
+      const cached = cache.get(what);
+      const present = version();
+      if (cached && cached.version === present && clock.monotonic() - cached.at < CACHED_MS)
+        return await cached.json;
+      const json = last.then(() => thread.call({ what, parts, now: clock.now() }));
+      last = json.catch(() => cache.delete(what));
+      cache.set(what, { json, at: clock.monotonic(), version: present });
+      return await json;
+    },
+    close: thread.close,
+  };
+}
+
+/** The task of the thread. @returns an Overview or a Schema, as JSON. */
+export function readForPage({ what, parts, now }: OverviewRequest): string {
+  try {
+    const read = readMirror(parts.dir, (connection) =>
+      what === 'overview' ? overviewOf(connection, parts, now) : schemaOf(connection, parts.jobs),
+    );
+    return JSON.stringify(read);
+  } catch (thrown) {
+    throw storeFailure(thrown, parts.dir);
+  }
+}
+
+/** In the strip of a dataset. */
+const SHOWN_WALKS = 40;
+
+function overviewOf(
+  connection: Connection,
+  { dir, jobs, datasets, spending, version, access }: OverviewParts,
+  now: number,
+): Overview {
+  const plan = planOf(connection, datasets, spending, now);
+  return {
+    version,
+    access,
+    at: isoTime(now),
+    status: statusOf(connection, dir, datasets, spending, now),
+    plan: planJson(plan),
+    datasets: readDays(
+      connection,
+      jobs.map(({ name }) => name),
+      now,
+    ),
+    ...readCalls(connection, now),
+  };
+}
+
+type Counts = { inserted: number; updated: number; deleted: number };
+
+function readDays(connection: Connection, jobs: readonly string[], now: number): DatasetDay[] {
+  const walks = connection.prepare<[string, number], WalkMark>(
+    `SELECT id, status, verdict, started_at AS startedAt, finished_at AS finishedAt, "rows", api_calls AS apiCalls, error
+     FROM walks WHERE job = ? AND kind = 'walk' ORDER BY id DESC LIMIT ?`,
+  );
+  const hours = hoursUntil(now);
+  // A walk counts in the hour of its latest change. By job, SQLite would look at every walk that there was.
+  const changed = connection
+    .prepare<[number], Counts & { job: string; hour: string }>(
+      `SELECT job, strftime('%Y-%m-%dT%H:00:00.000Z', last_seq / 1000, 'unixepoch') AS hour,
+         sum(inserted) AS inserted, sum(updated) AS updated, sum(deleted) AS deleted
+       FROM walks INDEXED BY walks_by_seq WHERE last_seq >= ? GROUP BY 1, 2`,
+    )
+    .all(Date.parse(hours[0] ?? ''));
+  const counts = new Map(changed.map(({ job, hour, ...counts }) => [`${job} ${hour}`, counts]));
+  return jobs.map((job) => ({
+    job,
+    walks: walks.all(job, SHOWN_WALKS).reverse(),
+    changes: hours.map((hour) => ({
+      hour,
+      ...(counts.get(`${job} ${hour}`) ?? { inserted: 0, updated: 0, deleted: 0 }),
+    })),
+  }));
+}
+
+/** The beginnings of 24 hours, the present one last. */
+function hoursUntil(now: number): string[] {
+  const last = now - (now % HOUR_MS);
+  return Array.from({ length: DAY_MS / HOUR_MS }, (_, at) => isoTime(last - DAY_MS + (at + 1) * HOUR_MS));
+}
+
+type CallGroup = {
+  minutes: string;
+  job: string;
+  status: number | null;
+  calls: number;
+  /** The latest that said how many are left. */
+  id: number | null;
+  limit: number | null;
+  remaining: number | null;
+};
+
+/** One look at every call of the last day. */
+function readCalls(connection: Connection, now: number): Pick<Overview, 'quota' | 'calls'> {
+  const groups = connection
+    .prepare<[string], CallGroup>(
+      // The bare columns are those of the row with the greatest id: SQLite promises it for a lone max().
+      `SELECT substr(at, 1, 15) || '0:00.000Z' AS minutes, job, status, count(*) AS calls,
+         max(CASE WHEN rate_remaining IS NOT NULL THEN id END) AS id, rate_limit AS "limit", rate_remaining AS remaining
+       FROM requests WHERE at >= ? GROUP BY 1, 2, 3 ORDER BY 1`,
+    )
+    .all(isoTime(now - DAY_MS));
+  const points = new Map<string, QuotaPoint & { id: number }>();
+  const calls = new Map<string, Overview['calls'][number]>();
+  for (const { minutes: at, job, status, calls: count, id, limit, remaining } of groups) {
+    const point = points.get(at) ?? { at, limit: null, remaining: null, calls: 0, refused: 0, id: -1 };
+    const latest = id !== null && id > point.id ? { id, limit, remaining } : {};
+    const refused = point.refused + (status === 429 ? count : 0);
+    points.set(at, { ...point, ...latest, calls: point.calls + count, refused });
+    const name = `${job} ${status}`;
+    calls.set(name, { job, status, calls: (calls.get(name)?.calls ?? 0) + count });
+  }
+  return {
+    quota: [...points.values()].map(({ id, ...point }) => point),
+    calls: [...calls.values()],
+  };
+}
+
+function schemaOf(connection: Connection, jobs: readonly ListedJob[]): Schema {
+  const tables = connection
+    .prepare<[], { name: string; type: 'table' | 'view' }>(
+      `SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')
+         AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_\\_%' ESCAPE '\\' ORDER BY name`,
+    )
+    .all();
+  const columns = connection.prepare<[string], Schema['tables'][number]['columns'][number]>(
+    'SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid',
+  );
+  const from = connection
+    .prepare<[], { job: string; historyFrom: string | null }>(
+      'SELECT job, history_from AS historyFrom FROM datasets',
+    )
+    .all();
+  const known = new Map(from.map(({ job, historyFrom }) => [job, historyFrom]));
+  return {
+    jobs: jobs.map(({ name, table, history, columns: own }) => ({
+      name,
+      table,
+      history,
+      isSpecified: !own.includes('_body'),
+    })),
+    tables: tables.map(({ name, type }) => ({
+      name,
+      kind: kindOf(name, type, jobs),
+      columns: columns.all(name),
+    })),
+    historyFrom: Object.fromEntries(jobs.map(({ name }) => [name, known.get(name) ?? null])),
+  };
+}
+
+function kindOf(
+  table: string,
+  type: 'table' | 'view',
+  jobs: readonly ListedJob[],
+): Schema['tables'][number]['kind'] {
+  if (jobs.some((job) => job.table === table)) return 'dataset';
+  if (jobs.some(({ history }) => history === table)) return 'history';
+  return type === 'view' ? 'view' : 'bookkeeping';
+}

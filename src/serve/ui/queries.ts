@@ -1,0 +1,187 @@
+/**
+ * Queries in SQL: each is a call of its account, waits for its turn, and is answered by a query process that ends with the
+ * connection. The bytes that the process sends are passed on as they are.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
+import { Failure } from '../../errors.ts';
+import { abortSignalOf, type Call } from '../http/handler.ts';
+import type { HttpResponse, StreamedResponse } from '../http/response.ts';
+import { type Admission, type Caller, isRefused, type Permit, type Refusal } from '../service/admission.ts';
+import type { Loan, QueryProcesses } from './query-processes.ts';
+import { busyResponse, failedResponse, readJson, readLimit, readQuestion } from './requests.ts';
+import type { Viewer } from './sessions.ts';
+import type { QueryLine } from './wire.ts';
+
+/** What queries and downloads share. */
+export type QueryParts = {
+  readonly dir: string;
+  /** The mirrored tables with their jobs. */
+  readonly tables: Readonly<Record<string, string>>;
+  readonly turns: QueryTurns;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Called with errors that must not happen. */
+  onError(thrown: unknown): void;
+};
+
+/** A connection without a byte for longer than the service, or a proxy, allows would be cut while SQLite computes. */
+const KEEP_ALIVE_MS = 10_000;
+
+/**
+ * @param timeoutMs how long a query may take, reading its rows included.
+ * @throws BadRequest
+ */
+export async function respondToQuery(
+  call: Call,
+  viewer: Viewer,
+  { dir, tables, turns, clock, onError }: QueryParts,
+  timeoutMs: number,
+): Promise<StreamedResponse> {
+  const startedAt = clock.monotonic();
+  const body = await readJson(call);
+  const limit = readLimit(body);
+  const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' };
+  let question: ReturnType<typeof readQuestion>;
+  try {
+    question = readQuestion(body, clock.now());
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown;
+    return { status: 200, headers, body: lineOf(failedLine(thrown)) };
+  }
+  const turn = await turns.take(call, viewer);
+  if ('status' in turn) return turn;
+  return {
+    status: 200,
+    headers,
+    async body(write) {
+      // Between two pieces only: a piece may end in the middle of a line.
+      let isBetween = true;
+      const keepAlive = setInterval(() => {
+        if (isBetween) void write('\n').catch(() => undefined);
+      }, KEEP_ALIVE_MS);
+      try {
+        const end = await turn.queries.lines(
+          { dir, tables, ...question },
+          limit,
+          { signal: turn.signal, now: clock.now, timeoutMs },
+          ({ columns, sources, seq, notes }) => {
+            const named = columns.map(({ name, type }) => ({ name, type }));
+            return write(lineOf({ opened: { columns: named, sources, seq, notes } }));
+          },
+          async (piece) => {
+            isBetween = piece.at(-1) === NEWLINE;
+            await write(piece);
+          },
+        );
+        await write(lineOf({ end: { ...end, ms: Math.round(clock.monotonic() - startedAt) } }));
+      } catch (thrown) {
+        const failure = turn.explain(thrown);
+        if (!(failure instanceof Failure)) throw failure;
+        if (failure.kind === 'bug') onError(failure);
+        await write(`${isBetween ? '' : '\n'}${lineOf(failedLine(failure))}`);
+      } finally {
+        clearInterval(keepAlive);
+        turn.end();
+      }
+    },
+  };
+}
+
+const NEWLINE = 10;
+
+const lineOf = (line: QueryLine) => `${JSON.stringify(line)}\n`;
+
+function failedLine({ kind, message }: Failure): QueryLine {
+  return {
+    failed: { kind, message: kind === 'bug' ? 'a mistake of market-mirror: its log has more' : message },
+  };
+}
+
+/** A query process for one query, and the call that it costs its account. */
+export type QueryTurn = Omit<Loan, 'giveBack'> & {
+  /** Gives the process back. */
+  end(): void;
+};
+
+export type QueryTurns = {
+  /**
+   * Waits for the limits of the account, and for a process.
+   * @returns a response where there is none: 429 where the limits allow it too late, 503 where too many wait or the query had to
+   * give way.
+   */
+  take(call: Call, viewer: Viewer): Promise<QueryTurn | HttpResponse>;
+};
+
+/** How long a query waits for the limits of its account. */
+const LIMITS_WAIT_MS = 60_000;
+
+/** How often they are tried again. */
+const LIMITS_TRY_MS = 100;
+
+export function openQueryTurns(
+  processes: Pick<QueryProcesses, 'take'>,
+  admission: Pick<Admission, 'enter'>,
+  clock: Pick<Clock, 'monotonic'>,
+): QueryTurns {
+  async function enter(caller: Caller, signal: AbortSignal): Promise<Permit> {
+    const until = clock.monotonic() + LIMITS_WAIT_MS;
+    for (;;) {
+      const permit = admission.enter(caller);
+      if (!isRefused(permit)) return permit;
+      const isInTime = clock.monotonic() + (permit.retryAfter ?? 0) * 1_000 <= until;
+      if (permit.limit === null || !isInTime) throw new LimitError(permit);
+      await sleep(LIMITS_TRY_MS, undefined, { signal });
+    }
+  }
+
+  return {
+    async take(call, { owner, caller }) {
+      let permit: Permit | undefined;
+      const enterFirst = async (signal: AbortSignal) => {
+        if (caller === null) return;
+        Object.assign(call, { keyId: caller.id, account: caller.account });
+        permit = await enter(caller, signal);
+      };
+      try {
+        const loan = await processes.take(owner, abortSignalOf(call), enterFirst);
+        return loan ? turnOf(loan, permit) : busyResponse('questions');
+      } catch (thrown) {
+        permit?.giveBack();
+        permit?.leave();
+        if (thrown instanceof LimitError) {
+          const { status, body, retryAfter, limit } = thrown.refusal;
+          call.limit = limit;
+          return failedResponse(status, 'incomplete', body.message, retryAfter);
+        }
+        if (!(thrown instanceof Failure)) throw thrown;
+        return failedResponse(503, thrown.kind, thrown.message);
+      }
+    },
+  };
+}
+
+class LimitError extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.body.error);
+    this.refusal = refusal;
+  }
+}
+
+function turnOf({ giveBack, explain, ...loan }: Loan, permit: Permit | undefined): QueryTurn {
+  return {
+    ...loan,
+    explain(thrown) {
+      const failure = explain(thrown);
+      // A mistake in the query costs nothing, as an error of the API.
+      if (failure instanceof Failure && failure.kind === 'usage') permit?.giveBack();
+      return failure;
+    },
+    end() {
+      permit?.leave();
+      giveBack();
+    },
+  };
+}
