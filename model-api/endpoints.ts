@@ -2,9 +2,9 @@
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallLog, Scope } from './calls.ts';
 import type { Dataset, DatasetName, EndpointName, Row } from './datasets.ts';
 import type { Limits } from './limits.ts';
-import type { CallLog, Scope } from './model.ts';
 import type { Random } from './random.ts';
 
 export type Endpoint = {

@@ -1,10 +1,10 @@
 /** When a call gets a scripted fault: in code by `when`, as text by `parseFaults`. What they do is in `faults.ts`. */
 
 import ms from 'ms';
+import { errorBody } from './calls.ts';
 import type { EndpointName } from './datasets.ts';
 import { type Answer, type AnswerContext, type ApiRequest, endpoints, type Fault } from './endpoints.ts';
 import * as faults from './faults.ts';
-import { errorBody } from './model.ts';
 import type { Random } from './random.ts';
 
 export type FaultScript = (request: ApiRequest, random: Random) => Fault | readonly Fault[] | undefined;

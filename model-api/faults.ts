@@ -2,9 +2,9 @@
 
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
+import { errorBody, refusals } from './calls.ts';
 import { freshnessOf, type Row } from './datasets.ts';
 import { type AnswerContext, bodyBytes, type Fault, jsonAnswer, type ListBody } from './endpoints.ts';
-import { errorBody, refusals } from './model.ts';
 
 // What a page says: its rows, its paging, its envelope. These touch answers of status 200 alone.
 

@@ -16,6 +16,7 @@
  * await model.close();
  */
 
+export { type ApiKey, type Call, type Refusal, type Scope, sampleKey, scopes } from './calls.ts';
 export {
   type Dataset,
   type DatasetName,
@@ -39,7 +40,6 @@ export {
   type QuotaOptions,
   type RateOptions,
 } from './limits.ts';
-export type { BeforeAnswer, Call, ModelApi, ModelOptions, RetryAfter } from './model.ts';
-export { type ApiKey, type Refusal, type Scope, sampleKey, scopes } from './model.ts';
+export type { BeforeAnswer, ModelApi, ModelOptions, RetryAfter } from './model.ts';
 export { integer, type Random, seededRandom, shuffled } from './random.ts';
 export { retryAfterDate, retryAfterSeconds, startModelApi } from './server.ts';

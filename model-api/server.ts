@@ -2,6 +2,17 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, BlockList, isIPv6 } from 'node:net';
+import {
+  type ApiKey,
+  type Call,
+  type CallLog,
+  createCallLog,
+  errorBody,
+  type Refusal,
+  refusals,
+  type Scope,
+  sampleKey,
+} from './calls.ts';
 import { createDatasets } from './datasets.ts';
 import {
   type Answer,
@@ -20,20 +31,7 @@ import {
 } from './endpoints.ts';
 import { applyFaults } from './fault-scripts.ts';
 import { createLimits, type Limits, type Pass } from './limits.ts';
-import {
-  type ApiKey,
-  type Call,
-  type CallLog,
-  createCallLog,
-  errorBody,
-  type ModelApi,
-  type ModelOptions,
-  type Refusal,
-  type RetryAfter,
-  refusals,
-  type Scope,
-  sampleKey,
-} from './model.ts';
+import type { ModelApi, ModelOptions, RetryAfter } from './model.ts';
 import { seededRandom, uuid } from './random.ts';
 
 /** Whole seconds until the limit will allow a call, rounded up. */

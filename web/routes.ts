@@ -1,5 +1,7 @@
 /** The addresses of the page. */
 
+import type { FunctionComponent } from 'preact';
+
 export type Route =
   | { view: 'overview' }
   | { view: 'dataset'; job: string }
@@ -11,6 +13,9 @@ export type Route =
   | { view: 'sql' };
 
 export type ViewName = Route['view'];
+
+/** A component that is given what its route says. */
+export type ViewOf<Name extends ViewName> = FunctionComponent<Extract<Route, { view: Name }>>;
 
 /** The view of a path, or null. */
 export function routeOf(path: string): Route | null {

@@ -11,7 +11,7 @@ import { Empty } from './parts/states.tsx';
 import { Ago, Time } from './parts/time.tsx';
 import { prefer, usePreferences } from './preferences.ts';
 import { linkHere, linkTo, usePlace } from './router.ts';
-import { pathOf, type Route, type ViewName } from './routes.ts';
+import { pathOf, type Route, type ViewName, type ViewOf } from './routes.ts';
 import { signOut } from './service.ts';
 import { Overview } from './views/overview.tsx';
 
@@ -195,10 +195,6 @@ function View({ route }: { route: Route }) {
   const load = late[route.view] as () => Promise<FunctionComponent<Route>>;
   return <Late load={load} props={route} />;
 }
-
-/** What a view is: a component that is given what its route says. */
-
-export type ViewOf<Name extends ViewName> = FunctionComponent<Extract<Route, { view: Name }>>;
 
 /** The moment that every view shows: now, or a time of the past; and the way to another. */
 

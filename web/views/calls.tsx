@@ -5,7 +5,7 @@ import { bytes as sizeOf } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
 import type { TableColumn } from '../parts/table.tsx';
 import { go, usePlace } from '../router.ts';
-import type { ViewOf } from '../shell.tsx';
+import type { ViewOf } from '../routes.ts';
 import type { Condition } from '../sql.ts';
 import {
   Choice,

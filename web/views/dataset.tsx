@@ -11,7 +11,7 @@ import { Proof } from '../parts/proof.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePlace } from '../router.ts';
-import type { ViewOf } from '../shell.tsx';
+import type { ViewOf } from '../routes.ts';
 import { ChartedRows } from './dataset/charted.tsx';
 import { type Dataset, useColumns } from './dataset/columns.ts';
 import { type Looking, lookingOf, searchOf } from './dataset/looking.ts';

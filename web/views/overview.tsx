@@ -8,7 +8,7 @@ import { Late } from '../parts/late.tsx';
 import { Failed, Loading } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePlace } from '../router.ts';
-import type { ViewOf } from '../shell.tsx';
+import type { ViewOf } from '../routes.ts';
 import { Account } from './overview/account.tsx';
 import { DatasetCard } from './overview/card.tsx';
 import { NoDaemon, Problems, Targets } from './overview/problems.tsx';

@@ -8,8 +8,8 @@ import { Heading } from '../parts/heading.tsx';
 import { Awaited, Empty, Loading, Told } from '../parts/states.tsx';
 import { Cell, Table, type TableColumn, usePages } from '../parts/table.tsx';
 import { linkTo, linkToSql, usePlace } from '../router.ts';
+import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
-import type { ViewOf } from '../shell.tsx';
 import { type Condition, type Sql, select } from '../sql.ts';
 import {
   Choice,

@@ -10,8 +10,8 @@ import { Empty, Failed, Loading, Running, Scroll } from '../parts/states.tsx';
 import { Cell } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkHere, linkTo, linkToSql, usePlace } from '../router.ts';
+import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
-import type { ViewOf } from '../shell.tsx';
 import { name } from '../sql.ts';
 import { isBookkeeping } from './dataset/columns.ts';
 import {

@@ -9,7 +9,7 @@ import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
 import { Select } from '../parts/select.tsx';
 import { go, linkTo, linkToSql, usePlace } from '../router.ts';
-import type { ViewOf } from '../shell.tsx';
+import type { ViewOf } from '../routes.ts';
 import type { Sql } from '../sql.ts';
 import { AnswerOf } from './sql/answer.tsx';
 import { Examples, Tables } from './sql/beginnings.tsx';

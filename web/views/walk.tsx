@@ -9,13 +9,12 @@ import { Awaited, Empty } from '../parts/states.tsx';
 import { Cell, Table, type TableColumn } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkTo, linkToSql } from '../router.ts';
+import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
-import type { ViewOf } from '../shell.tsx';
 import { select } from '../sql.ts';
 import { reading } from './browsing.tsx';
 import { callColumns, callTable, hiddenCallColumns } from './calls.tsx';
-import { JobLink, Remarks, tookOf, WalkOutcome } from './walks/parts.tsx';
-import { anomaliesOf, meanings } from './walks.tsx';
+import { anomaliesOf, JobLink, meanings, Remarks, tookOf, WalkOutcome } from './walks/parts.tsx';
 
 const columns = [
   ...[
