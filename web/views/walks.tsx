@@ -1,6 +1,5 @@
 /** Every walk with its evidence, newest first. */
 
-import type { PageCell } from '../../src/serve/ui/wire.ts';
 import { count } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
 import type { TableColumn } from '../parts/table.tsx';
