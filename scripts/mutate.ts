@@ -25,7 +25,11 @@ const rooms: Record<string, { code: string[]; tests: string[] }> = {
   },
   serve: {
     code: ['src/serve/service/**/*.ts'],
-    tests: ['test/serve/{limits,keys,admission}/**/*.test.ts', 'test/contract/limits.test.ts'],
+    tests: [
+      'test/serve/*.test.ts',
+      'test/serve/{keys,admission}/**/*.test.ts',
+      'test/contract/limits.test.ts',
+    ],
   },
   sinks: {
     code: ['src/sinks/*.ts', 'src/sinks/lake/course.ts', 'src/sinks/postgres/dataset.ts'],

@@ -1,6 +1,6 @@
 /**
  * `market-mirror serve`, put together: the API's own contract served from the mirror, to those who have a key. It reads the
- * mirror and writes to `serve.db` alone. What a GET passes is told in `serve/service.ts`.
+ * mirror and writes to `serve.db` alone. `serve/service.ts` tells the story of a GET.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -104,12 +104,12 @@ export function headerCount({ rawHeaders }: IncomingMessage, name: string): numb
 }
 
 /**
- * Such as `http://127.0.0.1:4020`. A proxy that is trusted has told who the client is, and may tell how that came to it.
+ * Such as `http://127.0.0.1:4020`. A trusted proxy, which has said who the client is, may also say whether the client came by TLS.
  * @param address of the client itself.
  */
 export function serviceAddress({ socket, headers }: IncomingMessage, address: string): string {
-  const told = address === socket.remoteAddress ? undefined : headers['x-forwarded-proto'];
-  const isSecure = told === undefined ? 'encrypted' in socket : told === 'https';
+  const forwarded = address === socket.remoteAddress ? undefined : headers['x-forwarded-proto'];
+  const isSecure = forwarded === undefined ? 'encrypted' in socket : forwarded === 'https';
   return `${isSecure ? 'https' : 'http'}://${headers.host}`;
 }
 

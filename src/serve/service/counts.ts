@@ -132,12 +132,12 @@ export function openCounts(
     },
     callsOf(account, days) {
       const at = now();
-      const asked = Array.from({ length: days }, (_, ago) => dayOf(isoTime(at - ago * DAY_MS)));
+      const wanted = Array.from({ length: days }, (_, ago) => dayOf(isoTime(at - ago * DAY_MS)));
       const found = new Map<string, CallCount>();
       const pending = [...calls.values()].filter((count) => count.account === account);
       const counts = [
-        ...guarded(connection.name, () => readCalls.all(JSON.stringify(asked), account)),
-        ...pending.filter(({ day }) => asked.includes(day)).map(({ account, ...count }) => count),
+        ...guarded(connection.name, () => readCalls.all(JSON.stringify(wanted), account)),
+        ...pending.filter(({ day }) => wanted.includes(day)).map(({ account, ...count }) => count),
       ];
       for (const count of counts) {
         const name = [count.day, count.endpoint, count.class].join(' ');

@@ -15,7 +15,7 @@ export const SESSION_MS = 30 * DAY_MS;
 /** Of a key, or of all links together: the oldest ends where one more is opened. */
 export const SESSIONS_PER_KEY = 50;
 
-/** It is told here and nowhere else. */
+/** The token itself is given here and nowhere else. */
 export type IssuedToken = { readonly token: string; readonly expiresAt: number };
 
 /** What a browser asks the service for. */

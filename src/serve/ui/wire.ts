@@ -108,7 +108,7 @@ export type OpenedQuery = {
 };
 
 /**
- * An integer too large for a number keeps its digits; of bytes their number is told; what is infinite is a text.
+ * An integer too large for a number keeps its digits; bytes are shown as their number; an infinite number is a text.
  * A text of more than a megabyte is cut, and says so at its end.
  */
 export type PageCell = string | number | null | { integer: string } | { bytes: number };
