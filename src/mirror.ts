@@ -58,7 +58,7 @@ export async function mirror(
     const reason = whyItStops(toError(thrown), session, parts.store, lostBefore);
     const lost = pause(session, reason, signal.aborted);
     // Who stops it does not want to wait: staged values are shown when it has been resumed and has ended.
-    if (!signal.aborted) await session.settle().catch(() => undefined);
+    if (!signal.aborted) await session.showStaged().catch(() => undefined);
     throw lost ?? reason;
   } finally {
     commitTimer.stop();

@@ -1,23 +1,24 @@
 /** Looking at refused rows again, after a fix of the contract: those that fit now are mirrored. */
 
-import { and, asc, eq, gt, isNull } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
-import type { CheckedRows, RefusedRow } from '../validate/checked.ts';
+import type { CheckedRows } from '../validate/checked.ts';
 import { createSequence } from './changes.ts';
 import type { Connection } from './connection.ts';
 import { createDriftLog } from './drift.ts';
 import { watchFields } from './fields.ts';
 import { isLock, tryLock } from './lock.ts';
-import { type ComparedRow, createTableWriter } from './rows.ts';
-import { quarantine } from './schema.ts';
+import { createTableWriter } from './rows.ts';
+import type { quarantine } from './schema.ts';
 import { FULL_PROOF } from './sql.ts';
 import { openVolatile } from './staged-values.ts';
 import { lastWalk } from './walks.ts';
 
-export type QuarantinedRow = typeof quarantine.$inferSelect;
+export type QuarantinedRow = Pick<
+  typeof quarantine.$inferSelect,
+  'id' | 'body' | 'requestId' | 'walkId' | 'lastSeenAt'
+>;
 
 export type Retried = {
   job: string;
@@ -28,8 +29,6 @@ export type Retried = {
   gone: number;
   refused: number;
 };
-
-const ROWS_AT_ONCE = 200;
 
 /**
  * One transaction, under the job's lock, and without a call.
@@ -61,36 +60,47 @@ function retryAll(
   check: (row: QuarantinedRow) => CheckedRows,
   now: string,
 ): Retried {
-  const save = createSaver(connection, job, now);
-  const mark = createMarker(connection, now);
+  const save = prepareSave(connection, job, now);
+  const next = connection.prepare<[string, number], QuarantinedRow>(
+    `SELECT id, body, request_id AS requestId, walk_id AS walkId, last_seen_at AS lastSeenAt
+     FROM quarantine WHERE job = ? AND resolved_at IS NULL AND id > ? ORDER BY id LIMIT 1`,
+  );
+  const resolve = connection.prepare<[string, number]>('UPDATE quarantine SET resolved_at = ? WHERE id = ?');
+  const refuse = connection.prepare<[string, number]>('UPDATE quarantine SET problems = ? WHERE id = ?');
   const lastProof = lastWalk(connection, job.name, FULL_PROOF)?.id ?? 0;
   const retried: Retried = { job: job.name, tried: 0, mirrored: 0, gone: 0, refused: 0 };
-  for (const row of unresolved(connection, job.name)) {
+  for (let row = next.get(job.name, 0); row; row = next.get(job.name, row.id)) {
     const checked = check(row);
     retried.tried += 1;
-    const [problem] = checked.refused;
-    if (problem) {
-      mark.refused(row.id, problem);
+    const [refused] = checked.refused;
+    if (refused) {
+      refuse.run(JSON.stringify(refused.problems), row.id);
       retried.refused += 1;
       continue;
     }
     const isGone = row.walkId < lastProof;
     if (!isGone) save(row, checked);
-    mark.resolved(row.id);
+    resolve.run(now, row.id);
     retried[isGone ? 'gone' : 'mirrored'] += 1;
   }
   return retried;
 }
 
-/** Saves a row as the walk that brought it would have. */
-function createSaver(connection: Connection, job: Job, now: string) {
+/**
+ * Returns what saves a row as the walk that brought it would have. It counts as a change of that walk: by its `last_seq` all who
+ * follow the mirror find it, and the walk is not forgotten.
+ */
+function prepareSave(connection: Connection, job: Job, now: string) {
   const volatile = openVolatile(connection, job);
   // No walk's end brings what is staged here to light.
   const table = createTableWriter(connection, job, volatile && { ...volatile, stage: volatile.put });
   const drift = createDriftLog(connection, job.name);
   const latest = lastWalk(connection, job.name)?.id ?? 0;
   const fields = job.contract ? undefined : watchFields(connection, job, latest, drift);
-  const note = noteChanges(connection);
+  const noteChange = connection.prepare<[number, number, number, number, number]>(
+    `UPDATE walks SET inserted = inserted + ?, updated = updated + ?,
+       first_seq = coalesce(first_seq, ?), last_seq = ? WHERE id = ?`,
+  );
   let seq: number | undefined;
   return ({ walkId, requestId }: QuarantinedRow, checked: CheckedRows) => {
     const origin = { job: job.name, walkId, requestId, now };
@@ -101,49 +111,9 @@ function createSaver(connection: Connection, job: Job, now: string) {
     for (const accepted of checked.accepted) {
       const row = table.compare(accepted);
       table.write(row, walkId, isoTime(seq));
-      note(row, walkId, seq);
+      const [isNew, isChanged] = [row.change === 'new', row.change === 'changed'];
+      if (isNew || isChanged) noteChange.run(Number(isNew), Number(isChanged), seq, seq, walkId);
     }
     volatile?.commit();
   };
-}
-
-/** The rows count as changes of the walk that brought them: by its `last_seq` all who follow the mirror find them, and it is not forgotten. */
-function noteChanges(connection: Connection) {
-  const update = connection.prepare<[number, number, number, number, number]>(
-    `UPDATE walks SET inserted = inserted + ?, updated = updated + ?,
-       first_seq = coalesce(first_seq, ?), last_seq = ?
-     WHERE id = ?`,
-  );
-  return ({ change }: ComparedRow, walkId: number, seq: number) => {
-    if (change === 'new' || change === 'changed')
-      update.run(Number(change === 'new'), Number(change === 'changed'), seq, seq, walkId);
-  };
-}
-
-function createMarker(connection: Connection, now: string) {
-  const db = drizzle(connection);
-  const set = (id: number, values: Partial<QuarantinedRow>) =>
-    db.update(quarantine).set(values).where(eq(quarantine.id, id)).run();
-  return {
-    resolved: (id: number) => set(id, { resolvedAt: now }),
-    refused: (id: number, { problems }: RefusedRow) => set(id, { problems }),
-  };
-}
-
-function* unresolved(connection: Connection, job: string): Generator<QuarantinedRow> {
-  const db = drizzle(connection);
-  for (let after = 0; ; ) {
-    const isNext = and(eq(quarantine.job, job), isNull(quarantine.resolvedAt), gt(quarantine.id, after));
-    const rows = db
-      .select()
-      .from(quarantine)
-      .where(isNext)
-      .orderBy(asc(quarantine.id))
-      .limit(ROWS_AT_ONCE)
-      .all();
-    yield* rows;
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.id;
-  }
 }

@@ -64,7 +64,7 @@ export type WalkSession = Pick<PageWriter, 'lookUp' | 'findStoredRun' | 'savePag
    */
   pause(thrown: Error, stopped: boolean): Error | undefined;
   /** Shows the volatile values that a walk which does not go on for now has received; those of others are shown as they end. */
-  settle(): Promise<void>;
+  showStaged(): Promise<void>;
   /** Gives the walk up: its checkpoint is worth nothing, and the next run begins a new one. */
   giveUp(kind: FailureKind, error: string): void;
   release(): void;
@@ -202,7 +202,7 @@ function createSession(
       guarded(file, () => pauseWalk(connection, walk, lost ?? thrown, stopped && !lost));
       return lost;
     },
-    async settle() {
+    async showStaged() {
       try {
         await mergeStaged(connection, job);
       } catch (thrown) {
