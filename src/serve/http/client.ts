@@ -72,7 +72,7 @@ const loopback = ['localhost', '127.0.0.1', '::1'];
 const everywhere = ['0.0.0.0', '::'];
 
 /**
- * By which names the service may be called: a web page that made a name of its own lead here is not answered.
+ * The names by which the service may be called: a web page that points a name of its own here gets nothing.
  * @param listensOn the address; where it is all of them, any address is as good as a name.
  * @returns whether a Host header names this service.
  */

@@ -1,9 +1,9 @@
-/** Whether every dataset is as fresh as it is meant to be: what `status` says of it, and what the service may answer. */
+/** Whether every dataset is as fresh as it is meant to be: fresh to `status`, and no older than the service may show. */
 
 import { isTooOld } from '../../clock.ts';
 import type { DatasetStatus } from '../../reading/status.ts';
 
-/** What `/readyz` answers. Within a release line members are added, never removed or changed in meaning. */
+/** The body of `/readyz`. Within a release line members are added, never removed or changed in meaning. */
 export type Readiness = {
   ready: boolean;
   mirror: 'readable' | 'unreadable';
@@ -26,7 +26,7 @@ export type MirrorReadiness = Omit<Readiness, 'keys'>;
 
 export const unreadable: MirrorReadiness = { ready: false, mirror: 'unreadable', datasets: [] };
 
-/** @param maxAgeMs what the service answers at most, by job. */
+/** @param maxAgeMs the greatest age that the service shows, by job. */
 export function readinessOf(
   datasets: readonly DatasetStatus[],
   maxAgeMs: Readonly<Record<string, number>>,
