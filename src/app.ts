@@ -51,9 +51,9 @@ export type App = {
 };
 
 export type AppParts = Surroundings & {
-  /** Told what the command of `MIRROR_ON_CHANGE` writes, and why it failed. */
+  /** Gets what the command of `MIRROR_ON_CHANGE` writes, and why it failed. */
   say?: Say;
-  /** Told why no call is made where the limits of the account are out of reach, and of the end of that by null. */
+  /** Gets why no call is made where the limits of the account are out of reach, and null at the end of that. */
   outOfReach?: (trouble: AccountProblem | null) => void;
   /** Such a start waits for the limits, too. */
   isPatient?: boolean;

@@ -26,10 +26,10 @@ export type DaemonParts = Surroundings & {
   log: Log;
   /** A person wants a key or endpoint that was refused tried once more. */
   again?: boolean;
-  /** Told of every page that has been saved, and of every walk and glance that has ended. */
+  /** Called for each saved page, and for each walk and glance that has ended. */
   progress?: (at: Progress) => void;
   ended?: (job: string, walk: WalkRow) => void;
-  /** Told of every walk that has to wait. */
+  /** Called for each walk that has to wait. */
   waits?: (job: string, until: Snooze) => void;
 };
 
@@ -43,21 +43,21 @@ export async function runDaemon(parts: DaemonParts, signal: AbortSignal): Promis
   try {
     await releasing((releases) => mirrorUntil(parts, releases, signal));
   } catch (thrown) {
-    // Told to stop while it was starting.
+    // It was stopped while it was starting.
     if (!signal.aborted || thrown !== signal.reason) throw thrown;
   }
 }
 
 async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: AbortSignal): Promise<void> {
   const { log, clock, random } = parts;
-  let trouble: DaemonNote['account'] = null;
+  let outOfReach: DaemonNote['account'] = null;
   let note: ReturnType<typeof noting> | undefined;
   const app = await openApp({
     ...parts,
     say: (level, job, text) => log[level]({ job }, text),
     isPatient: true,
     outOfReach(account) {
-      trouble = account;
+      outOfReach = account;
       note?.({ account });
       if (account)
         log.warn({ reason: account.code }, `no call is made: ${account.message}; ${account.advice}`);
@@ -69,14 +69,14 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   const lock = holdFolder(dir);
   releases.add(lock.release);
   note = noting(lock, log);
-  note({ account: trouble });
+  note({ account: outOfReach });
   const pulse = createPulse(app.waitsForPermit, clock.monotonic);
   const turns = createTurns(app, clock.now);
   const file = watchMirrorFile({ store: app.store, log, clock });
   const ending = AbortSignal.any([signal, file.gone]);
   if (serve.address) {
-    const trouble = (serve: DaemonNote['serve']) => note({ serve });
-    const service = keepServing({ dir, environment: parts.environment, clock, random, log, trouble });
+    const onProblem = (serve: DaemonNote['serve']) => note({ serve });
+    const service = keepServing({ dir, environment: parts.environment, clock, random, log, onProblem });
     // With everything else: together they have ten seconds.
     ending.addEventListener('abort', () => void service.end(), { once: true });
     releases.add(service.end);
@@ -120,7 +120,7 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
     signal,
   });
   releases.add(queue.close, app.endCommands);
-  guarded(dir, () => tellWhere(dir, queue.changesAt));
+  guarded(dir, () => writeQueueFile(dir, queue.changesAt));
   const health = await openHealthSocket({ dir, status: () => file.ifHere(() => statusOf(app, clock.now())) });
   releases.add(() => health?.close());
   const systemd = serviceManager(parts);
@@ -148,13 +148,13 @@ async function run(
     waits?.(job.name, wait);
     throw wait;
   }
-  const heard = (at: Progress) => {
+  const onProgress = (at: Progress) => {
     pulse.beat(job.name);
     progress?.(at);
   };
   pulse.beat(job.name);
   const walk = await app
-    .mirror(job, signal, heard, turn.kind)
+    .mirror(job, signal, onProgress, turn.kind)
     .catch((thrown: unknown) => {
       if (thrown instanceof Snooze && !signal.aborted) waits?.(job.name, thrown);
       throw thrown;
@@ -164,7 +164,7 @@ async function run(
       // Also where it broke off: pages that were saved are news.
       for (const target of following) target.due(job.name);
     });
-  tell(job, walk, log);
+  logWalk(job, walk, log);
   ended?.(job.name, walk);
   try {
     const schedule = app.config.schedules[job.name] ?? 'off';
@@ -177,7 +177,7 @@ async function run(
 }
 
 /** A glance removes nothing, and proves nothing. */
-function tell({ name: job }: Job, walk: WalkRow, log: Log): void {
+function logWalk({ name: job }: Job, walk: WalkRow, log: Log): void {
   const { verdict, rows, inserted, updated, deleted, quarantined, apiCalls, error } = walk;
   const counts = { job, verdict, rows, inserted, updated, deleted, quarantined, apiCalls };
   if (walk.kind === 'glance')
@@ -222,7 +222,7 @@ function holdFolder(dir: string) {
 }
 
 /** For report workers, which need not know how a prefix or a socket comes by its name. */
-function tellWhere(dir: string, at: ChangesAt): void {
+function writeQueueFile(dir: string, at: ChangesAt): void {
   const file = join(dir, 'queue.json');
   writeFileSync(`${file}.new`, `${JSON.stringify(at, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);

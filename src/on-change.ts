@@ -27,7 +27,7 @@ export type OnChangeParts = {
   command: string;
   /** What the command is given beside the facts. */
   environment: Record<string, string | undefined>;
-  /** Told of every line that the command writes, and why it failed. */
+  /** Gets each line that the command writes, and why it failed. */
   say: Say;
   /** Keeps other processes from running the command for this job; undefined where one of them does. */
   hold(job: string): Lock | undefined;
@@ -160,7 +160,7 @@ export async function runCommand(
   }
 }
 
-/** A shell tells by its exit code which signal ended what it waited for. */
+/** The exit code of a shell says which signal ended what it waited for. */
 function failureOf(code: number | null, by: NodeJS.Signals | null): string | undefined {
   if (code === 0) return undefined;
   const signals = Object.entries(constants.signals);

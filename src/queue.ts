@@ -20,7 +20,7 @@ export type QueueOptions = RunsOptions & {
   /** Asked after every run that ended well, and now and then: what Redis missed is announced when it is back. */
   changeSince?: ChangeSince;
   log: Log;
-  /** Told why runs wait, whenever that is looked at, and of its end by null. */
+  /** Gets the outage that keeps runs waiting, at each look, and null at its end. */
   onOutage?: (outage: Outage | null) => void;
   /** Of every key in Redis: mirrors that share a Redis need one each. */
   prefix?: string;
@@ -61,7 +61,7 @@ export type MirrorQueue = {
 const defaults = { restore: 60_000, look: 5_000, answer: 4_000, close: 8_000 };
 /** Left to the first plan; where it takes longer, it goes on by itself. */
 const FIRST_PLAN_MS = 5_000;
-/** Left to Redis to be told of the changes of a run. */
+/** Left to Redis to take the changes of a run. */
 const ANNOUNCE_MS = 5_000;
 const withoutJitter = () => 0.5;
 
@@ -99,7 +99,7 @@ export async function startQueue(options: QueueOptions): Promise<MirrorQueue> {
   let runs: Runs | undefined;
   let changes: ChangeQueue | undefined;
   let restoring: Promise<void> | undefined;
-  /** Until there are runs to tell. */
+  /** Kept until there are runs. */
   const dueAtOpen: string[] = [];
   const isWell = () => breaker.outage() === null && !closing.signal.aborted;
   const timers = [

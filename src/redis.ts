@@ -13,7 +13,7 @@ export function addressOf({ path, host, port, db }: RedisTarget): string {
 
 const TLS_MS = 1_500;
 
-/** Whether one side speaks TLS alone: neither says so, and a greeting just never ends. Undefined as far as one can tell. */
+/** Finds out whether one side speaks TLS alone: neither says so, and a greeting just never ends. Undefined where that is not known. */
 export async function tlsMismatch({ host, port, path, tls }: RedisTarget): Promise<Error | undefined> {
   if (path !== undefined || host === undefined || port === undefined) return undefined;
   if (tls && (await answersPlainly(host, port))) return new RedisError('plain', 'it answers without TLS');
@@ -165,7 +165,7 @@ const ways = {
   },
 } as const satisfies Record<string, RedisProblem>;
 
-/** An error that says by itself which trouble it is. */
+/** An error that says by itself which problem it is. */
 export class RedisError extends Error {
   readonly problem: RedisProblem;
 
@@ -189,7 +189,7 @@ export function diagnose(error: Error): RedisProblem {
 
 /**
  * False where `later` says less than what is known already: that Redis cannot be reached, where the reason is known, or
- * that a connection was closed, which follows from many a trouble.
+ * that a connection was closed, which follows from many a problem.
  */
 export function saysMore(later: RedisProblem, known: RedisProblem): boolean {
   if (later.code === ways.lost.code) return false;

@@ -26,7 +26,7 @@ export type FollowingParts = {
   clock: Clock;
   random: Random;
   log: Pick<Log, 'info' | 'warn'>;
-  /** Told what has arrived, and what keeps it from going on. */
+  /** Gets what has arrived, and what keeps the rest from that. */
   note: (note: SinkNote) => void;
   pauses?: Partial<Pauses>;
 };

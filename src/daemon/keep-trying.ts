@@ -27,9 +27,9 @@ export function noteProblems(parts: {
   clock: Clock;
   random: Random;
   pauses: Pauses;
-  /** Told what is wrong, and null once it is over. */
+  /** Gets what is wrong, and null once it is over. */
   note: (problem: Trouble | null) => void;
-  /** Told of what is wrong now and was not before. */
+  /** Called for what is wrong now and was not before. */
   logOnChange: (message: string, nextTry: string) => void;
 }): ProblemNote {
   const { clock, random, pauses, note, logOnChange } = parts;

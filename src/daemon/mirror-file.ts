@@ -59,7 +59,7 @@ export function watchMirrorFile({ store, log, clock }: Parts): MirrorFile {
   };
 }
 
-/** Empties the write-ahead log where that is possible, and tells once of a reader that keeps it growing. */
+/** Empties the write-ahead log where that is possible; a reader that keeps it growing is logged once. */
 function logKeeper(store: Parts['store'], log: Log): (isIdle: boolean) => Promise<void> {
   let isLong = false;
   return async (isIdle) => {

@@ -20,8 +20,8 @@ export type ServiceParts = {
   clock: Clock;
   random: Random;
   log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Told what keeps the service from running, and null when it listens. */
-  trouble: (trouble: Trouble | null) => void;
+  /** Gets what keeps the service from running, and null when it listens. */
+  onProblem: (problem: Trouble | null) => void;
   /** What is run; `market-mirror serve` unless given. */
   program?: readonly string[];
   timing?: Partial<Timing>;
@@ -45,7 +45,7 @@ export function keepServing(parts: ServiceParts): ServiceProcess {
   const timing = { ...usual, ...parts.timing };
   const ending = new AbortController();
   const problems = noteProblems({
-    ...{ clock, random, pauses: timing, note: parts.trouble },
+    ...{ clock, random, pauses: timing, note: parts.onProblem },
     logOnChange: (message, nextTry) =>
       log.error({ nextTry }, `the service does not run: ${message}; mirroring goes on`),
   });

@@ -22,35 +22,35 @@ type Parts = {
   clock: Clock;
 };
 
-const TELLING_MS = 10_000;
+const NOTIFY_MS = 10_000;
 /** Whoever stops has ten seconds for all there is to end. */
-const LAST_WORD_MS = 1_000;
+const LAST_NOTIFY_MS = 1_000;
 
-/** Tells nobody where the daemon does not run under systemd, or not with Type=notify. */
+/** Notifies nobody where the daemon does not run under systemd, or not with Type=notify. */
 export function serviceManager({ environment, log, clock }: Parts): ServiceManager {
   const stopped = new AbortController();
   let watching: Promise<void> | undefined;
   return {
     async ready(status, isWell) {
-      await tell(['READY=1', `STATUS=${status}`], { signal: stopped.signal });
+      await notify(['READY=1', `STATUS=${status}`], { signal: stopped.signal });
       const period = watchdogMs(environment);
       if (period !== undefined) watching = watch(period / 2, isWell);
     },
     async stopping() {
       stopped.abort();
       await watching;
-      await tell(['STOPPING=1'], { timeout: LAST_WORD_MS });
+      await notify(['STOPPING=1'], { timeout: LAST_NOTIFY_MS });
     },
   };
 
   async function watch(everyMs: number, isWell: () => boolean): Promise<void> {
     while (!stopped.signal.aborted) {
-      if (isWell()) await tell(['WATCHDOG=1'], { signal: stopped.signal });
+      if (isWell()) await notify(['WATCHDOG=1'], { signal: stopped.signal });
       await clock.sleep(everyMs, stopped.signal).catch(() => undefined);
     }
   }
 
-  async function tell(
+  async function notify(
     facts: string[],
     within: { timeout?: number; signal?: AbortSignal } = {},
   ): Promise<void> {
@@ -59,7 +59,7 @@ export function serviceManager({ environment, log, clock }: Parts): ServiceManag
     try {
       // Nothing else of our environment: the API key may be in it.
       const env = { NOTIFY_SOCKET, PATH };
-      await promisify(execFile)('systemd-notify', facts, { env, timeout: TELLING_MS, ...within });
+      await promisify(execFile)('systemd-notify', facts, { env, timeout: NOTIFY_MS, ...within });
     } catch (thrown) {
       if (!within.signal?.aborted)
         log.warn({ err: toError(thrown).message }, 'systemd could not be told how the daemon is');

@@ -54,7 +54,7 @@ export function createBreaker(parts: {
   trial: () => Promise<void>;
   pause: () => void;
   resume: () => void;
-  /** Told of an outage when it begins and whenever it was looked at, and of its end by null. */
+  /** Gets the outage when it begins and after each trial, and null at its end. */
   changed: (outage: Outage | null) => void;
   log: Log;
   clock: Clock;

@@ -18,7 +18,7 @@ type Version = {
   recent: boolean;
 };
 
-/** Null where it does not tell, as some hosts forbid. */
+/** Null where the host forbids to ask. */
 export type LiveRedis = Version & {
   policy: string | null;
   appendOnly: boolean | null;

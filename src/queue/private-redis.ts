@@ -49,7 +49,7 @@ const LONGEST_OUTPUT = 2_000;
 export async function startPrivateRedis(parts: {
   dir: string;
   log: Log;
-  /** Told of every death of the server. */
+  /** Gets an error for each death of the server. */
   report?: (error: Error) => void;
   clock?: Clock;
   binary?: string;

@@ -72,7 +72,7 @@ const RETRY_MS = 1_000;
 /** Nobody reads the event streams but a dashboard: keep them short. */
 const EVENTS_KEPT = 1_000;
 
-/** Settles what to tell BullMQ of the Redis behind `connection`, and warns where it may evict our keys. */
+/** The options of BullMQ for the Redis behind `connection`. Warns where that may evict our keys. */
 export async function bullOptions(connection: Redis, prefix: string, log: Log): Promise<BullOptions> {
   const memory = await connection.info('memory').catch(() => ''); // Some hosts forbid it.
   const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1];
@@ -105,7 +105,7 @@ const settings: NonNullable<QueueOptions['settings']> = {
     (pattern !== undefined && nextDue({ cron: pattern }, null, after)) || undefined,
 };
 
-/** @param ended told of every run that ended well; awaited as a part of it. */
+/** @param ended is called after each run that ended well, and awaited as a part of it. */
 export function startRuns(
   parts: RunsOptions & {
     options: BullOptions;

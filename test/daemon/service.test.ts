@@ -28,7 +28,7 @@ function child(script: string, timing: Partial<Timing> = {}) {
     clock: { ...systemClock, now: () => 0 },
     random: () => 1,
     log: { info: hear, warn: hear, error: hear } as never,
-    trouble: (trouble) => troubles.push(trouble),
+    onProblem: (problem) => troubles.push(problem),
     program: [
       process.execPath,
       '-e',
@@ -89,7 +89,7 @@ test('one that cannot be started is tried again', async () => {
     clock: systemClock,
     random: Math.random,
     log: { info() {}, warn() {}, error() {} } as never,
-    trouble: (trouble) => troubles.push(trouble),
+    onProblem: (problem) => troubles.push(problem),
     program: ['/nowhere/node'],
     timing: quick,
   });
