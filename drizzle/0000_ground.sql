@@ -46,6 +46,28 @@ CREATE TABLE `governor` (
 	`updated_at` text DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `identity` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`epoch` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `orders` (
+	`job` text NOT NULL,
+	`seq` integer NOT NULL,
+	`walk_id` integer NOT NULL,
+	`verdict` text NOT NULL,
+	`complete_as_of` text NOT NULL,
+	`generated_at` text,
+	`rowids` blob,
+	`same_as` integer,
+	`rows` integer NOT NULL,
+	`met` integer NOT NULL,
+	`held` integer NOT NULL,
+	`top` integer NOT NULL,
+	PRIMARY KEY(`job`, `seq`)
+);
+--> statement-breakpoint
 CREATE TABLE `quarantine` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`job` text NOT NULL,
@@ -63,6 +85,15 @@ CREATE TABLE `quarantine` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `quarantine_by_identity` ON `quarantine` (`job`,`identity`);--> statement-breakpoint
 CREATE INDEX `quarantine_by_resolution` ON `quarantine` (`job`,`resolved_at`);--> statement-breakpoint
+CREATE TABLE `removed_rows` (
+	`job` text NOT NULL,
+	`number` integer NOT NULL,
+	`until` integer NOT NULL,
+	`key` text NOT NULL,
+	PRIMARY KEY(`job`, `number`, `until`)
+);
+--> statement-breakpoint
+CREATE INDEX `removed_rows_by_time` ON `removed_rows` (`job`,`until`);--> statement-breakpoint
 CREATE TABLE `requests` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`at` text NOT NULL,
@@ -79,6 +110,19 @@ CREATE TABLE `requests` (
 );
 --> statement-breakpoint
 CREATE INDEX `requests_by_time` ON `requests` (`at`);--> statement-breakpoint
+CREATE TABLE `rows_met` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`walk_id` integer NOT NULL,
+	`rowids` blob NOT NULL,
+	`part` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `staged_volatile` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`job` text NOT NULL,
+	`content` text NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `walks` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`job` text NOT NULL,
@@ -123,50 +167,49 @@ CREATE TABLE `walks` (
 CREATE INDEX `walks_by_job` ON `walks` (`job`,`id`);--> statement-breakpoint
 CREATE INDEX `walks_by_seq` ON `walks` (`last_seq`);--> statement-breakpoint
 CREATE INDEX `walks_by_proof` ON `walks` (`job`,`id`) WHERE status = 'complete' AND verdict IN ('snapshot', 'verified');--> statement-breakpoint
-CREATE TABLE `identity` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`name` text NOT NULL,
-	`epoch` text NOT NULL
+CREATE TABLE `ai_signals_volatile` (
+	`_number` integer PRIMARY KEY NOT NULL,
+	`quality_age_seconds` real NOT NULL,
+	`quality_freshness` text NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE `orders` (
-	`job` text NOT NULL,
-	`seq` integer NOT NULL,
-	`walk_id` integer NOT NULL,
-	`verdict` text NOT NULL,
-	`complete_as_of` text NOT NULL,
-	`generated_at` text,
-	`rowids` blob,
-	`same_as` integer,
-	`rows` integer NOT NULL,
-	`met` integer NOT NULL,
-	`held` integer NOT NULL,
-	`top` integer NOT NULL,
-	PRIMARY KEY(`job`, `seq`)
+CREATE TABLE `ai_signals_rows` (
+	`id` text NOT NULL,
+	`timestamp` text NOT NULL,
+	`asset` text NOT NULL,
+	`action` text NOT NULL,
+	`confidence` real NOT NULL,
+	`risk_reward` real,
+	`entry_price` real NOT NULL,
+	`tp_price` real,
+	`sl_price` real,
+	`rationale` text NOT NULL,
+	`status` text NOT NULL,
+	`validator_allowed` integer,
+	`validator_score` real,
+	`validator_reason_codes` text NOT NULL,
+	`validator_final_action` text,
+	`quality_publishable` integer NOT NULL,
+	`quality_grade` text NOT NULL,
+	`quality_checks` text NOT NULL,
+	`asset_class` text NOT NULL,
+	`screener_score` real,
+	`regime` text,
+	`dual_ai_analyst` text,
+	`dual_ai_arbiter` text,
+	`dual_ai_verdict` text,
+	`dual_ai_confidence` real,
+	`dual_ai` text,
+	`extra` text,
+	`_key` text PRIMARY KEY NOT NULL,
+	`_first_seen_at` text NOT NULL,
+	`_changed_at` text NOT NULL,
+	`_walk_id` integer NOT NULL,
+	`_held_since` text,
+	`_held_reason` text
 );
 --> statement-breakpoint
-CREATE TABLE `removed_rows` (
-	`job` text NOT NULL,
-	`number` integer NOT NULL,
-	`until` integer NOT NULL,
-	`key` text NOT NULL,
-	PRIMARY KEY(`job`, `number`, `until`)
-);
---> statement-breakpoint
-CREATE INDEX `removed_rows_by_time` ON `removed_rows` (`job`,`until`);--> statement-breakpoint
-CREATE TABLE `rows_met` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`walk_id` integer NOT NULL,
-	`rowids` blob NOT NULL,
-	`part` text NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `volatile_seen` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`job` text NOT NULL,
-	`content` text NOT NULL
-);
---> statement-breakpoint
+CREATE INDEX `ai_signals_rows_held` ON `ai_signals_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `ai_signals_history_rows` (
 	`id` text NOT NULL,
 	`timestamp` text NOT NULL,
@@ -207,49 +250,17 @@ CREATE TABLE `ai_signals_history_rows` (
 );
 --> statement-breakpoint
 CREATE INDEX `ai_signals_history_by_key` ON `ai_signals_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
-CREATE TABLE `ai_signals_rows` (
-	`id` text NOT NULL,
-	`timestamp` text NOT NULL,
-	`asset` text NOT NULL,
-	`action` text NOT NULL,
-	`confidence` real NOT NULL,
-	`risk_reward` real,
-	`entry_price` real NOT NULL,
-	`tp_price` real,
-	`sl_price` real,
-	`rationale` text NOT NULL,
-	`status` text NOT NULL,
-	`validator_allowed` integer,
-	`validator_score` real,
-	`validator_reason_codes` text NOT NULL,
-	`validator_final_action` text,
-	`quality_publishable` integer NOT NULL,
-	`quality_grade` text NOT NULL,
-	`quality_checks` text NOT NULL,
-	`asset_class` text NOT NULL,
-	`screener_score` real,
-	`regime` text,
-	`dual_ai_analyst` text,
-	`dual_ai_arbiter` text,
-	`dual_ai_verdict` text,
-	`dual_ai_confidence` real,
-	`dual_ai` text,
-	`extra` text,
+CREATE TABLE `meme_signals_rows` (
 	`_key` text PRIMARY KEY NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
 	`_walk_id` integer NOT NULL,
 	`_held_since` text,
-	`_held_reason` text
+	`_held_reason` text,
+	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `ai_signals_rows_held` ON `ai_signals_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
-CREATE TABLE `ai_signals_volatile` (
-	`_number` integer PRIMARY KEY NOT NULL,
-	`quality_age_seconds` real NOT NULL,
-	`quality_freshness` text NOT NULL
-);
---> statement-breakpoint
+CREATE INDEX `meme_signals_rows_held` ON `meme_signals_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `meme_signals_history_rows` (
 	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
@@ -262,7 +273,7 @@ CREATE TABLE `meme_signals_history_rows` (
 );
 --> statement-breakpoint
 CREATE INDEX `meme_signals_history_by_key` ON `meme_signals_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
-CREATE TABLE `meme_signals_rows` (
+CREATE TABLE `news_rows` (
 	`_key` text PRIMARY KEY NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
@@ -272,7 +283,7 @@ CREATE TABLE `meme_signals_rows` (
 	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `meme_signals_rows_held` ON `meme_signals_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `news_rows_held` ON `news_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `news_history_rows` (
 	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
@@ -285,7 +296,7 @@ CREATE TABLE `news_history_rows` (
 );
 --> statement-breakpoint
 CREATE INDEX `news_history_by_key` ON `news_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
-CREATE TABLE `news_rows` (
+CREATE TABLE `smart_wallets_rows` (
 	`_key` text PRIMARY KEY NOT NULL,
 	`_first_seen_at` text NOT NULL,
 	`_changed_at` text NOT NULL,
@@ -295,7 +306,7 @@ CREATE TABLE `news_rows` (
 	`_body` text NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `news_rows_held` ON `news_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `smart_wallets_rows_held` ON `smart_wallets_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `smart_wallets_history_rows` (
 	`_key` text NOT NULL,
 	`_first_seen_at` text NOT NULL,
@@ -308,17 +319,6 @@ CREATE TABLE `smart_wallets_history_rows` (
 );
 --> statement-breakpoint
 CREATE INDEX `smart_wallets_history_by_key` ON `smart_wallets_history_rows` (`_key`,`_valid_to`);--> statement-breakpoint
-CREATE TABLE `smart_wallets_rows` (
-	`_key` text PRIMARY KEY NOT NULL,
-	`_first_seen_at` text NOT NULL,
-	`_changed_at` text NOT NULL,
-	`_walk_id` integer NOT NULL,
-	`_held_since` text,
-	`_held_reason` text,
-	`_body` text NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `smart_wallets_rows_held` ON `smart_wallets_rows` (`_held_since`) WHERE _held_since IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `usage_rows` (
 	`_key` text PRIMARY KEY NOT NULL,
 	`_first_seen_at` text NOT NULL,

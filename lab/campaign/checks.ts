@@ -133,8 +133,8 @@ export function checkOrphans(jobs: readonly Job[], { sql }: Readable): Finding[]
       [`rows of ${job.name} without volatile values`, lacks(job.rows, 'rowid', volatile, '_number')],
       [
         `commits of volatile values of ${job.name} that are not shown, though no walk is unfinished`,
-        `SELECT count(*) AS rows FROM volatile_seen WHERE job = '${job.name}' AND NOT EXISTS (
-           SELECT 1 FROM walks WHERE walks.job = volatile_seen.job AND finished_at IS NULL)`,
+        `SELECT count(*) AS rows FROM staged_volatile WHERE job = '${job.name}' AND NOT EXISTS (
+           SELECT 1 FROM walks WHERE walks.job = staged_volatile.job AND finished_at IS NULL)`,
       ],
     ];
   });

@@ -287,7 +287,7 @@ export const rowsMet = sqliteTable('rows_met', {
  * the table of the dataset that holds such values, in the order of its rows: as they came they would change every page of it
  * again and again.
  */
-export const volatileSeen = sqliteTable('volatile_seen', {
+export const stagedVolatile = sqliteTable('staged_volatile', {
   id: integer().primaryKey(),
   job: text().notNull(),
   /** JSON: the numbers of the rows, and the values of each volatile column, in the order of that table. */

@@ -41,7 +41,7 @@ export function openVolatile(connection: Connection, job: Job): VolatileValues |
      ON CONFLICT DO UPDATE SET ${columns.map((name) => `${quoted(name)} = excluded.${quoted(name)}`)}`,
   );
   const insert = connection.prepare<[string, string]>(
-    'INSERT INTO volatile_seen (job, content) VALUES (?, ?)',
+    'INSERT INTO staged_volatile (job, content) VALUES (?, ?)',
   );
   const staged = readStaged(connection, job.name);
   const none = (): Content => ({ numbers: [], values: columns.map(() => []) });
@@ -85,7 +85,7 @@ function readStaged(connection: Connection, job: string): RowidSet {
 /** Commit by commit, and no statement left open meanwhile: others use the connection, too. */
 function* stagedOf(connection: Connection, job: string): Generator<Content> {
   const next = connection.prepare<[number, string], { id: number; content: string }>(
-    'SELECT id, content FROM volatile_seen WHERE id > ? AND job = ? ORDER BY id LIMIT 1',
+    'SELECT id, content FROM staged_volatile WHERE id > ? AND job = ? ORDER BY id LIMIT 1',
   );
   for (let after = 0; ; ) {
     const commit = next.get(after, job);
@@ -122,7 +122,7 @@ export async function mergeStaged(connection: Connection, job: Job): Promise<voi
     await inBatches(connection, [batch]);
   }
   const forget = connection.prepare<[string, number]>(
-    'DELETE FROM volatile_seen WHERE id IN (SELECT id FROM volatile_seen WHERE job = ? ORDER BY id LIMIT ?)',
+    'DELETE FROM staged_volatile WHERE id IN (SELECT id FROM staged_volatile WHERE job = ? ORDER BY id LIMIT ?)',
   );
   await inBatches(connection, [() => forget.run(job.name, COMMITS_AT_ONCE).changes === COMMITS_AT_ONCE]);
 }

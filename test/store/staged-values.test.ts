@@ -35,7 +35,7 @@ const agesShown = (bench: Bench) =>
     .sql<{ age: number }>('SELECT DISTINCT quality_age_seconds AS age FROM ai_signals')
     .map(({ age }) => age);
 const staged = (bench: Bench) =>
-  bench.sql<{ commits: number }>('SELECT count(*) AS commits FROM volatile_seen')[0]?.commits;
+  bench.sql<{ commits: number }>('SELECT count(*) AS commits FROM staged_volatile')[0]?.commits;
 
 /** Walks until so many pages are saved, and ends there as where somebody stops it. */
 async function stopAfter(bench: Bench, pages: number): Promise<void> {
@@ -105,7 +105,9 @@ describe('volatile values that a walk brings', () => {
   it('are merged again where a crash came before the end of it', async () => {
     const bench = await setupMirrored();
     age(bench, 5_000);
-    bench.tamper(`CREATE TRIGGER crash BEFORE DELETE ON volatile_seen BEGIN SELECT RAISE(ABORT, 'no'); END`);
+    bench.tamper(
+      `CREATE TRIGGER crash BEFORE DELETE ON staged_volatile BEGIN SELECT RAISE(ABORT, 'no'); END`,
+    );
     await expect(bench.mirror(SIGNALS)).rejects.toThrow();
     bench.tamper('DROP TRIGGER crash');
     bench.reopen();

@@ -135,7 +135,7 @@ describe('it is found', () => {
     ],
     [
       'that volatile values were never shown',
-      "INSERT INTO volatile_seen VALUES (1, 'ai-signals', '{}')",
+      "INSERT INTO staged_volatile VALUES (1, 'ai-signals', '{}')",
       ['orphan'],
     ],
     ['that a walk was left behind', 'UPDATE walks SET finished_at = NULL WHERE id = 1', ['orphan']],
