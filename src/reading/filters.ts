@@ -6,7 +6,7 @@ import type { Connection } from '../store/read.ts';
 import { watchFiles } from '../store/sqlite-files.ts';
 import { threadOnDemand } from '../worker.ts';
 import type { Filters } from './filters/match.ts';
-import type { RowNumbers, ScanRequest } from './filters/scan.ts';
+import type { Rowids, ScanRequest } from './filters/scan.ts';
 import type { Frame, Moment, Pages } from './pages.ts';
 
 export { type Filters, filtersOf } from './filters/match.ts';
@@ -16,7 +16,7 @@ export type Matches = {
   readonly moment: Moment;
   readonly total: number;
   /** For `readMatches` alone. */
-  readonly numbers: RowNumbers;
+  readonly numbers: Rowids;
 };
 
 export type Filtered = {
@@ -41,15 +41,15 @@ export type Filtered = {
 };
 
 /** Of the numbers that are kept: a million rows are four million. */
-const MOST_BYTES = 32 * 1024 ** 2;
+const MAX_CACHE_BYTES = 32 * 1024 ** 2;
 
 /** @param connection to a mirror; `pages` those of the same. */
 export function openFiltered(
   connection: Connection,
   jobs: readonly ListedJob[],
-  pages: Pick<Pages, 'readNumbered'>,
+  pages: Pick<Pages, 'readRowids'>,
 ): Filtered {
-  const kept = byteCache<RowNumbers>(MOST_BYTES, ({ byteLength }) => byteLength);
+  const kept = byteCache<Rowids>(MAX_CACHE_BYTES, ({ byteLength }) => byteLength);
   const lost = watchFiles(connection.name);
   const thread = scanThread(connection.name, jobs);
   const scans = scansOn(thread, (name, numbers) => {
@@ -66,7 +66,7 @@ export function openFiltered(
       return typeof numbers === 'string' ? numbers : { moment, total: numbers.length, numbers };
     },
     readMatches: ({ moment, numbers }, offset, limit, frame) =>
-      pages.readNumbered(moment, numbers.subarray(offset, offset + limit), frame),
+      pages.readRowids(moment, numbers.subarray(offset, offset + limit), frame),
     close: thread.close,
   };
 }
@@ -84,7 +84,7 @@ type SharedScan = {
   readonly name: string;
   /** That of the client who asked first. */
   readonly account: string;
-  readonly result: Promise<RowNumbers | 'busy' | 'stopped'>;
+  readonly result: Promise<Rowids | 'busy' | 'stopped'>;
   /** Scans, and settles `result`. */
   run(): Promise<void>;
   /** Gives its place to another. */
@@ -107,13 +107,13 @@ type Scans = {
     filters: Filters,
     account: string,
     signal?: AbortSignal,
-  ): Promise<RowNumbers | 'busy' | 'stopped'>;
+  ): Promise<Rowids | 'busy' | 'stopped'>;
 };
 
 /** @param found told of each result, before those who wait for it. */
 export function scansOn(
   thread: Pick<ScanThread, 'scan' | 'stop'>,
-  found: (name: string, numbers: RowNumbers) => void,
+  found: (name: string, numbers: Rowids) => void,
 ): Scans {
   /** By name, oldest first. */
   const scans = new Map<string, SharedScan>();
@@ -122,8 +122,8 @@ export function scansOn(
   const served = new Set<string>();
 
   function begin(name: string, moment: Moment, filters: Filters, account: string): SharedScan {
-    let settle: (result: RowNumbers | 'busy' | 'stopped' | Promise<never>) => void = () => {};
-    const result = new Promise<RowNumbers | 'busy' | 'stopped'>((resolve) => {
+    let settle: (result: Rowids | 'busy' | 'stopped' | Promise<never>) => void = () => {};
+    const result = new Promise<Rowids | 'busy' | 'stopped'>((resolve) => {
       settle = resolve;
     });
     // Its clients may have gone before it fails.
@@ -222,7 +222,7 @@ type ScanThread = {
    * One at a time. The thread is started by the first.
    * @returns undefined where it was stopped. @throws Failure as reading the mirror does.
    */
-  scan(moment: Moment, filters: Filters): Promise<RowNumbers | undefined>;
+  scan(moment: Moment, filters: Filters): Promise<Rowids | undefined>;
   /** Ends the scan that is under way. */
   stop(): void;
   close(): void;
@@ -231,10 +231,7 @@ type ScanThread = {
 /** @param file the mirror. */
 export function scanThread(file: string, jobs: readonly ListedJob[]): ScanThread {
   const wanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const thread = threadOnDemand<ScanRequest, RowNumbers | undefined>(
-    'filter',
-    'the thread that filters rows',
-  );
+  const thread = threadOnDemand<ScanRequest, Rowids | undefined>('filter', 'the thread that filters rows');
   let id = 0;
   return {
     async scan(moment, filters) {

@@ -7,13 +7,13 @@ import { isoTime } from '../clock.ts';
 import type { ListedJob } from '../job-list.ts';
 import { type Connection, orderReader, PROOF, quoted, removalSql, seqOf } from '../store/read.ts';
 import {
+  type ChangeTime,
   type Frame,
-  lastNumber,
-  latestFirst,
-  type NewRows,
-  openRowsThen,
-  type RowsThen,
-  type Then,
+  lastRowid,
+  newestFirst,
+  openPastRows,
+  type PastRows,
+  type RowidRange,
 } from './pages/rows.ts';
 
 export type { Frame } from './pages/rows.ts';
@@ -30,9 +30,9 @@ export type Pages = {
    */
   readPage(moment: Moment, offset: number, limit: number, frame: Frame): Buffer;
   /** The numbers of those rows. */
-  numbersOf(moment: Moment, offset: number, limit: number): number[];
+  rowidsOf(moment: Moment, offset: number, limit: number): number[];
   /** The same of the rows that had these numbers. */
-  readNumbered(moment: Moment, numbers: Iterable<number>, frame: Frame): Buffer;
+  readRowids(moment: Moment, numbers: Iterable<number>, frame: Frame): Buffer;
   /** The JSON of the row that had each number; undefined where none had. */
   readRows(moment: Moment, numbers: Iterable<number>): (string | undefined)[];
 };
@@ -40,11 +40,11 @@ export type Pages = {
 /** @param jobs those of them that are lists, which have a history, can be read. */
 export function openPages(connection: Connection, jobs: readonly ListedJob[]): Pages {
   const readOrder = orderReader(connection);
-  const fronts = new WeakMap<Moment, ReturnType<typeof latestFirst>>();
+  const fronts = new WeakMap<Moment, ReturnType<typeof newestFirst>>();
   const datasets = new Map(
     jobs.flatMap((job) => {
       if (job.history === null) return [];
-      const rows = openRowsThen(connection, { ...job, history: job.history });
+      const rows = openPastRows(connection, { ...job, history: job.history });
       return [[job.name, { rows, momentOf: openMoments(connection, job, rows) }] as const];
     }),
   );
@@ -54,11 +54,11 @@ export function openPages(connection: Connection, jobs: readonly ListedJob[]): P
     return dataset;
   };
 
-  function numbersOf(moment: Moment, rows: RowsThen, offset: number, limit: number): number[] {
+  function rowidsOf(moment: Moment, rows: PastRows, offset: number, limit: number): number[] {
     const { order, at } = moment;
     if (order === 'by number') return range(offset + 1, Math.min(at.last, offset + limit));
     const came = at.last - at.top;
-    const front = fronts.get(moment) ?? latestFirst(rows, at, at);
+    const front = fronts.get(moment) ?? newestFirst(rows, at, at);
     fronts.set(moment, front);
     const numbers = offset < came ? front(offset, limit) : [];
     if (!at.list) return numbers;
@@ -70,7 +70,7 @@ export function openPages(connection: Connection, jobs: readonly ListedJob[]): P
   const transaction = connection.transaction((read: () => unknown) => read());
   const atOnce = <T>(read: () => T): T => transaction(read) as T;
   const numbers = (moment: Moment, offset: number, limit: number) =>
-    numbersOf(moment, datasetOf(moment.job).rows, offset, limit);
+    rowidsOf(moment, datasetOf(moment.job).rows, offset, limit);
   const pageOf = ({ job, at }: Moment, of: Iterable<number>, frame: Frame) =>
     datasetOf(job).rows.pageOf([...of], at, frame);
 
@@ -79,8 +79,8 @@ export function openPages(connection: Connection, jobs: readonly ListedJob[]): P
     momentOf: (job, seq) => atOnce(() => datasetOf(job).momentOf(seq)),
     readPage: (moment, offset, limit, frame) =>
       atOnce(() => pageOf(moment, numbers(moment, offset, limit), frame)),
-    numbersOf: (moment, offset, limit) => atOnce(() => numbers(moment, offset, limit)),
-    readNumbered: (moment, of, frame) => atOnce(() => pageOf(moment, of, frame)),
+    rowidsOf: (moment, offset, limit) => atOnce(() => numbers(moment, offset, limit)),
+    readRowids: (moment, of, frame) => atOnce(() => pageOf(moment, of, frame)),
     readRows: ({ job, at }, of) => atOnce(() => datasetOf(job).rows.jsonOf([...of], at)),
   };
 }
@@ -113,7 +113,7 @@ export type Moment = {
   /** Grows with every change that no `seq` tells: of volatile values, and of what is held. Null before the first. */
   unversionedSeq: number | null;
   /** Where its rows lie, for `readPage` alone. */
-  at: Then & NewRows & { list: { seq: number; rows: number } | null };
+  at: ChangeTime & RowidRange & { list: { seq: number; rows: number } | null };
 };
 
 /** `future`: no change has that number yet. `gone`: orders or history do not reach back. `unread`: the first full walk has not ended. */
@@ -139,9 +139,9 @@ type Present = { lastChange: number; removal: number | null; keptFrom: number };
 
 const nothing: Present = { lastChange: 0, removal: null, keptFrom: 0 };
 
-const EVER = Number.MAX_SAFE_INTEGER;
+const MAX_WALK_ID = Number.MAX_SAFE_INTEGER;
 
-function openMoments(connection: Connection, job: ListedJob, rows: RowsThen) {
+function openMoments(connection: Connection, job: ListedJob, rows: PastRows) {
   const dataset = connection.prepare<[{ job: string }], Present>(
     `SELECT max(coalesce(last_seq, 0), coalesce(order_seq, 0)) AS lastChange, ${removalSql} AS removal,
        max(coalesce(orders_from, 0), coalesce(${seqOf('history_from')}, 0)) AS keptFrom
@@ -182,20 +182,20 @@ function openMoments(connection: Connection, job: ListedJob, rows: RowsThen) {
   };
 
   /** The number of the last row that had come by then. */
-  const lastBy = (then: Then, lastChange: number, { top, since }: Pick<NewRows, 'top' | 'since'>) =>
-    then.seq === lastChange ? Math.max(top, rows.greatestNow()) : lastNumber(rows, then, top, since);
+  const lastBy = (then: ChangeTime, lastChange: number, { top, since }: Pick<RowidRange, 'top' | 'since'>) =>
+    then.seq === lastChange ? Math.max(top, rows.greatestNow()) : lastRowid(rows, then, top, since);
 
   function ordered(version: Version, next: Version | undefined, seq: number, lastChange: number): Moment {
     const { met, top } = version;
     const isSnapshot = version.generatedAt !== null;
-    const then = thenOf(isSnapshot ? version.seq : seq);
+    const then = changeTimeOf(isSnapshot ? version.seq : seq);
     const came = { top, since: isoTime(version.seq) };
     const last = isSnapshot ? top : lastBy(then, lastChange, came);
     // Rows that came since are no part of a snapshot, and where some are held it is no longer the one that was published.
     const isWhole = isSnapshot && version.held === 0;
     const listed = isWhole ? met : version.rows;
     // Walks tell of proofs of the same order, but they may be forgotten.
-    const latest = lastProof.get(job.name, next?.walkId ?? EVER);
+    const latest = lastProof.get(job.name, next?.walkId ?? MAX_WALK_ID);
     const { verdict, completeAsOf } = latest && latest.id > version.walkId ? latest : version;
     return {
       job: job.name,
@@ -216,7 +216,7 @@ function openMoments(connection: Connection, job: ListedJob, rows: RowsThen) {
     const read = firstRead.get(job.name);
     if (!read) return 'unread';
     if (seq < (read.lastSeq ?? 0) || (next && read.id >= next.walkId)) return 'gone';
-    const then = thenOf(seq);
+    const then = changeTimeOf(seq);
     const came = { top: 0, since: '' };
     const last = lastBy(then, lastChange, came);
     return {
@@ -239,4 +239,4 @@ function openMoments(connection: Connection, job: ListedJob, rows: RowsThen) {
   return momentOf;
 }
 
-const thenOf = (seq: number): Then => ({ seq, at: isoTime(seq) });
+const changeTimeOf = (seq: number): ChangeTime => ({ seq, at: isoTime(seq) });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { DAY_MS, isoTime } from '../../src/clock.ts';
 import { listed } from '../../src/job.ts';
-import { fold } from '../../src/reading/filters/match.ts';
+import { normalize } from '../../src/reading/filters/match.ts';
 import { openScan } from '../../src/reading/filters/scan.ts';
 import { type Filters, filtersOf } from '../../src/reading/filters.ts';
 import { type Moment, openPages } from '../../src/reading/pages.ts';
@@ -91,12 +91,12 @@ describe('the rows that filters leave', () => {
         queries,
         kept,
         fc.boolean(),
-        async (upstream, queries, mostTextBytes, isDated) => {
+        async (upstream, queries, maxTextBytes, isDated) => {
           bench.clear();
           const connection = openReadOnly(bench.store.file);
           const jobs = bench.jobs.map(listed);
           const pages = openPages(connection, jobs);
-          const scan = openScan(connection, jobs, pages, mostTextBytes);
+          const scan = openScan(connection, jobs, pages, maxTextBytes);
           try {
             const seen = new Set<number>();
             const compare = (seq?: number) => {
@@ -178,17 +178,17 @@ describe('the rows that filters leave', () => {
 function matchesPlainly(json: string, wanted: Partial<Record<string, string>>): boolean {
   const row = JSON.parse(json) as Row;
   return Object.entries(wanted).every(([name, given = '']) => {
-    if (fold(given) === '') return true;
+    if (normalize(given) === '') return true;
     if (name === 'q')
-      return fold(given)
+      return normalize(given)
         .split(/\s+/)
-        .every((word) => leaves(row).some((text) => fold(text).includes(word)));
-    const held = (placesOf[name] ?? []).map((member) => row[member]).find(isComparable);
-    return [held].flat().some((one) => isComparable(one) && fold(String(one)) === fold(given));
+        .every((word) => leaves(row).some((text) => normalize(text).includes(word)));
+    const held = (pathsOf[name] ?? []).map((member) => row[member]).find(isComparable);
+    return [held].flat().some((one) => isComparable(one) && normalize(String(one)) === normalize(given));
   });
 }
 
-const placesOf: Record<string, string[]> = { kind: ['kind', 'kinds'], category: ['Category', 'categories'] };
+const pathsOf: Record<string, string[]> = { kind: ['kind', 'kinds'], category: ['Category', 'categories'] };
 
 const isComparable = (value: unknown) =>
   ['string', 'number', 'boolean'].includes(typeof value) || Array.isArray(value);

@@ -25,9 +25,9 @@ export function filtersOf(
   const fields: [string, string][] = [];
   for (const [name, rule] of Object.entries(job.filters)) {
     const given = parameter(name) ?? '';
-    const value = fold(given);
+    const value = normalize(given);
     if (rule.by === 'text') words.push(...wordsOf(given));
-    else if (value !== '' && value !== fold(rule.all ?? '')) fields.push([name, value]);
+    else if (value !== '' && value !== normalize(rule.all ?? '')) fields.push([name, value]);
   }
   if (words.length + fields.length === 0) return null;
   const wanted = { words: [...new Set(words)].sort(), fields };
@@ -41,20 +41,20 @@ export function filtersOf(
  * The folded form of two texts in a row is that of the first and that of the second in a row, so a text is found in another
  * one exactly where its folded form is found in the folded other.
  */
-export function fold(text: string): string {
-  return text.replace(beyondAscii, foldRun).toLowerCase().replaceAll('ς', 'σ');
+export function normalize(text: string): string {
+  return text.replace(beyondAscii, normalizeRun).toLowerCase().replaceAll('ς', 'σ');
 }
 
 /** Each once. */
 export function wordsOf(text: string): string[] {
-  return [...new Set(fold(text).split(/\s+/))].filter((word) => word !== '');
+  return [...new Set(normalize(text).split(/\s+/))].filter((word) => word !== '');
 }
 
 /** Most texts have little of it, and none of what follows is quick. */
 const beyondAscii = /[^\0-\x7f]+/g;
 
 /** Upper case on the way, which alone knows that a sharp s is two. */
-function foldRun(run: string): string {
+function normalizeRun(run: string): string {
   return run.normalize('NFKD').replace(marks, '').toLowerCase().toUpperCase();
 }
 
@@ -63,7 +63,7 @@ const marks = /\p{M}+/gu;
 /** Where the field that a filter is named after lies in a row. */
 
 /** Paths of names, the first choice first: its own member, what is shown as its column, and the same of its plural. */
-export function openPlaces(connection: Connection): (job: string, name: string) => string[][] {
+export function openFieldPaths(connection: Connection): (job: string, name: string) => string[][] {
   const pathOf = connection
     .prepare<[string, string], string>('SELECT path FROM fields WHERE job = ? AND "column" = ?')
     .pluck();
@@ -89,43 +89,43 @@ function pluralOf(name: string): string {
 /** Whether a row is one of those that filters leave: decided from its JSON alone. */
 
 /** What is looked for, folded. */
-type Wanted = {
+type MatchTerms = {
   /** All of them, each anywhere in the row's text. */
   words: readonly string[];
-  fields: readonly WantedField[];
+  fields: readonly FieldTerm[];
 };
 
 /** The field of a row is the first place where it has a value or a list. */
-type WantedField = { places: readonly (readonly string[])[]; value: string };
+type FieldTerm = { paths: readonly (readonly string[])[]; value: string };
 
 /** @returns whether a row, given as JSON, is left. */
-export function matcherOf({ words, fields }: Wanted): (json: string) => boolean {
+export function matcherOf({ words, fields }: MatchTerms): (json: string) => boolean {
   const parts = [...words, ...fields.map(({ value }) => value)];
   /** Whatever is somewhere in the row is somewhere in its JSON, unless that is written with escapes. */
   const mayMatch = (json: string) => {
     if (json.includes('\\')) return true;
-    const folded = fold(json);
-    return parts.every((part) => folded.includes(part));
+    const normalized = normalize(json);
+    return parts.every((part) => normalized.includes(part));
   };
   return (json) => mayMatch(json) && hasWords(json, words) && hasFields(json, fields);
 }
 
 function hasWords(json: string, words: readonly string[]): boolean {
   if (words.length === 0) return true;
-  const text = foldedText(json);
+  const text = normalizedText(json);
   return words.every((word) => text.includes(word));
 }
 
-function hasFields(json: string, fields: readonly WantedField[]): boolean {
+function hasFields(json: string, fields: readonly FieldTerm[]): boolean {
   if (fields.length === 0) return true;
   const row = JSON.parse(withNumbersAsTexts(json)) as unknown;
   return fields.every((field) => hasValue(row, field));
 }
 
 /** The texts and numbers in a row, one a line; a word never reaches beyond its line. */
-export function foldedText(json: string): string {
+export function normalizedText(json: string): string {
   const tokens = (json.match(textNameOrNumber) ?? []).filter((token) => !token.endsWith(':'));
-  return fold(tokens.map(plainText).join('\n'));
+  return normalize(tokens.map(plainText).join('\n'));
 }
 
 const textNameOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?|-?\d[\d.eE+-]*/g;
@@ -142,9 +142,9 @@ function withNumbersAsTexts(json: string): string {
 
 const textOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
-function hasValue(row: unknown, { places, value }: WantedField): boolean {
-  const found = places.map((place) => place.reduce(memberOf, row)).find(isComparable);
-  const isIt = (held: unknown) => isScalar(held) && fold(String(held)) === value;
+function hasValue(row: unknown, { paths, value }: FieldTerm): boolean {
+  const found = paths.map((place) => place.reduce(memberOf, row)).find(isComparable);
+  const isIt = (held: unknown) => isScalar(held) && normalize(String(held)) === value;
   return Array.isArray(found) ? found.some(isIt) : isIt(found);
 }
 

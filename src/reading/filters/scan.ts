@@ -3,7 +3,7 @@
 import type { ListedJob } from '../../job-list.ts';
 import { type Connection, openReadOnly, storeFailure } from '../../store/read.ts';
 import { type Moment, openPages, type Pages } from '../pages.ts';
-import { type Filters, foldedText, matcherOf, openPlaces } from './match.ts';
+import { type Filters, matcherOf, normalizedText, openFieldPaths } from './match.ts';
 
 export type ScanRequest = {
   /** The mirror: the same in every call of a thread, as are the jobs. */
@@ -17,47 +17,47 @@ export type ScanRequest = {
 };
 
 /** The numbers of rows, compactly. */
-export type RowNumbers = Uint32Array | Float64Array;
+export type Rowids = Uint32Array | Float64Array;
 
 /** @param isWanted asked now and then. @returns undefined where nobody waits any longer, or the moment is gone. */
-export type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => RowNumbers | undefined;
+export type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => Rowids | undefined;
 
 /** Deep lists are read by parts of so many. */
-const NUMBERS_AT_ONCE = 10_000;
+const ROWIDS_AT_ONCE = 10_000;
 
 /** For each dataset: the texts of some 100,000 rows. */
-const MOST_TEXT_BYTES = 64 * 1024 ** 2;
+const MAX_TEXT_BYTES = 64 * 1024 ** 2;
 
 /** All numbers that it gives are those of rows of the moment that match, in its order. */
 export function openScan(
   connection: Connection,
   jobs: readonly ListedJob[],
   pages: Pages,
-  mostTextBytes = MOST_TEXT_BYTES,
+  maxTextBytes = MAX_TEXT_BYTES,
 ): Scan {
-  const placesOf = openPlaces(connection);
+  const pathsOf = openFieldPaths(connection);
   const datasets = new Map(
     jobs
       .filter(({ filters }) => Object.keys(filters).length > 0)
-      .map((job) => [job.name, { job, textsAt: keepTexts(connection, job, pages, mostTextBytes) }]),
+      .map((job) => [job.name, { job, textCache: openTextCache(connection, job, pages, maxTextBytes) }]),
   );
 
   const scan: Scan = (moment, filters, isWanted) => {
-    const { job, textsAt } = datasets.get(moment.job) ?? fail(moment.job);
+    const { job, textCache } = datasets.get(moment.job) ?? fail(moment.job);
     // History may have been forgotten since the moment was found.
     if (typeof pages.momentOf(job.name, moment.seq) === 'string') return undefined;
     const { words } = filters;
-    const fields = filters.fields.map(([name, value]) => ({ value, places: placesOf(job.name, name) }));
-    const order = allNumbers(pages, moment);
-    const lookFor = (look: Parameters<typeof matcherOf>[0]) => ({
+    const fields = filters.fields.map(([name, value]) => ({ value, paths: pathsOf(job.name, name) }));
+    const order = allRowids(pages, moment);
+    const scanFor = (rowScan: Parameters<typeof matcherOf>[0]) => ({
       moment,
       isWanted,
-      matches: matcherOf(look),
+      matches: matcherOf(rowScan),
     });
 
-    const texts = words.length > 0 ? textsAt(moment, isWanted) : undefined;
+    const texts = words.length > 0 ? textCache(moment, isWanted) : undefined;
     if (!texts) {
-      const found = lookAtAll(connection, job, pages, order, lookFor({ words, fields }));
+      const found = scanTable(connection, job, pages, order, scanFor({ words, fields }));
       return found && compact(order.filter((number) => found.has(number)));
     }
     const withWords = order.filter((number) => {
@@ -65,19 +65,19 @@ export function openScan(
       return text !== undefined && words.every((word) => text.includes(word));
     });
     if (fields.length === 0) return compact(withWords);
-    const found = lookAt(pages, [...withWords], lookFor({ words: [], fields }));
+    const found = scanRowids(pages, [...withWords], scanFor({ words: [], fields }));
     return found && compact(withWords.filter((number) => found.has(number)));
   };
   // The rows and the fields are those of one state of the mirror.
   return (...given) => connection.transaction(() => scan(...given))();
 }
 
-function allNumbers(pages: Pages, moment: Moment): Float64Array {
+function allRowids(pages: Pages, moment: Moment): Float64Array {
   const numbers = new Float64Array(moment.total);
-  const atOnce = moment.order === 'proven' ? NUMBERS_AT_ONCE : moment.total;
+  const atOnce = moment.order === 'proven' ? ROWIDS_AT_ONCE : moment.total;
   let read = 0;
   while (read < moment.total) {
-    const part = pages.numbersOf(moment, read, atOnce);
+    const part = pages.rowidsOf(moment, read, atOnce);
     if (part.length === 0) break;
     numbers.set(part, read);
     read += part.length;
@@ -85,7 +85,7 @@ function allNumbers(pages: Pages, moment: Moment): Float64Array {
   return numbers.subarray(0, read);
 }
 
-const compact = (numbers: Float64Array): RowNumbers =>
+const compact = (numbers: Float64Array): Rowids =>
   numbers.every((number) => number < 2 ** 32) ? new Uint32Array(numbers) : numbers;
 
 function fail(job: string): never {
@@ -94,7 +94,7 @@ function fail(job: string): never {
 
 /** Rows of a moment that match, found by looking at them one by one. */
 
-type Look = {
+type RowScan = {
   moment: Moment;
   matches(json: string): boolean;
   /** Asked now and then. Where it says no, nothing is found: `undefined`. */
@@ -109,14 +109,14 @@ const ROWS_AT_ONCE = 256;
  * they were then.
  * @param numbers those of all its rows, in any order.
  */
-function lookAtAll(
+function scanTable(
   connection: Connection,
   { numbered, rowJson }: ListedJob,
   pages: Pages,
   numbers: Float64Array,
-  look: Look,
+  rowScan: RowScan,
 ): Set<number> | undefined {
-  const { moment, matches, isWanted } = look;
+  const { moment, matches, isWanted } = rowScan;
   const rows = connection
     .prepare<[string], [number, string]>(
       `SELECT rowid, ${rowJson} FROM ${numbered} AS row WHERE _changed_at <= ? ORDER BY rowid`,
@@ -126,23 +126,23 @@ function lookAtAll(
   const found = new Set<number>();
   const changedSince: number[] = [];
   let next = 0;
-  let looked = 0;
+  let scanned = 0;
   for (const [number, json] of rows.iterate(moment.at.at)) {
     for (; (upwards[next] ?? number) < number; next += 1) changedSince.push(upwards[next] as number);
     if (upwards[next] !== number) continue;
     next += 1;
-    looked += 1;
+    scanned += 1;
     if (matches(json)) found.add(number);
-    if (looked % ROWS_AT_ONCE === 0 && !isWanted()) return undefined;
+    if (scanned % ROWS_AT_ONCE === 0 && !isWanted()) return undefined;
   }
-  return lookAt(pages, [...changedSince, ...upwards.subarray(next)], look, found);
+  return scanRowids(pages, [...changedSince, ...upwards.subarray(next)], rowScan, found);
 }
 
 /** @param found what is found is added to it. */
-function lookAt(
+function scanRowids(
   pages: Pages,
   numbers: readonly number[],
-  { moment, matches, isWanted }: Look,
+  { moment, matches, isWanted }: RowScan,
   found = new Set<number>(),
 ): Set<number> | undefined {
   for (let from = 0; from < numbers.length; from += ROWS_AT_ONCE) {
@@ -161,10 +161,10 @@ function lookAt(
  * @returns the text of each row by its number; undefined where they are too long, where the moment is not the present, or
  * where nobody waits any longer.
  */
-type Texts = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number, string> | undefined;
+type TextCache = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number, string> | undefined;
 
 /** @param mostBytes of texts; of a longer dataset none are kept. */
-function keepTexts(connection: Connection, job: ListedJob, pages: Pages, mostBytes: number): Texts {
+function openTextCache(connection: Connection, job: ListedJob, pages: Pages, maxBytes: number): TextCache {
   const changed = connection
     .prepare<[string], [number, string]>(
       `SELECT rowid, ${job.rowJson} FROM ${job.numbered} AS row WHERE _changed_at > ? ORDER BY rowid`,
@@ -199,16 +199,16 @@ function keepTexts(connection: Connection, job: ListedJob, pages: Pages, mostByt
     if (upTo === moment.at.at) return texts;
     // Rows that were removed since stay in it.
     if (texts.size > 2 * moment.total) forget();
-    let looked = 0;
+    let scanned = 0;
     for (const [number, json] of changed.iterate(upTo)) {
-      keep(number, foldedText(json));
-      looked += 1;
-      if (bytes > mostBytes) {
+      keep(number, normalizedText(json));
+      scanned += 1;
+      if (bytes > maxBytes) {
         tooManyRows = moment.total;
         forget();
         return undefined;
       }
-      if (looked % ROWS_AT_ONCE === 0 && !isWanted()) return undefined;
+      if (scanned % ROWS_AT_ONCE === 0 && !isWanted()) return undefined;
     }
     upTo = moment.at.at;
     return texts;
@@ -221,7 +221,7 @@ const LOCK_WAIT_MS = 5_000;
 let scan: Scan | undefined;
 
 /** What the thread runs: a connection of its own, one scan at a time. */
-export function scanRows({ file, jobs, moment, filters, id, wanted }: ScanRequest): RowNumbers | undefined {
+export function scanRows({ file, jobs, moment, filters, id, wanted }: ScanRequest): Rowids | undefined {
   try {
     if (!scan) {
       const connection = openReadOnly(file, LOCK_WAIT_MS);

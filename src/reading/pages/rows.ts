@@ -6,27 +6,27 @@ import { type Connection, quoted } from '../../store/read.ts';
 /** What rows were at a change, by their numbers, and what numbers were given by then. */
 
 /** A change by its number, and as the time that stands in the rows. */
-export type Then = { seq: number; at: string };
+export type ChangeTime = { seq: number; at: string };
 
 /** The text around the rows of a page: what stands before so many of them, and what behind. */
 export type Frame = (rows: number) => readonly [before: string, behind: string];
 
-export type RowsThen = {
+export type PastRows = {
   /** The JSON of the row that had each number; undefined where none had. */
-  jsonOf(numbers: readonly number[], then: Then): (string | undefined)[];
+  jsonOf(numbers: readonly number[], then: ChangeTime): (string | undefined)[];
   /** The JSON of the rows that had these numbers, with commas between, in its frame; UTF-8. */
-  pageOf(numbers: readonly number[], then: Then, frame: Frame): Buffer;
+  pageOf(numbers: readonly number[], then: ChangeTime, frame: Frame): Buffer;
   /**
    * When the row came that had this number, ISO 8601; undefined where none had.
    * @param since an earlier change: by then it had not come.
    */
-  bornAt(number: number, then: Then, since: string): string | undefined;
+  bornAt(number: number, then: ChangeTime, since: string): string | undefined;
   /** The greatest number that is given now, and the greatest that may have been given at all. */
   greatestNow(): number;
   greatest(): number;
 };
 
-export function openRowsThen(connection: Connection, job: ListedJob & { history: string }): RowsThen {
+export function openPastRows(connection: Connection, job: ListedJob & { history: string }): PastRows {
   const table = job.numbered;
   const stored = quoted(job.rows);
   const history = quoted(job.history);
@@ -64,14 +64,14 @@ export function openRowsThen(connection: Connection, job: ListedJob & { history:
   const latest = number(`SELECT max(rowid) FROM ${stored}`);
   const greatestNow = () => latest.get() ?? 0;
   const greatestRemoved = number('SELECT max(number) FROM removed_rows WHERE job = ?');
-  const removed = (rowid: number, { seq }: Then) => removedKey.get(job.name, rowid, seq);
+  const removed = (rowid: number, { seq }: ChangeTime) => removedKey.get(job.name, rowid, seq);
 
-  function pastJson(rowid: number, then: Then): string | undefined {
+  function pastJson(rowid: number, then: ChangeTime): string | undefined {
     const key = removed(rowid, then) ?? currentKey.get(rowid);
     return key === undefined ? undefined : past.get(key, then.at, then.at);
   }
 
-  const jsonOf: RowsThen['jsonOf'] = (numbers, then) =>
+  const jsonOf: PastRows['jsonOf'] = (numbers, then) =>
     current
       .all(JSON.stringify(numbers), then.at)
       .map((json, place) => json ?? pastJson(numbers[place] as number, then));
@@ -106,10 +106,10 @@ function pastColumn(name: string, volatile: readonly string[]): string {
 /** Rows that came since an order was proven: no gap is in their numbers, which grow with every commit. */
 
 /** The rows with numbers above `top` that had come by `then`, of which `last` is the latest. */
-export type NewRows = { top: number; since: string; last: number };
+export type RowidRange = { top: number; since: string; last: number };
 
 /** The greatest number that was given by then. Rows that came later have greater ones, or the numbers of removed rows. */
-export function lastNumber(rows: RowsThen, then: Then, top: number, since: string): number {
+export function lastRowid(rows: PastRows, then: ChangeTime, top: number, since: string): number {
   let [given, free] = [top, rows.greatest() + 1];
   while (free - given > 1) {
     const middle = Math.floor((given + free) / 2);
@@ -123,7 +123,7 @@ export function lastNumber(rows: RowsThen, then: Then, top: number, since: strin
  * Gives them the latest commit first, and within a commit as they stood on its page. Commits are looked for as far as they
  * are asked for, and kept.
  */
-export function latestFirst(rows: RowsThen, then: Then, { top, since, last }: NewRows) {
+export function newestFirst(rows: PastRows, then: ChangeTime, { top, since, last }: RowidRange) {
   const commits: { first: number; last: number }[] = [];
   const lowest = () => commits.at(-1)?.first ?? last + 1;
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fold, matcherOf, wordsOf } from '../../../src/reading/filters/match.ts';
+import { matcherOf, normalize, wordsOf } from '../../../src/reading/filters/match.ts';
 import { leaves, shortText } from './support.ts';
 
 const byWords = (text: string) => matcherOf({ words: wordsOf(text), fields: [] });
-const byField = (value: string, ...places: string[][]) =>
-  matcherOf({ words: [], fields: [{ places, value: fold(value) }] });
+const byField = (value: string, ...paths: string[][]) =>
+  matcherOf({ words: [], fields: [{ paths, value: normalize(value) }] });
 
 describe('text is compared with case and accents aside', () => {
   it.each([
@@ -16,12 +16,12 @@ describe('text is compared with case and accents aside', () => {
     ['İstanbul', 'istanbul'],
     ['ﬁnance ①', 'FINANCE 1'],
     ['가격', '가격'.normalize('NFD')],
-  ])('%s is %s', (one, other) => expect(fold(one)).toBe(fold(other)));
+  ])('%s is %s', (one, other) => expect(normalize(one)).toBe(normalize(other)));
 
   it('so that a part of a text is a part of it when both are folded', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
-        expect(fold(one + other)).toBe(fold(one) + fold(other));
+        expect(normalize(one + other)).toBe(normalize(one) + normalize(other));
       }),
     );
   });
@@ -58,7 +58,7 @@ describe('words', () => {
     const texts = fc.array(shortText, { minLength: 1, maxLength: 3 });
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: shortText }), texts, (value, words) => {
-        const all = leaves(value).map((text) => fold(text));
+        const all = leaves(value).map((text) => normalize(text));
         const expected = wordsOf(words.join(' ')).every((word) => all.some((text) => text.includes(word)));
         expect(byWords(words.join(' '))(JSON.stringify({ value }))).toBe(expected);
       }),

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Filters } from '../../../src/reading/filters/match.ts';
-import type { RowNumbers } from '../../../src/reading/filters/scan.ts';
+import type { Rowids } from '../../../src/reading/filters/scan.ts';
 import { scansOn } from '../../../src/reading/filters.ts';
 import type { Moment } from '../../../src/reading/pages.ts';
 
 /** Scans on a thread that ends each when the test says so. */
 function setup() {
-  const begun: { name: string; end(numbers?: RowNumbers): void; fail(thrown: Error): void }[] = [];
+  const begun: { name: string; end(numbers?: Rowids): void; fail(thrown: Error): void }[] = [];
   const found: string[] = [];
   let stops = 0;
   const scans = scansOn(

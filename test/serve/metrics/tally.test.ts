@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { faults } from '../../model-api/index.ts';
-import { openTally } from '../../src/reading/tally.ts';
-import { openReadOnly } from '../../src/store/connection.ts';
-import type { Bench } from '../helpers/mirror-bench.ts';
-import { setup } from '../helpers/setup.ts';
+import { faults } from '../../../model-api/index.ts';
+import { openTally } from '../../../src/serve/service/metrics.ts';
+import { openReadOnly } from '../../../src/store/connection.ts';
+import type { Bench } from '../../helpers/mirror-bench.ts';
+import { setup } from '../../helpers/setup.ts';
 
 function tallyOf(bench: Bench) {
   const connection = openReadOnly(bench.store.file);
