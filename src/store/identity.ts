@@ -90,31 +90,28 @@ export function renewEpoch(copy: Connection): void {
  * @returns what has become of them since: undefined where they are the same.
  */
 export function watchFiles(file: string): () => Failure | undefined {
-  const paths = parts.map((part) => `${file}${part}`);
   const known = new Map<string, string>();
-  const look = (path: string) => {
-    const before = known.get(path);
-    const now = inodeOf(path);
-    if (before !== undefined && now !== before)
-      return lost(path, now === undefined ? 'is gone' : 'was replaced');
-    // The log and its index come with the first use.
-    if (now !== undefined) known.set(path, now);
+  const look = (): Failure | undefined => {
+    for (const part of parts) {
+      const path = `${file}${part}`;
+      const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+      const inode = found && `${found.dev} ${found.ino}`;
+      const before = known.get(path);
+      if (before !== undefined && inode !== before) return lost(path, inode ? 'was replaced' : 'is gone');
+      // The log and its index come with the first use.
+      if (inode !== undefined) known.set(path, inode);
+    }
     return undefined;
   };
-  const lookAtAll = () => {
+  const watch = () => {
     try {
-      return paths.map(look).find((loss) => loss !== undefined);
+      return look();
     } catch (thrown) {
       return lost(file, `cannot be seen any more (${(thrown as NodeJS.ErrnoException).code})`);
     }
   };
-  lookAtAll();
-  return lookAtAll;
-}
-
-function inodeOf(path: string): string | undefined {
-  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return found && `${found.dev} ${found.ino}`;
+  watch();
+  return watch;
 }
 
 const lost = (path: string, how: string) =>

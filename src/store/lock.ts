@@ -13,9 +13,9 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Connection } from './connection.ts';
-import { guarded } from './failure.ts';
+import { guarded, isBusy } from './failure.ts';
 import { Database } from './sqlite.ts';
 
 export type Lock = {
@@ -33,31 +33,26 @@ const LOOK_WAIT_MS = 1_000;
 
 /** Takes the lock `name` in `dir`, or says which process holds it (its pid, where that can be read). */
 export function tryLock(dir: string, name: string): Lock | Held {
-  const folder = join(dir, 'locks');
-  const file = join(folder, name);
+  const file = join(dir, 'locks', name);
   return guarded(file, () => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     const connection = new Database(file, { timeout: 0 });
     try {
-      if (!take(connection) && (isTaken(connection) || !take(connection, LOOK_WAIT_MS))) {
-        connection.close();
-        return { holder: readPid(file) };
-      }
-      // What a holder left that was killed is not of this one.
-      rmSync(`${file}.note`, { force: true });
-      writeFileSync(`${file}.pid`, `${process.pid}\n`, { mode: 0o600 });
-      return hold(file, connection);
+      if (take(connection) || (!isTaken(connection) && take(connection, LOOK_WAIT_MS)))
+        return hold(file, connection);
     } catch (thrown) {
       connection.close();
       throw thrown;
     }
+    connection.close();
+    return { holder: readPid(file) };
   });
 }
 
-/** @returns whether the connection holds the lock now. */
+/** Returns whether the connection holds the lock now. */
 function take(connection: Connection, waitMs = 0): boolean {
   connection.pragma(`busy_timeout = ${waitMs}`);
-  return !isBusy(() => connection.exec('BEGIN EXCLUSIVE'));
+  return !meetsLock(() => connection.exec('BEGIN EXCLUSIVE'));
 }
 
 /**
@@ -65,20 +60,23 @@ function take(connection: Connection, waitMs = 0): boolean {
  * takes the lock just then tries again.
  */
 function isTaken(connection: Connection): boolean {
-  return isBusy(() => connection.prepare('SELECT count(*) FROM sqlite_master').get());
+  return meetsLock(() => connection.prepare('SELECT count(*) FROM sqlite_master').get());
 }
 
-function isBusy(work: () => unknown): boolean {
+function meetsLock(work: () => unknown): boolean {
   try {
     work();
     return false;
   } catch (thrown) {
-    if (thrown instanceof Database.SqliteError && thrown.code.startsWith('SQLITE_BUSY')) return true;
+    if (isBusy(thrown)) return true;
     throw thrown;
   }
 }
 
 function hold(file: string, connection: Connection): Lock {
+  // What a holder left that was killed is not of this one.
+  rmSync(`${file}.note`, { force: true });
+  writeFileSync(`${file}.pid`, `${process.pid}\n`, { mode: 0o600 });
   let note: number | undefined;
   return {
     note(word) {
@@ -93,8 +91,8 @@ function hold(file: string, connection: Connection): Lock {
   };
 }
 
-export function isLock(answer: Lock | Held): answer is Lock {
-  return 'release' in answer;
+export function isLock(lock: Lock | Held): lock is Lock {
+  return 'release' in lock;
 }
 
 /** The process that holds the lock `name`, or null. The lock itself decides: a pid may be another process's by now. */
