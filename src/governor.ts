@@ -248,7 +248,9 @@ export function createGovernor(parts: GovernorParts): Governor {
       for (const waiter of waiters) if (waiter.notBefore <= until) waiter.notBefore = 0;
       serve();
     };
-    nap = { until, cancel: clock.after(Math.max(0, until - clock.now()), wake) };
+    const end = new AbortController();
+    nap = { until, cancel: () => end.abort() };
+    clock.sleep(Math.max(0, until - clock.now()), end.signal).then(wake, () => undefined);
   }
 
   /** A process that has nothing to do keeps nothing to itself, and no permits from the others. */
