@@ -63,7 +63,7 @@ type Dataset = {
   isDue: boolean;
 };
 
-/** Not the name of the datasets: a worker of others would take our wakes. */
+/** Under the mirror's own prefix, so that nobody else takes a wake. */
 const QUEUE = 'wakes';
 /** Between the wakes of datasets that are due together. */
 const STAGGER_MS = 200;
@@ -96,7 +96,9 @@ export function listenerOf(report: (error: Error) => void): (error: Error) => vo
 
 /** A wake that Redis has lost or handed out again: SQLite knows what came of its run. */
 function isOfLostWake(error: Error): boolean {
-  return /could not renew lock|^Missing (lock|key) for job|is not in the active state/.test(error.message);
+  return /could not renew lock|^Missing (lock|key) for job|^Lock mismatch for job|is not in the active state/.test(
+    error.message,
+  );
 }
 
 /** A pattern means the same here as where it was validated. */
