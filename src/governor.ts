@@ -64,6 +64,8 @@ const BRIEF: ReadonlySet<WaitReason> = new Set(['rate', 'concurrency']);
 const IDLE_MS = 250;
 /** A remote state that is out of reach is tried again so soon. */
 const OUT_OF_REACH_MS = 2_000;
+/** A reason of its own, since making the usual one is dear. */
+const CANCELLED = 'cancelled';
 
 export function createGovernor(parts: GovernorParts): Governor {
   const { clock, longestWaitMs, lag = () => 0 } = parts;
@@ -253,10 +255,17 @@ export function createGovernor(parts: GovernorParts): Governor {
     clock.sleep(Math.max(0, until - clock.now()), end.signal).then(wake, () => undefined);
   }
 
+  /** @returns what cancels it. */
+  function sleepThen(ms: number, work: () => void): () => void {
+    const cancelled = new AbortController();
+    clock.sleep(ms, cancelled.signal).then(work, () => undefined);
+    return () => cancelled.abort(CANCELLED);
+  }
+
   /** A process that has nothing to do keeps nothing to itself, and no permits from the others. */
   function tidyWhenIdle(): void {
     if (cancelIdle || isClosed) return;
-    cancelIdle = clock.after(IDLE_MS, () => {
+    cancelIdle = sleepThen(IDLE_MS, () => {
       cancelIdle = undefined;
       if (waiters.length > 0) return;
       lease.giveAllBack();
