@@ -6,7 +6,6 @@ import { Failure } from './errors.ts';
 import type { Job } from './job.ts';
 import type {
   CheckedPage,
-  CheckedRow,
   CheckedRows,
   DiscoveredShape,
   Drift,
@@ -54,14 +53,13 @@ export function checkPage(
       : checkPage(job, body, JSON.parse(body.text()), known);
   const text = body.text();
   const { rows, path, drifts, ...envelope } = readEnvelope(job, json, known?.rowsPath);
-  const bodies = once(() => bodiesOf(job, text, path, rows.length));
-  const checked = checkRows(job, rows, bodies, mayHoldHostileText(text), path, known);
-  return {
-    ...envelope,
-    received: rows.length,
-    ...collect(job, checked, bodies, drifts),
-    shape: checked.shape,
+  let found: string[] | undefined;
+  const bodies = () => {
+    found ??= bodiesOf(job, text, path, rows.length);
+    return found;
   };
+  const page = { rows, path, bodies, suspicious: mayHoldHostileText(text), drifts };
+  return { ...envelope, received: rows.length, ...checkRows(job, page, known) };
 }
 
 function describeUnchanged(job: Job, { rows, json, shape }: UnchangedPage): CheckedPage {
@@ -114,37 +112,35 @@ export function checkSnapshot(text: string, json: unknown, key: string, fetchedA
 
 /** A row that was refused before, looked at again, by the shape discovered of its dataset. */
 export function checkAgain(job: Job, body: string, known: DiscoveredShape | undefined): CheckedRows {
-  const bodies = () => [body.trim()];
-  return collect(job, checkRows(job, [JSON.parse(body)], bodies, true, [], known), bodies, []);
+  const rows = [JSON.parse(body)];
+  return checkRows(job, { rows, path: [], bodies: () => [body.trim()], suspicious: true, drifts: [] }, known);
 }
 
-type Bodies = () => readonly string[];
-type CheckedTogether = {
-  checked: readonly CheckedRow[];
-  fields: PageFields;
-  shape: DiscoveredShape | undefined;
+type ReceivedRows = {
+  rows: readonly unknown[];
+  /** The names that led to them. */
+  path: readonly string[];
+  /** Each as received; mostly nobody asks for them. */
+  bodies: () => readonly string[];
+  /** True where they may hold text that no table can keep. */
+  suspicious: boolean;
+  /** Those of the envelope. */
+  drifts: readonly Drift[];
 };
 
 function checkRows(
   { contract }: Job,
-  rows: readonly unknown[],
-  bodies: Bodies,
-  suspicious: boolean,
-  path: readonly string[],
+  { rows, path, bodies, suspicious, drifts: ofEnvelope }: ReceivedRows,
   known: DiscoveredShape | undefined,
-): CheckedTogether {
-  if (!contract) return checkDiscovered(rows, bodies(), path, known);
-  const body = (at: number) => () => bodies()[at] ?? '';
-  const checked = rows.map((row, at) => checkSpecified(contract, row, suspicious, body(at)));
-  return { checked, fields: noFields, shape: undefined };
-}
-
-function collect(
-  { contract }: Job,
-  { checked, fields }: CheckedTogether,
-  bodies: Bodies,
-  ofEnvelope: readonly Drift[],
-): CheckedRows {
+): CheckedRows & Pick<CheckedPage, 'shape'> {
+  const bodyAt = (at: number) => bodies()[at] ?? '';
+  const { checked, fields, shape } = contract
+    ? {
+        checked: rows.map((row, at) => checkSpecified(contract, row, suspicious, () => bodyAt(at))),
+        fields: noFields,
+        shape: undefined,
+      }
+    : checkDiscovered(rows, bodies(), path, known);
   const accepted = new Map<string, Row>();
   const refused: RefusedRow[] = [];
   const drifts = new Map<string, Drift>();
@@ -159,12 +155,12 @@ function collect(
       accepted.set(row.key, { key: row.key, values: row.values });
     } else {
       const { key, problems } = row;
-      const body = bodies()[at] ?? '';
+      const body = bodyAt(at);
       refused.push({ key, identity: key ?? identityOf(body, contract), body, problems });
     }
   });
   const keys = checked.map(({ key }) => key);
-  return { keys, accepted: [...accepted.values()], refused, drifts: [...drifts.values()], fields };
+  return { keys, accepted: [...accepted.values()], refused, drifts: [...drifts.values()], fields, shape };
 }
 
 function bodiesOf(job: Job, text: string, path: readonly string[], rows: number): string[] {
@@ -215,11 +211,3 @@ function isStableText(value: unknown): boolean {
 }
 
 const byPath = ([one]: Member, [other]: Member) => (one < other ? -1 : Number(one > other));
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}

@@ -171,7 +171,7 @@ export function prefetchPages(source: PageSource): {
   next(at: Checkpoint): Promise<PageWithResponse>;
   end(): Promise<void>;
 } {
-  /** No map: the tables that one leaves behind as it grows would keep the responses of all of them (see `walk/waiting.ts`). */
+  /** No map: the tables that one leaves behind as it grows would keep the responses of all of them (see `store/group-commit.ts`). */
   let prefetched: Prefetched[] = [];
   const inFlight = new Set<Promise<unknown>>();
   let last: CheckedPage | undefined;

@@ -112,55 +112,39 @@ function planJobs(
   perDay: number,
   { budget, perSecond, spending }: Means,
 ): Pick<DayOfCalls, 'jobs' | 'stretch'> {
-  const byRate = perSecond === null ? Number.POSITIVE_INFINITY : (perSecond * DAY_MS) / 1_000;
+  const rate = perSecond ?? Number.POSITIVE_INFINITY;
+  const byRate = (rate * DAY_MS) / 1_000;
   const most = Math.min(perDay, byRate);
-  const { spacings, isScarce } = spaceOut(
-    jobs,
-    most,
-    spending,
-    Math.min(usualPerDay(budget) ?? perDay, byRate),
-  );
+  const usual = Math.min(usualPerDay(budget) ?? perDay, byRate);
+  const { spacings, isScarce } = spaceOut(jobs, most, spending, usual);
   const spaced = jobs.map((job, at) => ({ job, spacing: spacings[at] as Spacing }));
   const counted = spaced.filter(({ job }) => job.drawsOnQuota);
   const wanted = sum(counted.map(({ job, spacing }) => callsPerDay(job, spacing)));
-  // Even a walk a day of everything may be more than there is.
-  const part = wanted > most ? most / wanted : 1;
+  // Even a walk a day of everything may be more than there is: then there are calls for a part of these looks.
+  const partOfLooks = wanted > most ? most / wanted : 1;
+  const planned = spaced.map(({ job, spacing }): JobPlan => {
+    const { name, longestMs, changedCalls, drawsOnQuota } = job;
+    const part = drawsOnQuota ? partOfLooks : 1;
+    const everyMs = Math.min(longestMs * timesLonger(job, spacing), Math.max(longestMs, DAY_MS));
+    return {
+      name,
+      walks: part * walksPerDay(job, spacing),
+      glances: part * glancesPerDay(job, spacing),
+      calls: part * callsPerDay(job, spacing),
+      everyMs,
+      glanceEveryMs: spacing.glanceEveryMs,
+      heldToMs: everyMs / part + changedCalls * Math.max(job.callMs, 1_000 / rate),
+      waitsForMore: waitsForMore(job, budget),
+    };
+  });
   const longer = counted.map(({ job, spacing }) => timesLonger(job, spacing) * job.weight);
-  return {
-    jobs: spaced.map(({ job, spacing }) =>
-      planJob(job, spacing, job.drawsOnQuota ? part : 1, perSecond, budget),
-    ),
-    stretch: isScarce ? Math.max(1, ...longer) : 1,
-  };
+  return { jobs: planned, stretch: isScarce ? Math.max(1, ...longer) : 1 };
 }
 
 /** Undefined where it is not known, and of a period longer than a day, of which little may be left for long. */
 function usualPerDay(budget: Budget | null): number | undefined {
   if (!budget || budget.perPeriod <= 0 || budget.periodMs > DAY_MS) return undefined;
   return (budget.perPeriod * DAY_MS) / budget.periodMs;
-}
-
-/** @param part of these looks for which there are calls. */
-function planJob(
-  job: PlannedJob,
-  spacing: Spacing,
-  part: number,
-  perSecond: number | null,
-  budget: Budget | null,
-): JobPlan {
-  const { name, longestMs, changedCalls } = job;
-  const callMs = Math.max(job.callMs, perSecond === null ? 0 : 1_000 / perSecond);
-  const everyMs = Math.min(longestMs * timesLonger(job, spacing), Math.max(longestMs, DAY_MS));
-  return {
-    name,
-    walks: part * walksPerDay(job, spacing),
-    glances: part * glancesPerDay(job, spacing),
-    calls: part * callsPerDay(job, spacing),
-    everyMs,
-    glanceEveryMs: spacing.glanceEveryMs,
-    heldToMs: everyMs / part + changedCalls * callMs,
-    waitsForMore: waitsForMore(job, budget),
-  };
 }
 
 function timesLonger(job: PlannedJob, { everyMs }: Spacing): number {

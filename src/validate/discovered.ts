@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { CheckedRow, DiscoveredShape, Drift, PageFields, Problem } from './checked.ts';
 import { findRepeatedName, sliceMember, withPlainNames } from './json-text.ts';
-import { asRecord, inspect, kindOf, LONGEST_PATH, profileRows } from './values.ts';
+import { asRecord, inspect, kindOf, LONGEST_SHOWN, profileRows } from './values.ts';
 
 type DiscoveredRows = {
   checked: CheckedRow[];
@@ -71,7 +71,7 @@ function accept(row: KeepableRow, { keyField }: DiscoveredShape, shared: Readonl
       drifts: keyField === null ? [] : contradicted('a row without it'),
     };
   if (!shared.has(key) && shared.size < MAX_SHARED_KEYS) return { fits: true, key, values, drifts: [] };
-  const drifts = contradicted(`two rows share ${key.slice(0, LONGEST_PATH).toWellFormed()}`);
+  const drifts = contradicted(`two rows share ${key.slice(0, LONGEST_SHOWN).toWellFormed()}`);
   return { fits: true, key: `${key}#${digestOf(row)}`, values, drifts };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Problem } from './checked.ts';
-import { LONGEST_PATH, LONGEST_TEXT } from './values.ts';
+import { LONGEST_SHOWN, LONGEST_TEXT } from './values.ts';
 
 /**
  * Told of every bracket and comma within a value, and, as `:`, of every name, which is spelled from `begin` to `end`.
@@ -142,7 +142,7 @@ function pathOfRepeatedName(text: string): string {
       inner.names.add(name);
     }
   });
-  return (found ?? '').slice(0, LONGEST_PATH).toWellFormed();
+  return (found ?? '').slice(0, LONGEST_SHOWN).toWellFormed();
 }
 
 /**

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Job, RowValues } from '../job.ts';
 import type { CheckedRow, Drift, Problem } from './checked.ts';
 import { findRepeatedName, sliceValue, withPlainNames } from './json-text.ts';
-import { asRecord, inspect, kindOf, LONGEST_PATH } from './values.ts';
+import { asRecord, inspect, kindOf, LONGEST_SHOWN } from './values.ts';
 
 type Contract = NonNullable<Job['contract']>;
 type Issue = z.core.$ZodIssue;
@@ -131,7 +131,7 @@ const softDrift = (kind: Drift['kind'], path: readonly PropertyKey[], detail: st
   times: 1,
 });
 
-const shorten = (text: string) => text.slice(0, LONGEST_PATH).toWellFormed();
+const shorten = (text: string) => text.slice(0, LONGEST_SHOWN).toWellFormed();
 const pathOf = (path: readonly PropertyKey[]) => path.map(String).join('.');
 
 export function describeIssue(issue: Issue, value?: unknown): Problem {

@@ -20,8 +20,8 @@ export function kindOf(value: unknown): string {
 const MAX_LEVELS = 64;
 /** In characters. */
 export const LONGEST_TEXT = 1024 ** 2;
-/** Of a path, or a name in it, that is shown to people. */
-export const LONGEST_PATH = 100;
+/** Of a name, a path or a detail that is shown to people. In characters. */
+export const LONGEST_SHOWN = 100;
 
 export type Inspection = {
   /** Undefined where a table can keep the value; else the first of its problems. */
@@ -79,7 +79,7 @@ function report(found: Inspection, expected: string, received: string): true {
 }
 
 function within({ problem }: Inspection, name: string): true {
-  const shown = name.slice(0, LONGEST_PATH).toWellFormed();
+  const shown = name.slice(0, LONGEST_SHOWN).toWellFormed();
   if (problem) problem.path = problem.path ? `${shown}.${problem.path}` : shown;
   return true;
 }
