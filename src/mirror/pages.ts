@@ -47,34 +47,30 @@ export function createPageReader(
       return JSON.parse(body.text());
     }
   };
-  const request = (offset: number, readBody: (body: Body) => unknown) => ({
+  const request = (offset: number) => ({
     job: job.name,
     walkId: session.row.id,
     path: job.path,
     query: { offset, limit: PAGE_ROWS },
-    read: readBody,
   });
+  const readLater = () => unread;
   const pages = prefetchPages({
-    get: (offset, upcoming) => api.get(request(offset, read), signal, { upcoming, onWait: session.commit }),
+    get: (offset, upcoming) =>
+      api.get({ ...request(offset), read }, signal, { upcoming, onWait: session.commit }),
     // A glance reads no more than it must.
     prefetch: (offset, upcoming) =>
       session.row.kind === 'walk'
-        ? api.prefetch(
-            request(offset, () => unread),
-            prefetching.signal,
-            upcoming,
-          )
+        ? api.prefetch({ ...request(offset), read: readLater }, prefetching.signal, upcoming)
         : undefined,
     check({ body, json, call }) {
-      if (json !== unread) return checkPage(job, body, json, shape);
-      let made: unknown;
+      let page = json;
       try {
-        made = read(body);
+        if (json === unread) page = read(body);
       } catch {
         call.errorCode = BAD_BODY;
         return undefined;
       }
-      return checkPage(job, body, made, shape);
+      return checkPage(job, body, page, shape);
     },
     agree: (before, page) => showSameRows(job, before, page),
     discard({ call }) {
