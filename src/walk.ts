@@ -59,8 +59,8 @@ export type Previous = {
 };
 
 /**
- * Yields each page with the checkpoint behind it, from `checkpoint` to the end of what is to be read. The next page is
- * asked for only when the consumer, who has saved the last one, comes back: `met` then knows its rows.
+ * Yields each page with the checkpoint behind it, from `checkpoint` to the end of what is to be read. The walk requests the
+ * next page only when the consumer, who has saved the last one, comes back: `met` then knows its rows.
  * Bounded in calls (`mostCalls`, `isEndless`), whatever the API answers.
  * @param read asks the API for a page from an offset, as a walk at this checkpoint needs it; its errors pass through.
  * @param previous the walk before this one, whose proof the first page may renew.
@@ -119,7 +119,7 @@ function isOlder(page: PageFacts, previous: Previous | undefined): boolean {
   return Date.parse(page.generatedAt ?? '') < Date.parse(previous?.checkpoint.generatedAt ?? '');
 }
 
-/** Whether the first page shows that the snapshot proven before still stands: then nothing else is asked for. */
+/** Whether the first page shows that the snapshot proven before still stands: then the walk requests nothing else. */
 function isUnchanged(previous: Previous | undefined, page: PageFacts): boolean {
   if (!previous?.allowsRenewal || previous.checkpoint.mode !== 'snapshot') return false;
   const { generatedAt, total, firstPage } = previous.checkpoint;

@@ -61,7 +61,7 @@ function readReportedQuota(connection: Connection): Limits['quota'] {
   };
 }
 
-/** The calls that may be spent, or why nobody knows how many: nothing is made of a guess. */
+/** The calls that may be spent, or why nobody knows how many. */
 export function budgetOf(quota: Limits['quota'], now: number): Budget | { unknown: string } {
   const { limit, remaining, asOf, reserve, refill, othersPerHour } = quota;
   if (remaining === null || limit === null) return { unknown: 'the API has not reported any quota yet' };

@@ -281,9 +281,8 @@ function chanceOfChange({ changesPerDay }: PlannedJob, walks: number): number {
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /**
- * In [0, 1]. The calls must last until more come, then through every period of the day. Of short periods, so many in a row count
- * as one that what is asked for has the time of the shortest schedule to be read: a walk of more calls than a period brings only
- * takes some periods.
+ * In [0, 1]. The calls must last until more come, then through every period of the day. Short periods are
+ * counted together, as many as fit into the shortest schedule: a walk of more calls than a period brings only takes some periods.
  */
 function chanceOfRunningDry(jobs: readonly PlannedJob[], spending: Spending, budget: Budget): number {
   const counted = jobs.filter((job) => job.drawsOnQuota);

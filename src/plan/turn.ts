@@ -19,7 +19,7 @@ export type Intervals = {
   waitsForMore: boolean;
 };
 
-/** What is known of a dataset when its next run is asked for. */
+/** What is known of a dataset when its next run is decided. */
 export type DatasetState = {
   schedule: Schedule;
   /** What the schedule asks for in the plan's day: the longest time between runs. */

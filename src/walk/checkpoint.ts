@@ -29,7 +29,7 @@ type Common = {
   generatedAt: string | null | undefined;
   /** Pages in a row that brought no new row. */
   fruitless: number;
-  /** True once rows were asked for behind what the API called the end, because its `total` said otherwise. */
+  /** True once the walk requested rows behind what the API called the end, because its `total` said otherwise. */
   lookedBeyond: boolean;
   /** Rows new to the mirror, by where this pass found them (see `walk.ts`); those at the tail may yet prove to be elsewhere. */
   newInHead: number;
@@ -60,7 +60,7 @@ export type AnchoredCheckpoint = Common & {
   stepsBack: number;
   /** While rows are read again, the offset by which new ones must come; else null. */
   rereadUntil: number | null;
-  /** The place behind the last row read, where that row stood then: what is shown further down shows what came in above. */
+  /** The offset behind the last row read, as it was then. A later page that shows that row further down shows how many came in above. */
   readTo: number;
   /** Rows that came in above what was read. */
   shifted: number;
@@ -94,7 +94,7 @@ export type Anchor = { key: string; back: number };
 export type Anomaly =
   /** The snapshot is older than that of the walk before. */
   | 'backwards'
-  /** The answer says another offset than was asked for. */
+  /** The response says another offset than was requested. */
   | 'offset'
   /** `returned` is not the number of rows. */
   | 'returned'
@@ -178,7 +178,7 @@ export function isBehindHead(at: Checkpoint): boolean {
   return at.mode === 'anchored' && at.phase === 'head' && at.tries > 0;
 }
 
-/** Where the next page is asked for. Where there is an anchor, the page begins with that row, to show it again. */
+/** The offset of the next request. Where there is an anchor, the page begins with that row, to show it again. */
 export function requestOffset(at: Checkpoint): number {
   const anchor = at.mode === 'anchored' ? at.anchor : null;
   return at.offset - (anchor?.back ?? 0);
@@ -186,7 +186,7 @@ export function requestOffset(at: Checkpoint): number {
 
 /** What the walk needs to know of a page. */
 export type PageFacts = Pick<CheckedPage, 'pagination' | 'generatedAt' | 'received' | 'keys'> & {
-  /** The offset that was asked for. */
+  /** The offset that was requested. */
   offset: number;
   /** Of each of its keys, whether this pass has met it before. */
   met: readonly boolean[];
@@ -202,7 +202,7 @@ export type PageFacts = Pick<CheckedPage, 'pagination' | 'generatedAt' | 'receiv
  */
 export type MetRowsChange = 'add' | 'skip' | 'clear';
 
-/** The checkpoint behind a page. `stuck`: nothing the API can be asked leads on. */
+/** The checkpoint behind a page. `stuck`: no request leads on. */
 export type Step = { checkpoint: Checkpoint; next: 'go on' | 'end' | 'stuck'; metRows: MetRowsChange };
 
 /** The checkpoint, with one more of each anomaly. */
@@ -257,7 +257,7 @@ export function turnPage<Of extends Checkpoint>(before: Of, page: PageFacts): Of
 
 /** Pages in a row that bring no row the walk has not met. */
 const MAX_FRUITLESS_PAGES = 3;
-/** An empty page that promises more is asked for once again, in case it was a passing fault. */
+/** An empty page that promises more is requested once again, in case it was a passing fault. */
 const MAX_EMPTY_PAGES = 2;
 
 /**
