@@ -73,7 +73,7 @@ export function createGovernor(parts: GovernorParts): Governor {
   const waiters: Waiter[] = [];
   let nap: { until: number; cancel(): void } | undefined;
   let cancelIdle: (() => void) | undefined;
-  /** The waiter for whom a permit is being asked for: its place is kept. */
+  /** A permit is being asked for this one: its place in flight is kept, lest it be overtaken. */
   let asking: Waiter | undefined;
   let isClosed = false;
   let isOutOfReach = false;
@@ -161,7 +161,7 @@ export function createGovernor(parts: GovernorParts): Governor {
 
   /** Of those for whom a permit is held or may be asked for, the one furthest behind, and prefetches last. */
   function next(): Waiter | undefined {
-    if (lease.isFull(asking ? 1 : 0)) return undefined;
+    if (lease.isFull(asking && !isOutOfReach ? 1 : 0)) return undefined;
     const now = clock.now();
     // A clock that was set back would make a wait longer than any that is sat out.
     for (const waiter of waiters) if (waiter.notBefore > now + longestWaitMs) waiter.notBefore = 0;

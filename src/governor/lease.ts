@@ -1,6 +1,6 @@
 /**
  * One process among those that share the governor's state: the permits it holds, its requests in flight, and the events
- * that it has not told yet. Each change of the state is one transaction, and one is under way at a time.
+ * that it has not told yet. Each change of the state is a transaction, and there is one at a time.
  */
 
 import type { Clock, Random } from '../clock.ts';
@@ -40,14 +40,9 @@ export type LeaseParts = {
   again?: boolean;
 };
 
-type InFlightRequest = {
+/** How many were in flight when it was sent, itself included, and at most since; the others as the decision gave them. */
+type InFlightRequest = Record<'ordinal' | 'peak' | 'othersInFlight' | 'responsesBefore', number> & {
   job: string;
-  /** How many were in flight when it was sent, itself included, and at most since. */
-  ordinal: number;
-  peak: number;
-  /** As the decision gave them. */
-  othersInFlight: number;
-  responsesBefore: number;
 };
 
 type PendingEvent = { event: Event; heardAt: number };
@@ -83,8 +78,14 @@ export function createLease(parts: LeaseParts) {
       giveBackPrefetches();
       const recallsBefore = recalls;
       const { decision, at } = await tell({
-        ...{ type: 'ask', owner, job, want: LARGEST_BLOCK, inFlight: inFlight.length + 1 },
-        ...{ upcoming, isPrefetch, unproven: prefetch.unproven },
+        type: 'ask',
+        owner,
+        job,
+        want: LARGEST_BLOCK,
+        inFlight: inFlight.length + 1,
+        upcoming,
+        isPrefetch,
+        unproven: prefetch.unproven,
       });
       if ('permits' in decision) {
         limits = decision;

@@ -160,12 +160,12 @@ export function throttled(rate: Rate, { sinceAt, failures, idleMs }: Throttle, n
   if (!opening) tryRate(rate, firstGuess(measured), now);
   else if (isEnclosed(rate) && trial) {
     rate.callsBeforeTrial = callsAfterRefusal(rate.callsBeforeTrial);
-    settle(rate);
+    keepToLeast(rate);
   } else if (isEnclosed(rate) && (span.recovery === null || measured.calls > 20)) {
     // The settled rate was too fast by a twentieth; a throttle within twenty requests tells of a limit that fell.
     rate.most = rate.perSecond;
     rate.least *= 0.95;
-    settle(rate);
+    keepToLeast(rate);
   } else enclose(rate, lasted(rate, span.recovery, measured), rate.perSecond, now);
 }
 
@@ -194,7 +194,7 @@ function enclose(rate: Rate, least: number, most: number | null, now: number): v
   rate.least = least;
   rate.most = most === null || most <= least ? null : most;
   if (rate.most === null) tryRate(rate, STEP * least, now);
-  else if (isEnclosed(rate)) settle(rate);
+  else if (isEnclosed(rate)) keepToLeast(rate);
   else tryRate(rate, between(rate, rate.most), now);
 }
 
@@ -209,8 +209,7 @@ function between(rate: Rate, most: number): number {
   return Math.max(NEAREST * least, isMeasured ? Math.sqrt(least * middle) : middle);
 }
 
-/** Keeps to the lower bound. */
-function settle(rate: Rate): void {
+function keepToLeast(rate: Rate): void {
   rate.perSecond = MARGIN * rate.least;
   rate.trial = null;
   rate.steadyCalls = 0;

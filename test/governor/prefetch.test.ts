@@ -23,29 +23,29 @@ function acquainted(calls: number, proven = 4) {
 
 type Machine = ReturnType<typeof drive>;
 
-/** Asks for a call that others are upcoming to follow; gives the stakes for those. */
-function stakes({ on }: Machine, upcoming = 100, unproven = 0, owner = 'me', job = 'news'): number {
+/** Asks for a call that others are upcoming to follow; gives the prefetch budget. */
+function budget({ on }: Machine, upcoming = 100, unproven = 0, owner = 'me', job = 'news'): number {
   const decision = on({ type: 'ask', owner, job, want: 1, inFlight: 1, upcoming, unproven });
   return 'permits' in decision ? decision.prefetchBudget : 0;
 }
 
-describe('calls ahead of their turn', () => {
+describe('prefetches', () => {
   it('are as many as are proven to go at once, and one more', () => {
-    expect(stakes(acquainted(2_000, 4))).toBe(5);
-    expect(stakes(acquainted(2_000, 8))).toBe(9);
-    expect(stakes(acquainted(2_000, 4), 2)).toBe(2);
-    expect(stakes(acquainted(2_000, 4), 0)).toBe(0);
+    expect(budget(acquainted(2_000, 4))).toBe(5);
+    expect(budget(acquainted(2_000, 8))).toBe(9);
+    expect(budget(acquainted(2_000, 4), 2)).toBe(2);
+    expect(budget(acquainted(2_000, 4), 0)).toBe(0);
   });
 
   it('are never as many as were refused, however long ago', () => {
     const { state, now } = acquainted(2_000, 4);
     const calm = { ...state.concurrency, refused: 5, steadyCalls: 1_000, callsBeforeTrial: 100 };
     const machine = drive({ ...state, concurrency: calm }, now);
-    expect(stakes(machine)).toBe(4);
+    expect(budget(machine)).toBe(4);
   });
 
   it('make two at once where one is proven', () => {
-    expect(stakes(acquainted(2_000, 1))).toBe(2);
+    expect(budget(acquainted(2_000, 1))).toBe(2);
   });
 
   it('are never more than are left of what is allowed at once, all processes together', () => {
@@ -55,46 +55,46 @@ describe('calls ahead of their turn', () => {
       machine.pass(10);
     }
     const { maxInFlight = 0 } = machine.state.leases['another'] ?? {};
-    expect(stakes(machine)).toBeLessThanOrEqual(5 - Math.min(3, maxInFlight));
+    expect(budget(machine)).toBeLessThanOrEqual(5 - Math.min(3, maxInFlight));
   });
 
   it('may waste one in a hundred of the calls of a day, and none before so many were made', () => {
-    expect(stakes(acquainted(99))).toBe(0);
-    expect(stakes(acquainted(110))).toBe(1);
-    expect(stakes(acquainted(230))).toBe(2);
+    expect(budget(acquainted(99))).toBe(0);
+    expect(budget(acquainted(110))).toBe(1);
+    expect(budget(acquainted(230))).toBe(2);
     const machine = acquainted(230);
-    expect(stakes(machine)).toBe(2);
+    expect(budget(machine)).toBe(2);
     machine.answer();
     machine.pass(100);
     // They count as wasted until they come back.
-    expect(stakes(machine, 100, 2)).toBe(0);
+    expect(budget(machine, 100, 2)).toBe(0);
     machine.answer();
     machine.pass(100);
     machine.on({ type: 'release', owner: 'me', permits: 0, prefetchBudget: 2 });
-    expect(stakes(machine)).toBe(2);
+    expect(budget(machine)).toBe(2);
   });
 
   it('of a day are forgotten as days pass: calls and waste alike', () => {
     const machine = acquainted(510);
-    expect(stakes(machine)).toBe(5);
+    expect(budget(machine)).toBe(5);
     machine.answer();
     machine.pass(3 * DAY);
-    expect(stakes(machine)).toBe(0);
+    expect(budget(machine)).toBe(0);
   });
 
   it('that a crash keeps from coming back stay wasted', () => {
     const machine = acquainted(230);
-    expect(stakes(machine)).toBe(2);
+    expect(budget(machine)).toBe(2);
     machine.on({ type: 'gone', owner: 'me' });
     machine.pass(1_000);
-    expect(stakes(machine, 100, 0, 'another')).toBe(0);
+    expect(budget(machine, 100, 0, 'another')).toBe(0);
     machine.on({ type: 'start', owner: 'me', again: false });
     machine.pass(1_000);
-    expect(stakes(machine)).toBe(0);
+    expect(budget(machine)).toBe(0);
   });
 });
 
-describe('no call goes ahead', () => {
+describe('no prefetch is sent', () => {
   it.each([
     ['429', { status: 429 }],
     ['401', { status: 401 }],
@@ -126,7 +126,7 @@ describe('no call goes ahead', () => {
       for (let call = 200; call >= 0; call -= 1)
         machine.call({ limit: 10_000, remaining: remaining + call }, 'ai-signals');
       machine.pass(100);
-      return stakes(machine, upcoming, 0, 'me', 'ai-signals');
+      return budget(machine, upcoming, 0, 'me', 'ai-signals');
     };
     expect(left(9_000, 100)).toBe(2);
     expect(left(2_500, 100)).toBe(0);
@@ -137,14 +137,14 @@ describe('no call goes ahead', () => {
 
   it('at a quota of which nobody tells, once a call was refused for want of it', () => {
     const machine = acquainted(510);
-    expect(stakes(machine)).toBe(5);
+    expect(budget(machine)).toBe(5);
     const { quota } = machine.state;
     const counted = drive(
       { ...machine.state, quota: { ...quota, source: 'count', level: null } },
       machine.now,
     );
     counted.pass(1_000);
-    expect(stakes(counted)).toBe(0);
+    expect(budget(counted)).toBe(0);
   });
 });
 
@@ -176,7 +176,7 @@ describe('the governor', () => {
   }
   const ahead = { upcoming: 100, isPrefetch: true };
 
-  it('gives stakes for calls ahead, and takes them back', async () => {
+  it('gives budget for prefetches, and takes it back', async () => {
     const { governor, shared, clock } = await underWay();
     const wasted = () => shared.state?.prefetch.wasted ?? 0;
     const given = Array.from({ length: 6 }, () => governor.reservePrefetch());
@@ -198,8 +198,8 @@ describe('the governor', () => {
     for (let call = 0; call < 4; call += 1) governor.reservePrefetch();
     const all = ['first', 'second', 'third', 'fourth'].map((name) => go(name, 'news', ahead));
     await clock.sleep(1_000);
-    // As many are under way as may be; one more guess waits, and behind it a call whose turn has come.
-    all.push(go('late guess', 'news', ahead), go('another job', 'usage'));
+    // As many are under way as may be; one more prefetch waits, and behind it a call whose turn has come.
+    all.push(go('late prefetch', 'news', ahead), go('another job', 'usage'));
     await clock.sleep(1_000);
     const before = went.length;
     governor.complete('news', fine);
