@@ -51,7 +51,7 @@ function locate(rowid: number) {
 export type MetRows = { rows: RowidSet; refused: RowidSet };
 
 /** Where rows were met: as the walk read on, as it looked at the head again, or in quarantine. */
-export type MetPart = 'rows' | 'head' | 'refused';
+type MetPart = 'rows' | 'head' | 'refused';
 
 /** Reads what walks have met. @param ids SQL for the numbers of these walks. */
 export function readMet(connection: Connection, ids: string): MetRows {
@@ -67,7 +67,7 @@ export function readMet(connection: Connection, ids: string): MetRows {
 }
 
 /** What a walk has met since its last commit, in the order in which it met it. */
-export type UnsavedMet = Record<MetPart, number[]>;
+type UnsavedMet = Record<MetPart, number[]>;
 
 export const nothingMet = (): UnsavedMet => ({ rows: [], head: [], refused: [] });
 

@@ -15,7 +15,7 @@ import type { WalkRow } from './schema.ts';
 import { quoted, seqOf } from './sql.ts';
 
 /** The order that a walk has met, to be kept as the walk ends. */
-export type OrderDraft = { rowids: Buffer; rows: number; met: number };
+type OrderDraft = { rowids: Buffer; rows: number; met: number };
 
 type Met = { id: number; rowids: Buffer };
 
@@ -201,7 +201,7 @@ export function servedSince(connection: Connection, job: string): string | undef
   return latest && latest.generatedAt !== null ? isoTime(latest.seq) : undefined;
 }
 
-export const ORDERS_KEPT_MS = 7 * 24 * 3_600_000;
+const ORDERS_KEPT_MS = 7 * 24 * 3_600_000;
 
 const MAX_PART_OF_DATABASE = 0.1;
 /** What an order takes beside its list. */

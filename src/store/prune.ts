@@ -152,7 +152,7 @@ type Walk = { id: number; finishedAt: string | null; isFull: 0 | 1; isUnchanged:
 const FULL = `(kind = 'walk' AND renewal_of IS NULL)`;
 
 /** Forgets walks and glances of the job that ended before `horizon` (ISO 8601 UTC) and changed nothing. */
-export function pruneWalks(connection: Connection, { name: job }: Job, horizon: string): Batch {
+function pruneWalks(connection: Connection, { name: job }: Job, horizon: string): Batch {
   const number = (sql: string) => connection.prepare<[string], number | null>(sql).pluck();
   const lastProof = number(`SELECT id FROM walks WHERE job = ? AND ${FULL_PROOF} ORDER BY id DESC LIMIT 1`);
   const latest = number('SELECT max(id) FROM walks WHERE job = ?');
@@ -196,7 +196,7 @@ const SWEPT_EVERY = 10_000;
  * Call it where rows leave the history or the table; elsewhere all that changed something are referred to.
  * @param walks how far `walks_from` has come: numbers of walks.
  */
-export async function sweepWalks(
+async function sweepWalks(
   connection: Connection,
   job: Job,
   { from, to }: { from: number; to: number },

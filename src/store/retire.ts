@@ -27,7 +27,7 @@ export type Decision = { reason: HeldReason | null; since: string };
 export type Retiring = Decision & { verdict: 'snapshot' | 'verified'; error: string | null };
 
 /** What becomes of the rows that a proof did not meet, by their rowids. */
-export type Retirement = Decision & {
+type Retirement = Decision & {
   toHold: readonly number[];
   gone: readonly number[];
   /** All that stay, held or met by a glance. */
@@ -116,7 +116,7 @@ export function isMuchShorter(before: number, now: number): boolean {
 const ROWS_A_BATCH = 1_000;
 
 /** One batch, for a transaction. Those that remove rows take a number, and come last. */
-export type RetireBatch = (now: number) => void;
+type RetireBatch = (now: number) => void;
 
 /** The batches of a retirement; the last of them belongs into the transaction that ends the walk. */
 export function retireBatches(
@@ -158,7 +158,7 @@ function piecesOf(rowids: readonly number[]): number[][] {
  * Rows that the last proof did not show, but that stay for now. They say so in `_held_since` and `_held_reason`, in SQL as
  * everywhere else. Neither makes a version or a change.
  */
-export type HeldRows = {
+type HeldRows = {
   count(): number;
   /** A page has shown the row, which is held no longer. */
   show(rowid: number): void;

@@ -3,7 +3,7 @@
  * two or three bytes.
  */
 
-export type RowidPacker = {
+type RowidPacker = {
   push(rowid: number): void;
   /** The packed list; nothing may be pushed behind it. */
   end(): Buffer;

@@ -34,10 +34,10 @@ type TableWriter = {
   compare(row: Row): ComparedRow;
   /** The rows of a page in its order, within one transaction. @param known what is known of a row without a look. */
   compareAll(rows: readonly Row[], known: (row: Row) => ComparedRow | undefined): ComparedRow[];
-  /** Writes the row if it changed, and returns its number in the table. It is held no longer. */
+  /** Writes the row if it changed, and returns its rowid. It is held no longer. */
   write(row: ComparedRow, walkId: number, now: string): number;
-  /** A row of this number was refused, and so is there upstream: it is held no longer. */
-  show(number: number): void;
+  /** This row was refused, and so is there upstream: it is held no longer. */
+  show(rowid: number): void;
   /** Whether any row is held. */
   holdsAny(): boolean;
   find(key: string): RowRef | undefined;
@@ -227,17 +227,17 @@ const countNames = (text: string) => text.match(names)?.length;
 type RowsBehind = {
   /** The next of them, where its key and its stable values are these; with it, whether its volatile ones are others. */
   next(key: string, values: RowValues): FoundRow | undefined;
-  /** The same from behind the row of this number on; undefined where that is none of those left. */
+  /** The same from behind the row of this rowid on; undefined where that is none of those left. */
   from(rowid: number): RowsBehind | undefined;
 };
 
 type FoundRow = { ref: RowRef; volatileChanged: boolean };
 
-/** By position: number, walk, all texts, other stable values, volatile values. */
+/** By position: rowid, walk, all texts, other stable values, volatile values. */
 type StoredValues = [rowid: number, walkId: number, texts: string, ...others: SqlValue[]];
 
 /**
- * Returns what reads so many rows behind that of a number.
+ * Returns what reads so many rows behind that of a rowid.
  * @param stable the columns in which a change makes a version.
  * @param volatile those that lie in a table of their own.
  */
@@ -281,7 +281,7 @@ function prepareRowsBehind(
         return { ref: { rowid, walkId }, volatileChanged };
       },
       from(rowid) {
-        const at = rows.findIndex(([number], at) => at >= place && number === rowid);
+        const at = rows.findIndex(([other], at) => at >= place && other === rowid);
         place = at + 1;
         return at < 0 ? undefined : left;
       },
@@ -341,13 +341,13 @@ type RunColumns = [
   isSame: number | null,
 ];
 
-/** SQLite gives no row this number by itself. */
+/** SQLite gives no row this rowid by itself. */
 const BEYOND = '9223372036854775807';
 
 /** @param tableState a number for the state that the table is in. */
 export function openStoredRows(connection: Connection, job: Job, tableState: () => number): FindRun {
   const table = quoted(job.rows);
-  // SQLite gathers rows in the order of their numbers; if it did not, they would not be what the text begins with.
+  // SQLite gathers rows in the order of their rowids; if it did not, they would not be what the text begins with.
   const run = connection
     .prepare<[Buffer, number, number, number], RunColumns>(
       `SELECT rowids, walks, keys, length(bytes), substr(?, 1, length(bytes)) = bytes

@@ -1,7 +1,7 @@
 /**
- * Volatile values. Their rows come in the order of the API, which is random among the numbers of rows: written as they come,
+ * Volatile values. Their rows come in the order of the API, which is random among their rowids: written as they come,
  * every commit would change most pages of their table. So they are staged, one row a commit, and merged as the walk ends, in
- * the order of the numbers.
+ * the order of the rowids.
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
@@ -11,25 +11,25 @@ import type { Connection } from './connection.ts';
 import { createRowidSet, type RowidSet } from './met-rows.ts';
 import { quoted } from './sql.ts';
 
-/** The volatile values of the rows of one dataset, by their numbers. */
+/** The volatile values of the rows of one dataset, by their rowids. */
 export type VolatileValues = {
   /** SQL over a row that lies in something named `stored`: whether it has other values than those bound, in the order of `columns`. */
   differ: string;
   columns: readonly string[];
   /** Shown from this commit on: of a row that is written anyway. */
-  put(number: number, values: RowValues): void;
+  put(rowid: number, values: RowValues): void;
   /** Shown once the walk has ended. */
-  stage(number: number, values: RowValues): void;
+  stage(rowid: number, values: RowValues): void;
   /** Whether others than those shown are staged of the row. */
-  isStaged(number: number): boolean;
+  isStaged(rowid: number): boolean;
   /** Writes what was staged since the last commit; call it inside its transaction. */
   commit(): void;
 };
 
-type StagedRow = { number: number; values: SqlValue[] };
+type StagedRow = { rowid: number; values: SqlValue[] };
 
-/** The numbers of rows, and the values of each volatile column. */
-type Content = { numbers: number[]; values: SqlValue[][] };
+/** The rowids of rows, and the values of each volatile column. */
+type Content = { rowids: number[]; values: SqlValue[][] };
 
 /** Undefined where the dataset has none. */
 export function openVolatile(connection: Connection, job: Job): VolatileValues | undefined {
@@ -44,32 +44,32 @@ export function openVolatile(connection: Connection, job: Job): VolatileValues |
     'INSERT INTO staged_volatile (job, content) VALUES (?, ?)',
   );
   const staged = readStaged(connection, job.name);
-  const none = (): Content => ({ numbers: [], values: columns.map(() => []) });
+  const none = (): Content => ({ rowids: [], values: columns.map(() => []) });
   const note = noteUnversioned(connection, job.name);
   let fresh = none();
   let hasPut = false;
 
-  const stage = (number: number, values: RowValues) => {
-    staged.add(number);
-    fresh.numbers.push(number);
+  const stage = (rowid: number, values: RowValues) => {
+    staged.add(rowid);
+    fresh.rowids.push(rowid);
     for (const [at, name] of columns.entries()) fresh.values[at]?.push(values[name] ?? null);
   };
 
   return {
     differ: `coalesce((SELECT (${columns.map(quoted)}) IS NOT (${columns.map(() => '?')}) FROM ${quoted(table)} WHERE _number = stored.rowid), 1)`,
     columns,
-    put(number, values) {
+    put(rowid, values) {
       hasPut = true;
-      upsert.run([number, ...columns.map((name) => values[name] ?? null)]);
+      upsert.run([rowid, ...columns.map((name) => values[name] ?? null)]);
       // Else what was staged of it before would be merged over it.
-      if (staged.has(number)) stage(number, values);
+      if (staged.has(rowid)) stage(rowid, values);
     },
     stage,
-    isStaged: (number) => staged.has(number),
+    isStaged: (rowid) => staged.has(rowid),
     commit() {
       if (hasPut) note();
       hasPut = false;
-      if (fresh.numbers.length === 0) return;
+      if (fresh.rowids.length === 0) return;
       insert.run(job.name, JSON.stringify(fresh));
       fresh = none();
     },
@@ -78,7 +78,7 @@ export function openVolatile(connection: Connection, job: Job): VolatileValues |
 
 function readStaged(connection: Connection, job: string): RowidSet {
   const rows = createRowidSet();
-  for (const { numbers } of stagedOf(connection, job)) for (const number of numbers) rows.add(number);
+  for (const { rowids } of stagedOf(connection, job)) for (const rowid of rowids) rows.add(rowid);
   return rows;
 }
 
@@ -95,7 +95,7 @@ function* stagedOf(connection: Connection, job: string): Generator<Content> {
   }
 }
 
-/** Rows are merged by pieces of so many numbers, whose values are held in memory, and committed by so many. */
+/** Rows are merged by pieces of so many rowids, whose values are held in memory, and committed by so many. */
 const PIECE_ROWS = 2 ** 17;
 const MERGED_AT_ONCE = 2_000;
 /** So many commits are read, or forgotten, at once. */
@@ -115,7 +115,7 @@ export async function mergeStaged(connection: Connection, job: Job): Promise<voi
     const batch = () => {
       const rows: StagedRow[] = [];
       for (; at >= 0 && rows.length < MERGED_AT_ONCE; at = isStaged.indexOf(1, at + 1))
-        rows.push({ number: from + at, values: values.map((column) => column[at] ?? null) });
+        rows.push({ rowid: from + at, values: values.map((column) => column[at] ?? null) });
       write(rows);
       return at >= 0;
     };
@@ -127,7 +127,7 @@ export async function mergeStaged(connection: Connection, job: Job): Promise<voi
   await inBatches(connection, [() => forget.run(job.name, COMMITS_AT_ONCE).changes === COMMITS_AT_ONCE]);
 }
 
-/** Writes rows, each as its number and its values; values that are there already cost nothing. */
+/** Writes rows, each as its rowid and its values; values that are there already cost nothing. */
 function prepareMerge(connection: Connection, job: Job, table: string): (rows: StagedRow[]) => void {
   const columns = job.volatile;
   const update = connection.prepare<[SqlValue[]]>(
@@ -137,7 +137,7 @@ function prepareMerge(connection: Connection, job: Job, table: string): (rows: S
   const note = noteUnversioned(connection, job.name);
   return (rows) => {
     let changes = 0;
-    for (const { number, values } of rows) changes += update.run([...values, number, ...values]).changes;
+    for (const { rowid, values } of rows) changes += update.run([...values, rowid, ...values]).changes;
     if (changes > 0) note();
   };
 }
@@ -154,8 +154,8 @@ export function noteUnversioned(connection: Connection, job: string): () => void
 /** The pieces in which some row is staged, upwards. */
 async function piecesOf(connection: Connection, job: string): Promise<number[]> {
   const pieces = new Set<number>();
-  for await (const { numbers } of calmly(stagedOf(connection, job)))
-    for (const number of numbers) pieces.add(Math.floor(number / PIECE_ROWS));
+  for await (const { rowids } of calmly(stagedOf(connection, job)))
+    for (const rowid of rowids) pieces.add(Math.floor(rowid / PIECE_ROWS));
   return [...pieces].sort((one, other) => one - other);
 }
 
@@ -164,9 +164,9 @@ async function readPiece(connection: Connection, job: Job, piece: number) {
   const from = piece * PIECE_ROWS;
   const isStaged = new Uint8Array(PIECE_ROWS);
   const values = job.volatile.map(() => new Array<SqlValue>(PIECE_ROWS));
-  for await (const { numbers, values: staged } of calmly(stagedOf(connection, job.name)))
-    for (const [at, number] of numbers.entries()) {
-      const place = number - from;
+  for await (const { rowids, values: staged } of calmly(stagedOf(connection, job.name)))
+    for (const [at, rowid] of rowids.entries()) {
+      const place = rowid - from;
       if (place < 0 || place >= PIECE_ROWS) continue;
       isStaged[place] = 1;
       for (const [column, cells] of values.entries()) cells[place] = staged[column]?.[at] ?? null;
