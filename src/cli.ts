@@ -1,11 +1,14 @@
 #!/usr/bin/env node
-/** The program: the command line of this process, its signals and its settings. */
+/** The program: the command line of this process, its signals, its settings, and its standard output and error. */
 
+import { createWriteStream, fstatSync } from 'node:fs';
 import { systemClock } from './clock.ts';
+import { diskTrouble } from './disk.ts';
 import { readDotEnv } from './dot-env.ts';
-import { Failure } from './errors.ts';
+import { exitCodes, Failure } from './errors.ts';
 import { main } from './main.ts';
-import { openStderr, openStdout } from './outputs.ts';
+
+const STDOUT = 1;
 
 process.umask(0o077);
 const stop = new AbortController();
@@ -36,5 +39,32 @@ function readEnvironment(): Record<string, string | undefined> {
     if (!(thrown instanceof Failure)) throw thrown;
     stderr.write(`market-mirror: ${thrown.message}\n`);
     process.exit(thrown.exitCode);
+  }
+}
+
+/** Where results go. What cannot be written there ends the process: quietly where nobody reads on, else with 74. */
+function openStdout(): NodeJS.WritableStream {
+  // Of a file that the disk has no more room for, Node.js's own stream drops the rest without a word.
+  const stdout = isFile(STDOUT) ? createWriteStream('', { fd: STDOUT, autoClose: false }) : process.stdout;
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that has seen enough, such as `head`, is no failure.
+    if (error.code === 'EPIPE') process.exit();
+    const { code, advice } = diskTrouble(error) ?? { code: error.code, advice: 'see where it goes' };
+    process.stderr.write(`market-mirror: standard output cannot be written (${code}): ${advice}\n`);
+    process.exit(exitCodes.disk);
+  });
+  return stdout;
+}
+
+/** Where progress and failures go. Where it cannot be written, the exit code alone tells. */
+function openStderr(): NodeJS.WriteStream {
+  return process.stderr.on('error', () => undefined);
+}
+
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
   }
 }

@@ -3,13 +3,12 @@
 import { arch, platform } from 'node:os';
 import type { Surroundings } from './app.ts';
 import { examineSettings, readAccount, readDir } from './config.ts';
-import { checkAccount } from './doctor/account.ts';
 import { checkApi } from './doctor/api.ts';
 import { type Check, ok, problemOf, skipped } from './doctor/check.ts';
+import { checkAccount, checkRedis, checkService, checkSinks } from './doctor/daemon.ts';
 import { checkAges, checkDatabase, checkDisk, checkLog } from './doctor/database.ts';
 import { checkFiles } from './doctor/files.ts';
-import { checkRedis } from './doctor/redis.ts';
-import { checkService, checkTargets } from './doctor/service.ts';
+
 import type { Job } from './job.ts';
 import { ownSchedules } from './job-list.ts';
 import { version } from './version.ts';
@@ -46,7 +45,9 @@ export async function* diagnose(
   const account = found.some(({ wrong }) => wrong) ? undefined : readAccount(environment);
   if (account) yield await checkAccount(account);
   yield* checkService(dir);
-  yield* checkTargets(dir);
+  // What is wrong with a setting by itself has been said.
+  if (!found.some(({ name, wrong }) => wrong && /^MIRROR_(SHIP|LAKE|KEEP_SNAPSHOTS)/.test(name)))
+    yield* checkSinks(dir, environment);
 
   if (offline) yield skipped('api', 'not asked: --offline');
   else if (found.some(({ wrong }) => wrong)) yield skipped('api', 'not asked: mend the settings first');

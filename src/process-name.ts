@@ -2,7 +2,6 @@
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { isAlive } from './alive.ts';
 import type { Random } from './clock.ts';
 
 /**
@@ -46,5 +45,18 @@ function statOf(pid: number): { started: string; hasEnded: boolean } | null {
     return { started, hasEnded: /[ZX]/.test(state) };
   } catch {
     return null;
+  }
+}
+
+/**
+ * Whether a process of this machine lives. A process of another user does, though it takes no signals from here; what is no
+ * number of a process does not.
+ */
+export function isAlive(pid: number): boolean {
+  try {
+    // 0 and less mean groups of processes.
+    return pid > 0 && process.kill(pid, 0);
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -2,11 +2,12 @@
 
 import { Cron } from 'croner';
 import ms from 'ms';
+import { DAY_MS } from './clock.ts';
 
 export type Schedule = { every: number } | { cron: string } | 'off';
 
 const SHORTEST_MS = 1_000;
-const LONGEST_MS = 30 * 24 * 3_600_000;
+const LONGEST_MS = 30 * DAY_MS;
 
 /**
  * Reads a schedule. Cron patterns are taken in UTC.

@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isAlive } from '../src/alive.ts';
 import { startChild } from '../src/child.ts';
 import { generalEnvironment } from '../src/environment.ts';
+import { isAlive } from '../src/process-name.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 
 const within = { timeout: 60_000, interval: 10 };

@@ -8,7 +8,7 @@ import { systemClock } from '../src/clock.ts';
 import { readState } from '../src/governor/state.ts';
 import { createGovernor } from '../src/governor.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { hasEnded, nameProcess } from '../src/process-name.ts';
+import { hasEnded, isAlive, nameProcess } from '../src/process-name.ts';
 import { openStore } from '../src/store.ts';
 import { nodeOfSources, sourceAddress } from './helpers/sources.ts';
 
@@ -51,7 +51,7 @@ async function holderOf(dir: string, ...before: string[]): Promise<ChildProcess 
     import { createGovernor } from ${JSON.stringify(sourceAddress('governor.ts'))};
     import { openStore } from ${JSON.stringify(sourceAddress('store.ts'))};
     import { systemClock } from ${JSON.stringify(sourceAddress('clock.ts'))};
-    import { hasEnded, nameProcess } from ${JSON.stringify(sourceAddress('process-name.ts'))};
+    import { hasEnded, isAlive, nameProcess } from ${JSON.stringify(sourceAddress('process-name.ts'))};
     import { loadJobs } from ${JSON.stringify(sourceAddress('load-jobs.ts'))};
     const store = openStore(${JSON.stringify(dir)}, await loadJobs(), Date.now);
     const owner = nameProcess(() => 0.5);
@@ -123,3 +123,13 @@ test.runIf(canContain)(
     expect(await owners()).toEqual(expect.arrayContaining([one.owner, two.owner]));
   },
 );
+
+test('a process lives until it has ended', () => {
+  expect(isAlive(process.pid)).toBe(true);
+  expect(isAlive(spawnSync('true').pid)).toBe(false);
+});
+
+// A file that was torn by a power cut may hold any of these; for kill(2) some mean a group of processes, or all.
+test.each([0, -1, -process.pid, Number.NaN, 2 ** 40])('%d is the number of no process', (pid) => {
+  expect(isAlive(pid)).toBe(false);
+});

@@ -1,7 +1,7 @@
 /** `market-mirror keys`: who may read from `serve`, how much, and until when; and links to its page. */
 
 import { Argument, Command } from 'commander';
-import { isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
 import { readLocalConfig } from '../config.ts';
 import { Failure, toError } from '../errors.ts';
 import { listJobs, scopesOf } from '../job-list.ts';
@@ -66,7 +66,7 @@ type Action = keyof typeof actions;
 
 const DEFAULT_OVERLAP = '24h';
 const LONGEST_NAME = 64;
-const LONGEST_MS = 100 * 365 * 24 * 3_600_000;
+const LONGEST_MS = 100 * 365 * DAY_MS;
 /** Written instead of a limit or a scope. */
 const NONE = 'none';
 

@@ -12,13 +12,13 @@ import {
 } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { isAlive } from '../alive.ts';
 import { doubledMs } from '../backoff.ts';
 import { startChild } from '../child.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { generalEnvironment } from '../environment.ts';
 import { Failure } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { isAlive } from '../process-name.ts';
 import { RedisError } from '../redis.ts';
 import { socketPath } from '../socket-path.ts';
 

@@ -16,8 +16,8 @@ import pino from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { runDaemon } from '../../src/daemon.ts';
+import { checkRedis } from '../../src/doctor/daemon.ts';
 import { checkFiles } from '../../src/doctor/files.ts';
-import { checkRedis } from '../../src/doctor/redis.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { endpoints, setupDoctor as setup } from '../helpers/doctor-bench.ts';
 import { CANARY, read } from '../helpers/sync-bench.ts';
@@ -111,6 +111,19 @@ describe('settings', () => {
     );
     expect(check('MARKET_API_URL')?.message).toMatch(/^uses http:\/\/, which would show the key/);
     expect(model.calls).toEqual([]);
+  });
+
+  test('of sinks that do not go together, or lack what is needed, are a problem: 78', async () => {
+    const { doctor } = await setup();
+    const ship = { MIRROR_SHIP: 'postgres://mirror@db/market', MIRROR_SHIP_FILE: 'ship' };
+    const both = await doctor(['--offline'], ship);
+    expect([both.code, both.check('ship')?.message]).toEqual([
+      78,
+      'MIRROR_SHIP and MIRROR_SHIP_FILE are both set: unset one',
+    ]);
+    const bucket = { MIRROR_LAKE: 's3://bucket/prefix', AWS_CONFIG_FILE: '/none' };
+    const { code, check } = await doctor(['--offline'], bucket);
+    expect([code, check('lake')?.message]).toEqual([78, expect.stringContaining('AWS_REGION is missing')]);
   });
 
   test('show no password', async () => {

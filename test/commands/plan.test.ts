@@ -69,12 +69,6 @@ describe('the plan of a mirror that has lived', () => {
     expect(plan.left).toBeCloseTo((plan.available ?? 0) - plan.calls, 0);
     expect([bench.model.calls.length, digestOf(bench.file)]).toEqual([before, digest]);
 
-    const text = await textOf(bench);
-    expect(text).toMatch(/^ai-signals +1\d\d {2}2, or 1 +in 2 of 17 walks {2}20m +72 +\d+ {2}20m$/m);
-    expect(text).toMatch(/^usage +0 {2}unknown +unknown +off +0 +0 {2}–$/m);
-    expect(text).toMatch(/^For 24 hours: 1,(39|4\d)\d calls; the plan takes 1\d\d and leaves 1,\d\d\d$/m);
-    expect(text).toMatch(/^Chance that the schedules as they are run dry: 0 %$/m);
-
     await live(bench, settings, 12 * HOUR, edit);
     const taken = 2 * (bench.model.calls.length - before);
     expect(Math.abs(taken - plan.calls) / taken).toBeLessThan(0.1);
@@ -101,10 +95,6 @@ describe('the plan of a mirror that has lived', () => {
     expect(plan.chanceOfRunningDry).toBeGreaterThan(0.99);
     expect(plan.calls).toBeLessThanOrEqual((plan.available ?? 0) + 1);
     expect(plan.dataset('news')?.everySeconds).toBeGreaterThan(120);
-    const text = await textOf(bench, greedy);
-    expect(text).toMatch(/^news .* \dm, not 1m /m);
-    expect(text).toMatch(/The schedules ask for more than that/);
-    expect(text).toMatch(/run dry: (100|above 99) %/);
   });
 });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { isAlive } from '../../src/alive.ts';
+import { isAlive } from '../../src/process-name.ts';
 import type { Status } from '../../src/reading/status.ts';
 import { runCli } from '../helpers/cli.ts';
 import { CANARY, releaseAll, setup, within } from '../helpers/daemon-bench.ts';

@@ -12,15 +12,6 @@ async function mirrored() {
 }
 
 describe('the status on a terminal', () => {
-  it('has colours, and nowhere else', async () => {
-    const bench = await setup({ rows: 5 });
-    const shown = await onTerminal(statusCommand, [], bench, { columns: 120 });
-    expect(shown.stdout).toContain('\u001b[31m✗\u001b[39m');
-    const piped = await onTerminal(statusCommand, [], bench);
-    expect(piped.stdout).not.toContain('\u001b');
-    expect([shown.code, piped.code]).toEqual([75, 75]);
-  });
-
   it('--watch draws over what it drew before', async () => {
     const bench = await mirrored();
     const stop = new AbortController();

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isAlive } from '../../src/alive.ts';
 import { isoTime, systemClock } from '../../src/clock.ts';
 import { keepServing, type Timing } from '../../src/daemon/service.ts';
+import { isAlive } from '../../src/process-name.ts';
 import type { Trouble } from '../../src/reading/status.ts';
 
 const quick: Timing = {

@@ -1,10 +1,11 @@
-/** The Redis that schedules and queued runs lie in; only the daemon needs one. */
+/** The daemon: the Redis that schedules and queued runs lie in, the account whose limits it shares, and what it runs beside its walks. */
 
+import { examineAccount } from '../account.ts';
+import { type Config, type Environment, readLake, readShip } from '../config.ts';
 import { examineRedis, examineRedisServer } from '../queue/examine.ts';
-import { type DaemonStatus, readDaemon } from '../reading/status.ts';
+import { type DaemonStatus, readDaemon, readService } from '../reading/status.ts';
+import { type SinkName, sinkNames, sinks } from '../sinks.ts';
 import { type Check, ok, problem, problemOf, skipped, warning } from './check.ts';
-
-type Environment = Record<string, string | undefined>;
 
 /** Of the user's own Redis, or of the private one that the daemon runs without `REDIS_URL`. */
 export async function checkRedis(
@@ -75,3 +76,57 @@ async function checkLive(name: string, at: { url: string } | { dir: string }): P
 
 const tooOld = (name: string, kind: string) =>
   problem(name, 'config', `${kind} is too old`, 'upgrade to Redis 6.2 or newer, or to Valkey');
+
+/** The account as Redis has it; nothing is changed there. */
+export async function checkAccount(account: NonNullable<Config['account']>): Promise<Check> {
+  const check = 'account-limits';
+  try {
+    const { processes } = await examineAccount(account);
+    const shared =
+      processes === null
+        ? 'nothing is known of them there yet'
+        : `${processes} ${processes === 1 ? 'process' : 'processes'} shared them within the hour`;
+    return ok(check, `those of ${account.name} are within reach; ${shared}`);
+  } catch (thrown) {
+    return problemOf(check, thrown);
+  }
+}
+
+/** Whether each sink can be found by the settings, and the daemon brings changes to it. */
+export function checkSinks(dir: string, environment: Environment): Check[] {
+  return sinkNames.flatMap((sink) => {
+    try {
+      (sink === 'ship' ? readShip : readLake)(environment);
+      return checkArrivals(dir, sink);
+    } catch (thrown) {
+      return [problemOf(sink, thrown)];
+    }
+  });
+}
+
+function checkArrivals(dir: string, sink: SinkName): Check[] {
+  const note = readDaemon(dir)?.[sink];
+  if (!note) return [];
+  const { name } = sinks[sink];
+  if (!note.trouble) return [ok(sink, `the daemon brings what changes to ${name}`)];
+  const { message, since, nextTry } = note.trouble;
+  const advice = `the daemon tries again at ${nextTry}`;
+  return [warning(sink, `nothing has arrived in ${name} since ${since}: ${message}`, advice)];
+}
+
+export function checkService(dir: string): Check[] {
+  const name = 'serve';
+  try {
+    const trouble = readDaemon(dir)?.serve;
+    if (trouble) {
+      const { message, since, nextTry } = trouble;
+      return [
+        warning(name, `does not run since ${since}: ${message}`, `the daemon tries again at ${nextTry}`),
+      ];
+    }
+    const service = readService(dir);
+    return service ? [ok(name, `${service.url ?? 'starting'}, process ${service.pid}`)] : [];
+  } catch (thrown) {
+    return [problemOf(name, thrown)];
+  }
+}
