@@ -28,7 +28,7 @@ process.exitCode = await main(process.argv.slice(2), {
   stdout: openStdout(),
   stderr,
   signal: stop.signal,
-  ...(process.send && { tellParent: (word) => void process.send?.(word as object) }),
+  ...(process.send && { sendToParent: (word) => void process.send?.(word as object) }),
 });
 
 /** What is set in the environment goes before what is set in `.env`. */

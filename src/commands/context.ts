@@ -13,7 +13,7 @@ export type Context = Surroundings & {
   /** Aborted by SIGINT or SIGTERM. */
   signal: AbortSignal;
   /** Says a word to the process of ours that started this one, where one did. */
-  tellParent?: (word: unknown) => void;
+  sendToParent?: (word: unknown) => void;
   /** The code to end with where the command ended without an error. */
   exit(code: number): void;
 };

@@ -18,25 +18,28 @@ import { withExamples } from './help.ts';
 type Options = { host?: string; port?: string };
 
 /**
- * How much the heap grows before V8 goes through all of it. A page lies outside of it, but counts: by V8's own measure,
- * which wastes no memory, that was every hundred pages, and who asked next waited 5 to 10 ms for its end.
+ * How much the heap grows before V8 goes through all of it. A list page lies outside of the heap, but counts: by V8's own measure
+ * a collection came every hundred pages, and the next client waited 5 to 10 ms for its end.
  */
-const HEAP_GROWING = '--heap-growing-percent=200';
+const HEAP_GROWTH = '--heap-growing-percent=200';
 
-const usual: ServeAddress = { host: '127.0.0.1', port: 4_020 };
+const DEFAULT_ADDRESS: ServeAddress = { host: '127.0.0.1', port: 4_020 };
 
 export function serveCommand(context: Context): Command {
   const command = new Command('serve')
-    .option('--host <host>', `the address to listen on (default: that of MIRROR_SERVE, else ${usual.host})`)
+    .option(
+      '--host <host>',
+      `the address to listen on (default: that of MIRROR_SERVE, else ${DEFAULT_ADDRESS.host})`,
+    )
     .option(
       '--port <number>',
-      `its port; 0 takes a free one (default: that of MIRROR_SERVE, else ${usual.port})`,
+      `its port; 0 takes a free one (default: that of MIRROR_SERVE, else ${DEFAULT_ADDRESS.port})`,
     )
     .action(async (options: Options) => {
       try {
         await serve(options, context);
       } catch (thrown) {
-        tellDaemon(context, { failed: toError(thrown).message });
+        reportToDaemon(context, { failed: toError(thrown).message });
         throw thrown;
       }
     });
@@ -49,13 +52,13 @@ export function serveCommand(context: Context): Command {
 
 async function serve(options: Options, context: Context): Promise<void> {
   const { environment, clock, stderr, signal } = context;
-  setFlagsFromString(HEAP_GROWING);
-  const given = readAddress(options);
+  setFlagsFromString(HEAP_GROWTH);
+  const fromOptions = readAddress(options);
   const jobs = await listJobs();
   const { dir, logLevel, schedules, spending, serve } = readServeConfig(environment, ownSchedules(jobs));
-  const address = { ...usual, ...serve.address, ...given };
+  const address = { ...DEFAULT_ADDRESS, ...serve.address, ...fromOptions };
   refuseOpenAddress(address, serve);
-  if (stderr.isTTY && !context.tellParent) await refuseWithoutMirror(dir);
+  if (stderr.isTTY && !context.sendToParent) await refuseWithoutMirror(dir);
   // Loaded only here: whoever lists the commands needs no server.
   const [{ openService }, { listen }, { createLog }] = await Promise.all([
     import('../serve.ts'),
@@ -81,8 +84,8 @@ async function serve(options: Options, context: Context): Promise<void> {
       log.warn({ err: toError(thrown).message }, 'status cannot be told where this serves');
     }
     log.info({ url }, `serving ${dir} at ${url}`);
-    if (serve.page !== 'off') tellOfPage(context, { ...address, url, link: service.linkToPage, log });
-    tellDaemon(context, { serving: url });
+    if (serve.page !== 'off') announcePage(context, { ...address, url, link: service.linkToPage, log });
+    reportToDaemon(context, { serving: url });
     if (!signal.aborted) await once(signal, 'abort');
     log.info({}, 'ending when the answers under way are given');
   });
@@ -101,17 +104,18 @@ async function refuseWithoutMirror(dir: string): Promise<void> {
     );
 }
 
-type PageAt = { host: string; url: string; link(): string | null; log: Pick<Log, 'info'> };
-
 /** A link opens the page for whoever reads it: it is for the person who started this at a terminal, and no log keeps it. */
-function tellOfPage({ stderr, tellParent }: Context, { host, url, link, log }: PageAt): void {
+function announcePage(
+  { stderr, sendToParent }: Context,
+  { host, url, link, log }: { host: string; url: string; link(): string | null; log: Log },
+): void {
   if (!isLoopback(host)) log.info({}, `the page at ${url} opens by a key with the scope ${PAGE_SCOPE}`);
-  else if (stderr.isTTY && !tellParent) stderr.write(`\nThe page: ${url}${link() ?? ''}\n\n`);
+  else if (stderr.isTTY && !sendToParent) stderr.write(`\nThe page: ${url}${link() ?? ''}\n\n`);
   else log.info({}, 'market-mirror keys page prints a link to the page');
 }
 
-function tellDaemon({ tellParent }: Context, word: ServeWord): void {
-  tellParent?.(word);
+function reportToDaemon({ sendToParent }: Context, word: ServeWord): void {
+  sendToParent?.(word);
 }
 
 function readAddress({ host, port }: Options): Partial<ServeAddress> {

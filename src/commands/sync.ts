@@ -35,27 +35,21 @@ export function syncCommand(context: Context): Command {
 async function sync(names: string[], options: Options, context: Context): Promise<void> {
   const known = await loadJobs();
   const named = [...new Set(names)].map((name) => findJob(known, name));
-  const said: string[] = [];
-  const say = (_: unknown, job: string, text: string) => said.push(`${job}: ${text}\n`);
+  const messages: string[] = [];
+  const say = (_: unknown, job: string, text: string) => messages.push(`${job}: ${text}\n`);
   let lines: ProgressLines | undefined;
-  const outOfReach: AppParts['outOfReach'] = (trouble) =>
-    lines?.note(
-      'account',
-      trouble ? `no call is made: ${trouble.message}; ${trouble.advice}` : 'calls go on',
-    );
+  const outOfReach: AppParts['outOfReach'] = (outage) =>
+    lines?.note('account', outage ? `no call is made: ${outage.message}; ${outage.advice}` : 'calls go on');
   const app = await openApp({ ...context, say, outOfReach, again: context.stderr.isTTY === true });
   try {
     const jobs = named.length > 0 ? named : notOff(app, context);
-    const told = await progressLines(
-      context.stderr,
-      jobs.map((job) => job.name),
-      context.clock,
-    );
-    lines = told;
-    const outcomes = await Promise.all(jobs.map((job) => syncJob(app, job, options, told, context)));
-    told.end();
+    const jobNames = jobs.map((job) => job.name);
+    const progress = await progressLines(context.stderr, jobNames, context.clock);
+    lines = progress;
+    const outcomes = await Promise.all(jobs.map((job) => syncJob(app, job, options, progress, context)));
+    progress.end();
     await endOfCommands(app, context.signal);
-    for (const line of said) context.stderr.write(line);
+    for (const message of messages) context.stderr.write(message);
     if (options.json) context.stdout.write(`${printableJson(outcomes)}\n`);
     context.exit(worstExitCode(outcomes.map(({ exitCode }) => exitCode)));
   } finally {

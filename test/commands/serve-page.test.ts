@@ -12,8 +12,11 @@ import { runMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 import { folder } from '../serve/support.ts';
 
-/** @param tellParent of one that the daemon started. */
-async function serveAtTerminal(settings: Record<string, string> = {}, tellParent?: (word: unknown) => void) {
+/** @param sendToParent of one that the daemon started. */
+async function serveAtTerminal(
+  settings: Record<string, string> = {},
+  sendToParent?: (word: unknown) => void,
+) {
   const dir = folder();
   openStore(dir, await loadJobs(), Date.now).close();
   let said = '';
@@ -29,7 +32,7 @@ async function serveAtTerminal(settings: Record<string, string> = {}, tellParent
     stdout: { write },
     stderr: { isTTY: true, write },
     signal: stop.signal,
-    ...(tellParent && { tellParent }),
+    ...(sendToParent && { sendToParent }),
   });
   onTestFinished(async () => {
     stop.abort();
