@@ -148,7 +148,7 @@ describe('where calls come back one by one', () => {
       source: 'header' as const,
       asOfAt: now,
       risenAt: now,
-      drift: { sinceAt: now - HOUR, calls: 6 },
+      unexplained: { sinceAt: now - HOUR, calls: 6 },
     };
     return { ...state, quota };
   }
