@@ -141,11 +141,11 @@ describe('where calls come back one by one', () => {
 
   /** Six calls an hour, where hundreds a day are wanted. */
   function trickling(state: State, now: number): State {
-    const quota = {
+    const quota: State['quota'] = {
       ...state.quota,
       limit: 100,
       level: 20,
-      source: 'header' as const,
+      source: 'header',
       asOfAt: now,
       risenAt: now,
       unexplained: { sinceAt: now - HOUR, calls: 6 },
