@@ -88,10 +88,10 @@ describe('at a moment of the past', () => {
 test('the call that brought a version is the last one before it was saved, also where the next began at once', () => {
   const db = new Database(':memory:');
   db.exec(`CREATE TABLE news (_key TEXT, _body TEXT, _changed_at TEXT, _first_seen_at TEXT, _walk_id INTEGER);
-    CREATE TABLE walks (id INTEGER PRIMARY KEY, started_at TEXT, last_seq INTEGER);
+    CREATE TABLE walks (id INTEGER PRIMARY KEY, job TEXT, kind TEXT, started_at TEXT, first_seq INTEGER, last_seq INTEGER);
     CREATE TABLE requests (id INTEGER PRIMARY KEY, at TEXT, walk_id INTEGER, status INTEGER, request_id TEXT);
     INSERT INTO news VALUES ('k', '{}', '2026-11-20T00:00:02.000Z', '2026-11-20T00:00:02.000Z', 5);
-    INSERT INTO walks VALUES (5, '2026-11-20T00:00:00.000Z', NULL);
+    INSERT INTO walks VALUES (5, 'news', 'walk', '2026-11-20T00:00:00.000Z', NULL, NULL);
     INSERT INTO requests (at, walk_id, status, request_id) VALUES
       ('2026-11-20T00:00:00.000Z', 5, 200, 'first page'), ('2026-11-20T00:00:01.000Z', 5, 200, 'its page'),
       ('2026-11-20T00:00:01.500Z', 5, 429, 'refused'), ('2026-11-20T00:00:01.700Z', 6, 200, 'of another walk'),
@@ -99,6 +99,20 @@ test('the call that brought a version is the last one before it was saved, also 
   const { sql, params } = lifeSql('news', null, ['_body'], 'k');
   const [row] = db.prepare<[typeof params], Record<string, unknown>>(sql).all(params);
   expect(row).toMatchObject({ request_id: 'its page', _valid_to: null, closed_by: null });
+});
+
+test('a removed version was closed by the walk among whose changes its end is, of that dataset', () => {
+  const db = new Database(':memory:');
+  const end = Date.parse('2026-11-20T00:00:02.000Z');
+  db.exec(`CREATE TABLE smart_wallets (_key TEXT, _body TEXT, _changed_at TEXT, _first_seen_at TEXT, _walk_id INTEGER);
+    CREATE TABLE smart_wallets_history (_key TEXT, _body TEXT, _first_seen_at TEXT, _walk_id INTEGER, _valid_from TEXT, _valid_to TEXT, _ended_by TEXT);
+    CREATE TABLE walks (id INTEGER PRIMARY KEY, job TEXT, kind TEXT, started_at TEXT, first_seq INTEGER, last_seq INTEGER);
+    CREATE TABLE requests (id INTEGER PRIMARY KEY, at TEXT, walk_id INTEGER, status INTEGER, request_id TEXT);
+    INSERT INTO smart_wallets_history VALUES ('k', '{}', '', 5, '2026-11-20T00:00:00.000Z', '2026-11-20T00:00:02.000Z', 'delete');
+    INSERT INTO walks VALUES (6, 'news', 'walk', '', ${end - 1}, ${end + 1}), (7, 'smart-wallets', 'glance', '', ${end - 1}, ${end + 1}),
+      (8, 'smart-wallets', 'walk', '', ${end - 1_000}, ${end + 2}), (9, 'smart-wallets', 'walk', '', ${end + 3}, ${end + 4})`);
+  const { sql, params } = lifeSql('smart_wallets', 'smart_wallets_history', ['_body'], 'k');
+  expect(db.prepare<[typeof params]>(sql).all(params)).toMatchObject([{ _ended_by: 'delete', closed_by: 8 }]);
 });
 
 test('a row without a body is its columns, with the JSON in them taken apart', () => {
