@@ -463,17 +463,17 @@ function readLastWalks(connection: Connection, jobs: readonly string[]): LastWal
   });
 }
 
-/** What was called, and which walks and glances ended, from one look to the next: each is counted once, whatever is pruned. */
+/** The calls, and the walks and glances that ended, since the last reading: each is counted once, whatever is pruned. */
 type Tally = {
-  calls: CallsTold[];
-  runs: RunsTold[];
+  calls: CallsByStatus[];
+  runs: EndedRuns[];
 };
 
-/** `status` is null where no answer came. */
-type CallsTold = { job: string; status: number | null; count: number };
+/** `status` is null where no response came. */
+type CallsByStatus = { job: string; status: number | null; count: number };
 
 /** Walks that ended with this verdict, or without one, given up; and glances, which have none. */
-type RunsTold = {
+type EndedRuns = {
   job: string;
   kind: 'walk' | 'glance';
   status: 'complete' | 'failed';
@@ -481,57 +481,58 @@ type RunsTold = {
   count: number;
 };
 
-/** Whoever has not looked for long gets the rest at the next looks. */
-const MOST_AT_ONCE = 20_000;
+/** A reading after a long time leaves the rest to the next ones. */
+const MAX_READ_AT_ONCE = 20_000;
 
-/** Begins now: the first look tells what came since. */
+/** Begins now: the first reading has what came since. */
 export function openTally(connection: Connection, jobs: readonly string[]): () => Tally {
   const calls = callsSince(connection);
   const runs = runsSince(connection, jobs);
   return () => ({ calls: calls(), runs: runs() });
 }
 
-function callsSince(connection: Connection): () => CallsTold[] {
+function callsSince(connection: Connection): () => CallsByStatus[] {
   const greatest = connection.prepare<[], number | null>('SELECT max(id) FROM requests').pluck();
-  const read = connection.prepare<[number, number], CallsTold>(
+  const read = connection.prepare<[number, number], CallsByStatus>(
     'SELECT job, status, count(*) AS count FROM requests WHERE id > ? AND id <= ? GROUP BY job, status',
   );
-  let told = greatest.get() ?? 0;
+  let readTo = greatest.get() ?? 0;
   return () => {
     const last = greatest.get() ?? 0;
     // Where all calls were pruned, their numbers begin again.
-    const from = last < told ? 0 : told;
-    told = Math.min(last, from + MOST_AT_ONCE);
-    return read.all(from, told);
+    const from = last < readTo ? 0 : readTo;
+    readTo = Math.min(last, from + MAX_READ_AT_ONCE);
+    return read.all(from, readTo);
   };
 }
 
-type Run = Omit<RunsTold, 'count'> & { id: number; hasEnded: 0 | 1 };
+type Run = Omit<EndedRuns, 'count'> & { id: number; hasEnded: 0 | 1 };
 
-function runsSince(connection: Connection, jobs: readonly string[]): () => RunsTold[] {
-  const runs = 'SELECT id, job, kind, status, verdict, finished_at IS NOT NULL AS hasEnded FROM walks WHERE';
+function runsSince(connection: Connection, jobs: readonly string[]): () => EndedRuns[] {
+  const select =
+    'SELECT id, job, kind, status, verdict, finished_at IS NOT NULL AS hasEnded FROM walks WHERE';
   const latest = connection.prepare<[string, string], Run>(
-    `${runs} job = ? AND kind = ? ORDER BY id DESC LIMIT 1`,
+    `${select} job = ? AND kind = ? ORDER BY id DESC LIMIT 1`,
   );
-  const since = connection.prepare<[number, number], Run>(`${runs} id > ? ORDER BY id LIMIT ?`);
-  const named = connection.prepare<[string], Run>(`${runs} id IN (SELECT value FROM json_each(?))`);
+  const since = connection.prepare<[number, number], Run>(`${select} id > ? ORDER BY id LIMIT ?`);
+  const named = connection.prepare<[string], Run>(`${select} id IN (SELECT value FROM json_each(?))`);
   const known = jobs.flatMap((job) =>
     ['walk', 'glance'].flatMap((kind) => latest.get(job, kind) ?? ([] as Run[])),
   );
   // Only the latest of a kind can still go on.
   let open = known.filter(({ hasEnded }) => !hasEnded).map(({ id }) => id);
-  let told = connection.prepare<[], number | null>('SELECT max(id) FROM walks').pluck().get() ?? 0;
+  let readTo = connection.prepare<[], number | null>('SELECT max(id) FROM walks').pluck().get() ?? 0;
   return () => {
-    const come = since.all(told, MOST_AT_ONCE);
-    const looked = [...named.all(JSON.stringify(open)), ...come];
-    told = come.at(-1)?.id ?? told;
-    open = looked.filter(({ hasEnded }) => !hasEnded).map(({ id }) => id);
-    return counted(looked.filter(({ hasEnded }) => hasEnded));
+    const begun = since.all(readTo, MAX_READ_AT_ONCE);
+    const runs = [...named.all(JSON.stringify(open)), ...begun];
+    readTo = begun.at(-1)?.id ?? readTo;
+    open = runs.filter(({ hasEnded }) => !hasEnded).map(({ id }) => id);
+    return counted(runs.filter(({ hasEnded }) => hasEnded));
   };
 }
 
-function counted(runs: readonly Run[]): RunsTold[] {
-  const counts = new Map<string, RunsTold>();
+function counted(runs: readonly Run[]): EndedRuns[] {
+  const counts = new Map<string, EndedRuns>();
   for (const { job, kind, status, verdict } of runs) {
     const name = [job, kind, status, verdict].join();
     const before = counts.get(name)?.count ?? 0;
