@@ -12,7 +12,7 @@ import { isProof, quoted } from './sql.ts';
 import { ensureShown } from './views.ts';
 import { lastWalk } from './walks.ts';
 
-export type FieldWatch = {
+type FieldWatch = {
   /**
    * Takes in what a page shows; call in its transaction, before its rows are written. Costs little where it shows
    * nothing new. Returns how many drifts it noted.

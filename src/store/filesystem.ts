@@ -4,7 +4,7 @@ import { readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Failure } from '../errors.ts';
 
-export type Filesystem = {
+type Filesystem = {
   /** As its users know it, such as `NFS`; empty for a local one. */
   name: string;
   /** `refused`: other machines may use it at once; `doubtful`: a program of its own decides of locks. */

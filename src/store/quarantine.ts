@@ -9,7 +9,7 @@ import type { Connection } from './connection.ts';
 
 export type Origin = { job: string; walkId: number; requestId: string | null; now: string };
 
-export type Quarantine = {
+type Quarantine = {
   /** Returns the row's number in the quarantine. */
   keep(row: RefusedRow, origin: Origin): number;
   /** Marks the row that was refused under this key before, if there is one, as resolved. */

@@ -68,7 +68,7 @@ LEFT JOIN datasets ON datasets.job = counted.job${beside.join}`;
 }
 
 /** A dataset as SQL names it. */
-export type InSql = { name: string; table: string; history: string | null };
+type InSql = { name: string; table: string; history: string | null };
 
 /**
  * SQL for the view `changes`, on SQLite and on Postgres alike.
