@@ -199,8 +199,7 @@ function showsTime(example: string): boolean {
   }
 }
 
-/** Which texts are times. */
-
+/** RFC 3339. */
 const TIME =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 

@@ -108,8 +108,6 @@ async function formOf(
   }
 }
 
-/** What became of a dataset since some time: each row at most once, as it stands now or as it last stood. */
-
 /**
  * SQL over a mirrored table for the rows that came (`_change` is `insert`), changed (`update`) or went (`delete`, with
  * their last values) after `since`, with the number of that change in `_seq`. What came and went again meanwhile
@@ -155,8 +153,6 @@ FROM ${past} AS row WHERE _ended_by = 'delete' AND _valid_to > ${since} AND ${st
   AND NOT EXISTS (SELECT 1 FROM ${past} AS later WHERE later._key = row._key AND later._valid_to > row._valid_to)
 ORDER BY _seq, _key`;
 }
-
-/** The two files of an export: the data, and the receipt that says what it was made of. */
 
 /** A file as it was delivered: its name, its length, its digest. */
 type Delivered = { file: string; bytes: number; sha256: string };

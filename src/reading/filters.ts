@@ -71,11 +71,6 @@ export function openFiltered(
   };
 }
 
-/**
- * Scans that clients ask for: one at a time, each shared by all who ask for the same, and ended when none of them is left.
- * Accounts take turns, and one that has many scans waiting makes room for one that has fewer.
- */
-
 /** Different scans, the running one among them: whoever came then would wait for long. */
 const MAX_SCANS = 8;
 
@@ -110,7 +105,11 @@ type Scans = {
   ): Promise<Rowids | 'busy' | 'stopped'>;
 };
 
-/** @param found told of each result, before those who wait for it. */
+/**
+ * Scans that clients ask for: one at a time, each shared by all who ask for the same, and ended when none of them is left.
+ * Accounts take turns, and one that has many scans waiting makes room for one that has fewer.
+ * @param found called with each result, before those who wait for it have it.
+ */
 export function scansOn(
   thread: Pick<ScanThread, 'scan' | 'stop'>,
   found: (name: string, numbers: Rowids) => void,

@@ -88,8 +88,7 @@ export function openPages(connection: Connection, jobs: readonly ListedJob[]): P
 const range = (from: number, to: number) =>
   Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at);
 
-/** A dataset at one moment: what is told of it, and where its rows lie. */
-
+/** A dataset at one point in time, and where its rows lie. */
 export type Moment = {
   job: string;
   /** The number of the change from which on it is so; give it back to page through the same rows. */

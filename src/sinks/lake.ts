@@ -121,8 +121,7 @@ async function ownerOf(storage: Storage): Promise<Owner | undefined> {
   }
 }
 
-/** What runs on the thread that lays a lake. */
-
+/** The task of the lake's thread. */
 export async function followInLake(request: LakeThreadParts & FollowRequest): Promise<FollowResponse> {
   const { dir, environment, chance, only, now } = request;
   const settings = readLake(environment);

@@ -73,8 +73,7 @@ async function withPostgres<T>(
   }
 }
 
-/** What runs on the thread that ships. */
-
+/** The task of the thread that ships. */
 export async function followInPostgres(request: ShipThreadParts & FollowRequest): Promise<FollowResponse> {
   const { dir, address, only, now } = request;
   return await runFollowTask(

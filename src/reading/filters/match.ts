@@ -4,8 +4,6 @@ import { createHash } from 'node:crypto';
 import type { ListedJob } from '../../job-list.ts';
 import type { Connection } from '../../store/read.ts';
 
-/** The filters of a query, as they are compared. */
-
 export type Filters = {
   /** Names them: the same for the same filters, in whatever order and spelling. Fits into an ETag as it is. */
   readonly key: string;
@@ -35,11 +33,9 @@ export function filtersOf(
   return { key, ...wanted };
 }
 
-/** Text as it is compared: case and accents aside. */
-
 /**
- * The folded form of two texts in a row is that of the first and that of the second in a row, so a text is found in another
- * one exactly where its folded form is found in the folded other.
+ * Text as it is compared. The normalized form of two joined texts is that of the first joined with that of the second, so a
+ * text is part of another exactly where its normalized form is part of the normalized other.
  */
 export function normalize(text: string): string {
   return text.replace(beyondAscii, normalizeRun).toLowerCase().replaceAll('ς', 'σ');
@@ -60,9 +56,7 @@ function normalizeRun(run: string): string {
 
 const marks = /\p{M}+/gu;
 
-/** Where the field that a filter is named after lies in a row. */
-
-/** Paths of names, the first choice first: its own member, what is shown as its column, and the same of its plural. */
+/** Where the field that a filter is named after may lie in a row: paths of names, the first choice first: its own member, what is shown as its column, and the same of its plural. */
 export function openFieldPaths(connection: Connection): (job: string, name: string) => string[][] {
   const pathOf = connection
     .prepare<[string, string], string>('SELECT path FROM fields WHERE job = ? AND "column" = ?')
@@ -86,9 +80,7 @@ function pluralOf(name: string): string {
   return /(s|x|z|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
 }
 
-/** Whether a row is one of those that filters leave: decided from its JSON alone. */
-
-/** What is looked for, folded. */
+/** What is searched for, normalized. */
 type MatchTerms = {
   /** All of them, each anywhere in the row's text. */
   words: readonly string[];

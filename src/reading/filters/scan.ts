@@ -92,8 +92,6 @@ function fail(job: string): never {
   throw new Error(`${job} has no filters`);
 }
 
-/** Rows of a moment that match, found by looking at them one by one. */
-
 type RowScan = {
   moment: Moment;
   matches(json: string): boolean;
@@ -154,10 +152,9 @@ function scanRowids(
   return found;
 }
 
-/** The texts of a dataset's rows as they are now, folded and kept in memory: words are found in them without reading a row. */
-
 /**
- * Reads what has changed since it was asked last.
+ * The normalized texts of a dataset's rows as they are now, in memory: words are found in them without reading a row. A call
+ * reads what has changed since the last one.
  * @returns the text of each row by its number; undefined where they are too long, where the moment is not the present, or
  * where nobody waits any longer.
  */

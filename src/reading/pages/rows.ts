@@ -3,8 +3,6 @@
 import type { ListedJob } from '../../job-list.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 
-/** What rows were at a change, by their numbers, and what numbers were given by then. */
-
 /** A change by its number, and as the time that stands in the rows. */
 export type ChangeTime = { seq: number; at: string };
 
@@ -103,9 +101,7 @@ function pastColumn(name: string, volatile: readonly string[]): string {
   return `CASE WHEN latest._key IS NULL THEN version.${column} ELSE latest.${column} END AS ${column}`;
 }
 
-/** Rows that came since an order was proven: no gap is in their numbers, which grow with every commit. */
-
-/** The rows with numbers above `top` that had come by `then`, of which `last` is the latest. */
+/** Rows that came since an order was proven, whose rowids have no gap and grow with every commit: those above `top` that had come by `then`, of which `last` is the latest. */
 export type RowidRange = { top: number; since: string; last: number };
 
 /** The greatest number that was given by then. Rows that came later have greater ones, or the numbers of removed rows. */

@@ -301,8 +301,6 @@ function refusedRows({ job, quarantined, drifts }: DatasetStatus): Problem[] {
   return found;
 }
 
-/** Why a dataset is older than it is meant to be, and what to do about it. */
-
 export type Around = {
   daemonLives: boolean;
   /** No run of the daemon begins. */
@@ -413,9 +411,7 @@ function nextStep(job: string, nextRun: string | null, { daemonLives, isStuck }:
   return phrase`${next}: market-mirror plan says whether the quota will do, its log what went wrong`;
 }
 
-/** What is said to people, with its times kept apart, so that a page can show them as times. */
-
-/** `at`: ISO 8601 UTC. */
+/** Words for people, with times kept apart, so that the page can show them as times. `at`: ISO 8601 UTC. */
 export type Phrase = readonly (string | { readonly at: string })[];
 
 type Part = string | number | { readonly at: string } | Phrase;

@@ -17,8 +17,6 @@ import {
   UNANSWERED,
 } from '../../store/read.ts';
 
-/** How one dataset stands. */
-
 export type Doing = {
   /** Whether all this is of a walk or of a glance; null where there was neither. */
   kind: 'walk' | 'glance' | null;
@@ -203,8 +201,6 @@ function doingOf(walk: Walk | undefined, walking: boolean, now: number): Doing {
   return { ...at, state: states[walk.status], waited };
 }
 
-/** What was called lately, and how the latest calls were answered. */
-
 export type CallStatus = {
   calls: {
     /** Since midnight UTC. */
@@ -294,8 +290,6 @@ function sum(connection: Connection, sql: string, ...values: string[]): number {
       .get(...values) ?? 0
   );
 }
-
-/** The service on the folder: at work, or what keeps the daemon from running it. */
 
 /** What the process that serves leaves beside its lock. */
 export type ServeNote = {

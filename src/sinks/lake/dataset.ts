@@ -171,8 +171,6 @@ function sourceOf(connection: Connection, job: ListedJob): Source {
   return source as Source;
 }
 
-/** The snapshots of a dataset: one a day (UTC), of which old ones go. */
-
 const folderOf = (job: ListedJob) => `${job.table}/snapshots`;
 
 const snapshotPath = (job: ListedJob, now: number) =>

@@ -10,8 +10,6 @@ import type { Connection } from '../../store/read.ts';
 import { type LakeColumn, valueAs } from './rows.ts';
 import { json, readJson, type Spool, type Spooled, type Storage } from './storage.ts';
 
-/** Rows of the mirror as a file of Parquet, and its receipt, which is also within the file but for its length and digest. */
-
 /** What a file was made of. Within one `version` members are added, never removed or changed in meaning. */
 export type About = {
   version: 1;
@@ -84,9 +82,10 @@ export function writeParquet(
   return { about: whole, rows };
 }
 
-/** The receipt of a file lies beside it, and comes after it: where a lake was killed between the two, it is made of the file. */
-
-/** Readers of Parquet pass over what begins with `_`. */
+/**
+ * The receipt of a file lies beside it, and comes after it: where a lake was killed between the two, it is made of the file.
+ * Readers of Parquet pass over what begins with `_`.
+ */
 export const receiptPath = (path: string) =>
   join(dirname(path), `_${basename(path).replace(/\.parquet$/, '.json')}`);
 

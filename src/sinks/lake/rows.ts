@@ -7,8 +7,7 @@ import { type ColumnType, columnsOfJob, isHeldColumn } from '../../reading/colum
 import { type ChangeSource, type Connection, changeSources, quoted, seqOf } from '../../store/read.ts';
 import { changedAfter, positionOf } from '../follow.ts';
 
-/** The columns of a dataset's files. A column has the same type in every file, unless its values do not fit it. */
-
+/** A column of a dataset's files: of the same type in every file, unless its values do not fit it. */
 export type LakeColumn = {
   name: string;
   /** SQL over the dataset's table and over its history. */
@@ -80,8 +79,6 @@ export function snapshotSql(job: ListedJob, columns: readonly LakeColumn[], seq:
   return `${now}
 UNION ALL SELECT ${listed(columns, 'fromHistory')} FROM ${quoted(job.history)} WHERE _valid_from <= ${at} AND _valid_to > ${at}`;
 }
-
-/** What changed in a dataset, as rows: each with its values from then on, or, where it went, with its last ones. */
 
 /** Changes with a greater number than `from`, up to `to`; see the view `changes`. */
 export type Range = { from: number; to: number };

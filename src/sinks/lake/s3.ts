@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { backoffMs } from '../../backoff.ts';
 import type { Clock, Random } from '../../clock.ts';
 import type { AwsAccess } from '../../config.ts';
@@ -11,89 +10,13 @@ import { Failure, toError } from '../../errors.ts';
 import { version } from '../../version.ts';
 import { type Spool, type Spooled, type Storage, spooled, sweepSpools } from './storage.ts';
 
-export type S3Parts = RequestParts & {
+type S3Options = {
+  access: AwsAccess;
   bucket: string;
   /** Empty, or with a slash at its end. */
   prefix: string;
   /** A folder for files until they are sent. */
   spoolFolder: string;
-};
-
-/** @throws Failure `config` where bucket or rights are not what they must be, `incomplete` where it cannot be reached. */
-export async function openS3(parts: S3Parts): Promise<Storage> {
-  const { bucket, prefix, spoolFolder, clock } = parts;
-  const shown = `s3://${bucket}/${prefix}`;
-  const { request, close } = await openRequests(parts, shown);
-  sweepSpools(spoolFolder, clock.now());
-
-  async function send(
-    path: string,
-    make: (spool: Spool) => void,
-    isNew: boolean,
-  ): Promise<Spooled | undefined> {
-    return await spooled(spoolFolder, make, async (file) => {
-      if (file.bytes > MAX_PUT_BYTES)
-        throw new Failure(
-          'disk',
-          `${shown}${path}: ${file.bytes} bytes are more than one PUT may have (5 GB)`,
-        );
-      const { status } = await request({
-        method: 'PUT',
-        key: prefix + path,
-        headers: isNew ? { 'if-none-match': '*' } : {},
-        body: { ...file, open: () => createReadStream(file.path) },
-        expected: isNew ? [200, 412] : [200],
-      });
-      return status === 200 ? file : undefined;
-    });
-  }
-
-  return {
-    shown,
-    async list(folder) {
-      const below = folder === '' ? prefix : `${prefix}${folder}/`;
-      const found: { folders: string[]; files: string[] } = { folders: [], files: [] };
-      for (let token: string | undefined = ''; token !== undefined; ) {
-        const query: Record<string, string> = {
-          'list-type': '2',
-          delimiter: '/',
-          prefix: below,
-          ...(token && { 'continuation-token': token }),
-        };
-        const { body } = await request({ method: 'GET', query, expected: [200] });
-        const listed = listedIn(body.toString('utf8'), below);
-        found.folders.push(...listed.folders);
-        found.files.push(...listed.files);
-        token = listed.next;
-      }
-      return found;
-    },
-    async read(path) {
-      const { status, body } = await request({ method: 'GET', key: prefix + path, expected: [200, 404] });
-      return status === 200 ? body : undefined;
-    },
-    put: (path, make) => send(path, make, true),
-    async replace(path, make) {
-      await send(path, make, false);
-    },
-    async remove(path) {
-      await request({ method: 'DELETE', key: prefix + path, expected: [204, 200, 404] });
-    },
-    close,
-  };
-}
-
-/** Of one PUT, by S3. */
-const MAX_PUT_BYTES = 5 * 1024 ** 3;
-
-/** Beside the mirror: files until they are sent. */
-export const spoolFolderIn = (dir: string) => join(dir, 'lake-partial');
-
-/** Requests to S3: signed, and asked again within bounds where that can help. */
-
-type RequestParts = {
-  access: AwsAccess;
-  bucket: string;
   clock: Clock;
   random: Random;
   signal: AbortSignal;
@@ -105,8 +28,8 @@ type S3Request = {
   key?: string;
   query?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
-  body?: { bytes: number; sha256: string; open(): Readable };
-  /** What is an answer; everything else is a failure. */
+  file?: Spooled;
+  /** Every other status is a failure. */
   expected: readonly number[];
 };
 
@@ -117,51 +40,33 @@ const PAUSES = { firstMs: 200, longestMs: 5_000 };
 const TIMEOUTS_MS = { connect: 10_000, silence: 60_000 };
 const EMPTY_SHA256 = createHash('sha256').digest('hex');
 
-type Requests = { request(call: S3Request): Promise<S3Response>; close(): Promise<void> };
+/** Of one PUT, by S3. */
+const MAX_PUT_BYTES = 5 * 1024 ** 3;
 
-/** @param shown where they go, for people. */
-async function openRequests(
-  { access, bucket, clock, random, signal }: RequestParts,
-  shown: string,
-): Promise<Requests> {
-  const [{ AwsV4Signer }, { Agent, request }] = await Promise.all([import('aws4fetch'), import('undici')]);
+/** Beside the mirror: files until they are sent. */
+export const spoolFolderIn = (dir: string) => join(dir, 'lake-partial');
+
+/** @throws Failure `config` where bucket or rights are not what they must be, `incomplete` where it cannot be reached. */
+export async function openS3(options: S3Options): Promise<Storage> {
+  const { access, bucket, prefix, spoolFolder, clock, random, signal } = options;
+  const { accessKeyId, secretAccessKey, sessionToken, region } = access;
+  const shown = `s3://${bucket}/${prefix}`;
+  const base = addressOf(bucket, access);
+  const [{ AwsV4Signer }, { Agent, request: send }] = await Promise.all([
+    import('aws4fetch'),
+    import('undici'),
+  ]);
   const dispatcher = new Agent({
     connect: { timeout: TIMEOUTS_MS.connect },
     headersTimeout: TIMEOUTS_MS.silence,
     bodyTimeout: TIMEOUTS_MS.silence,
   });
-  const base = addressOf(bucket, access);
+  sweepSpools(spoolFolder, clock.now());
 
-  async function exchange({
-    method,
-    key = '',
-    query = {},
-    headers = {},
-    body,
-  }: S3Request): Promise<S3Response> {
-    const url = `${base}/${key.split('/').map(encodeURIComponent).join('/')}?${new URLSearchParams(query)}`;
-    const { accessKeyId, secretAccessKey, sessionToken, region } = access;
-    const signed = await new AwsV4Signer({
-      ...{ method, url: url.replace(/\?$/, ''), accessKeyId, secretAccessKey, region, service: 's3' },
-      ...(sessionToken !== undefined && { sessionToken }),
-      headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? EMPTY_SHA256 },
-      datetime: new Date(clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, ''),
-    }).sign();
-    const answer = await request(signed.url, {
-      ...{ method, dispatcher, signal },
-      headers: {
-        ...Object.fromEntries(signed.headers),
-        'user-agent': `market-mirror/${version()}`,
-        ...(body && { 'content-length': String(body.bytes) }),
-      },
-      body: body?.open() ?? null,
-    });
-    return { status: answer.statusCode, body: Buffer.from(await answer.body.arrayBuffer()) };
-  }
-
-  async function requestAgain(call: S3Request): Promise<S3Response> {
+  /** Sends a request, and again where that may help. */
+  async function request(call: S3Request): Promise<S3Response> {
     for (let tries = 1; ; tries += 1) {
-      const response = await exchange(call).catch((thrown: unknown) => toError(thrown));
+      const response = await exchange(call).catch(toError);
       if (signal.aborted) throw new Failure('incomplete', 'stopped');
       if (!(response instanceof Error) && call.expected.includes(response.status)) return response;
       if (tries === TRIES || !isRetryable(response)) throw failureOf(response, shown, access);
@@ -169,7 +74,84 @@ async function openRequests(
     }
   }
 
-  return { request: requestAgain, close: () => dispatcher.destroy() };
+  async function exchange({ method, key = '', query, headers, file }: S3Request): Promise<S3Response> {
+    const search = query ? `?${new URLSearchParams(query)}` : '';
+    const signed = await new AwsV4Signer({
+      ...{ method, accessKeyId, secretAccessKey, region, service: 's3' },
+      url: `${base}/${key.split('/').map(encodeURIComponent).join('/')}${search}`,
+      ...(sessionToken !== undefined && { sessionToken }),
+      headers: { ...headers, 'x-amz-content-sha256': file?.sha256 ?? EMPTY_SHA256 },
+      datetime: new Date(clock.now()).toISOString().replace(/[:-]|\.\d{3}/g, ''),
+    }).sign();
+    const { statusCode, body } = await send(signed.url, {
+      ...{ method, dispatcher, signal },
+      headers: {
+        ...Object.fromEntries(signed.headers),
+        'user-agent': `market-mirror/${version()}`,
+        ...(file && { 'content-length': String(file.bytes) }),
+      },
+      body: file ? createReadStream(file.path) : null,
+    });
+    return { status: statusCode, body: Buffer.from(await body.arrayBuffer()) };
+  }
+
+  /** @returns undefined where a file that may not be replaced was there. */
+  async function put(
+    path: string,
+    make: (spool: Spool) => void,
+    isNew: boolean,
+  ): Promise<Spooled | undefined> {
+    return await spooled(spoolFolder, make, async (file) => {
+      if (file.bytes > MAX_PUT_BYTES)
+        throw new Failure(
+          'disk',
+          `${shown}${path}: ${file.bytes} bytes are more than one PUT may have (5 GB)`,
+        );
+      const headers: Record<string, string> = isNew ? { 'if-none-match': '*' } : {};
+      const expected = isNew ? [200, 412] : [200];
+      const { status } = await request({ method: 'PUT', key: prefix + path, headers, file, expected });
+      return status === 200 ? file : undefined;
+    });
+  }
+
+  return {
+    shown,
+    async list(folder) {
+      const below = folder === '' ? prefix : `${prefix}${folder}/`;
+      const [folders, files]: [string[], string[]] = [[], []];
+      for (let token: string | undefined = ''; token !== undefined; ) {
+        const query: Record<string, string> = {
+          'list-type': '2',
+          delimiter: '/',
+          prefix: below,
+          ...(token && { 'continuation-token': token }),
+        };
+        const { body } = await request({ method: 'GET', query, expected: [200] });
+        const xml = body.toString('utf8');
+        const named = (pattern: RegExp) =>
+          [...xml.matchAll(pattern)].map(([, name = '']) => textOf(name).slice(below.length));
+        folders.push(
+          ...named(/<CommonPrefixes>\s*<Prefix>([^<]*)<\/Prefix>/g).map((name) => name.replace(/\/$/, '')),
+        );
+        // Some make a file of no length for the folder itself.
+        files.push(...named(/<Contents>.*?<Key>([^<]*)<\/Key>/gs).filter((name) => name !== ''));
+        token = valueIn(xml, 'IsTruncated') === 'true' ? valueIn(xml, 'NextContinuationToken') : undefined;
+      }
+      return { folders, files };
+    },
+    async read(path) {
+      const { status, body } = await request({ method: 'GET', key: prefix + path, expected: [200, 404] });
+      return status === 200 ? body : undefined;
+    },
+    put: (path, make) => put(path, make, true),
+    async replace(path, make) {
+      await put(path, make, false);
+    },
+    async remove(path) {
+      await request({ method: 'DELETE', key: prefix + path, expected: [204, 200, 404] });
+    },
+    close: () => dispatcher.destroy(),
+  };
 }
 
 /** Services of others have buckets in the path, as names of hosts they would need certificates. */
@@ -216,34 +198,15 @@ function failureOf(response: S3Response | Error, shown: string, { endpoint, regi
   return new Failure('config', `${shown} refuses what a lake needs ${said}`);
 }
 
-/** What S3 says in XML, as far as a lake needs it. */
-
-type Listed = { folders: string[]; files: string[]; next: string | undefined };
-
-/** A page of ListObjectsV2: the names below a prefix. */
-function listedIn(xml: string, prefix: string): Listed {
-  const named = (pattern: RegExp) =>
-    [...xml.matchAll(pattern)].map(({ groups = {} }) => plain(groups['name'] ?? '').slice(prefix.length));
-  const folders = named(/<CommonPrefixes>\s*<Prefix>(?<name>[^<]*)<\/Prefix>/g);
-  const files = named(/<Contents>.*?<Key>(?<name>[^<]*)<\/Key>/gs);
-  return {
-    folders: folders.map((name) => name.replace(/\/$/, '')),
-    // Some make a file of no length for the folder itself.
-    files: files.filter((name) => name !== ''),
-    next: valueIn(xml, 'IsTruncated') === 'true' ? valueIn(xml, 'NextContinuationToken') : undefined,
-  };
-}
-
 /** @returns the text of the first element of that name. */
 function valueIn(xml: string, name: string): string | undefined {
   const found = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
-  return found === undefined ? undefined : plain(found);
+  return found === undefined ? undefined : textOf(found);
 }
 
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
 
-const plain = (text: string) =>
-  text.replace(/&(?:#x(?<hex>[0-9a-f]+)|#(?<dec>\d+)|(?<named>\w+));/gi, (all, hex, dec, named) => {
-    if (named) return entities[named] ?? all;
-    return String.fromCodePoint(Number.parseInt(hex ?? dec, hex ? 16 : 10));
-  });
+const textOf = (xml: string) =>
+  xml.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (all, hex, decimal, name) =>
+    name ? (entities[name] ?? all) : String.fromCodePoint(Number.parseInt(hex ?? decimal, hex ? 16 : 10)),
+  );

@@ -49,8 +49,7 @@ export async function readJson<T>(storage: Storage, path: string): Promise<T | u
 /** To be made of plain data, for `put` and `replace`. */
 export const json = (data: unknown) => (spool: Spool) => spool.write(`${JSON.stringify(data, null, 2)}\n`);
 
-/** A file as it is made, before it goes into the storage: its length and digest are known when it is whole. */
-
+/** Takes a file as it is made, before it goes into the storage: its length and digest are known when it is whole. */
 export type Spool = { write(piece: string | Uint8Array): void };
 
 /** A file that is whole, and on the disk. */
@@ -129,12 +128,13 @@ function ifThere<T>(read: () => T): T | undefined {
   }
 }
 
-/** A lake on a disk: files are made beside, and linked to their names only where those are free. */
-
 /** Files on their way. Readers of Parquet pass over what begins with `_`. */
 const SPOOL_FOLDER = '_partial';
 
-/** @param now epoch milliseconds. @throws Failure `disk` for a folder that cannot be used. */
+/**
+ * A lake on a disk: files are made beside, and linked to their names only where those are free.
+ * @param now epoch milliseconds. @throws Failure `disk` for a folder that cannot be used.
+ */
 export function openDisk(folder: string, now: number): Storage {
   const spoolFolder = join(folder, SPOOL_FOLDER);
   const ready = (path: string) => {

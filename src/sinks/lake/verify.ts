@@ -177,8 +177,6 @@ async function verifyFile(
   return receipt;
 }
 
-/** The rows of a file of Parquet beside those of the mirror, value by value. */
-
 /** What the mirror has of a file. */
 type ExpectedRows = {
   /** In the order of `columns`. */

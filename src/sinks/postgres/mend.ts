@@ -221,8 +221,6 @@ async function compareRanges(
   };
 }
 
-/** The rows of one table of the mirror: as lines that are sent, and as sums that are compared. */
-
 /** All rows, unless given: those of which some SQL over the table of the mirror is true; those of some ranges. */
 export type RowFilter = { where?: string; ranges?: ReadonlySet<string> };
 
@@ -289,7 +287,6 @@ function keyIn({ columns, key: [first] }: Table): (row: readonly StoredValue[]) 
 }
 
 /** Lines as the bytes that are sent, many in a piece. Each is turned into bytes at once: what lives on is a burden on V8. */
-
 type Pieces = {
   /** @returns the piece that was full, where one was. */
   add(line: string): readonly Buffer[];

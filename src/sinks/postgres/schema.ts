@@ -166,8 +166,6 @@ export async function admitReader(postgres: Postgres, schema: string, role: stri
   });
 }
 
-/** The views over there: the mirror's own, and those that the jobs declare. */
-
 type Definition = { name: string; sql: string };
 
 /** Makes views whose definition is not the one that was made last. A dataset that has not come yet has none. */

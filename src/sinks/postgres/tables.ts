@@ -65,8 +65,6 @@ const own: Readonly<Record<string, Kind>> = {
 const isOwnTime = (column: string, declared: string) =>
   declared === 'TEXT' && /(_at|_until|^history_from)$/.test(column) && column !== 'generated_at';
 
-/** Tables over there: made when they are first needed, and given every column that the mirror has by then. */
-
 type MadeTable = {
   /** The table as it is there now, without columns that could not be made. */
   table: Table;
@@ -201,7 +199,6 @@ function alterSql(table: string, column: Column, type: string | undefined): stri
  * Values that make no version lie in a narrow table beside that of the rows, as in the mirror, and a view by the dataset's name
  * shows both: such values change with every walk, and Postgres writes a row anew of which one value changes.
  */
-
 export type SplitTables = { rows: Table; volatile: Table | undefined };
 
 /** The tables behind the one that is shown. */
