@@ -105,6 +105,8 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
       everyMs: lake.everyMs,
       note: (lake) => note({ lake }),
     });
+  const health = await openHealthSocket({ dir, status: () => file.ifHere(() => statusOf(app, clock.now())) });
+  releases.add(() => health?.close());
   const queue = await startQueue({
     redis: redisUrl ? { url: redisUrl } : { dir },
     schedules,
@@ -121,8 +123,6 @@ async function mirrorUntil(parts: DaemonParts, releases: Releases, signal: Abort
   });
   releases.add(queue.close, app.endCommands);
   guarded(dir, () => writeQueueFile(dir, queue.changesAt));
-  const health = await openHealthSocket({ dir, status: () => file.ifHere(() => statusOf(app, clock.now())) });
-  releases.add(() => health?.close());
   const systemd = serviceManager(parts);
   releases.add(systemd.stopping);
   log.info({}, `mirroring ${apiUrl} into ${app.store.file}`);
