@@ -10,8 +10,8 @@ import { edit } from '../edit.ts';
 import { expectEqual, setup } from './bench.ts';
 
 /** `lake` of the built program, which can be killed. */
-async function processes() {
-  const bench = await setup({ rows: 12 });
+async function processes(rows = 12) {
+  const bench = await setup({ rows });
   const environment = { MIRROR_DIR: bench.environment.MIRROR_DIR, MIRROR_LAKE: bench.there };
   return {
     ...bench,
@@ -84,10 +84,10 @@ test('one that was overtaken by a lake which knew more goes on where that one ha
 });
 
 test('a disk that has no room is named, nothing half is left, and the next lake goes on', async () => {
-  const { sync, start, run, there, file } = await processes();
+  const { sync, start, run, there, file } = await processes(600);
   await sync();
-  // As a file that may not grow.
-  const { code, stdout, stderr } = await start('ulimit -f 8;').ended;
+  // As a file that may not grow, though the index of the mirror's log may.
+  const { code, stdout, stderr } = await start('ulimit -f 80;').ended;
   expect(code).toBe(74);
   expect(stdout + stderr).toContain('EFBIG');
   const left = existsSync(join(there, '_partial')) ? readdirSync(join(there, '_partial')) : [];
