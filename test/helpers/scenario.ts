@@ -221,7 +221,8 @@ function namer(bench: Bench): (row: Row) => Row {
     `SELECT DISTINCT c.name FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE t.name NOT IN (
        SELECT replace(job, '-', '_') || suffix.value FROM fields, json_each('["", "_rows", "_history", "_history_rows"]') AS suffix)`,
   );
-  const named = Object.fromEntries(columns.map(({ name }, at) => [name, at]));
+  // Truth values: by none of these fields may a list of a single row be taken to be told apart.
+  const named = Object.fromEntries(columns.map(({ name }, at) => [name, at % 2 === 0]));
   return (row) => ({ ...named, ...row });
 }
 
