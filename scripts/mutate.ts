@@ -18,21 +18,24 @@ const rooms: Record<string, { code: string[]; tests: string[] }> = {
     code: ['src/validate.ts', 'src/validate/**/*.ts'],
     tests: ['test/validate.test.ts', 'test/validate/**/*.test.ts'],
   },
-  governor: { code: ['src/governor/**/*.ts'], tests: ['test/governor/**/*.test.ts'] },
+  governor: {
+    code: ['src/governor.ts', 'src/governor/**/*.ts'],
+    tests: ['test/governor/**/*.test.ts'],
+  },
   store: {
-    code: ['src/store/{session,group-commit,rows,staged-values,met-rows,retire,orders}.ts'],
-    tests: ['test/store/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
+    code: ['src/store/{session,group-commit,rows,retire,orders,met-rows}.ts'],
+    tests: ['test/store/**/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
   },
   serve: {
-    code: ['src/serve/service/**/*.ts'],
+    code: ['src/serve/service/{admission,auth,counters,counts,keys,limits}.ts'],
     tests: [
-      'test/serve/*.test.ts',
       'test/serve/{keys,admission}/**/*.test.ts',
+      'test/serve/{admission,counters,keys,limits}.test.ts',
       'test/contract/limits.test.ts',
     ],
   },
   sinks: {
-    code: ['src/sinks/*.ts', 'src/sinks/lake/course.ts', 'src/sinks/postgres/dataset.ts'],
+    code: ['src/sinks/follow.ts', 'src/sinks/lake/course.ts', 'src/sinks/postgres/dataset.ts'],
     tests: ['test/sinks/**/*.test.ts'],
   },
 };
