@@ -107,10 +107,10 @@ const asJson = (body: unknown): RequestInit => ({
 });
 
 /** The service tells what went wrong as a failed query does, or as the API does. */
-type Told = { failed?: { kind: QueryProblem['kind']; message: string }; error?: { message?: string } };
+type PhraseText = { failed?: { kind: QueryProblem['kind']; message: string }; error?: { message?: string } };
 
 async function problemOf(response: Response): Promise<QueryProblem> {
-  const told = (await response.json().catch(() => ({}))) as Told;
+  const told = (await response.json().catch(() => ({}))) as PhraseText;
   const message = told.failed?.message ?? told.error?.message ?? `the service answered ${response.status}`;
   if (response.status === 401 || response.status === 403) return { kind: 'login', message };
   // A proxy whose service is gone answers so.

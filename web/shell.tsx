@@ -67,7 +67,7 @@ function Side({ path }: { path: string }) {
             {overview?.status.datasets.map((dataset) => (
               <li key={dataset.job}>
                 {link({ view: 'dataset', job: dataset.job }, dataset.job)}
-                <Standing dataset={dataset} />
+                <StatusBadge dataset={dataset} />
               </li>
             ))}
           </ul>
@@ -85,7 +85,7 @@ function Side({ path }: { path: string }) {
   );
 }
 
-function Standing({ dataset: { fresh, verdict } }: { dataset: DatasetStatus }) {
+function StatusBadge({ dataset: { fresh, verdict } }: { dataset: DatasetStatus }) {
   if (!fresh) return <span class="tag bad">{verdict === null ? 'never' : 'stale'}</span>;
   const outcome = verdict ?? 'none';
   return (

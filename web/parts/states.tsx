@@ -84,7 +84,7 @@ export function Awaited({ query, loading = 'Loading', isThere = query.value !== 
 
 /** A sentence of the service, with its times as times. */
 
-export function Told({ phrase }: { phrase: Phrase }) {
+export function PhraseText({ phrase }: { phrase: Phrase }) {
   return (
     <>{phrase.map((piece) => (typeof piece === 'string' ? piece : <Time key={piece.at} at={piece.at} />))}</>
   );

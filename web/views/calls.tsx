@@ -29,7 +29,7 @@ export const callColumns = [
 ];
 const value = reading(callColumns);
 
-/** Told along with others, or of no use to those who look. */
+/** PhraseText along with others, or of no use to those who look. */
 export const hiddenCallColumns: ReadonlySet<string> = new Set(['id', 'error_code']);
 
 const statuses = {

@@ -33,7 +33,7 @@ export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
   const failed = schema.value ? null : (schema.problem ?? (overview ? null : problem));
   return (
     <>
-      <Heading title={job}>{status && at === null && <Standing status={status} />}</Heading>
+      <Heading title={job}>{status && at === null && <StatusBadge status={status} />}</Heading>
       {failed && <Failed problem={failed} again={schema.again} />}
       {!failed && (!schema.value || !overview) && <Loading />}
       {schema.value && overview && !dataset && (
@@ -47,7 +47,7 @@ export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
 };
 
 /** How many rows, and what is proven of them. */
-function Standing({ status }: { status: Status }) {
+function StatusBadge({ status }: { status: Status }) {
   const { rows, held, verdict, completeAsOf, fresh, doing, lastChange } = status;
   return (
     <>

@@ -5,7 +5,7 @@ import { useCurrentAnswer } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
-import { Awaited, Empty, Loading, Told } from '../parts/states.tsx';
+import { Awaited, Empty, Loading, PhraseText } from '../parts/states.tsx';
 import { Cell, Table, type TableColumn, usePages } from '../parts/table.tsx';
 import { linkTo, linkToSql, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
@@ -27,7 +27,7 @@ import { Code, JobLink, RequestLink, WalkLink } from './walks/parts.tsx';
 export const ProblemsView: ViewOf<'problems'> = () => (
   <>
     <Heading title="Problems" />
-    <Standing />
+    <StatusBadge />
     <Filters names={['job', 'state']}>
       <DatasetChoice />
       <StateChoice />
@@ -39,7 +39,7 @@ export const ProblemsView: ViewOf<'problems'> = () => (
 );
 
 /** Those that `status` names, of the dataset that is chosen and of none. */
-function Standing() {
+function StatusBadge() {
   const { overview } = useLive();
   const { search, at } = usePlace();
   const job = search.get('job');
@@ -68,10 +68,10 @@ function Standing() {
                     <JobLink job={of} />{' '}
                   </>
                 )}
-                <Told phrase={messageParts} />
+                <PhraseText phrase={messageParts} />
               </span>
               <span class="advice">
-                → <Told phrase={adviceParts} />
+                → <PhraseText phrase={adviceParts} />
               </span>
             </li>
           ))}

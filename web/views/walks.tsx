@@ -68,7 +68,7 @@ export const WalksView: ViewOf<'walks'> = () => {
   );
 };
 
-/** Told along with others. */
+/** PhraseText along with others. */
 const hidden = new Set([
   'kind',
   'status',

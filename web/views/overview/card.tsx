@@ -22,7 +22,7 @@ export function DatasetCard({ dataset, day, hasDaemon }: Props) {
         <h3>
           <a href={linkTo(pathOf({ view: 'dataset', job }))}>{job}</a>
         </h3>
-        <Standing dataset={dataset} />
+        <StatusBadge dataset={dataset} />
       </header>
       <p class="figure">
         <b>{number(rows)}</b> {plural(rows, 'row')}
@@ -44,7 +44,7 @@ export function DatasetCard({ dataset, day, hasDaemon }: Props) {
   );
 }
 
-function Standing({ dataset: { fresh, completeAsOf, staleAfterSeconds } }: { dataset: DatasetStatus }) {
+function StatusBadge({ dataset: { fresh, completeAsOf, staleAfterSeconds } }: { dataset: DatasetStatus }) {
   if (completeAsOf === null && !fresh) return <span class="tag bad">never complete</span>;
   if (!fresh) return <span class="tag bad">stale</span>;
   return staleAfterSeconds === null ? <span class="tag">off</span> : <span class="tag good">fresh</span>;

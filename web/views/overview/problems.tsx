@@ -2,7 +2,7 @@
 
 import type { Overview, Problem, SinkName, SinkStatus } from '../../../src/serve/ui/wire.ts';
 import { count, duration } from '../../formats.ts';
-import { Told } from '../../parts/states.tsx';
+import { PhraseText } from '../../parts/states.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
 import { linkTo } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
@@ -27,11 +27,11 @@ export function Problems({ overview, isPast }: { overview: Overview; isPast: boo
                     <a href={linkTo(pathOf({ view: 'dataset', job: problem.job }))}>{problem.job}</a>{' '}
                   </b>
                 )}
-                <Told phrase={problem.messageParts} />
+                <PhraseText phrase={problem.messageParts} />
               </p>
               <p class="advice">
                 <span aria-hidden="true">→ </span>
-                <Told phrase={problem.adviceParts} /> <Look problem={problem} overview={overview} />
+                <PhraseText phrase={problem.adviceParts} /> <Look problem={problem} overview={overview} />
               </p>
             </div>
           </li>
@@ -115,7 +115,7 @@ function Following({ name, docs, lag }: Target & { lag: SinkStatus }) {
   return (
     <li>
       <p>
-        <b>{name}</b> <Standing lag={lag} />{' '}
+        <b>{name}</b> <StatusBadge lag={lag} />{' '}
         {changes === 0
           ? 'all changes have arrived'
           : `${count(changes, 'change')} behind, the oldest ${duration(seconds)} old`}
@@ -135,7 +135,7 @@ function Following({ name, docs, lag }: Target & { lag: SinkStatus }) {
   );
 }
 
-function Standing({ lag: { changes, trouble } }: { lag: SinkStatus }) {
+function StatusBadge({ lag: { changes, trouble } }: { lag: SinkStatus }) {
   if (trouble) return <span class="tag warn">! nothing arrives</span>;
   return changes === 0 ? <span class="tag good">up to date</span> : <span class="tag">on its way</span>;
 }
