@@ -87,9 +87,9 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
 /** Every answer tells what was proven of its dataset then; the rows are not wanted. */
 const provenSql = (table: string) => `SELECT 1 FROM ${name(table)} LIMIT 1`;
 
-type StatusBadge = { verdict: 'snapshot' | 'verified' | null; completeAsOf: string | null; fresh: boolean };
+type ProvenStatus = { verdict: 'snapshot' | 'verified' | null; completeAsOf: string | null; fresh: boolean };
 
-const proofOf = ({ verdict, completeAsOf, fresh }: StatusBadge) => ({
+const proofOf = ({ verdict, completeAsOf, fresh }: ProvenStatus) => ({
   verdict,
   completeAsOf,
   isStale: completeAsOf === null ? undefined : !fresh,
