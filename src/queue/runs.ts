@@ -152,12 +152,12 @@ export function startRuns(
   function isDue(dataset: Dataset): boolean {
     const { schedule, waitsUntil } = dataset;
     const early = waitsUntil === null && 'every' in schedule ? schedule.every / 2 : 0;
-    return clock.now() >= dueAt(dataset) - early;
+    const now = clock.now();
+    return now >= dueAt(dataset, now) - early;
   }
 
   /** In epoch milliseconds; not after now where it is due. */
-  function dueAt({ job, schedule, ranAt, waitsUntil, isDue }: Dataset): number {
-    const now = clock.now();
+  function dueAt({ job, schedule, ranAt, waitsUntil, isDue }: Dataset, now: number): number {
     if (isDue) return now;
     if (waitsUntil !== null) return waitsUntil;
     // In SQLite are the runs of other processes, too.
@@ -200,7 +200,7 @@ export function startRuns(
   async function planOne(dataset: Dataset, staggerMs: number): Promise<void> {
     const { job, schedule, waitsUntil } = dataset;
     const now = clock.now();
-    const at = dueAt(dataset);
+    const at = dueAt(dataset, now);
     // An upsert would keep the tick that is planned, which a clock that was ahead may have set.
     await queue.removeJobScheduler(job);
     await queue.upsertJobScheduler(

@@ -36,6 +36,22 @@ test('a run that was delayed under a clock that was ahead asks again at once', a
   await until('the run to ask again', () => asked === 2);
 });
 
+test('a run that is due is woken at once, however often the clock is looked at meanwhile', async () => {
+  const server = await redisServer();
+  let looks = 0;
+  const runs: string[] = [];
+  await start({
+    redis: { url: server.url },
+    schedules: { news: { cron: '0 0 1 1 *' } },
+    lastRun: () => null,
+    run: async (job) => void runs.push(job),
+    // A look takes a millisecond, as on a machine with other work.
+    clock: { ...systemClock, now: () => Date.now() + ++looks },
+    timing: { restore: HOUR },
+  });
+  await until('the run', () => runs.length === 1);
+});
+
 test('a tick that was planned under a clock that was ahead is planned anew', async () => {
   const server = await redisServer();
   const { clock, correct } = clockAhead(3 * DAY);
