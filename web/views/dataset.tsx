@@ -13,7 +13,7 @@ import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { ChartedRows } from './dataset/charted.tsx';
-import { type Dataset, useColumns } from './dataset/columns.ts';
+import { type Dataset, useColumns } from './dataset/known-columns.ts';
 import { type Looking, lookingOf, searchOf } from './dataset/looking.ts';
 import { Rows } from './dataset/rows.tsx';
 

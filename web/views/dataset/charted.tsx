@@ -20,8 +20,9 @@ import {
   MOST_POINTS,
   suitingBucket,
 } from './chart-sql.ts';
-import { type Column, type Dataset, numberColumns, timeColumns } from './columns.ts';
+import { type Column, numberColumns, timeColumns } from './columns.ts';
 import { FilterMenu, Filters, SearchBox } from './finding.tsx';
+import type { Dataset } from './known-columns.ts';
 import { conditionsOf, type Looking, searchOf } from './looking.ts';
 
 type Props = { dataset: Dataset; columns: readonly Column[]; looking: Looking; at: string | null };

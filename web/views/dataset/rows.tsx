@@ -13,8 +13,9 @@ import { go, linkHere, linkTo, linkToSql } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
 import { type Answer, answerTo, type QueryProblem } from '../../service.ts';
 import type { Order } from '../../sql.ts';
-import { type Column, type Dataset, shownColumns } from './columns.ts';
+import { type Column, shownColumns } from './columns.ts';
 import { FilterMenu, Filters, SearchBox } from './finding.tsx';
+import type { Dataset } from './known-columns.ts';
 import { conditionsOf, type Looking, searchOf } from './looking.ts';
 import { countSql, cutsOf, type Listing, pageSql, plainSql, wholeSql } from './rows-sql.ts';
 

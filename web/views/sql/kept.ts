@@ -2,7 +2,7 @@
 
 import { remember, remembered } from '../../preferences.ts';
 import type { Sql } from '../../sql.ts';
-import { isParams, type Past, readPast } from './history.tsx';
+import { isParams, type Past, readPast } from './history.ts';
 import { type Typed, typedOf } from './parameters.ts';
 
 export type Draft = { text: string; typed: Typed };

@@ -7,7 +7,7 @@ import {
   readPast,
   withoutQuery,
   withQuery,
-} from '../../../../web/views/sql/history.tsx';
+} from '../../../../web/views/sql/history.ts';
 
 const query = (sql: string, more: Partial<Past> = {}): Past => ({
   sql,
