@@ -179,6 +179,7 @@ test.each([
   [{ schedules: 'scarce', stretch: 3, stretchNow: 2.5 }, /Calls are scarce: .* 3 times as long/],
 ])('the plan says of intervals %j what that means', async (stretches, words) => {
   const page = await overviewWith(({ plan }) => Object.assign(plan, { available: 999, ...stretches }));
+  await page.getByRole('heading', { name: 'Plan of the next 24 hours', exact: true }).waitFor();
   await page.getByText(words).waitFor({ state: 'attached' });
 });
 

@@ -322,13 +322,13 @@ const isWell = (status: number | null) => status !== null && status < 400;
 
 /** What the next 24 hours will cost, and how often each dataset is walked for it. */
 
-type PlanTablePlan = Overview['plan'];
+type Plan = Overview['plan'];
 
-function PlanTable({ plan }: { plan: PlanTablePlan }) {
+function PlanTable({ plan }: { plan: Plan }) {
   const { datasets, calls, available, chanceOfRunningDry, unknown } = plan;
   return (
     <>
-      <h3>PlanTablePlan of the next 24 hours</h3>
+      <h3>Plan of the next 24 hours</h3>
       <p>
         {number(calls, 0)} calls expected
         {available === null ? '' : `, of ${number(available, 0)} that may be made`}. {whatIsEnough(plan)}
@@ -393,7 +393,7 @@ function PlanTable({ plan }: { plan: PlanTablePlan }) {
 const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' } as const;
 const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));
 
-function whatIsEnough({ schedules, stretch, stretchNow }: PlanTablePlan): string {
+function whatIsEnough({ schedules, stretch, stretchNow }: Plan): string {
   if (schedules === 'unknown') return 'Whether so many may be made is not known yet.';
   const longer = (times: number) => `intervals become up to ${number(times, 1)} times as long`;
   if (schedules === 'scarce') return `Calls are scarce: ${longer(stretch)} as the schedules ask for.`;
