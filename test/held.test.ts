@@ -10,9 +10,11 @@ import { listed } from '../src/job.ts';
 import { ownSchedules } from '../src/job-list.ts';
 import { loadJobs } from '../src/load-jobs.ts';
 import { openKeyring } from '../src/serve/service/keys.ts';
-import { duckdb } from './helpers/lake.ts';
+import { Database } from '../src/store/sqlite.ts';
+import { differencesThere as differencesInLake, duckdb } from './helpers/lake.ts';
 import { postgres } from './helpers/postgres.ts';
 import { allScopes, quietSettings, serveOnLoopback } from './helpers/serve-bench.ts';
+import { differencesThere as differencesInPostgres } from './helpers/shipped.ts';
 import { read, setupSync } from './helpers/sync-bench.ts';
 
 const DAY_MS = 86_400_000;
@@ -210,4 +212,38 @@ test('a mass removal of a snapshot is held: serve shows it last, and calls that 
   expect(await servedRows(bench, 'ai-signals')).toEqual({ names: rows.map(nameOf), held: 0 });
   const { generatedAt } = (await (await ask('ai-signals')).json()) as { generatedAt: unknown };
   expect(generatedAt).toBe(model.data.aiSignals.generatedAt);
+});
+
+test('rows that fit after a fix, and are retried, come to serve, Postgres and the lake', async () => {
+  const bench = await setup();
+  const { model, clock, sync, run, file, there, lake } = bench;
+  const { rows } = model.data.aiSignals;
+  rows[3] = { ...rows[3], confidence: 'high' };
+  clock.advance(600_000);
+  model.data.aiSignals.generatedAt = new Date(clock.now()).toISOString();
+  await sync();
+  const follow = async () => {
+    expect((await run(['ship'], { MIRROR_SHIP: there.url })).code).toBe(0);
+    expect((await run(['lake'], { MIRROR_LAKE: lake })).code).toBe(0);
+  };
+  await follow();
+  // What a fixed contract would accept, since the contract of this program cannot change here.
+  new Database(file)
+    .exec(`UPDATE quarantine SET body = json_set(body, '$.confidence', 0.123) WHERE resolved_at IS NULL`)
+    .close();
+  clock.advance(60_000);
+  const retried = await run(['quarantine', 'retry']);
+  expect([retried.code, retried.stdout]).toEqual([0, expect.stringContaining('1 mirrored')]);
+  await follow();
+  const retriedRow = `SELECT confidence FROM ai_signals WHERE id = '${rows[3]?.['id']}'`;
+  expect(read(file, retriedRow)).toEqual([{ confidence: 0.123 }]);
+  expect(await there.query(retriedRow)).toEqual([{ confidence: 0.123 }]);
+  expect(await differencesInPostgres(file, there.query)).toEqual([]);
+  expect(await differencesInLake(file, lake)).toEqual([]);
+  // The order in which the API shows rows comes with a proof: serve shows the retried row with the next one.
+  clock.advance(600_000);
+  rows[3] = { ...rows[3], confidence: 0.123 };
+  model.data.aiSignals.generatedAt = new Date(clock.now()).toISOString();
+  await sync('ai-signals');
+  expect(await servedRows(bench, 'ai-signals')).toEqual({ names: rows.map(nameOf), held: 0 });
 });
