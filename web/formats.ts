@@ -2,6 +2,11 @@
 
 export type Zone = 'utc' | 'local';
 
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
 /** `1,234.5`; an integer keeps all its digits, a fraction at most `digits` behind the point. */
 export function number(value: number, digits = 20): string {
   if (!Number.isFinite(value)) return String(value);
@@ -13,6 +18,18 @@ export function number(value: number, digits = 20): string {
   if (whole.includes('e')) return String(value);
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+/** At most six significant digits of a fraction: `34,482.2`, `0.000123457`; an integer keeps all of its digits. */
+export function shortNumber(value: number): string {
+  return Number.isInteger(value) ? number(value) : number(Number(value.toPrecision(6)));
+}
+
+/** A long text with its middle left out, such as an address: `0x3f5c…9e21`. @param most letters that are kept. */
+export function cutMiddle(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const tail = Math.floor((most - 1) / 2);
+  return `${text.slice(0, most - 1 - tail)}…${text.slice(text.length - tail)}`;
 }
 
 /** `row`, or `rows` unless it is one. */

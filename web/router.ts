@@ -20,7 +20,6 @@ export type Search = Readonly<Record<string, string | number | null | undefined>
 const place = store(readPlace());
 
 export const usePlace = (): Place => useStore(place);
-export const currentPlace = (): Place => place.get();
 
 /** An address within the page, at the same moment. */
 export function linkTo(path: string, search: Search = {}): string {

@@ -5,7 +5,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { DatasetStatus } from '../src/serve/ui/wire.ts';
 import { useLive } from './live.ts';
 import { Late } from './parts/late.tsx';
-import { outcomes, Sign } from './parts/proof.tsx';
+import { outcomes, Sign, StateBadge } from './parts/proof.tsx';
 import { Select } from './parts/select.tsx';
 import { Empty } from './parts/states.tsx';
 import { Ago, Time } from './parts/time.tsx';
@@ -67,7 +67,7 @@ function Side({ path }: { path: string }) {
             {overview?.status.datasets.map((dataset) => (
               <li key={dataset.job}>
                 {link({ view: 'dataset', job: dataset.job }, dataset.job)}
-                <StatusBadge dataset={dataset} />
+                <DatasetBadge dataset={dataset} />
               </li>
             ))}
           </ul>
@@ -85,9 +85,10 @@ function Side({ path }: { path: string }) {
   );
 }
 
-function StatusBadge({ dataset: { fresh, verdict } }: { dataset: DatasetStatus }) {
-  if (!fresh) return <span class="tag bad">{verdict === null ? 'never' : 'stale'}</span>;
-  const outcome = verdict ?? 'none';
+/** What needs no look takes no room: its verdict alone. */
+function DatasetBadge({ dataset }: { dataset: DatasetStatus }) {
+  if (!dataset.fresh) return <StateBadge dataset={dataset} />;
+  const outcome = dataset.verdict ?? 'none';
   return (
     <span title={outcomes[outcome].label}>
       <Sign outcome={outcome} />

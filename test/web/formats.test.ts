@@ -4,11 +4,13 @@ import { expect, test } from 'vitest';
 import {
   bytes,
   clockTime,
+  cutMiddle,
   duration,
   fromClock,
   momentOf,
   number,
   relative,
+  shortNumber,
   zoneName,
 } from '../../web/formats.ts';
 
@@ -23,6 +25,21 @@ test.each([
   [1e21, '1e+21'],
 ])('the number %s is shown as %s', (value, text) => {
   expect(number(value)).toBe(text);
+});
+
+test.each([
+  [34482.1854989773, '34,482.2'],
+  [0.000123456789, '0.000123457'],
+  [217797123, '217,797,123'],
+  [-0.59, '-0.59'],
+])('the number %s is %s in short', (value, text) => {
+  expect(shortNumber(value)).toBe(text);
+});
+
+test('a long text keeps its beginning and its end', () => {
+  expect(cutMiddle('0x3f5c2a9e21', 9)).toBe('0x3f…9e21');
+  expect(cutMiddle('0x3f5c2a9e21', 10)).toBe('0x3f5…9e21');
+  expect(cutMiddle('0x3f', 4)).toBe('0x3f');
 });
 
 test.each([

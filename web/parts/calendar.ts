@@ -1,7 +1,7 @@
 /** When something changed: days and moments, as clocks show them. */
 
 import type { PageQuestion } from '../../src/serve/ui/wire.ts';
-import { clockTime, fromClock, type Zone } from '../formats.ts';
+import { clockTime, DAY_MS, fromClock, HOUR_MS, type Zone } from '../formats.ts';
 import type { Answer } from '../service.ts';
 
 /** `2026-11-22`. */
@@ -33,7 +33,7 @@ export function weeksOf(month: Month): (Day | null)[][] {
 /** By the hour: a day by the clock of some place begins at any of them. */
 export function changesOfMonth(month: Month, zone: Zone): PageQuestion {
   return {
-    sql: `SELECT last_seq / 3600000 AS hour, sum(inserted + updated + deleted) AS changes
+    sql: `SELECT last_seq / ${HOUR_MS} AS hour, sum(inserted + updated + deleted) AS changes
 FROM walks WHERE last_seq >= :from AND last_seq < :until GROUP BY 1`,
     params: { from: startOf(`${month}-01`, zone), until: startOf(`${monthAfter(month, 1)}-01`, zone) },
     limit: 1_000,
@@ -43,7 +43,7 @@ FROM walks WHERE last_seq >= :from AND last_seq < :until GROUP BY 1`,
 export function changesByDay({ rows }: Answer, zone: Zone): Map<Day, number> {
   const days = new Map<Day, number>();
   for (const [hour, changes] of rows) {
-    const day = dayOf(Number(hour) * 3_600_000, zone);
+    const day = dayOf(Number(hour) * HOUR_MS, zone);
     days.set(day, (days.get(day) ?? 0) + Number(changes));
   }
   return days;
@@ -63,6 +63,6 @@ const startOf = (day: Day, zone: Zone) => fromClock(`${day}T00:00:00`, zone) ?? 
 
 /** A day of a changed clock has 23 or 25 hours. */
 export function endOf(day: Day, zone: Zone): number {
-  const next = new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10);
+  const next = new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10);
   return startOf(next, zone);
 }

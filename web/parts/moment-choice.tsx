@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAnswer, useSchema } from '../ask.ts';
 import { serviceNow } from '../clock.ts';
-import { clockTime, count, fromClock, number, type Zone, zoneName } from '../formats.ts';
+import { clockTime, count, DAY_MS, fromClock, HOUR_MS, number, type Zone, zoneName } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { usePreferences } from '../preferences.ts';
 import { go, linkHere } from '../router.ts';
@@ -24,11 +24,10 @@ import { Time } from './time.tsx';
 
 type Props = { at: string | null; close(): void };
 
-const HOUR_MS = 3_600_000;
 const whiles = [
   ['an hour ago', HOUR_MS],
-  ['a day ago', 24 * HOUR_MS],
-  ['a week ago', 7 * 24 * HOUR_MS],
+  ['a day ago', DAY_MS],
+  ['a week ago', 7 * DAY_MS],
 ] as const;
 
 export function MomentChoice({ at, close }: Props) {

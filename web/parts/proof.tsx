@@ -1,6 +1,7 @@
 /** What is proven of what is shown, and as of when. It stands beside every number that is of a dataset. */
 
-import type { Source, WalkMark } from '../../src/serve/ui/wire.ts';
+import type { DatasetStatus, Source, WalkMark } from '../../src/serve/ui/wire.ts';
+import { useLive } from '../live.ts';
 import { Age, Time } from './time.tsx';
 
 type Proven = {
@@ -31,13 +32,30 @@ export function Proof({ verdict, completeAsOf, isStale, isPast }: Proven & { isP
   );
 }
 
+type Fresh = Pick<DatasetStatus, 'fresh' | 'completeAsOf' | 'staleAfterSeconds'>;
+
+/** Whether a dataset is as current as its schedule asks for: one word and one colour for it, wherever it is said. */
+export function StateBadge({ dataset: { fresh, completeAsOf, staleAfterSeconds } }: { dataset: Fresh }) {
+  if (!fresh) return <span class="tag bad">{completeAsOf === null ? 'never complete' : 'stale'}</span>;
+  return staleAfterSeconds === null ? <span class="tag">off</span> : <span class="tag good">fresh</span>;
+}
+
 /** The same for an answer, which may come from several datasets. @param isPast whether it was asked as of some time. */
 export function Sources({ sources, isPast }: { sources: readonly Source[]; isPast: boolean }) {
+  const { overview } = useLive();
+  const isStale = (job: string) =>
+    !isPast && overview?.status.datasets.some((dataset) => dataset.job === job && !dataset.fresh);
   return (
     <ul class="sources">
       {sources.map(({ job, proof, completeAsOf }) => (
         <li key={job}>
-          <b>{job}</b> <Proof verdict={proof?.verdict ?? null} completeAsOf={completeAsOf} isPast={isPast} />
+          <b>{job}</b>{' '}
+          <Proof
+            verdict={proof?.verdict ?? null}
+            completeAsOf={completeAsOf}
+            isStale={isStale(job)}
+            isPast={isPast}
+          />
         </li>
       ))}
     </ul>

@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import type { Overview, QuotaPoint } from '../../../src/serve/ui/wire.ts';
-import { count, duration, number } from '../../formats.ts';
+import { count, DAY_MS, duration, MINUTE_MS, number } from '../../formats.ts';
 import { Chart, type Series } from '../../parts/chart.tsx';
 import { Empty, Scroll } from '../../parts/states.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
@@ -139,8 +139,7 @@ function Processes({ status: { daemon, serve } }: { status: Overview['status'] }
 type QuotaChartProps = { points: readonly QuotaPoint[]; plan: Overview['plan'] };
 
 const TITLE = 'Calls left of the quota';
-const STEP_MS = 600_000;
-const DAY_MS = 86_400_000;
+const STEP_MS = 10 * MINUTE_MS;
 /** More resets than this would hide the line. */
 const MOST_MARKS = 12;
 

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { DatasetDay, DatasetStatus } from '../../../src/serve/ui/wire.ts';
 import { useNow } from '../../clock.ts';
 import { clockTime, duration, number, plural, zoneName } from '../../formats.ts';
-import { Verdict } from '../../parts/proof.tsx';
+import { StateBadge, Verdict } from '../../parts/proof.tsx';
 import { Scroll } from '../../parts/states.tsx';
 import { Sparkline, Strip } from '../../parts/strip.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
@@ -22,7 +22,7 @@ export function DatasetCard({ dataset, day, hasDaemon }: Props) {
         <h3>
           <a href={linkTo(pathOf({ view: 'dataset', job }))}>{job}</a>
         </h3>
-        <StatusBadge dataset={dataset} />
+        <StateBadge dataset={dataset} />
       </header>
       <p class="figure">
         <b>{number(rows)}</b> {plural(rows, 'row')}
@@ -42,12 +42,6 @@ export function DatasetCard({ dataset, day, hasDaemon }: Props) {
       <Counts dataset={dataset} />
     </article>
   );
-}
-
-function StatusBadge({ dataset: { fresh, completeAsOf, staleAfterSeconds } }: { dataset: DatasetStatus }) {
-  if (completeAsOf === null && !fresh) return <span class="tag bad">never complete</span>;
-  if (!fresh) return <span class="tag bad">stale</span>;
-  return staleAfterSeconds === null ? <span class="tag">off</span> : <span class="tag good">fresh</span>;
 }
 
 /** The age against the one at which the dataset counts as stale. */

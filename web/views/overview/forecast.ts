@@ -1,12 +1,12 @@
 /** What is left of the quota in the time to come, if all goes as the plan has it. */
 
 import type { Overview } from '../../../src/serve/ui/wire.ts';
+import { HOUR_MS } from '../../formats.ts';
 
 type Plan = Pick<Overview['plan'], 'quota' | 'datasets'>;
 
 export type Level = { at: number; left: number };
 
-const HOUR_MS = 3_600_000;
 /** A shorter period would be drawn as a block. */
 const SHORTEST_PERIOD_MS = HOUR_MS / 6;
 const AHEAD = { periods: 3, leastMs: HOUR_MS, mostMs: 24 * HOUR_MS };

@@ -2,7 +2,7 @@
 
 import type { DatasetDay, DatasetStatus, PageQuestion, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { useAnswer } from '../../ask.ts';
-import { number, plural } from '../../formats.ts';
+import { HOUR_MS, number, plural } from '../../formats.ts';
 import { Proof } from '../../parts/proof.tsx';
 import { Failed, Loading } from '../../parts/states.tsx';
 import { Strip } from '../../parts/strip.tsx';
@@ -83,7 +83,6 @@ function PastCard({ job, table, at, walks, changes }: CardProps) {
 
 /** As many as a strip shows. */
 const WALKS = 24;
-const HOUR_MS = 3_600_000;
 const HOURS = 24;
 
 /** A walk that ended later was under way then. */
