@@ -1,16 +1,8 @@
-/** One policy in one world, under one quota: what became of the copy. Time is virtual, and a call takes a quarter of a second. */
+/** The real planner in one world, under one quota: what became of the copy. Time is virtual, and a call takes a quarter of a second. */
 
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
 import { learn, MAX_GLANCES } from '../../src/plan/facts.ts';
-import {
-  callsPerDay,
-  type JobPlan,
-  LONGEST_MS,
-  type Means,
-  type PlannedJob,
-  planUntilMore,
-  targetOf,
-} from '../../src/plan/spacing.ts';
+import { type JobPlan, type PlannedJob, planUntilMore } from '../../src/plan/spacing.ts';
 import { nextTurn, plannedForMs, type Turn } from '../../src/plan/turn.ts';
 import { plannedJob } from '../../src/plan.ts';
 import { mean, sum } from '../figures.ts';
@@ -37,7 +29,7 @@ type Job = Mirrored & {
   look: Look | undefined;
 };
 
-export async function run(world: World, quota: Quota, rule: Rule, seed: number): Promise<Outcome> {
+export async function run(world: World, quota: Quota, seed: number): Promise<Outcome> {
   const pool = createPool(quota);
   const random = chances(seed, world.specs.length);
   const jobs = world.specs.map((spec, index): Job => {
@@ -47,7 +39,7 @@ export async function run(world: World, quota: Quota, rule: Rule, seed: number):
     return { spec, measures, mirror: createMirror(dataset, measures), firstTick: at, at, look: undefined };
   });
   const calls = new Map<number, number>();
-  const turnOf = follow(rule, jobs, pool);
+  const turnOf = follow(jobs, pool);
 
   for (let job = soonest(jobs); job.at < world.to; job = soonest(jobs)) {
     const now = job.at;
@@ -89,15 +81,13 @@ type Plan = {
   until: number;
   /** When more calls come. */
   moreAt: number;
-  paces: Map<string, Planned>;
+  paces: Map<string, JobPlan>;
   /** The last walks that it knows of. */
   walkedAt: Map<Mirrored, number | null>;
 };
 
-function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): TurnOf {
+function follow(jobs: readonly Mirrored[], pool: Pool): TurnOf {
   const knowledge = jobs.map(({ spec, mirror }) => createKnowledge(spec, mirror));
-  // Walks alone did not ask again.
-  const asksAgain = rule !== rules['walks alone'];
   let plan: Plan | undefined;
 
   /** Made anew with each walk, too, since it may learn from it. */
@@ -105,11 +95,11 @@ function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): TurnOf {
     if (plan && now < plan.until && plan.walkedAt.get(job) === job.mirror.last().walkedAt) return plan;
     const budget = pool.budget(now);
     const known = knowledge.flatMap((of) => of(now) ?? []);
-    const planned = rule(known, { budget, perSecond: null, spending: 'full' });
+    const planned = planUntilMore(known, { budget, perSecond: null, spending: 'full' }).jobs;
     plan = {
       until: now + plannedForMs(budget.nextInMs),
       moreAt: now + budget.nextInMs,
-      paces: new Map(known.map(({ name }, at) => [name, planned[at] as Planned])),
+      paces: new Map(known.map(({ name }, at) => [name, planned[at] as JobPlan])),
       walkedAt: new Map(jobs.map((job) => [job, job.mirror.last().walkedAt])),
     };
     return plan;
@@ -126,11 +116,8 @@ function follow(rule: Rule, jobs: readonly Mirrored[], pool: Pool): TurnOf {
     };
     const targetSeconds = spec.targetMs / 1_000;
     const schedule = { every: spec.targetMs };
-    const turn = nextTurn(
-      { schedule, targetSeconds, intervals: intervals ?? null, moreAt, ...mirror.last() },
-      now,
-    );
-    return asksAgain ? turn : { ...turn, askAt: turn.at };
+    const facts = { schedule, targetSeconds, intervals: intervals ?? null, moreAt, ...mirror.last() };
+    return nextTurn(facts, now);
   };
 }
 
@@ -162,47 +149,4 @@ function knownJob(spec: Spec, records: readonly LookRecord[], now: number): Plan
   const asked = { name, weight, runs: DAY_MS / targetMs, longestMs: targetMs };
   const facts = { ...learnt, callMs: CALL_MS };
   return plannedJob({ ...asked, drawsOnQuota: true, state: 'planned', facts });
-}
-
-type Planned = Pick<JobPlan, 'everyMs' | 'glanceEveryMs' | 'waitsForMore'>;
-
-/** Times between looks until more calls come, in the order of the jobs. */
-type Rule = (jobs: readonly PlannedJob[], means: Means) => readonly Planned[];
-
-export const rules = {
-  ours: (jobs, means) => planUntilMore(jobs, means).jobs,
-  'walks alone': walksAlone,
-} as const satisfies Record<string, Rule>;
-
-/** Every interval is so many times its schedule, less for what weighs more, by the least factor for which the calls last. */
-function walksAlone(jobs: Parameters<Rule>[0], { budget }: Means): readonly Planned[] {
-  const perDay = budget === null ? Number.POSITIVE_INFINITY : rateOf(budget);
-  const spacings = (factor: number) =>
-    jobs.map((job) => {
-      const target = targetOf(job);
-      const everyMs = Math.min(
-        Math.max((target * factor) / job.weight, target),
-        Math.max(target, LONGEST_MS),
-      );
-      return { everyMs, glanceEveryMs: null, waitsForMore: false };
-    });
-  const fits = (factor: number) => {
-    let calls = 0;
-    spacings(factor).forEach((spacing, at) => {
-      calls += callsPerDay(jobs[at] as PlannedJob, spacing);
-    });
-    return calls <= perDay;
-  };
-  let [low, high] = [1e-6, 1e15];
-  if (fits(low)) high = low;
-  for (let step = 0; step < 60 && high > low; step += 1) {
-    const middle = Math.sqrt(low * high);
-    if (fits(middle)) high = middle;
-    else low = middle;
-  }
-  return spacings(high);
-}
-
-function rateOf({ remaining, nextInMs, perPeriod, periodMs }: NonNullable<Means['budget']>): number {
-  return remaining < 1 ? (perPeriod * DAY_MS) / periodMs : (remaining * DAY_MS) / Math.max(1_000, nextInMs);
 }

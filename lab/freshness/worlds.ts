@@ -1,4 +1,4 @@
-/** The worlds: datasets as the page's figures have them, what makes a head worthless, worlds drawn at random, and their quotas. */
+/** The worlds: datasets as the figures have them, what makes a head worthless, and quotas. */
 
 import { DAY_MS, HOUR_MS, type Random } from '../../src/clock.ts';
 import type { Budget } from '../../src/plan/spacing.ts';
@@ -125,46 +125,6 @@ export const failures: readonly World[] = [
   withNews('40 % purged', { purgedAt: failing.from }),
   withNews('2,000 new a day', { newPerDay: 2_000 }),
 ];
-
-/** Sizes and rates of wide ranges, each as likely in its lower half as in its upper one by ratio. */
-export function randomWorld(seed: number): World {
-  const random = seededRandom(1_000 + seed);
-  const between = (least: number, most: number) => least * (most / least) ** random();
-  const whole = (least: number, most: number) => Math.round(between(least, most));
-  const newsRows = whole(300, 10_000);
-  const memes = whole(300, 3_000);
-  const wallets = whole(300, 10_000);
-  const signals = whole(200, 2_000);
-  const walletsPerDay = between(2, 200);
-  const specs: Spec[] = [
-    {
-      ...news,
-      rows: newsRows,
-      newPerDay: Math.min(between(20, 2_000), newsRows / 2),
-      gonePerDay: newsRows * between(0.001, 0.03),
-      editShare: random(),
-    },
-    { ...memeSignals, rows: memes, newPerDay: Math.min(between(20, 2_000), memes / 2), editShare: random() },
-    {
-      ...smartWallets,
-      rows: wallets,
-      newPerDay: walletsPerDay,
-      gonePerDay: walletsPerDay,
-      editsPerDay: between(50, 5_000),
-    },
-    {
-      ...aiSignals,
-      rows: signals,
-      published: {
-        everyMs: between(5 * MINUTE_MS, 6 * HOUR_MS),
-        newRows: whole(1, 10),
-        editedRows: Math.round(signals * between(0.01, 0.3)),
-      },
-    },
-    usage,
-  ];
-  return { ...usual, to: usual.from + 7 * DAY_MS, name: `random ${seed}`, specs };
-}
 
 /** Each dataset of a world gets its own chance, so that what is asked of one changes nothing in the others. */
 export function chances(seed: number, count: number): Random[] {
