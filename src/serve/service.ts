@@ -61,7 +61,7 @@ export function serviceRoutes(parts: ServiceParts): Route[] {
     const { costsQuota, read } = planFor(call, caller);
     const permit = admission.enter(caller, costsQuota);
     if (isRefused(permit)) return refusedResponse(call, permit);
-    onFinished(call.incoming, call.outgoing, permit.leave);
+    onFinished(call, permit.leave);
     await parts.beforeAnswer?.();
     const response = await read();
     const isError = response.status >= 400;

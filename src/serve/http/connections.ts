@@ -1,12 +1,60 @@
 /**
- * The open connections: what each waits for, how many of its requests are read before their responses are sent, and which one is
- * evicted where there is no room for another.
+ * The open connections and their bounds: what each waits for, how many of its requests are read before their responses are sent,
+ * and which one is evicted where there is no room for another.
  */
 
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Bounds } from './bounds.ts';
+
+/** How much of the service one client may take, and for how long. Times are in milliseconds. */
+const defaultBounds = {
+  /** Of the request line and all headers together; more gets a 431. */
+  headerBytes: 16 * 1_024,
+  /** Characters of path and query; more gets a 414. */
+  urlLetters: 8 * 1_024,
+  /** Open connections. Where that many are open, one without a request makes room for a new one. */
+  connections: 1_000,
+  /** Requests in flight on one connection; then the connection is not read until one has its response. */
+  inFlight: 8,
+  /** Responses on one connection before it is closed, so that clients spread anew over what is behind a balancer. */
+  requests: 100_000,
+  /** For a TLS handshake, and for the headers of a request from its first byte on; then 408, or a close where nothing came. */
+  headersMs: 10_000,
+  /** For a whole request, with its body where one is read; then 408. */
+  requestMs: 15_000,
+  /** For the next request of a connection. Longer than a minute, for which proxies commonly keep theirs. */
+  idleMs: 65_000,
+  /** In which some part of a response must be read. */
+  stalledMs: 30_000,
+  /** In which a response that is written must be read whole. */
+  takenMs: 120_000,
+  /** For responses that are in flight at the end. */
+  graceMs: 8_000,
+  /** How often connections are checked. */
+  lookMs: 1_000,
+  /** How often certificate and key are checked for changes. */
+  certificateMs: 5_000,
+};
+
+export type Bounds = Readonly<typeof defaultBounds>;
+
+/** @param openFiles how many files this process may open, where that is known: each connection takes one. */
+export function boundsOf(options: Partial<Bounds> = {}, openFiles = maxOpenFiles()): Bounds {
+  const connections = Math.max(1, Math.min(defaultBounds.connections, Math.floor(openFiles / 2)));
+  return { ...defaultBounds, connections, ...options };
+}
+
+/** Beyond it the system turns new connections away, however silent the old ones are. */
+function maxOpenFiles(): number {
+  try {
+    const [, max] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return Number(max ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
 
 export type ClientConnection = {
   readonly socket: Socket;
@@ -27,29 +75,10 @@ export type ClientConnection = {
   readOn(): void;
 };
 
-export type ConnectionTracker = {
-  /** Accepts a new connection, or closes it where there is no room. */
-  open(socket: Socket): void;
-  /** Reads requests from a stream: the socket, or TLS on top of it. */
-  receive(stream: Socket): void;
-  of(stream: Duplex): ClientConnection | undefined;
-  /** A request is in flight. @param isLast it is the last of its connection. */
-  begin(
-    connection: ClientConnection,
-    request: IncomingMessage,
-    response: ServerResponse,
-    isLast: boolean,
-  ): void;
-  /** Reads no more requests, and gives what was sent last a moment to arrive. */
-  dismiss(connection: ClientConnection): void;
-  /** Closes those whose clients do not read what was sent. */
-  closeOverdue(): void;
-  /** Closes connections without requests in flight; the others close after their responses. */
-  drain(): void;
-};
+export type ConnectionTracker = ReturnType<typeof trackConnections>;
 
 /** @param onFull called each time that a connection is evicted or turned away. */
-export function trackConnections(bounds: Bounds, now: () => number, onFull: () => void): ConnectionTracker {
+export function trackConnections(bounds: Bounds, now: () => number, onFull: () => void) {
   /** Oldest first. */
   const all = new Set<ClientConnection>();
   const byStream = new WeakMap<Duplex, ClientConnection>();
@@ -81,7 +110,8 @@ export function trackConnections(bounds: Bounds, now: () => number, onFull: () =
   }
 
   return {
-    open(socket) {
+    /** Accepts a new connection, or closes it where there is no room. */
+    open(socket: Socket): void {
       if (!makeRoom()) return void socket.destroy();
       const connection: ClientConnection = {
         socket,
@@ -102,15 +132,22 @@ export function trackConnections(bounds: Bounds, now: () => number, onFull: () =
         if (byEnds.get(ends) === connection) byEnds.delete(ends);
       });
     },
-    receive(stream) {
+    /** Reads requests from a stream: the socket, or TLS on top of it. */
+    receive(stream: Socket): void {
       const connection = byEnds.get(endsOf(stream));
       if (!connection) return void stream.destroy();
       connection.stream = stream;
       byStream.set(stream, connection);
       connection.readOn = readByRequest(stream, () => isFull(connection), runInTurn);
     },
-    of: (stream) => byStream.get(stream),
-    begin(connection, request, response, isLast) {
+    of: (stream: Duplex) => byStream.get(stream),
+    /** A request is in flight. @param isLast it is the last of its connection. */
+    begin(
+      connection: ClientConnection,
+      request: IncomingMessage,
+      response: ServerResponse,
+      isLast: boolean,
+    ): void {
       connection.served += 1;
       connection.since = now();
       connection.lastRequest = request;
@@ -119,12 +156,14 @@ export function trackConnections(bounds: Bounds, now: () => number, onFull: () =
       if (connection.isLast) response.shouldKeepAlive = false;
       response.once('close', () => finish(connection, response));
     },
-    dismiss(connection) {
+    /** Reads no more requests, and gives what was sent last a moment to arrive. */
+    dismiss(connection: ClientConnection): void {
       closeAfterResponses(connection);
       connection.since = now();
       if (connection.responses.size === 0) connection.unreadSince = now();
     },
-    closeOverdue() {
+    /** Closes those whose clients do not read what was sent. */
+    closeOverdue(): void {
       const at = now();
       for (const connection of all) {
         const { responses, unreadSince, isLast } = connection;
@@ -138,7 +177,8 @@ export function trackConnections(bounds: Bounds, now: () => number, onFull: () =
         if (at - connection.unreadSince >= bounds.takenMs) cut(connection);
       }
     },
-    drain() {
+    /** Closes connections without requests in flight; the others close after their responses. */
+    drain(): void {
       for (const connection of all) {
         closeAfterResponses(connection);
         if (connection.responses.size === 0) connection.stream.destroySoon();
@@ -261,11 +301,11 @@ function endOfRequest(chunk: Buffer): number {
 /** @returns what runs some work in a turn of the event loop of its own, after the work that waits already. */
 function taskQueue(): (work: () => void) => void {
   const waiting: (() => void)[] = [];
-  const take = () => {
+  const runNext = () => {
     waiting.shift()?.();
-    if (waiting.length > 0) setImmediate(take);
+    if (waiting.length > 0) setImmediate(runNext);
   };
   return (work) => {
-    if (waiting.push(work) === 1) setImmediate(take);
+    if (waiting.push(work) === 1) setImmediate(runNext);
   };
 }

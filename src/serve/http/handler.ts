@@ -3,32 +3,31 @@
  * the call once it is over.
  */
 
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import type { Origin } from './client.ts';
 import { errorResponse, type StreamedResponse } from './response.ts';
-import { BadBody, bodyOf, ClientGone, onFinished, type Stream, streamTo } from './stream.ts';
+import { BadBody, ClientGone, type Exchange, onFinished, type Stream, streamTo } from './stream.ts';
 
 /** A call: the request as handlers read it, and what they say of it for counts and logs. */
-export type Call = Origin & {
-  readonly incoming: IncomingMessage;
-  readonly outgoing: ServerResponse;
-  readonly method: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly query: URLSearchParams;
-  /** The parts of the path that `:name` stands for. */
-  readonly params: Readonly<Record<string, string>>;
-  readonly requestId: string;
-  readonly route: string;
-  readonly startedAt: number;
-  keyId: string | null;
-  account: string | null;
-  /** The limit that refused it. */
-  limit: string | null;
-  status: number;
-  /** Of the body. */
-  bytes: number;
-};
+export type Call = Origin &
+  Exchange & {
+    readonly method: string;
+    readonly headers: IncomingHttpHeaders;
+    readonly query: URLSearchParams;
+    /** The parts of the path that `:name` stands for. */
+    readonly params: Readonly<Record<string, string>>;
+    readonly requestId: string;
+    readonly route: string;
+    readonly startedAt: number;
+    keyId: string | null;
+    account: string | null;
+    /** The limit that refused it. */
+    limit: string | null;
+    status: number;
+    /** Of the body. */
+    bytes: number;
+  };
 
 /** A call that is over. */
 export type FinishedCall = Readonly<
@@ -81,9 +80,10 @@ const OTHER_ROUTE = 'other';
 export function createHandler(parts: HandlerParts): RequestListener {
   const findRoute = routeTable(parts.routes);
 
-  async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async function handle({ incoming, outgoing }: Exchange): Promise<void> {
     const { url = '', method = '', headers } = incoming;
-    const path = pathOf(incoming);
+    // As it was sent: no dots followed, nothing decoded.
+    const [path = ''] = url.split('?', 1);
     const problem = misdirection(path, headers.host);
     const found = problem ? undefined : findRoute(path);
     parts.onBegin();
@@ -104,7 +104,7 @@ export function createHandler(parts: HandlerParts): RequestListener {
       status: CLIENT_GONE_STATUS,
       bytes: 0,
     };
-    onFinished(incoming, outgoing, () => end(call));
+    onFinished(call, () => end(call));
     await send(call, problem ? errorResponse(problem) : await respond(call, found?.route));
   }
 
@@ -130,12 +130,17 @@ export function createHandler(parts: HandlerParts): RequestListener {
   }
 
   async function send(call: Call, { status, headers, body }: StreamedResponse): Promise<void> {
-    const { incoming, outgoing, requestId } = call;
+    const { outgoing, requestId } = call;
     call.status = status;
     const all = { ...strictHeaders, ...headers, 'X-Request-ID': requestId };
     if (typeof body === 'function') {
       outgoing.writeHead(status, all);
-      await streamTo(incoming, outgoing, counted(body, call)).catch((thrown: unknown) => {
+      const counted: Stream = (write) =>
+        body((piece) => {
+          call.bytes += Buffer.byteLength(piece);
+          return write(piece);
+        });
+      await streamTo(call, counted).catch((thrown: unknown) => {
         if (!(thrown instanceof ClientGone)) parts.onError(thrown, requestId);
       });
       return;
@@ -153,13 +158,8 @@ export function createHandler(parts: HandlerParts): RequestListener {
   }
 
   return (incoming, outgoing) => {
-    handle(incoming, outgoing).catch((thrown: unknown) => parts.onError(thrown, ''));
+    handle({ incoming, outgoing }).catch((thrown: unknown) => parts.onError(thrown, ''));
   };
-}
-
-/** As it was sent: no dots followed, nothing decoded. */
-function pathOf({ url = '' }: IncomingMessage): string {
-  return url.split('?', 1)[0] ?? '';
 }
 
 type FoundRoute = { readonly route: Route; readonly params: Call['params'] };
@@ -191,22 +191,3 @@ function decoded(part: string): string {
     return part;
   }
 }
-
-/** Counts the bytes that are written for the call. */
-function counted(body: Stream, call: Call): Stream {
-  return (write) =>
-    body((piece) => {
-      call.bytes += Buffer.byteLength(piece);
-      return write(piece);
-    });
-}
-
-/** Aborted when the client is gone. Made only for those who wait for something: a signal costs as much as a kept list page. */
-export function abortSignalOf({ incoming, outgoing }: Call): AbortSignal {
-  const gone = new AbortController();
-  onFinished(incoming, outgoing, () => gone.abort());
-  return gone.signal;
-}
-
-/** The body as text; undefined for one of more than `maxBytes`. @throws BadBody and ClientGone as `bodyOf` does. */
-export const readBody = ({ incoming }: Call, maxBytes: number) => bodyOf(incoming, maxBytes);

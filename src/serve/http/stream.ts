@@ -1,5 +1,6 @@
 /** Bodies that come and go piece by piece, no faster than they are read, and the end of a call. */
 
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -12,25 +13,22 @@ export type Stream = (write: Write) => Promise<void>;
 /** The client has gone, which is no failure. */
 export class ClientGone extends Error {}
 
+/** A request and its response, which share a connection. */
+export type Exchange = { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
+
 /** @throws what `stream` throws, and ClientGone; the connection is cut then. */
-export async function streamTo(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  stream: Stream,
-): Promise<void> {
-  let leave = () => {};
-  const gone = new Promise<never>((_, reject) => {
-    leave = () => reject(new ClientGone());
-  });
-  gone.catch(() => undefined);
-  onFinished(incoming, outgoing, () => leave());
+export async function streamTo(exchange: Exchange, stream: Stream): Promise<void> {
+  const { incoming, outgoing } = exchange;
   const { socket } = incoming;
+  const signal = abortSignalOf(exchange);
   const patienceMs = socket.timeout ?? 0;
   const write: Write = async (piece) => {
     if (outgoing.destroyed) throw new ClientGone();
     if (outgoing.write(piece)) return;
     socket.setTimeout(patienceMs);
-    await Promise.race([new Promise<void>((resolve) => outgoing.once('drain', resolve)), gone]);
+    await once(outgoing, 'drain', { signal }).catch(() => {
+      throw new ClientGone();
+    });
     socket.setTimeout(0);
   };
   try {
@@ -60,10 +58,13 @@ export class BadBody extends Error {
  * The body of a request as text; undefined for one of more than `maxBytes`.
  * @throws BadBody, and ClientGone where the client broke off.
  */
-export async function bodyOf(incoming: IncomingMessage, maxBytes: number): Promise<string | undefined> {
+export function readBody(
+  { incoming }: Pick<Exchange, 'incoming'>,
+  maxBytes: number,
+): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  return await new Promise((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     incoming.on('data', (piece: Buffer) => {
       bytes += piece.length;
       if (bytes <= maxBytes) pieces.push(piece);
@@ -79,19 +80,25 @@ export async function bodyOf(incoming: IncomingMessage, maxBytes: number): Promi
   });
 }
 
-/** What runs when the connection closes; one listener of it serves all calls that come by it. */
+/** What runs when a connection closes: one listener of it serves all calls that come by it. */
 const callbacks = new WeakMap<Socket, Set<() => void>>();
 
 /**
  * Runs `work` once when the call is over; at once where its connection has closed already. Node.js sends no event to a response
  * that waits behind another on the connection.
  */
-export function onFinished({ socket }: IncomingMessage, outgoing: ServerResponse, work: () => void): void {
+export function onFinished({ incoming: { socket }, outgoing }: Exchange, work: () => void): void {
   if (socket.destroyed) {
     work();
     return;
   }
-  const pending = callbacks.get(socket) ?? watchSocket(socket);
+  const pending = callbacks.get(socket) ?? new Set();
+  if (!callbacks.has(socket)) {
+    callbacks.set(socket, pending);
+    socket.once('close', () => {
+      for (const finish of pending) finish();
+    });
+  }
   const finish = () => {
     if (pending.delete(finish)) work();
   };
@@ -99,11 +106,9 @@ export function onFinished({ socket }: IncomingMessage, outgoing: ServerResponse
   outgoing.once('close', finish);
 }
 
-function watchSocket(socket: Socket): Set<() => void> {
-  const pending = new Set<() => void>();
-  callbacks.set(socket, pending);
-  socket.once('close', () => {
-    for (const finish of [...pending]) finish();
-  });
-  return pending;
+/** Aborted when the client is gone. Made only for work that waits: a signal costs as much as a cached list page. */
+export function abortSignalOf(exchange: Exchange): AbortSignal {
+  const gone = new AbortController();
+  onFinished(exchange, () => gone.abort());
+  return gone.signal;
 }

@@ -10,7 +10,7 @@ import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
 import { type Filters, filtersOf } from '../../reading/filters.ts';
 import type { Frame, Missing, Moment } from '../../reading/pages.ts';
-import { abortSignalOf, type Call } from '../http/handler.ts';
+import type { Call } from '../http/handler.ts';
 import {
   compress,
   type Encoding,
@@ -20,6 +20,7 @@ import {
   matchesEtag,
   retryAfter,
 } from '../http/response.ts';
+import { abortSignalOf } from '../http/stream.ts';
 import type { OpenMirror, WatchedMirror } from './mirror.ts';
 
 /** A response that is known but for its body, so that its cost can be judged before anything is read. */

@@ -2,8 +2,9 @@
 
 import type { Clock } from '../../clock.ts';
 import { serviceAddress } from '../http/client.ts';
-import { type Call, type Route, readBody } from '../http/handler.ts';
+import type { Call, Route } from '../http/handler.ts';
 import type { HttpResponse, StreamedResponse } from '../http/response.ts';
+import { readBody } from '../http/stream.ts';
 import { type Admission, isRefused } from '../service/admission.ts';
 import { countFailures } from '../service/auth.ts';
 import { PAGE_SCOPE } from '../service/keys.ts';

@@ -6,8 +6,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import { abortSignalOf, type Call } from '../http/handler.ts';
+import type { Call } from '../http/handler.ts';
 import type { HttpResponse, StreamedResponse } from '../http/response.ts';
+import { abortSignalOf } from '../http/stream.ts';
 import { type Admission, type Caller, isRefused, type Permit, type Refusal } from '../service/admission.ts';
 import type { Loan, QueryProcesses } from './query-processes.ts';
 import { busyResponse, failedResponse, readJson, readLimit, readQuestion } from './requests.ts';

@@ -3,8 +3,9 @@
 import { isoTime } from '../../clock.ts';
 import { Failure, type FailureKind } from '../../errors.ts';
 import type { Params } from '../../reading/query.ts';
-import { type Call, readBody } from '../http/handler.ts';
+import type { Call } from '../http/handler.ts';
 import { type HttpResponse, jsonResponse, retryAfter } from '../http/response.ts';
+import { readBody } from '../http/stream.ts';
 
 const MAX_BODY_BYTES = 256 * 1_024;
 

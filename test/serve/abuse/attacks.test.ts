@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Bounds } from '../../../src/serve/http/bounds.ts';
+import type { Bounds } from '../../../src/serve/http/connections.ts';
 import { type Abused, errorIn, setupAbuse } from './support.ts';
 
 /** The bounds of the service, but so short that a test need not wait for them. */

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { Bounds } from '../../../src/serve/http/bounds.ts';
+import type { Bounds } from '../../../src/serve/http/connections.ts';
 import { listen } from '../../../src/serve/http/server.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../../helpers/serve-bench.ts';
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { bodyOf, ClientGone, type Stream, streamTo } from '../../../src/serve/http/stream.ts';
+import { ClientGone, readBody, type Stream, streamTo } from '../../../src/serve/http/stream.ts';
 import { listenOnLoopback } from '../../helpers/loopback.ts';
 
 /** A client that has asked and takes nothing until it is told to, and how its answer ended. */
@@ -11,7 +11,7 @@ async function asking(stream: (incoming: IncomingMessage) => Stream) {
     ended = resolve;
   });
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) =>
-    void streamTo(incoming, outgoing, stream(incoming)).then(() => ended('well'), ended);
+    void streamTo({ incoming, outgoing }, stream(incoming)).then(() => ended('well'), ended);
   const server = createServer(handle);
   server.timeout = 30_000;
   const { port, close } = await listenOnLoopback(server);
@@ -66,7 +66,7 @@ test('a stream that breaks is cut off, never ended', async () => {
 test('a body is read whole, or not at all where it is too long', async () => {
   const read: unknown[] = [];
   const server = createServer(async (incoming, outgoing) => {
-    read.push(await bodyOf(incoming, 5));
+    read.push(await readBody({ incoming }, 5));
     outgoing.setHeader('Connection', 'close');
     outgoing.end();
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundsOf } from '../../../src/serve/http/bounds.ts';
+import { boundsOf } from '../../../src/serve/http/connections.ts';
 
 test.each([
   [Number.POSITIVE_INFINITY, 1_000],

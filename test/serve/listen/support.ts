@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { Bounds } from '../../../src/serve/http/bounds.ts';
+import type { Bounds } from '../../../src/serve/http/connections.ts';
 import { type ListenAddress, type Listening, listen } from '../../../src/serve/http/server.ts';
 
 export type Said = { level: string; text: string };
