@@ -19,8 +19,8 @@ import { changing } from './model-api.ts';
 
 /** Rows of each list. */
 const ROWS = 430;
-/** Small enough to be felt: the datasets take more calls than one period allows. */
-export const quota = { limit: 12, periodMs: 10_000 };
+/** Small, and enough for every dataset every half minute: a mirror that waits for its quota shows nothing else. */
+export const quota = { limit: 60, periodMs: 60_000 };
 /** Of every call. */
 export const LATENCY_MS = 40;
 

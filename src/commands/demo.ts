@@ -1,6 +1,6 @@
 /**
- * `market-mirror demo`: the daemon on a model of the API, from an empty folder to the first answers. On a terminal it goes on,
- * with the service and its page, until Ctrl-C.
+ * `market-mirror demo`: mirrors a model of the API with sample data, in a folder of its own. On a terminal it first makes two
+ * days of history, and then goes on, with the service and its page, until Ctrl-C.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,204 +22,204 @@ import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
 import { describeWalk, progressLines } from './sync.ts';
 
-/** Of every list, for who stays to see it. */
-const changes = { count: 3, periodMs: 20_000 };
-/** For people who wait for something to happen. */
+/** Of every list, while somebody watches. */
+const LIVE_CHANGES = { count: 3, periodMs: 20_000 };
 const LIVE_SCHEDULE = 'every 30s';
 /** How long the service may take to come up. */
-const TRIES = { count: 100, everyMs: 100 };
+const SERVICE_TRIES = { count: 100, everyMs: 100 };
 
-const queries = [
-  'SELECT job, rows, complete_as_of, verdict FROM freshness',
-  `SELECT job, path, types, example FROM fields
-WHERE example IS NOT NULL GROUP BY job, types ORDER BY job, types`,
-];
+const QUERY = 'SELECT job, rows, complete_as_of, verdict FROM freshness';
+
+type Options = { keep?: true };
 
 export function demoCommand(context: Context): Command {
-  const command = new Command('demo').action(() => demo(context));
+  const command = new Command('demo')
+    .option('--keep', 'keep the folder of the sample data, and name it')
+    .action((options: Options) => demo(options, context));
   return withExamples(command, [
-    'takes about half a minute, and needs neither address nor key; on a terminal it stays until Ctrl-C',
+    'takes some seconds, and needs neither address nor key; on a terminal it stays until Ctrl-C',
     'demo',
   ]);
 }
 
-async function demo(context: Context): Promise<void> {
-  const { clock, signal } = context;
-  const say = (text: string) => context.stdout.write(`${text}\n`);
-  const stays = context.stdout.isTTY === true;
+async function demo({ keep }: Options, context: Context): Promise<void> {
+  const { signal, stdout } = context;
   const dir = mkdtempSync(join(tmpdir(), 'market-mirror-demo-'));
-  /** Whoever was told of the folder may look into it; else it goes. */
-  let isTold = false;
-  const jobs = await listJobs();
-  // The model tells the time of the past while that is lived, and then of now.
-  const past = steppedClock(clock.now() - PAST_MS);
-  let isPast = stays;
-  const model = await startModel(() => (isPast ? past : clock).now());
-  say('This is sample data, made up by a model of the API on this machine; no call leaves it.');
-  say(
-    `The model allows ${quota.limit} calls every ${quota.periodMs / 1_000} s; watch the mirror live with that.\n`,
-  );
+  stdout.write(`This is sample data, made up by a model of the API on this machine; no call leaves it.
+The model allows ${quota.limit} calls every ${quota.periodMs / 1_000} s.\n\n`);
   try {
-    if (stays) {
-      say('Some days of it are lived first, in seconds, so that there is a past to look at.\n');
-      const names = jobs.map(({ name }) => name);
-      await livePast(model, { dir, jobs: names, clock: past, signal }).catch((thrown: unknown) => {
-        if (!signal.aborted) throw thrown;
-      });
-      if (signal.aborted) return context.exit(exitCodes.incomplete);
-      isPast = false;
-      model.beforeAnswer = changing(changes, 2, clock.now());
-    }
+    await (stdout.isTTY ? showUntilStopped(dir, context) : showOnce(dir, context));
+  } finally {
+    if (!keep) rmSync(dir, { recursive: true, force: true });
+    const left = keep
+      ? `The sample data stays in ${dir}; when you are done: rm -r ${forShell(dir)}`
+      : 'Nothing is left of it; demo --keep keeps its database.';
+    stdout.write(`\n${signal.aborted ? 'Stopped' : 'The demo has ended'}. ${left}\n`);
+  }
+}
+
+/** From an empty folder to the first answers. */
+async function showOnce(dir: string, context: Context): Promise<void> {
+  const names = (await listJobs()).map(({ name }) => name);
+  const model = await startModel(context.clock.now);
+  try {
     model.latencyMs = LATENCY_MS;
-    const daemon = await startDaemon(context, model, dir, jobs, stays);
+    const daemon = await startDaemon(context, environmentOf(model, dir), names, false);
+    await daemon.mirrored.finally(daemon.end);
+    if (context.signal.aborted) return context.exit(exitCodes.incomplete);
+    await showStatusAndQuery(context, dir, model);
+  } finally {
+    await model.close();
+  }
+}
+
+/** From two days of history to a service and a page, over lists that go on changing. */
+async function showUntilStopped(dir: string, context: Context): Promise<void> {
+  const { clock, signal, stdout } = context;
+  const jobs = await listJobs();
+  const names = jobs.map(({ name }) => name);
+  const past = steppedClock(clock.now() - PAST_MS);
+  let isPast = true;
+  const model = await startModel(() => (isPast ? past : clock).now());
+  try {
+    stdout.write('First it makes two days of sample history (a few seconds).\n\n');
+    await livePast(model, { dir, jobs: names, clock: past, signal }).catch((thrown: unknown) => {
+      if (!signal.aborted) throw thrown;
+    });
+    if (signal.aborted) return context.exit(exitCodes.incomplete);
+    isPast = false;
+    model.latencyMs = LATENCY_MS;
+    model.beforeAnswer = changing(LIVE_CHANGES, 2, clock.now());
+    const environment = {
+      ...environmentOf(model, dir),
+      ...Object.fromEntries(names.map((name) => [settingOf(name), LIVE_SCHEDULE])),
+      MIRROR_SERVE: '127.0.0.1:0',
+      // What the service logs would go between the lines.
+      LOG_LEVEL: 'error',
+    };
+    const untroubled = names.filter((name) => name !== TROUBLED);
+    const daemon = await startDaemon(context, environment, untroubled, true);
     try {
       await daemon.mirrored;
-      if (!stays) await daemon.end();
       if (signal.aborted) return context.exit(exitCodes.incomplete);
-      await showStatusAndQueries(context, dir);
-      say(whatWasDone(model, dir, jobs));
-      isTold = true;
-      if (!stays) return;
-      if (await showService(context, dir, jobs)) await daemon.over;
+      await showStatusAndQuery(context, dir, model);
+      await showService(context, dir, jobs);
+      await daemon.ended;
     } finally {
       await daemon.end();
     }
   } finally {
     await model.close();
-    if (!isTold) rmSync(dir, { recursive: true, force: true });
-    if (signal.aborted)
-      say(isTold ? `\nStopped. The sample data ${staysIn(dir)}` : '\nStopped; nothing is left of it.');
   }
 }
 
+const environmentOf = (model: ModelApi, dir: string) => ({
+  MARKET_API_URL: model.url,
+  MARKET_API_KEY: sampleKey.key,
+  MIRROR_DIR: dir,
+});
+
 type Daemon = {
-  /** When every dataset was mirrored once, or the daemon has ended. */
+  /** Resolves when every dataset but the troubled one was mirrored, or the daemon has ended. */
   readonly mirrored: Promise<void>;
-  readonly over: Promise<void>;
+  readonly ended: Promise<void>;
   end(): Promise<void>;
 };
 
-/** Runs the daemon, with a Redis of its own and, where it is live, the service on a port of its own. */
+/**
+ * Runs the daemon, with a Redis of its own. Until it has mirrored the datasets of `first`, each has a line that tells how far it is.
+ * @param skipWaits a dataset that has to wait is not waited for.
+ */
 async function startDaemon(
-  context: Context,
-  model: ModelApi,
-  dir: string,
-  jobs: readonly ListedJob[],
-  isLive: boolean,
+  { clock, random, stderr, signal }: Context,
+  environment: Record<string, string>,
+  first: readonly string[],
+  skipWaits: boolean,
 ): Promise<Daemon> {
   const [{ runDaemon }, { createLog }] = await Promise.all([import('../daemon.ts'), import('../log.ts')]);
-  const { clock, random, stderr, signal } = context;
-  const names = jobs.map(({ name }) => name);
-  const lines = await progressLines(stderr, names, clock);
-  // The troubled one is so from the past on.
-  const left = new Set(names.filter((name) => !isLive || name !== TROUBLED));
+  const lines = await progressLines(stderr, first, clock);
+  const left = new Set(first);
   const ending = new AbortController();
   let finish = () => {};
   const mirrored = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const environment = {
-    MARKET_API_URL: model.url,
-    MARKET_API_KEY: sampleKey.key,
-    MIRROR_DIR: dir,
-    // What the service logs would go between the lines.
-    ...(isLive && { MIRROR_SERVE: '127.0.0.1:0', LOG_LEVEL: 'error' }),
-    ...(isLive && Object.fromEntries(names.map((name) => [settingOf(name), LIVE_SCHEDULE]))),
+  const note = (job: string, text: string, isOver: boolean) => {
+    if (!left.has(job)) return;
+    lines.note(job, text);
+    if (isOver) left.delete(job);
+    if (left.size > 0) return;
+    lines.end();
+    finish();
   };
-  const over = runDaemon(
+  const ended = runDaemon(
     {
       environment,
       clock,
       random,
-      // What goes wrong later on is seen on the page.
-      log: createLog(isLive ? 'fatal' : 'error', stderr.isTTY === true),
-      progress: (at) => left.size > 0 && lines.page(at),
-      waits(job, { until, reason }) {
-        if (left.size > 0)
-          lines.note(job, `waiting ${Math.ceil((until - clock.now()) / 1_000)} s (${reason})`);
-      },
-      ended(job, walk) {
-        if (left.size === 0) return;
-        lines.note(job, describeWalk(walk));
-        if (!walk.error) left.delete(job);
-        if (left.size > 0) return;
-        lines.end();
-        finish();
-      },
+      // While it goes on, the page shows what goes wrong.
+      log: createLog(skipWaits ? 'fatal' : 'error', stderr.isTTY === true),
+      progress: (at) => left.has(at.job) && lines.page(at),
+      waits: (job, { until, reason }) =>
+        note(job, `waiting ${Math.ceil((until - clock.now()) / 1_000)} s (${reason})`, skipWaits),
+      ended: (job, walk) => note(job, describeWalk(walk), !walk.error),
     },
     AbortSignal.any([signal, ending.signal]),
   );
-  over.catch(() => undefined);
+  ended.catch(() => undefined);
   return {
-    mirrored: Promise.race([mirrored, over]),
-    over,
+    mirrored: Promise.race([mirrored, ended]),
+    ended,
     end() {
       ending.abort();
-      return over;
+      return ended;
     },
   };
 }
 
 /** What anyone would do next. */
-async function showStatusAndQueries(context: Context, dir: string): Promise<void> {
-  // The trouble of sample data is no failure of the demo.
+async function showStatusAndQuery(context: Context, dir: string, model: ModelApi): Promise<void> {
+  const { stdout } = context;
+  // Trouble in the sample data is no failure of the demo.
   const here = { ...context, environment: { MIRROR_DIR: dir }, exit: () => undefined };
-  context.stdout.write('\n$ market-mirror status\n');
+  stdout.write('\n$ market-mirror status\n');
   await statusCommand(here).parseAsync([], { from: 'user' });
-  for (const sql of queries) {
-    context.stdout.write(`\n$ market-mirror query "${sql}"\n`);
-    await queryCommand(here).parseAsync([sql], { from: 'user' });
-  }
-  context.stdout.write('\n');
-}
-
-function whatWasDone(model: ModelApi, dir: string, jobs: readonly ListedJob[]): string {
+  stdout.write(`\n$ market-mirror query "${QUERY}"\n`);
+  await queryCommand(here).parseAsync([QUERY], { from: 'user' });
   const refused = model.calls.filter(({ status }) => status === 429).length;
-  const database = join(dir, 'mirror.db');
-  return `${model.calls.length} calls were made, ${refused} of them answered with 429.
-The database is ${database}: open it with any SQLite tool, such as
-
-  MIRROR_DIR=${forShell(dir)} npx market-mirror query "SELECT * FROM ${jobs[0]?.table} LIMIT 3"
-  sqlite3 ${forShell(database)}
-
-All of it is sample data. It ${staysIn(dir)}
-The README tells how to mirror the real API.`;
+  stdout.write(`\n${model.calls.length} calls were made, ${refused} of them answered with 429.\n`);
 }
 
-const staysIn = (dir: string) => `stays in ${dir}; when you are done: rm -r ${forShell(dir)}`;
-
-const forShell = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
-
-/** Prints how to look at the service and the page. @returns false where it was told to stop. */
-async function showService(context: Context, dir: string, jobs: readonly ListedJob[]): Promise<boolean> {
-  const { stdout, clock, signal } = context;
+/** Prints how to look at the mirror while the demo goes on. */
+async function showService(context: Context, dir: string, jobs: readonly ListedJob[]): Promise<void> {
+  const { clock, stdout } = context;
   const url = await serviceUrl(dir, context);
-  if (url === undefined) return false;
+  if (url === undefined) return;
   const keyring = openKeyring(dir);
   const terms = { name: 'demo', account: 'demo', scopes: scopesOf(jobs), addresses: null, expiresAt: null };
   const { key } = keyring.create(terms, undefined, clock.now());
   keyring.close();
   stdout.write(`
-The mirror goes on, with lists that change every few seconds; the model refuses ${TROUBLED} since some hours, so
-that you see how trouble is shown. While this runs, the mirror answers as the API does, to who has a key:
+The mirror goes on. Its lists change every few seconds, and the model refuses ${TROUBLED}, so that you see how trouble
+is shown. While this runs:
 
+  MIRROR_DIR=${forShell(dir)} npx market-mirror query "SELECT * FROM ${jobs[0]?.table} LIMIT 3"
   curl -H "Authorization: Bearer ${key}" "${url}/api/v1/ai-signals?limit=3"
 
-And it has a page to look at:
+And its page, in a browser:
 
   ${linkToPage(dir, clock.now()).url}
 
 Ctrl-C ends it.
 `);
-  return !signal.aborted;
 }
 
-/** Undefined where it was told to stop. */
+/** Undefined when the demo was stopped. */
 async function serviceUrl(dir: string, { clock, signal }: Context): Promise<string | undefined> {
-  for (let left = TRIES.count; left > 0; left -= 1) {
+  for (let left = SERVICE_TRIES.count; left > 0; left -= 1) {
     const url = readService(dir)?.url;
     if (url) return url;
-    await clock.sleep(TRIES.everyMs, signal).catch(() => undefined);
+    await clock.sleep(SERVICE_TRIES.everyMs, signal).catch(() => undefined);
     if (signal.aborted) return undefined;
   }
   throw new Failure(
@@ -227,3 +227,5 @@ async function serviceUrl(dir: string, { clock, signal }: Context): Promise<stri
     'the service of the demo does not come up; market-mirror serve may tell why',
   );
 }
+
+const forShell = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
