@@ -85,7 +85,7 @@ test('rows that come, go and move: SQL, serve, Postgres, an export and the lake 
   const bench = await setup();
   const { model, clock, sync, run, file, there, lake, cwd } = bench;
   const random = seededRandom(7);
-  for (let round = 0; round < 6; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     live(bench, random);
     clock.advance(DAY_MS);
     await sync();

@@ -13,14 +13,6 @@ export type Looks = {
   reducedMotion: 'reduce' | 'no-preference';
 };
 
-/** Every view has to be fit for these. */
-export const looks: readonly (readonly [string, Partial<Looks>])[] = [
-  ['1280 light', { width: 1280, colorScheme: 'light' }],
-  ['1280 dark', { width: 1280, colorScheme: 'dark' }],
-  ['390 light', { width: 390, colorScheme: 'light' }],
-  ['390 dark', { width: 390, colorScheme: 'dark' }],
-];
-
 export type Looker = {
   page: Page;
   /** Messages of the console, errors of scripts and of the page's policy. */

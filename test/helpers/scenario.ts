@@ -5,7 +5,7 @@ import { type Fault, faults, type Row } from '../../model-api/index.ts';
 import { Failure, toError } from '../../src/errors.ts';
 import type { WalkRow } from '../../src/store.ts';
 import { bump, change, type Edit, insert, move, remove } from './edits.ts';
-import type { Bench } from './mirror-bench.ts';
+import { type Bench, openBench } from './mirror-bench.ts';
 import { mirroredRows, upstreamColumns } from './truth.ts';
 
 /** Places are per mille of the rows there are. */
@@ -127,6 +127,24 @@ function lives(event: fc.Arbitrary<Event>, calm: number, longest: number): fc.Ar
     { weight: 1, arbitrary: fc.array(event, { maxLength: 2 }) },
   );
   return fc.noBias(fc.array(moment, { minLength: 5, maxLength: longest }));
+}
+
+/**
+ * Empty benches for lives: one for those whose fields have our names, since columns stay, and hundreds of them make every
+ * later life slow; one for all others.
+ */
+export async function openLives() {
+  const [named, plain] = [await openBench({ rows: 0 }), await openBench({ rows: 0 })];
+  return {
+    benchFor({ hasOurNames }: Scenario): Bench {
+      const bench = hasOurNames ? named : plain;
+      bench.clear();
+      return bench;
+    },
+    async close() {
+      await Promise.all([named.close(), plain.close()]);
+    },
+  };
 }
 
 /** Somebody who looks at the mirror while it lives. */

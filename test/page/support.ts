@@ -1,6 +1,7 @@
 /** The page in a real browser, over a mirror of the model API: opened once a file, and looked at in a window for each test. */
 
 import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { type Looks, launch, obstacles, openWindow } from '../helpers/browser.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../helpers/serve-bench.ts';
 
@@ -64,6 +65,21 @@ export async function faultsOf({ page, messages, elsewhere }: Window): Promise<s
     ...(await tooWide(page)),
     ...(await cutTexts(page)),
   ];
+}
+
+/**
+ * What is found at `path` on a small screen and on a wide one, without opening it anew. Each in one colour scheme: widths do not
+ * depend on it, and contrasts not on the width.
+ */
+export async function expectNoFaults({ visit }: Sight, path: string): Promise<void> {
+  const window = await visit(path, { width: 390, colorScheme: 'dark' });
+  const found = (await faultsOf(window)).map((fault) => `390 dark: ${fault}`);
+  await window.page.setViewportSize({ width: 1_280, height: 800 });
+  await window.page.emulateMedia({ colorScheme: 'light' });
+  await settled(window.page);
+  found.push(...(await faultsOf(window)).map((fault) => `1280 light: ${fault}`));
+  expect(found).toEqual([]);
+  expect(await window.page.getByRole('heading', { level: 1 }).count()).toBe(1);
 }
 
 /** What reaches over the edge of the window, so that all of the page would have to be moved sideways. */

@@ -3,7 +3,7 @@ import { isoTime } from '../../src/clock.ts';
 import type { SinkNote } from '../../src/reading/status.ts';
 import { isLock, tryLock } from '../../src/store.ts';
 import { type Lived, openLived } from './lived.ts';
-import { expectNoFaults } from './views.ts';
+import { expectNoFaults } from './support.ts';
 
 let lived: Lived;
 beforeAll(async () => {

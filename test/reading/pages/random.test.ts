@@ -2,15 +2,22 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { countRows } from '../../../src/store/read.ts';
 import { isProof } from '../../helpers/invariants.ts';
-import { type Bench, openBench } from '../../helpers/mirror-bench.ts';
-import { live, type Passage, type Scenario, scenarios, type Wildness } from '../../helpers/scenario.ts';
+import type { Bench } from '../../helpers/mirror-bench.ts';
+import {
+  live,
+  openLives,
+  type Passage,
+  type Scenario,
+  scenarios,
+  type Wildness,
+} from '../../helpers/scenario.ts';
 import { pagesOf, type Reader, type Row, rowsOf } from './support.ts';
 
-let bench: Bench;
+let lives: Awaited<ReturnType<typeof openLives>>;
 beforeAll(async () => {
-  bench = await openBench({ rows: 0 });
+  lives = await openLives();
 });
-afterAll(() => bench.close());
+afterAll(() => lives.close());
 
 const sizes = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLength: 4 });
 
@@ -24,10 +31,10 @@ describe('whatever happens to a dataset, its pages', () => {
     '%s show what was committed, in the order of upstream, for ever',
     async (_, wildness, numRuns) => {
       const property = fc.asyncProperty(scenarios(wildness, 30), sizes, async (scenario, pageSizes) => {
-        bench.clear();
+        const bench = lives.benchFor(scenario);
         const reader = pagesOf(bench);
         try {
-          const watcher = watch(reader, scenario, wildness);
+          const watcher = watch(bench, reader, scenario, wildness);
           await live(bench, scenario, watcher);
           watcher.lookBack(pageSizes);
         } finally {
@@ -40,7 +47,7 @@ describe('whatever happens to a dataset, its pages', () => {
 });
 
 /** Looks at every moment as it comes, and at all of them again at the end. */
-function watch(pages: Reader, { job, dated }: Scenario, wildness: Wildness) {
+function watch(bench: Bench, pages: Reader, { job, dated }: Scenario, wildness: Wildness) {
   const { idField } = bench.upstream(job);
   const table = bench.job(job).rows;
   const seen = new Map<number, Row[]>();

@@ -2,13 +2,17 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWindow } from '../helpers/browser.ts';
 import { type Lived, openLived } from './lived.ts';
-import { expectNoFaults } from './views.ts';
+import { expectNoFaults } from './support.ts';
 
 let lived: Lived;
 beforeAll(async () => {
   lived = await openLived();
 });
 afterAll(() => lived.close());
+
+const query = new URLSearchParams({
+  sql: 'SELECT date(timestamp) AS day, count(*) AS signals FROM ai_signals GROUP BY 1',
+});
 
 test.each([
   ['the overview', () => '/'],
@@ -18,6 +22,13 @@ test.each([
   ['what was removed', () => '/datasets/ai-signals?show=removed'],
   ['a chart', () => '/datasets/ai-signals?show=chart&value=confidence'],
   ['the life of a row', () => `/datasets/ai-signals/rows/${lived.changed}`],
+  ['walks', () => '/walks'],
+  ['a walk', () => '/walks/1'],
+  ['calls', () => '/calls'],
+  ['problems', () => '/problems'],
+  ['the editor of SQL', () => '/sql'],
+  ['an answer', () => `/sql#${query}`],
+  ['an address of nothing', () => '/walks/999999'],
 ])('%s can be read by everybody, on every screen', async (_, path) => {
   await expectNoFaults(lived, path());
 });
