@@ -87,23 +87,19 @@ export function declaredColumns(columns: readonly Column[]): Record<string, SQLi
   return Object.fromEntries(declared);
 }
 
-/** Returns what puts a row that fits into its columns. */
+/**
+ * Returns what puts a row that fits into its columns, as code made of their paths: a loop over the paths takes four times as
+ * long, and a first mirror spends a tenth of its time there.
+ */
 export function valueReader(columns: readonly Column[]): (row: unknown) => RowValues {
-  return (row) => {
-    const values: RowValues = {};
-    for (const { name, path, holds } of columns) {
-      let value = row;
-      for (const property of path) value = (value as Record<string, unknown> | null | undefined)?.[property];
-      values[name] = sqlValue(value, holds);
-    }
-    return values;
-  };
-}
-
-function sqlValue(value: unknown, holds: Holding): SqlValue {
-  if (value === null || value === undefined) return null;
-  if (holds === 'json') return JSON.stringify(value);
-  return holds === 'boolean' ? Number(value) : (value as string | number);
+  const members = columns.map(({ name, path, holds }) => {
+    const value = `row${path.map((property) => `?.[${JSON.stringify(property)}]`).join('')} ?? null`;
+    const read = holds === 'json' ? `json(${value})` : holds === 'boolean' ? `bit(${value})` : value;
+    return `${JSON.stringify(name)}: ${read}`;
+  });
+  const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
+  const bit = (value: unknown) => (value === null ? null : Number(value));
+  return new Function('json', 'bit', `return (row) => ({${members.join()}})`)(json, bit);
 }
 
 /**
