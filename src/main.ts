@@ -112,6 +112,12 @@ const groups: Record<string, readonly Entry[]> = {
       load: async () => (await import('./commands/backup.ts')).backupCommand,
     },
     {
+      name: 'restore',
+      takes: '<backup>',
+      about: 'put a backup in the place of the mirror, and keep what was there; makes no call',
+      load: async () => (await import('./commands/restore.ts')).restoreCommand,
+    },
+    {
       name: 'quarantine',
       takes: '[action] [job...]',
       about: 'the rows that broke the contract; makes no call',

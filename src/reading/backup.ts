@@ -67,7 +67,7 @@ export async function backUp(
 }
 
 /** `mirror-backup.serve.db` beside `mirror-backup.db`. */
-const servedBeside = (output: string) => `${output.replace(/\.db$/, '')}.serve.db`;
+export const servedBeside = (output: string) => `${output.replace(/\.db$/, '')}.serve.db`;
 
 /** A copy that is yet to be made, in a place that has been found good. */
 async function openCopy(source: string, output: string, force: boolean, releases: Releases) {
@@ -100,7 +100,8 @@ function refuseDatabaseInUse(output: string, databases: readonly string[]): void
       throw new Failure('usage', `${journal} belongs to a database that is in use there: name another file`);
 }
 
-function heldIn(copy: string, now: number): Pick<BackupReceipt, 'seq' | 'datasets'> {
+/** What a copy of the mirror holds. */
+export function heldIn(copy: string, now: number): Pick<BackupReceipt, 'seq' | 'datasets'> {
   const connection = openReadOnly(copy);
   try {
     const seq = latestSeq(connection, null);

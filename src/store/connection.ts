@@ -1,5 +1,6 @@
 /** The only place that opens the mirror: every connection gets the same pragmas, set and then read back. */
 
+import { statSync } from 'node:fs';
 import { Failure } from '../errors.ts';
 import { guarded } from './failure.ts';
 import { refuseNetworkFilesystem } from './filesystem.ts';
@@ -33,9 +34,11 @@ export function openConnection(
 ): Connection {
   return guarded(file, () => {
     refuseNetworkFilesystem(file);
+    const before = inodeOf(file);
     const connection = new Database(file, { timeout: lockWaitMs });
     try {
       look?.(connection);
+      refuseReplaced(connection, before);
       setPragmas(connection, {
         journal_mode: 'wal',
         synchronous: synchronous.full,
@@ -60,11 +63,12 @@ export function openConnection(
 export function openReadOnly(file: string, lockWaitMs?: number): Connection {
   return guarded(file, () => {
     const options = { fileMustExist: true, timeout: lockWaitMs ?? LOCK_WAIT_MS };
+    const before = inodeOf(file);
     try {
-      return readable(new Database(file, { ...options, readonly: true }));
+      return readable(new Database(file, { ...options, readonly: true }), before);
     } catch (thrown) {
       if (lockWaitMs !== undefined || !isShortOfIndex(thrown)) throw thrown;
-      return readable(new Database(file, options), { locking_mode: 'exclusive' });
+      return readable(new Database(file, options), before, { locking_mode: 'exclusive' });
     }
   });
 }
@@ -85,10 +89,14 @@ function isShortOfIndex(thrown: unknown): boolean {
   return thrown instanceof Database.SqliteError && /^SQLITE_IOERR_SHM(OPEN|SIZE)$/.test(thrown.code);
 }
 
-function readable(connection: Connection, pragmas: Record<string, string> = {}): Connection {
+function readable(
+  connection: Connection,
+  before: string | undefined,
+  pragmas: Record<string, string> = {},
+): Connection {
   try {
     setPragmas(connection, { ...pragmas, query_only: 1, trusted_schema: 0 });
-    connection.prepare('SELECT count(*) FROM sqlite_master').get();
+    refuseReplaced(connection, before);
     return connection;
   } catch (thrown) {
     connection.close();
@@ -107,4 +115,19 @@ function setPragmas(connection: Connection, pragmas: Record<string, string | num
         `${connection.name}: SQLite did not take ${name} = ${wanted} (it is ${actual})`,
       );
   }
+}
+
+function inodeOf(file: string): string | undefined {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
+}
+
+/**
+ * Reads the file, for the first time: that waits for a backup which is put in its place (`replaceDatabase`). Whoever opened the
+ * file from before would take the new one's log for its own.
+ */
+function refuseReplaced(connection: Connection, before: string | undefined): void {
+  connection.prepare('SELECT count(*) FROM sqlite_master').get();
+  if (before !== undefined && inodeOf(connection.name) !== before)
+    throw new Failure('incomplete', `${connection.name} was replaced just now, as by restore: try again`);
 }

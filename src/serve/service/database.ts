@@ -163,8 +163,8 @@ function createSchema(connection: Connection): void {
   connection.pragma(`user_version = ${VERSION}`);
 }
 
-/** @throws Failure `disk` for a database of something else, `config` for one of another version. */
-function isNew(connection: Connection): boolean {
+/** Whether nothing was ever kept in it. @throws Failure `disk` for a database of something else, `config` for one of another version. */
+export function isNew(connection: Connection): boolean {
   const read = (name: string) => Number(connection.pragma(name, { simple: true }));
   const [application, version] = [read('application_id'), read('user_version')];
   const isEmpty = connection.prepare('SELECT 1 FROM sqlite_master').get() === undefined;

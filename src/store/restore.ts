@@ -1,0 +1,261 @@
+/**
+ * A backup put in the place of a database. Each step leaves the folder so that nothing is lost where it was the last one: the
+ * process may be killed, and restoring again finishes the work.
+ */
+
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { isoTime } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import type { Connection } from './connection.ts';
+import { copyDatabase, sealCopy } from './copy.ts';
+import { guarded, isBusy } from './failure.ts';
+import { refuseNetworkFilesystem } from './filesystem.ts';
+import { mirrorFile } from './identity.ts';
+import { isLock, tryLock } from './lock.ts';
+import { Database } from './sqlite.ts';
+import { openFit } from './version.ts';
+
+/** The database, and what SQLite keeps beside it: with another database each of them would spoil it. */
+const PARTS = ['', '-wal', '-journal'];
+/** Made anew of the log. */
+const INDEX = '-shm';
+
+/**
+ * Keeps every process of ours from writing to the mirror in `dir`, and makes the folder where there is none.
+ * @returns what lets go again.
+ * @throws Failure `incomplete` where one is at work there, `config` for a folder of another user.
+ */
+export function holdFolder(dir: string, jobs: readonly string[]): () => void {
+  guarded(dir, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
+  refuseNetworkFilesystem(mirrorFile(dir));
+  if (process.getuid?.() === 0 && statSync(dir).uid !== 0)
+    throw new Failure('config', `${dir} belongs to another user: restore as that user (sudo -u)`);
+  const releases: (() => void)[] = [];
+  const release = () => {
+    for (const releaseOne of releases.splice(0)) releaseOne();
+  };
+  const holders: Record<string, string> = { daemon: 'the daemon', serve: 'serve', migration: 'an upgrade' };
+  for (const name of [...Object.keys(holders), ...jobs]) {
+    const lock = tryLock(dir, name);
+    if (isLock(lock)) releases.push(lock.release);
+    else {
+      release();
+      const who = holders[name] ?? `a run of ${name}`;
+      throw new Failure(
+        'incomplete',
+        `${dir}: ${who} (process ${lock.holder}) is at work there: stop it, then restore`,
+      );
+    }
+  }
+  return release;
+}
+
+/** @throws Failure `usage` for a file that is no backup of a mirror, `config` for one of a newer version, `disk` for a damaged one. */
+export function refuseOtherThanBackup(backup: string, dir: string): void {
+  const [source, mirror] = [backup, mirrorFile(dir)].map((file) => statSync(file, { throwIfNoEntry: false }));
+  if (!source?.isFile()) throw new Failure('usage', `${backup}: there is no such file`);
+  if (source.dev === mirror?.dev && source.ino === mirror.ino)
+    throw new Failure('usage', `${backup} is the mirror itself: name a backup`);
+  naming(backup, () => {
+    const connection = new Database(backup, { readonly: true, fileMustExist: true });
+    try {
+      const isMirror = connection
+        .prepare(`SELECT 1 FROM sqlite_master WHERE name = '__drizzle_migrations'`)
+        .get();
+      if (!isMirror) throw new Failure('usage', `${backup} is no backup of a mirror`);
+    } finally {
+      connection.close();
+    }
+    openFit(backup).connection.close();
+  });
+}
+
+/**
+ * Copies a backup beside the database `file`, to be put in its place, and checks the copy.
+ * @param change alters the copy before it is checked. @returns the copy.
+ * @throws Failure `disk` where the backup is damaged, or the signal's reason where that ends it.
+ */
+export async function copyBeside(
+  backup: string,
+  file: string,
+  signal: AbortSignal,
+  change: (copy: string) => void = () => undefined,
+): Promise<string> {
+  const copy = `${file}.restoring`;
+  removeParts(copy);
+  try {
+    guarded(copy, () => closeSync(openSync(copy, 'wx', 0o600)));
+    await copyDatabase(backup, copy, signal);
+    change(copy);
+    naming(backup, () => sealCopy(backup, copy));
+    sync(copy);
+    return copy;
+  } catch (thrown) {
+    removeParts(copy);
+    throw naming(backup, () => {
+      throw thrown;
+    });
+  }
+}
+
+/**
+ * @param options.keep the folder for what was there, made where there was anything.
+ * @param options.isNeeded whether restoring again reads the present database: then it is copied to `keep`, and never away.
+ * @param options.step called after each step, with what was done.
+ * @throws Failure `incomplete` where another process has the database open.
+ */
+export function replaceDatabase(
+  file: string,
+  copy: string,
+  { keep, isNeeded, step }: { keep: string; isNeeded: boolean; step: (done: string) => void },
+): void {
+  refuseUnlessFile(file);
+  const alone = openAlone(file);
+  try {
+    guarded(file, () => {
+      const old = PARTS.map((part) => `${file}${part}`).filter((path) => existsSync(path));
+      if (old.length > 0) mkdirSync(keep, { recursive: true, mode: 0o700 });
+      // The database first: while it is away, and its name is known, no command begins another.
+      for (const path of old) {
+        const kept = join(keep, basename(path));
+        if (isNeeded && path === file) {
+          copyFileSync(path, kept);
+          sync(kept);
+        } else renameSync(path, kept);
+        step(`kept ${basename(path)}`);
+      }
+      rmSync(`${file}${INDEX}`, { force: true });
+      if (old.length > 0) sync(keep);
+      if (isNeeded) renameSync(copy, file);
+      else putWhereNothingIs(copy, file);
+      sync(dirname(file));
+      step(`put ${basename(file)} in place`);
+    });
+  } finally {
+    alone?.close();
+  }
+}
+
+/** @throws Failure `incomplete` where somebody else has the database open, such as a report. */
+export function refuseOpenDatabase(file: string): void {
+  refuseUnlessFile(file);
+  openAlone(file)?.close();
+}
+
+/** A folder in `dir` that is not there yet, named by the time. */
+export function folderToKeep(dir: string, now: number): string {
+  const named = join(dir, `before-restore-${isoTime(now).replaceAll(':', '-')}`);
+  for (let number = 1; ; number += 1) {
+    const folder = number === 1 ? named : `${named}-${number}`;
+    if (!existsSync(folder)) return folder;
+  }
+}
+
+/**
+ * Writes the log of a database into it, and keeps all others out until the connection is closed. Whoever waits for it meanwhile
+ * finds another file at its path then (`watchFiles`).
+ * @returns undefined where there is none, or where it is so damaged that it can only be kept as it is, with its log.
+ */
+function openAlone(file: string): Connection | undefined {
+  if (!existsSync(file)) return undefined;
+  return guarded(file, () => {
+    // SQLite would remove the log of a file that looks empty to it.
+    if (!hasHeader(file)) return undefined;
+    const connection = new Database(file, { timeout: 0 });
+    try {
+      connection.pragma('locking_mode = exclusive');
+      connection.pragma('journal_mode = delete');
+      connection.exec('BEGIN EXCLUSIVE');
+      return connection;
+    } catch (thrown) {
+      connection.close();
+      if (isBusy(thrown))
+        throw new Failure(
+          'incomplete',
+          `${file} is open in another process: end it (fuser -v ${file} names it), then restore`,
+        );
+      if (isDamage(thrown)) return undefined;
+      throw thrown;
+    }
+  });
+}
+
+const HEADER = 'SQLite format 3\0';
+const SMALLEST_DATABASE_BYTES = 512;
+
+function hasHeader(file: string): boolean {
+  const opened = openSync(file, 'r');
+  try {
+    const start = Buffer.alloc(SMALLEST_DATABASE_BYTES);
+    return readSync(opened, start) === start.length && start.toString('latin1').startsWith(HEADER);
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/** Locks and log lie beside the path that is opened. */
+function refuseUnlessFile(file: string): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (!found || found.isFile()) return;
+  const what = found.isSymbolicLink()
+    ? 'a symbolic link: restore where it leads to'
+    : 'no file: move it away';
+  throw new Failure('disk', `${file} is ${what}`);
+}
+
+/** A link never replaces anything, where a rename does; not every file system has links. */
+function putWhereNothingIs(copy: string, file: string): void {
+  try {
+    linkSync(copy, file);
+    rmSync(copy);
+  } catch (thrown) {
+    if (existsSync(file)) throw thrown;
+    renameSync(copy, file);
+  }
+}
+
+const isDamage = (thrown: unknown) =>
+  thrown instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(thrown.code);
+
+/** What is wrong with the backup is said of the backup: nothing else was touched. */
+function naming<T>(backup: string, work: () => T): T {
+  try {
+    return guarded(backup, work);
+  } catch (thrown) {
+    const { cause } = thrown as Error;
+    if (!isDamage(cause)) throw thrown;
+    throw new Failure('disk', `${backup} is damaged: restore another backup; nothing was changed`, { cause });
+  }
+}
+
+/** Removes what `copyBeside` has left, where it was not put in place. */
+export function discardCopy(file: string): void {
+  removeParts(`${file}.restoring`);
+}
+
+function removeParts(file: string): void {
+  for (const part of [...PARTS, INDEX]) rmSync(`${file}${part}`, { force: true });
+}
+
+function sync(path: string): void {
+  const opened = openSync(path, 'r');
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+}

@@ -1,0 +1,275 @@
+/** `market-mirror restore`: what it puts in place, what it keeps, what it refuses, and what a kill leaves. */
+
+import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Restored, restore } from '../../src/commands/restore.ts';
+import { openKeyring } from '../../src/serve/service/keys.ts';
+import { openSessions } from '../../src/serve/ui/sessions.ts';
+import { openConnection, openReadOnly } from '../../src/store/connection.ts';
+import { type Lock, tryLock } from '../../src/store/lock.ts';
+import { insert, remove } from '../helpers/edits.ts';
+import { runMain } from '../helpers/main.ts';
+import { idsOf, read, setupSync, truth } from '../helpers/sync-bench.ts';
+
+/** A mirror of which there is a backup of 40 rows; it has read 44 others since. */
+async function setup() {
+  const bench = await setupSync({ rows: 40 });
+  const { cwd, file, model, clock } = bench;
+  const backup = join(cwd, 'backup.db');
+  await bench.sync('ai-signals');
+  const [backedUp, name] = [idsOf(file), identityOf(file).name];
+  await bench.run(['backup', backup]);
+  clock.advance(60_000);
+  remove(0, 1)(model.data.aiSignals);
+  insert(0, 5)(model.data.aiSignals);
+  await bench.sync('ai-signals');
+  const dir = join(cwd, 'data');
+  const run = (...args: string[]) => bench.run(['restore', ...args]);
+  return { ...bench, dir, backup, backedUp, latest: idsOf(file), name, restore: run };
+}
+
+const identityOf = (file: string) =>
+  read<{ name: string; epoch: string }>(file, 'SELECT name, epoch FROM identity')[0] as {
+    name: string;
+    epoch: string;
+  };
+
+const keptIn = (dir: string) => readdirSync(dir).filter((name) => name.startsWith('before-restore-'));
+
+test('the backup takes the place of the mirror, which is kept, and begins another epoch each time', async () => {
+  const { restore, sync, model, clock, backup, backedUp, latest, dir, file, name } = await setup();
+  const { code, stdout, stderr } = await restore(backup);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/mirror\.db: 40 rows of .*backup\.db, last proven complete as of 20/);
+  expect(stdout).toMatch(/is kept in .*before-restore-20\S+: delete it/);
+  expect(stdout).toContain('next: ');
+  expect(idsOf(file)).toEqual(backedUp);
+  const [kept = ''] = keptIn(dir);
+  expect(idsOf(join(dir, kept, 'mirror.db'))).toEqual(latest);
+  expect(readdirSync(dir).sort()).toEqual([kept, 'locks', 'mirror.db', 'mirror.id']);
+
+  const first = identityOf(file);
+  expect(first.name).toBe(name);
+  expect([identityOf(backup).epoch, identityOf(join(dir, kept, 'mirror.db')).epoch]).not.toContain(
+    first.epoch,
+  );
+  clock.advance(1_000);
+  const again = JSON.parse((await restore(backup, '--json')).stdout) as Restored;
+  expect(again).toMatchObject({ version: 1, file, backup, keys: null, kept: expect.stringContaining(dir) });
+  expect(again.datasets).toContainEqual(expect.objectContaining({ job: 'ai-signals', rows: 40 }));
+  expect(identityOf(file).epoch).not.toBe(first.epoch);
+
+  expect((await sync('ai-signals')).code).toBe(0);
+  expect(idsOf(file)).toEqual(truth(model));
+});
+
+test('a new machine gets a mirror of it, in a folder of its own', async () => {
+  const { cwd, run, backup, backedUp } = await setup();
+  const MIRROR_DIR = join(cwd, 'new folder');
+  const { code, stdout } = await run(['restore', backup, '--json'], { MIRROR_DIR });
+  expect([code, JSON.parse(stdout).kept]).toEqual([0, null]);
+  expect(idsOf(join(MIRROR_DIR, 'mirror.db'))).toEqual(backedUp);
+  expect((await run(['sync', 'ai-signals'], { MIRROR_DIR })).code).toBe(0);
+});
+
+describe('a mirror that cannot be read', () => {
+  test('is kept as it is, with the log that goes with it', async () => {
+    const { restore, backup, backedUp, dir, file } = await setup();
+    writeFileSync(file, 'no database at all');
+    writeFileSync(`${file}-wal`, 'its log');
+    expect((await restore(backup)).code).toBe(0);
+    expect(idsOf(file)).toEqual(backedUp);
+    const kept = join(dir, keptIn(dir)[0] ?? '');
+    expect(readdirSync(kept).sort()).toEqual(['mirror.db', 'mirror.db-wal']);
+    expect(readFileSync(join(kept, 'mirror.db-wal'), 'utf8')).toBe('its log');
+  });
+
+  test('may be gone, and leave a log that would spoil the backup', async () => {
+    const { restore, backup, backedUp, dir, file } = await setup();
+    // As a kill leaves it, with a log of its own.
+    const connection = openConnection(file);
+    connection.exec(`UPDATE identity SET epoch = 'logged'`);
+    copyFileSync(`${file}-wal`, join(dir, 'log'));
+    connection.close();
+    copyFileSync(join(dir, 'log'), `${file}-wal`);
+    rmSync(file);
+    expect((await restore(backup)).code).toBe(0);
+    expect(idsOf(file)).toEqual(backedUp);
+    expect(identityOf(file).epoch).not.toBe('logged');
+    expect(readdirSync(join(dir, keptIn(dir)[0] ?? ''))).toEqual(['mirror.db-wal']);
+  });
+});
+
+describe('nothing is changed where it is refused', () => {
+  test('beside a daemon, serve, a run or an upgrade', async () => {
+    const { restore, backup, latest, dir, file } = await setup();
+    for (const [name, words] of [
+      ['daemon', 'the daemon'],
+      ['serve', 'serve'],
+      ['news', 'a run of news'],
+      ['migration', 'an upgrade'],
+    ] as const) {
+      const lock = tryLock(dir, name) as Lock;
+      const { code, stderr } = await restore(backup);
+      lock.release();
+      expect([code, stderr]).toEqual([75, expect.stringContaining(`: ${words} (process ${process.pid}) is`)]);
+    }
+    const reader = openReadOnly(file);
+    const beside = await restore(backup);
+    reader.close();
+    expect(beside).toMatchObject({ code: 75, stderr: expect.stringContaining('is open in another process') });
+    expect([idsOf(file), keptIn(dir)]).toEqual([latest, []]);
+  });
+
+  test('for what is no backup, or a damaged one', async () => {
+    const { restore, cwd, dir, file, backup, latest } = await setup();
+    const damaged = join(cwd, 'damaged.db');
+    const bytes = readFileSync(backup);
+    const [{ page } = { page: 0 }] = read<{ page: number }>(
+      backup,
+      `SELECT rootpage AS page FROM sqlite_master WHERE name = 'ai_signals_rows'`,
+    );
+    writeFileSync(damaged, bytes.fill(0xff, (page - 1) * 4_096, page * 4_096));
+    const other = join(cwd, 'other.db');
+    const connection = openConnection(other);
+    connection.exec('CREATE TABLE mine (x)');
+    connection.close();
+    writeFileSync(join(cwd, 'text.db'), 'no database at all, but a text of some length');
+    for (const [name, code, words] of [
+      [damaged, 74, 'is damaged: restore another backup'],
+      [join(cwd, 'text.db'), 74, 'is damaged'],
+      [other, 64, 'is no backup of a mirror'],
+      [join(cwd, 'none.db'), 64, 'there is no such file'],
+      [file, 64, 'is the mirror itself'],
+    ] as const)
+      expect(await restore(name)).toMatchObject({ code, stderr: expect.stringContaining(words) });
+    expect(await restore(backup, '--with-keys')).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('backup.serve.db: there is no such file'),
+    });
+    expect([idsOf(file), keptIn(dir)]).toEqual([latest, []]);
+    expect(readdirSync(dir).filter((name) => name.includes('restoring'))).toEqual([]);
+  });
+
+  test('and where it is stopped', async () => {
+    const { environment, clock, dir, file, backup, latest } = await setup();
+    const stopped = await runMain(['restore', backup], environment, clock, AbortSignal.abort());
+    expect(stopped).toMatchObject({ code: 75, stderr: 'market-mirror: stopped: nothing was changed\n' });
+    expect([idsOf(file), keptIn(dir)]).toEqual([latest, []]);
+    expect(readdirSync(dir).filter((name) => name.includes('restoring'))).toEqual([]);
+  });
+});
+
+async function setupKeys() {
+  const bench = await setup();
+  const { run, backup } = bench;
+  const keys = async (...args: string[]) => JSON.parse((await run(['keys', ...args, '--json'])).stdout);
+  const made = {
+    kept: await keys('create', '--name', 'kept', '--quota', '100/1h'),
+    leaked: await keys('create', '--name', 'leaked'),
+    rotated: await keys('create', '--name', 'rotated'),
+  };
+  const sessions = openSessions(bench.dir, 0);
+  sessions.issueLink(bench.clock.now());
+  sessions.close();
+  rmSync(backup);
+  await run(['backup', backup]);
+  bench.clock.advance(1_000);
+  await keys('revoke', made.leaked.id);
+  await keys('rotate', made.rotated.id, '--overlap', '1h');
+  const late = await keys('create', '--name', 'late');
+  await keys('limits', 'kept', '--quota', '5/1h');
+  return { ...bench, made, late, keys };
+}
+
+describe('keys and limits', () => {
+  test('stay as they are', async () => {
+    const { restore, keys, backup } = await setupKeys();
+    const before = await keys('list');
+    expect((await restore(backup)).stdout).toContain('keys and limits of serve stay as they are');
+    expect(await keys('list')).toEqual(before);
+  });
+
+  test('are those of the backup with --with-keys, but for what was revoked or rotated since', async () => {
+    const { restore, keys, backup, made, late, dir, clock } = await setupKeys();
+    const { code, stdout } = await restore(backup, '--with-keys', '--json');
+    expect(code).toBe(0);
+    const { keys: restored } = JSON.parse(stdout) as Restored;
+    expect(restored).toMatchObject({
+      keys: 3,
+      revoked: [{ id: made.leaked.id, name: 'leaked' }],
+      rotated: [{ id: made.rotated.id, name: 'rotated' }],
+      added: [],
+      limits: [{ account: 'kept', now: { quota: '100/1h' }, before: { quota: '5/1h' } }],
+    });
+    expect(restored?.removed.map(({ id }) => id)).toContain(late.id);
+    const keyring = openKeyring(dir);
+    const ends = Object.fromEntries(keyring.list().map((key) => [key.name, key]));
+    keyring.close();
+    expect(Object.keys(ends).sort()).toEqual(['kept', 'leaked', 'rotated']);
+    expect(ends['leaked']?.revokedAt).not.toBeNull();
+    expect(Date.parse(ends['rotated']?.expiresAt ?? '')).toBeLessThan(clock.now() + 3_600_001);
+    expect(read(join(dir, 'serve.db'), 'SELECT 1 FROM page_tokens')).toEqual([]);
+    const [kept = ''] = keptIn(dir);
+    expect(readdirSync(join(dir, kept)).sort()).toEqual(['mirror.db', 'serve.db']);
+    // A second time the same stays revoked, although the copy that is kept knew more keys.
+    clock.advance(1_000);
+    const again = await restore(backup, '--with-keys');
+    expect(again.stdout).toContain(`${made.leaked.id} (leaked): revoked since: stays revoked`);
+    expect((await keys('list')).find(({ name }: { name: string }) => name === 'leaked')?.status).toBe(
+      'revoked',
+    );
+  });
+
+  test('are not taken where nobody can tell what was revoked since', async () => {
+    const { restore, backup, dir } = await setupKeys();
+    writeFileSync(join(dir, 'serve.db'), 'no database at all, but a text of some length');
+    expect(await restore(backup, '--with-keys')).toMatchObject({
+      code: 74,
+      stderr: expect.stringContaining('serve.db'),
+    });
+    expect(keptIn(dir)).toEqual([]);
+  });
+});
+
+test('killed after any step it has lost nothing, no command begins anew, and restoring again ends well', async () => {
+  const { cwd, environment, clock, dir, backup, made, run } = await setupKeys();
+  // What a kill leaves is what is on the disk then; its locks go with the process.
+  const states: { step: string; MIRROR_DIR: string }[] = [];
+  const step = (done: string) => {
+    const MIRROR_DIR = join(cwd, `killed-${states.length}`);
+    cpSync(dir, MIRROR_DIR, { recursive: true });
+    states.push({ step: done, MIRROR_DIR });
+  };
+  // A damaged mirror has the most parts to move.
+  writeFileSync(join(dir, 'mirror.db'), 'damaged');
+  writeFileSync(join(dir, 'mirror.db-wal'), 'its log');
+  const signal = new AbortController().signal;
+  await restore(backup, { withKeys: true, step }, { environment, clock, signal });
+  expect(states.map(({ step }) => step)).toEqual([
+    'copied',
+    ...['kept mirror.db', 'kept mirror.db-wal', 'put mirror.db in place'],
+    ...['kept serve.db', 'put serve.db in place'],
+  ]);
+  for (const { step, MIRROR_DIR } of states) {
+    const everything = () =>
+      readdirSync(MIRROR_DIR, { recursive: true, encoding: 'utf8' }).map((name) => name.split('/').at(-1));
+    expect(everything(), step).toEqual(expect.arrayContaining(['mirror.db', 'mirror.db-wal', 'serve.db']));
+    const looked = await run(['query', 'SELECT count(*) AS n FROM ai_signals', '--format', 'csv'], {
+      MIRROR_DIR,
+    });
+    const isPut =
+      (existsSync(join(MIRROR_DIR, 'mirror.db')) && step.startsWith('put')) || step === 'kept serve.db';
+    expect([step, looked.code]).toEqual([step, isPut ? 0 : 74]);
+    clock.advance(1_000);
+    expect(await run(['restore', backup, '--with-keys'], { MIRROR_DIR }), step).toMatchObject({ code: 0 });
+    expect(idsOf(join(MIRROR_DIR, 'mirror.db'))).toEqual(idsOf(backup));
+    const revoked = read<{ id: string }>(
+      join(MIRROR_DIR, 'serve.db'),
+      'SELECT id FROM keys WHERE revoked_at IS NOT NULL',
+    );
+    expect([step, ...revoked.map(({ id }) => id)]).toEqual([step, made.leaked.id]);
+    expect(everything().filter((name) => name?.includes('restoring'))).toEqual([]);
+  }
+});
