@@ -87,6 +87,49 @@ describe('a snapshot', () => {
   });
 });
 
+describe('a refused row without a key is known again', () => {
+  const identityOf = (text: string) => {
+    const [row] = checkNews([text]).refused;
+    expect(row).toMatchObject({ key: null });
+    return row?.identity;
+  };
+  const news = (members: string) => `{"id":"\\ud800",${members}}`;
+
+  it('by what its contract does not call volatile', () => {
+    const identityOf = (changes: Record<string, unknown>) => {
+      const [row] = checkSignals(signalPage([signal({ id: 5, ...changes })])).refused;
+      expect(row).toMatchObject({ key: null });
+      return row?.identity;
+    };
+    const { quality } = signal() as { quality: object };
+    const known = identityOf({});
+    expect(known).toMatch(/^[0-9a-f]{64}$/);
+    expect(identityOf({ quality: { ...quality, ageSeconds: 99, freshness: 'stale' } })).toBe(known);
+    expect(identityOf({ quality: { ...quality, grade: 'B' } })).not.toBe(known);
+    expect(identityOf({ confidence: 0.8 })).not.toBe(known);
+    const reordered = Object.fromEntries(Object.entries(signal({ id: 5 })).reverse());
+    expect(checkSignals(signalPage([reordered])).refused[0]?.identity).toBe(known);
+  });
+
+  it('by its texts that are neither a time nor a number, where it has no contract', () => {
+    const known = identityOf(news('"title":"up","in":{"deep":"x"}'));
+    const moved =
+      '"title":"up","in":{"deep":"x"},"at":"2026-11-23T10:00:00Z","p":"-1.5%","n":3,"no":null,"yes":true';
+    expect(identityOf(news(moved))).toBe(known);
+    expect(identityOf(news('"in":{"deep":"x"},"title":"up"'))).toBe(known);
+    expect(identityOf(news('"title":"down","in":{"deep":"x"}'))).not.toBe(known);
+    expect(identityOf(news('"title":"up","in":{"other":"x"}'))).not.toBe(known);
+    expect(identityOf(news('"title":"up","in":{"deep":"y"}'))).not.toBe(known);
+    expect(identityOf(news('"title":"up","in":{"deep":"x"},"note":"v1.5"'))).not.toBe(known);
+  });
+
+  it('by its text where nothing in it is stable', () => {
+    expect(identityOf('5')).not.toBe(identityOf('6'));
+    expect(identityOf('[[1]]')).toBe(identityOf('[[1]]'));
+    expect(identityOf('[1]')).not.toBe(identityOf('[2]'));
+  });
+});
+
 describe('a row that was refused, looked at again', () => {
   it('comes to what it would have come to on its page', () => {
     const fit = JSON.stringify(signal({ lane: 'hot' }));

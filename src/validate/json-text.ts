@@ -154,7 +154,7 @@ export function withPlainNames(text: string): string {
   let plain = '';
   let done = 0;
   scanValue(text, 0, (token, begin, end) => {
-    if (token !== ':' || !text.slice(begin, end).includes('\\')) return;
+    if (token !== ':') return;
     plain += text.slice(done, begin) + JSON.stringify(readName(text, begin, end));
     done = end;
   });

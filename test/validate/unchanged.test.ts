@@ -36,7 +36,9 @@ describe('a page is told by its bytes', () => {
   it('where they lie deeper, or are all there is', () => {
     const deeper = read(`{"data":{"rows":[${a}]}}`, findFrom(0, 1), { rowsPath: ['data', 'rows'] });
     expect(deeper?.rows).toEqual([rows[0]]);
-    expect(read(` [${a},${b}]`, findFrom(0, 2), { rowsPath: [] })?.rows).toEqual(rows.slice(0, 2));
+    for (const before of ['', ' ', '\n\t '])
+      expect(read(`${before}[${a},${b}]`, findFrom(0, 2), { rowsPath: [] })?.rows).toEqual(rows.slice(0, 2));
+    expect(read(`{"rows":[${a}]}`, findFrom(0, 1), { rowsPath: [] })).toBeUndefined();
   });
 });
 
