@@ -4,13 +4,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type AccountState,
+  type Limits,
   NO_QUOTA,
   nothingCounted,
+  type Quota,
   quotaAt,
+  quotaKinds,
   takeCall,
   undoCall,
-} from '../../src/serve/service/counters.ts';
-import { type Limits, type Quota, quotaKinds, unlimited } from '../../src/serve/service/limits.ts';
+  unlimited,
+} from '../../src/serve/service/limits.ts';
 
 const START = Date.parse('2026-11-21T12:00:00Z');
 
@@ -229,17 +232,17 @@ describe('a refill and a rate', () => {
     );
   });
 
-  test('lose nothing by rounding: a call every three and a third milliseconds, a million times', () => {
+  test('lose nothing by rounding: a call every three and a third milliseconds, time and again', () => {
     const limits = { ...unlimited, rate: { calls: 3, periodMs: 10, burst: 1 } };
     let state: AccountState = nothingCounted;
     let granted = 0;
-    for (let ms = 0; ms < 1_000_000; ms += 1) {
+    for (let ms = 0; ms < 20_000; ms += 1) {
       const asked = ask(state, START + ms, limits, 0, true);
       state = asked.state;
       if (asked.decision.granted) granted += 1;
     }
     // A burst of one cannot save what comes between two milliseconds.
-    expect(granted).toBe(250_000);
+    expect(granted).toBe(5_000);
   });
 });
 

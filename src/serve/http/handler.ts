@@ -75,7 +75,7 @@ const strictHeaders = {
 const READING_METHODS = ['GET', 'HEAD'];
 
 /** In counts and logs, for what is no route. */
-const OTHER_ROUTE = 'other';
+export const OTHER_ROUTE = 'other';
 
 export function createHandler(parts: HandlerParts): RequestListener {
   const findRoute = routeTable(parts.routes);

@@ -8,18 +8,18 @@ import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import { type Connection, forgetPages, guarded, isLock, tryLock } from '../../store/sqlite-files.ts';
 import { countFailures, digestIn, type KnownKey, type KnownKeys, openKnownKeys, whyRefused } from './auth.ts';
+import { type CallCount, type CountedCall, type Counts, type Later, openCounts } from './counts.ts';
+import { type FollowedDatabase, followServeDatabase, openServeDatabase } from './database.ts';
 import {
   type AccountState,
+  type Limits,
   nothingCounted,
   type QuotaAtTime,
   quotaAt,
   steadyClock,
   takeCall,
   undoCall,
-} from './counters.ts';
-import { type CallCount, type CountedCall, type Counts, type Later, openCounts } from './counts.ts';
-import { followServeDatabase, openServeDatabase } from './database.ts';
-import { type Limits, unlimited } from './limits.ts';
+} from './limits.ts';
 import { type ReportOutage, reportOnChange } from './outage.ts';
 
 /** The statuses of the specification ("Errors"), with a code and a text that say no more than those. */
@@ -90,27 +90,6 @@ export type Usage = QuotaReport & {
   readonly running: number;
 };
 
-export type Admission = {
-  /** Whose key it is, and whether it opens the endpoint. Costs nothing. */
-  identify(visitor: Visitor): Caller | Refusal;
-  /**
-   * Takes one call of the account, right before it gets its response.
-   * @param costsQuota false for what is known to cost none: a 304, an error.
-   */
-  enter(caller: Pick<Caller, 'account'>, costsQuota?: boolean): Permit | Refusal;
-  /** The limits of the account, and what is left of them; costs nothing. */
-  usage(account: string): Usage | Refusal;
-  /** Counts a call that has its response for the account's use by day. */
-  addCall(call: CountedCall): void;
-  /** How often the account called what in the last `days` days, today among them; the latest day first. */
-  callsOf(account: string, days: number): CallCount[] | Refusal;
-  /** Whether keys and counts can be read now. */
-  isUp(): boolean;
-  /** Leaves a word for those who look up who serves from the folder (`holderNote` of the lock `serve`), or takes it back. */
-  note(word: string | null): void;
-  close(): void;
-};
-
 /** As long as an outage of the database may well last. */
 const UNAVAILABLE_MS = 5_000;
 
@@ -123,6 +102,8 @@ const LOCK_WAIT_MS = 20;
 /** How often the last use of a key is written. */
 const USE_WRITTEN_EVERY_MS = 60_000;
 
+export type Admission = ReturnType<typeof openAdmission>;
+
 /**
  * Opens the keys and the counts in `dir` for the one process that serves from there: two would each grant what there is.
  * @param report of outages of the database; calls that need it are refused with 503 meanwhile, or go on where only counts
@@ -134,50 +115,26 @@ export function openAdmission(
   clock: Pick<Clock, 'now' | 'monotonic'>,
   report: ReportOutage,
   later?: Later,
-): Admission {
+) {
   // Makes the folder and the database, where there are none, without haste.
   openServeDatabase(dir).close();
   const lock = tryLock(dir, 'serve');
   if (!isLock(lock))
     throw new Failure('incomplete', `${dir}: process ${lock.holder} serves from there already; end it first`);
-  try {
-    const admission = admissionIn(dir, clock, report, later);
-    let isOpen = true;
-    return {
-      ...admission,
-      note: lock.note,
-      close() {
-        // Another process may hold the lock by then.
-        if (!isOpen) return;
-        isOpen = false;
-        admission.close();
-        lock.release();
-      },
-    };
-  } catch (thrown) {
-    lock.release();
-    throw thrown;
-  }
-}
-
-function admissionIn(
-  dir: string,
-  clock: Pick<Clock, 'now' | 'monotonic'>,
-  report: ReportOutage,
-  later?: Later,
-): Omit<Admission, 'note'> {
   let steady: (() => number) | undefined;
-  const database = followServeDatabase(dir, LOCK_WAIT_MS, (connection) => {
+  const prepare = (connection: Connection) => {
     // It never goes back, not even where counts of an earlier time are put in place.
     steady ??= steadyClock(clock, latestCount(connection));
     const counts = openCounts(connection, clock.now, report, later);
     const keys = openKnownKeys(connection);
     const meter = openMeter(connection, keys, counts, steady);
     return { connection, counts, keys, meter, saveUse: useSaver(clock, counts) };
-  });
+  };
+  const database = followOrRelease(dir, prepare, lock.release);
   let open = database.current();
   let outage: unknown;
   let checkedAt = Number.NEGATIVE_INFINITY;
+  let isClosed = false;
   const countFailure = countFailures();
   const attempt = reportOnChange(report);
 
@@ -203,7 +160,8 @@ function admissionIn(
   }
 
   return {
-    identify: (visitor) =>
+    /** Whose key it is, and whether it opens the endpoint. Costs nothing. */
+    identify: (visitor: Visitor): Caller | Refusal =>
       withDatabase(({ keys, saveUse }) => {
         const digest = digestIn(visitor.authorization);
         const key = digest === undefined ? undefined : keys.find(digest);
@@ -216,16 +174,45 @@ function admissionIn(
         const waitMs = countFailure(visitor.address, clock.monotonic());
         return waitMs > 0 ? refusal('failures', waitMs, 'failures') : refusal('key');
       }),
-    enter: ({ account }, costsQuota = true) => withDatabase(({ meter }) => meter.enter(account, costsQuota)),
-    usage: (account) => withDatabase(({ meter }) => meter.usage(account)),
-    addCall: (call) => open.counts.addCall(call),
-    callsOf: (account, days) => withDatabase(({ counts }) => counts.callsOf(account, days)),
-    isUp: () => !isRefused(withDatabase(({ meter }) => meter)),
-    close() {
+    /**
+     * Takes one call of the account, right before it gets its response.
+     * @param costsQuota false for what is known to cost none: a 304, an error.
+     */
+    enter: ({ account }: Pick<Caller, 'account'>, costsQuota = true): Permit | Refusal =>
+      withDatabase(({ meter }) => meter.enter(account, costsQuota)),
+    /** The limits of the account, and what is left of them; costs nothing. */
+    usage: (account: string): Usage | Refusal => withDatabase(({ meter }) => meter.usage(account)),
+    /** Counts a call that has its response for the account's use by day. */
+    addCall: (call: CountedCall): void => open.counts.addCall(call),
+    /** How often the account called what in the last `days` days, today among them; the latest day first. */
+    callsOf: (account: string, days: number): CallCount[] | Refusal =>
+      withDatabase(({ counts }) => counts.callsOf(account, days)),
+    /** Whether keys and counts can be read now. */
+    isUp: (): boolean => !isRefused(withDatabase(({ meter }) => meter)),
+    /** Leaves a word for those who look up who serves from the folder (`holderNote` of the lock `serve`), or takes it back. */
+    note: lock.note,
+    close(): void {
+      // Another process may hold the lock by the second time.
+      if (isClosed) return;
+      isClosed = true;
       if (open.connection.open) open.counts.flush();
       database.close();
+      lock.release();
     },
   };
+}
+
+function followOrRelease<Prepared>(
+  dir: string,
+  prepare: (connection: Connection) => Prepared,
+  release: () => void,
+): FollowedDatabase<Prepared> {
+  try {
+    return followServeDatabase(dir, LOCK_WAIT_MS, prepare);
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
 }
 
 /** The latest time that was counted by, in epoch milliseconds. */
@@ -245,13 +232,8 @@ function useSaver({ now }: Pick<Clock, 'now'>, { saveUse }: Pick<Counts, 'saveUs
   };
 }
 
-type AccountCount = {
-  readonly account: string;
-  state: AccountState;
-  /** As of the last lookup. */
-  limits: Limits;
-  running: number;
-};
+/** `limits` as of the last lookup. */
+type AccountCount = { readonly account: string; state: AccountState; limits: Limits; running: number };
 
 /** What each account has used. @param clock one that never goes back, in whole epoch milliseconds. */
 function openMeter(
@@ -264,15 +246,12 @@ function openMeter(
   const counts = new Map<string, AccountCount>();
 
   function countOf(account: string): AccountCount {
-    const count = counts.get(account) ?? begin(account);
-    count.limits = limitsOf(account);
-    return count;
-  }
-
-  function begin(account: string): AccountCount {
+    const limits = limitsOf(account);
+    const known = counts.get(account);
+    if (known) return Object.assign(known, { limits });
     const saved = guarded(connection.name, () => read.get(account));
     const state = saved === undefined ? nothingCounted : (JSON.parse(saved) as AccountState);
-    const count = { account, state, limits: unlimited, running: 0 };
+    const count = { account, state, limits, running: 0 };
     counts.set(account, count);
     return count;
   }

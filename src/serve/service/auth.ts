@@ -4,11 +4,11 @@
  */
 
 import { isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { type Connection, guardedAll } from '../../store/sqlite-files.ts';
 import { networksOf } from '../http/client.ts';
-import { type CounterState, takeFromRate } from './counters.ts';
 import { digestOf, isKey, type KeyRecord, keyReader, limitsReader } from './keys.ts';
-import { type Limits, type Rate, unlimited } from './limits.ts';
+import { type AccountState, type Limits, nothingCounted, type Rate, takeCall, unlimited } from './limits.ts';
 
 /** A key as a process that serves keeps it in memory. */
 export type KnownKey = Pick<KeyRecord, 'id' | 'name' | 'account' | 'scopes'> & {
@@ -105,18 +105,13 @@ const MAX_FAILURE_ADDRESSES = 10_000;
 
 /** @returns what counts a call without a valid key, and says how long its address has to wait, in milliseconds. */
 export function countFailures(): (address: string, now: number) => number {
-  const states = new Map<string, CounterState | null>();
+  const limits = { ...unlimited, rate: FAILURE_RATE };
+  const states = new LRUCache<string, AccountState>({ max: MAX_FAILURE_ADDRESSES });
   return (address, now) => {
     const network = networkOf(address);
-    const { state, waitMs } = takeFromRate(states.get(network) ?? null, now, FAILURE_RATE);
-    // The last in the map is the latest.
-    states.delete(network);
+    const { state, exceeded } = takeCall(states.get(network) ?? nothingCounted, now, limits, 0, false);
     states.set(network, state);
-    for (const oldest of states.keys()) {
-      if (states.size <= MAX_FAILURE_ADDRESSES) break;
-      states.delete(oldest);
-    }
-    return waitMs;
+    return exceeded ? exceeded.readyAt - now : 0;
   };
 }
 

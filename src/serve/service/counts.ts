@@ -5,7 +5,7 @@
 
 import { DAY_MS, isoTime } from '../../clock.ts';
 import { type Connection, forgetPages, guarded, relaxed } from '../../store/sqlite-files.ts';
-import type { AccountState } from './counters.ts';
+import type { AccountState } from './limits.ts';
 import { type ReportOutage, reportOnChange } from './outage.ts';
 
 /** A call that has its response. */

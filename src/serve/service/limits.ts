@@ -1,6 +1,9 @@
-/** The limits of an account: what they are, and how they are written on the command line and in the database. */
+/**
+ * The limits of an account: how they are written on the command line and in the database, and what is counted against them, by
+ * pure functions. Times are whole epoch milliseconds; a time before one that was counted by already counts as that one.
+ */
 
-import { DAY_MS } from '../../clock.ts';
+import { type Clock, DAY_MS } from '../../clock.ts';
 import { millisecondsOf } from '../../schedule.ts';
 
 export type Limits = {
@@ -34,9 +37,10 @@ const MAX_PERIOD_MS = 366 * DAY_MS;
 
 /** `1000/1h`, with `,sliding` or `,refill`. @throws Error whose message says what is expected. */
 export function parseQuota(text: string): Quota {
-  const [rate = '', kind = 'fixed', ...more] = text.split(',');
+  const [rate = '', named = 'fixed', ...more] = text.split(',');
   const quota = readRate(rate);
-  if (!quota || quota.burst !== undefined || !isQuotaKind(kind) || more.length > 0)
+  const kind = quotaKinds.find((each) => each === named);
+  if (!quota || quota.burst !== undefined || !kind || more.length > 0)
     throw new Error(
       'calls in a period of 1ms to 366d, such as 1000/1h; a window that begins anew unless ,sliding or ,refill follows',
     );
@@ -61,26 +65,19 @@ export function parseConcurrency(text: string): number {
   return most;
 }
 
-export function renderQuota({ calls, periodMs, kind }: Quota): string {
-  return `${calls}/${renderPeriod(periodMs)}${kind === 'fixed' ? '' : `,${kind}`}`;
-}
-
-export function renderRate({ calls, periodMs, burst }: Rate): string {
-  return `${calls}/${renderPeriod(periodMs)}${burst === calls ? '' : `+${burst}`}`;
-}
-
-function readRate(text: string) {
-  const [, calls = '', period = '', burst] = /^(\d{1,10})\/(\d[^+,/]*)(?:\+(\d{1,10}))?$/.exec(text) ?? [];
-  const periodMs = millisecondsOf(/[a-z]$/i.test(period) ? period : '');
-  const isWhole = (number: number) => Number.isInteger(number) && number >= 1;
-  const isCount = (number: number) => isWhole(number) && number <= MAX_CALLS;
-  if (!isCount(Number(calls)) || !isWhole(periodMs ?? 0) || (periodMs ?? 0) > MAX_PERIOD_MS) return undefined;
-  if (burst !== undefined && !isCount(Number(burst))) return undefined;
-  return {
+function readRate(text: string): { calls: number; periodMs: number; burst: number | undefined } | undefined {
+  const [, calls, period, plus] = /^(\d{1,10})\/(\d[^+,/]*[a-z])(?:\+(\d{1,10}))?$/i.exec(text) ?? [];
+  const rate = {
     calls: Number(calls),
-    periodMs: periodMs ?? 0,
-    burst: burst === undefined ? undefined : Number(burst),
+    periodMs: millisecondsOf(period ?? '') ?? 0,
+    burst: plus === undefined ? undefined : Number(plus),
   };
+  const isWhole = (value: number, max: number) => Number.isInteger(value) && value >= 1 && value <= max;
+  const isRate =
+    isWhole(rate.calls, MAX_CALLS) &&
+    isWhole(rate.periodMs, MAX_PERIOD_MS) &&
+    isWhole(rate.burst ?? 1, MAX_CALLS);
+  return isRate ? rate : undefined;
 }
 
 /** Calls that come back one by one are counted in whole parts, of which there must not be more than a number can hold. */
@@ -89,8 +86,12 @@ function refuseTooFine(calls: number, periodMs: number): void {
     throw new Error('fewer calls, or a shorter period: so many in such a time cannot be counted one by one');
 }
 
-function isQuotaKind(text: string): text is Quota['kind'] {
-  return (quotaKinds as readonly string[]).includes(text);
+export function renderQuota({ calls, periodMs, kind }: Quota): string {
+  return `${calls}/${renderPeriod(periodMs)}${kind === 'fixed' ? '' : `,${kind}`}`;
+}
+
+export function renderRate({ calls, periodMs, burst }: Rate): string {
+  return `${calls}/${renderPeriod(periodMs)}${burst === calls ? '' : `+${burst}`}`;
 }
 
 const units: readonly [ms: number, unit: string][] = [
@@ -105,4 +106,212 @@ const units: readonly [ms: number, unit: string][] = [
 export function renderPeriod(ms: number): string {
   const [size, unit] = units.find(([length]) => ms % length === 0) ?? [1, 'ms'];
   return `${ms / size}${unit}`;
+}
+
+/** What is kept of an account between two starts; `null` where it has no such limit. */
+export type AccountState = { readonly quota: CounterState | null; readonly rate: CounterState | null };
+
+/** With the period that it was counted by: with another, or as another kind, the count begins anew. */
+export type CounterState = { readonly periodMs: number; readonly at: number } & (
+  | { readonly kind: 'fixed'; readonly used: number }
+  /** Oldest first: the slot's number since the epoch, and its calls. */
+  | { readonly kind: 'sliding'; readonly slots: readonly (readonly [slot: number, calls: number])[] }
+  /** In parts of a call, `periodMs` of them to one, so that all numbers are whole and nothing is rounded. */
+  | { readonly kind: 'refill'; readonly level: number }
+);
+
+/** A quota, or a rate as one that refills; `burst`: of a refill, how many calls there are after a rest. */
+type CounterTerms = Quota & { readonly burst: number };
+
+/**
+ * A counter at one time: `left` calls, the next of them at `readyAt`. At `moreAt` there will next be more calls left than now;
+ * null where none was taken.
+ */
+type Count = { state: CounterState; left: number; readyAt: number; moreAt: number | null };
+
+function countAt(kept: CounterState | null, now: number, terms: CounterTerms): Count {
+  const { kind, calls, periodMs, burst } = terms;
+  const before = kept?.periodMs === periodMs ? kept : null;
+  const at = Math.max(now, before?.at ?? now);
+  switch (kind) {
+    // So many calls in every window; windows begin at whole periods since the epoch.
+    case 'fixed': {
+      const window = Math.floor(at / periodMs);
+      const isSame = before?.kind === 'fixed' && Math.floor(before.at / periodMs) === window;
+      const used = isSame ? before.used : 0;
+      const next = (window + 1) * periodMs;
+      return {
+        state: { kind, periodMs, at, used },
+        left: Math.max(0, calls - used),
+        readyAt: used < calls ? at : next,
+        moreAt: used === 0 ? null : next,
+      };
+    }
+    // So many calls in any stretch of one period. Calls of one slot are counted together, until the last of them would be a
+    // period old: never more than the limit, and a call comes back at most a slot late.
+    case 'sliding': {
+      const kept = before?.kind === 'sliding' ? before.slots : [];
+      const slots = kept.filter(([slot]) => slotEnd(slot, periodMs) > at);
+      const left = calls - slots.reduce((used, [, taken]) => used + taken, 0);
+      return {
+        state: { kind, periodMs, at, slots },
+        left: Math.max(0, left),
+        readyAt: left > 0 ? at : readyAfter(slots, left, periodMs),
+        moreAt: slots[0] ? slotEnd(slots[0][0], periodMs) : null,
+      };
+    }
+    // Calls come back evenly, `calls` of them in a period, up to `burst`.
+    case 'refill': {
+      const full = burst * periodMs;
+      const elapsed = before?.kind === 'refill' ? (at - before.at) * calls : 0;
+      const level = before?.kind === 'refill' ? Math.min(full, before.level + elapsed) : full;
+      const missing = periodMs - (level % periodMs);
+      return {
+        state: { kind, periodMs, at, level },
+        left: Math.floor(level / periodMs),
+        readyAt: at + Math.max(0, Math.ceil((periodMs - level) / calls)),
+        moreAt: level < full ? at + Math.ceil(missing / calls) : null,
+      };
+    }
+  }
+}
+
+/** Adds a call of the time `at`, or takes one away again, where that still counts. */
+function addCall(state: CounterState, at: number, calls: 1 | -1, { burst }: CounterTerms): CounterState {
+  const { periodMs } = state;
+  switch (state.kind) {
+    case 'fixed': {
+      const isSame = Math.floor(at / periodMs) === Math.floor(state.at / periodMs);
+      return isSame ? { ...state, used: Math.max(0, state.used + calls) } : state;
+    }
+    case 'sliding': {
+      const slot = Math.floor(at / slotMs(periodMs));
+      const known = state.slots.findIndex(([each]) => each === slot);
+      if (known < 0) return calls < 0 ? state : { ...state, slots: [...state.slots, [slot, calls]] };
+      const slots = state.slots.with(known, [slot, (state.slots[known]?.[1] ?? 0) + calls]);
+      return { ...state, slots: slots.filter(([, taken]) => taken > 0) };
+    }
+    case 'refill':
+      return { ...state, level: Math.min(burst * periodMs, state.level - calls * periodMs) };
+  }
+}
+
+/** Of a sliding period: a long one would otherwise be a list of every call in it. */
+const SLOTS_PER_PERIOD = 500;
+
+const slotMs = (periodMs: number) => Math.ceil(periodMs / SLOTS_PER_PERIOD);
+
+/** When the last call that the slot may hold is a period old. */
+const slotEnd = (slot: number, periodMs: number) => (slot + 1) * slotMs(periodMs) - 1 + periodMs;
+
+/** @param left none, or fewer where the limit was lowered. */
+function readyAfter(slots: readonly (readonly [number, number])[], left: number, periodMs: number): number {
+  let free = left;
+  for (const [slot, taken] of slots) {
+    free += taken;
+    if (free > 0) return slotEnd(slot, periodMs);
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** What both headers say where there is no quota: so many that nobody reaches it. */
+export const NO_QUOTA = 1_000_000_000;
+
+/** What responses say of the quota. */
+export type QuotaAtTime = {
+  /** Calls in a period. */
+  readonly limit: number;
+  readonly remaining: number;
+  /** When there will next be more calls left (epoch milliseconds); null where none was taken. */
+  readonly moreAt: number | null;
+};
+
+/** `readyAt`: when all limits will allow a call, if no other call comes before (epoch milliseconds). */
+export type ExceededLimit = {
+  readonly limit: 'concurrency' | 'rate' | 'quota';
+  readonly readyAt: number;
+};
+
+/** When a call will be over cannot be known. */
+const CONCURRENCY_WAIT_MS = 1_000;
+
+export const nothingCounted: AccountState = { quota: null, rate: null };
+
+/**
+ * Takes one call from all limits, or from none.
+ * @param running calls of the account that are in flight.
+ * @param costsQuota whether it is taken from the quota.
+ * @returns the state with it, and what refused it, if anything did.
+ */
+export function takeCall(
+  before: AccountState,
+  now: number,
+  limits: Limits,
+  running: number,
+  costsQuota: boolean,
+): { state: AccountState; exceeded: ExceededLimit | null } {
+  const { quota, rate } = countAll(before, now, limits);
+  const exceeded: ExceededLimit[] = [];
+  if (limits.concurrency !== null && running >= limits.concurrency)
+    exceeded.push({ limit: 'concurrency', readyAt: now + CONCURRENCY_WAIT_MS });
+  if (rate && rate.left <= 0) exceeded.push({ limit: 'rate', readyAt: rate.readyAt });
+  if (costsQuota && quota && quota.left <= 0) exceeded.push({ limit: 'quota', readyAt: quota.readyAt });
+  const [longest = null] = exceeded.toSorted((one, other) => other.readyAt - one.readyAt);
+  const take = (counted: Counted | null, isTaken: boolean) =>
+    counted && (isTaken ? addCall(counted.state, counted.state.at, 1, counted.terms) : counted.state);
+  const isGranted = longest === null;
+  return {
+    state: { quota: take(quota, isGranted && costsQuota), rate: take(rate, isGranted) },
+    exceeded: longest,
+  };
+}
+
+/** The call of the time `takenAt` turned out to cost nothing; the rate keeps it. */
+export function undoCall(before: AccountState, now: number, limits: Limits, takenAt: number): AccountState {
+  const { quota, rate } = countAll(before, now, limits);
+  return { quota: quota && addCall(quota.state, takenAt, -1, quota.terms), rate: rate?.state ?? null };
+}
+
+export function quotaAt(state: AccountState, now: number, limits: Limits): QuotaAtTime {
+  const { quota } = countAll(state, now, limits);
+  if (!quota) return { limit: NO_QUOTA, remaining: NO_QUOTA, moreAt: null };
+  return { limit: quota.terms.calls, remaining: quota.left, moreAt: quota.moreAt };
+}
+
+type Counted = Count & { readonly terms: CounterTerms };
+
+/** As of `now`, under limits that may have been changed. */
+function countAll(state: AccountState, now: number, limits: Limits) {
+  const counted = (kept: CounterState | null, terms: CounterTerms): Counted => ({
+    ...countAt(kept, now, terms),
+    terms,
+  });
+  const { quota, rate } = limits;
+  return {
+    quota: quota && counted(state.quota, { ...quota, burst: quota.calls }),
+    rate: rate && counted(state.rate, { ...rate, kind: 'refill' }),
+  };
+}
+
+/**
+ * A clock for limits: whatever is done to the clock of the machine, it never goes back and never stands still. Where that is set
+ * back, it goes on by the monotonic clock, ahead of the other until that has caught up. Where that is set ahead, or the machine
+ * slept, it follows, since the time may have passed.
+ * @param from the latest time that was counted by before, in epoch milliseconds.
+ * @returns whole epoch milliseconds.
+ */
+export function steadyClock(
+  { now, monotonic }: Pick<Clock, 'now' | 'monotonic'>,
+  from: number,
+): () => number {
+  let wall = now();
+  let passed = monotonic();
+  let ahead = Math.max(0, from - wall);
+  return () => {
+    const [newWall, newPassed] = [now(), monotonic()];
+    const jump = newWall - wall - (newPassed - passed);
+    ahead = Math.max(0, ahead - jump);
+    [wall, passed] = [newWall, newPassed];
+    return Math.floor(wall + ahead);
+  };
 }

@@ -5,24 +5,18 @@
 
 import { statSync } from 'node:fs';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Clock } from '../../clock.ts';
+import { type Clock, isTooOld } from '../../clock.ts';
 import type { Dataset } from '../../job-list.ts';
 import type { Log } from '../../log.ts';
 import type { Spending } from '../../plan.ts';
 import { type DatasetStatus, type Health, healthOf } from '../../reading/status.ts';
 import { sinkNames, sinks } from '../../sinks.ts';
 import type { Connection } from '../../store/read.ts';
-import type { FinishedCall } from '../http/handler.ts';
+import { type FinishedCall, OTHER_ROUTE } from '../http/handler.ts';
 import type { PageSource } from './lists.ts';
 import type { WatchedMirror } from './mirror.ts';
-import { type MirrorReadiness, type Readiness, readinessOf, unreadable, withKeys } from './readiness.ts';
 
-export type Metrics = ProcessMetrics & {
-  /** Of the mirror and the keys, as they are now. */
-  readiness(): Readiness;
-  /** In the text format of Prometheus. */
-  expose(): Promise<{ readonly contentType: string; readonly text: string }>;
-};
+export type Metrics = ReturnType<typeof openMetrics>;
 
 export type MetricsParts = {
   dir: string;
@@ -33,20 +27,18 @@ export type MetricsParts = {
   spending: Spending;
   /** The greatest age that the service shows, in milliseconds, by job. */
   maxAgeMs: Readonly<Record<string, number>>;
-  /** The names of all routes. */
+  /** The names of all routes; anything else counts as `other`. */
   routes: readonly string[];
   version: string;
   clock: Pick<Clock, 'now' | 'monotonic'>;
 };
 
-const CACHED_MS = 1_000;
-
-export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...parts }: MetricsParts): Metrics {
+export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...parts }: MetricsParts) {
   const { dir, datasets, spending, maxAgeMs } = parts;
   const jobs = datasets.map(({ name }) => name);
   const registry = new Registry();
-  const ofProcess = processMetrics(registry, routes, version);
-  const ofMirror = mirrorMetrics(registry, jobs);
+  const metrics = declareMetrics(registry, routes, jobs, version);
+  const known = new Set(routes);
   const tallies = new WeakMap<Connection, () => Tally>();
 
   const mirrorState = cached(clock, () =>
@@ -57,7 +49,7 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
     const health = healthOf(connection, dir, datasets, spending, clock.now());
     const tally = tallies.get(connection) ?? openTally(connection, jobs);
     tallies.set(connection, tally);
-    ofMirror.add(tally());
+    addTally(tally());
     return {
       ...health,
       readiness: readinessOf(health.datasets, maxAgeMs),
@@ -66,21 +58,66 @@ export function openMetrics({ mirror, areKeysUp, routes, version, clock, ...part
     };
   }
 
-  const expose = cached(clock, async () => {
-    ofMirror.show(mirrorState());
-    // A check of the keys reports to `setKeysUp` what has become of them.
-    areKeysUp();
-    return { contentType: registry.contentType, text: await registry.metrics() };
-  });
+  function addTally({ calls, runs }: Tally): void {
+    for (const { job, status, count } of calls)
+      metrics.upstreamCalls.inc({ job, code: String(status ?? 'none') }, count);
+    for (const { job, kind, status, verdict } of runs)
+      if (kind === 'glance') metrics.glances.inc({ job, status });
+      else metrics.walks.inc({ job, verdict: verdict ?? 'failed' });
+  }
+
+  /** Nothing is shown of a mirror that cannot be read. */
+  function show(state: MirrorState | undefined): void {
+    metrics.up.set(Number(state !== undefined));
+    for (const { gauge, isPlain, read } of metrics.ofMirror) {
+      gauge.reset();
+      // One without labels would begin at 0.
+      if (isPlain) gauge.remove();
+      for (const [value, labels = {}] of state ? read(state) : [])
+        if (value !== null) gauge.set(labels, value);
+    }
+  }
 
   // Whatever happens before the first scrape is to be counted.
   mirrorState();
   return {
-    ...ofProcess,
-    readiness: () => withKeys(mirrorState()?.readiness ?? unreadable, areKeysUp()),
-    expose,
+    /** A call has come. */
+    beginCall: (): void => metrics.inFlight.inc(),
+    /** It has its response, or its client has gone. */
+    endCall({ route: name, status, ms, bytes, limit }: FinishedCall): void {
+      const route = known.has(name) ? name : OTHER_ROUTE;
+      metrics.inFlight.dec();
+      metrics.requests.inc({ route, code: status });
+      metrics.durations.observe({ route }, ms / 1_000);
+      metrics.bytes.inc({ route }, bytes);
+      if (limit !== null) metrics.limited.inc({ limit });
+    },
+    /** A list page has been sent. */
+    addPage: (source: PageSource): void => metrics.pages.inc({ source }),
+    /** Whether the database of keys and counts can be used. */
+    setKeysUp: (areUp: boolean): void => metrics.keysUp.set(Number(areUp)),
+    /** Of the mirror and the keys, as they are now. */
+    readiness(): Readiness {
+      const each = mirrorState()?.readiness;
+      const keysUp = areKeysUp();
+      return {
+        ready: keysUp && (each?.every(({ ready }) => ready) ?? false),
+        mirror: each ? 'readable' : 'unreadable',
+        keys: keysUp ? 'readable' : 'unreadable',
+        datasets: each ?? [],
+      };
+    },
+    /** In the text format of Prometheus. */
+    expose: cached(clock, async () => {
+      show(mirrorState());
+      // A check of the keys reports to `setKeysUp` what has become of them.
+      areKeysUp();
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    }),
   };
 }
+
+const CACHED_MS = 1_000;
 
 function cached<Value>({ monotonic }: Pick<Clock, 'monotonic'>, make: () => Value): () => Value {
   let latest: { value: Value; at: number } | undefined;
@@ -99,12 +136,143 @@ export function createAccessLog(log: Log): (call: FinishedCall) => void {
   };
 }
 
+/** The body of `/readyz`. Within a release line members are added, never removed or changed in meaning. */
+export type Readiness = {
+  ready: boolean;
+  mirror: 'readable' | 'unreadable';
+  /** Of the database of keys and counts: while it is not, every call is refused with 503. */
+  keys: 'readable' | 'unreadable';
+  /** Those that have a schedule. */
+  datasets: DatasetReadiness[];
+};
+
+/** Whether a dataset is as fresh as it is meant to be: fresh to `status`, and no older than the service may show. */
+type DatasetReadiness = Pick<DatasetStatus, 'job' | 'verdict' | 'completeAsOf' | 'ageSeconds'> & {
+  ready: boolean;
+  /** The greatest age that is ready: the one beyond which `status` calls it stale, or `MIRROR_SERVE_MAX_AGE` if that is less. */
+  boundSeconds: number | null;
+  /** `too-old`: fresh by its schedule, but older than `MIRROR_SERVE_MAX_AGE`; the others are problems of `status`. */
+  why: 'never-complete' | 'clock-ahead' | 'stale' | 'too-old' | null;
+};
+
+/** @param maxAgeMs the greatest age that the service shows, by job. */
+function readinessOf(
+  datasets: readonly DatasetStatus[],
+  maxAgeMs: Readonly<Record<string, number>>,
+): DatasetReadiness[] {
+  return datasets.flatMap(({ job, verdict, completeAsOf, ageSeconds, staleAfterSeconds, fresh }) => {
+    if (staleAfterSeconds === null) return [];
+    const maxAgeSeconds = (maxAgeMs[job] ?? Number.POSITIVE_INFINITY) / 1_000;
+    const whyNot = () => {
+      if (completeAsOf === null) return 'never-complete';
+      if (ageSeconds === null) return 'clock-ahead';
+      if (!fresh) return 'stale';
+      return isTooOld(ageSeconds, maxAgeSeconds) ? 'too-old' : null;
+    };
+    const why = whyNot();
+    const boundSeconds = Math.min(staleAfterSeconds, maxAgeSeconds);
+    return [{ job, ready: why === null, verdict, completeAsOf, ageSeconds, boundSeconds, why }];
+  });
+}
+
+/** Everything that is measured. A test holds the table in docs/serve.md to it. */
+export function declareMetrics(
+  registry: Registry,
+  routes: readonly string[],
+  jobs: readonly string[],
+  version: string,
+) {
+  collectDefaultMetrics({ register: registry });
+  for (const name of misnamed) registry.removeSingleMetric(name);
+  const described = (name: string, help: string, labelNames: readonly string[] = []) => ({
+    name: `market_mirror_${name}`,
+    help,
+    labelNames,
+    registers: [registry],
+  });
+  new Gauge(
+    described('build_info', '1; the label tells the version of market-mirror that serves.', ['version']),
+  ).set({ version }, 1);
+  const metrics = {
+    keysUp: new Gauge(
+      described('keys_up', '1 while serve.db, with the keys and counts, can be read and written, else 0.'),
+    ),
+    inFlight: new Gauge(described('http_requests_in_progress', 'Requests that are being answered.')),
+    requests: new Counter(
+      described(
+        'http_requests_total',
+        'Requests, by the name of the endpoint and the status of the answer; 304 for pages that the client had.',
+        ['route', 'code'],
+      ),
+    ),
+    durations: new Histogram({
+      ...described(
+        'http_request_duration_seconds',
+        'From the headers of a request to the end of its answer, or of its connection.',
+        ['route'],
+      ),
+      buckets,
+    }),
+    bytes: new Counter(described('http_response_bytes_total', 'Bytes of the bodies of answers.', ['route'])),
+    limited: new Counter(
+      described(
+        'http_limited_total',
+        'Requests answered 429, by the limit that was reached; failures is that of calls without a valid key.',
+        ['limit'],
+      ),
+    ),
+    pages: new Counter(
+      described(
+        'pages_total',
+        'Pages of lists that were answered with their rows: kept from an earlier call, or read from the mirror.',
+        ['source'],
+      ),
+    ),
+    up: new Gauge(described('up', '1 while the mirror can be read, else 0.')),
+    ofMirror: mirrorGauges.map(({ name, help, labels, read }) => ({
+      gauge: new Gauge(described(name, help, labels)),
+      isPlain: labels.length === 0,
+      read,
+    })),
+    upstreamCalls: new Counter(
+      described(
+        'upstream_calls_total',
+        'Calls to the API that the mirror has noted since serve began, by status; none where no answer came.',
+        ['job', 'code'],
+      ),
+    ),
+    walks: new Counter(
+      described(
+        'walks_total',
+        'Walks that ended since serve began, by what they proved; failed for one that was given up.',
+        ['job', 'verdict'],
+      ),
+    ),
+    glances: new Counter(
+      described(
+        'glances_total',
+        'Glances that ended since serve began: complete, or failed for one that was given up.',
+        ['job', 'status'],
+      ),
+    ),
+  };
+  metrics.keysUp.set(1);
+  // Counts begin at 0, so that the first increase is seen.
+  for (const source of ['kept', 'read']) metrics.pages.inc({ source }, 0);
+  for (const limit of ['quota', 'rate', 'concurrency', 'failures']) metrics.limited.inc({ limit }, 0);
+  for (const route of [...routes, OTHER_ROUTE])
+    for (const code of [200, 500, 503]) metrics.requests.inc({ route, code }, 0);
+  for (const job of jobs) {
+    for (const code of ['200', '401', '403', '429', '503', 'none'])
+      metrics.upstreamCalls.inc({ job, code }, 0);
+    for (const verdict of ['snapshot', 'verified', 'union', 'failed']) metrics.walks.inc({ job, verdict }, 0);
+    for (const status of ['complete', 'failed']) metrics.glances.inc({ job, status }, 0);
+  }
+  return metrics;
+}
+
 /** In seconds. A cached list page takes less than the first of them. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-/** Counts that begin at 0, so that the first increase is seen. */
-const usualStatuses = [200, 500, 503];
-const limits = ['quota', 'rate', 'concurrency', 'failures'];
 
 /** Gauges whose names end as those of counters do, which Prometheus advises against. */
 const misnamed = [
@@ -113,103 +281,9 @@ const misnamed = [
   'nodejs_active_requests_total',
 ];
 
-export type ProcessMetrics = {
-  /** A call has come. */
-  beginCall(): void;
-  /** It has its response, or its client has gone. */
-  endCall(call: Pick<FinishedCall, 'route' | 'status' | 'ms' | 'bytes' | 'limit'>): void;
-  /** A list page has been sent. */
-  addPage(source: PageSource): void;
-  /** Whether the database of keys and counts can be used. */
-  setKeysUp(areUp: boolean): void;
-};
-
-const describing =
-  (registers: Registry[]) =>
-  (name: string, help: string, labelNames: string[] = []) => ({
-    name: `market_mirror_${name}`,
-    help,
-    labelNames,
-    registers,
-  });
-
-/** @param routes the names of all routes; anything else counts as `other`. */
-export function processMetrics(
-  registry: Registry,
-  routes: readonly string[],
-  version: string,
-): ProcessMetrics {
-  const described = describing([registry]);
-  const known = new Set(routes);
-  collectDefaultMetrics({ register: registry });
-  for (const name of misnamed) registry.removeSingleMetric(name);
-
-  new Gauge(
-    described('build_info', '1; the label tells the version of market-mirror that serves.', ['version']),
-  ).set({ version }, 1);
-  const keysUp = new Gauge(
-    described('keys_up', '1 while serve.db, with the keys and counts, can be read and written, else 0.'),
-  );
-  keysUp.set(1);
-  const inFlight = new Gauge(described('http_requests_in_progress', 'Requests that are being answered.'));
-  const requests = new Counter(
-    described(
-      'http_requests_total',
-      'Requests, by the name of the endpoint and the status of the answer; 304 for pages that the client had.',
-      ['route', 'code'],
-    ),
-  );
-  const durations = new Histogram({
-    ...described(
-      'http_request_duration_seconds',
-      'From the headers of a request to the end of its answer, or of its connection.',
-      ['route'],
-    ),
-    buckets,
-  });
-  const bytes = new Counter(
-    described('http_response_bytes_total', 'Bytes of the bodies of answers.', ['route']),
-  );
-  const limited = new Counter(
-    described(
-      'http_limited_total',
-      'Requests answered 429, by the limit that was reached; failures is that of calls without a valid key.',
-      ['limit'],
-    ),
-  );
-  const pages = new Counter(
-    described(
-      'pages_total',
-      'Pages of lists that were answered with their rows: kept from an earlier call, or read from the mirror.',
-      ['source'],
-    ),
-  );
-  for (const source of ['kept', 'read']) pages.inc({ source }, 0);
-  for (const limit of limits) limited.inc({ limit }, 0);
-  for (const route of [...routes, 'other'])
-    for (const code of usualStatuses) requests.inc({ route, code }, 0);
-
-  return {
-    beginCall: () => inFlight.inc(),
-    endCall({ route: name, status, ms, bytes: sent, limit }) {
-      const route = known.has(name) ? name : 'other';
-      inFlight.dec();
-      requests.inc({ route, code: status });
-      durations.observe({ route }, ms / 1_000);
-      bytes.inc({ route }, sent);
-      if (limit !== null) limited.inc({ limit });
-    },
-    addPage: (source) => pages.inc({ source }),
-    setKeysUp: (areUp) => keysUp.set(Number(areUp)),
-  };
-}
-
 /** The mirror at one time. */
-export type MirrorState = Pick<
-  Health,
-  'daemon' | 'sinks' | 'problems' | 'datasets' | 'limits' | 'logBytes'
-> & {
-  readiness: MirrorReadiness;
+type MirrorState = Pick<Health, 'daemon' | 'sinks' | 'problems' | 'datasets' | 'limits' | 'logBytes'> & {
+  readiness: DatasetReadiness[];
   lastWalks: readonly LastWalk[];
   databaseBytes: number;
 };
@@ -277,13 +351,13 @@ const mirrorGauges: readonly MirrorGauge[] = [
     'dataset_bound_seconds',
     'The greatest proven age at which the dataset is ready; absent where it has no schedule.',
     ['job'],
-    ({ readiness }) => readiness.datasets.map(({ job, boundSeconds }) => [boundSeconds, { job }]),
+    ({ readiness }) => readiness.map(({ job, boundSeconds }) => [boundSeconds, { job }]),
   ),
   gauges(
     'dataset_ready',
     '1 where the dataset is proven within its bound, as /readyz says, else 0.',
     ['job'],
-    ({ readiness }) => readiness.datasets.map(({ job, ready }) => [Number(ready), { job }]),
+    ({ readiness }) => readiness.map(({ job, ready }) => [Number(ready), { job }]),
   ),
   gaugePerDataset(
     'dataset_rows',
@@ -380,72 +454,6 @@ const mirrorGauges: readonly MirrorGauge[] = [
   ]),
 ];
 
-/** Counts that begin at 0, so that the first increase is seen. */
-const usualCodes = ['200', '401', '403', '429', '503', 'none'];
-
-export type MirrorMetrics = {
-  /** @param state undefined where the mirror cannot be read: nothing is shown of it then. */
-  show(state: MirrorState | undefined): void;
-  /** Adds what came since. */
-  add(tally: Tally): void;
-};
-
-export function mirrorMetrics(registry: Registry, jobs: readonly string[]): MirrorMetrics {
-  const described = describing([registry]);
-  const up = new Gauge(described('up', '1 while the mirror can be read, else 0.'));
-  const shown = mirrorGauges.map(({ name, help, labels, read }) => ({
-    gauge: new Gauge(described(name, help, labels)),
-    isPlain: labels.length === 0,
-    read,
-  }));
-  const calls = new Counter(
-    described(
-      'upstream_calls_total',
-      'Calls to the API that the mirror has noted since serve began, by status; none where no answer came.',
-      ['job', 'code'],
-    ),
-  );
-  const walks = new Counter(
-    described(
-      'walks_total',
-      'Walks that ended since serve began, by what they proved; failed for one that was given up.',
-      ['job', 'verdict'],
-    ),
-  );
-  const glances = new Counter(
-    described(
-      'glances_total',
-      'Glances that ended since serve began: complete, or failed for one that was given up.',
-      ['job', 'status'],
-    ),
-  );
-  for (const job of jobs) {
-    for (const code of usualCodes) calls.inc({ job, code }, 0);
-    for (const verdict of ['snapshot', 'verified', 'union', 'failed']) walks.inc({ job, verdict }, 0);
-    for (const status of ['complete', 'failed']) glances.inc({ job, status }, 0);
-  }
-
-  return {
-    show(state) {
-      up.set(Number(state !== undefined));
-      for (const { gauge, isPlain, read } of shown) {
-        gauge.reset();
-        // One without labels would begin at 0.
-        if (isPlain) gauge.remove();
-        for (const [value, labels = {}] of state ? read(state) : [])
-          if (value !== null) gauge.set(labels, value);
-      }
-    },
-    add(tally) {
-      for (const { job, status, count } of tally.calls)
-        calls.inc({ job, code: status === null ? 'none' : String(status) }, count);
-      for (const { job, kind, status, verdict, count } of tally.runs)
-        if (kind === 'glance') glances.inc({ job, status }, count);
-        else walks.inc({ job, verdict: verdict ?? 'failed' }, count);
-    },
-  };
-}
-
 /** `seconds` from its beginning to its end, with all that it waited for; `calls` that brought a page. */
 type LastWalk = { job: string; seconds: number; calls: number };
 
@@ -464,21 +472,17 @@ function readLastWalks(connection: Connection, jobs: readonly string[]): LastWal
 }
 
 /** The calls, and the walks and glances that ended, since the last reading: each is counted once, whatever is pruned. */
-type Tally = {
-  calls: CallsByStatus[];
-  runs: EndedRuns[];
-};
+type Tally = { calls: CallsByStatus[]; runs: EndedRun[] };
 
 /** `status` is null where no response came. */
 type CallsByStatus = { job: string; status: number | null; count: number };
 
-/** Walks that ended with this verdict, or without one, given up; and glances, which have none. */
-type EndedRuns = {
+/** A walk that ended with this verdict, or was given up and has none; or a glance, which has none. */
+type EndedRun = {
   job: string;
   kind: 'walk' | 'glance';
   status: 'complete' | 'failed';
   verdict: 'snapshot' | 'verified' | 'union' | null;
-  count: number;
 };
 
 /** A reading after a long time leaves the rest to the next ones. */
@@ -506,37 +510,26 @@ function callsSince(connection: Connection): () => CallsByStatus[] {
   };
 }
 
-type Run = Omit<EndedRuns, 'count'> & { id: number; hasEnded: 0 | 1 };
-
-function runsSince(connection: Connection, jobs: readonly string[]): () => EndedRuns[] {
-  const select =
-    'SELECT id, job, kind, status, verdict, finished_at IS NOT NULL AS hasEnded FROM walks WHERE';
-  const latest = connection.prepare<[string, string], Run>(
-    `${select} job = ? AND kind = ? ORDER BY id DESC LIMIT 1`,
-  );
-  const since = connection.prepare<[number, number], Run>(`${select} id > ? ORDER BY id LIMIT ?`);
-  const named = connection.prepare<[string], Run>(`${select} id IN (SELECT value FROM json_each(?))`);
-  const known = jobs.flatMap((job) =>
-    ['walk', 'glance'].flatMap((kind) => latest.get(job, kind) ?? ([] as Run[])),
-  );
+function runsSince(connection: Connection, jobs: readonly string[]): () => EndedRun[] {
+  type Run = EndedRun & { id: number; hasEnded: 0 | 1 };
+  const select = <Values extends unknown[]>(where: string) =>
+    connection.prepare<Values, Run>(
+      `SELECT id, job, kind, status, verdict, finished_at IS NOT NULL AS hasEnded FROM walks WHERE ${where}`,
+    );
+  const latest = select<[string, string]>('job = ? AND kind = ? ORDER BY id DESC LIMIT 1');
+  const since = select<[number, number]>('id > ? ORDER BY id LIMIT ?');
+  const named = select<[string]>('id IN (SELECT value FROM json_each(?))');
+  const openOf = (runs: readonly Run[]) => runs.filter(({ hasEnded }) => !hasEnded).map(({ id }) => id);
   // Only the latest of a kind can still go on.
-  let open = known.filter(({ hasEnded }) => !hasEnded).map(({ id }) => id);
+  let open = openOf(jobs.flatMap((job) => [...latest.all(job, 'walk'), ...latest.all(job, 'glance')]));
   let readTo = connection.prepare<[], number | null>('SELECT max(id) FROM walks').pluck().get() ?? 0;
   return () => {
     const begun = since.all(readTo, MAX_READ_AT_ONCE);
     const runs = [...named.all(JSON.stringify(open)), ...begun];
     readTo = begun.at(-1)?.id ?? readTo;
-    open = runs.filter(({ hasEnded }) => !hasEnded).map(({ id }) => id);
-    return counted(runs.filter(({ hasEnded }) => hasEnded));
+    open = openOf(runs);
+    return runs.flatMap(({ job, kind, status, verdict, hasEnded }) =>
+      hasEnded ? [{ job, kind, status, verdict }] : [],
+    );
   };
-}
-
-function counted(runs: readonly Run[]): EndedRuns[] {
-  const counts = new Map<string, EndedRuns>();
-  for (const { job, kind, status, verdict } of runs) {
-    const name = [job, kind, status, verdict].join();
-    const before = counts.get(name)?.count ?? 0;
-    counts.set(name, { job, kind, status, verdict, count: before + 1 });
-  }
-  return [...counts.values()];
 }

@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Failure } from '../../../src/errors.ts';
-import { nothingCounted, takeCall } from '../../../src/serve/service/counters.ts';
 import { openCounts } from '../../../src/serve/service/counts.ts';
 import { openServeDatabase } from '../../../src/serve/service/database.ts';
-import { unlimited } from '../../../src/serve/service/limits.ts';
+import { nothingCounted, takeCall, unlimited } from '../../../src/serve/service/limits.ts';
 import { limitsOf, setupKeys } from '../support.ts';
 
 const ACCOUNTS = 300;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { steadyClock } from '../../../src/serve/service/counters.ts';
+import { steadyClock } from '../../../src/serve/service/limits.ts';
 import { virtualClock } from '../../helpers/virtual-clock.ts';
 
 const moves = fc.array(

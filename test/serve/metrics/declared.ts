@@ -1,14 +1,13 @@
 /** Every measurement that the service declares, whether there is a sample of it or not. */
 
 import { Registry } from 'prom-client';
-import { mirrorMetrics, processMetrics } from '../../../src/serve/service/metrics.ts';
+import { declareMetrics } from '../../../src/serve/service/metrics.ts';
 
 export type Declared = { name: string; type: string; labels: readonly string[]; help: string };
 
 export function declaredMetrics(): Declared[] {
   const registry = new Registry();
-  processMetrics(registry, [], '');
-  mirrorMetrics(registry, []);
+  declareMetrics(registry, [], [], '');
   return registry.getMetricsAsArray().map((metric) => {
     const { name, type, help, labelNames } = metric as typeof metric & { labelNames: string[] };
     return { name, type: String(type), labels: labelNames, help };

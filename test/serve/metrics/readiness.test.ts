@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Readiness } from '../../../src/serve/service/readiness.ts';
+import type { Readiness } from '../../../src/serve/service/metrics.ts';
 import { runMain } from '../../helpers/main.ts';
 import { everyJob, setupWatched } from './support.ts';
 
