@@ -6,7 +6,7 @@ import { systemClock } from './clock.ts';
 import { diskTrouble } from './disk.ts';
 import { readDotEnv } from './dot-env.ts';
 import { exitCodes, Failure } from './errors.ts';
-import { main } from './main.ts';
+import { main, startedAs } from './main.ts';
 
 const STDOUT = 1;
 
@@ -21,15 +21,20 @@ if (process.channel) {
 }
 const stderr = openStderr();
 
-process.exitCode = await main(process.argv.slice(2), {
-  environment: readEnvironment(),
-  clock: systemClock,
-  random: Math.random,
-  stdout: openStdout(),
-  stderr,
-  signal: stop.signal,
-  ...(process.send && { sendToParent: (word) => void process.send?.(word as object) }),
-});
+process.exitCode = await main(
+  process.argv.slice(2),
+  {
+    environment: readEnvironment(),
+    clock: systemClock,
+    random: Math.random,
+    stdout: openStdout(),
+    stderr,
+    signal: stop.signal,
+    ...(process.send && { sendToParent: (word) => void process.send?.(word as object) }),
+  },
+  // A program of ours, not a person, started a child.
+  process.send ? undefined : startedAs(process.argv[1] ?? '', process.cwd(), process.env),
+);
 
 /** What is set in the environment goes before what is set in `.env`. */
 function readEnvironment(): Record<string, string | undefined> {

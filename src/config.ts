@@ -380,10 +380,8 @@ function refuseUnknown(given: Environment): void {
   for (const name of Object.keys(given))
     if (isOurs(name) && !isSchedule(name) && !isSetting(name)) {
       const known = allSettings.map((setting) => setting.name);
-      throw new Failure(
-        'config',
-        `${name} is no setting${nearest(name, known)}; known are ${known.join(', ')}, ${scheduleSetting.name}`,
-      );
+      const help = nearest(name, known) || `; known are ${known.join(', ')}, ${scheduleSetting.name}`;
+      throw new Failure('config', `${name} is no setting${help}: correct or unset it`);
     }
 }
 

@@ -1,5 +1,6 @@
 /** The command line: every command there is; runs one of them. Every failure is one line and an exit code that scripts can read. */
 
+import { basename, delimiter, dirname, relative } from 'node:path';
 import { Command, type CommanderError } from 'commander';
 import type { Context } from './commands/context.ts';
 import { exportCommand } from './commands/export.ts';
@@ -12,11 +13,22 @@ import { exitCodes, Failure, toError } from './errors.ts';
 import { printable } from './printable.ts';
 import { version } from './version.ts';
 
-/** Runs one command to its end. `argv` begins with the command's name. @returns the exit code. */
-export async function main(argv: string[], surroundings: Omit<Context, 'exit'>): Promise<number> {
+const NAME = 'market-mirror';
+
+/**
+ * Runs one command to its end. `argv` begins with the command's name.
+ * @param startedAs what was typed to start this program.
+ * @returns the exit code.
+ */
+export async function main(
+  argv: string[],
+  surroundings: Omit<Context, 'exit' | 'hint'>,
+  startedAs = NAME,
+): Promise<number> {
   let exitCode: number = exitCodes.done;
   const context = {
     ...surroundings,
+    hint: (text: string) => text.replace(hints, `${startedAs} `),
     exit: (code: number) => {
       exitCode = code;
     },
@@ -30,11 +42,27 @@ export async function main(argv: string[], surroundings: Omit<Context, 'exit'>):
   }
 }
 
-function report(thrown: unknown, { stderr, environment }: Context): number {
+/** What to type to start this program again. @param file that was started. @param folder where. */
+export function startedAs(
+  file: string,
+  folder: string,
+  { npm_command, PATH = '' }: Context['environment'],
+): string {
+  // npm and npx find it in the packages of the folder.
+  if (npm_command !== undefined) return 'npx market-mirror';
+  const isCommand = basename(file) === 'market-mirror';
+  if (isCommand && PATH.split(delimiter).includes(dirname(file))) return 'market-mirror';
+  const path = relative(folder, file);
+  const shortest = path.startsWith('..') ? file : path;
+  const written = /^[\w./-]+$/.test(shortest) ? shortest : `'${shortest.replaceAll("'", "'\\''")}'`;
+  return isCommand ? written.replace(/^(?![/'])/, './') : `node ${written}`;
+}
+
+function report(thrown: unknown, { stderr, environment, hint }: Context): number {
   if (isHelpGiven(thrown)) return exitCodes.done;
   const failure = thrown instanceof Failure ? thrown : undefined;
   const { message, stack } = toError(thrown);
-  stderr.write(`market-mirror: ${printable(oneLine(failure?.message ?? `a bug: ${message}`))}\n`);
+  stderr.write(`market-mirror: ${hint(printable(oneLine(failure?.message ?? `a bug: ${message}`)))}\n`);
   if (!failure && environment['LOG_LEVEL'] === 'debug') stderr.write(`${stack}\n`);
   return failure?.exitCode ?? exitCodes.bug;
 }
@@ -176,12 +204,21 @@ const groups: Record<string, readonly Entry[]> = {
   ],
 };
 
+/** Where a text names a command of this program. */
+const hints = new RegExp(
+  `\\b${NAME} (?=(?:${Object.values(groups)
+    .flat()
+    .map(({ name }) => name)
+    .join('|')}|help|--help)\\b)`,
+  'g',
+);
+
 /** The command line. Of a command that is not `wanted` there are only the name, the arguments and what it is for. */
 export async function program(
   context: Context,
   wanted: (name: string) => boolean = () => true,
 ): Promise<Command> {
-  const root = new Command('market-mirror')
+  const root = new Command(NAME)
     .description(
       'A complete, current, provably complete copy of the market data API in a local SQLite database.',
     )

@@ -68,7 +68,7 @@ export const greetings = sqliteTable('greetings', { id: integer().primaryKey() }
   },
   check: {
     put: ({ insert }) => insert('src/doctor/files.ts', 'return [', `ok('greeting', 'good day'),`),
-    find: (project) => market(project, 'doctor', '--offline'),
+    find: (project) => market(project, 'doctor', '--offline', '--all'),
   },
   format: {
     put({ append, create, insert }) {

@@ -20,6 +20,7 @@ export async function renderCommands(): Promise<string> {
     stdout: nowhere,
     stderr: nowhere,
     signal: new AbortController().signal,
+    hint: (text) => text,
     exit: () => undefined,
   });
   const sections = root.commands.map((command) => `## ${command.name()}\n\n${helpOf(command)}`);

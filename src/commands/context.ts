@@ -14,6 +14,8 @@ export type Context = Surroundings & {
   signal: AbortSignal;
   /** Says a word to the process of ours that started this one, where one did. */
   sendToParent?: (word: unknown) => void;
+  /** A text for people, whose hints name the program as it was started: `npx market-mirror sync`. */
+  hint(text: string): string;
   /** The code to end with where the command ended without an error. */
   exit(code: number): void;
 };

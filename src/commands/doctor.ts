@@ -1,4 +1,4 @@
-/** `market-mirror doctor`: a line for everything that the mirror stands on, with what to do about what is wrong. */
+/** `market-mirror doctor`: checks everything that the mirror rests on, and prints what is wrong and what to do about it. */
 
 import { Command } from 'commander';
 import { isoTime } from '../clock.ts';
@@ -6,13 +6,12 @@ import { allSettings } from '../config/settings.ts';
 import type { Check } from '../doctor.ts';
 import { exitCodes, worstExitCode } from '../errors.ts';
 import { loadJobs } from '../load-jobs.ts';
-import type { Output } from '../output/print.ts';
-import { paintFor, plural } from '../output/text.ts';
+import { type Paint, paintFor, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
-type Options = { offline?: boolean; json?: boolean };
+type Options = { offline?: true; all?: true; json?: true };
 
 /** What `doctor --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Diagnosis = {
@@ -27,28 +26,29 @@ export type Diagnosis = {
 export function doctorCommand(context: Context): Command {
   const command = new Command('doctor')
     .option('--offline', 'make no call to the API; without it every endpoint is asked once')
-    .option('--json', 'print the checks as JSON')
+    .option('--all', 'list the checks that found nothing wrong, too')
+    .option('--json', 'print all checks as JSON')
     .action((options: Options) => doctor(options, context));
   return withExamples(
     command,
-    ['everything; asks each endpoint once', 'doctor'],
-    ['what can be told without a call', 'doctor --offline'],
+    ['what is wrong, if anything; asks each endpoint once', 'doctor'],
+    ['every check that can be made without a call', 'doctor --offline --all'],
   );
 }
 
-async function doctor({ offline = false, json = false }: Options, context: Context): Promise<void> {
-  const { stdout, stderr, clock, signal } = context;
+async function doctor({ offline, all, json }: Options, context: Context): Promise<void> {
+  const { stdout, stderr, clock, signal, hint } = context;
   const jobs = await loadJobs();
   if (!offline)
     stderr.write(`every endpoint is asked once, at most ${jobs.length} calls; --offline makes none\n`);
   // Loaded only here: it brings the client of Redis.
   const { diagnose } = await import('../doctor.ts');
-  const show = painter(stdout);
+  const paint = paintFor(stdout);
   const checks: Check[] = [];
   try {
-    for await (const check of diagnose(context, jobs, offline, signal)) {
+    for await (const check of diagnose(context, jobs, offline === true, signal)) {
       checks.push(check);
-      if (!json) stdout.write(show(check));
+      if (!json && (all || isWrong(check))) stdout.write(hint(renderCheck(check, paint)));
     }
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
@@ -56,28 +56,31 @@ async function doctor({ offline = false, json = false }: Options, context: Conte
   }
   const exitCode = worstExitCode(checks.map((check) => check.exitCode));
   const diagnosis: Diagnosis = { version: 1, at: isoTime(clock.now()), exitCode, checks };
-  stdout.write(json ? `${printableJson(diagnosis)}\n` : `${summary(checks)}\n`);
+  stdout.write(json ? `${printableJson(diagnosis)}\n` : hint(`${summary(checks, all)}\n`));
   context.exit(exitCode);
 }
 
-const colours = { ok: 'green', warning: 'yellow', problem: 'red', skipped: 'dim' } as const;
+const isWrong = ({ level }: Check) => level === 'problem' || level === 'warning';
+
+const COLOURS = { ok: 'green', warning: 'yellow', problem: 'red', skipped: 'dim' } as const;
 const WIDTHS = { level: 'problem'.length, name: Math.max(...allSettings.map(({ name }) => name.length)) };
 
-function painter(stdout: Output): (check: Check) => string {
-  const paint = paintFor(stdout);
-  return ({ level, name, message, advice }) => {
-    const said = printable(message) + (advice === null ? '' : ` → ${printable(advice)}`);
-    return `${paint(colours[level], level.padEnd(WIDTHS.level))}  ${name.padEnd(WIDTHS.name)}  ${said}\n`;
-  };
+function renderCheck({ level, name, message, advice }: Check, paint: Paint): string {
+  const said = printable(message) + (advice === null ? '' : ` → ${printable(advice)}`);
+  return `${paint(COLOURS[level], level.padEnd(WIDTHS.level))}  ${name.padEnd(WIDTHS.name)}  ${said}\n`;
 }
 
-function summary(checks: readonly Check[]): string {
+function summary(checks: readonly Check[], all: true | undefined): string {
   const count = (level: Check['level']) => checks.filter((check) => check.level === level).length;
-  const [problems, warnings] = [count('problem'), count('warning')];
-  if (problems + warnings === 0)
-    return isBegun(checks) ? 'all is well' : 'all is well; next: market-mirror sync';
-  return `${problems} ${plural(problems, 'problem')}, ${warnings} ${plural(warnings, 'warning')}`;
+  const [problem, warning, ok, skipped] = [count('problem'), count('warning'), count('ok'), count('skipped')];
+  const parts = [
+    ...(problem > 0 ? [`${problem} ${plural(problem, 'problem')}`] : []),
+    ...(warning > 0 ? [`${warning} ${plural(warning, 'warning')}`] : []),
+    `${ok} ${plural(ok, 'check')} ok`,
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+  ];
+  const list = all ? '' : ' (--all lists them)';
+  const isBegun = checks.some(({ name, level }) => name === 'database' && level !== 'skipped');
+  const next = problem + warning > 0 || isBegun ? '' : '; next: market-mirror sync';
+  return `${parts.join(', ')}${list}${next}`;
 }
-
-const isBegun = (checks: readonly Check[]) =>
-  checks.some(({ name, level }) => name === 'database' && level !== 'skipped');

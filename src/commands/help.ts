@@ -51,14 +51,17 @@ export function helpCommand(program: Command): Command {
 }
 
 /** Every mistake on the command line becomes a Failure that says what may have been meant, and where it stands. */
-export function teach(program: Command, { stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): Command {
+export function teach(
+  program: Command,
+  { stdout, stderr, hint }: Pick<Context, 'stdout' | 'stderr' | 'hint'>,
+): Command {
   for (const command of [program, ...program.commands]) {
     const called = command === program ? program.name() : `${program.name()} ${command.name()}`;
     for (const choice of [...command.options, ...command.registeredArguments]) suggestChoices(choice, called);
     command
       .configureOutput({
-        writeOut: (text) => stdout.write(text),
-        writeErr: (text) => stderr.write(text),
+        writeOut: (text) => stdout.write(hint(text)),
+        writeErr: (text) => stderr.write(hint(text)),
         // Told in one line, like every failure.
         outputError: () => undefined,
       })

@@ -37,7 +37,7 @@ export function initCommand(context: Context, stdin: Input = process.stdin): Com
 }
 
 async function init(options: Options, context: Context, stdin: Input): Promise<void> {
-  const { environment, stderr } = context;
+  const { environment, stderr, hint } = context;
   const jobs = await listJobs();
   const schedules = ownSchedules(jobs);
   // The place is taken before anybody is asked.
@@ -53,7 +53,7 @@ async function init(options: Options, context: Context, stdin: Input): Promise<v
     const text = renderEnvFile(given, jobs, foreignIn(FILE));
     await writing(FILE, () => atomic.handle.writeFile(text));
     await atomic.commit();
-    stderr.write(report(Object.keys(known), given));
+    stderr.write(hint(report(Object.keys(known), given)));
   } finally {
     await atomic.discard();
   }

@@ -124,12 +124,12 @@ async function keys(
   action: Action,
   which: string | undefined,
   options: Options,
-  { environment, clock, stdout, stderr }: Context,
+  { environment, clock, stdout, stderr, hint }: Context,
 ): Promise<void> {
   refuseMisuse(action, which, options);
   const run = await readAction(action, which ?? '', options, clock.now());
   const { json, text, notes = [] } = run(readLocalConfig(environment).dir, paintFor(stdout));
-  stdout.write(options.json ? `${printableJson(json)}\n` : `${text}\n`);
+  stdout.write(options.json ? `${printableJson(json)}\n` : `${hint(text)}\n`);
   for (const note of notes) stderr.write(`${note}\n`);
 }
 

@@ -33,7 +33,11 @@ export function quarantineCommand(context: Context): Command {
   );
 }
 
-async function list(names: string[], { json }: Options, { environment, stdout }: Context): Promise<void> {
+async function list(
+  names: string[],
+  { json }: Options,
+  { environment, stdout, hint }: Context,
+): Promise<void> {
   const { dir } = readLocalConfig(environment);
   const jobs = chosen(names, await listJobs()).map(({ name }) => name);
   let rows = 0;
@@ -42,7 +46,7 @@ async function list(names: string[], { json }: Options, { environment, stdout }:
     rows += 1;
   });
   if (json) stdout.write(rows === 0 ? '[]\n' : '\n]\n');
-  else stdout.write(summary(rows));
+  else stdout.write(hint(summary(rows)));
 }
 
 function renderRow(row: QuarantinedRow): string {

@@ -119,7 +119,7 @@ export async function askMirror<T>(
   question: Omit<Question, 'dir' | 'tables'>,
   jobs: readonly ListedJob[],
   options: QueryOptions,
-  { environment, clock, signal, stderr }: Context,
+  { environment, clock, signal, stderr, hint }: Context,
   read: (answer: Answer) => Promise<T>,
 ): Promise<T> {
   const { dir } = readLocalConfig(environment);
@@ -133,7 +133,7 @@ export async function askMirror<T>(
   try {
     return await ask({ dir, ...question, tables: tablesOf(jobs) }, bounds, async (answer) => {
       const result = await read(answer);
-      for (const note of answer.notes) stderr.write(`note: ${printable(note)}\n`);
+      for (const note of answer.notes) stderr.write(`note: ${hint(printable(note))}\n`);
       return result;
     });
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { main, startedAs } from '../../src/main.ts';
 import { runMain } from '../helpers/main.ts';
 import { virtualClock } from '../helpers/virtual-clock.ts';
 
@@ -38,6 +39,37 @@ describe.each(commands)('%s', (command) => {
     expect([code, stdout]).toEqual([64, '']);
     expect(stderr).toBe(
       `market-mirror: unknown option '--no-such-option'; see market-mirror ${command} --help\n`,
+    );
+  });
+});
+
+describe('hints name the program', () => {
+  test.each([
+    ['by npm or npx', '/x/node_modules/.bin/market-mirror', { npm_command: 'exec' }, 'npx market-mirror'],
+    ['from the PATH', '/opt/bin/market-mirror', { PATH: '/bin:/opt/bin' }, 'market-mirror'],
+    ['by its path', '/opt/bin/market-mirror', { PATH: '/bin' }, '/opt/bin/market-mirror'],
+    ['by a path below this folder', '/home/me/bin/market-mirror', {}, './bin/market-mirror'],
+    ['by node', '/home/me/dist/src/cli.js', {}, 'node dist/src/cli.js'],
+    ['by node, elsewhere', '/srv/my mirror/dist/src/cli.js', {}, "node '/srv/my mirror/dist/src/cli.js'"],
+  ])('as it was started: %s', (_, file, environment, expected) => {
+    expect(startedAs(file, '/home/me', environment)).toBe(expected);
+  });
+
+  test('in helps and in errors, and nowhere else', async () => {
+    const lines: string[] = [];
+    const into = { write: (text: string) => void lines.push(text) };
+    const parts = { environment: {}, clock: virtualClock(), random: Math.random, stdout: into, stderr: into };
+    const signal = new AbortController().signal;
+    for (const args of [
+      ['help', 'plan'],
+      ['keys', 'rotate'],
+    ])
+      await main(args, { ...parts, signal }, 'npx market-mirror');
+    const written = lines.join('');
+    expect(written).toContain('Usage: npx market-mirror plan [options]');
+    expect(written).toContain('  $ npx market-mirror plan\n');
+    expect(written).toContain(
+      'market-mirror: keys rotate needs the id of a key: npx market-mirror keys list shows them; see npx market-mirror keys --help\n',
     );
   });
 });

@@ -140,6 +140,7 @@ async function initAtTerminal(answers: [question: string, typed: string][]) {
     stdout: output,
     stderr: output,
     signal: new AbortController().signal,
+    hint: (text: string) => text,
     exit: () => undefined,
   };
   const ended = initCommand(context, stdin)

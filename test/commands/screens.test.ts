@@ -109,7 +109,8 @@ test('doctor', async () => {
   const { run, cwd, sync } = await setupDoctor();
   await sync();
   writeFileSync('.env', '', { mode: 0o600 });
-  await expectScreen('doctor', (await run(['doctor'])).stdout, cwd);
+  const [short, all] = [await run(['doctor']), await run(['doctor', '--all'])];
+  await expectScreen('doctor', `${short.stdout}\n${all.stdout}`, cwd);
   const wrong = { MIRROR_KEEP_HISTORY: 'long', MIRROR_SCHEDULE_NEWS: 'hourly', MIRROR_DRI: '/srv' };
   const { stdout, stderr } = await run(['doctor', '--offline'], wrong);
   await expectScreen('doctor-trouble', stdout + stderr, cwd);

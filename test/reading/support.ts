@@ -36,6 +36,7 @@ export async function onTerminal(
       },
     },
     signal,
+    hint: (text) => text,
     exit(code) {
       ran.code = code;
     },
