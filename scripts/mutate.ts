@@ -86,6 +86,7 @@ const results = await new Stryker({
   coverageAnalysis: 'perTest',
   concurrency: 2,
   // A mutant that loops for ever is ended by its hit count; time is for what merely waits.
+  dryRunTimeoutMinutes: 30,
   timeoutMS: 30_000,
   timeoutFactor: 3,
   reporters: [],
