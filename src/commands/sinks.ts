@@ -3,25 +3,32 @@
  * forgets that one; `market-mirror lake` puts into the lake what is not there yet, and proves it whole.
  */
 
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { readLake, readLocalConfig, readShip } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import { findJob, type ListedJob, listJobs } from '../job-list.ts';
 import { number, plural } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import { differenceWords, isDifferent, type Outcome } from '../sinks/follow.ts';
-import type { Difference, LakeParts, LakeRun } from '../sinks/lake.ts';
-import type { PostgresLoad, PostgresParts } from '../sinks/postgres.ts';
+import type { Difference, LakeLoad, LakeParts, LakeRun, Verified } from '../sinks/lake.ts';
+import type { PostgresCheck, PostgresLoad, PostgresParts } from '../sinks/postgres.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
 
-type ShipOptions = { verify?: true; drop?: true; yes?: true; reader?: string; json?: true };
+type ShipOptions = { verify?: true; check?: true; drop?: true; yes?: true; reader?: string; json?: true };
 
 export function shipCommand(context: Context): Command {
   const command = new Command('ship')
     .argument('[job...]', 'the jobs to ship; all unless given')
     .option('--verify', 'compare all that is there with the mirror, name what differs and mend it')
+    .addOption(
+      new Option('--check', 'compare all that is there with the mirror, and write nothing').conflicts([
+        'verify',
+        'reader',
+        'drop',
+      ]),
+    )
     .option('--reader <role>', 'let this role of Postgres read all of it; made where there is none')
     .option('--drop', 'remove all of it from Postgres; with --yes')
     .option('--yes', 'do remove it')
@@ -31,6 +38,7 @@ export function shipCommand(context: Context): Command {
     command,
     ['what changed since it was last shipped', 'ship'],
     ['prove that Postgres holds what the mirror holds', 'ship --verify'],
+    ['for a monitor: ends with 75 where something differs', 'ship --check'],
     ['let reports read it as the role analysts', 'ship --reader analysts'],
   );
 }
@@ -46,7 +54,7 @@ async function runShip(names: string[], options: ShipOptions, context: Context):
       'MIRROR_SHIP is missing: set it to a Postgres, such as postgres://user:password@host:5432/database, or MIRROR_SHIP_FILE to a file that holds that',
     );
   const { jobs, only } = await readJobs(names);
-  const { admitRole, loadPostgres, removeSchema } = await import('../sinks/postgres.ts');
+  const { admitRole, checkPostgres, loadPostgres, removeSchema } = await import('../sinks/postgres.ts');
   const parts: PostgresParts = { dir, address, jobs, now: clock.now, signal };
   if (options.drop) {
     if (!options.yes)
@@ -58,6 +66,8 @@ async function runShip(names: string[], options: ShipOptions, context: Context):
     stdout.write(`${address.schema} ${was ? 'is removed from Postgres' : 'was not there'}\n`);
     return;
   }
+  if (options.check)
+    return report(await checkPostgres(parts, only), shipCheckReport, options.json === true, context);
   const isVerified = options.verify === true;
   const outcomes = await loadPostgres(parts, { only, compare: isVerified });
   if (options.reader !== undefined) await admitRole(parts, options.reader);
@@ -74,17 +84,33 @@ const shipReport = (isVerified: boolean): SinkReport<PostgresLoad> => ({
   exitCode: ({ problems }) => (problems.length > 0 ? exitCodes.incomplete : exitCodes.done),
 });
 
+const shipCheckReport: SinkReport<PostgresCheck> = {
+  lines({ differences, problems }) {
+    const differing = renderDiffering(differences);
+    return [[differing ? `differs: ${differing}` : 'both sides are equal', ...problems].join('; ')];
+  },
+  json: (checked) => ({ checked }),
+  exitCode: ({ differences, problems }) =>
+    differences.some(isDifferent) || problems.length > 0 ? exitCodes.incomplete : exitCodes.done,
+};
+
 function renderSent({ how, sent }: PostgresLoad): string {
   if (how === 'first') return `${number(sent)} ${plural(sent, 'row')} sent, all there are`;
   return sent === 0 ? 'nothing new' : `${number(sent)} ${plural(sent, 'change')} sent`;
 }
 
 function renderComparison({ mended }: PostgresLoad): string {
-  const differing = mended.filter(isDifferent).map((found) => `${found.table} (${differenceWords(found)})`);
-  return differing.length === 0 ? 'both sides are equal' : `mended ${differing.join('; ')}`;
+  const differing = renderDiffering(mended);
+  return differing ? `mended ${differing}` : 'both sides are equal';
 }
 
-type LakeOptions = { verify?: true; json?: true };
+const renderDiffering = (tables: PostgresCheck['differences']) =>
+  tables
+    .filter(isDifferent)
+    .map((found) => `${found.table} (${differenceWords(found)})`)
+    .join('; ');
+
+type LakeOptions = { verify?: true; check?: true; json?: true };
 
 export function lakeCommand(context: Context): Command {
   const command = new Command('lake')
@@ -93,12 +119,18 @@ export function lakeCommand(context: Context): Command {
       '--verify',
       'then look at every file there, name what differs and put there again what is missing',
     )
+    .addOption(
+      new Option('--check', 'look at every file there and at what is lacking, and write nothing').conflicts(
+        'verify',
+      ),
+    )
     .option('--json', 'print what became of each job as JSON')
     .action((names: string[], options: LakeOptions) => runLake(names, options, context));
   return withExamples(
     command,
     ['what is proven and not there yet', 'lake'],
     ['prove that every file is there, with the rows that the mirror has', 'lake --verify'],
+    ['for a monitor: ends with 75 where something differs', 'lake --check'],
   );
 }
 
@@ -109,33 +141,42 @@ async function runLake(names: string[], options: LakeOptions, context: Context):
   if (!settings)
     throw new Failure('config', 'MIRROR_LAKE is missing: set it to a folder, or to s3://bucket/prefix');
   const { jobs, only } = await readJobs(names);
-  const { loadLake } = await import('../sinks/lake.ts');
+  const { checkLake, loadLake } = await import('../sinks/lake.ts');
   const parts: LakeParts = { dir, settings, jobs, clock, random, signal };
-  const outcomes = await loadLake(parts, { only, verify: options.verify === true });
+  const outcomes = options.check
+    ? await checkLake(parts, only)
+    : await loadLake(parts, { only, verify: options.verify === true });
   report(outcomes, lakeReport, options.json === true, context);
 }
 
 const lakeReport: SinkReport<LakeRun> = {
-  lines({ load: { files, changes, seq, removed }, verified }) {
-    const line = [
-      files.length === 0
-        ? 'nothing new'
-        : `${counted(files.length, 'file')} with ${counted(changes, 'change')}`,
-      seq === null ? 'nothing is proven and has changed yet' : `up to change ${seq}`,
-      ...(removed.length > 0 ? [`${counted(removed.length, 'old snapshot')} removed`] : []),
-    ];
-    if (!verified) return [line.join(', ')];
-    const { rows, older, differences } = verified;
-    const looked = `${counted(verified.files, 'file')} with ${counted(rows, 'row')}`;
-    const byDigest =
-      older === 0 ? '' : ` (${number(older)} of times that the mirror has forgotten, by digest alone)`;
-    line.push(`${looked} ${differences.length === 0 ? 'as the mirror has them' : 'looked at'}${byDigest}`);
-    return [line.join(', '), ...differences.map(renderDifference)];
+  lines({ load, verified }) {
+    const facts = [...(load ? renderLoad(load) : []), ...(verified ? [renderVerified(verified)] : [])];
+    return [facts.join(', '), ...(verified?.differences ?? []).map(renderDifference)];
   },
   json: (done) => ({ laid: done?.load ?? null, verified: done?.verified ?? null }),
-  exitCode: ({ verified }) =>
-    verified?.differences.some(({ mended }) => !mended) ? exitCodes.disk : exitCodes.done,
+  exitCode({ load, verified }) {
+    if (!verified?.differences.some(({ mended }) => !mended)) return exitCodes.done;
+    return load ? exitCodes.disk : exitCodes.incomplete;
+  },
 };
+
+function renderLoad({ files, changes, seq, removed }: LakeLoad): string[] {
+  return [
+    files.length === 0
+      ? 'nothing new'
+      : `${counted(files.length, 'file')} with ${counted(changes, 'change')}`,
+    seq === null ? 'nothing is proven and has changed yet' : `up to change ${seq}`,
+    ...(removed.length > 0 ? [`${counted(removed.length, 'old snapshot')} removed`] : []),
+  ];
+}
+
+function renderVerified({ files, rows, older, differences }: Verified): string {
+  const looked = `${counted(files, 'file')} with ${counted(rows, 'row')}`;
+  const byDigest =
+    older === 0 ? '' : ` (${number(older)} of times that the mirror has forgotten, by digest alone)`;
+  return `${looked} ${differences.length === 0 ? 'as the mirror has them' : 'looked at'}${byDigest}`;
+}
 
 const counted = (value: number, unit: string) => `${number(value)} ${plural(value, unit)}`;
 

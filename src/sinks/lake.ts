@@ -24,7 +24,7 @@ export type LakeParts = {
 };
 
 /** What was done with one dataset, and what became of the files that are there, where all were looked at. */
-export type LakeRun = { load: LakeLoad; verified: Verified | null };
+export type LakeRun = { load: LakeLoad | null; verified: Verified | null };
 
 /**
  * Puts there what is proven and not there yet, one dataset after the other. What fails with one leaves the others to go on.
@@ -46,6 +46,26 @@ export async function loadLake(
       if (!verify) return { load, verified: null };
       const { verifyDataset } = await import('./lake/verify.ts');
       return { load, verified: await verifyDataset(dataset) };
+    });
+  } finally {
+    await storage.close();
+  }
+}
+
+/** Looks at every file that is there, and at what is not there yet, and writes nothing. @throws Failure as `loadLake` does. */
+export async function checkLake(parts: LakeParts, only?: readonly string[]): Promise<Outcome<LakeRun>[]> {
+  const identity = readIdentity(parts.dir);
+  const storage = await openStorage(parts);
+  try {
+    const owner = await ownerOf(storage);
+    if (!owner)
+      throw new Failure('incomplete', `${storage.shown} holds no lake: market-mirror lake makes it`);
+    refuseOther(storage, owner, identity);
+    const { checkDataset } = await import('./lake/verify.ts');
+    return await eachDataset({ ...parts, only }, async (job, connection) => {
+      const { keepMs } = parts.settings;
+      const dataset = { storage, connection, identity, job, now: parts.clock.now(), keepMs };
+      return { load: null, verified: await checkDataset(dataset) };
     });
   } finally {
     await storage.close();
@@ -75,6 +95,15 @@ async function claimed(parts: LakeParts, identity: Identity): Promise<Storage> {
 async function claim(storage: Storage, identity: Identity): Promise<void> {
   const mine: Owner = { version: VERSION, mirror: identity.name };
   const owner = (await ownerOf(storage)) ?? (await claimEmpty(storage, mine));
+  refuseOther(storage, owner, identity);
+  if (await storage.put(OWNER, json(owner)))
+    throw new Failure(
+      'config',
+      `${storage.shown} writes over what is there, although it is told not to (If-None-Match): two lakes at once would spoil it; name another service`,
+    );
+}
+
+function refuseOther(storage: Storage, owner: Owner, identity: Identity): void {
   if (owner.version > VERSION)
     throw new Failure('config', `${storage.shown} was made by a newer market-mirror: upgrade this one`);
   if (owner.version !== VERSION)
@@ -84,11 +113,6 @@ async function claim(storage: Storage, identity: Identity): Promise<void> {
     );
   if (owner.mirror !== identity.name)
     throw new Failure('config', `${storage.shown} follows another mirror: name another lake`);
-  if (await storage.put(OWNER, json(owner)))
-    throw new Failure(
-      'config',
-      `${storage.shown} writes over what is there, although it is told not to (If-None-Match): two lakes at once would spoil it; name another service`,
-    );
 }
 
 async function openStorage({ dir, settings, clock, random, signal }: LakeParts): Promise<Storage> {
@@ -129,6 +153,6 @@ export async function followInLake(request: LakeThreadParts & FollowRequest): Pr
   const clock = { ...systemClock, now: () => now };
   return await runFollowTask(
     (jobs, signal) => loadLake({ dir, settings, jobs, clock, random: () => chance, signal }, { only }),
-    ({ load }) => ({ to: load.seq, problems: [] }),
+    ({ load }) => ({ to: load?.seq ?? null, problems: [] }),
   );
 }

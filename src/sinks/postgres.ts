@@ -7,10 +7,10 @@ import type { FollowRequest, FollowResponse, ShipThreadParts } from '../sinks.ts
 import type { Identity } from '../store/read.ts';
 import { eachDataset, type Outcome, readIdentity, runFollowTask } from './follow.ts';
 import { openPostgres, type Postgres } from './postgres/client.ts';
-import { loadDataset, type PostgresLoad } from './postgres/dataset.ts';
-import { admitReader, claimSchema, dropSchema, makeViews } from './postgres/schema.ts';
+import { checkDataset, loadDataset, type PostgresCheck, type PostgresLoad } from './postgres/dataset.ts';
+import { admitReader, claimSchema, dropSchema, findSchema, makeViews } from './postgres/schema.ts';
 
-export type { PostgresLoad } from './postgres/dataset.ts';
+export type { PostgresCheck, PostgresLoad } from './postgres/dataset.ts';
 
 export type PostgresParts = {
   dir: string;
@@ -40,6 +40,22 @@ export async function loadPostgres(
     );
     if (!postgres.isLost()) await makeViews(postgres, jobs);
     return outcomes;
+  });
+}
+
+/** Compares every dataset with what is there, and writes nothing. @throws Failure as `loadPostgres` does. */
+export async function checkPostgres(
+  parts: PostgresParts,
+  only?: readonly string[],
+): Promise<Outcome<PostgresCheck>[]> {
+  const { now, address } = parts;
+  return await withPostgres(parts, async (postgres, identity) => {
+    await findSchema(postgres, address.schema, identity);
+    return await eachDataset({ ...parts, only }, (job, connection) =>
+      checkDataset({
+        ...{ postgres, connection, identity, schema: address.schema, job, now: now(), compare: true },
+      }),
+    );
   });
 }
 

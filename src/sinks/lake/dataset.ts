@@ -82,7 +82,7 @@ async function putChanges(parts: DatasetParts, load: LakeLoad): Promise<Source> 
   }
 }
 
-function provenAfter(connection: Connection, job: ListedJob, seq: number): Range[] {
+export function provenAfter(connection: Connection, job: ListedJob, seq: number): Range[] {
   return [...rangesOf(connection, job, { from: seq, to: provenSeq(connection, job) ?? 0 })];
 }
 

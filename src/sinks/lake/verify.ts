@@ -16,7 +16,7 @@ import {
   latestCourse,
   seqsIn,
 } from './course.ts';
-import { changeColumns, type DatasetParts, putRange, snapshotFiles } from './dataset.ts';
+import { changeColumns, type DatasetParts, provenAfter, putRange, snapshotFiles } from './dataset.ts';
 import { ensureReceipt, type Receipt } from './files.ts';
 import {
   changesSql,
@@ -56,10 +56,31 @@ export async function verifyDataset(parts: DatasetParts): Promise<Verified> {
   return verified;
 }
 
-async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<void> {
+/** Looks at them without writing. What is proven and not there yet differs, too. */
+export async function checkDataset(parts: DatasetParts): Promise<Verified> {
+  const { connection, job, identity } = parts;
+  const verified: Verified = { job: job.name, files: 0, rows: 0, older: 0, differences: [] };
+  const nothing = async () => undefined;
+  const storage: Storage = { ...parts.storage, put: nothing, replace: nothing, remove: nothing };
+  const course = await latestCourse(storage, job);
+  const differs = (message: string) =>
+    verified.differences.push({ file: courseFolder(job, course?.number ?? 1), message, mended: false });
+  if (course && course.epoch !== identity.epoch) {
+    differs('is of before a backup was restored: the next lake begins another course');
+    return verified;
+  }
+  const reached = await verifyChanges({ ...parts, storage }, verified);
+  const [first] = provenAfter(connection, job, reached);
+  if (first) differs(`changes after ${first.from} are not there yet`);
+  await verifySnapshots({ ...parts, storage }, verified);
+  return verified;
+}
+
+/** @returns the change up to which files are there. */
+async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<number> {
   const { storage, connection, job } = parts;
   const course = await latestCourse(storage, job);
-  if (!course) return;
+  if (!course) return 0;
   const isKnown = ({ from }: Range) => hasAllAfter(from, course.historyFrom, positionOf(connection, job));
   let expected = course.from;
   for (const path of await changeFiles(storage, job, course.number, verified)) {
@@ -80,6 +101,7 @@ async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<v
     );
     expected = receipt?.seq ?? from;
   }
+  return expected;
 }
 
 async function verifySnapshots(

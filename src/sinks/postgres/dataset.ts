@@ -11,6 +11,7 @@ import { type Connection, type Identity, quoted } from '../../store/read.ts';
 import { type Changed, changedAfter, lastWalkOf, type MirrorPosition, positionOf } from '../follow.ts';
 import type { Postgres } from './client.ts';
 import {
+  compareTable,
   fillNewTable,
   load,
   loadStage,
@@ -70,6 +71,32 @@ export async function loadDataset(parts: DatasetParts): Promise<PostgresLoad> {
       if (connection.inTransaction) connection.exec('ROLLBACK');
     }
   });
+}
+
+/** What differs there from the mirror as it is now. */
+export type PostgresCheck = Pick<PostgresLoad, 'job' | 'problems'> & { differences: Mended[] };
+
+/** Compares both sides in a transaction that is taken back: nothing of it stays. */
+export async function checkDataset({ postgres, connection, job }: DatasetParts): Promise<PostgresCheck> {
+  const takenBack = new Error('taken back');
+  const check: PostgresCheck = { job: job.name, differences: [], problems: [] };
+  const compare = async () => {
+    await lockPosition(postgres, job.name);
+    connection.exec('BEGIN');
+    try {
+      const { tables, problems } = await followAll(postgres, connection, job);
+      check.problems = problems;
+      for (const table of Object.values(tables))
+        if (table) check.differences.push(await compareTable(postgres, connection, table));
+    } finally {
+      if (connection.inTransaction) connection.exec('ROLLBACK');
+    }
+    throw takenBack;
+  };
+  await postgres.transaction(compare).catch((thrown) => {
+    if (thrown !== takenBack) throw thrown;
+  });
+  return check;
 }
 
 async function loadFrom(

@@ -43,6 +43,17 @@ export async function mendTable(postgres: Postgres, connection: Connection, tabl
   return { ...mended, table: table.name };
 }
 
+/** What differs, at the moment at which `connection` stands; nothing is mended. Call it in a transaction. */
+export async function compareTable(
+  postgres: Postgres,
+  connection: Connection,
+  table: Table,
+): Promise<Mended> {
+  const ranges = await differingRanges(postgres, table, rangesOf(connection, table));
+  const difference = ranges.length > 0 && (await compareRanges(postgres, connection, table, ranges));
+  return { ...(difference || { missing: 0, extra: 0, changed: 0, keys: [] }), table: table.name };
+}
+
 const refusedRows = (postgres: Postgres, { name }: Pick<Table, 'name'>, how: string) =>
   new Failure(
     'incomplete',

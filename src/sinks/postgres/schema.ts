@@ -52,6 +52,18 @@ export async function claimSchema(postgres: Postgres, schema: string, identity: 
   });
 }
 
+/** Goes to the schema as it is. @throws Failure as `claimSchema` does, and `incomplete` where there is none. */
+export async function findSchema(postgres: Postgres, schema: string, identity: Identity): Promise<void> {
+  await postgres.transaction(async () => {
+    const found = await lockSchema(postgres, schema);
+    if (typeof found !== 'object')
+      throw new Failure('incomplete', `${postgres.name}: the schema ${schema} is not there: ship makes it`);
+    refuseVersion(postgres, schema, found.version);
+    refuseOther(postgres, schema, found.id, identity);
+    await postgres.run(`SET search_path = ${quoted(schema)}`);
+  });
+}
+
 /** Removes the schema with all that lies in it. @returns whether it was this mirror's. @throws Failure `config`, as above. */
 export async function dropSchema(postgres: Postgres, schema: string, identity: Identity): Promise<boolean> {
   return await postgres.transaction(async () => {

@@ -40,7 +40,7 @@ test('a lake that is whole is found to be so, in words and as JSON', async () =>
   expect(await verify()).toMatchObject({ code: 0, files: files.length + 2, older: 0, differences: [] });
 });
 
-test('files that are damaged, that somebody made or whose rows differ are named, and a missing one is put there again', async () => {
+test('files that are damaged, that somebody made or whose rows differ are named, and a missing one is put there again, but not by --check', async () => {
   const bench = await laid();
   const { verify, files, file, there, sync } = bench;
   const [first, second] = files;
@@ -64,6 +64,16 @@ test('files that are damaged, that somebody made or whose rows differ are named,
   }
 
   rmSync(second);
+  const receipt = second.replace(/(\d+)\.parquet$/, '_$1.json');
+  rmSync(first.replace(/(\d+)\.parquet$/, '_$1.json'));
+  const before = readdirSync(there, { recursive: true });
+  for (const _ of ['once', 'and again'])
+    expect(await bench.lake('ai-signals', '--check')).toMatchObject({
+      code: 75,
+      stdout: expect.stringMatching(/changes after \d+, up to \d+, are missing\n$/),
+    });
+  expect(readdirSync(there, { recursive: true })).toEqual(before);
+  expect(before).toContain(receipt.slice(there.length + 1));
   expect(await verify()).toMatchObject({
     code: 0,
     differences: [{ message: expect.stringContaining('are missing'), mended: true }],
@@ -75,7 +85,12 @@ test('files that are damaged, that somebody made or whose rows differ are named,
   rmSync(last);
   edit(bench, 4);
   await sync('ai-signals');
+  expect(await bench.lake('ai-signals', '--check')).toMatchObject({
+    code: 75,
+    stdout: expect.stringMatching(/changes after \d+ are not there yet\n$/),
+  });
   expect(await verify()).toMatchObject({ code: 0, differences: [] });
+  expect((await bench.lake('ai-signals', '--check')).code).toBe(0);
   await bench.lake();
   await expectEqual(file, there);
 

@@ -61,10 +61,18 @@ describe('a mirror that is shipped', () => {
     );
   });
 
-  test('is proven equal by --verify, which names and mends what somebody changed there', async () => {
+  test('is proven equal by --verify, and compared by --check, which writes nothing: the first mends what somebody changed there', async () => {
     const { sync, ship, there, file } = await setup();
     await sync();
+    expect(await ship('--check')).toMatchObject({
+      code: 75,
+      stderr: expect.stringContaining('is not there'),
+    });
     await ship();
+    expect(await ship('--check')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^ai-signals: both sides are equal$/m),
+    });
     expect((await ship('--verify')).stdout).toMatch(/^ai-signals: both sides are equal, up to change \d+$/m);
     const [gone] = await there.query<{ _key: string }>(
       'DELETE FROM ai_signals_rows WHERE _key = (SELECT min(_key) FROM ai_signals) RETURNING _key',
@@ -72,6 +80,12 @@ describe('a mirror that is shipped', () => {
     await there.query(`UPDATE news SET _body = '{}' WHERE _key = (SELECT max(_key) FROM news)`);
     await there.query(`INSERT INTO smart_wallets SELECT * FROM (SELECT * FROM smart_wallets LIMIT 1) AS one
       ON CONFLICT DO NOTHING`);
+    for (const _ of ['once', 'and again']) {
+      const checked = await ship('--check');
+      expect(checked.code).toBe(75);
+      expect(checked.stdout).toContain(`ai-signals: differs: ai_signals_rows (1 missing: ${gone?._key})`);
+      expect(checked.stdout).toMatch(/^news: differs: news \(1 with other values: /m);
+    }
     const { stdout, code } = await ship('--verify');
     expect(code).toBe(0);
     expect(stdout).toContain(`ai-signals: mended ai_signals_rows (1 missing: ${gone?._key})`);
