@@ -68,14 +68,15 @@ describe('the alerts', () => {
     (group) => group.rules,
   );
   type Tests = { tests: { alert_rule_test?: { alertname: string }[] }[] };
-  const { tests } = parse(read('prometheus/alerts.test.yml')) as Tests;
+  const testFiles = ['alerts.test.yml', 'alerts.days.test.yml'];
+  const tests = testFiles.flatMap((file) => (parse(read(`prometheus/${file}`)) as Tests).tests);
 
   test('are rules that Prometheus reads', () => {
     expect(promtool('check', 'rules', 'alerts.yml')).toMatchObject({ status: 0 });
   });
 
   test('fire when they are meant to, each alone, and are silent where all is well', () => {
-    expect(promtool('test', 'rules', 'alerts.test.yml')).toMatchObject({ status: 0 });
+    expect(promtool('test', 'rules', ...testFiles)).toMatchObject({ status: 0 });
   });
 
   test('are all tried', () => {

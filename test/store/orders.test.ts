@@ -58,7 +58,7 @@ describe('the order of rows', () => {
           else expect(pages.momentOf('news', seq)).toBe('gone');
         }
       }),
-      { numRuns: 8 },
+      { numRuns: 4 },
     );
   });
 

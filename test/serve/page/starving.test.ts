@@ -67,7 +67,9 @@ test('70 downloads of one session, and two that never end: another orders one an
   const orders: number[] = [];
   const paths: string[] = [];
   for (let order = 0; order < 70; order += 1) {
-    const answer = await greedy('/page/downloads', { format: 'csv', sql: ENDLESS_ROWS });
+    // Two that never end will do: the process of a query that ended serves the next one.
+    const sql = order < 2 ? ENDLESS_ROWS : 'SELECT 1';
+    const answer = await greedy('/page/downloads', { format: 'csv', sql });
     orders.push(answer.status);
     if (answer.status === 200) paths.push(((await answer.json()) as Download).path);
   }
