@@ -12,7 +12,13 @@ import { build, type Plugin } from 'esbuild';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Each stands by itself: a command line, our threads and processes, of which that of a query starts quickly, and what jobs import. */
-const light = ['src/cli.ts', 'src/worker-main.ts', 'src/reading/query/process.ts', 'src/job.ts'];
+const light = [
+  'src/cli.ts',
+  'src/worker-main.ts',
+  'src/reading/query/process.ts',
+  'src/serve/query/process.ts',
+  'src/job.ts',
+];
 
 /** The step of the build that writes down the jobs. */
 const others = ['src/job-list/write.ts'];

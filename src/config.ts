@@ -79,6 +79,8 @@ export type ServeSettings = {
   /** Addresses and networks (CIDR) of proxies. */
   readonly trusted: readonly string[];
   readonly draftHeaders: boolean;
+  /** Whether `/mirror/v1` is answered. */
+  readonly query: boolean;
   /** Who may see the page. */
   readonly page: AllValues['serve']['page'];
 };

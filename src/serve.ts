@@ -13,11 +13,13 @@ import type { Spending } from './plan.ts';
 import type { Schedule } from './schedule.ts';
 import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
 import { createHandler } from './serve/http/handler.ts';
+import { openQuery } from './serve/query.ts';
 import { openAdmission } from './serve/service/admission.ts';
 import { openLists } from './serve/service/lists.ts';
 import { createAccessLog, openMetrics } from './serve/service/metrics.ts';
 import { watchMirror } from './serve/service/mirror.ts';
-import { serviceRoutes } from './serve/service.ts';
+import { callAnswerer, serviceRoutes } from './serve/service.ts';
+import { openQueryProcesses } from './serve/ui/query-processes.ts';
 import type { PageAccess } from './serve/ui/wire.ts';
 import { openUi } from './serve/ui.ts';
 import { version } from './version.ts';
@@ -48,6 +50,8 @@ export type ServiceSettings = {
   maxAgeMs: Readonly<Record<string, number>>;
   /** Whether responses carry the IETF draft's RateLimit fields. */
   draftHeaders: boolean;
+  /** Whether `/mirror/v1` is answered. */
+  query: boolean;
   /** Who may see the page. */
   page: PageAccess;
   /** When each job is run and how calls are spent: what the daemon goes by. */
@@ -79,9 +83,19 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
   });
   const mirror = watchMirror(dir, jobs, clock, (outage) => logOutage(log, 'mirror', outage));
   const lists = openLists({ mirror, maxAgeMs, clock, onPage: (source) => metrics.addPage(source) });
+  const processes = openQueryProcesses();
+  const answerCall = callAnswerer({
+    admission,
+    draftHeaders: settings.draftHeaders,
+    beforeAnswer: rest.beforeAnswer,
+  });
+  const query = settings.query
+    ? openQuery({ dir, jobs, answerCall, mirror, processes, maxAgeMs, clock })
+    : undefined;
   const ui = openUi({
     dir,
     jobs,
+    processes,
     datasets,
     spending,
     access: settings.page,
@@ -97,12 +111,12 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     ...serviceRoutes({
       jobs,
       admission,
+      answerCall,
       lists,
       metrics: () => metrics,
       now: clock.now,
-      draftHeaders: settings.draftHeaders,
-      beforeAnswer: rest.beforeAnswer,
     }),
+    ...(query?.routes ?? []),
     ...ui.routes,
   ];
   const metrics = openMetrics({
@@ -125,6 +139,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     originOf: (request) => originOf(request, addressOf),
     requestId: rest.requestId ?? randomUUID,
     clock,
+    shape: (path, response) => query?.shape(path, response) ?? response,
     onBegin: metrics.beginCall,
     onEnd(call) {
       metrics.endCall(call);
@@ -141,6 +156,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     drain: ui.drain,
     async close() {
       ui.close();
+      processes.close();
       await mirror.close();
       admission.close();
     },

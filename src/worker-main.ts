@@ -7,6 +7,7 @@ const tasks: Record<TaskName, () => Promise<Task<never, unknown, never>>> = {
   lake: async () => (await import('./sinks/lake.ts')).followInLake,
   overview: async () => (await import('./serve/ui/overview.ts')).readForPage,
   query: async () => (await import('./reading/query/process.ts')).answerQuestion,
+  served: async () => (await import('./serve/query/process.ts')).answerServed,
   ship: async () => (await import('./sinks/postgres.ts')).followInPostgres,
 };
 

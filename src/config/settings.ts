@@ -205,6 +205,12 @@ export const settings = {
       'off',
       readSwitch,
     ),
+    query: preset(
+      'MIRROR_SERVE_QUERY',
+      "`on`: `serve` also answers `/mirror/v1`, in PostgREST's read syntax: filters, order, rows by key, changes",
+      'off',
+      readSwitch,
+    ),
     page: preset(
       'MIRROR_SERVE_PAGE',
       '`token`: the page of `serve` opens by the link that it prints, or by a key; `open`: to all on this machine; `off`: there is none',

@@ -6,7 +6,7 @@
 import ms from 'ms';
 import { Failure } from '../errors.ts';
 import type { Cell } from '../output/answer.ts';
-import { type ProcessLimits, startProcess, type Worker } from '../worker.ts';
+import { type ProcessLimits, startProcess, type TaskName, type Worker } from '../worker.ts';
 import type { Exported, Order } from './export.ts';
 import { type Answer, type Judged, judge, type MostAges, type Opened } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
@@ -101,6 +101,8 @@ export type ServedQueries = {
     write: Write,
   ): Promise<LinesEnd>;
   file(question: Question, order: Order, bounds: Bounds, write: Write): Promise<FileEnd>;
+  /** Another request, which the service's own task in the process answers at once. */
+  send<Request, Result>(request: Request, bounds: Pick<Bounds, 'signal' | 'timeoutMs'>): Promise<Result>;
 };
 
 /** It answers one question after the other, each to its end; what is ended otherwise ends the process. */
@@ -133,19 +135,22 @@ export const outOfFile = `the query needs more than 1 GB of temporary disk space
 /** A process for questions through `serve`, which may take only so much memory, disk and time. */
 export function startServedProcess(): ServedProcess {
   return startQueryProcess({
+    task: 'served',
     limits: { dataBytes: MAX_DATA_BYTES, fileBytes: MAX_FILE_BYTES, outOfMemory },
     silentMs: MAX_SILENT_MS,
   });
 }
 
-export function startQueryProcess(bounded: { limits?: ProcessLimits; silentMs?: number } = {}): QueryProcess {
-  const worker: QueryWorker = startProcess('query', 'the process of the query', bounded.limits);
+export function startQueryProcess(
+  bounded: { task?: TaskName; limits?: ProcessLimits; silentMs?: number } = {},
+): QueryProcess {
+  const { task = 'query', limits } = bounded;
+  const worker: QueryWorker = startProcess(task, 'the process of the query', limits);
 
-  async function ask<T>(
-    question: Question,
-    form: QueryForm,
-    { signal, now, timeoutMs, silentMs = bounded.silentMs, ...mostAges }: Bounds,
-    read: (opened: Judged, pieces: AsyncGenerator<QueryPiece, QueryResult>) => Promise<T>,
+  /** Ends the process where `work` takes too long, or nobody waits for it. */
+  async function within<T>(
+    { signal, timeoutMs }: Pick<Bounds, 'signal' | 'timeoutMs'>,
+    work: () => Promise<T>,
   ): Promise<T> {
     const deadline = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
     const over = AbortSignal.any([signal, ...deadline]);
@@ -153,17 +158,28 @@ export function startQueryProcess(bounded: { limits?: ProcessLimits; silentMs?: 
     over.addEventListener('abort', endWorker, { once: true });
     if (over.aborted) endWorker();
     try {
-      const silence = silentMs === undefined ? undefined : { ms: silentMs, failure: tooSilent(silentMs) };
-      const pieces = worker.call({ ...question, form }, silence);
-      const opened = (await pieces.next()).value as Opened;
-      return await read({ ...opened, ...judge(opened.sources, question.asOf, mostAges, now()) }, pieces);
+      return await work();
     } catch (thrown) {
-      // What `read` throws when it is stopped says less.
+      // What `work` throws when it is stopped says less.
       throw signal.aborted ? stopped() : over.aborted ? tookLonger(timeoutMs ?? 0) : thrown;
     } finally {
       // It must not end the answer to the next question.
       over.removeEventListener('abort', endWorker);
     }
+  }
+
+  async function ask<T>(
+    question: Question,
+    form: QueryForm,
+    { signal, now, timeoutMs, silentMs = bounded.silentMs, ...mostAges }: Bounds,
+    read: (opened: Judged, pieces: AsyncGenerator<QueryPiece, QueryResult>) => Promise<T>,
+  ): Promise<T> {
+    return await within({ signal, timeoutMs }, async () => {
+      const silence = silentMs === undefined ? undefined : { ms: silentMs, failure: tooSilent(silentMs) };
+      const pieces = worker.call({ ...question, form }, silence);
+      const opened = (await pieces.next()).value as Opened;
+      return await read({ ...opened, ...judge(opened.sources, question.asOf, mostAges, now()) }, pieces);
+    });
   }
 
   return {
@@ -183,6 +199,8 @@ export function startQueryProcess(bounded: { limits?: ProcessLimits; silentMs?: 
       ask(question, { as: 'file', order }, bounds, async (_, pieces) => {
         return (await writeAll(pieces, write)) as FileEnd;
       }),
+    send: (request, bounds) =>
+      within(bounds, async () => (await worker.call(request as QueryRequest).next()).value as never),
     isFree: worker.isFree,
     end: worker.end,
   };

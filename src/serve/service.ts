@@ -6,7 +6,7 @@
 import type { ListedJob } from '../job-list.ts';
 import { authorizationOf, serviceAddress } from './http/client.ts';
 import type { Call, Route } from './http/handler.ts';
-import { type HttpResponse, jsonResponse, retryAfter } from './http/response.ts';
+import { type HttpResponse, jsonResponse, retryAfter, type StreamedResponse } from './http/response.ts';
 import { onFinished } from './http/stream.ts';
 import {
   type Admission,
@@ -21,21 +21,59 @@ import type { Metrics } from './service/metrics.ts';
 import { describeService } from './service/openapi.ts';
 import { usageBody } from './service/usage.ts';
 
-export type ServiceParts = {
-  jobs: readonly ListedJob[];
+export type AnswerParts = {
   admission: Admission;
-  lists: Lists;
-  metrics: () => Pick<Metrics, 'readiness' | 'expose'>;
-  /** Epoch milliseconds. */
-  now(): number;
   /** Whether responses carry the IETF draft's RateLimit fields. */
   draftHeaders: boolean;
   /** For tests: a call that was let in waits for it. */
   beforeAnswer?: (() => Promise<void>) | undefined;
 };
 
+/** Answers a call that needs the scope; any active key will do where it is null. */
+export type AnswerCall = (
+  call: Call,
+  scope: string | null,
+  planFor: (call: Call, caller: Caller) => Plan,
+) => Promise<StreamedResponse>;
+
+export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }: AnswerParts): AnswerCall {
+  return async (call, scope, planFor) => {
+    const caller = identify(admission, call, scope);
+    if (isRefused(caller)) return refusedResponse(call, caller);
+    const { costsQuota, read } = planFor(call, caller);
+    const permit = admission.enter(caller, costsQuota);
+    if (isRefused(permit)) return refusedResponse(call, permit);
+    onFinished(call, permit.leave);
+    await beforeAnswer?.();
+    const { furtherCalls = 0, ...response } = await read();
+    const more = furtherCalls > 0 ? permit.takeMore(furtherCalls) : permit;
+    if (costsQuota && (response.status >= 400 || isRefused(more))) permit.giveBack();
+    if (isRefused(more)) return refusedResponse(call, more);
+    if (response.status >= 400) return response;
+    const draft = hasDraft ? draftHeaders(more) : {};
+    return { ...response, headers: { ...response.headers, ...limitHeaders(more), ...draft } };
+  };
+}
+
+function identify(admission: Admission, call: Call, scope: string | null): Caller | Refusal {
+  const authorization = authorizationOf(call.incoming);
+  const caller = admission.identify({ authorization, address: call.address, scope });
+  if (!isRefused(caller)) Object.assign(call, { keyId: caller.id, account: caller.account });
+  return caller;
+}
+
+export type ServiceParts = {
+  jobs: readonly ListedJob[];
+  admission: Admission;
+  answerCall: AnswerCall;
+  lists: Lists;
+  metrics: () => Pick<Metrics, 'readiness' | 'expose'>;
+  /** Epoch milliseconds. */
+  now(): number;
+};
+
 export function serviceRoutes(parts: ServiceParts): Route[] {
-  const { admission, lists, metrics } = parts;
+  const { admission, answerCall, lists, metrics } = parts;
   const describe = describeService(parts.jobs);
   const openapi = (call: Call) => describe(call, serviceAddress(call.incoming, call.address));
   const endpoints = parts.jobs.map((job): Route => {
@@ -50,33 +88,6 @@ export function serviceRoutes(parts: ServiceParts): Route[] {
     { name: 'metrics', path: '/metrics', respond: scrape },
   ];
   return [...endpoints, ...open];
-
-  async function answerCall(
-    call: Call,
-    scope: string | null,
-    planFor: (call: Call, caller: Caller) => Plan,
-  ): Promise<HttpResponse> {
-    const caller = identify(call, scope);
-    if (isRefused(caller)) return refusedResponse(call, caller);
-    const { costsQuota, read } = planFor(call, caller);
-    const permit = admission.enter(caller, costsQuota);
-    if (isRefused(permit)) return refusedResponse(call, permit);
-    onFinished(call, permit.leave);
-    await parts.beforeAnswer?.();
-    const response = await read();
-    const isError = response.status >= 400;
-    const report = costsQuota && isError ? permit.giveBack() : permit;
-    if (isError) return response;
-    const draft = parts.draftHeaders ? draftHeaders(report) : {};
-    return { ...response, headers: { ...response.headers, ...limitHeaders(report), ...draft } };
-  }
-
-  function identify(call: Call, scope: string | null): Caller | Refusal {
-    const authorization = authorizationOf(call.incoming);
-    const caller = admission.identify({ authorization, address: call.address, scope });
-    if (!isRefused(caller)) Object.assign(call, { keyId: caller.id, account: caller.account });
-    return caller;
-  }
 
   /** The specification does not show the shape of usage: it is ours. */
   function planUsage(account: string): Plan {
@@ -98,7 +109,7 @@ export function serviceRoutes(parts: ServiceParts): Route[] {
 
   /** Open on the machine of the service; from elsewhere it takes a key. */
   async function scrape(call: Call): Promise<HttpResponse> {
-    const caller = call.isLocal ? undefined : identify(call, METRICS_SCOPE);
+    const caller = call.isLocal ? undefined : identify(admission, call, METRICS_SCOPE);
     if (caller && isRefused(caller)) return refusedResponse(call, caller);
     const { contentType, text } = await metrics().expose();
     return { status: 200, headers: { 'Content-Type': contentType, 'Cache-Control': 'no-store' }, body: text };
@@ -110,10 +121,14 @@ function refusedResponse(call: Call, refusal: Refusal): HttpResponse {
   return refusalResponse(refusal);
 }
 
-function refusalResponse({ status, body, retryAfter: seconds }: Refusal): HttpResponse {
+function refusalResponse({ status, body, retryAfter: seconds, report }: Refusal): HttpResponse {
   // HTTP requires it (RFC 9110, 15.5.2), and it says no more than the specification does.
   const challenge = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
-  return jsonResponse(status, body, { ...challenge, ...retryAfter(seconds) });
+  return jsonResponse(status, body, {
+    ...challenge,
+    ...retryAfter(seconds),
+    ...(report && limitHeaders(report)),
+  });
 }
 
 /** What a success says of the quota (specification, "Endpoints"). */

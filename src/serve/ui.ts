@@ -16,7 +16,7 @@ import { openDownloads } from './ui/downloads.ts';
 import { openLiveEvents } from './ui/live.ts';
 import { openOverview } from './ui/overview.ts';
 import { openQueryTurns, type QueryParts, respondToQuery } from './ui/queries.ts';
-import { openQueryProcesses } from './ui/query-processes.ts';
+import type { QueryProcesses } from './ui/query-processes.ts';
 import { BadRequest, busyResponse, failedResponse } from './ui/requests.ts';
 import { linkPath, openSessions, type Viewer } from './ui/sessions.ts';
 import type { PageAccess } from './ui/wire.ts';
@@ -28,6 +28,8 @@ export type UiParts = {
   spending: Spending;
   access: PageAccess;
   admission: Pick<Admission, 'identify' | 'enter'>;
+  /** Shared with all who ask. */
+  processes: QueryProcesses;
   /** Of market-mirror. */
   version: string;
   clock: Clock;
@@ -68,12 +70,23 @@ const QUERY_MS = 60_000;
 const UNREADABLE_SECONDS = 2;
 
 export function openUi(parts: UiParts): Ui {
-  const { dir, jobs, datasets, spending, version, access, admission, clock, mirrorVersion, onError } = parts;
+  const {
+    dir,
+    jobs,
+    datasets,
+    spending,
+    version,
+    access,
+    admission,
+    processes,
+    clock,
+    mirrorVersion,
+    onError,
+  } = parts;
   if (access === 'off') return { routes: [], link: () => null, drain() {}, close() {} };
   const sessions = openSessions(dir);
   const auth = openPageAuth({ access, sessions, admission, clock });
   const assets = openAssets(parts.folder ?? builtFolder());
-  const processes = openQueryProcesses();
   const turns = openQueryTurns(processes, admission, clock);
   const overview = openOverview({ dir, jobs, datasets, spending, version, access }, clock, mirrorVersion);
   const events = openLiveEvents(
@@ -142,7 +155,6 @@ export function openUi(parts: UiParts): Ui {
     drain: events.end,
     close() {
       events.end();
-      processes.close();
       overview.close();
       sessions.close();
     },

@@ -18,6 +18,7 @@ describe('the settings of the service', () => {
       hosts: [],
       trusted: [],
       draftHeaders: false,
+      query: false,
       page: 'token',
     });
     expect([Object.keys(schedules), spending]).toEqual([['ai-signals', 'news'], 'full']);
@@ -32,6 +33,7 @@ describe('the settings of the service', () => {
         MIRROR_SERVE_HOSTS: 'Mirror.Example.com,[2001:DB8::1],10.0.0.9',
         MIRROR_SERVE_TRUST: '10.0.0.7, 192.0.2.0/24,2001:DB8::/32',
         MIRROR_SERVE_RATELIMIT: 'on',
+        MIRROR_SERVE_QUERY: 'on',
       }),
     ).toEqual({
       address: { host: '0.0.0.0', port: 443 },
@@ -40,6 +42,7 @@ describe('the settings of the service', () => {
       hosts: ['mirror.example.com', '2001:db8::1', '10.0.0.9'],
       trusted: ['10.0.0.7', '192.0.2.0/24', '2001:db8::/32'],
       draftHeaders: true,
+      query: true,
       page: 'token',
     });
   });

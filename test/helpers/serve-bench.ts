@@ -43,6 +43,7 @@ export const quietSettings: ServiceParts['settings'] = {
   trusted: [],
   maxAgeMs: {},
   draftHeaders: false,
+  query: false,
   page: 'off',
   schedules: {},
   spending: 'full',

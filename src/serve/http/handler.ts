@@ -54,6 +54,8 @@ export type HandlerParts = {
   originOf(request: IncomingMessage): Origin;
   requestId(): string;
   clock: Pick<Clock, 'monotonic'>;
+  /** The response as clients of the path expect it: errors have another form below some. */
+  shape(path: string, response: StreamedResponse): StreamedResponse;
   /** A call has come; `onEnd` follows, whatever becomes of it. */
   onBegin(): void;
   onEnd(call: FinishedCall): void;
@@ -105,7 +107,8 @@ export function createHandler(parts: HandlerParts): RequestListener {
       bytes: 0,
     };
     onFinished(call, () => end(call));
-    await send(call, problem ? errorResponse(problem) : await respond(call, found?.route));
+    const response = problem ? errorResponse(problem) : await respond(call, found?.route);
+    await send(call, parts.shape(path, response));
   }
 
   function misdirection(path: string, host: string | undefined) {

@@ -12,12 +12,14 @@ import { type CallCount, type CountedCall, type Counts, type Later, openCounts }
 import { type FollowedDatabase, followServeDatabase, openServeDatabase } from './database.ts';
 import {
   type AccountState,
+  type ExceededLimit,
   type Limits,
   nothingCounted,
   type QuotaAtTime,
   quotaAt,
   steadyClock,
   takeCall,
+  takeMore,
   undoCall,
 } from './limits.ts';
 import { type ReportOutage, reportOnChange } from './outage.ts';
@@ -26,7 +28,13 @@ import { type ReportOutage, reportOnChange } from './outage.ts';
 const refusals = {
   key: [401, 'invalid_api_key', 'The API key is missing or not valid.'],
   forbidden: [403, 'forbidden', 'This API key may not be used for this request.'],
-  limit: [429, 'too_many_requests', 'A limit of the account has been reached. Try again later.'],
+  quota: [429, 'too_many_requests', 'The quota of the account is used up. Try again later.'],
+  rate: [429, 'too_many_requests', 'The request rate of the account has been reached. Try again later.'],
+  concurrency: [
+    429,
+    'too_many_requests',
+    'The account has as many requests in flight as it may. Try again later.',
+  ],
   failures: [429, 'too_many_requests', 'Too many requests without a valid API key. Try again later.'],
   unavailable: [503, 'service_unavailable', 'A required service is temporarily unavailable.'],
 } as const;
@@ -37,8 +45,10 @@ export type Refusal = {
   readonly body: { readonly error: string; readonly message: string };
   /** Whole seconds, for `Retry-After`; on every 429 and 503. */
   readonly retryAfter: number | null;
-  /** Which limit it was, for counts and logs; responses do not say it. */
+  /** Which limit it was, for counts and logs. */
   readonly limit: 'quota' | 'rate' | 'concurrency' | 'failures' | null;
+  /** What is left, where a limit of the account refused the call. */
+  readonly report: QuotaReport | null;
 };
 
 /** @param waitMs until it is worth trying again. */
@@ -46,11 +56,15 @@ export function refusal(
   why: keyof typeof refusals,
   waitMs: number | null = null,
   limit: Refusal['limit'] = null,
+  report: QuotaReport | null = null,
 ): Refusal {
   const [status, error, message] = refusals[why];
   const retryAfter = waitMs === null ? null : Math.max(1, Math.ceil(waitMs / 1_000));
-  return { status, body: { error, message }, retryAfter, limit };
+  return { status, body: { error, message }, retryAfter, limit, report };
 }
+
+const limitRefusal = ({ limit, readyAt }: ExceededLimit, report: QuotaReport, now: number) =>
+  refusal(limit, readyAt - now, limit, report);
 
 export function isRefused<Result extends object>(result: Result | Refusal): result is Refusal {
   return 'status' in result;
@@ -80,6 +94,8 @@ export type QuotaReport = Pick<QuotaAtTime, 'limit' | 'remaining'> & {
 export type Permit = QuotaReport & {
   /** The call turned out to cost nothing (304, an error). @returns the quota without it. */
   giveBack(): QuotaReport;
+  /** The call turned out to cost so many more, which are all granted or none. */
+  takeMore(calls: number): QuotaReport | Refusal;
   /** It has its response, or its client has gone: to be called whatever became of it. */
   leave(): void;
 };
@@ -273,7 +289,7 @@ function openMeter(
       const { limits } = count;
       const at = clock();
       const { state, exceeded } = takeCall(count.state, at, limits, count.running, costsQuota);
-      if (exceeded) return refusal('limit', exceeded.readyAt - at, exceeded.limit);
+      if (exceeded) return limitRefusal(exceeded, reportOf(count, at), at);
       save(count, state, at);
       count.running += 1;
       let [isUndone, hasLeft] = [!costsQuota, false];
@@ -289,6 +305,13 @@ function openMeter(
           if (!isUndone && isCountedAlike(limits, count.limits))
             save(count, undoCall(count.state, now, count.limits, at), now);
           isUndone = true;
+          return reportOf(count, now);
+        },
+        takeMore(calls) {
+          const now = clock();
+          const { state, exceeded } = takeMore(count.state, now, count.limits, calls);
+          if (exceeded) return limitRefusal(exceeded, reportOf(count, now), now);
+          save(count, state, now);
           return reportOf(count, now);
         },
       };

@@ -176,8 +176,8 @@ function countAt(kept: CounterState | null, now: number, terms: CounterTerms): C
   }
 }
 
-/** Adds a call of the time `at`, or takes one away again, where that still counts. */
-function addCall(state: CounterState, at: number, calls: 1 | -1, { burst }: CounterTerms): CounterState {
+/** Adds calls of the time `at`, or takes one away again, where that still counts. */
+function addCalls(state: CounterState, at: number, calls: number, { burst }: CounterTerms): CounterState {
   const { periodMs } = state;
   switch (state.kind) {
     case 'fixed': {
@@ -258,7 +258,7 @@ export function takeCall(
   if (costsQuota && quota && quota.left <= 0) exceeded.push({ limit: 'quota', readyAt: quota.readyAt });
   const [longest = null] = exceeded.toSorted((one, other) => other.readyAt - one.readyAt);
   const take = (counted: Counted | null, isTaken: boolean) =>
-    counted && (isTaken ? addCall(counted.state, counted.state.at, 1, counted.terms) : counted.state);
+    counted && (isTaken ? addCalls(counted.state, counted.state.at, 1, counted.terms) : counted.state);
   const isGranted = longest === null;
   return {
     state: { quota: take(quota, isGranted && costsQuota), rate: take(rate, isGranted) },
@@ -266,10 +266,27 @@ export function takeCall(
   };
 }
 
+/** A call that was let in turned out to cost more: takes all of that from the quota, or nothing. */
+export function takeMore(
+  before: AccountState,
+  now: number,
+  limits: Limits,
+  calls: number,
+): { state: AccountState; exceeded: ExceededLimit | null } {
+  const { quota, rate } = countAll(before, now, limits);
+  const isGranted = !quota || quota.left >= calls;
+  const taken =
+    quota && (isGranted ? addCalls(quota.state, quota.state.at, calls, quota.terms) : quota.state);
+  return {
+    state: { quota: taken, rate: rate?.state ?? null },
+    exceeded: isGranted ? null : { limit: 'quota', readyAt: quota.moreAt ?? quota.readyAt },
+  };
+}
+
 /** The call of the time `takenAt` turned out to cost nothing; the rate keeps it. */
 export function undoCall(before: AccountState, now: number, limits: Limits, takenAt: number): AccountState {
   const { quota, rate } = countAll(before, now, limits);
-  return { quota: quota && addCall(quota.state, takenAt, -1, quota.terms), rate: rate?.state ?? null };
+  return { quota: quota && addCalls(quota.state, takenAt, -1, quota.terms), rate: rate?.state ?? null };
 }
 
 export function quotaAt(state: AccountState, now: number, limits: Limits): QuotaAtTime {

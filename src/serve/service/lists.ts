@@ -19,6 +19,7 @@ import {
   type HttpResponse,
   matchesEtag,
   retryAfter,
+  type StreamedResponse,
 } from '../http/response.ts';
 import { abortSignalOf } from '../http/stream.ts';
 import type { OpenMirror, WatchedMirror } from './mirror.ts';
@@ -28,11 +29,14 @@ export type Plan = {
   /** False for what takes nothing from the quota: an error, a 304. */
   readonly costsQuota: boolean;
   /** Never throws: what goes wrong while rows are read is a response, too. */
-  read(): HttpResponse | Promise<HttpResponse>;
+  read(): PlannedResponse | Promise<PlannedResponse>;
 };
 
+/** A response, and how many calls it costs beside the first. */
+export type PlannedResponse = StreamedResponse & { readonly furtherCalls?: number };
+
 /** A response that costs nothing, and is known already. */
-const finished = (response: HttpResponse): Plan => ({ costsQuota: false, read: () => response });
+export const finished = (response: HttpResponse): Plan => ({ costsQuota: false, read: () => response });
 
 export type Lists = {
   /** What a call of the account gets, once it is let in. */
@@ -55,7 +59,7 @@ export type PageSource = 'kept' | 'read';
 export const UNREADY_SECONDS = 30;
 
 /** Until the process that keeps the mirror busy may be done. */
-const BUSY_SECONDS = 5;
+export const BUSY_SECONDS = 5;
 
 /** Responses without a page. */
 const missing = {
@@ -86,7 +90,7 @@ export function openLists({ mirror, maxAgeMs, clock, onPage }: ListsParts): List
       filters: filtersOf(job, (name) => query.get(name)),
     };
     const etag = etagOf(open, page);
-    const listHeaders = headersOf(moment, etag, clock.now());
+    const listHeaders = freshnessHeaders(moment, etag, clock.now());
     if (matchesEtag(headers['if-none-match'], etag))
       return finished({ status: 304, headers: listHeaders, body: null });
     return {
@@ -159,12 +163,16 @@ function momentFinder(): MomentFinder {
 }
 
 /** In milliseconds; null where nothing has been proven, or the clock was ahead then. */
-function ageOfProof({ completeAsOf }: Pick<Moment, 'completeAsOf'>, now: number): number | null {
+export function ageOfProof({ completeAsOf }: Pick<Moment, 'completeAsOf'>, now: number): number | null {
   return completeAsOf === null ? null : ageOf(Date.parse(completeAsOf), now);
 }
 
 /** How fresh and how proven a page is, and how it may be cached. */
-function headersOf(moment: Moment, etag: string, now: number): Record<string, string> {
+export function freshnessHeaders(
+  moment: Pick<Moment, 'seq' | 'verdict' | 'completeAsOf' | 'held'>,
+  etag: string,
+  now: number,
+): Record<string, string> {
   const { seq, verdict, completeAsOf, held } = moment;
   const age = ageOfProof(moment, now);
   const proven = completeAsOf !== null &&
@@ -199,7 +207,7 @@ function etagOf({ name }: OpenMirror, { moment, paging, filters }: ListPage): st
 }
 
 /** Anything smaller is not worth the work on either side. */
-const MIN_COMPRESSED_BYTES = 1_000;
+export const MIN_COMPRESSED_BYTES = 1_000;
 
 type PageBody = { bytes: Buffer; encoding: Encoding };
 

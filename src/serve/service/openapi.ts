@@ -296,9 +296,11 @@ const responses = {
   MethodNotAllowed: errorResponse('Another method than GET or HEAD.', ['method_not_allowed'], 'Allow'),
   Gone: errorResponse('`seq` is a moment that is no longer kept. Ask again without it.', ['seq_gone']),
   TooManyRequests: errorResponse(
-    'The quota, the request rate or the concurrency limit of the account has been reached.',
+    'The quota, the request rate or the concurrency limit of the account has been reached; `message` says which.',
     ['too_many_requests'],
     'Retry-After',
+    'X-RateLimit-Limit',
+    'X-RateLimit-Remaining',
   ),
   Unavailable: errorResponse(
     'The dataset has not been read yet, is older than this service may show, or cannot be read just now.',

@@ -26,7 +26,11 @@ describe('limits of an account', () => {
     const { key } = create({}, limitsOf('1/1h'));
     call(key);
     clock.advance(59 * 60_000 + 500);
-    expect(call(key)).toEqual({ ...refusal('limit', 59_500, 'quota'), retryAfter: 60 });
+    expect(call(key)).toMatchObject({
+      ...refusal('quota', 59_500, 'quota'),
+      retryAfter: 60,
+      report: { limit: 1, remaining: 0 },
+    });
     clock.advance(59_500);
     expect(outcome(call(key))).toBe('0 left');
   });
@@ -35,7 +39,7 @@ describe('limits of an account', () => {
     const { create, call } = setupAdmission();
     const { key } = create({}, limitsOf(null, undefined, 2));
     const [first] = [call(key) as Permit, call(key)];
-    expect(call(key)).toEqual(refusal('limit', 1_000, 'concurrency'));
+    expect(call(key)).toMatchObject({ ...refusal('concurrency', 1_000, 'concurrency'), report: {} });
     first.leave();
     first.leave();
     expect([outcome(call(key)), outcome(call(key))]).toEqual(['1000000000 left', 429]);

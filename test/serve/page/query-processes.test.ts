@@ -18,6 +18,7 @@ function setup(bounds: Partial<typeof BOUNDS> = {}) {
       check: nobodyAsks,
       lines: nobodyAsks,
       file: nobodyAsks,
+      send: nobodyAsks,
       free: true,
       ended: false,
       isFree: () => process.free && !process.ended,

@@ -1,0 +1,393 @@
+/**
+ * The second surface, `/mirror/v1`: questions in PostgREST's read syntax. The story of a question is that of every call
+ * (`service.ts`): the key, what the response would cost, the limits, the rows. Where this differs is told here: the question is
+ * parsed and becomes SQL, and a process that can be killed reads the rows.
+ */
+
+import type { Clock } from '../clock.ts';
+import { isoTime, isTooOld } from '../clock.ts';
+import { Failure } from '../errors.ts';
+import type { ListedJob } from '../job-list.ts';
+import type { Call, Route } from './http/handler.ts';
+import {
+  compress,
+  digestEtag,
+  encodingOf,
+  matchesEtag,
+  retryAfter,
+  type StreamedResponse,
+} from './http/response.ts';
+import { abortSignalOf } from './http/stream.ts';
+import { badParameter, errorResponse, isQueryPath, QueryError, toErrorBody } from './query/errors.ts';
+import { parseRequest, type ReadRequest } from './query/parse.ts';
+import type { DatasetAnswer, DatasetQuestion } from './query/process.ts';
+import {
+  type DatasetState,
+  type Form,
+  type RowsAnswer,
+  type RowsQuestion,
+  readRows,
+  stateOf,
+} from './query/read.ts';
+import { type Column, columnsOf, type ListJob, pastRows, presentRows, rowsSql } from './query/sql.ts';
+import type { Caller } from './service/admission.ts';
+import {
+  ageOfProof,
+  BUSY_SECONDS,
+  finished,
+  freshnessHeaders,
+  MIN_COMPRESSED_BYTES,
+  type Plan,
+  type PlannedResponse,
+  UNREADY_SECONDS,
+} from './service/lists.ts';
+import type { OpenMirror, WatchedMirror } from './service/mirror.ts';
+import type { AnswerCall } from './service.ts';
+import type { QueryProcesses } from './ui/query-processes.ts';
+
+export type QueryParts = {
+  dir: string;
+  jobs: readonly ListedJob[];
+  answerCall: AnswerCall;
+  mirror: WatchedMirror;
+  processes: Pick<QueryProcesses, 'take'>;
+  /** The greatest age that is shown, in milliseconds, by job; a job that is not there has no bound. */
+  maxAgeMs: Readonly<Record<string, number>>;
+  clock: Pick<Clock, 'now'>;
+};
+
+export type QuerySurface = {
+  readonly routes: readonly Route[];
+  /** Errors below this surface have the form of PostgREST, whoever found them. */
+  shape(path: string, response: StreamedResponse): StreamedResponse;
+};
+
+/** Of a question that sets no limit. */
+const MOST_ROWS = 1_000;
+const ROWS_PER_CALL = 100;
+const QUESTION_MS = 5_000;
+
+export function openQuery(parts: QueryParts): QuerySurface {
+  const { jobs, answerCall, mirror, maxAgeMs, clock } = parts;
+  const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
+  const columnsFor = columnCache();
+
+  /** A dataset is named by its table or by its job; its existence is told to those alone who have a key. */
+  const datasetRoute = (
+    name: string,
+    path: string,
+    plan: (open: OpenMirror, job: ListJob, call: Call, caller: Caller) => Plan,
+  ): Route => ({
+    name,
+    path,
+    respond(call) {
+      const wanted = call.params['dataset'] ?? '';
+      const job = lists.find(({ name, table }) => wanted === name || wanted === table);
+      return answerCall(call, job?.scope ?? null, (call, caller) =>
+        planned(() => {
+          if (!job)
+            throw new QueryError(
+              404,
+              'PGRST205',
+              `there is no dataset '${wanted.slice(0, 60)}'`,
+              undefined,
+              'See /mirror/v1/datasets.',
+            );
+          const made = mirror.read((open) => ({ plan: caught(() => plan(open, job, call, caller)) }));
+          if (!made) throw busy();
+          return made.plan();
+        }),
+      );
+    },
+  });
+
+  function planRows(open: OpenMirror, job: ListJob, call: Call, { account }: Caller): Plan {
+    const request = parseRequest(call.query, clock.now());
+    const form = formOf(call.headers.accept);
+    const isCounted = countPreference(call) !== undefined;
+    const present = presentState(open, job);
+    const point = pointOf(request, present);
+    const { at } = point;
+    const columns = columnsFor(open, job);
+    const source = at === null ? presentRows(job, columns) : pastRows(job, columns, at);
+    const rows = rowsSql(source, request, request.limit ?? MOST_ROWS + 1);
+    const mostRows = request.limit === null ? MOST_ROWS : null;
+    const question: RowsQuestion = { rows, form, mostRows, isCounted, at };
+    return planAnswer(open, call, { ...present, seq: point.seq }, async () => {
+      const answer = await ask(call, account, {
+        dir: parts.dir,
+        dataset: { name: job.name, rows: job.rows },
+        rows: question,
+      });
+      return rowsResponse(answer, request, form, call);
+    });
+  }
+
+  /** One row, looked up by its key: so cheap that the service reads it itself. */
+  function planRow(open: OpenMirror, job: ListJob, call: Call): Plan {
+    for (const name of call.query.keys())
+      if (!['select', 'seq', 'as_of'].includes(name))
+        throw badParameter(`a row takes select, seq and as_of, not ${name}`);
+    const key = call.params['key'] ?? '';
+    const request = parseRequest(call.query, clock.now());
+    const accepted = formOf(call.headers.accept);
+    const present = presentState(open, job);
+    const { seq, at } = pointOf(request, present);
+    const columns = columnsFor(open, job);
+    const source = at === null ? presentRows(job, columns) : pastRows(job, columns, at);
+    const field = { column: '_key', path: [], isText: false };
+    const filters = [{ field, isNegated: false, operator: 'eq' as const, value: key }];
+    const rows = rowsSql(source, { ...request, filters }, 1);
+    const form = accepted === 'json' ? 'object' : accepted;
+    return planAnswer(open, call, { ...present, seq }, async () => {
+      const encode = mirror.read(({ connection }) =>
+        readRows(connection, job, { rows, form, mostRows: null, isCounted: false, at }),
+      );
+      if (!encode) throw busy();
+      const answer = await encode();
+      if (answer.returned === 0)
+        throw new QueryError(
+          404,
+          'PGRST116',
+          `there is no row ${JSON.stringify(key.slice(0, 60))} in ${job.table}`,
+        );
+      return rowsResponse(answer, request, accepted, call);
+    });
+  }
+
+  function presentState(open: OpenMirror, job: ListJob): DatasetState {
+    const state = stateOf(open.connection, job, null);
+    if (state.readSeq === null || isTooOld(ageOfProof(state, clock.now()), maxAgeMs[job.name]))
+      throw new QueryError(
+        503,
+        'MIRROR503',
+        `${job.table} has not been read yet, or is older than this service shows`,
+      );
+    return state;
+  }
+
+  /** What is known before the rows are read: that the client has them already, and the headers. */
+  function planAnswer(
+    open: OpenMirror,
+    call: Call,
+    state: DatasetState,
+    read: () => Promise<{ response: PlannedResponse & { body: Uint8Array | string }; state: DatasetState }>,
+  ): Plan {
+    const etagFor = ({ seq, volatileSeq }: DatasetState) =>
+      digestEtag(
+        JSON.stringify([
+          open.name,
+          seq,
+          volatileSeq,
+          call.incoming.url,
+          formOf(call.headers.accept),
+          countPreference(call),
+        ]),
+      );
+    const headersFor = (shown: DatasetState) => ({
+      ...freshnessHeaders(shown, etagFor(shown), clock.now()),
+      Vary: 'Accept, Prefer, Authorization, Accept-Encoding',
+    });
+    if (matchesEtag(call.headers['if-none-match'], etagFor(state)))
+      return finished({ status: 304, headers: headersFor(state), body: null });
+    return {
+      costsQuota: true,
+      read: () =>
+        respondCaught(async () => {
+          const { response, state: shown } = await read();
+          const at = call.query.has('seq') || call.query.has('as_of') ? { ...shown, seq: state.seq } : shown;
+          return await encoded({ ...response, headers: { ...headersFor(at), ...response.headers } }, call);
+        }),
+    };
+  }
+
+  async function ask(call: Call, account: string, question: DatasetQuestion): Promise<DatasetAnswer> {
+    const loan = await parts.processes.take(account, abortSignalOf(call));
+    if (!loan) throw busy('too many questions wait');
+    try {
+      return await loan.queries.send(question, { signal: loan.signal, timeoutMs: QUESTION_MS });
+    } catch (thrown) {
+      throw loan.explain(thrown);
+    } finally {
+      loan.giveBack();
+    }
+  }
+
+  return {
+    routes: [
+      datasetRoute('mirror-rows', '/mirror/v1/:dataset', planRows),
+      datasetRoute('mirror-row', '/mirror/v1/:dataset/:key', planRow),
+    ],
+    shape(path, response) {
+      if (response.status < 400 || !isQueryPath(path) || typeof response.body !== 'string') return response;
+      const body = JSON.parse(response.body) as { error?: string; message: string };
+      if (body.error === undefined) return response;
+      const { error, message } = body;
+      return { ...response, body: JSON.stringify(toErrorBody({ error, message })) };
+    },
+  };
+}
+
+const busy = (details = 'the mirror cannot be read now') =>
+  new QueryError(503, 'MIRROR503', 'A required service is temporarily unavailable.', details);
+
+/** A plan whose error is a response that costs nothing. */
+function planned(plan: () => Plan): Plan {
+  try {
+    return plan();
+  } catch (thrown) {
+    return finished(responseTo(thrown));
+  }
+}
+
+/** What was made or thrown, for later: a QueryError is no failure of the mirror. */
+function caught<Made>(make: () => Made): () => Made {
+  try {
+    const made = make();
+    return () => made;
+  } catch (thrown) {
+    if (!(thrown instanceof QueryError)) throw thrown;
+    return () => {
+      throw thrown;
+    };
+  }
+}
+
+async function respondCaught(respond: () => Promise<PlannedResponse>): Promise<PlannedResponse> {
+  try {
+    return await respond();
+  } catch (thrown) {
+    return responseTo(thrown);
+  }
+}
+
+function responseTo(thrown: unknown) {
+  if (thrown instanceof QueryError)
+    return errorResponse(
+      thrown,
+      thrown.status === 503 ? retryAfter(thrown.body.details === null ? UNREADY_SECONDS : BUSY_SECONDS) : {},
+    );
+  if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
+  const error = new QueryError(
+    503,
+    '57014',
+    'the question was ended',
+    thrown.message,
+    'Ask for less at a time.',
+  );
+  return errorResponse(error, retryAfter(BUSY_SECONDS));
+}
+
+/** @returns ISO 8601 and the number of the moment; `at` is null where the rows are those of the table as it is. */
+function pointOf({ at }: ReadRequest, present: DatasetState): { seq: number; at: string | null } {
+  if (at === null) return { seq: present.seq, at: present.isRemoving ? isoTime(present.seq) : null };
+  const seq = 'seq' in at ? at.seq : Date.parse(at.time);
+  if ('seq' in at && seq > present.seq)
+    throw badParameter('seq is no X-Mirror-Seq of this dataset', 'No change has that number yet.');
+  const time = isoTime(seq);
+  const isForgotten = present.historyFrom !== null && time < present.historyFrom;
+  if (isForgotten || seq < (present.readSeq ?? 0))
+    throw new QueryError(
+      410,
+      'MIRROR410',
+      'That moment is no longer kept.',
+      `Moments are kept from ${present.historyFrom ?? isoTime(present.readSeq ?? 0)} on.`,
+    );
+  return { seq, at: time };
+}
+
+const forms: readonly (readonly [type: string, form: Form])[] = [
+  ['application/json', 'json'],
+  ['text/csv', 'csv'],
+  ['application/x-ndjson', 'ndjson'],
+  ['application/vnd.pgrst.object+json', 'object'],
+];
+
+/** @param accept of what a client likes alike, the first. @throws QueryError 406 */
+export function formOf(accept = '*/*'): Form {
+  const wanted = accept.split(',').map((item) => {
+    const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    const weight = Number(parameters.find((each) => each.startsWith('q='))?.slice(2) ?? 1);
+    return { type, weight: Number.isNaN(weight) ? 0 : weight };
+  });
+  for (const { type, weight } of wanted.sort((one, other) => other.weight - one.weight)) {
+    const pattern = type === '*/*' ? '' : type.replace(/\*$/, '');
+    const found = forms.find(([known]) => (type.endsWith('*') ? known.startsWith(pattern) : known === type));
+    if (weight > 0 && found) return found[1];
+  }
+  throw new QueryError(406, 'PGRST107', `None of these media types are available: ${accept.slice(0, 200)}`);
+}
+
+/** `count=exact`, `planned` or `estimated`: all count exactly. */
+const countPreference = ({ headers }: Call): string | undefined =>
+  /(?:^|[,\s])count=(?:exact|planned|estimated)(?=$|[,;\s])/
+    .exec([headers['prefer']].flat().join(','))?.[0]
+    .replace(/^[,\s]/, '');
+
+function rowsResponse(
+  { body, returned, total, state }: RowsAnswer,
+  { offset, limit }: Pick<ReadRequest, 'offset' | 'limit'>,
+  form: Form,
+  call: Call,
+): { response: PlannedResponse & { body: Uint8Array }; state: DatasetState } {
+  if (total !== null && offset > total)
+    throw new QueryError(
+      416,
+      'PGRST103',
+      'Requested range not satisfiable',
+      `An offset of ${offset} was requested, but there are only ${total} rows.`,
+    );
+  if (form === 'object' && returned !== 1)
+    throw new QueryError(
+      406,
+      'PGRST116',
+      'JSON object requested, multiple (or no) rows returned',
+      `Results contain ${returned} rows, application/vnd.pgrst.object+json requires 1 row`,
+    );
+  if (!body)
+    throw new QueryError(
+      400,
+      '54000',
+      'the answer has more than 8 MB',
+      undefined,
+      'Ask for fewer rows (limit) or columns (select).',
+    );
+  // An answer without an end of its own has shown all.
+  const known = total ?? (returned === 0 && offset === 0 && limit !== 0 ? 0 : null);
+  const range = returned === 0 ? '*' : `${offset}-${offset + returned - 1}`;
+  const preference = countPreference(call);
+  const [type = ''] = forms.find(([, known]) => known === form) ?? [];
+  const headers = {
+    'Content-Type': form === 'csv' ? `${type}; charset=utf-8` : type,
+    'Content-Range': `${range}/${known ?? '*'}`,
+    ...(preference && { 'Preference-Applied': preference }),
+  };
+  const furtherCalls = Math.max(0, Math.ceil(returned / ROWS_PER_CALL) - 1);
+  const status = known !== null && returned < known ? 206 : 200;
+  return { response: { status, headers, body, furtherCalls }, state };
+}
+
+async function encoded(
+  response: PlannedResponse & { body: Uint8Array | string },
+  call: Call,
+): Promise<PlannedResponse> {
+  const encoding = encodingOf(call.headers['accept-encoding']);
+  const { body, headers } = response;
+  if (encoding === 'identity' || body.length < MIN_COMPRESSED_BYTES) return response;
+  const bytes = await compress(Buffer.from(body), encoding, 'quick');
+  return { ...response, headers: { ...headers, 'Content-Encoding': encoding }, body: bytes };
+}
+
+/** The columns of datasets until something is committed. */
+function columnCache() {
+  const known = new WeakMap<OpenMirror, { version: number; columns: Map<string, Column[]> }>();
+  return (open: OpenMirror, job: ListJob, view: string = job.table): Column[] => {
+    const version = open.version();
+    const kept = known.get(open);
+    const columns = kept?.version === version ? kept.columns : new Map<string, Column[]>();
+    known.set(open, { version, columns });
+    const found = columns.get(view) ?? columnsOf(open.connection, job, view);
+    columns.set(view, found);
+    return found;
+  };
+}

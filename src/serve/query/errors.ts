@@ -1,0 +1,59 @@
+/** Errors below `/mirror/v1`, in the form of PostgREST: four members, of which two may be null. */
+
+import { type HttpResponse, jsonResponse } from '../http/response.ts';
+
+export type ErrorBody = {
+  /** Of PostgREST, of Postgres (SQLSTATE), or our own, which begins with `MIRROR`. */
+  readonly code: string;
+  readonly message: string;
+  readonly details: string | null;
+  /** What to do about it. */
+  readonly hint: string | null;
+};
+
+/** A question that is refused. */
+export class QueryError extends Error {
+  readonly status: number;
+  readonly body: ErrorBody;
+
+  constructor(status: number, code: string, message: string, details?: string, hint?: string) {
+    super(message);
+    this.status = status;
+    this.body = { code, message, details: details ?? null, hint: hint ?? null };
+  }
+}
+
+/** A parameter that cannot be read. */
+export const badParameter = (message: string, details?: string, hint?: string) =>
+  new QueryError(400, 'PGRST100', message, details, hint);
+
+export const errorResponse = ({ status, body }: QueryError, headers = {}): HttpResponse =>
+  jsonResponse(status, body, headers);
+
+/** By the `error` of the rest of the service. */
+const codes: Readonly<Record<string, string>> = {
+  bad_request: 'PGRST100',
+  invalid_seq: 'PGRST100',
+  invalid_api_key: 'PGRST301',
+  forbidden: '42501',
+  not_found: 'PGRST125',
+  method_not_allowed: 'PGRST117',
+  uri_too_long: 'MIRROR414',
+  seq_gone: 'MIRROR410',
+  too_many_requests: 'MIRROR429',
+  service_unavailable: 'MIRROR503',
+};
+
+const PREFIX = '/mirror/v1';
+
+/** Whether a path lies below this surface, whatever it names. */
+export const isQueryPath = (url: string) =>
+  url.startsWith(PREFIX) && ['', '/', '?'].includes(url.charAt(PREFIX.length));
+
+/** An Error body of the rest of the service in the form of this surface. */
+export const toErrorBody = ({ error, message }: { error: string; message: string }): ErrorBody => ({
+  code: codes[error] ?? 'MIRROR',
+  message,
+  details: null,
+  hint: null,
+});

@@ -1,0 +1,217 @@
+/**
+ * Reads what a question asks for: its rows as bytes in the form that was asked for, and how the dataset stands at that moment.
+ * It runs in a process that can be killed, and, where one row is looked up by its key, in the service itself.
+ */
+
+import type { Cell } from '../../output/answer.ts';
+import { csv } from '../../output/forms.ts';
+import { type Connection, PROOF, removalSql } from '../../store/read.ts';
+import type { RowsSql, Shape, Sql } from './sql.ts';
+
+/** How rows are written: a list of JSON, lines of JSON, one object of JSON, or CSV. */
+export type Form = 'json' | 'ndjson' | 'object' | 'csv';
+
+export type RowsQuestion = {
+  readonly rows: RowsSql;
+  readonly form: Form;
+  /** Beyond these the rows are counted, and not shown; null where the question sets its own limit. */
+  readonly mostRows: number | null;
+  readonly isCounted: boolean;
+  /** The point in time as ISO 8601; null for the present. */
+  readonly at: string | null;
+};
+
+export type RowsAnswer = {
+  readonly state: DatasetState;
+  /** Undefined where they have more than `MAX_BYTES`. */
+  readonly body: Uint8Array | undefined;
+  readonly returned: number;
+  /** Null where they were not counted. */
+  readonly total: number | null;
+};
+
+/** How a dataset stands. */
+export type DatasetState = {
+  /** Of its latest change; below that of a removal that has not come to its end. */
+  readonly seq: number;
+  /** Whether such a removal is under way: the rows are those of an earlier moment. */
+  readonly isRemoving: boolean;
+  /** Grows with what no `seq` tells: values that make no version, and what is held. */
+  readonly volatileSeq: number | null;
+  /** What was forgotten reaches up to here; null where nothing was. */
+  readonly historyFrom: string | null;
+  /** By which change the first full walk had ended; null where none has. */
+  readonly readSeq: number | null;
+  /** `union` where nothing had been proven. */
+  readonly verdict: 'snapshot' | 'verified' | 'union';
+  /** When the walk began that had proved it complete, ISO 8601. */
+  readonly completeAsOf: string | null;
+  readonly held: number;
+};
+
+/** Of one answer. */
+export const MAX_BYTES = 8_000_000;
+
+type StateRow = {
+  lastSeq: number | null;
+  removal: number | null;
+  volatileSeq: number | null;
+  historyFrom: string | null;
+  readSeq: number | null;
+};
+
+/** @param rows the table in which its rows lie. @param at ISO 8601; null for the present. */
+export function stateOf(
+  connection: Connection,
+  { name, rows }: { name: string; rows: string },
+  at: string | null,
+): DatasetState {
+  const { lastSeq, removal, volatileSeq, historyFrom, readSeq } = prepared(
+    connection,
+    `SELECT last_seq AS lastSeq, ${removalSql} AS removal, volatile_seq AS volatileSeq, history_from AS historyFrom,
+       (SELECT coalesce(last_seq, 0) FROM walks
+        WHERE job = :job AND kind = 'walk' AND status = 'complete' AND renewal_of IS NULL ORDER BY id LIMIT 1) AS readSeq
+     FROM (SELECT 1) LEFT JOIN datasets ON job = :job`,
+  ).get({ job: name }) as StateRow;
+  const seq = removal === null ? Math.trunc(lastSeq ?? 0) : removal - 1;
+  const proof = prepared(
+    connection,
+    `SELECT verdict, started_at AS completeAsOf FROM walks
+     WHERE job = :job AND ${PROOF} AND finished_at <= :until ORDER BY id DESC LIMIT 1`,
+  ).get({ job: name, until: at ?? '9999' }) as Pick<DatasetState, 'verdict' | 'completeAsOf'> | undefined;
+  const { held } = prepared(
+    connection,
+    `SELECT count(*) AS held FROM "${rows}" WHERE _held_since IS NOT NULL AND _held_since <= :until`,
+  ).get({ until: at ?? '9999' }) as { held: number };
+  return {
+    ...{ seq, isRemoving: removal !== null, volatileSeq, historyFrom, readSeq, held },
+    ...(proof ?? { verdict: 'union', completeAsOf: null }),
+  };
+}
+
+/**
+ * Rows, count and state are those of one moment.
+ * @returns what encodes the answer, which reads nothing more.
+ */
+export function readRows(
+  connection: Connection,
+  dataset: { name: string; rows: string },
+  { rows, form, mostRows, isCounted, at }: RowsQuestion,
+): () => Promise<RowsAnswer> {
+  const { row, whole } = form === 'csv' ? csvWriter(rows.columns) : jsonWriter(rows.columns, form);
+  const { state, found, total } = connection.transaction(() => {
+    const found = collect(connection, rows.rows, row, mostRows);
+    const total = isCounted || found.isMore ? count(connection, rows.count) : null;
+    return { state: stateOf(connection, dataset, at), found, total };
+  })();
+  return async () => {
+    const body = found.isTooLong ? undefined : Buffer.from(await whole(found.pieces));
+    const returned = found.pieces.length;
+    return { state, returned, total, body: body && body.length <= MAX_BYTES ? body : undefined };
+  };
+}
+
+function count(connection: Connection, { sql, params }: Sql): number {
+  return (prepared(connection, sql).get(params) as { total: number }).total;
+}
+
+/** The rows as they are written; no more than may be sent. */
+function collect(
+  connection: Connection,
+  { sql, params }: Sql,
+  write: Writer['row'],
+  mostRows: number | null,
+): { pieces: Piece[]; isMore: boolean; isTooLong: boolean } {
+  const pieces: Piece[] = [];
+  let length = 0;
+  for (const row of rawPrepared(connection, sql).iterate(params)) {
+    const isMore = pieces.length === mostRows;
+    if (isMore || length > MAX_BYTES) return { pieces, isMore, isTooLong: !isMore };
+    const piece = write(row as unknown[]);
+    length +=
+      typeof piece === 'string' ? piece.length : piece.reduce<number>((sum, cell) => sum + lengthOf(cell), 0);
+    pieces.push(piece);
+  }
+  return { pieces, isMore: false, isTooLong: length > MAX_BYTES };
+}
+
+const lengthOf = (cell: Cell) => (typeof cell === 'string' ? cell.length + 1 : 2);
+
+type Columns = RowsSql['columns'];
+
+/** A row on its way: its JSON, or the cells of its line. */
+type Piece = string | Cell[];
+
+type Writer = {
+  row(row: readonly unknown[]): Piece;
+  whole(rows: readonly Piece[]): string | Promise<string>;
+};
+
+function jsonWriter(columns: Columns, form: Exclude<Form, 'csv'>): Writer {
+  const heads = columns.map(({ name }, at) => `${at === 0 ? '' : ','}${JSON.stringify(name)}:`);
+  const shapes = columns.map(({ shape }) => shape);
+  return {
+    row(row) {
+      let text = '{';
+      for (let at = 0; at < heads.length; at += 1) text += heads[at] + jsonOf(row[at], shapes[at] as Shape);
+      return `${text}}`;
+    },
+    whole(rows) {
+      if (form === 'json') return `[${rows.join(',\n')}]`;
+      return form === 'object' ? rows.join('') : rows.map((row) => `${row}\n`).join('');
+    },
+  };
+}
+
+function jsonOf(value: unknown, shape: Shape): string {
+  if (value === null || value === undefined) return 'null';
+  if (shape === 'raw') return String(value);
+  if (shape === 'rawText') return JSON.stringify(textOfJson(String(value)));
+  if (shape === 'boolean') return value === 1 ? 'true' : 'false';
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null';
+  return JSON.stringify(String(value));
+}
+
+/** A text as itself, anything else as it is written in JSON, null as null. */
+function textOfJson(json: string): string | null {
+  if (json === 'null') return null;
+  return json.startsWith('"') ? (JSON.parse(json) as string) : json;
+}
+
+function csvWriter(columns: Columns): Writer {
+  return {
+    row: (row) => row.map((value, at) => cellOf(value, columns[at]?.shape ?? 'text')),
+    async whole(rows) {
+      const named = columns.map(({ name }) => ({ name, type: null }));
+      async function* batches() {
+        yield rows as Cell[][];
+      }
+      let text = '';
+      for await (const part of csv({ columns: named, batches: batches() }, false, { cells: 0 })) text += part;
+      return text;
+    },
+  };
+}
+
+function cellOf(value: unknown, shape: Shape): Cell {
+  if (value === null || value === undefined) return null;
+  if (shape === 'raw' || shape === 'rawText') return textOfJson(String(value));
+  return shape === 'boolean' ? String(value === 1) : (value as Cell);
+}
+
+/** Statements of a connection, which cost more to prepare than most rows to read. */
+const statements = new WeakMap<Connection, Map<string, ReturnType<Connection['prepare']>>>();
+const MAX_STATEMENTS = 200;
+
+function prepared(connection: Connection, sql: string, key = sql) {
+  const known = statements.get(connection) ?? new Map<string, ReturnType<Connection['prepare']>>();
+  statements.set(connection, known);
+  const found = known.get(key);
+  if (found) return found;
+  if (known.size >= MAX_STATEMENTS) known.clear();
+  const statement = connection.prepare(sql);
+  known.set(key, statement);
+  return statement;
+}
+
+const rawPrepared = (connection: Connection, sql: string) => prepared(connection, sql, `raw ${sql}`).raw();

@@ -1,0 +1,297 @@
+/** Questions of `/mirror/v1/<dataset>`, over HTTP, against one mirror of the model API that has all lists. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openMirror } from '../../../src/store/read.ts';
+import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
+import { type Get, type Got, getter } from '../client.ts';
+
+let serve: ServeBench;
+let get: Get;
+
+beforeAll(async () => {
+  serve = await openServeBench({ rows: 130, settings: { query: true } });
+  get = getter(serve.url, serve.issue().key);
+});
+afterAll(() => serve.close());
+
+type Row = Record<string, unknown>;
+
+function sql(text: string, params: readonly unknown[] = []): Row[] {
+  const connection = openMirror(serve.bench.dir);
+  try {
+    return connection.prepare<unknown[], Row>(text).all(...params);
+  } finally {
+    connection.close();
+  }
+}
+
+const rowsIn = ({ json }: Got) => json as Row[];
+const keysIn = (got: Got) => rowsIn(got).map(({ _key }) => _key);
+const keysOf = (where: string, order = '_key', table = 'ai_signals') =>
+  sql(`SELECT _key FROM ${table} WHERE ${where} ORDER BY ${order}, _key`).map(({ _key }) => _key);
+const ask = (query: string, headers = {}) => get(`/mirror/v1/ai_signals?${query}`, headers);
+
+describe('filters leave the rows that the same condition in SQL leaves', () => {
+  const someId = () => String(sql('SELECT id FROM ai_signals ORDER BY id LIMIT 1 OFFSET 7')[0]?.['id']);
+  test.each([
+    ['quality_grade=eq.A', "quality_grade = 'A'"],
+    ['quality_grade=neq.A', "quality_grade <> 'A'"],
+    ['confidence=gt.0.6', 'confidence > 0.6'],
+    ['confidence=gte.0.6&confidence=lt.0.8', 'confidence >= 0.6 AND confidence < 0.8'],
+    ['confidence=not.lte.5e-1', 'NOT confidence <= 0.5'],
+    ['asset=in.(BTCUSDT,"SOLUSDT")', "asset IN ('BTCUSDT', 'SOLUSDT')"],
+    ['asset=not.in.(BTCUSDT)', "asset NOT IN ('BTCUSDT')"],
+    ['asset=in.()', 'false'],
+    ['asset=like.*TC*', "asset GLOB '*TC*'"],
+    ['asset=like.btc*', 'false'],
+    ['asset=ilike.b_c%25', "asset LIKE 'b_c%'"],
+    ['regime=is.null', 'regime IS NULL'],
+    ['regime=not.is.null', 'regime IS NOT NULL'],
+    ['validator_allowed=is.true', 'validator_allowed = 1'],
+    ['validator_allowed=eq.false', 'validator_allowed = 0'],
+    ['or=(quality_grade.eq.A,confidence.lt.0.5)', "quality_grade = 'A' OR confidence < 0.5"],
+    ['not.or=(quality_grade.eq.A,quality_grade.eq.B)', "quality_grade NOT IN ('A', 'B')"],
+    [
+      'and=(quality_grade.eq.A,or(asset.eq.BTCUSDT,not.and(confidence.gt.0.5,action.eq."BUY")))',
+      "quality_grade = 'A' AND (asset = 'BTCUSDT' OR NOT (confidence > 0.5 AND action = 'BUY'))",
+    ],
+    ['or=(asset.eq.BTCUSDT)&or=(quality_grade.eq.A)', "asset = 'BTCUSDT' AND quality_grade = 'A'"],
+    ['validator_reason_codes->>0=eq.SPREAD_OK', "validator_reason_codes ->> 0 = 'SPREAD_OK'"],
+    ['dual_ai->>confidence=gt.0.5', "dual_ai ->> 'confidence' > 0.5"],
+  ])('%s', async (query, where) => {
+    const got = await ask(`${query}&select=_key`);
+    expect(got.status).toBe(200);
+    expect(keysIn(got)).toEqual(keysOf(where));
+  });
+
+  test('of a discovered column, and a row by a value with commas and quotes', async () => {
+    const [first] = sql(`SELECT _key, headline FROM news WHERE headline IS NOT NULL ORDER BY _key LIMIT 1`);
+    const quoted = JSON.stringify(first?.['headline']);
+    const got = await get(`/mirror/v1/news?select=_key&and=(headline.eq.${encodeURIComponent(quoted)})`);
+    expect(keysIn(got)).toEqual(
+      sql('SELECT _key FROM news WHERE headline = ? ORDER BY _key', [first?.['headline']]).map(
+        ({ _key }) => _key,
+      ),
+    );
+    expect(keysIn(await ask(`id=eq.${someId()}`))).toEqual([someId()]);
+  });
+});
+
+describe('rows are shown', () => {
+  test('typed as their columns are', async () => {
+    const [row] = rowsIn(await ask('limit=1'));
+    const [stored = {}] = sql('SELECT * FROM ai_signals ORDER BY _key LIMIT 1');
+    expect(Object.keys(row ?? {})).toEqual(Object.keys(stored));
+    expect(row).toMatchObject({
+      confidence: stored['confidence'],
+      validator_allowed: stored['validator_allowed'] === 1,
+      validator_reason_codes: JSON.parse(String(stored['validator_reason_codes'])),
+      _held_since: null,
+    });
+  });
+
+  test('with the columns that are selected, under other names, and members of JSON', async () => {
+    const got = await ask(
+      'select=asset,grade:quality_grade,codes:validator_reason_codes->0,validator_reason_codes->>1&limit=2',
+    );
+    const expected = sql(`SELECT asset, quality_grade AS grade, validator_reason_codes ->> 0 AS codes,
+      validator_reason_codes ->> 1 AS validator_reason_codes FROM ai_signals ORDER BY _key LIMIT 2`);
+    expect(got.json).toEqual(expected);
+  });
+
+  test.each([
+    ['order=confidence.desc', 'confidence DESC NULLS FIRST'],
+    ['order=regime', 'regime NULLS LAST'],
+    ['order=regime.nullsfirst,asset.desc.nullslast', 'regime NULLS FIRST, asset DESC NULLS LAST'],
+    ['order=dual_ai->>confidence.desc', "dual_ai ->> 'confidence' DESC NULLS FIRST"],
+    ['', '_key'],
+  ])('in the order %s', async (query, order) => {
+    const got = await ask(`select=_key&${query}&limit=40&offset=7`);
+    expect(keysIn(got)).toEqual(keysOf('true', order).slice(7, 47));
+  });
+
+  test('by job as by table; what is no list, or no dataset, is not found', async () => {
+    expect((await get('/mirror/v1/ai-signals?limit=1')).json).toEqual((await ask('limit=1')).json);
+    for (const path of ['usage', 'sqlite_master', 'walks'])
+      expect(await get(`/mirror/v1/${path}`)).toMatchObject({ status: 404, json: { code: 'PGRST205' } });
+  });
+});
+
+describe('an answer says which of how many rows it has', () => {
+  const exact = { prefer: 'count=exact' };
+  test.each([
+    ['limit=25', {}, 200, '0-24/*'],
+    ['limit=25', exact, 206, '0-24/130'],
+    ['limit=25&offset=120', { prefer: 'count=planned' }, 206, '120-129/130'],
+    ['', exact, 200, '0-129/130'],
+    ['', {}, 200, '0-129/*'],
+    ['asset=eq.none', {}, 200, '*/0'],
+    ['limit=5&offset=500', {}, 200, '*/*'],
+    ['limit=0', exact, 206, '*/130'],
+  ])('%s %o', async (query, headers, status, range) => {
+    const got = await ask(query, headers);
+    expect([got.status, got.headers['content-range']]).toEqual([status, range]);
+    if ('prefer' in headers) expect(got.headers['preference-applied']).toBe(headers.prefer);
+  });
+
+  test('416 behind the last row, where that is known', async () => {
+    expect(await ask('offset=131', exact)).toMatchObject({
+      status: 416,
+      json: { code: 'PGRST103', details: 'An offset of 131 was requested, but there are only 130 rows.' },
+    });
+  });
+
+  test('HEAD has the same headers, and no body', async () => {
+    const got = await get('/mirror/v1/news?limit=3', exact, 'HEAD');
+    expect([got.status, got.bytes.length]).toEqual([206, 0]);
+    expect(got.headers).toMatchObject({
+      'content-range': '0-2/130',
+      vary: expect.stringContaining('Prefer'),
+    });
+  });
+});
+
+describe('forms', () => {
+  const query = 'select=id,asset,confidence,validator_allowed&limit=2';
+  test('CSV, with what a spreadsheet would run made harmless', async () => {
+    const got = await ask(query, { accept: 'text/csv' });
+    const lines = sql(
+      'SELECT id, asset, confidence, validator_allowed FROM ai_signals ORDER BY _key LIMIT 2',
+    ).map((row) => `${row['id']},${row['asset']},${row['confidence']},${row['validator_allowed'] === 1}\n`);
+    expect(got.bytes.toString()).toBe(`id,asset,confidence,validator_allowed\n${lines.join('')}`);
+    const risky = await ask('select=a:asset,%22=1%2B2%22:id&limit=1', { accept: 'text/csv' });
+    expect(risky.bytes.toString().split('\n')[0]).toBe("a,'=1+2");
+  });
+
+  test('one object a line', async () => {
+    const got = await ask(query, { accept: 'application/x-ndjson' });
+    const objects = got.bytes
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(objects).toEqual((await ask(query)).json);
+  });
+
+  test('one object, or 406', async () => {
+    const accept = 'application/vnd.pgrst.object+json';
+    const got = await ask('limit=1', { accept });
+    expect([got.status, JSON.parse(got.bytes.toString())]).toEqual([200, rowsIn(await ask('limit=1'))[0]]);
+    expect(await ask('limit=2', { accept })).toMatchObject({
+      status: 406,
+      json: {
+        code: 'PGRST116',
+        message: 'JSON object requested, multiple (or no) rows returned',
+        details: 'Results contain 2 rows, application/vnd.pgrst.object+json requires 1 row',
+        hint: null,
+      },
+    });
+    expect(await ask('', { accept: 'image/png' })).toMatchObject({ status: 406, json: { code: 'PGRST107' } });
+  });
+});
+
+describe('what is refused says why', () => {
+  test.each([
+    ['confidense=gt.1', '42703', /confidense/, /confidence/],
+    ['confidence=gt.high', '22P02', /a number/],
+    ['validator_allowed=eq.yes', '22P02', /true or false/],
+    ['asset=is.true', '42804', /no booleans/],
+    ['confidence=like.1*', '42883', /no text/],
+    ['asset->x=eq.1', '42883', /no JSON/],
+    ['asset=BTC', 'PGRST100', /line 1/],
+    ['asset=foo.1', 'PGRST100', /line 1/],
+    ['asset=cs.{a}', 'PGRST127', /not implemented/],
+    ['select=id,news(headline)', 'PGRST127', /not implemented/],
+    ['select=confidence::text', 'PGRST127', /not implemented/],
+    ['select=id,', 'PGRST100', /column 4/],
+    ['select=a:id,a:asset', 'PGRST100', /named a/],
+    ['order=asset.up', 'PGRST100', /column/],
+    ['limit=-1', 'PGRST100', /whole number/],
+    ['limit=1&limit=2', 'PGRST100', /more than once/],
+    ['or=(asset.eq.a', 'PGRST100', /column/],
+    ['or=()', 'PGRST100', /column/],
+    ['and=(or(and(or(asset.eq.a))))', 'PGRST100', /depth/],
+    ['asset=eq.a%00b', 'PGRST100', /NUL/],
+    ['seq=x', 'PGRST100', /seq/],
+    ['as_of=2999-01-01T00:00:00Z', 'PGRST100', /yet to come/],
+  ])('%s', async (query, code, message, hint?: RegExp) => {
+    const { status, json } = await ask(query);
+    expect(status).toBe(400);
+    expect(Object.keys(json as Row)).toEqual(['code', 'message', 'details', 'hint']);
+    expect(json).toMatchObject({ code, message: expect.stringMatching(message) });
+    if (hint) expect(json).toMatchObject({ hint: expect.stringMatching(hint) });
+  });
+
+  test('by key, scope, method and path, in the same form', async () => {
+    const other = getter(serve.url, serve.issue({ name: 'other', scopes: ['news:read'] }).key);
+    const answers = [
+      await getter(serve.url)('/mirror/v1/news'),
+      await other('/mirror/v1/ai_signals'),
+      await get('/mirror/v1/news', {}, 'POST'),
+      await get('/mirror/v1'),
+    ];
+    expect(answers.map(({ status, json }) => [status, Object.keys(json as Row)])).toEqual(
+      [401, 403, 405, 404].map((status) => [status, ['code', 'message', 'details', 'hint']]),
+    );
+  });
+});
+
+describe('calls', () => {
+  test('one, and one more for each further hundred rows; a mistake and a 304 are free', async () => {
+    const limits = { quota: { kind: 'fixed' as const, calls: 5, periodMs: 86_400_000 } };
+    const asked = getter(serve.url, serve.issue({ name: 'counted' }, limits).key);
+    const left = ({ headers }: Got) => headers['x-ratelimit-remaining'];
+    const first = await asked('/mirror/v1/news?limit=100');
+    expect(left(first)).toBe('4');
+    expect((await asked('/mirror/v1/news?nothing=eq.1')).status).toBe(400);
+    const again = await asked('/mirror/v1/news?limit=100', {
+      'if-none-match': String(first.headers['etag']),
+    });
+    expect([again.status, left(again)]).toEqual([304, '4']);
+    expect(left(await asked('/mirror/v1/news'))).toBe('2');
+    expect(left(await asked('/mirror/v1/news?limit=1'))).toBe('1');
+    const refused = await asked('/mirror/v1/news');
+    expect(refused).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': expect.any(String), 'x-ratelimit-remaining': expect.any(String) },
+      json: { code: 'MIRROR429', message: expect.stringContaining('quota') },
+    });
+    expect(left(await asked('/mirror/v1/news?limit=1'))).toBe('0');
+    expect((await asked('/api/v1/news')).json).toEqual({
+      error: 'too_many_requests',
+      message: expect.stringContaining('quota'),
+    });
+  });
+
+  test('the ETag covers form and count', async () => {
+    const tags = await Promise.all(
+      [{}, { accept: 'text/csv' }, { prefer: 'count=exact' }].map(
+        async (headers) => (await ask('limit=1', headers)).headers['etag'],
+      ),
+    );
+    expect(new Set(tags).size).toBe(3);
+  });
+});
+
+describe('one row', () => {
+  test('by its key, as an object', async () => {
+    const [wanted] = rowsIn(await ask('limit=1&offset=3'));
+    const got = await get(`/mirror/v1/ai_signals/${wanted?.['_key']}`);
+    expect([got.status, got.json, got.headers['content-range']]).toEqual([200, wanted, '0-0/*']);
+    expect(await get('/mirror/v1/ai_signals/none')).toMatchObject({
+      status: 404,
+      json: { code: 'PGRST116' },
+    });
+    expect(await get(`/mirror/v1/ai_signals/${wanted?.['_key']}?asset=eq.x`)).toMatchObject({ status: 400 });
+  });
+});
+
+test('without the setting there is nothing', async () => {
+  const without = await openServeBench({ rows: 5, walked: ['news'] });
+  try {
+    const answer = await getter(without.url, without.issue().key)('/mirror/v1/news');
+    expect([answer.status, answer.json]).toMatchObject([404, { error: 'not_found' }]);
+  } finally {
+    await without.close();
+  }
+});
