@@ -85,13 +85,15 @@ type Definition<Row> = {
     volatile?: readonly string[];
   };
   views?: readonly View[];
+  /** The columns that the page shows unless others are chosen, the most useful first; found by rule unless given. */
+  shown?: readonly string[];
 };
 
 /** What is known of a dataset without the code of its contract. The build writes it down for those who only read (`job-list.ts`). */
 export type ListedJob = Required<
   Pick<
     Definition<unknown>,
-    'about' | 'path' | 'scope' | 'schedule' | 'weight' | 'reading' | 'filters' | 'views'
+    'about' | 'path' | 'scope' | 'schedule' | 'weight' | 'reading' | 'filters' | 'views' | 'shown'
   >
 > & {
   /** The file's name, such as `ai-signals`. */
@@ -135,7 +137,15 @@ export type Job = ListedJob & {
 
 /** Declares an endpoint; the default export of the file `jobs/<name>.ts`. */
 export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
-  const { contract, operation = null, weight = 1, reading = 'walk', filters = {}, views = [] } = definition;
+  const {
+    contract,
+    operation = null,
+    weight = 1,
+    reading = 'walk',
+    filters = {},
+    views = [],
+    shown = [],
+  } = definition;
   const { about, path, scope, schedule } = definition;
   const table = name.replaceAll('-', '_');
   const schemas = contract ? { page: schemaOf(contract.page), row: schemaOf(contract.row) } : null;
@@ -154,7 +164,7 @@ export function defineJob<Row>(name: string, definition: Definition<Row>): Job {
   const versions = reading === 'walk' ? `${table}_history_rows` : null;
   const aging = volatile.length > 0 ? `${table}_volatile` : null;
   return {
-    ...{ name, about, path, operation, scope, schedule, weight, reading, filters, views },
+    ...{ name, about, path, operation, scope, schedule, weight, reading, filters, views, shown },
     ...{ table, rows, history: versions && `${table}_history`, versions, columns, volatile, aging, schemas },
     page: schemas ? membersOfPage(schemas.page) : {},
     numbered: numberedSql(rows, aging, volatile),

@@ -23,6 +23,9 @@ function kindOfValue(value: Exclude<PageCell, null>): Kind {
   return typeof value === 'string' && momentOf(value) !== null ? 'time' : 'text';
 }
 
+/** A number that names something is no amount: it has no separators, and nobody wants its mean. */
+export const isIdentity = (column: string): boolean => /(^|_)(id|seq|rowid|block)$/i.test(column);
+
 /** The address of a text that is nothing but a web address; null for all else, and for other schemes. */
 export function webAddress(text: string): string | null {
   if (!/^https?:\/\/\S+$/i.test(text)) return null;

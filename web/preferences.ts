@@ -2,7 +2,11 @@
 
 import { store, useStore } from './store.ts';
 
-export type Preferences = { theme: 'system' | 'light' | 'dark'; zone: 'utc' | 'local' };
+export type Preferences = {
+  theme: 'system' | 'light' | 'dark';
+  zone: 'utc' | 'local' /** Whether values to filter by stand beside rows. */;
+  facets?: boolean;
+};
 
 /** The same key as in theme.ts. */
 const KEY = 'market-mirror';

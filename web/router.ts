@@ -33,6 +33,13 @@ export function linkToSql({ sql, params }: Sql, at: string | null = place.get().
   return `${linkTo('/sql', { at })}#${hash}`;
 }
 
+/** The answer as JSON, at the same moment. */
+export function linkToJson({ sql, params }: Sql): string {
+  return addressOf('/page/query.json', new URLSearchParams(), {
+    ...{ sql, params: JSON.stringify(params), asOf: place.get().at },
+  });
+}
+
 /** The present address with other parameters; null or undefined takes one away. */
 export function linkHere(search: Search): string {
   const { path, search: present } = place.get();

@@ -10,6 +10,7 @@ import { getTableColumns, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { type Job, type View, validity } from '../../src/job.ts';
 import { loadJobs } from '../../src/load-jobs.ts';
+import { sharedMeanings as datasetMeanings, meaningsOf } from '../../src/serve/ui/column-meanings.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import * as schema from '../../src/store/schema.ts';
 import { viewsOf } from '../../src/store/views.ts';
@@ -134,7 +135,7 @@ function ownSections(present: Map<string, Column[]>): Section[] {
 
 function render({ name, about, columns, meaning, example = examples[name] }: Section): string {
   const rows = columns.map((column) => {
-    const text = meaning(column.name) ?? sharedMeanings[column.name];
+    const text = meaning(column.name) ?? datasetMeanings[column.name] ?? sharedMeanings[column.name];
     if (!text) throw new Error(`${name}.${column.name}: no word on what it means (see CONTRIBUTING.md)`);
     const nullable = column.notnull || column.pk ? 'no' : 'yes';
     return `| \`${column.name}\` | ${column.type.toLowerCase() || 'any'} | ${nullable} | ${text.replaceAll('|', '\\|')} |`;
@@ -208,53 +209,4 @@ function commentBefore(text: string, line: RegExp): string | undefined {
     .replace(/^\s*\*/gm, '')
     .replace(/\s+/g, ' ')
     .trim();
-}
-
-/** The part of JSON Schema in which zod describes our contracts. */
-type Shape = {
-  type?: string | readonly string[];
-  description?: string;
-  enum?: string[];
-  minimum?: number;
-  maximum?: number;
-  items?: Shape;
-  properties?: Record<string, Shape>;
-  anyOf?: Shape[];
-};
-
-/** By column. A column is named after the property that it shows; nested names are joined by `_`. */
-function meaningsOf({ schemas, volatile }: Job): Map<string, string> {
-  const meanings = new Map<string, string>();
-  if (!schemas) return meanings;
-  collect(schemas.row as Shape, [], meanings);
-  for (const column of volatile)
-    meanings.set(column, `${meanings.get(column)}; volatile: kept current, but makes no version`);
-  return meanings;
-}
-
-function collect(shape: Shape, path: string[], meanings: Map<string, string>): void {
-  const value = shape.anyOf?.find(({ type }) => type !== 'null') ?? shape;
-  if (path.length > 0) {
-    const rule = [shape.description, ruleOf(value)].filter(Boolean).join('; ');
-    meanings.set(path.map(snakeCase).join('_'), `\`${path.join('.')}\`${rule && `: ${rule}`}`);
-  }
-  for (const [name, inner] of Object.entries(value.properties ?? {}))
-    collect(inner, [...path, name], meanings);
-}
-
-function ruleOf({ type, enum: values, minimum, maximum, items }: Shape): string {
-  const kinds = [type].flat();
-  if (values) return values.map((value) => `\`${value}\``).join(', ');
-  if (kinds.includes('boolean')) return '0 or 1';
-  if (kinds.includes('array')) return `JSON array of ${items?.type === 'string' ? 'text' : 'values'}`;
-  if (kinds.includes('object')) return 'JSON object';
-  const bounds = [
-    minimum !== undefined && `at least ${minimum}`,
-    maximum !== undefined && `at most ${maximum}`,
-  ];
-  return bounds.filter(Boolean).join(', ');
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -65,23 +65,9 @@ export const viewMeanings: Record<string, Words> = {
   },
 };
 
-/** Columns that mean the same in every table that has them, unless the table says more. */
+/** Columns that mean the same in every table that has them, unless the table says more; those of datasets are in `column-meanings.ts`. */
 export const sharedMeanings: Words = {
-  _key: "The row's key: the declared one, else the value of the field chosen from the data (`datasets.key_field`), else a digest.",
-  _first_seen_at: 'When the mirror first found a row of this key.',
-  _changed_at: 'When this version came into the mirror.',
-  _walk_id: 'The walk that brought this version (`walks.id`).',
-  _held_since:
-    'When the last proof that did not show the row ended, or the first of several in a row. Null of all rows that it showed, and of those that were seen since.',
-  _held_reason:
-    'Why such a row stays for now. `unproven`: the list is `verified`, so a row may be hidden as others move; the next proof that does not show it either removes it. `mass`: the list is shorter by more than a fifth and ten rows, or empty; the next proof decides. `unkeyed`: rows without a readable key came when this one vanished, so it may be one of them.',
-  _valid_from: 'From when the mirror held this version: its `_changed_at`.',
-  _valid_to: 'Until when: the `_changed_at` of the next version, or when the row was removed.',
-  _ended_by: '`update` or `delete`.',
-  _body: 'The JSON as received, but names without needless escapes (`id` for `\\u0069d`).',
-  _fetched_at: 'When it was requested.',
   _number: 'The number of the row: its rowid.',
-  extra: 'JSON of the properties that the contract does not list, at their places. Null if there are none.',
   id: 'The number of the row.',
   job: 'The job, such as `ai-signals`.',
   request_id: 'X-Request-ID of the answer, if it had one. The support of the API can find the call by it.',

@@ -15,7 +15,7 @@ import { openPageAuth, type ViewerResponder } from './ui/auth.ts';
 import { openDownloads } from './ui/downloads.ts';
 import { openLiveEvents } from './ui/live.ts';
 import { openOverview } from './ui/overview.ts';
-import { openQueryTurns, type QueryParts, respondToQuery } from './ui/queries.ts';
+import { openQueryTurns, type QueryParts, respondToQuery, respondWithJson } from './ui/queries.ts';
 import type { QueryProcesses } from './ui/query-processes.ts';
 import { BadRequest, busyResponse, failedResponse } from './ui/requests.ts';
 import { linkPath, openSessions, type Viewer } from './ui/sessions.ts';
@@ -146,6 +146,9 @@ export function openUi(parts: UiParts): Ui {
       guarded('page-events', '/page/events', ['GET'], listen),
       guarded('page-query', '/page/query', ['POST'], (call, viewer) =>
         respondToQuery(call, viewer, queries, parts.timeoutMs ?? QUERY_MS),
+      ),
+      guarded('page-query', '/page/query.json', ['GET'], (call, viewer) =>
+        respondWithJson(call, viewer, queries, parts.timeoutMs ?? QUERY_MS),
       ),
       guarded('page-downloads', '/page/downloads', ['POST'], downloads.order),
       guarded('page-downloads', '/page/downloads/:id', ['GET'], downloads.take),

@@ -1,5 +1,6 @@
-/** How rows are shown, and taken along as they are shown. */
+/** How rows are shown and chosen, and taken along as they are. */
 
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Lived, openLived } from './lived.ts';
 import { settled, tableIn } from './support.ts';
@@ -10,37 +11,159 @@ beforeAll(async () => {
 });
 afterAll(() => lived.close());
 
-test('columns are chosen, and a link shows the same ones', async () => {
-  const { page } = await lived.visit('/datasets/ai-signals');
-  await page.getByText(/^Columns \d+ of/).click();
-  await page.getByRole('button', { name: 'First only' }).click();
-  await page.getByRole('checkbox', { name: 'regime' }).check();
-  const headsIn = async () => {
-    await settled(page);
-    const [heads = []] = await tableIn(page, 'Rows of ai-signals');
-    return heads;
+const region = 'Rows of ai-signals';
+
+/** What a column of the table shows. */
+async function shownIn(page: Page, column: string): Promise<string[]> {
+  await settled(page);
+  const [heads = [], ...lines] = await tableIn(page, region);
+  const at = heads.findIndex((head) => head.startsWith(column));
+  return lines.map((line) => line[at] ?? 'no such column');
+}
+
+async function textOf(page: Page, begin: () => Promise<void>) {
+  const [download] = await Promise.all([page.waitForEvent('download'), begin()]);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+  return {
+    name: download.suggestedFilename(),
+    lines: Buffer.concat(chunks).toString().trim().split(/\r?\n/),
   };
-  await expect.poll(headsIn).toEqual(['row', 'id', 'regime']);
-  await page.reload();
-  expect(await headsIn()).toEqual(['row', 'id', 'regime']);
+}
+
+test('grade A by confidence is three clicks from the overview, and its download has every row and column', async () => {
+  const { page } = await lived.visit('/');
+  await page.getByRole('navigation').getByRole('link', { name: 'ai-signals' }).click();
+  await page
+    .getByRole('region', { name: 'Values of quality_grade' })
+    .getByRole('link', { name: /^A/ })
+    .click();
+  await page.getByRole('button', { name: 'confidence' }).click();
+  await page.waitForURL('**&sort=-confidence*');
+
+  const sql = `SELECT * FROM ai_signals WHERE quality_grade = 'A' ORDER BY confidence DESC NULLS LAST, _key`;
+  const best = lived.bench.sql<{ confidence: number; _key: string }>(sql);
+  const all = lived.bench.sql('SELECT 1 FROM ai_signals').length;
+  await page.getByText(`${best.length} of ${all} rows`).waitFor();
+  expect((await shownIn(page, 'confidence')).map(Number)).toEqual(
+    best.slice(0, 50).map(({ confidence }) => confidence),
+  );
+  expect(new Set(await shownIn(page, 'quality_grade'))).toEqual(new Set(['A']));
+
+  await page.getByText('Download', { exact: true }).click();
+  const { name, lines } = await textOf(page, () => page.getByRole('button', { name: 'CSV' }).click());
+  expect(name).toMatch(/^ai-signals_quality_grade-A-\d{8}T\d{6}Z\.csv$/);
+  expect(lines[0]).toBe(Object.keys(best[0] ?? {}).join());
+  expect(lines).toHaveLength(1 + best.length);
+  const receipt = await page.getByRole('link', { name: 'Its receipt' }).getAttribute('href');
+  const answer = await page.request.get(`${lived.url}${receipt}`);
+  expect(await answer.json()).toMatchObject({ rows: best.length, sources: [{ job: 'ai-signals' }] });
+
+  await page.getByRole('checkbox', { name: 'Visible columns only' }).check();
+  const narrow = await textOf(page, () => page.getByRole('button', { name: 'NDJSON' }).click());
+  const heads = Object.keys(JSON.parse(narrow.lines[0] ?? '{}') as object);
+  expect([heads.length < 15, heads.includes('quality_grade')]).toEqual([true, true]);
+  const json = await page.request.get(
+    `${lived.url}${await page.getByRole('link', { name: 'JSON', exact: true }).getAttribute('href')}`,
+  );
+  expect(((await json.json()) as { _key: string }[]).map(({ _key }) => _key)).toEqual(
+    best.slice(0, 50).map(({ _key }) => _key),
+  );
 });
 
-test('addresses are links, times are times, and numbers stand below each other', async () => {
+test('rows are found by a text, by a click on a cell and by the menu, which closes then', async () => {
+  const { page } = await lived.visit('/datasets/ai-signals');
+  const all = lived.bench.sql('SELECT 1 FROM ai_signals').length;
+  await page.getByRole('searchbox').fill(lived.changed);
+  await page.getByText(`1 of ${all} rows`).waitFor();
+  expect(await shownIn(page, 'row')).toEqual([lived.changed]);
+
+  await page.goto(`${lived.url}/datasets/ai-signals`);
+  await page
+    .getByRole('region', { name: region })
+    .getByRole('cell', { name: 'SELL', exact: true })
+    .first()
+    .click();
+  const sells = lived.bench.sql(`SELECT 1 FROM ai_signals WHERE action = 'SELL'`).length;
+  await page.getByText(`${sells} of ${all} rows`).waitFor();
+
+  await page.getByText('Filter', { exact: true }).click();
+  await page.getByRole('combobox', { name: 'Column' }).selectOption('validator_allowed');
+  await page
+    .getByRole('textbox', { name: 'Value' })
+    .or(page.getByRole('combobox', { name: 'Value' }))
+    .fill('true');
+  await page.keyboard.press('Enter');
+  const both = lived.bench.sql(`SELECT 1 FROM ai_signals WHERE action = 'SELL' AND validator_allowed`).length;
+  await page.getByText(`${both} of ${all} rows`).waitFor();
+  expect(await page.getByRole('combobox', { name: 'Column' }).isVisible()).toBe(false);
+  await page.getByRole('link', { name: 'Clear all' }).click();
+  await page.getByText('1–50 of 130').waitFor();
+});
+
+test('held rows are marked, and chosen by a click', async () => {
+  lived.bench.tamper(
+    `UPDATE news_rows SET _held_since = _changed_at, _held_reason = 'unproven' WHERE rowid % 2 = 0`,
+  );
+  const { page } = await lived.visit('/datasets/news');
+  await page.getByRole('link', { name: 'held', exact: true }).first().click();
+  await page.waitForURL('**?where=*_held_since*');
+  const [held] = lived.bench.sql<{ n: number }>(
+    'SELECT count(*) AS n FROM news WHERE _held_since IS NOT NULL',
+  );
+  await page.getByText(`${held?.n} of 130 rows`).waitFor();
+});
+
+test('columns are chosen, told what they mean, and a link shows the same ones', async () => {
+  const { page } = await lived.visit('/datasets/ai-signals');
+  const head = page.getByRole('columnheader', { name: 'quality_grade' });
+  expect(await head.getAttribute('title')).toBe('quality.grade: A, B, C, REJECT');
+  await page.getByText(/^Columns \d+ of/).click();
+  for (const name of [
+    'timestamp',
+    'asset',
+    'action',
+    'status',
+    'entry_price',
+    'tp_price',
+    'sl_price',
+    'confidence',
+  ])
+    await page.getByRole('checkbox', { name: new RegExp(`^${name}\\b`) }).uncheck();
+  const headsIn = async () => {
+    await settled(page);
+    return (await tableIn(page, region))[0];
+  };
+  await expect.poll(headsIn).toEqual(['row', 'quality_grade', 'changed▼']);
+  await page.reload();
+  expect(await headsIn()).toEqual(['row', 'quality_grade', 'changed▼']);
+  await page.getByText(/^Columns \d+ of/).click();
+  await page.getByRole('button', { name: 'Default columns' }).click();
+  await expect.poll(async () => (await headsIn())?.length).toBeGreaterThan(8);
+});
+
+test('cells fit what they hold: ages, rounded numbers below each other, addresses, words, a dash for null', async () => {
   const { page } = await lived.visit('/datasets/news');
   await page.getByText(/^Columns \d+ of/).click();
-  await page.getByRole('button', { name: 'All' }).click();
+  await page.getByRole('button', { name: 'All', exact: true }).click();
   await settled(page);
   const rows = page.getByRole('region', { name: 'Rows of news' });
   const link = rows.locator('td a[href^="https://"]').first();
-  await link.waitFor();
   expect(await link.getAttribute('rel')).toContain('noopener');
-  expect(await rows.locator('td time').first().innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
-  const heads = await rows.locator('th.number').count();
-  expect(heads).toBeGreaterThan(0);
+  const time = rows.locator('td time').first();
+  expect(await time.innerText()).toMatch(/ago$|^in /);
+  expect(await time.getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC\n/);
   const alignments = await rows
     .locator('th.number, td.number')
     .evaluateAll((cells) => [...new Set(cells.map((cell) => getComputedStyle(cell).textAlign))]);
   expect(alignments).toEqual(['right']);
+  const sql = `SELECT 34482.1854989773 AS price, 1088622721 AS alert_id, 1088622721 AS volume, NULL AS none,
+  '0x089cfc81278bb5f99db5396006c58f0b1326de75' AS address, '["a","b"]' AS tags, 0.9 AS score UNION ALL SELECT 1, 2, 3, 4, 'x', '[]', 0.59`;
+  await page.goto(`${lived.url}/sql#${new URLSearchParams({ sql })}`);
+  expect((await tableIn(page, 'Rows of the answer'))[1]).toEqual([
+    ...['34,482.2', '1088622721', '1,088,622,721', '–', '0x089cfc81…6de75', 'a, b', '0.90'],
+  ]);
+  expect(await page.getByText('34,482.2').getAttribute('title')).toBe('34,482.1854989773');
 });
 
 test('a column of numbers is charted by day, as SQL counts it', async () => {
@@ -56,22 +179,4 @@ test('a column of numbers is charted by day, as SQL counts it', async () => {
   expect(lines.map((line) => line.slice(1).map(Number))).toEqual(
     days.map(({ avg, min, max }) => [avg, min, max]),
   );
-});
-
-test('what is found is what is downloaded, with its receipt', async () => {
-  const { page } = await lived.visit(`/datasets/ai-signals?q=${lived.changed}`);
-  await page.getByText('Download', { exact: true }).click();
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('button', { name: 'NDJSON' }).click(),
-  ]);
-  const chunks: Buffer[] = [];
-  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
-  const lines = Buffer.concat(chunks).toString().trim().split('\n');
-  expect(lines).toHaveLength(1);
-  expect(lines[0]).toContain(lived.changed);
-  const receipt = await page.getByRole('link', { name: 'Its receipt' }).getAttribute('href');
-  const answer = await page.request.get(`${lived.url}${receipt}`);
-  expect(answer.status()).toBe(200);
-  expect(await answer.text()).toContain('ai-signals');
 });

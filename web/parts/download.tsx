@@ -9,14 +9,27 @@ import { Failed } from './states.tsx';
 const formats = { csv: 'CSV', ndjson: 'NDJSON', parquet: 'Parquet' } as const;
 type Format = DownloadQuestion['format'];
 
-/** @param asOf the moment that is shown, or null for now. */
-export function DownloadMenu({ question, asOf }: { question: Sql; asOf: string | null }) {
+type DownloadMenuProps = {
+  question: Sql;
+  /** The same with the columns that are shown alone, where there are others. */
+  visible?: Sql;
+  /** How the file's name begins. */
+  name?: string;
+  /** The moment that is shown; null for now. */
+  asOf: string | null;
+};
+
+export function DownloadMenu({ question, visible, name, asOf }: DownloadMenuProps) {
+  const [isVisibleOnly, setVisibleOnly] = useState(false);
   const [begun, setBegun] = useState<(Download & { format: Format }) | null>(null);
   const [problem, setProblem] = useState<QueryProblem | null>(null);
   const begin = async (format: Format) => {
     setBegun(null);
     setProblem(null);
-    const { value, problem: refused } = await prepareDownload({ ...question, asOf, format });
+    const { value, problem: refused } = await prepareDownload({
+      ...(visible && isVisibleOnly ? visible : question),
+      ...{ asOf, format, ...(name && { name }) },
+    });
     if (refused) return setProblem(refused);
     setBegun({ ...value, format });
     const link = document.createElement('a');
@@ -28,7 +41,15 @@ export function DownloadMenu({ question, asOf }: { question: Sql; asOf: string |
     <details class="menu">
       <summary>Download</summary>
       <div class="menu-box">
-        <p class="note">All rows that are found, not this page alone.</p>
+        <p class="note">
+          All rows that are found, not this page alone{visible && ', with all their columns'}.
+        </p>
+        {visible && (
+          <label>
+            <input type="checkbox" checked={isVisibleOnly} onChange={() => setVisibleOnly(!isVisibleOnly)} />{' '}
+            Visible columns only
+          </label>
+        )}
         <div class="tools">
           {(Object.keys(formats) as Format[]).map((format) => (
             <button key={format} type="button" onClick={() => begin(format)}>

@@ -1,7 +1,7 @@
 /** What stands where there are no data: nothing there, not yet, or something went wrong. */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Phrase } from '../../src/serve/ui/wire.ts';
 import type { Query } from '../ask.ts';
 import { localNow } from '../clock.ts';
@@ -94,10 +94,37 @@ type ScrollProps = { label: string; isBusy?: boolean; children: ComponentChildre
 
 /** What may be wider than the page, and is then scrolled by itself, with the keyboard, too. */
 export function Scroll({ label, isBusy = false, children }: ScrollProps) {
+  const [place, hasMore] = useMoreRight();
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-    <section class="scroll" aria-label={label} aria-busy={isBusy} tabIndex={0}>
+    <section
+      ref={place}
+      class={`scroll${hasMore ? ' more-right' : ''}`}
+      aria-label={label}
+      aria-busy={isBusy}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+      tabIndex={0}
+    >
       {children}
     </section>
   );
+}
+
+/** Whether something lies to the right of what an element shows. */
+function useMoreRight() {
+  const place = useRef<HTMLElement>(null);
+  const [hasMore, setMore] = useState(false);
+  useEffect(() => {
+    const here = place.current;
+    if (!here) return;
+    const look = () => setMore(here.scrollWidth - here.clientWidth - here.scrollLeft > 1);
+    const sizes = new ResizeObserver(look);
+    sizes.observe(here);
+    if (here.firstElementChild) sizes.observe(here.firstElementChild);
+    here.addEventListener('scroll', look, { passive: true });
+    return () => {
+      sizes.disconnect();
+      here.removeEventListener('scroll', look);
+    };
+  }, []);
+  return [place, hasMore] as const;
 }

@@ -1,13 +1,14 @@
 /** A table of an answer: numbers aligned, heads that sort, columns that can be left out. */
 
 import type { ComponentChildren, VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { PageCell } from '../../src/serve/ui/wire.ts';
-import { bytes, count, momentOf, number } from '../formats.ts';
-import { type Kind, kindOf, laidOut, webAddress } from '../kinds.ts';
+import { number, zoneName } from '../formats.ts';
+import { type Kind, kindOf } from '../kinds.ts';
+import { usePreferences } from '../preferences.ts';
 import type { Order } from '../sql.ts';
+import { Cell, type CellLook, decimalsOf } from './cell.tsx';
 import { Scroll } from './states.tsx';
-import { Time } from './time.tsx';
 
 export type TableColumn = {
   name: string;
@@ -17,6 +18,10 @@ export type TableColumn = {
   kind?: Kind;
   /** Declared type, where there is one. */
   type?: string | null;
+  /** What it means, for those who point at its head. */
+  about?: string | undefined;
+  /** How its values are shown. */
+  look?: CellLook;
   /** Instead of the value alone. */
   show?(value: PageCell, row: readonly PageCell[]): ComponentChildren;
 };
@@ -33,22 +38,41 @@ type Props = {
   hidden?: ReadonlySet<string> | undefined;
   /** While the next rows are fetched, these stay. */
   isLoading?: boolean;
+  /** Called with a value that somebody clicks. Not given, or false for a column: its cells do nothing. */
+  pick?: ((column: string, value: PageCell) => void) | undefined;
+  mayPick?(column: string): boolean;
 };
 
-export function Table({ caption, columns, rows, order, sort, hidden, isLoading = false }: Props) {
+export function Table(props: Props) {
+  const { caption, columns, rows, order, sort, hidden, isLoading = false, pick, mayPick } = props;
+  const { zone } = usePreferences();
   const shown = columns.flatMap((column, at) => {
     if (hidden?.has(column.name)) return [];
     const kind = column.kind ?? kindOf(column.type ?? null, valuesOf(rows, at));
-    return [{ column, at, kind, label: column.label ?? column.name }];
+    const decimals = kind === 'number' ? decimalsOf(valuesOf(rows, at)) : 0;
+    const look: CellLook = { times: 'clock', decimals, ...column.look };
+    return [{ column, at, kind, look, label: column.label ?? column.name }];
   });
+  const pickIn = (event: MouseEvent, row: readonly PageCell[]) => {
+    const cell = (event.target as Element).closest('td');
+    const isOther = (event.target as Element).closest('a, button') || getSelection()?.isCollapsed === false;
+    const found = shown[[...(cell?.parentElement?.children ?? [])].indexOf(cell as Element)];
+    if (!isOther && found && mayPick?.(found.column.name)) pick?.(found.column.name, row[found.at] ?? null);
+  };
   return (
     <Scroll label={caption} isBusy={isLoading}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {shown.map(({ column: { name }, at, kind, label }) => (
-              <th key={at} scope="col" class={kind} aria-sort={sortOf(name, order)}>
+            {shown.map(({ column: { name, about, show }, at, kind, look, label }) => (
+              <th
+                key={at}
+                scope="col"
+                class={kind}
+                aria-sort={sortOf(name, order)}
+                title={about || undefined}
+              >
                 {sort ? (
                   <button type="button" onClick={() => sort(nextOrder(name, kind, order))}>
                     {label}
@@ -59,16 +83,22 @@ export function Table({ caption, columns, rows, order, sort, hidden, isLoading =
                 ) : (
                   label
                 )}
+                {kind === 'time' && look.times === 'clock' && !show && (
+                  <span class="zone"> {zoneOf(rows, at, zone)}</span>
+                )}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row, line) => (
-            <tr key={line}>
-              {shown.map(({ column, at, kind, label }) => (
-                <td key={at} class={kind}>
-                  {column.show?.(row[at] ?? null, row) ?? <Cell value={row[at] ?? null} label={label} />}
+            // By the keyboard, the menu of filters and the values beside the rows do the same.
+            <tr key={line} onClick={pick && ((event) => pickIn(event, row))}>
+              {shown.map(({ column, at, kind, look, label }) => (
+                <td key={at} class={`${kind}${mayPick?.(column.name) ? ' pick' : ''}`}>
+                  {column.show?.(row[at] ?? null, row) ?? (
+                    <Cell value={row[at] ?? null} label={label} look={look} />
+                  )}
                 </td>
               ))}
             </tr>
@@ -79,16 +109,22 @@ export function Table({ caption, columns, rows, order, sort, hidden, isLoading =
   );
 }
 
-/** A menu of the columns to show. */
-export function ColumnChoice({
-  columns,
-  hidden,
-  choose,
-}: {
-  columns: readonly TableColumn[];
+/** The zone of the times in a column, which its head says once. */
+function zoneOf(rows: Props['rows'], at: number, zone: 'utc' | 'local'): string {
+  const ms = rows.map((row) => Date.parse(String(row[at]))).find((each) => !Number.isNaN(each));
+  return zoneName(ms ?? 0, zone);
+}
+
+type ColumnChoiceProps = {
+  columns: readonly Pick<TableColumn, 'name' | 'label' | 'about'>[];
   hidden: ReadonlySet<string>;
   choose(hidden: ReadonlySet<string>): void;
-}) {
+  /** Back to those that are shown unless others are chosen. */
+  reset(): void;
+};
+
+/** A menu of the columns to show. */
+export function ColumnChoice({ columns, hidden, choose, reset }: ColumnChoiceProps) {
   const toggle = (name: string) => {
     const next = new Set(hidden);
     if (!next.delete(name)) next.add(name);
@@ -105,13 +141,14 @@ export function ColumnChoice({
           <button type="button" onClick={() => choose(new Set())}>
             All
           </button>
-          <button type="button" onClick={() => choose(new Set(columns.slice(1).map(({ name }) => name)))}>
-            First only
+          <button type="button" onClick={reset}>
+            Default columns
           </button>
         </div>
-        {columns.map(({ name, label = name }) => (
-          <label key={name}>
+        {columns.map(({ name, label = name, about }) => (
+          <label key={name} title={about || undefined}>
             <input type="checkbox" checked={!hidden.has(name)} onChange={() => toggle(name)} /> {label}
+            {about && <span class="note"> {about}</span>}
           </label>
         ))}
       </div>
@@ -177,87 +214,6 @@ function nextOrder(name: string, kind: Kind, order: Order | undefined): Order {
   return { column: name, descending: order?.column === name ? !order.descending : first };
 }
 
-/** One value of a table: aligned by its kind, linked where it is an address, and opened where it is long. */
-
-/** Longer texts are cut, and opened by a button beside them. */
-const MOST_LETTERS = 96;
-
-/** @param label of the column, for those who open its value. */
-export function Cell({ value, label }: { value: PageCell; label: string }) {
-  if (value === null) return <span class="null">null</span>;
-  if (typeof value === 'number') return <>{number(value)}</>;
-  if (typeof value === 'string') return <TextCell text={value} label={label} />;
-  if ('integer' in value) return <>{value.integer.replace(/\B(?=(\d{3})+$)/g, ',')}</>;
-  return <span class="null">{bytes(value.bytes)}</span>;
-}
-
-function TextCell({ text, label }: { text: string; label: string }) {
-  if (momentOf(text) !== null) return <Time at={text} />;
-  const address = webAddress(text);
-  if (address !== null)
-    return (
-      <a href={address} target="_blank" rel="noopener noreferrer" title={text}>
-        <LongText text={text.replace(/^https?:\/\//i, '')} whole={text} label={label} />
-      </a>
-    );
-  if (text === '') return <span class="null">empty</span>;
-  return <LongText text={text} whole={text} label={label} />;
-}
-
-function LongText({ text, whole, label }: { text: string; whole: string; label: string }) {
-  const [isOpen, setOpen] = useState(false);
-  const line = text.replace(/\s+/g, ' ');
-  if (line.length <= MOST_LETTERS && line === text) return <>{text}</>;
-  const open = (event: Event) => {
-    event.preventDefault();
-    event.stopPropagation();
-    setOpen(true);
-  };
-  const size = count(text.length, 'letter');
-  return (
-    <>
-      {line.length <= MOST_LETTERS ? line : `${cutAt(line, MOST_LETTERS)}…`}{' '}
-      <button type="button" class="more" onClick={open} aria-label={`${size}: show all of ${label}`}>
-        {size}
-      </button>
-      {isOpen && <WholeText text={whole} label={label} close={() => setOpen(false)} />}
-    </>
-  );
-}
-
-export function WholeText({ text, label, close }: { text: string; label: string; close(): void }) {
-  const [isRaw, setRaw] = useState(false);
-  const [isCopied, setCopied] = useState(false);
-  const lines = laidOut(text);
-  const copy = () => navigator.clipboard.writeText(text).then(() => setCopied(true));
-  return (
-    <Dialog title={label} close={close}>
-      <div class="tools">
-        {lines !== null && (
-          <button type="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
-            As received
-          </button>
-        )}
-        {/* Only where the connection is private do browsers allow it. */}
-        {isSecureContext && (
-          <button type="button" onClick={copy}>
-            {isCopied ? 'Copied' : 'Copy'}
-          </button>
-        )}
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
-      <pre class="whole" tabIndex={0}>
-        {lines !== null && !isRaw ? lines : text}
-      </pre>
-    </Dialog>
-  );
-}
-
-/** Never between the two halves of a letter. */
-function cutAt(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
-}
-
 /** Rows that are all there, shown a page at a time. */
 
 /** @returns the rows of the page that is shown, and what turns it, where there is more than one. */
@@ -273,32 +229,4 @@ export function usePages<Row>(
       <Pager offset={offset} limit={limit} shown={shown.length} total={rows.length} turn={setTurned} />
     ) : null;
   return { shown, pager };
-}
-
-/** Something over the page, closed by Escape, by its button or by a click beside it. */
-
-type DialogProps = { title: string; close(): void; children: ComponentChildren };
-
-function Dialog({ title, close, children }: DialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, as it does every dialog
-    <dialog
-      ref={dialog}
-      aria-label={title}
-      onClose={close}
-      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
-    >
-      <div class="dialog">
-        <div class="dialog-head">
-          <h2>{title}</h2>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
-        </div>
-        {children}
-      </div>
-    </dialog>
-  );
 }

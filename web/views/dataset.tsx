@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import type { Overview } from '../../src/serve/ui/wire.ts';
-import { useSchema } from '../ask.ts';
+import { useAnswer, useSchema } from '../ask.ts';
 import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
@@ -12,10 +12,14 @@ import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Ago, Time } from '../parts/time.tsx';
 import { linkHere, linkTo, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
-import { ChartedRows } from './dataset/charted.tsx';
-import { type Dataset, useColumns } from './dataset/known-columns.ts';
-import { type Looking, lookingOf, searchOf } from './dataset/looking.ts';
+import { ChartedRows } from './dataset/chart.tsx';
+import { columnsOf } from './dataset/columns.ts';
 import { Rows } from './dataset/rows.tsx';
+import { sampleSql } from './dataset/rows-sql.ts';
+import { type Dataset, readState, searchFor, type ViewState } from './dataset/view-state.ts';
+
+/** By so many rows it is known what columns hold. */
+const SAMPLE_ROWS = 50;
 
 type Status = Overview['status']['datasets'][number];
 
@@ -52,7 +56,17 @@ function StatusBadge({ status }: { status: Status }) {
   return (
     <>
       <b class="number">{count(rows, 'row')}</b>
-      {held > 0 && <span class="note">{number(held)} held</span>}
+      {held > 0 && (
+        <a
+          class="tag warn"
+          href={linkHere(
+            searchFor({ show: 'rows', filters: [{ column: '_held_since', is: 'not null', value: '' }] }),
+          )}
+          title="Rows that the last proof did not show. They stay until the next proof agrees."
+        >
+          {number(held)} held
+        </a>
+      )}
       <Proof
         verdict={verdict}
         completeAsOf={completeAsOf}
@@ -76,23 +90,32 @@ function StatusBadge({ status }: { status: Status }) {
 function Looked({ dataset, status, at }: { dataset: Dataset; status: Status; at: string | null }) {
   const { search } = usePlace();
   const { historyFrom } = useSchema().value ?? {};
-  const looking = lookingOf(search);
-  const { columns, query } = useColumns(dataset);
+  const state = readState(search);
+  const query = useAnswer({
+    ...sampleSql(
+      dataset.table,
+      dataset.declared.map(({ name }) => name),
+      SAMPLE_ROWS,
+    ),
+    limit: SAMPLE_ROWS,
+  });
+  const sample = query.value?.rows;
+  const columns = useMemo(() => sample && columnsOf(dataset.declared, sample), [sample, dataset.declared]);
   const isNew = status.rows === 0 && status.completeAsOf === null && at === null;
-  if (isNew && looking.show === 'rows') return <NeverMirrored status={status} />;
+  if (isNew && state.show === 'rows') return <NeverMirrored status={status} />;
   const from = historyFrom?.[dataset.name];
   return (
     <>
-      <Tabs looking={looking} hasHistory={dataset.history !== null} />
+      <Tabs state={state} hasHistory={dataset.history !== null} />
       {query.problem && <Failed problem={query.problem} again={query.again} />}
       {!columns && query.isLoading && <Loading />}
-      {columns && looking.show === 'chart' && (
-        <ChartedRows dataset={dataset} columns={columns} looking={looking} at={at} />
+      {columns && state.show === 'chart' && (
+        <ChartedRows dataset={dataset} columns={columns} state={state} at={at} />
       )}
-      {columns && looking.show !== 'chart' && (
-        <Rows key={looking.show} dataset={dataset} columns={columns} looking={looking} at={at} />
+      {columns && state.show !== 'chart' && (
+        <Rows key={state.show} dataset={dataset} columns={columns} state={state} at={at} />
       )}
-      {from && looking.show === 'removed' && (
+      {from && state.show === 'removed' && (
         <p class="note">
           What was removed by <Time at={from} /> has been dropped from the history.
         </p>
@@ -101,11 +124,11 @@ function Looked({ dataset, status, at }: { dataset: Dataset; status: Status; at:
   );
 }
 
-function Tabs({ looking, hasHistory }: { looking: Looking; hasHistory: boolean }) {
-  const tab = (show: Looking['show'], label: string) => (
+function Tabs({ state, hasHistory }: { state: ViewState; hasHistory: boolean }) {
+  const tab = (show: ViewState['show'], label: string) => (
     <a
-      href={linkHere(searchOf({ show, order: show === looking.show ? looking.order : null }))}
-      aria-current={looking.show === show ? 'page' : undefined}
+      href={linkHere(searchFor({ show, order: show === state.show ? state.order : null }))}
+      aria-current={state.show === show ? 'page' : undefined}
     >
       {label}
     </a>

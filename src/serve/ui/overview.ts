@@ -6,9 +6,11 @@
 import { type Clock, DAY_MS, HOUR_MS, isoTime } from '../../clock.ts';
 import type { Dataset, ListedJob } from '../../job-list.ts';
 import { planJson, planOf, type Spending } from '../../plan.ts';
+import { kindsOf } from '../../reading/columns.ts';
 import { statusOf } from '../../reading/status.ts';
 import { type Connection, readMirror, storeFailure } from '../../store/read.ts';
 import { threadOnDemand } from '../../worker.ts';
+import { meaningsOf, sharedMeanings } from './column-meanings.ts';
 import type { DatasetDay, Overview, QuotaPoint, Schema, WalkMark } from './wire.ts';
 
 export type OverviewParts = {
@@ -174,7 +176,7 @@ function schemaOf(connection: Connection, jobs: readonly ListedJob[]): Schema {
          AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_\\_%' ESCAPE '\\' ORDER BY name`,
     )
     .all();
-  const columns = connection.prepare<[string], Schema['tables'][number]['columns'][number]>(
+  const columns = connection.prepare<[string], { name: string; type: string }>(
     'SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid',
   );
   const from = connection
@@ -184,19 +186,54 @@ function schemaOf(connection: Connection, jobs: readonly ListedJob[]): Schema {
     .all();
   const known = new Map(from.map(({ job, historyFrom }) => [job, historyFrom]));
   return {
-    jobs: jobs.map(({ name, table, history, columns: own }) => ({
+    jobs: jobs.map(({ name, table, history, columns: own, volatile, shown }) => ({
       name,
       table,
       history,
       isSpecified: !own.includes('_body'),
+      volatile,
+      shown,
     })),
     tables: tables.map(({ name, type }) => ({
       name,
       kind: kindOf(name, type, jobs),
-      columns: columns.all(name),
+      columns: columns.all(name).map(
+        describeColumns(
+          connection,
+          jobs.find(({ table, history }) => table === name || history === name),
+        ),
+      ),
     })),
     historyFrom: Object.fromEntries(jobs.map(({ name }) => [name, known.get(name) ?? null])),
   };
+}
+
+/** What is known of the columns of a dataset and its history beyond the types that they are declared with. */
+function describeColumns(connection: Connection, job: ListedJob | undefined) {
+  if (!job) return (column: { name: string; type: string }) => column;
+  const kinds = kindsOf(connection, job);
+  const meanings = job.schemas ? meaningsOf(job) : meaningsOfFields(connection, job.name);
+  return ({ name, type }: { name: string; type: string }): Schema['tables'][number]['columns'][number] => ({
+    name,
+    type,
+    kind: kinds.get(name),
+    about: meanings.get(name) ?? sharedMeanings[name],
+  });
+}
+
+/** Of a dataset whose fields were discovered: where a field stands in the row, and its types so far. */
+function meaningsOfFields(connection: Connection, job: string): Map<string, string> {
+  const fields = connection
+    .prepare<[string], { column: string; path: string; types: string }>(
+      'SELECT "column", path, types FROM fields WHERE job = ?',
+    )
+    .all(job);
+  return new Map(
+    fields.map(({ column, path, types }) => {
+      const found = (JSON.parse(types) as string[]).join(' or ');
+      return [column, `\`${path}\`: ${found || 'null'} so far`];
+    }),
+  );
 }
 
 function kindOf(

@@ -4,14 +4,14 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../clock.ts';
+import { type Clock, isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { Call } from '../http/handler.ts';
 import type { HttpResponse, StreamedResponse } from '../http/response.ts';
-import { abortSignalOf } from '../http/stream.ts';
+import { abortSignalOf, ClientGone } from '../http/stream.ts';
 import { type Admission, type Caller, isRefused, type Permit, type Refusal } from '../service/admission.ts';
 import type { Loan, QueryProcesses } from './query-processes.ts';
-import { busyResponse, failedResponse, readJson, readLimit, readQuestion } from './requests.ts';
+import { BadRequest, busyResponse, failedResponse, readJson, readLimit, readQuestion } from './requests.ts';
 import type { Viewer } from './sessions.ts';
 import type { QueryLine } from './wire.ts';
 
@@ -87,6 +87,56 @@ export async function respondToQuery(
       }
     },
   };
+}
+
+/**
+ * The same as one list of JSON, by an address that can be sent to others: `?sql=…&params={…}&asOf=…`. All rows are in it.
+ * @throws BadRequest, and Failure for SQL that is wrong.
+ */
+export async function respondWithJson(
+  call: Call,
+  viewer: Viewer,
+  { dir, tables, turns, clock }: QueryParts,
+  timeoutMs: number,
+): Promise<StreamedResponse> {
+  const { sql, params = '{}', asOf = null } = Object.fromEntries(call.query);
+  const question = readQuestion({ sql, params: parseObject(params), asOf }, clock.now());
+  const turn = await turns.take(call, viewer);
+  if ('status' in turn) return turn;
+  const asked = { dir, tables, ...question };
+  const bounds = { signal: turn.signal, now: clock.now, timeoutMs };
+  try {
+    // What is wrong shows with the first row, while it can still be answered in words.
+    await turn.queries.check(asked, bounds);
+  } catch (thrown) {
+    turn.end();
+    throw turn.explain(thrown);
+  }
+  const order = { format: 'json', exact: false, ...question, job: null, since: null } as const;
+  return {
+    status: 200,
+    headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
+    async body(write) {
+      try {
+        await turn.queries.file(asked, { ...order, exportedAt: isoTime(clock.now()), by: '' }, bounds, write);
+      } catch (thrown) {
+        const failure = turn.explain(thrown);
+        if (!(failure instanceof Failure) || failure.kind === 'bug') throw failure;
+        // The connection is cut: half a list must not pass for a whole one.
+        throw new ClientGone();
+      } finally {
+        turn.end();
+      }
+    },
+  };
+}
+
+function parseObject(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new BadRequest('params must be an object in JSON.');
+  }
 }
 
 const NEWLINE = 10;

@@ -2,6 +2,7 @@
 
 import type { FailureKind } from '../../errors.ts';
 import type { PlanJson } from '../../plan.ts';
+import type { Kind } from '../../reading/columns.ts';
 import type { Source } from '../../reading/query.ts';
 import type { Status } from '../../reading/status.ts';
 
@@ -67,11 +68,22 @@ export type Schema = {
     history: string | null;
     /** Whether the specification shows its fields; else columns come as fields are seen. */
     isSpecified: boolean;
+    /** Columns that make no version. */
+    volatile: readonly string[];
+    /** The columns that the job's file wants shown first; empty: the page finds them by rule. */
+    shown: readonly string[];
   }[];
   tables: readonly {
     name: string;
     kind: 'dataset' | 'history' | 'bookkeeping' | 'view';
-    columns: readonly { name: string; type: string }[];
+    columns: readonly {
+      name: string;
+      type: string;
+      /** What it means, in Markdown, where that is known. */
+      about?: string | undefined;
+      /** What its values are, where more is known than the declared type. */
+      kind?: Kind | undefined;
+    }[];
   }[];
   /** How far back each dataset can be shown; null where nothing has been dropped. */
   historyFrom: Readonly<Record<string, string | null>>;
@@ -112,6 +124,8 @@ export type OpenedQuery = {
  * A text of more than a megabyte is cut, and says so at its end.
  */
 export type PageCell = string | number | null | { integer: string } | { bytes: number };
+
+/** `GET /page/query.json?sql=…&params=…&asOf=…`: the same as a list of JSON, an object a row. */
 
 /**
  * `POST /page/downloads`: the path, for one download within ten minutes, and that of its receipt (as `export` writes it),

@@ -1,131 +1,169 @@
-/** What the columns of a dataset hold, and which of them are shown unless one chooses: those that say something. */
+/** What the columns of a dataset hold, and which of them are shown unless others are chosen: the most useful first. */
 
-import type { PageCell } from '../../../src/serve/ui/wire.ts';
+import type { PageCell, Schema } from '../../../src/serve/ui/wire.ts';
 import { momentOf } from '../../formats.ts';
-import type { Kind } from '../../kinds.ts';
+import { isIdentity } from '../../kinds.ts';
+
+export type DeclaredColumn = Schema['tables'][number]['columns'][number];
 
 export type Column = {
   name: string;
-  /** `json`: lists and objects. */
-  kind: Kind | 'json';
+  /** What it means, as plain text; empty where nobody said it. */
+  about: string;
+  /** `json`: lists and objects. `boolean`: 0 and 1. */
+  kind: 'number' | 'time' | 'text' | 'json' | 'boolean';
   /** Whether some of its values are numbers, whatever the others are. */
   hasNumbers: boolean;
   /** Of the mirror, not of the dataset. */
   isBookkeeping: boolean;
+  /** Whether it says the same as `_key`, which each row shows anyway. */
+  isKey: boolean;
   /** How times are written: as text, or as a number of seconds or milliseconds. Null where they are none. */
   clock: 'text' | 'seconds' | 'milliseconds' | null;
-  /** How likely it is that one wants to see it: 0 for most columns, less for the others. */
+  /** Whether the sample has so few values of it that they make a list to choose from. */
+  hasFewValues: boolean;
+  /** How useful it is to see: 0 for most columns, less for those that say little. */
   worth: number;
 };
 
-type Declared = { name: string; type: string };
-
-/** Of a dataset without a specification, a row of the table `fields` each. */
-export type Field = { column: string; types: readonly string[]; example: string | null };
-
-const MOST_SHOWN = 9;
+const MAX_SHOWN = 9;
+const MAX_FACETS = 6;
+const MAX_FACET_VALUES = 12;
+const MAX_FACET_LETTERS = 40;
 const LONG_LETTERS = 90;
+/** Of a column that no row fills. */
+const WORTHLESS = -10;
 
 export const isBookkeeping = (name: string): boolean => name.startsWith('_');
 
-/** From what was discovered; those of the dataset first. */
-export function columnsOfFields(declared: readonly Declared[], fields: readonly Field[]): Column[] {
-  const known = new Map(fields.map((field) => [field.column, field]));
-  return ownFirst(declared, ({ name }) => {
-    const field = known.get(name);
-    if (!field) return bookkeepingColumn(name);
-    const example = exampleOf(field.example);
-    const values = example === null ? [] : [example];
-    const holds = (...types: string[]) => field.types.some((type) => types.includes(type));
-    const hasNumbers = holds('integer', 'number', 'big-integer', 'boolean');
-    const hasJson = holds('array', 'object');
-    const isNumber = hasNumbers && !hasJson && !holds('string');
-    const kind = isNumber ? 'number' : hasJson ? 'json' : kindOfValues(values);
-    return columnOf({ name, kind, hasNumbers, values, isEmpty: field.types.length === 0 });
-  });
-}
-
-/** From some of its rows. @param rows their values in the order of `declared`. */
-export function columnsOfSample(
-  declared: readonly Declared[],
-  rows: readonly (readonly PageCell[])[],
-): Column[] {
-  return ownFirst(declared, ({ name, type }, at) => {
-    if (isBookkeeping(name)) return bookkeepingColumn(name);
-    const values = rows.map((row) => row[at] ?? null).filter((value) => value !== null);
-    const isNumber = values.length === 0 ? /INT|REAL|NUM/i.test(type) : values.every(isNumeric);
-    const hasNumbers = isNumber || values.some(isNumeric);
-    const isList = values.length > 0 && values.every(isJson);
-    const kind = isNumber ? 'number' : isList ? 'json' : kindOfValues(values);
-    return columnOf({ name, kind, hasNumbers, values, isEmpty: rows.length > 0 && values.length === 0 });
-  });
-}
-
 /**
- * Their names, in the order of the table.
- * @param isKey of the column that identifies rows, which each row shows anyway.
+ * The columns of the dataset in the order in which they are useful, then those of the mirror.
+ * @param sample some rows, with their values in the order of `declared`.
  */
-export function shownColumns(columns: readonly Column[], isKey: (name: string) => boolean): string[] {
-  const own = columns.filter(({ name, isBookkeeping }) => !isBookkeeping && !isKey(name));
-  const best = [...own].sort((one, other) => other.worth - one.worth).slice(0, MOST_SHOWN);
-  const saying = best.some(({ worth }) => worth > WORTHLESS)
-    ? best.filter(({ worth }) => worth > WORTHLESS)
-    : best;
-  return own.filter((column) => saying.includes(column)).map(({ name }) => name);
+export function columnsOf(
+  declared: readonly DeclaredColumn[],
+  sample: readonly (readonly PageCell[])[],
+): Column[] {
+  const keyAt = declared.findIndex(({ name }) => name === '_key');
+  const columns = declared.map((column, at) => {
+    const isKey =
+      column.name === '_key' ||
+      (keyAt >= 0 && sample.length > 0 && sample.every((row) => textOf(row[at]) === textOf(row[keyAt])));
+    return { ...describe(column, sample, at), isKey };
+  });
+  return columns.sort((one, other) => rankOf(one) - rankOf(other));
 }
+
+function describe(
+  { name, type, kind: known, about = '' }: DeclaredColumn,
+  sample: readonly (readonly PageCell[])[],
+  at: number,
+): Omit<Column, 'isKey'> {
+  const values = sample.map((row) => row[at] ?? null).filter((value) => value !== null);
+  const kind = kindOf(known, type, values);
+  const isOfMirror = isBookkeeping(name);
+  const distinct = new Set(values.map(textOf));
+  return {
+    name,
+    about: about.replaceAll('`', ''),
+    kind,
+    hasNumbers: kind !== 'boolean' && (kind === 'number' || known === 'mixed' || values.some(isNumberCell)),
+    isBookkeeping: isOfMirror,
+    clock: clockOf(name, kind, values),
+    hasFewValues:
+      !isOfMirror &&
+      (kind === 'boolean' || kind === 'text') &&
+      distinct.size > 0 &&
+      distinct.size <= MAX_FACET_VALUES &&
+      (distinct.size <= values.length / 2 || values.length < 8) &&
+      [...distinct].every((value) => value.length <= MAX_FACET_LETTERS),
+    worth: isOfMirror || (sample.length > 0 && values.length === 0) ? WORTHLESS : worthOf(name, kind, values),
+  };
+}
+
+function kindOf(known: DeclaredColumn['kind'], type: string, values: readonly PageCell[]): Column['kind'] {
+  if (known === 'boolean' || known === 'json') return known;
+  if (known === 'bigint' || known === 'double precision' || known === 'numeric') return 'number';
+  if (known === 'timestamp with time zone') return 'time';
+  if (values.length > 0 && values.every(isTime)) return 'time';
+  const isNumber = values.length === 0 ? /INT|REAL|NUM/i.test(type) : values.every(isNumberCell);
+  return known !== 'mixed' && isNumber ? 'number' : 'text';
+}
+
+/** The names of those to show, in their order. @param preferred those that the job's file names. */
+export function shownColumns(columns: readonly Column[], preferred: readonly string[] = []): string[] {
+  const known = preferred.filter((name) => columns.some((column) => column.name === name));
+  if (known.length > 0) return known;
+  const own = columns.filter(({ isBookkeeping, isKey }) => !isBookkeeping && !isKey);
+  const useful = own.filter(({ worth }) => worth > WORTHLESS);
+  const some = useful.length > 0 ? useful : own;
+  // Those with a name of use stay whatever they hold; of the others the plainest.
+  const best = some.toSorted(
+    (one, other) =>
+      Math.min(rankOf(one), OTHERS) - Math.min(rankOf(other), OTHERS) || other.worth - one.worth,
+  );
+  const chosen = new Set(best.slice(0, MAX_SHOWN));
+  return own.filter((column) => chosen.has(column)).map(({ name }) => name);
+}
+
+/** Columns whose values are counted beside the rows, for a click on one of them. */
+export const facetColumns = (columns: readonly Column[]): Column[] =>
+  columns.filter(({ hasFewValues, isKey }) => hasFewValues && !isKey).slice(0, MAX_FACETS);
 
 /** Where a text is looked for: numbers are found by filters. */
 export function searchedColumns(columns: readonly Column[]): string[] {
-  const texts = columns.filter(({ isBookkeeping, kind }) => !isBookkeeping && kind !== 'number');
+  const texts = columns.filter(
+    ({ isBookkeeping, kind }) => !isBookkeeping && kind !== 'number' && kind !== 'boolean',
+  );
   return ['_key', ...texts.map(({ name }) => name)];
 }
 
 export const numberColumns = (columns: readonly Column[]): Column[] =>
-  columns.filter(({ hasNumbers, isBookkeeping, clock }) => hasNumbers && !isBookkeeping && clock === null);
+  columns.filter(
+    ({ name, hasNumbers, isBookkeeping, clock }) =>
+      hasNumbers && !isBookkeeping && clock === null && !isIdentity(name),
+  );
 
 /** Those of the dataset first: when it happened says more than when we heard of it. */
 export function timeColumns(columns: readonly Column[]): Column[] {
   const times = columns.filter(({ clock }) => clock !== null);
-  const own = times.filter((column) => !column.isBookkeeping);
-  const happened = /^(timestamp|time|date|(published|created|opened|issued|detected|fetched)_?(at|on)?)$/;
-  const first = own.filter(({ name }) => happened.test(name));
-  return [...new Set([...first, ...own, ...times])];
-}
-
-const WORTHLESS = -10;
-
-function ownFirst(declared: readonly Declared[], read: (column: Declared, at: number) => Column): Column[] {
-  const columns = declared.map(read);
   return [
-    ...columns.filter((column) => !column.isBookkeeping),
-    ...columns.filter((column) => column.isBookkeeping),
+    ...times.filter((column) => !column.isBookkeeping),
+    ...times.filter((column) => column.isBookkeeping),
   ];
 }
 
-function bookkeepingColumn(name: string): Column {
-  const isTime = name.endsWith('_at') || name.startsWith('_valid_');
-  const kind = isTime ? 'time' : name === '_walk_id' ? 'number' : name === '_body' ? 'json' : 'text';
-  const clock = isTime ? 'text' : null;
-  return { name, kind, hasNumbers: kind === 'number', isBookkeeping: true, clock, worth: WORTHLESS };
+/** By name, the first that fits: when, what, what of it, how good, for how much. */
+const ranks: readonly RegExp[] = [
+  /^(timestamp|time|date|datetime|(published|created|opened|issued|detected|fetched|last_active|last_seen)(_?(at|on|time))?)$/,
+  /^(title|headline|name|symbol|asset|ticker|pair|label)$|_(title|headline|name|symbol|ticker)$/,
+  /^(action|side|direction|alert|event|kind|type|signal)$/,
+  /(^|_)grade$/,
+  /^(confidence|score|rank|rating)$/,
+  /^(status|state)$/,
+  /^(?!.*change).*(^|_)price(_|$)/,
+];
+const OTHERS = ranks.length;
+const BOOKKEEPING = OTHERS + 1;
+
+function rankOf({ name, isBookkeeping, worth }: Pick<Column, 'name' | 'isBookkeeping' | 'worth'>): number {
+  if (isBookkeeping) return BOOKKEEPING;
+  const rank = ranks.findIndex((pattern) => pattern.test(name));
+  return rank < 0 || worth <= WORTHLESS ? OTHERS : rank;
 }
 
-type Seen = Pick<Column, 'name' | 'kind' | 'hasNumbers'> & { values: readonly PageCell[]; isEmpty: boolean };
-
-function columnOf({ name, kind, hasNumbers, values, isEmpty }: Seen): Column {
-  const clock = clockOf(name, kind, values);
-  return { name, kind, hasNumbers, isBookkeeping: false, clock, worth: worthOf(kind, values, isEmpty) };
-}
-
-function worthOf(kind: Column['kind'], values: readonly PageCell[], isEmpty: boolean): number {
-  if (isEmpty) return WORTHLESS;
-  const letters = values.reduce<number>((most, value) => Math.max(most, String(value).length), 0);
-  const isSame = values.length > 1 && values.every((value) => value === values[0]);
-  const isAddress = values.some((value) => typeof value === 'string' && /^https?:/i.test(value));
+function worthOf(name: string, kind: Column['kind'], values: readonly PageCell[]): number {
+  const letters = values.reduce<number>((most, value) => Math.max(most, textOf(value).length), 0);
+  const isSame = values.length > 1 && values.every((value) => textOf(value) === textOf(values[0]));
+  const isAddress = values.some(
+    (value) => typeof value === 'string' && (/^https?:/i.test(value) || /^[\w-]{25,}$/.test(value)),
+  );
   const faults: [boolean, number][] = [
     [kind === 'json', 3],
     [isAddress, 2],
     [letters > LONG_LETTERS, 1],
     [isSame, 4],
+    [/decimals|version/i.test(name), 2],
   ];
   return faults.reduce((worth, [isSo, less]) => worth - (isSo ? less : 0), 0);
 }
@@ -140,22 +178,13 @@ function clockOf(name: string, kind: Column['kind'], values: readonly PageCell[]
   return between(1e8, 1e10) ? 'seconds' : between(1e11, 1e13) ? 'milliseconds' : null;
 }
 
-function kindOfValues(values: readonly PageCell[]): 'time' | 'text' {
-  const isTime = (value: PageCell) => typeof value === 'string' && momentOf(value) !== null;
-  return values.length > 0 && values.every(isTime) ? 'time' : 'text';
-}
+const isTime = (value: PageCell) => typeof value === 'string' && momentOf(value) !== null;
 
-const isNumeric = (value: PageCell) =>
+const isNumberCell = (value: PageCell) =>
   typeof value === 'number' || (typeof value === 'object' && value !== null && 'integer' in value);
-const isJson = (value: PageCell) => typeof value === 'string' && /^[[{]/.test(value);
 
-/** `example` is JSON, and cut where it was long. */
-function exampleOf(text: string | null): PageCell {
-  if (text === null) return null;
-  try {
-    const value = JSON.parse(text) as unknown;
-    return typeof value === 'string' || typeof value === 'number' ? value : text;
-  } catch {
-    return text;
-  }
+/** A value as its key is written. */
+function textOf(value: PageCell | undefined): string {
+  if (typeof value === 'object' && value !== null) return 'integer' in value ? value.integer : '';
+  return String(value ?? '');
 }

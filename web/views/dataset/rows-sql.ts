@@ -45,9 +45,42 @@ export function countSql({ table, where, isRead }: Listing): Sql {
   return { sql: `SELECT count(*) AS "rows" FROM ${name(table)}\n${sql}`, params };
 }
 
-/** The same rows as somebody would ask for them, without end. */
-export function plainSql({ table, columns, where, order, identity }: Listing): Sql {
-  return select({ columns: [...new Set([...identity, ...columns])], from: table, where, order });
+/** The same rows as somebody would ask for them. @param columns all of the table unless given; rows without end unless `page` is. */
+export function plainSql(
+  { table, where, order, identity }: Listing,
+  columns?: readonly string[],
+  page: { limit?: number; offset?: number } = {},
+): Sql {
+  const named = columns && { columns: [...new Set([...identity, ...columns])] };
+  const inOrder = [...order, ...identity.map((column) => ({ column }))];
+  return select({ ...named, from: table, where, order: inOrder, ...page });
+}
+
+/** Some rows, by which columns are known. */
+export function sampleSql(table: string, columns: readonly string[], rows: number): Sql {
+  return { sql: `SELECT ${columns.map(cutValue).join(', ')} FROM ${name(table)} LIMIT ${rows}`, params: {} };
+}
+
+/** Most rows whose values are counted: more take longer than anybody waits. */
+export const MAX_FACET_ROWS = 100_000;
+const MAX_FACET_VALUES = 20;
+
+/** How often each value of some columns is there: `facet` (the place among `columns`), `value` and `rows`. */
+export function facetSql({ table, where, isRead }: Listing, columns: readonly string[]): Sql {
+  const { sql, params } = fastWhere(where, isRead);
+  const counted = columns.map(
+    (column, at) =>
+      `SELECT * FROM (SELECT ${at} AS "facet", ${name(column)} AS "value", count(*) AS "rows" FROM found GROUP BY 2 ORDER BY 3 DESC, 2 LIMIT ${MAX_FACET_VALUES})`,
+  );
+  const lines = [
+    'WITH found AS MATERIALIZED (',
+    `  SELECT ${columns.map(name).join(', ')} FROM ${name(table)}`,
+    ...(sql === '' ? [] : [`  ${sql}`]),
+    `  LIMIT ${MAX_FACET_ROWS}`,
+    ')',
+    counted.join('\nUNION ALL\n'),
+  ];
+  return { sql: lines.join('\n'), params };
 }
 
 /** One value, whole. */

@@ -4,96 +4,163 @@ import { useRef, useState } from 'preact/hooks';
 import type { PageCell, PageQuestion } from '../../../src/serve/ui/wire.ts';
 import { type Query, useAnswer } from '../../ask.ts';
 import { bytes, duration, number, plural } from '../../formats.ts';
+import { isIdentity } from '../../kinds.ts';
 import { useLive } from '../../live.ts';
+import { cutInside, WholeText } from '../../parts/cell.tsx';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
 import { Empty, Failed, Loading, Running } from '../../parts/states.tsx';
-import { ColumnChoice, Pager, Table, type TableColumn, WholeText } from '../../parts/table.tsx';
-import { go, linkHere, linkTo, linkToSql } from '../../router.ts';
+import { ColumnChoice, Pager, Table, type TableColumn } from '../../parts/table.tsx';
+import { go, linkHere, linkTo, linkToJson, linkToSql } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
 import { type Answer, answerTo, type QueryProblem } from '../../service.ts';
 import type { Order } from '../../sql.ts';
-import { type Column, shownColumns } from './columns.ts';
-import { FilterMenu, Filters, SearchBox } from './finding.tsx';
-import type { Dataset } from './known-columns.ts';
-import { conditionsOf, type Looking, searchOf } from './looking.ts';
-import { countSql, cutsOf, type Listing, pageSql, plainSql, wholeSql } from './rows-sql.ts';
+import { type Column, facetColumns, shownColumns } from './columns.ts';
+import { Facets, FilterMenu, Filters, facetsOf, filterBy, SearchBox } from './filters.tsx';
+import {
+  countSql,
+  cutsOf,
+  facetSql,
+  type Listing,
+  MAX_FACET_ROWS,
+  pageSql,
+  plainSql,
+  wholeSql,
+} from './rows-sql.ts';
+import {
+  conditionsOf,
+  type Dataset,
+  fileNameOf,
+  searchFor,
+  type ViewState,
+  withFilter,
+} from './view-state.ts';
 
 const PAGE_ROWS = 50;
 
-type Props = { dataset: Dataset; columns: readonly Column[]; looking: Looking; at: string | null };
+type Props = { dataset: Dataset; columns: readonly Column[]; state: ViewState; at: string | null };
 
-export function Rows({ dataset, columns, looking, at }: Props) {
+export function Rows({ dataset, columns, state, at }: Props) {
   const status = useLive().overview?.status.datasets.find(({ job }) => job === dataset.name);
-  const isRemoved = looking.show === 'removed';
-  const shown = looking.columns ?? [
-    ...shownColumns(columns, (name) => name === 'id' || name === '_key'),
+  const isRemoved = state.show === 'removed';
+  // What rows are sorted by stands first, unless one chooses.
+  const shown = state.columns ?? [
     ...(isRemoved ? [] : ['_changed_at']),
+    ...shownColumns(columns, dataset.shown),
   ];
-  const listing = listingOf(dataset, columns, looking, shown);
+  const listing = listingOf(dataset, columns, state, shown);
   const isAll = listing.where.length === 0 && !isRemoved && at === null;
   // Who turns pages wants them to stand still.
-  const refresh = { changed: status?.lastChange, isLive: at === null && looking.offset === 0 };
+  const refresh = { changed: status?.lastChange, isLive: at === null && state.offset === 0 };
   const page = useAnswer(
-    { ...pageSql(listing, PAGE_ROWS, looking.offset), asOf: at, limit: PAGE_ROWS },
+    { ...pageSql(listing, PAGE_ROWS, state.offset), asOf: at, limit: PAGE_ROWS },
     refresh,
   );
+  // Rows come first: to count all that are found takes as long as to find them.
   const count = { ...countSql(listing), asOf: at, limit: 1 };
   const mayCount = useOnce(page.isAnswered && !page.problem, JSON.stringify(count));
   const counted = useAnswer(isAll || !mayCount ? null : count, refresh);
   const total = isAll ? (status?.rows ?? null) : totalOf(counted);
-  const order = looking.order ?? listing.order[0];
+  const faceted = facetColumns(columns);
+  const facetNames = faceted.map(({ name }) => name);
+  const values = useAnswer(
+    mayCount && facetNames.length > 0 ? { ...facetSql(listing, facetNames), asOf: at, limit: 1_000 } : null,
+    refresh,
+  );
+  const facets = facetsOf(faceted, values.value?.rows ?? []);
+  const isCounted = facets.some(
+    ({ values }) => values.reduce((sum, { rows }) => sum + rows, 0) >= MAX_FACET_ROWS,
+  );
+  const order = state.order ?? listing.order[0];
   const sort = ({ column, descending = false }: Order) =>
     columns.some(({ name }) => name === column) &&
-    go(linkHere(searchOf({ order: { column, descending } })), 'replace');
+    go(linkHere(searchFor({ order: { column, descending } })), 'replace');
+  const columnNamed = (name: string) => columns.find((column) => column.name === name);
+  const pick = (name: string, value: PageCell) => {
+    const column = columnNamed(name);
+    if (column) go(linkHere(searchFor({ filters: withFilter(state.filters, filterBy(column, value)) })));
+  };
+  const onePage = { limit: PAGE_ROWS, offset: state.offset };
   return (
-    <div class="stack">
+    <div class="stack dataset">
       <div class="tools">
-        <SearchBox looking={looking} />
-        <FilterMenu looking={looking} columns={columns} />
-        <ChosenColumns columns={columns} shown={shown} looking={looking} />
-        <DownloadMenu question={plainSql(listing)} asOf={at} />
-        <a href={linkToSql(plainSql(listing))}>Open as SQL</a>
+        <SearchBox state={state} />
+        <FilterMenu state={state} columns={columns} facets={facets} />
+        <ChosenColumns columns={columns} shown={shown} state={state} />
+        <DownloadMenu
+          question={plainSql(listing)}
+          visible={plainSql(listing, listing.columns)}
+          name={fileNameOf(isRemoved ? `${dataset.name}_removed` : dataset.name, state)}
+          asOf={at}
+        />
+        <a href={linkToJson(plainSql(listing, undefined, onePage))} target="_blank" rel="noopener">
+          JSON
+        </a>
+        <a href={linkToSql(plainSql(listing, listing.columns))}>Open as SQL</a>
       </div>
-      <Filters looking={looking} />
+      {(!isAll || counted.problem) && (
+        <div class="tools found">
+          <Found
+            page={page}
+            counted={counted}
+            total={total}
+            of={at === null && !isRemoved ? status?.rows : undefined}
+          />
+          <Filters state={state} />
+        </div>
+      )}
       {at !== null && page.value && <Sources sources={page.value.sources} isPast />}
       <Running query={page.isLoading ? page : counted} what={page.isLoading ? 'Reading' : 'Counting'} />
       {page.problem && <Failed problem={page.problem} again={page.again} />}
       {!page.value && page.isLoading && <Loading what="Reading rows" />}
-      {page.value && (page.value.rows.length > 0 || looking.offset > 0) && (
+      <div class="faceted">
+        <Facets state={state} facets={facets} isCut={isCounted} />
         <div class="listing stack">
-          <Table
-            caption={`${isRemoved ? 'Removed rows' : 'Rows'} of ${dataset.name}`}
-            columns={tableColumns(page.value, dataset, listing, at)}
-            rows={page.value.rows}
-            hidden={hiddenColumns}
-            order={order}
-            sort={sort}
-            isLoading={page.isLoading}
-          />
-          <div class="tools foot">
-            <Pager
-              offset={looking.offset}
-              limit={PAGE_ROWS}
-              shown={page.value.rows.length}
-              total={total}
-              turn={(offset) => go(linkHere(searchOf({ offset })))}
-            />
-            <Found page={page} counted={counted} isAll={isAll} total={total} />
-            <span class="note">read in {readingTime(page.value.ms)}</span>
-          </div>
+          {page.value && (page.value.rows.length > 0 || state.offset > 0) && (
+            <>
+              <Table
+                caption={`${isRemoved ? 'Removed rows' : 'Rows'} of ${dataset.name}`}
+                columns={tableColumns(page.value, dataset, columns, listing, at)}
+                rows={page.value.rows}
+                hidden={hiddenColumns}
+                order={order}
+                sort={sort}
+                isLoading={page.isLoading}
+                pick={pick}
+                mayPick={(name) => isPicked(columnNamed(name))}
+              />
+              <div class="tools foot">
+                <Pager
+                  offset={state.offset}
+                  limit={PAGE_ROWS}
+                  shown={page.value.rows.length}
+                  total={total}
+                  turn={(offset) => go(linkHere(searchFor({ offset })))}
+                />
+                <span class="note">read in {readingTime(page.value.ms)}</span>
+              </div>
+            </>
+          )}
+          {page.value?.rows.length === 0 && state.offset === 0 && !page.isLoading && (
+            <Empty>
+              {noRows(state, page.value, at)}{' '}
+              {isNarrowed(state) && (
+                <a href={linkHere(searchFor({ filters: [], search: '' }))}>Show all rows</a>
+              )}
+            </Empty>
+          )}
         </div>
-      )}
-      {page.value?.rows.length === 0 && looking.offset === 0 && !page.isLoading && (
-        <Empty>{noRows(looking, page.value, at)}</Empty>
-      )}
+      </div>
     </div>
   );
 }
 
+/** Whether a click on its cells chooses the rows that have the same value: nobody looks for the very same time or text of many words. */
+const isPicked = (column: Column | undefined) =>
+  column !== undefined && !column.isBookkeeping && column.clock === null && column.kind !== 'json';
+
 /**
- * Whether `isDue` has been true since `what` is what it is. Rows are waited for, and to count all that are found takes as
- * long as to find them: both at once would take each twice as long. Another page of the same rows is not counted again.
+ * Whether `isDue` has been true since `what` is what it is. Another page of the same rows is not counted again.
  */
 function useOnce(isDue: boolean, what: string): boolean {
   const done = useRef<string | null>(null);
@@ -101,35 +168,46 @@ function useOnce(isDue: boolean, what: string): boolean {
   return done.current === what;
 }
 
-function ChosenColumns({
-  columns,
-  shown,
-  looking,
-}: Pick<Props, 'columns' | 'looking'> & { shown: readonly string[] }) {
+type ChosenColumnsProps = Pick<Props, 'columns' | 'state'> & { shown: readonly string[] };
+
+function ChosenColumns({ columns, shown, state }: ChosenColumnsProps) {
   const choices = columns
     .filter(({ name }) => name !== '_key')
-    .map(({ name }) => ({ name, label: labelOf(name) }));
+    .map(({ name, about }) => ({ name, label: labelOf(name), about }));
   const hidden = new Set(choices.map(({ name }) => name).filter((name) => !shown.includes(name)));
-  const choose = (next: ReadonlySet<string>) => {
-    const chosen = choices.map(({ name }) => name).filter((name) => !next.has(name));
-    go(linkHere(searchOf({ columns: chosen, offset: looking.offset })), 'replace');
-  };
-  return <ColumnChoice columns={choices} hidden={hidden} choose={choose} />;
+  const show = (chosen: readonly string[] | null) =>
+    go(linkHere(searchFor({ columns: chosen, offset: state.offset })), 'replace');
+  return (
+    <ColumnChoice
+      columns={choices}
+      hidden={hidden}
+      choose={(next) => show(choices.map(({ name }) => name).filter((name) => !next.has(name)))}
+      reset={() => show(null)}
+    />
+  );
 }
 
-type FoundProps = { page: Query<Answer>; counted: Query<Answer>; isAll: boolean; total: number | null };
+type FoundProps = {
+  page: Query<Answer>;
+  counted: Query<Answer>;
+  total: number | null;
+  /** How many there are in all, where that is known. */
+  of: number | undefined;
+};
 
-function Found({ page, counted, isAll, total }: FoundProps) {
-  if (isAll) return null;
+/** `139 of 450 rows`. */
+function Found({ page, counted, total, of }: FoundProps) {
   const isStopped = [page, counted].some(({ problem }) => problem?.kind === 'stopped');
-  if (isStopped) return <span class="note">not counted</span>;
-  if (counted.problem) return <span class="note">not counted: {counted.problem.message}</span>;
-  if (total === null) return <span class="note">counting…</span>;
-  return (
-    <span class="note">
-      {number(total)} {plural(total, 'row')} found
-    </span>
-  );
+  const text = isStopped
+    ? 'not counted'
+    : counted.problem
+      ? `not counted: ${counted.problem.message}`
+      : total === null
+        ? 'counting…'
+        : of === undefined || of === total
+          ? `${number(total)} ${plural(total, 'row')}`
+          : `${number(total)} of ${number(of)} rows`;
+  return <b role="status">{text}</b>;
 }
 
 const totalOf = ({ value, isLoading }: Query<Answer>): number | null => {
@@ -137,13 +215,15 @@ const totalOf = ({ value, isLoading }: Query<Answer>): number | null => {
   return isLoading || typeof rows !== 'number' ? null : rows;
 };
 
-function noRows({ search, filters, show }: Looking, { sources }: Answer, at: string | null): string {
-  const isNarrowed = search !== '' || filters.length > 0;
-  if (isNarrowed) return show === 'removed' ? 'No removed row is found by this.' : 'No row is found by this.';
+const isNarrowed = ({ search, filters }: ViewState) => search !== '' || filters.length > 0;
+
+function noRows(state: ViewState, { sources }: Answer, at: string | null): string {
+  const isRemoved = state.show === 'removed';
+  if (isNarrowed(state)) return isRemoved ? 'No removed rows match.' : 'No rows match.';
   const [source] = sources;
   if (at !== null && source && (source.firstWalkAt === null || source.firstWalkAt > at))
     return 'Nothing had been mirrored yet at that moment.';
-  if (show === 'removed') return 'No row has been removed, as far as history is kept.';
+  if (isRemoved) return 'No row has been removed, as far as history is kept.';
   if (source?.completeAsOf) return 'The dataset is empty: a walk has proven that it holds no rows.';
   return 'No rows have come yet, and no walk has proven that there are none.';
 }
@@ -160,14 +240,14 @@ const removedBy = `(SELECT id FROM walks
 function listingOf(
   { table, history, isSpecified }: Dataset,
   columns: readonly Column[],
-  looking: Looking,
+  state: ViewState,
   shown: readonly string[],
 ): Listing {
   const isKnown = (column: string) => columns.some(({ name }) => name === column);
-  const where = conditionsOf(looking, columns);
-  const chosen = looking.order && isKnown(looking.order.column) ? [looking.order] : null;
+  const where = conditionsOf(state, columns);
+  const chosen = state.order && isKnown(state.order.column) ? [state.order] : null;
   const listed = { columns: shown.filter(isKnown), isRead: !isSpecified };
-  if (looking.show !== 'removed' || history === null)
+  if (state.show !== 'removed' || history === null)
     return {
       ...listed,
       beside: ['"_held_since" AS "_held"'],
@@ -188,13 +268,14 @@ function listingOf(
   };
 }
 
-/** What is of no use to those who look. */
+/** Values that help to show others. */
 const hiddenColumns: ReadonlySet<string> = new Set(['_cut', '_held']);
 
 /** The columns of an answer to `pageSql`. */
 function tableColumns(
-  { columns }: Answer,
+  { columns, rows }: Answer,
   { name: job }: Dataset,
+  known: readonly Column[],
   { table, identity }: Listing,
   at: string | null,
 ): TableColumn[] {
@@ -202,6 +283,7 @@ function tableColumns(
   const cut = names.indexOf('_cut');
   const isRemoved = identity.includes('_valid_to');
   const ahead = cut + 2;
+  const cuts = new Set(rows.flatMap((row) => [...cutsOf(row[cut]).keys()]));
   const showLong = (name: string, place: number) => (value: PageCell, row: readonly PageCell[]) => {
     const size = cutsOf(row[cut]).get(place);
     if (size === undefined || typeof value !== 'string') return undefined;
@@ -211,9 +293,12 @@ function tableColumns(
     );
   };
   return columns.map(({ name, type }, place): TableColumn => {
+    const { about, kind } = known.find((column) => column.name === name) ?? {};
+    const times = at === null ? 'relative' : 'clock';
+    const look = { times, isBoolean: kind === 'boolean', isIdentity: isIdentity(name) } as const;
     if (place === 0)
       return {
-        ...{ name, label: 'row', kind: 'text' },
+        ...{ name, about, label: 'row', kind: 'text' },
         show: (key, row) => (
           <>
             <RowLink job={job} rowKey={String(key)} />
@@ -222,14 +307,14 @@ function tableColumns(
         ),
       };
     if (place === cut) return { name };
-    if (place < cut) return { name, label: 'removed at' };
+    if (place < cut) return { name, about, look, label: 'removed' };
     if (place < ahead && !isRemoved) return { name };
-    if (place < ahead) return { name, label: 'by walk', show: (walk) => walkLink(walk) };
+    if (place < ahead) return { name, label: 'by walk', show: walkLink };
     return {
-      name,
-      label: labelOf(name),
-      type,
-      show: name === '_walk_id' ? walkLink : showLong(name, place - ahead),
+      ...{ name, about, type, look, label: labelOf(name) },
+      ...(kind === 'boolean' && { kind: 'text' }),
+      ...(name === '_walk_id' && { show: walkLink }),
+      ...(cuts.has(place - ahead) && { show: showLong(name, place - ahead) }),
     };
   });
 }
@@ -237,30 +322,26 @@ function tableColumns(
 const identityOf = (identity: readonly string[], row: readonly PageCell[]) =>
   Object.fromEntries(identity.map((column, at) => [column, String(row[at])]));
 
-const MOST_LETTERS = 24;
-
 /** The last proof did not show the row. */
 const Held = ({ since }: { since: string }) => (
   <>
     {' '}
-    <span class="tag warn" title={`The proof of ${since} did not show it; it stays until another agrees.`}>
+    <a
+      class="tag warn"
+      href={linkHere(searchFor({ filters: [{ column: '_held_since', is: 'not null', value: '' }] }))}
+      title={`The proof of ${since} did not show this row. It stays until the next proof agrees. Show all held rows.`}
+    >
       held
-    </span>
+    </a>
   </>
 );
 
-/** A key may be a digest: its whole stands on the row's page. Many begin alike, so their ends are shown, too. */
-function RowLink({ job, rowKey }: { job: string; rowKey: string }) {
-  const short =
-    rowKey.length > MOST_LETTERS
-      ? `${rowKey.slice(0, 16).toWellFormed()}…${rowKey.slice(-7).toWellFormed()}`
-      : rowKey;
-  return (
-    <a class="unbroken" href={linkTo(pathOf({ view: 'row', job, key: rowKey }))} title={rowKey}>
-      {short || 'empty'}
-    </a>
-  );
-}
+/** A key may be a digest: its whole stands on the row's page. */
+const RowLink = ({ job, rowKey }: { job: string; rowKey: string }) => (
+  <a class="unbroken" href={linkTo(pathOf({ view: 'row', job, key: rowKey }))} title={rowKey}>
+    {cutInside(rowKey, 20).toWellFormed() || 'empty'}
+  </a>
+);
 
 const walkLink = (walk: PageCell) =>
   typeof walk === 'number' ? <a href={linkTo(pathOf({ view: 'walk', id: walk }))}>{walk}</a> : undefined;
@@ -271,13 +352,15 @@ const labels: Readonly<Record<string, string>> = {
   _walk_id: 'walk',
   _body: 'as received',
   _fetched_at: 'fetched',
+  _held_since: 'held since',
+  _held_reason: 'held because',
 };
 
 const labelOf = (name: string) => labels[name] ?? name;
 
 /** A long value, of which only the beginning was sent: the whole is fetched when it is opened. */
 
-const LONG_VALUE_MOST_LETTERS = 80;
+const MAX_BEGINNING = 72;
 
 type LongValueProps = {
   beginning: string;
@@ -301,15 +384,16 @@ function LongValue({ beginning, label, size, question }: LongValueProps) {
   };
   return (
     <>
-      {beginning.replace(/\s+/g, ' ').slice(0, LONG_VALUE_MOST_LETTERS).toWellFormed()}…{' '}
+      {beginning.replace(/\s+/g, ' ').slice(0, MAX_BEGINNING).toWellFormed()}…{' '}
       <button
         type="button"
         class="more"
         disabled={isLoading}
         onClick={open}
-        aria-label={`show all of ${label}`}
+        aria-label={`${bytes(size)}: show all of ${label}`}
+        title={bytes(size)}
       >
-        {isLoading ? 'reading…' : bytes(size)}
+        {isLoading ? 'reading…' : 'Show all'}
       </button>
       {problem && <span role="alert"> {problem.message}</span>}
       {whole !== null && <WholeText text={whole} label={label} close={() => setWhole(null)} />}

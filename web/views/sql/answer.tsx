@@ -3,6 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { OpenedQuery } from '../../../src/serve/ui/wire.ts';
 import { count, number } from '../../formats.ts';
+import { isIdentity } from '../../kinds.ts';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
 import { Empty } from '../../parts/states.tsx';
@@ -124,7 +125,11 @@ function Origin({ run: { question, at }, opened: { sources, seq } }: { run: Run;
 
 function Paged({ run, opened, kinds }: { run: Run; opened: OpenedQuery; kinds: ReturnType<typeof kindsOf> }) {
   const { shown, pager } = usePages(run.rows, PAGE);
-  const columns = opened.columns.map((column, at) => ({ ...column, kind: kinds[at] ?? ('text' as const) }));
+  const columns = opened.columns.map((column, at) => ({
+    ...column,
+    kind: kinds[at] ?? ('text' as const),
+    look: { isIdentity: isIdentity(column.name) },
+  }));
   return (
     <>
       <Table caption="Rows of the answer" columns={columns} rows={shown} />

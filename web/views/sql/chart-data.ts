@@ -2,7 +2,7 @@
 
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { momentOf } from '../../formats.ts';
-import { type Kind, kindOf } from '../../kinds.ts';
+import { isIdentity, type Kind, kindOf } from '../../kinds.ts';
 
 export type ChartKind = 'line' | 'bar' | 'scatter';
 
@@ -28,9 +28,6 @@ export function kindsOf(columns: Columns, rows: Rows): Kind[] {
   return columns.map(({ type }, at) => kindOf(type, columnOf(rows, at)));
 }
 
-/** A whole number that names something is no amount: nobody wants its sum or its course. */
-const naming = /(^|_)(id|seq|rowid)$/i;
-
 /**
  * Along time: a line for each number. By a text: bars of the first number. Two numbers: a scatter, or a line where the first
  * grows from row to row. Null where there is nothing to draw.
@@ -39,7 +36,7 @@ export function chooseChart(columns: Columns, kinds: readonly Kind[], rows: Rows
   if (rows.length === 0) return null;
   const places = (kind: Kind) => kinds.flatMap((each, at) => (each === kind ? [at] : []));
   const numbers = places('number');
-  const amounts = numbers.filter((at) => !naming.test(columns[at]?.name ?? ''));
+  const amounts = numbers.filter((at) => !isIdentity(columns[at]?.name ?? ''));
   const [time] = places('time');
   const [text] = places('text').filter((at) => columnOf(rows, at).some((value) => value !== null));
   if (time !== undefined && amounts.length > 0)

@@ -4,10 +4,10 @@ import { useMemo, useState } from 'preact/hooks';
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { number } from '../../formats.ts';
 import type { Kind } from '../../kinds.ts';
+import { Cell } from '../../parts/cell.tsx';
 import { Chart } from '../../parts/chart.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty } from '../../parts/states.tsx';
-import { Cell } from '../../parts/table.tsx';
 import {
   barsOf,
   type ChartKind,

@@ -7,6 +7,7 @@ import { chartSql, extentSql, suitingBucket } from '../../../../web/views/datase
 import {
   countSql,
   cutsOf,
+  facetSql,
   fastWhere,
   type Listing,
   pageSql,
@@ -61,10 +62,20 @@ describe('a page of rows', () => {
 
   test('has the same rows as the SQL that one is shown', () => {
     const where = [{ anyOf: ['title'], contains: 'bitcoin' }];
-    expect(keysOf(all(plainSql({ ...listing, where })))).toEqual(
+    expect(keysOf(all(plainSql({ ...listing, where }, ['title'])))).toEqual(
       keysOf(all(pageSql({ ...listing, where }, 10, 0))),
     );
   });
+});
+
+test('the values of columns are counted in the rows that are found, the most frequent first', () => {
+  const where = [{ anyOf: ['title'], contains: 'a' }];
+  expect(all(facetSql({ ...listing, where }, ['at', 'a"b']))).toEqual([
+    [0, null, 1],
+    [0, '2026-11-22T23:30:00Z', 1],
+    [1, 2, 1],
+    [1, 100, 1],
+  ]);
 });
 
 describe('a search', () => {

@@ -1,13 +1,16 @@
-/** What of a dataset is looked at, as its address says it, so that every look can be sent to somebody. */
+/** What a view of a dataset shows, as its address says it, so that every state of it can be sent to somebody. */
 
+import type { Schema } from '../../../src/serve/ui/wire.ts';
 import type { Search } from '../../router.ts';
 import type { Comparison, Condition, Order, Value } from '../../sql.ts';
 import { type Bucket, buckets } from './chart-sql.ts';
 import { type Column, searchedColumns } from './columns.ts';
 
+export type Dataset = Schema['jobs'][number] & { declared: Schema['tables'][number]['columns'] };
+
 export type Filter = { column: string; is: Comparison; value: string };
 
-export type Looking = {
+export type ViewState = {
   show: 'rows' | 'removed' | 'chart';
   /** A text that is somewhere in the row. */
   search: string;
@@ -39,7 +42,7 @@ export const comparisons: Readonly<Record<Comparison, string>> = {
 export const needsValue = (is: Comparison): boolean => is !== 'null' && is !== 'not null';
 
 /** What cannot be understood is left out: an address may be old, or written by hand. */
-export function lookingOf(search: URLSearchParams): Looking {
+export function readState(search: URLSearchParams): ViewState {
   const show = search.get('show');
   const by = search.get('by') as Bucket;
   const offset = Number(search.get('from') ?? 0);
@@ -56,8 +59,38 @@ export function lookingOf(search: URLSearchParams): Looking {
   };
 }
 
+/** With one more; a column has one value at a time, so another replaces it. */
+export function withFilter(filters: readonly Filter[], added: Filter): Filter[] {
+  const isReplaced = ({ column, is }: Filter) => column === added.column && is === added.is && is === '=';
+  return [...filters.filter((each) => !isReplaced(each)), added];
+}
+
+/** How a filter is said: `grade is A`. */
+export function filterText({ column, is, value }: Filter): string {
+  const said = needsValue(is) ? ` ${value === '' ? 'empty' : value}` : '';
+  return `${column} ${comparisons[is]}${said}`;
+}
+
+/** Of rows chosen by these, for the name of a file: `ai-signals_grade-A`. */
+export function fileNameOf(
+  dataset: string,
+  { filters, search }: Pick<ViewState, 'filters' | 'search'>,
+): string {
+  const parts = [
+    ...filters.map(({ column, is, value }) => `${column}-${is === '=' ? '' : `${comparisons[is]}-`}${value}`),
+    ...(search === '' ? [] : [search]),
+  ];
+  const plain = [dataset, ...parts].map((part) =>
+    part
+      .replace(/^is-/, '')
+      .replace(/[^A-Za-z0-9_]+/g, '-')
+      .replace(/^-+|-+$/g, ''),
+  );
+  return plain.filter(Boolean).join('_').slice(0, 64);
+}
+
 /** The parameters of an address that change; what another look makes meaningless goes with it. */
-export function searchOf(changes: Partial<Looking>): Search {
+export function searchFor(changes: Partial<ViewState>): Search {
   const { show, search, filters, order, offset = 0, columns, value, time, by } = changes;
   return {
     ...(show !== undefined && { show: show === 'rows' ? null : show }),
@@ -75,7 +108,7 @@ export function searchOf(changes: Partial<Looking>): Search {
 
 /** @param columns those that there are: a filter of another one would be an error of SQL. */
 export function conditionsOf(
-  { filters, search }: Pick<Looking, 'filters' | 'search'>,
+  { filters, search }: Pick<ViewState, 'filters' | 'search'>,
   columns: readonly Column[],
 ): Condition[] {
   const conditions = filters.flatMap(({ column, is, value }): Condition[] => {
@@ -87,8 +120,9 @@ export function conditionsOf(
 
 /** SQLite holds that no number equals a text. */
 function boundValue({ kind }: Column, is: Comparison, text: string): Value {
+  if (kind === 'boolean' && (text === 'true' || text === 'false')) return Number(text === 'true');
   const number = Number(text);
-  const isNumber = kind === 'number' && text.trim() !== '' && Number.isFinite(number);
+  const isNumber = (kind === 'number' || kind === 'boolean') && text.trim() !== '' && Number.isFinite(number);
   if (!isNumber || is === 'contains' || is === 'starts') return text;
   return Number.isSafeInteger(number) || !/^-?\d+$/.test(text) ? number : { integer: text };
 }

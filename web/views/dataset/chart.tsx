@@ -21,27 +21,26 @@ import {
   suitingBucket,
 } from './chart-sql.ts';
 import { type Column, numberColumns, timeColumns } from './columns.ts';
-import { FilterMenu, Filters, SearchBox } from './finding.tsx';
-import type { Dataset } from './known-columns.ts';
-import { conditionsOf, type Looking, searchOf } from './looking.ts';
+import { FilterMenu, Filters, SearchBox } from './filters.tsx';
+import { conditionsOf, type Dataset, fileNameOf, searchFor, type ViewState } from './view-state.ts';
 
-type Props = { dataset: Dataset; columns: readonly Column[]; looking: Looking; at: string | null };
+type Props = { dataset: Dataset; columns: readonly Column[]; state: ViewState; at: string | null };
 
-export function ChartedRows({ dataset, columns, looking, at }: Props) {
+export function ChartedRows({ dataset, columns, state, at }: Props) {
   const status = useLive().overview?.status.datasets.find(({ job }) => job === dataset.name);
   const times = timeColumns(columns);
   const numbers = numberColumns(columns);
-  const time = times.find(({ name }) => name === looking.time) ?? times[0];
-  const value = numbers.find(({ name }) => name === looking.value)?.name ?? null;
+  const time = times.find(({ name }) => name === state.time) ?? times[0];
+  const value = numbers.find(({ name }) => name === state.value)?.name ?? null;
   const charted: Charted = {
     table: dataset.table,
     time: time ?? { name: '_changed_at', clock: 'text' },
     value,
-    where: conditionsOf(looking, columns),
+    where: conditionsOf(state, columns),
   };
   const refresh = { changed: status?.lastChange, isLive: at === null };
-  const extent = useAnswer(looking.by ? null : { ...extentSql(charted), asOf: at, limit: 1 }, refresh);
-  const by = looking.by ?? bucketOf(extent.value);
+  const extent = useAnswer(state.by ? null : { ...extentSql(charted), asOf: at, limit: 1 }, refresh);
+  const by = state.by ?? bucketOf(extent.value);
   const question = by && chartSql(charted, by);
   const points = useAnswer(question && { ...question, asOf: at, limit: MOST_POINTS }, refresh);
   const query = extent.isLoading || extent.problem ? extent : points;
@@ -63,21 +62,23 @@ export function ChartedRows({ dataset, columns, looking, at }: Props) {
         />
         <Choice
           label="by"
-          value={looking.by ?? ''}
+          value={state.by ?? ''}
           options={[
-            ['', by && !looking.by ? `automatic: ${by}` : 'automatic'],
+            ['', by && !state.by ? `automatic: ${by}` : 'automatic'],
             ...buckets.map((each): Option => [each, each]),
           ]}
           choose={(next) => ({ by: (next || null) as Bucket | null })}
         />
       </div>
       <div class="tools">
-        <SearchBox looking={looking} />
-        <FilterMenu looking={looking} columns={columns} />
-        {question && <DownloadMenu question={question} asOf={at} />}
+        <SearchBox state={state} />
+        <FilterMenu state={state} columns={columns} facets={[]} />
+        {question && (
+          <DownloadMenu question={question} name={`${fileNameOf(dataset.name, state)}_by-${by}`} asOf={at} />
+        )}
         {question && <a href={linkToSql(question)}>Open as SQL</a>}
       </div>
-      <Filters looking={looking} />
+      <Filters state={state} />
       {at !== null && points.value && <Sources sources={points.value.sources} isPast />}
       <Awaited query={query} loading="Counting" isThere={drawn !== null} />
       {drawn && by && drawn.x.length > 0 && (
@@ -112,7 +113,7 @@ type ChoiceProps = {
   label: string;
   value: string;
   options: readonly Option[];
-  choose(value: string): Partial<Looking>;
+  choose(value: string): Partial<ViewState>;
 };
 
 function Choice({ label, value, options, choose }: ChoiceProps) {
@@ -122,7 +123,7 @@ function Choice({ label, value, options, choose }: ChoiceProps) {
       <Select
         value={value}
         options={options}
-        choose={(next) => go(linkHere(searchOf(choose(next))), 'replace')}
+        choose={(next) => go(linkHere(searchFor(choose(next))), 'replace')}
       />
     </label>
   );

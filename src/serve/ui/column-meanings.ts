@@ -1,0 +1,62 @@
+/** What the columns of a dataset mean, in Markdown: by the contract of its job, and by the mirror where the column is its own. */
+
+import type { ListedJob, Schema } from '../../job-list.ts';
+
+/** Columns that mean the same in every dataset that has them. */
+export const sharedMeanings: Readonly<Record<string, string>> = {
+  _key: "The row's key: the declared one, else the value of the field chosen from the data (`datasets.key_field`), else a digest.",
+  _first_seen_at: 'When the mirror first found a row of this key.',
+  _changed_at: 'When this version came into the mirror.',
+  _walk_id: 'The walk that brought this version (`walks.id`).',
+  _held_since:
+    'When the last proof that did not show the row ended, or the first of several in a row. Null of all rows that it showed, and of those that were seen since.',
+  _held_reason:
+    'Why such a row stays for now. `unproven`: the list is `verified`, so a row may be hidden as others move; the next proof that does not show it either removes it. `mass`: the list is shorter by more than a fifth and ten rows, or empty; the next proof decides. `unkeyed`: rows without a readable key came when this one vanished, so it may be one of them.',
+  _valid_from: 'From when the mirror held this version: its `_changed_at`.',
+  _valid_to: 'Until when: the `_changed_at` of the next version, or when the row was removed.',
+  _ended_by: '`update` or `delete`.',
+  _body: 'The JSON as received, but names without needless escapes (`id` for `\\u0069d`).',
+  _fetched_at: 'When it was requested.',
+  extra: 'JSON of the properties that the contract does not list, at their places. Null if there are none.',
+};
+
+/** By column: a property and the rule that its contract gives. Empty for a dataset without a contract. */
+export function meaningsOf({
+  schemas,
+  volatile,
+}: Pick<ListedJob, 'schemas' | 'volatile'>): Map<string, string> {
+  const meanings = new Map<string, string>();
+  if (!schemas) return meanings;
+  collect(schemas.row, [], meanings);
+  for (const column of volatile)
+    meanings.set(column, `${meanings.get(column)}; volatile: kept current, but makes no version`);
+  return meanings;
+}
+
+function collect(shape: Schema, path: readonly string[], meanings: Map<string, string>): void {
+  const value = shapeOfValue(shape);
+  if (path.length > 0) {
+    const rule = [shape['description'], ruleOf(value)].filter(Boolean).join('; ');
+    meanings.set(path.map(inSnakeCase).join('_'), `\`${path.join('.')}\`${rule && `: ${rule}`}`);
+  }
+  for (const [name, inner] of Object.entries(value.properties ?? {}))
+    collect(inner, [...path, name], meanings);
+}
+
+const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The shape of a value that is not null. */
+const shapeOfValue = (shape: Schema): Schema => shape.anyOf?.find(({ type }) => type !== 'null') ?? shape;
+
+function ruleOf({ type, enum: values, minimum, maximum, items }: Schema): string {
+  const kinds = [type].flat();
+  if (Array.isArray(values)) return values.map((value) => `\`${value}\``).join(', ');
+  if (kinds.includes('boolean')) return '0 or 1';
+  if (kinds.includes('array')) return `JSON array of ${items?.type === 'string' ? 'text' : 'values'}`;
+  if (kinds.includes('object')) return 'JSON object';
+  const bounds = [
+    minimum !== undefined && `at least ${minimum}`,
+    maximum !== undefined && `at most ${maximum}`,
+  ];
+  return bounds.filter(Boolean).join(', ');
+}

@@ -1,0 +1,220 @@
+/** One value of a table, as its kind is read: numbers rounded, times in one zone, addresses cut in the middle, nothing as a dash. */
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { PageCell } from '../../src/serve/ui/wire.ts';
+import { bytes, clockTime, momentOf, number } from '../formats.ts';
+import { laidOut, webAddress } from '../kinds.ts';
+import { usePreferences } from '../preferences.ts';
+import { Ago, Time } from './time.tsx';
+
+/** How the values of a column are shown; each is found out from the values unless given. */
+export type CellLook = {
+  /** Its numbers name something: they have no separators. */
+  isIdentity?: boolean | undefined;
+  /** 0 and 1 are words. */
+  isBoolean?: boolean | undefined;
+  /** Digits behind the point that all of its numbers have. */
+  decimals?: number | undefined;
+  /** `relative`: how long ago. `clock`: by the clock, whose zone stands in the head. Else by the clock with its zone. */
+  times?: 'relative' | 'clock' | undefined;
+};
+
+/** Longer texts are cut, and opened by a button beside them. */
+const MAX_LETTERS = 72;
+/** Of what has no spaces, such as an address on a chain. */
+const MAX_UNBROKEN = 24;
+const MAX_ADDRESS_LETTERS = 40;
+
+/** @param label of the column, for those who open its value. */
+export function Cell({ value, label, look = {} }: { value: PageCell; label: string; look?: CellLook }) {
+  if (value === null) return <Nothing />;
+  if (typeof value === 'number') {
+    if (look.isBoolean && (value === 0 || value === 1)) return <>{String(value === 1)}</>;
+    if (look.isIdentity) return <>{String(value)}</>;
+    return <NumberText value={value} decimals={look.decimals} />;
+  }
+  if (typeof value === 'string') return <TextCell text={value} label={label} times={look.times} />;
+  if ('integer' in value) return <>{look.isIdentity ? value.integer : grouped(value.integer)}</>;
+  return <span class="null">{bytes(value.bytes)}</span>;
+}
+
+const Nothing = () => (
+  <span class="null" title="null">
+    –
+  </span>
+);
+
+const grouped = (digits: string) => digits.replace(/\B(?=(\d{3})+$)/g, ',');
+
+/** Six significant digits; all of them in the title where there are more. */
+function NumberText({ value, decimals = 0 }: { value: number; decimals?: number | undefined }) {
+  const short = rounded(value);
+  const text = number(short);
+  const [whole = '', fraction = ''] = text.split('.');
+  const shown =
+    decimals > fraction.length && !text.includes('e') ? `${whole}.${fraction.padEnd(decimals, '0')}` : text;
+  return <span title={short === value ? undefined : number(value)}>{shown}</span>;
+}
+
+/** Whole numbers keep all their digits. */
+function rounded(value: number): number {
+  if (Number.isInteger(value) || !Number.isFinite(value)) return value;
+  return Math.abs(value) >= 1e6 ? Math.round(value) : Number(value.toPrecision(6));
+}
+
+/** Columns of short fractions are easier to compare where all have as many digits behind the point. */
+const MAX_ALIGNED = 3;
+
+/** How many digits behind the point all of these numbers get; 0 where some have too many. */
+export function decimalsOf(values: Iterable<PageCell>): number {
+  let most = 0;
+  for (const value of values) {
+    if (typeof value !== 'number') continue;
+    most = Math.max(most, (String(rounded(value)).split('.')[1] ?? '').length);
+  }
+  return most <= MAX_ALIGNED ? most : 0;
+}
+
+type TextProps = { text: string; label: string; times: CellLook['times'] };
+
+function TextCell({ text, label, times }: TextProps) {
+  const { zone } = usePreferences();
+  const at = momentOf(text);
+  if (at !== null) {
+    if (times === 'relative') return <Ago at={text} />;
+    return times === 'clock' ? <Time at={text} text={clockTime(at, zone)} /> : <Time at={text} />;
+  }
+  const address = webAddress(text);
+  if (address !== null)
+    return (
+      <a href={address} target="_blank" rel="noopener noreferrer" title={text}>
+        {cutInside(text.replace(/^https?:\/\/(www\.)?/i, ''), MAX_ADDRESS_LETTERS)}
+      </a>
+    );
+  if (text === '') return <span class="null">empty</span>;
+  if (text.length > MAX_UNBROKEN && /^[\w:.-]+$/.test(text))
+    return (
+      <span class="unbroken" title={text}>
+        {cutInside(text, 16)}
+      </span>
+    );
+  return <LongText text={listText(text) ?? text} whole={text} label={label} />;
+}
+
+/** The names in a list of JSON; null for all else. */
+function listText(text: string): string | null {
+  if (!text.startsWith('[')) return null;
+  try {
+    const list = JSON.parse(text) as unknown[];
+    if (list.length === 0) return 'none';
+    return list.every((item) => typeof item === 'string' && item !== '') ? list.join(', ') : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Both ends tell things apart that begin alike. */
+export function cutInside(text: string, letters: number): string {
+  if (text.length <= letters) return text;
+  const tail = Math.floor((letters - 1) / 3);
+  return `${cutAt(text, letters - 1 - tail)}…${text.slice(-tail).replace(/^[\uDC00-\uDFFF]/, '')}`;
+}
+
+function LongText({ text, whole, label }: { text: string; whole: string; label: string }) {
+  const line = text.replace(/\s+/g, ' ');
+  if (line.length <= MAX_LETTERS && line === text) return <>{text}</>;
+  return (
+    <>
+      {line.length <= MAX_LETTERS ? line : `${cutAt(line, MAX_LETTERS)}…`}{' '}
+      <ShowAll
+        label={`${number(whole.length)} characters: show all of ${label}`}
+        text={whole}
+        title={label}
+      />
+    </>
+  );
+}
+
+function ShowAll({ label, text, title }: { label: string; text: string; title: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class="more" onClick={() => setOpen(true)} aria-label={label} title={label}>
+        Show all
+      </button>
+      {isOpen && <WholeText text={text} label={title} close={() => setOpen(false)} />}
+    </>
+  );
+}
+
+export function WholeText({ text, label, close }: { text: string; label: string; close(): void }) {
+  const [isRaw, setRaw] = useState(false);
+  const lines = laidOut(text);
+  return (
+    <Dialog title={label} close={close}>
+      <div class="tools">
+        {lines !== null && (
+          <button type="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+            As received
+          </button>
+        )}
+        <Copy text={text} />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <pre class="whole" tabIndex={0}>
+        {lines !== null && !isRaw ? lines : text}
+      </pre>
+    </Dialog>
+  );
+}
+
+/** @param what is copied, where the button stands alone. */
+export function Copy({ text, what }: { text: string; what?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  // Browsers allow it only where the connection is private.
+  if (!isSecureContext) return null;
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 2_000);
+  };
+  return (
+    <button type="button" class="copy" onClick={copy} aria-label={what && `Copy ${what}`}>
+      {isCopied ? 'Copied' : 'Copy'}
+    </button>
+  );
+}
+
+/** Never between the two halves of a letter. */
+function cutAt(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** Something over the page, closed by Escape, by its button or by a click beside it. */
+
+type DialogProps = { title: string; close(): void; children: ComponentChildren };
+
+function Dialog({ title, close, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, as it does every dialog
+    <dialog
+      ref={dialog}
+      aria-label={title}
+      onClose={close}
+      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+    >
+      <div class="dialog">
+        <div class="dialog-head">
+          <h2>{title}</h2>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </div>
+        {children}
+      </div>
+    </dialog>
+  );
+}
