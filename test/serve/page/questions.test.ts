@@ -25,6 +25,20 @@ describe('a question', () => {
     });
   });
 
+  test('is answered as a list of JSON by its address, to our own page alone', async () => {
+    const { get, bench, url } = await setupPage();
+    const search = new URLSearchParams({
+      sql: 'SELECT _key, _walk_id FROM news WHERE _walk_id = :walk ORDER BY _key LIMIT 3',
+      params: '{"walk":1}',
+    });
+    const answer = await get(`/page/query.json?${search}`);
+    expect(await answer.json()).toEqual(bench.sql('SELECT _key, _walk_id FROM news ORDER BY _key LIMIT 3'));
+    expect((await get('/page/query.json?sql=SELEC')).status).toBe(400);
+    expect((await get('/page/query.json?sql=SELECT+1&params=5')).status).toBe(400);
+    expect((await get(`/page/query.json?${search}`, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await fetch(`${url}/page/query.json?${search}`)).status).toBe(401);
+  });
+
   test('keeps the digits of large integers, tells of bytes how many there are, and of infinity that it is', async () => {
     const { ask } = await setupPage({ walked: [] });
     const lines = await ask({ sql: "SELECT 9007199254740993, x'0102', 9e999, NULL, 'é', 1.5, 42" });
