@@ -12,7 +12,7 @@ import { oneOf, tool, whole } from './options.ts';
 import { type Result, run, runOptimum, type Scenario } from './simulate/run.ts';
 import { scenarios, worlds } from './simulate/scenarios.ts';
 
-type Task = { world: number; seeds: number };
+type Task = { world: number; seeds: number; prefetch: number };
 
 if (process.send) process.once('message', async (task) => process.send?.(await rowOf(task as Task)));
 else await readCommandLine();
@@ -22,7 +22,10 @@ async function readCommandLine(): Promise<void> {
   const program = tool('simulate', 'Prints the table of docs/dev/governor-figures.md.')
     .argument('[text]', 'only worlds whose name has this text; those of the table if not given')
     .argument('[seeds]', 'of each world', whole(1), 30)
-    .action((text = '', seeds: number) => printTable(text, seeds));
+    .option('--prefetch <number>', 'pages of each walk that may be requested before their turn', whole(), 0)
+    .action((text = '', seeds: number, { prefetch }: { prefetch: number }) =>
+      printTable(text, seeds, prefetch),
+    );
   program
     .command('freshness')
     .description(
@@ -42,9 +45,9 @@ async function readCommandLine(): Promise<void> {
   await program.parseAsync();
 }
 
-async function printTable(wanted: string, seeds: number): Promise<void> {
+async function printTable(wanted: string, seeds: number, prefetch: number): Promise<void> {
   const tasks = worlds.flatMap(({ name }, world) =>
-    (wanted === '' ? world < scenarios.length : name.includes(wanted)) ? [{ world, seeds }] : [],
+    (wanted === '' ? world < scenarios.length : name.includes(wanted)) ? [{ world, seeds, prefetch }] : [],
   );
   process.stdout.write(
     '| world | first sync: ms added, median | time ÷ optimum, median | worst | 429s, median | most ' +
@@ -73,7 +76,7 @@ function inProcess(task: Task): Promise<string> {
   });
 }
 
-async function rowOf({ world, seeds }: Task): Promise<string> {
+async function rowOf({ world, seeds, prefetch }: Task): Promise<string> {
   const scenario = worlds[world] as Scenario;
   const over = async (simulate: (seed: number) => Promise<Result>) => {
     const results: Result[] = [];
@@ -81,7 +84,7 @@ async function rowOf({ world, seeds }: Task): Promise<string> {
     return results;
   };
   const optimum = await over((seed) => runOptimum(scenario, seed));
-  return row(scenario, await over((seed) => run(scenario, seed)), optimum);
+  return row(scenario, await over((seed) => run(scenario, seed, prefetch)), optimum);
 }
 
 function row(scenario: Scenario, results: Result[], optimum: Result[]): string {

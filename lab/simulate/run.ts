@@ -24,15 +24,32 @@ export type Result = {
   afterRefusals: number;
 };
 
-export async function run(scenario: Scenario, seed: number): Promise<Result> {
+/** Of each walk, which asks as one does whose total is twenty pages. */
+const UPCOMING = 20;
+
+/** @param prefetch so many pages of each walk may be requested before their turn. */
+export async function run(scenario: Scenario, seed: number, prefetch = 0): Promise<Result> {
   const clock = virtualClock();
   const world = createWorld(scenario.spec, clock, seededRandom(seed));
   const governor = simulatedGovernor(clock, seededRandom(seed + 1_000_003));
-  const result = await work(scenario, clock, world, async (job) => {
-    await governor.acquire(job, never);
+  const upcoming = prefetch > 0 ? UPCOMING : 0;
+  const send = async (job: string, isPrefetch: boolean) => {
+    await governor.acquire(job, never, { upcoming, isPrefetch });
     const answer = await world.call(job);
     governor.complete(job, answer);
     return answer.status === 200;
+  };
+  const prefetched = new Map(scenario.jobs.map((job) => [job, [] as Promise<boolean>[]]));
+  const result = await work(scenario, clock, world, async (job) => {
+    const ahead = prefetched.get(job) ?? [];
+    const next = ahead.shift() ?? send(job, false);
+    while (ahead.length < prefetch && governor.reservePrefetch())
+      ahead.push(
+        send(job, true)
+          .catch(() => false)
+          .finally(() => governor.endPrefetch(true)),
+      );
+    return await next;
   });
   governor.close();
   return result;

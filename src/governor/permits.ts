@@ -56,7 +56,7 @@ export function ask(state: State, event: Ask, now: number): Decision {
   const most = Math.min(event.want, rates.blockSize(state.rate), ...passages.map(({ open }) => open));
   const permits = Math.max(1, Math.floor(most));
   const maxInFlight = freeInFlight(state, owner);
-  const prefetchBudget = spendBudget(state.prefetch, prefetches - (event.unproven ?? 0), now);
+  const prefetchBudget = spendBudget(state, prefetches - (event.unproven ?? 0), now);
   const held = state.leases[owner]?.permits ?? 0;
   state.leases[owner] = { permits: held + permits, maxInFlight, inFlight: event.inFlight, heardAt: now };
   // A probe tells of the limit that was met, not of the rate.

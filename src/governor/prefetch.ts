@@ -12,8 +12,17 @@ import type { EventOf, PrefetchAccount, State } from './state.ts';
 
 /** The part of a day's requests that may be wasted. */
 const MAX_WASTED_PART = 0.01;
+/** So many more may be wasted by a new mirror: its first walk need not make a hundred requests one by one. */
+const FIRST_ALLOWANCE = 4;
 /** The part of the pool that must be left beside all that is expected. */
 const SPARE_PART = 0.25;
+
+export const initialPrefetchAccount = (): PrefetchAccount => ({
+  requests: 0,
+  wasted: 0,
+  allowance: FIRST_ALLOWANCE,
+  asOfAt: null,
+});
 
 export function countRequest(prefetch: PrefetchAccount, now: number): void {
   fade(prefetch, now);
@@ -59,10 +68,11 @@ function untilReset({ window }: Quota, now: number): number {
   return next === null ? DAY_MS : next - now;
 }
 
-/** Gives as much budget as is wanted and may be wasted. */
-export function spendBudget(prefetch: PrefetchAccount, wanted: number, now: number): number {
+/** Gives as much budget as is wanted and may be wasted. The allowance of a new mirror is for where a header tells that calls are ample. */
+export function spendBudget({ prefetch, quota }: State, wanted: number, now: number): number {
   fade(prefetch, now);
-  const affordable = MAX_WASTED_PART * prefetch.requests - prefetch.wasted;
+  const allowance = levelAt(quota, now) === null ? 0 : Math.round(prefetch.allowance);
+  const affordable = Math.max(allowance, MAX_WASTED_PART * prefetch.requests) - prefetch.wasted;
   const given = Math.max(0, Math.floor(Math.min(wanted, affordable)));
   prefetch.wasted += given;
   return given;
@@ -75,8 +85,9 @@ export function refundBudget(prefetch: PrefetchAccount, prefetches: number, now:
 }
 
 function fade(prefetch: PrefetchAccount, now: number): void {
-  const part = Math.exp(-Math.max(0, now - prefetch.asOfAt) / DAY_MS);
+  const part = Math.exp(-Math.max(0, now - (prefetch.asOfAt ?? now)) / DAY_MS);
   prefetch.requests *= part;
   prefetch.wasted *= part;
+  prefetch.allowance *= part;
   prefetch.asOfAt = now;
 }

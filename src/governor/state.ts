@@ -5,6 +5,7 @@
 
 import type { WaitReason } from '../errors.ts';
 import { type Concurrency, initialConcurrency } from './concurrency.ts';
+import { initialPrefetchAccount } from './prefetch.ts';
 import * as quotas from './quota.ts';
 import { initialRate, type Rate, restartMeasurement } from './rate.ts';
 
@@ -78,8 +79,8 @@ export type JobState = {
   askedAt: number;
 };
 
-/** Requests sent, and prefetches not refunded. Both fade: after a day a third is left. */
-export type PrefetchAccount = { requests: number; wasted: number; asOfAt: number };
+/** Requests sent, prefetches not refunded, and how many a new mirror may waste. All fade: after a day a third is left. */
+export type PrefetchAccount = { requests: number; wasted: number; allowance: number; asOfAt: number | null };
 
 /** Distinguishes a key from another one by a few digits of its digest with `salt`. */
 export type KeyMark = { salt: string; digest: string };
@@ -100,7 +101,7 @@ export function initialState(): State {
     rate: initialRate(),
     concurrency: initialConcurrency(),
     quota: quotas.initialQuota(),
-    prefetch: { requests: 0, wasted: 0, asOfAt: 0 },
+    prefetch: initialPrefetchAccount(),
     retryCredit: MAX_RETRY_CREDIT,
     unpaidRetryAt: 0,
   };

@@ -74,6 +74,32 @@ describe('prefetches', () => {
     expect(budget(machine)).toBe(2);
   });
 
+  it('may be four of a new mirror that a header tells of ample calls; once wasted, they are the hundredth of 400', () => {
+    const told = (remaining: number) => ({ limit: 10_000, remaining });
+    const machine = acquainted(0);
+    machine.call(told(9_990), 'ai-signals');
+    machine.pass(100);
+    const ask = (upcoming?: number) => budget(machine, upcoming, 0, 'me', 'ai-signals');
+    expect(ask()).toBe(4);
+    machine.answer(told(9_989), 'ai-signals');
+    for (let left = 9_988; left > 9_595; left -= 1) machine.call(told(left), 'ai-signals');
+    machine.pass(1_000);
+    expect(ask(10)).toBe(0);
+    machine.answer(told(9_594), 'ai-signals');
+    for (let left = 9_593; left > 9_480; left -= 1) machine.call(told(left), 'ai-signals');
+    machine.pass(1_000);
+    expect(ask(10)).toBe(1);
+  });
+
+  it('are none of a new mirror that stood still for a week, nor where calls are not ample', () => {
+    const machine = acquainted(0);
+    machine.call({ limit: 10_000, remaining: 9_990 }, 'ai-signals');
+    machine.pass(100);
+    expect(budget(machine, 9_000, 0, 'me', 'ai-signals')).toBe(0);
+    machine.pass(7 * DAY);
+    expect(budget(machine, 100, 0, 'me', 'ai-signals')).toBe(0);
+  });
+
   it('of a day are forgotten as days pass: calls and waste alike', () => {
     const machine = acquainted(510);
     expect(budget(machine)).toBe(5);
@@ -128,10 +154,10 @@ describe('no prefetch is sent', () => {
       machine.pass(100);
       return budget(machine, upcoming, 0, 'me', 'ai-signals');
     };
-    expect(left(9_000, 100)).toBe(2);
+    expect(left(9_000, 100)).toBe(4);
     expect(left(2_500, 100)).toBe(0);
     expect(left(9_000, 6_500)).toBe(0);
-    expect(left(3_500, 100)).toBe(2);
+    expect(left(3_500, 100)).toBe(4);
     expect(left(3_500, 900)).toBe(0);
   });
 
