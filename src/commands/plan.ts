@@ -34,7 +34,7 @@ function renderPlan(plan: PlanJson, output: Output): string {
     renderDatasets(plan, paint),
     '',
     ...renderAccount(plan),
-    renderQuota(plan),
+    renderQuota(plan, true),
     ...renderWaits(plan),
     ...renderBalance(plan, paint),
     ...plan.datasets.filter(isGlanced).map((dataset) => `Head of ${dataset.job}: ${renderHead(dataset)}`),

@@ -17,21 +17,23 @@ export function renderAccount({ account, at }: Pick<Limits, 'account' | 'at'>): 
   ];
 }
 
-export function renderQuota({ quota, at }: Pick<Limits, 'quota' | 'at'>): string {
+/** In one line. @param withEvidence on what the resets are known. */
+export function renderQuota({ quota, at }: Pick<Limits, 'quota' | 'at'>, withEvidence: boolean): string {
+  const { remaining, limit, reserve, asOf, othersPerHour, refill } = quota;
   const now = Date.parse(at);
-  if (quota.remaining === null) return 'Quota: the API has not reported any yet';
-  const of = quota.limit === null ? '' : ` of ${number(quota.limit)}`;
-  const others = quota.othersPerHour > 0 ? `; others take about ${number(quota.othersPerHour)} an hour` : '';
-  const kept = quota.reserve > 0 ? `, ${number(quota.reserve)} of them kept back` : '';
-  return `Quota: ${number(quota.remaining)}${of} calls left${kept}, as of ${relative(quota.asOf, now)}; ${renderRefill(quota, now)}${others}`;
+  if (remaining === null) return 'Quota: the API has not reported any yet';
+  const of = limit === null ? '' : ` of ${number(limit)}`;
+  const reserved = reserve > 0 ? ` (${number(reserve)} reserved)` : '';
+  const others = othersPerHour > 0 ? `; other users make about ${number(othersPerHour)} an hour` : '';
+  const evidence = withEvidence ? ` (${refill.evidence})` : '';
+  return `Quota: ${number(remaining)}${of} calls left${reserved}, as of ${relative(asOf, now)}; ${renderRefill(refill, now)}${evidence}${others}`;
 }
 
-function renderRefill({ refill }: QuotaJson, now: number): string {
-  const sureness = ` (${refill.confidence}: ${refill.evidence})`;
-  if (refill.nextBy !== null)
-    return `resets ${relative(refill.nextBy, now)} at the latest, every ${duration((refill.periodSeconds ?? 0) * 1_000)}${sureness}`;
-  if (refill.perHour !== null) return `${number(refill.perHour)} an hour come back${sureness}`;
-  return `reset time not known yet (${refill.evidence})`;
+/** No figure before it is known. */
+function renderRefill({ nextBy, periodSeconds, perHour }: QuotaJson['refill'], now: number): string {
+  if (nextBy !== null)
+    return `next reset ${relative(nextBy, now)}, one every ${duration((periodSeconds ?? 0) * 1_000)}`;
+  return perHour === null ? 'reset time not known yet' : `${number(perHour)} calls come back an hour`;
 }
 
 export function renderWaits({ waits, at }: Pick<Limits, 'waits' | 'at'>): string[] {
@@ -43,16 +45,16 @@ export function renderWaits({ waits, at }: Pick<Limits, 'waits' | 'at'>): string
 
 type HeadState = Pick<DatasetPlan, 'head' | 'graded'>;
 
-/** Why glances at it are worth their calls or not, and how well they did; goes on from the name of the dataset. */
+/** Whether glances at the dataset are worth their calls, and how many new rows they have found; follows its name. */
 export function renderHead({ head, graded }: HeadState): string {
   const grade = graded
-    ? `; ${number(graded.brought)} of ${number(graded.of)} rows new at the last walk had come by glances`
+    ? `; ${number(graded.brought)} of ${number(graded.of)} rows new at the last walk were found by glances before`
     : '';
   return `${reasons[head.why](head)}${grade}`;
 }
 
 const counted = (head: HeadState['head']) =>
-  `${number(head.inHead)} of ${number(head.new)} new rows stood in the head`;
+  `${number(head.inHead)} of ${number(head.new)} new rows were on the first pages`;
 
 const reasons: Record<HeadState['head']['why'], (head: HeadState['head']) => string> = {
   'in-head': (head) => `worth glances, ${counted(head)}`,

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { ageOf } from '../clock.ts';
 import type { Output } from '../output/print.ts';
 import {
+  bytes,
   duration,
   number,
   type Paint,
@@ -16,77 +17,106 @@ import {
 import { printable, printableJson } from '../printable.ts';
 import {
   type DatasetStatus,
+  type Doing,
+  type Growth,
   type Problem,
+  readGrowth,
   readStatus,
-  type ServeStatus,
+  relativeTextOf,
   type Status,
 } from '../reading/status.ts';
 import { type Context, localMirror } from './context.ts';
 import { withExamples } from './help.ts';
 import { renderAccount, renderHead, renderQuota, renderWaits } from './status-and-plan.ts';
 
-type Options = { json?: true; watch?: true };
+type Options = { verbose?: true; json?: true; watch?: true };
 
 const REDRAW_EVERY_MS = 1_000;
 
 export function statusCommand(context: Context): Command {
   const command = new Command('status')
+    .option(
+      '-v, --verbose',
+      'also print what was learnt of the account, the calls, and how fast the mirror grows',
+    )
     .option('--json', 'print the status as JSON')
     .option('--watch', 'go on, and print it again every second')
     .action((options: Options) => status(options, context));
   return withExamples(
     command,
     ['the first screen of an operator', 'status'],
+    ['with calls, limits and growth', 'status -v'],
     ['the same, again every second', 'status --watch'],
     ['for monitoring; the exit code alone says whether all is well', 'status --json'],
   );
 }
 
-async function status(options: Options, context: Context): Promise<void> {
+async function status({ verbose, json, watch }: Options, context: Context): Promise<void> {
   const { clock, stdout, signal, exit } = context;
   const { dir, datasets, spending } = await localMirror(context);
-  const show = await shower(options, stdout);
+  const show = watch && !json && stdout.isTTY ? await redrawing(stdout) : writing(stdout);
   do {
-    const read = readStatus(dir, datasets, spending, clock.now());
-    show(read);
+    const now = clock.now();
+    const read = readStatus(dir, datasets, spending, now);
+    const growth = verbose && !json ? readGrowth(dir, datasets, now) : null;
+    show(json ? printableJson(read, watch ? 0 : 2) : renderStatus(read, growth, verbose ?? false, context));
     exit(read.exitCode);
-    if (options.watch) await clock.sleep(REDRAW_EVERY_MS, signal).catch(() => undefined);
-  } while (options.watch && !signal.aborted);
+    if (watch) await clock.sleep(REDRAW_EVERY_MS, signal).catch(() => undefined);
+  } while (watch && !signal.aborted);
 }
 
-async function shower({ json, watch }: Options, stdout: Output): Promise<(read: Status) => void> {
-  if (json) return (read) => stdout.write(`${printableJson(read, watch ? 0 : 2)}\n`);
-  if (!watch || !stdout.isTTY) return (read) => stdout.write(`${renderStatus(read, stdout)}\n`);
+const writing = (stdout: Output) => (text: string) => stdout.write(`${text}\n`);
+
+async function redrawing(stdout: Output): Promise<(text: string) => void> {
   const { createLogUpdate } = await import('log-update');
-  const redraw = createLogUpdate(stdout as NodeJS.WriteStream, { showCursor: true });
-  return (read) => redraw(renderStatus(read, stdout));
+  return createLogUpdate(stdout as NodeJS.WriteStream, { showCursor: true });
 }
 
-/** The status for people, without a line break at its end; coloured where `output` is a terminal. */
-function renderStatus(status: Status, output: Output): string {
-  const paint = paintFor(output);
-  return [
-    ...status.problems.map((problem) => renderProblem(problem, paint)),
-    ...(status.problems.length > 0 ? [''] : []),
-    renderDatasets(status, paint),
-    ...status.datasets.flatMap((dataset) => renderHints(dataset, paint)),
-    '',
+/**
+ * The status for people, without a line break at its end; coloured where the output is a terminal. Its lines take at most 100
+ * columns, unless a name or a message of the API is long.
+ * @param verbose with what has been learnt of the account, what was called, and `growth`.
+ */
+function renderStatus(
+  status: Status,
+  growth: Growth | null,
+  verbose: boolean,
+  { stdout, hint }: Context,
+): string {
+  const paint = paintFor(stdout);
+  const { datasets, problems, at } = status;
+  const more = [
     ...renderAccount(status),
-    renderQuota(status),
-    ...renderPace(status),
+    ...renderRate(status),
     ...renderWaits(status),
     renderCalls(status),
-    renderProcesses(status, paint),
+    renderGrowth(growth),
+    paint('dim', status.file),
+  ];
+  return [
+    ...problems.map((problem) => hint(renderProblem(problem, Date.parse(at), paint))),
+    ...(problems.length > 0 ? [''] : []),
+    renderDatasets(status, verbose, paint),
+    ...(verbose ? datasets.flatMap((dataset) => renderDetails(dataset, paint)) : []),
+    '',
+    renderQuota(status, verbose),
+    ...(verbose ? more : []),
+    paint('dim', renderProcesses(status)),
   ].join('\n');
 }
 
-function renderProblem({ level, job, message, advice }: Problem, paint: Paint): string {
+function renderProblem(
+  { level, job, messageParts, adviceParts }: Problem,
+  now: number,
+  paint: Paint,
+): string {
   const mark = level === 'error' ? paint('red', '✗') : paint('yellow', '!');
   const about = job === null ? '' : `${paint('bold', job)}: `;
-  return `${mark} ${about}${printable(message)}\n  ${paint('dim', `→ ${printable(advice)}`)}`;
+  const [message, advice] = [messageParts, adviceParts].map((said) => printable(relativeTextOf(said, now)));
+  return `${mark} ${about}${message}\n  ${paint('dim', `→ ${advice}`)}`;
 }
 
-function renderDatasets({ datasets, daemon, at }: Status, paint: Paint): string {
+function renderDatasets({ datasets, daemon, at }: Status, verbose: boolean, paint: Paint): string {
   const now = Date.parse(at);
   const count = (value: number) => (value > 0 ? paint('yellow', number(value)) : '0');
   const columns: TableColumn<DatasetStatus>[] = [
@@ -95,14 +125,16 @@ function renderDatasets({ datasets, daemon, at }: Status, paint: Paint): string 
     { name: 'proven', align: 'right', cell: (dataset) => renderProven(dataset, paint) },
     { name: 'seen', align: 'right', cell: ({ seenAsOf }) => ago(seenAsOf, now) },
     { name: 'verdict', cell: ({ verdict }) => verdict ?? '–' },
-    { name: 'now', cell: (dataset) => renderDoing(dataset, now) },
-    { name: 'last change', cell: ({ lastChange }) => ago(lastChange, now) },
+    { name: 'now', cell: ({ doing }) => (verbose ? renderProgress(doing, now) : renderState(doing, now)) },
+    { name: 'changed', cell: ({ lastChange }) => ago(lastChange, now) },
     // Without a daemon nobody runs it.
     { name: 'next run', cell: (dataset) => (daemon ? renderNextRun(dataset, now) : '–') },
+  ];
+  const counts: TableColumn<DatasetStatus>[] = [
     { name: 'quarantine', align: 'right', cell: ({ quarantined }) => count(quarantined) },
     { name: 'drift', align: 'right', cell: ({ drifts }) => count(drifts) },
   ];
-  return renderTable(columns, datasets, paint);
+  return renderTable(verbose ? [...columns, ...counts] : columns, datasets, paint);
 }
 
 /** A time of the past; one that is ahead by what may be rounding is no other. */
@@ -117,19 +149,16 @@ function renderProven({ completeAsOf, ageSeconds, fresh }: DatasetStatus, paint:
   return paint(fresh ? 'green' : 'red', ago);
 }
 
-function renderDoing({ doing }: DatasetStatus, now: number): string {
-  const { kind, state, pages, rows, total, until, reason } = doing;
-  const place = pages === 0 ? 'before its first page' : `page ${number(pages)}`;
-  const ofAll = total === null ? '' : ` of ${number(total)}`;
-  const progress =
-    kind === 'glance' ? `glance, ${place}` : pages === 0 ? place : `${place}, ${number(rows)}${ofAll} rows`;
+/** What is done for it, in a word or some. */
+function renderState({ kind, state, rows, total, until, reason }: Doing, now: number): string {
   switch (state) {
     case 'running':
-      return progress;
+      if (kind === 'glance') return 'glance';
+      return total
+        ? `walk, ${Math.floor((100 * Math.min(rows, total)) / total)} %`
+        : `walk, ${number(rows)} rows`;
     case 'waiting':
-      return `waits ${relative(until, now)} (${reason}), ${progress}`;
-    case 'stopped':
-      return `stopped, ${progress}`;
+      return `waits ${until === null ? '' : duration(Date.parse(until) - now)} (${reason})`;
     case 'failed':
       return kind === 'glance' ? 'glance failed' : 'failed';
     default:
@@ -137,47 +166,74 @@ function renderDoing({ doing }: DatasetStatus, now: number): string {
   }
 }
 
+/** The same, with how far it is. */
+function renderProgress(doing: Doing, now: number): string {
+  const { kind, state, pages, rows, total } = doing;
+  if (state !== 'running' && state !== 'waiting' && state !== 'stopped') return renderState(doing, now);
+  const of = total === null ? '' : ` of ${number(total)}`;
+  const page = `page ${number(pages)}${kind === 'glance' ? '' : `, ${number(rows)}${of} rows`}`;
+  const place = `${kind === 'glance' ? 'glance, ' : ''}${pages === 0 ? 'before its first page' : page}`;
+  return state === 'running' ? place : `${renderState(doing, now)}, ${place}`;
+}
+
 function renderNextRun({ nextRun }: DatasetStatus, now: number): string {
   return nextRun !== null && Date.parse(nextRun) <= now ? 'due' : relative(nextRun, now);
 }
 
-/** What was learnt of its head, if anything yet, and what it says of rows that are gone, on one line. */
-function renderHints({ job, head, graded, held, goneUpstream }: DatasetStatus, paint: Paint): string[] {
+/** Where its new rows were found, if that was learnt, and rows that may be gone, on one line. */
+function renderDetails({ job, head, graded, held, goneUpstream }: DatasetStatus, paint: Paint): string[] {
   const gone = goneUpstream ?? 0;
-  const hints = [
+  const details = [
     ...(head.why === 'in-head' || head.why === 'elsewhere' ? [renderHead({ head, graded })] : []),
     ...(held > 0 ? [`${number(held)} ${plural(held, 'row')} held, which the last proof did not show`] : []),
     ...(gone > 0
       ? [`at least ${number(gone)} ${plural(gone, 'row')} ${gone === 1 ? 'is' : 'are'} gone upstream`]
       : []),
   ];
-  return hints.length > 0 ? [paint('dim', `${job}: ${hints.join('; ')}`)] : [];
+  return details.length > 0 ? [paint('dim', `${job}: ${details.join('; ')}`)] : [];
 }
 
-function renderPace({ rate, concurrency }: Status): string[] {
+/** Nothing while no limit was met. */
+function renderRate({ rate, concurrency }: Status): string[] {
   if (!rate || !concurrency) return [];
-  const pace = rate.perSecond === null ? 'no limit was met' : `${rate.perSecond.toFixed(1)} calls a second`;
-  const known = rate.perSecond === null ? rate.evidence : `${rate.confidence}: ${rate.evidence}`;
-  return [`Pace: ${pace} (${known}); ${number(concurrency.allowed)} at once (${concurrency.evidence})`];
+  const inFlight = `Concurrency: ${number(concurrency.allowed)} in flight (${concurrency.evidence})`;
+  if (rate.perSecond === null) return [inFlight];
+  return [
+    `Rate: ${rate.perSecond.toFixed(1)} calls a second (${rate.confidence}: ${rate.evidence})`,
+    inFlight,
+  ];
 }
 
 function renderCalls({ calls }: Status): string {
-  const jobs = Object.entries(calls.byJob).map(
-    ([job, { lastHour, lastDay }]) => `${job} ${number(lastHour)} / ${number(lastDay)}`,
+  const { today, lastHour, lastDay, byJob, limitedLastDay, savedToday, savedInAll } = calls;
+  const jobs = Object.entries(byJob).map(
+    ([job, of]) => `${job} ${number(of.lastHour)} / ${number(of.lastDay)}`,
   );
-  const byJob = jobs.length > 0 ? ` (${jobs.join(', ')})` : '';
-  const today = `Calls today: ${number(calls.today)}`;
-  const lately = `in the last hour / day: ${number(calls.lastHour)} / ${number(calls.lastDay)}${byJob}`;
-  const saved = `; saved by one-call proofs today / in all: ${number(calls.savedToday)} / ${number(calls.savedInAll)}`;
-  return `${today}; ${lately}; answered 429 in the last day: ${number(calls.limitedLastDay)}${calls.savedInAll > 0 ? saved : ''}`;
+  return [
+    `Calls: ${number(today)} today`,
+    `${number(lastHour)} / ${number(lastDay)} in the last hour / day${jobs.length > 0 ? ` (${jobs.join(', ')})` : ''}`,
+    `answered 429 in the last day: ${number(limitedLastDay)}`,
+    ...(savedInAll > 0
+      ? [`saved by one-call proofs today / in all: ${number(savedToday)} / ${number(savedInAll)}`]
+      : []),
+  ].join('; ');
 }
 
-function renderProcesses({ daemon, serve, file, at }: Status, paint: Paint): string {
+/** A disk that lasts longer is not worth a figure. */
+const LONG_DAYS = 3_650;
+
+function renderGrowth(growth: Growth | null): string {
+  if (growth === null) return 'Growth: not known before the mirror is a day old';
+  const { bytesPerDay, freeBytes } = growth;
+  const days = freeBytes / Math.max(1, bytesPerDay);
+  const lasts = days > LONG_DAYS ? 'more than 10 years' : `about ${number(days)} days`;
+  return `Growth: about ${bytes(bytesPerDay)} a day; the ${bytes(freeBytes)} free on the disk last ${lasts}`;
+}
+
+function renderProcesses({ daemon, serve, at }: Status): string {
   const running = daemon ? `daemon running (process ${daemon.pid})` : 'no daemon running';
-  return paint('dim', [file, running, ...(serve ? [renderService(serve, at)] : [])].join('; '));
-}
-
-function renderService({ pid, url, since }: ServeStatus, at: string): string {
-  if (url === null) return `service starting (process ${pid})`;
-  return `serving ${printable(url)} (process ${pid}, began ${relative(since, Date.parse(at))})`;
+  if (!serve) return running;
+  const { pid, url, since } = serve;
+  const began = `process ${pid}, began ${relative(since, Date.parse(at))}`;
+  return `${running}; ${url === null ? `service starting (process ${pid})` : `serving ${printable(url)} (${began})`}`;
 }

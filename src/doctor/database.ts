@@ -2,6 +2,7 @@
 
 import { existsSync, statfsSync } from 'node:fs';
 import { ageOf, CLOCK_ADVICE, describeAhead } from '../clock.ts';
+import { bytes } from '../output/text.ts';
 import {
   examineMirror,
   hasMirror,
@@ -98,8 +99,4 @@ export function checkLog(dir: string): Check[] {
         )
       : ok(name, takes),
   ];
-}
-
-function bytes(count: number): string {
-  return count < GB ? `${(count / MB).toFixed(1)} MB` : `${(count / GB).toFixed(1)} GB`;
 }

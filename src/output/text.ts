@@ -9,6 +9,13 @@ export const number = (value: number) => String(Math.round(value)).replace(/\B(?
 /** `row`, or `rows` unless it is one. */
 export const plural = (value: number, unit: string) => (value === 1 ? unit : `${unit}s`);
 
+const MB = 1e6;
+const GB = 1e9;
+
+/** `1.2 MB`, `34.0 GB`. */
+export const bytes = (count: number) =>
+  count < GB ? `${(count / MB).toFixed(1)} MB` : `${(count / GB).toFixed(1)} GB`;
+
 /** `0s`, `3m`, `2h`: the largest unit that fits. */
 export function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1_000));

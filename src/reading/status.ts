@@ -12,6 +12,8 @@ import { findProblems, type OutOfReach, type Problem } from './status/problems.t
 import {
   type CallStatus,
   type DatasetStatus,
+  type Growth,
+  growthOf,
   readCalls,
   readDataset,
   readNote,
@@ -23,9 +25,9 @@ import {
 
 export type { SinkNote, SinkStatus } from './status/lag.ts';
 export { noSinks } from './status/lag.ts';
-export type { Phrase, Problem } from './status/problems.ts';
+export { type Phrase, type Problem, relativeTextOf } from './status/problems.ts';
 export type { DatasetStatus, Doing, ServeNote, ServeStatus, ServeWord, Trouble } from './status/read.ts';
-export { readService } from './status/read.ts';
+export { type Growth, readService } from './status/read.ts';
 
 /** What `status --json` prints. Within one `version` members are added, never removed or changed in meaning. */
 export type Status = {
@@ -65,6 +67,11 @@ export function readStatus(
   now: number,
 ): Status {
   return readMirror(dir, (connection) => statusOf(connection, dir, datasets, spending, now));
+}
+
+/** How fast the mirror grows; null while it is not a day old. Costs a count of all rows. */
+export function readGrowth(dir: string, datasets: readonly Dataset[], now: number): Growth | null {
+  return readMirror(dir, (connection) => growthOf(connection, dir, datasets, now));
 }
 
 /** The same of a mirror that is open, for who reads more of it at that moment. */

@@ -54,7 +54,9 @@ async function eventfulLife() {
 test('status and quarantine', async () => {
   const bench = await eventfulLife();
   const { cwd, run } = bench;
-  await expectScreen('status', (await run(['status'])).stdout, cwd);
+  const [short, verbose] = [await run(['status']), await run(['status', '-v'])];
+  for (const line of short.stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
+  await expectScreen('status', `${short.stdout}\n${verbose.stdout}`, cwd);
   const shown = await onTerminal(statusCommand, [], bench, { columns: WIDTH });
   await expectScreen('status-terminal', shown.stdout, cwd);
   await expectScreen('quarantine', (await run(['quarantine'])).stdout, cwd);

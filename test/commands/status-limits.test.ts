@@ -45,7 +45,7 @@ describe('the status tells of the account', () => {
     const news = datasets.find(({ job }) => job === 'news');
     expect(news?.doing).toMatchObject({ state: 'waiting', reason: 'retry_after' });
     expect(Date.parse(news?.doing.until ?? '')).toBeGreaterThan(bench.clock.now() + 1_790_000);
-    expect(problems.find(({ job }) => job === 'news')?.advice).toMatch(/goes on at .* \(retry_after\)/);
+    expect(problems.find(({ job }) => job === 'news')?.advice).toMatch(/; next try 2026/);
   });
 
   it('that the key is refused, until another is tried', async () => {

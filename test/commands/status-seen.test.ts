@@ -69,9 +69,7 @@ describe('a glance', () => {
     const { problems, exitCode, news } = await status();
     expect(news).toMatchObject({ fresh: false, seenAgeSeconds: 180 });
     expect(problems).toMatchObject([{ code: 'stale', job: 'news' }]);
-    expect(problems[0]?.message).toContain(
-      `last proven complete as of ${proven}, and looked at as of ${seen}`,
-    );
+    expect(problems[0]?.message).toContain(`last complete ${proven} (limit 10m), last checked ${seen}: `);
     expect(exitCode).toBe(75);
   });
 
@@ -102,10 +100,10 @@ describe('a glance', () => {
     const lock = tryLock(bench.dir, 'news');
     if (isLock(lock)) onTestFinished(lock.release);
     expect((await status()).news?.doing).toMatchObject({ kind: 'glance', state: 'running', pages: 1 });
-    expect(await lineOf('news')).toMatch(/ glance, page 1 /);
+    expect(await lineOf('news')).toMatch(/ glance {2,}/);
     // Its end would prove nothing.
     bench.clock.advance(11 * MINUTE);
-    expect((await status()).problems[0]?.advice).toMatch(/^no daemon is running/);
+    expect((await status()).problems[0]?.advice).toMatch(/^run market-mirror start/);
     const until = isoTime(bench.clock.now() + 30 * MINUTE);
     bench.tamper(
       `UPDATE walks SET status = 'waiting', waits_until = '${until}', waits_for = 'quota' WHERE kind = 'glance'`,
@@ -113,7 +111,7 @@ describe('a glance', () => {
     const { news } = await status();
     expect(news?.doing).toMatchObject({ kind: 'glance', state: 'waiting', until, reason: 'quota' });
     expect(news?.nextRun).toBe(until);
-    expect(await lineOf('news')).toMatch(/ waits in 30m \(quota\), glance, page 1 /);
+    expect(await lineOf('news')).toMatch(/ waits 30m \(quota\) {2,}/);
   });
 
   it('that met an error is a warning, until a walk has taken its place', async () => {
@@ -137,11 +135,11 @@ describe('what a look at the head tells', () => {
     const { news, problems } = await status();
     expect(news).toMatchObject({ rows: 250, goneUpstream: 3, fresh: true, held: 0 });
     expect(problems).toEqual([]);
-    expect((await run('status')).stdout).toMatch(/^news: at least 3 rows are gone upstream$/m);
+    expect((await run('status', '-v')).stdout).toMatch(/^news: at least 3 rows are gone upstream$/m);
     expect(bench.sql('SELECT * FROM news WHERE _held_since IS NOT NULL')).toEqual([]);
     for (let walk = 0; walk < 2; walk += 1) await bench.mirror('news');
     expect((await status()).news).toMatchObject({ rows: 247, goneUpstream: 0 });
-    expect((await run('status')).stdout).not.toContain('gone upstream');
+    expect((await run('status', '-v')).stdout).not.toContain('gone upstream');
   });
 
   it('is not said where the API gives no total', async () => {
@@ -158,7 +156,7 @@ describe('what a look at the head tells', () => {
     await bench.mirror('news');
     const { news } = await status();
     expect(news).toMatchObject({ head: { useful: true, why: 'in-head' }, graded: { brought: 2, of: 3 } });
-    const { stdout } = await run('status');
+    const { stdout } = await run('status', '-v');
     expect(stdout).toMatch(/^news: worth glances, \d+ of \d+ new rows .*; 2 of 3 rows new at the last walk/m);
     expect(stdout).not.toMatch(/^(ai-signals|usage): /m);
   });

@@ -21,8 +21,8 @@ describe('the status on a terminal', () => {
     stop.abort();
     const { stdout } = await watching;
     expect(stdout.match(/dataset/g)).toHaveLength(1);
-    const upNineLines = '\u001b[9A';
-    const [first = '', second = ''] = stdout.split(upNineLines);
+    const linesUp = '\u001b[8A';
+    const [first = '', second = ''] = stdout.split(linesUp);
     expect([first.includes('0s ago'), second.includes('1s ago')]).toEqual([true, true]);
   });
 

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../src/clock.ts';
 import { readStatus, type Status } from '../../src/reading/status.ts';
 import { Database } from '../../src/store/sqlite.ts';
 import { runMain } from '../helpers/main.ts';
@@ -105,7 +106,7 @@ describe('a dataset that is behind', () => {
     const { code, stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
     expect(code).toBe(75);
     expect(stdout).toMatch(
-      /^✗ ai-signals: has never been complete\n {2}→ no daemon is running: market-mirror start/,
+      /^✗ ai-signals: has never been complete\n {2}→ run market-mirror start, or market-mirror sync ai-signals/,
     );
   });
 
@@ -125,8 +126,10 @@ describe('a dataset that is behind', () => {
       total: 250,
     });
     expect(status.dataset('ai-signals')?.nextRun).toBe('2026-11-21T12:30:00.000Z');
-    const { stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
-    expect(stdout).toMatch(/waits in 30m \(quota\), page 1, 100 of 250 rows/);
+    const run = async (...args: string[]) =>
+      (await runMain(['status', ...args], environmentOf(bench), bench.clock)).stdout;
+    expect(await run()).toMatch(/waits 30m \(quota\) {2}/);
+    expect(await run('-v')).toMatch(/waits 30m \(quota\), page 1, 100 of 250 rows/);
   });
 
   it('tells a walk under way from one whose process died', async () => {
@@ -212,8 +215,32 @@ describe('a proof that one call renewed', () => {
     }
     const { calls } = await statusOf(bench);
     expect(calls).toMatchObject({ savedToday: 4, savedInAll: 8 });
-    const { stdout } = await runMain(['status'], environmentOf(bench), bench.clock);
+    const { stdout } = await runMain(['status', '-v'], environmentOf(bench), bench.clock);
     expect(stdout).toContain('; saved by one-call proofs today / in all: 4 / 8');
+  });
+});
+
+describe('the growth of the mirror', () => {
+  it('is told once it is a day old, by what came after the first walks', async () => {
+    const bench = await mirrored(100);
+    const growth = async () =>
+      (await runMain(['status', '-v'], environmentOf(bench), bench.clock)).stdout.match(
+        /^Growth: (.*)$/m,
+      )?.[1];
+    expect(await growth()).toBe('not known before the mirror is a day old');
+    bench.clock.advance(2 * DAY_MS);
+    expect(await growth()).toMatch(
+      /^about 0\.0 MB a day; the \d.* free on the disk last more than 10 years$/,
+    );
+    const { rows } = bench.upstream('news');
+    rows.push(
+      ...rows.slice(0, 90).map((row, at) => ({ ...row, id: `new-${at}`, text: 'x'.repeat(100_000) })),
+    );
+    await bench.mirror('news');
+    // 90 of some 500 rows, at the mean size of all, in two days.
+    const [, mb] = /^about (\d+\.\d) MB a day; .* free on the disk last /.exec((await growth()) ?? '') ?? [];
+    expect(Number(mb)).toBeGreaterThan(0.5);
+    expect(Number(mb)).toBeLessThan(5);
   });
 });
 

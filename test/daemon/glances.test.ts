@@ -72,7 +72,7 @@ it('scarce calls bring new rows by glances between walks, until those show that 
   expect(text).toMatch(/^dataset .* every +walks +glances +every +calls +held to$/m);
   expect(text).toMatch(/^news .* 2\dm, not 5m +\d\d +1\d\d +\dm +\d{3} +2\dm$/m);
   expect(text).toMatch(
-    /^Head of news: worth glances, (\d+) of \1 new rows stood in the head; \d of \d rows new at/m,
+    /^Head of news: worth glances, (\d+) of \1 new rows were on the first pages; \d of \d rows new at/m,
   );
 
   const life = await bench.liveFor(4 * HOUR);
@@ -91,7 +91,7 @@ it('scarce calls bring new rows by glances between walks, until those show that 
     graded: { brought: 0 },
   });
   expect(await bench.told()).toMatch(
-    /^Head of news: not worth glances, \d of \d+ new rows stood in the head; 0 of/m,
+    /^Head of news: not worth glances, \d of \d+ new rows were on the first pages; 0 of/m,
   );
 });
 

@@ -38,9 +38,9 @@ test('who looks sees at once which dataset is stale, why, and what to do', async
   expect(await page.getByRole('navigation').getByText('stale').count()).toBe(1);
   const [problem = ''] = await page
     .getByRole('listitem')
-    .filter({ hasText: 'is older than' })
+    .filter({ hasText: 'last complete' })
     .allInnerTexts();
-  expect(problem).toMatch(/news is older than it is meant to be: .* as of 2026-11-21 12:00:00 UTC/);
+  expect(problem).toMatch(/news last complete 2026-11-21 12:00:00 UTC \(limit 10m\)/);
   expect(problem).toMatch(
     /its last run failed before its first page: news: the API is temporarily unavailable/,
   );

@@ -2,7 +2,7 @@
 
 import { aheadWords, CLOCK_ADVICE } from '../../clock.ts';
 import { exitCodes } from '../../errors.ts';
-import { number, plural } from '../../output/text.ts';
+import { duration, number, plural, relative } from '../../output/text.ts';
 import type { Limits } from '../../plan/limits.ts';
 import type { Outage } from '../../queue.ts';
 import { type SinkName, sinkNames, sinks } from '../../sinks.ts';
@@ -170,7 +170,7 @@ function serveDown({ message, since, nextTry }: Trouble): Problem {
   return warning(
     { code: 'serve-down', job: null },
     phrase`the service does not run since ${{ at: since }}: ${message}`,
-    phrase`the daemon tries again at ${{ at: nextTry }}, and mirrors meanwhile`,
+    phrase`next try ${{ at: nextTry }}; mirroring goes on meanwhile`,
   );
 }
 
@@ -188,7 +188,7 @@ function behind(target: SinkName, lag: SinkStatus | null | undefined, everySecon
       warning(
         about,
         phrase`nothing has arrived in ${name} since ${{ at: trouble.since }}, ${lacking}: ${trouble.message}`,
-        phrase`the daemon tries again at ${{ at: trouble.nextTry }}, and mirrors meanwhile; see ${docs}`,
+        phrase`next try ${{ at: trouble.nextTry }}; mirroring goes on meanwhile; see ${docs}`,
       ),
     ];
   if (seconds < LONG_BEHIND_SECONDS + 2 * everySeconds) return [];
@@ -221,7 +221,7 @@ function scopeMissing(job: string, call: LastCall | undefined): Problem {
 }
 
 function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
-  const { job, fresh, completeAsOf, ageSeconds, seenAsOf } = dataset;
+  const { job, fresh, completeAsOf, ageSeconds, seenAsOf, staleAfterSeconds } = dataset;
   if (fresh) return [];
   const { why, advice } = whyNotFresh(dataset, around);
   const { exitCode } = dataset.doing;
@@ -239,9 +239,9 @@ function notFresh(dataset: DatasetStatus, around: Around): Problem[] {
     const message = phrase`${aheadWords.before}${asOf}${aheadWords.after}`;
     return [error('incomplete', { code: 'clock-ahead', job }, message, phrase`${CLOCK_ADVICE}; ${advice}`)];
   }
-  const seen =
-    seenAsOf !== null && seenAsOf > completeAsOf ? phrase`, and looked at as of ${{ at: seenAsOf }}` : '';
-  const message = phrase`is older than it is meant to be: last proven complete as of ${asOf}${seen}; ${why}`;
+  const seen = seenAsOf !== null && seenAsOf > completeAsOf ? phrase`, last checked ${{ at: seenAsOf }}` : '';
+  const limit = duration((staleAfterSeconds ?? 0) * 1_000);
+  const message = phrase`last complete ${asOf} (limit ${limit})${seen}: ${why}`;
   return [error(kind, { code: 'stale', job }, message, advice)];
 }
 
@@ -253,7 +253,7 @@ function lastWalk({ job, doing, heldBack, fresh }: DatasetStatus, isSilent: bool
     const isGlance = doing.kind === 'glance';
     const about = { code: 'failed', job } as const;
     const message = phrase`its last ${isGlance ? 'glance' : 'run'} failed: ${doing.message ?? 'no reason was noted'}`;
-    const advice = phrase`the next run goes on at the committed place; market-mirror doctor says what is wrong here`;
+    const advice = phrase`the next run resumes at its checkpoint; market-mirror doctor finds out what is wrong`;
     // No proof rests on a glance.
     found.push(
       isGlance
@@ -287,15 +287,15 @@ function refusedRows({ job, quarantined, drifts }: DatasetStatus): Problem[] {
       warning(
         { code: 'quarantine', job },
         phrase`${quarantined} ${plural(quarantined, 'row')} broke the contract and went into quarantine`,
-        phrase`market-mirror quarantine list shows them with the reason`,
+        phrase`market-mirror quarantine lists them with the reason`,
       ),
     );
   if (drifts > 0)
     found.push(
       warning(
         { code: 'drift', job },
-        phrase`${drifts} ${plural(drifts, 'difference')} from what was expected of its fields`,
-        phrase`market-mirror query "SELECT * FROM drift WHERE job = '${job}'" shows them`,
+        phrase`${drifts} ${plural(drifts, 'difference')} from the expected fields`,
+        phrase`market-mirror query "SELECT * FROM drift WHERE job = '${job}'" lists them`,
       ),
     );
   return found;
@@ -318,26 +318,28 @@ export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phra
   if (isKeyRefused) return { why: phrase`the API refuses the key`, advice: phrase`set a valid key` };
   if (isForbidden)
     return {
-      why: phrase`the API refuses it to the key`,
+      why: phrase`the API refuses this dataset to the key`,
       advice: phrase`give the key the scope, or ask the provider`,
     };
   const goesOn = nextStep(job, nextRun, around);
   switch (doing.state) {
     case 'running':
       return {
-        why: phrase`a ${doing.kind ?? 'walk'} is under way, ${placeOf(doing)}`,
+        why: phrase`a ${doing.kind ?? 'walk'} is running, ${placeOf(doing)}`,
         // The end of a glance proves nothing.
         advice: doing.kind === 'walk' ? phrase`wait for it to end` : goesOn,
       };
     case 'waiting':
       return {
-        why: phrase`its ${doing.kind ?? 'walk'} waits, ${placeOf(doing)}: ${reasonOf(doing.reason)}${answerOf(around)}`,
-        advice: phrase`its ${doing.kind ?? 'walk'} goes on at ${timeOf(doing.until)} (${doing.reason ?? 'unknown'}): ${daemonLives ? 'wait' : `run market-mirror start then, or market-mirror sync ${job}`}${isOfQuota(doing.reason) ? ', or raise the quota' : ''}`,
+        why: phrase`${whyWaiting(doing, around)}${doing.pages === 0 ? '' : `, ${placeOf(doing)}`}`,
+        advice: daemonLives
+          ? phrase`next try ${timeOf(doing.until)}; ${isOfQuota(doing.reason) ? 'wait, or raise the quota' : 'nothing to do'}`
+          : phrase`run market-mirror start, or market-mirror sync ${job}; next try ${timeOf(doing.until)}`,
       };
     case 'failed':
       return {
         why: phrase`its last ${runOf(doing)} failed ${placeOf(doing)}: ${doing.message ?? 'no reason was noted'}`,
-        advice: phrase`${goesOn}; market-mirror doctor says what is wrong here`,
+        advice: phrase`${goesOn}; market-mirror doctor finds out what is wrong`,
       };
     case 'stopped':
       return {
@@ -345,7 +347,10 @@ export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phra
         advice: goesOn,
       };
     case 'never':
-      return { why: daemonLives ? phrase`it was not walked yet` : phrase`no daemon runs it`, advice: goesOn };
+      return {
+        why: daemonLives ? phrase`it was not read yet` : phrase`no daemon is running`,
+        advice: goesOn,
+      };
     case 'idle':
       return { why: whyIdle(doing, daemonLives, isStuck), advice: goesOn };
   }
@@ -353,7 +358,7 @@ export function whyNotFresh(dataset: DatasetStatus, around: Around): { why: Phra
 
 const isOfQuota = (reason: string | null) => reason === 'quota' || reason === 'reserve';
 
-const timeOf = (at: string | null) => (at === null ? 'a time that is not known' : { at });
+const timeOf = (at: string | null) => (at === null ? 'at a time that is not known' : { at });
 
 const runOf = ({ kind }: Doing) => (kind === 'glance' ? 'glance' : 'run');
 
@@ -366,11 +371,11 @@ function placeOf({ kind, pages, rows, total }: Doing): string {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  rate: 'the API asks for a slower pace',
-  quota: 'calls are scarce',
-  reserve: 'the calls that are left are kept back',
-  retry_after: 'the API said for how long',
-  concurrency: 'as many calls as the API allows are under way',
+  rate: 'the API asks for a lower rate',
+  quota: 'the quota is used up',
+  reserve: 'only reserved calls are left of the quota',
+  retry_after: 'the API asks to wait',
+  concurrency: 'the API allows no more calls at the same time',
   key_refused: 'the API refuses the key',
   unavailable: 'the API does not serve it at present',
   unreachable: 'the API cannot be reached',
@@ -378,23 +383,24 @@ const reasons: Readonly<Record<string, string>> = {
 
 const reasonOf = (reason: string | null) => reasons[reason ?? ''] ?? reason ?? 'no reason was noted';
 
-/** How the API answered last, where it refused. */
-function answerOf({ lastCall }: Around): string {
-  const call = lastCall();
-  if (!call || (call.status !== null && call.status < 400)) return '';
-  return call.status === null ? ' (its last call got no answer)' : ` (it last answered ${call.status})`;
+/** The reason, with the last response of the API where that was a refusal. */
+function whyWaiting({ reason }: Doing, { lastCall }: Around): string {
+  const { status = 200 } = lastCall() ?? {};
+  if (status === null) return `${reasonOf(reason)} (its last call got no response)`;
+  if (status < 400) return reasonOf(reason);
+  return reason === 'unavailable' ? `the API answers ${status}` : `${reasonOf(reason)} (${status})`;
 }
 
 function stoppedBy({ waited, message }: Doing, daemonLives: boolean): Phrase {
   if (waited !== null)
-    return phrase`: it waited until ${waited} (${reasonOf(waited.reason)}), and nothing took it up since`;
+    return phrase`: it waited until ${waited} (${reasonOf(waited.reason)}), and nothing has resumed it since`;
   if (message !== null) return phrase`: ${message}`;
-  return daemonLives ? phrase`: its process ended` : phrase`: its process ended, and no daemon runs`;
+  return daemonLives ? phrase`: its process ended` : phrase`: its process ended, and no daemon is running`;
 }
 
 function whyIdle({ message }: Doing, daemonLives: boolean, isStuck: boolean): Phrase {
   if (isStuck) return phrase`no run of the daemon begins`;
-  if (!daemonLives) return phrase`no daemon runs it`;
+  if (!daemonLives) return phrase`no daemon is running`;
   return message === null
     ? phrase`its next run has not come yet`
     : phrase`its last walk proved nothing: ${message}`;
@@ -402,13 +408,13 @@ function whyIdle({ message }: Doing, daemonLives: boolean, isStuck: boolean): Ph
 
 /** What brings the next run. */
 function nextStep(job: string, nextRun: string | null, { daemonLives, isStuck }: Around): Phrase {
-  if (!daemonLives) return phrase`no daemon is running: market-mirror start, or market-mirror sync ${job}`;
+  if (!daemonLives) return phrase`run market-mirror start, or market-mirror sync ${job}`;
   if (isStuck) return phrase`mend what keeps the runs waiting, or market-mirror sync ${job}`;
   const next =
     nextRun === null
-      ? phrase`the daemon runs it when it is due`
-      : phrase`the daemon runs it at ${{ at: nextRun }}`;
-  return phrase`${next}: market-mirror plan says whether the quota will do, its log what went wrong`;
+      ? phrase`the daemon reads it when it is due`
+      : phrase`the daemon reads it ${{ at: nextRun }}`;
+  return phrase`${next}; market-mirror plan shows whether the quota is enough`;
 }
 
 /** Words for people, with times kept apart, so that the page can show them as times. `at`: ISO 8601 UTC. */
@@ -437,3 +443,13 @@ export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phr
 
 export const textOf = (said: Phrase): string =>
   said.map((piece) => (typeof piece === 'string' ? piece : piece.at)).join('');
+
+/** The same with times as a person at a terminal reads them: how long until then, or since. */
+export const relativeTextOf = (said: Phrase, now: number): string =>
+  said
+    .map((piece, at) => {
+      if (typeof piece === 'string') return piece;
+      const isPoint = /(since|until|as of|at) $/.test(textOf(said.slice(0, at)));
+      return isPoint ? piece.at : relative(piece.at, now);
+    })
+    .join('');

@@ -1,5 +1,6 @@
 /** What status reads: how each dataset stands, what was called lately, and what the daemon and the service have noted. */
 
+import { statfsSync } from 'node:fs';
 import { ageOf, DAY_MS, HOUR_MS, isoTime, isTooOld } from '../../clock.ts';
 import { exitCodes, type FailureKind } from '../../errors.ts';
 import type { Dataset } from '../../job-list.ts';
@@ -289,6 +290,56 @@ function sum(connection: Connection, sql: string, ...values: string[]): number {
       .pluck()
       .get(...values) ?? 0
   );
+}
+
+export type Growth = { bytesPerDay: number; freeBytes: number };
+
+const GROWTH_WINDOW_MS = 7 * DAY_MS;
+
+/**
+ * By the rows, versions and calls of the last days, at the mean size of all that are there. The first complete walk of a dataset
+ * is no growth. Nothing is known before a day has passed.
+ */
+export function growthOf(
+  connection: Connection,
+  dir: string,
+  datasets: readonly Dataset[],
+  now: number,
+): Growth | null {
+  const since = Math.max(
+    now - GROWTH_WINDOW_MS,
+    Date.parse(
+      connection.prepare<[], string | null>('SELECT min(started_at) FROM walks').pluck().get() ??
+        isoTime(now),
+    ),
+  );
+  if (now - since < DAY_MS) return null;
+  const time = isoTime(since);
+  const added =
+    sum(
+      connection,
+      `SELECT sum(inserted + updated) FROM walks AS walk WHERE started_at >= ? AND id >
+         (SELECT min(id) FROM walks WHERE job = walk.job AND status = 'complete')`,
+      time,
+    ) + sum(connection, 'SELECT count(*) FROM requests WHERE at >= ?', time);
+  const names = datasets.flatMap(({ rows, table }) => [rows, `${table}_history_rows`]);
+  const tables = connection
+    .prepare<[string], string>(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))`,
+    )
+    .pluck()
+    .all(JSON.stringify(['requests', ...names]));
+  const all = tables.reduce(
+    (count, name) => count + sum(connection, `SELECT count(*) FROM ${quoted(name)}`),
+    0,
+  );
+  const size = sum(
+    connection,
+    'SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size',
+  );
+  const { bavail, bsize } = statfsSync(dir);
+  const days = (now - since) / DAY_MS;
+  return { bytesPerDay: (added / days) * (size / Math.max(1, all)), freeBytes: bavail * bsize };
 }
 
 /** What the process that serves leaves beside its lock. */

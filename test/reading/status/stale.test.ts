@@ -42,13 +42,13 @@ test.each<[string, Partial<Doing>, Partial<Around>, RegExp]>([
     'the quota is used up',
     { state: 'waiting', pages: 2, rows: 200, until, reason: 'quota' },
     {},
-    /^its walk waits, after page 2 and 200 of 430 rows: calls are scarce → its walk goes on at 2026.*: wait, or raise the quota$/,
+    /^the quota is used up, after page 2 and 200 of 430 rows → next try 2026.*; wait, or raise the quota$/,
   ],
   [
     'the API does not serve it',
     { state: 'waiting', pages: 0, rows: 0, until, reason: 'unavailable' },
     refused503,
-    /^its walk waits, before its first page: the API does not serve it at present \(it last answered 503\) → .*: wait$/,
+    /^the API answers 503 → next try 2026.*; nothing to do$/,
   ],
   [
     'the last run failed',
@@ -60,19 +60,19 @@ test.each<[string, Partial<Doing>, Partial<Around>, RegExp]>([
     'the process died',
     { state: 'stopped', pages: 3, rows: 300 },
     { daemonLives: false },
-    /^its last run stopped after page 3 .*: its process ended, and no daemon runs → .*market-mirror start/,
+    /^its last run stopped after page 3 .*: its process ended, and no daemon is running → run market-mirror start/,
   ],
   [
     'nothing took up a walk that waited',
     { state: 'stopped', waited: { at: until, reason: 'quota' } },
     { daemonLives: false },
-    /it waited until 2026-03-01T12:00:00.000Z \(calls are scarce\), and nothing took it up since → no daemon is running/,
+    /it waited until 2026-03-01T12:00:00.000Z \(the quota is used up\), and nothing has resumed it since → run market-mirror start/,
   ],
   [
     'the daemon is down',
     {},
     { daemonLives: false },
-    /^no daemon runs it → no daemon is running: market-mirror start/,
+    /^no daemon is running → run market-mirror start, or market-mirror sync news$/,
   ],
   ['no run begins', {}, { isStuck: true }, /^no run of the daemon begins → /],
   [
@@ -85,7 +85,7 @@ test.each<[string, Partial<Doing>, Partial<Around>, RegExp]>([
     'a walk is under way',
     { state: 'running', pages: 1, rows: 100 },
     {},
-    /under way, after page 1 .* wait for it to end$/,
+    /a walk is running, after page 1 .* wait for it to end$/,
   ],
   [
     'the key is refused',
@@ -97,9 +97,9 @@ test.each<[string, Partial<Doing>, Partial<Around>, RegExp]>([
     'the key lacks the scope',
     { state: 'failed' },
     { isForbidden: true },
-    /^the API refuses it to the key → give the key/,
+    /^the API refuses this dataset to the key → give the key/,
   ],
-  ['it was never walked', { state: 'never' }, {}, /^it was not walked yet → the daemon runs it/],
+  ['it was never walked', { state: 'never' }, {}, /^it was not read yet → the daemon reads it/],
 ])('where %s, that is said, with what to do', (_, doing, around, expected) => {
   expect(said(doing, around)).toMatch(expected);
 });
