@@ -27,7 +27,7 @@ const jobs = filesIn('jobs');
 const entryPoints = [...light, ...others, ...jobs];
 
 /** Packages that become part of the program. All others are loaded from `node_modules`, by the few commands that need them. */
-const taken = [
+export const taken = [
   'canonicalize',
   'commander',
   'croner',

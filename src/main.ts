@@ -11,7 +11,7 @@ import { queryCommand } from './commands/query.ts';
 import { statusCommand } from './commands/status.ts';
 import { exitCodes, Failure, toError } from './errors.ts';
 import { printable } from './printable.ts';
-import { version } from './version.ts';
+import { versionLine } from './version.ts';
 
 const NAME = 'market-mirror';
 
@@ -222,7 +222,7 @@ export async function program(
     .description(
       'A complete, current, provably complete copy of the market data API in a local SQLite database.',
     )
-    .version(version())
+    .version(versionLine())
     .configureHelp({ subcommandTerm: (command) => withoutOptions(`${command.name()} ${command.usage()}`) })
     .addHelpText('after', generalHelp);
   for (const [heading, entries] of Object.entries(groups)) {

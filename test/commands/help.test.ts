@@ -16,9 +16,11 @@ test('without a command the help is shown, and that is wrong usage', async () =>
   expect(stderr).toContain('To begin:');
 });
 
-test('the version is that of the package', async () => {
+test('the version is that of the package, with the commit that was built and the version of the database', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-  expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  const { code, stdout } = await run('--version');
+  expect([code, stdout.split(' ')[0]]).toEqual([0, version]);
+  expect(stdout).toMatch(/^\S+ \(commit ([0-9a-f]{12}\+?|unknown), database \d+\)\n$/);
 });
 
 describe.each(commands)('%s', (command) => {

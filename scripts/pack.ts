@@ -1,0 +1,153 @@
+/**
+ * `npm run pack [-- --built] [-- --to <folder>]`: makes `market-mirror-<version>.tgz` of the commit: the built program with its docs, and of packages only those that
+ * it still loads when it runs. Two builds of one commit are equal byte by byte, if the same Node.js and npm make them.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { BuildInfo } from './build-info.ts';
+import { taken } from './bundle.ts';
+
+type Package = { name: string; version: string; dependencies: Record<string, string> } & Record<
+  string,
+  unknown
+>;
+type Component = { 'bom-ref': string; name: string; properties?: { name: string }[] };
+type Bom = {
+  serialNumber: string;
+  metadata: { timestamp: string; component: { name: string } };
+  components: Component[];
+  dependencies: { ref: string; dependsOn?: string[] }[];
+};
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const npm = (cwd: string, ...args: string[]) =>
+  execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+
+/** What an installed program and the links of its docs need. */
+const shipped = [
+  'dist',
+  'drizzle',
+  'deploy',
+  'docs',
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+];
+
+const { built, to } = parseArgs({
+  options: { built: { type: 'boolean' }, to: { type: 'string', default: root } },
+}).values;
+if (!built) npm(root, 'run', 'build', '--silent');
+const { commit, committedAt } = JSON.parse(readFileSync(join(root, 'dist/build.json'), 'utf8')) as BuildInfo;
+const stage = mkdtempSync(join(tmpdir(), 'market-mirror-pack-'));
+try {
+  for (const name of shipped) cpSync(join(root, name), join(stage, name), { recursive: true });
+  const described = writePackage();
+  writeFileSync(join(stage, 'sbom.json'), `${JSON.stringify(billOfMaterials(), null, 2)}\n`);
+  setModes(stage);
+  npm(stage, 'pack', '--silent', '--ignore-scripts', '--pack-destination', to);
+  const file = `${described.name}-${described.version}.tgz`;
+  const data = readFileSync(join(to, file));
+  const digest = createHash('sha256').update(data).digest('hex');
+  process.stdout.write(`${file}: ${data.length} bytes, sha256 ${digest}, of commit ${commit ?? 'unknown'}\n`);
+} finally {
+  rmSync(stage, { recursive: true, force: true });
+}
+
+/** Only what runs: no packages that are part of the program already, no scripts. Its exact packages are written down with it. */
+function writePackage(): Package {
+  const {
+    devDependencies: _dev,
+    scripts: _scripts,
+    files: _files,
+    ...rest
+  } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Package;
+  const loaded = Object.entries(rest.dependencies).filter(([name]) => !taken.includes(name));
+  const described = { ...rest, dependencies: Object.fromEntries(loaded) };
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(described, null, 2)}\n`);
+  cpSync(join(root, 'package-lock.json'), join(stage, 'package-lock.json'));
+  cpSync(join(root, '.npmrc'), join(stage, '.npmrc'));
+  npm(stage, 'install', '--package-lock-only', '--ignore-scripts', '--offline', '--silent');
+  cpSync(join(stage, 'package-lock.json'), join(stage, 'npm-shrinkwrap.json'));
+  rmSync(join(stage, 'package-lock.json'));
+  rmSync(join(stage, '.npmrc'));
+  return described;
+}
+
+/** CycloneDX: the packages that are installed with the program, and those that are part of it. */
+function billOfMaterials(): Bom {
+  const bom = JSON.parse(
+    npm(root, 'sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--silent'),
+  ) as Bom;
+  const notices = ['licences.txt', 'web/assets/licences.txt'].map((file) =>
+    readFileSync(join(root, 'dist', file), 'utf8'),
+  );
+  const bundled = new Set(
+    notices.flatMap((text) => [...text.matchAll(/^Contains (.+):$/gm)].map(([, name]) => name)),
+  );
+  const isForDevelopment = ({ properties = [] }: Component) =>
+    properties.some(({ name }) => name === 'cdx:npm:package:development');
+  const components = bom.components.filter(
+    (component) => !isForDevelopment(component) || bundled.has(nameIn(component['bom-ref'])),
+  );
+  const refs = new Set(components.map((component) => component['bom-ref']));
+  const [own] = bom.dependencies;
+  const dependencies = bom.dependencies
+    .filter(({ ref }) => ref === own?.ref || refs.has(ref))
+    .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((other) => refs.has(other)) }));
+  const metadata = {
+    ...bom.metadata,
+    timestamp: new Date(committedAt ?? 0).toISOString(),
+    component: { ...bom.metadata.component, name: 'market-mirror' },
+  };
+  return {
+    ...bom,
+    serialNumber: `urn:uuid:${uuidOf(commit ?? 'unknown')}`,
+    metadata,
+    components,
+    dependencies,
+  };
+}
+
+function nameIn(ref: string): string {
+  return ref.replace(/@[^@]+$/, '');
+}
+
+/** A UUID of version 8, whose bits are ours to choose. */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return parts.join('-');
+}
+
+/** Whatever the umask of who builds. */
+function setModes(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const isFolder = statSync(path).isDirectory();
+    chmodSync(path, isFolder || path.endsWith('dist/src/cli.js') ? 0o755 : 0o644);
+    if (isFolder) setModes(path);
+  }
+}
