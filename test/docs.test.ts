@@ -121,7 +121,7 @@ describe('docs/dev/promises.md names the test that holds', () => {
 function pathsIn(markdown: string): string[] {
   return [...markdown.matchAll(/`([a-z][\w-]*(?:(?:\/[\w.*-]+)+\/?|\.ts))`/g)]
     .map(([, path = '']) => path)
-    .filter((path) => !path.startsWith('dist/') && path !== sixthEndpoint);
+    .filter((path) => !/^(dist|application|text)\//.test(path) && path !== sixthEndpoint);
 }
 
 /** From the root, from `src`, or, of a test, from `test`. */
