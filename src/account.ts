@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { openRemoteState } from './account/remote-state.ts';
 import { backoffMs } from './backoff.ts';
-import { type Clock, isoTime, type Random } from './clock.ts';
+import { type Clock, HOUR_MS, isoTime, type Random } from './clock.ts';
 import { parseRedisUrl } from './config.ts';
 import { Failure, toError } from './errors.ts';
 import { afterJump, isNewer, readState, type State, type StateCopy, shiftTimes } from './governor/state.ts';
@@ -18,7 +18,7 @@ import { addressOf, diagnose, isOfSettings, RedisError, type RedisProblem, saysM
 export type AccountProblem = RedisProblem & { since: string };
 
 /** The table in which a mirror keeps its own copy of the account's state. */
-export type CopyStore = { read(): unknown; keep(copy: StateCopy): void };
+type CopyStore = { read(): unknown; keep(copy: StateCopy): void };
 
 /** What `createGovernor` needs of a shared state. */
 export type Account = {
@@ -202,7 +202,7 @@ type SharedProcess = { heardAt: number; change: string; result: unknown };
 
 const VERSION = 3;
 /** A process that is silent for so long is no longer counted. */
-const SILENT_MS = 3_600_000;
+const SILENT_MS = HOUR_MS;
 
 /** What is no JSON of ours counts as nothing. @throws RedisError `newer` for one that a newer release has written. */
 function parseShared(text: string): SharedState {

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { diskTrouble } from './disk.ts';
 import { Failure, toError } from './errors.ts';
 
-export type AtomicFile = {
+type AtomicFile = {
   /** Where it is made: an empty file of this user. */
   partial: string;
   handle: FileHandle;

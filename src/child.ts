@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Environment } from './environment.ts';
 
-export type ChildOptions = {
+type ChildOptions = {
   /** All that the child learns of our environment: see `generalEnvironment`. */
   env: Environment;
   cwd?: string;
@@ -24,7 +24,7 @@ export type ChildLimits = {
 };
 
 /** Its standard output and error can be read where the output is `pipe`. */
-export type Child = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+type Child = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
 
 export type StartedChild = {
   child: Child;

@@ -13,7 +13,8 @@ export type Clock = {
   after(ms: number, work: () => void): () => void;
 };
 
-export const HOUR_MS = 3_600_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

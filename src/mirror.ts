@@ -2,7 +2,7 @@
 
 import { silence } from './api/response.ts';
 import type { Api } from './api.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, HOUR_MS } from './clock.ts';
 import { Failure, type FailureKind, Snooze, toError, type WaitReason } from './errors.ts';
 import type { Job } from './job.ts';
 import { createPageReader } from './mirror/pages.ts';
@@ -12,7 +12,7 @@ import { beginning, type Checkpoint, PAGE_ROWS } from './walk/checkpoint.ts';
 import { type Previous, type WalkEnd, type WalkKind, walk } from './walk.ts';
 
 /** What mirroring needs, and what it tells while it goes on. */
-export type MirrorParts = {
+type MirrorParts = {
   api: Api;
   store: Store;
   clock: Pick<Clock, 'after'>;
@@ -24,7 +24,7 @@ export type MirrorParts = {
 export type Progress = { job: string; walk: Readonly<WalkRow>; saved: Counts; callsLeft: number | null };
 
 /** A full walk runs once a day; a little less, so that a run that comes late still falls within it. */
-export const FULL_WALK_EVERY_MS = 23 * 3_600_000;
+export const FULL_WALK_EVERY_MS = 23 * HOUR_MS;
 
 /** So long a page waits for others at most, to be committed with them. */
 const COMMIT_DELAY_MS = 250;

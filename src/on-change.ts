@@ -14,7 +14,7 @@ import type { Change, Lock } from './store.ts';
 export type Say = (level: 'info' | 'warn', job: string, text: string) => void;
 type Write = (level: 'info' | 'warn', text: string) => void;
 
-export type OnChange = {
+type OnChange = {
   /** Runs the command, at once or when the one that runs for this job has ended. Never throws, never waits. */
   start(change: Change): void;
   /** Resolves when all have ended. */
@@ -23,7 +23,7 @@ export type OnChange = {
   close(): Promise<void>;
 };
 
-export type OnChangeParts = {
+type OnChangeParts = {
   command: string;
   /** What the command is given beside the facts. */
   environment: Record<string, string | undefined>;

@@ -18,7 +18,7 @@ import {
 } from './walk/checkpoint.ts';
 import { advanceSnapshot, isOfSnapshot, MAX_RESTARTS } from './walk/snapshot.ts';
 
-export type WalkedPage<Page> = {
+type WalkedPage<Page> = {
   page: Page;
   /** How far the walk has come with this page, and what the page does to the rows met: to be saved with it. */
   checkpoint: Checkpoint;

@@ -5,9 +5,9 @@ import type { RedisTarget } from '../config.ts';
 import { isConnectionError, isRefusal, RedisError, tlsMismatch } from '../redis.ts';
 
 /** `now`: the time by Redis's clock, in epoch milliseconds. `revision` and `text` are empty where nothing lies there. */
-export type RemoteText = { now: number; revision: string; text: string };
+type RemoteText = { now: number; revision: string; text: string };
 
-export type RemoteState = {
+type RemoteState = {
   read(): Promise<RemoteText>;
   /** Not done, and the text that lies there is given, where its revision is not `expected`. */
   replace(expected: string, revision: string, text: string): Promise<RemoteText & { isDone: boolean }>;

@@ -54,7 +54,7 @@ type Repeat = 'never' | 'once' | 'after-pause' | 'when-allowed';
 
 type Verdict = [FailureKind, message: string, Repeat];
 
-export type HeaderFacts = {
+type HeaderFacts = {
   /** X-RateLimit-Limit and X-RateLimit-Remaining (specification, Limits), both or neither believed. */
   limit: number | null;
   remaining: number | null;

@@ -19,7 +19,7 @@ type Parts = {
   status: () => { exitCode: number };
 };
 
-export type HealthSocket = { socket: string; close(): Promise<void> };
+type HealthSocket = { socket: string; close(): Promise<void> };
 
 /**
  * @returns undefined where the folder's path is too long for a socket: the daemon runs on without one.

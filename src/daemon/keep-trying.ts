@@ -14,7 +14,7 @@ export const usualPauses: Pauses = { firstMs: 1_000, longestMs: 60_000, hopeless
 /** Why an attempt failed, in words, and whether trying again soon can help. */
 export type Problem = { message: string; isHopeless: boolean };
 
-export type ProblemNote = {
+type ProblemNote = {
   /** Something else has moved on: the problem is noted again as it is. */
   remains(): void;
   /** It works again. @returns whether it did not. */

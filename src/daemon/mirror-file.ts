@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { LONG_LOG_BYTES } from '../store/read.ts';
 import type { Store } from '../store.ts';
 
-export type MirrorFile = {
+type MirrorFile = {
   /** Aborted with the Failure to end with, once the file was found gone or replaced: what is written to it is lost. */
   gone: AbortSignal;
   isHere(): boolean;

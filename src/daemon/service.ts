@@ -9,7 +9,7 @@ import { programArgs, programFile } from '../program-file.ts';
 import type { ServeWord, Trouble } from '../reading/status.ts';
 import { keepTrying, noteProblems, type Pauses, type Problem, usualPauses } from './keep-trying.ts';
 
-export type ServiceProcess = {
+type ServiceProcess = {
   /** Ends it, and starts it no more. */
   end(): Promise<void>;
 };

@@ -10,7 +10,7 @@ import type { Clock } from '../clock.ts';
 import { toError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
-export type ServiceManager = {
+type ServiceManager = {
   /** @param isWell asked before the watchdog is told that all is well; where it is not, systemd restarts the daemon. */
   ready(status: string, isWell: () => boolean): Promise<void>;
   stopping(): Promise<void>;

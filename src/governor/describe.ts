@@ -12,7 +12,7 @@ import { reserveOf } from './quota-probe.ts';
 import { hasSettled, type Rate } from './rate.ts';
 import { onTime, readState, type State } from './state.ts';
 
-export type Confidence = 'none' | 'guess' | 'likely' | 'sure';
+type Confidence = 'none' | 'guess' | 'likely' | 'sure';
 
 /** Times in epoch milliseconds, durations in milliseconds, rates in the unit of their name. */
 export type Description = {
@@ -36,14 +36,14 @@ export type Description = {
   waits: Wait[];
 };
 
-export type Refill = { confidence: Confidence; evidence: string } & (
+type Refill = { confidence: Confidence; evidence: string } & (
   | { kind: 'window'; periodMs: number; nextBy: number }
   | { kind: 'trickle'; perHour: number }
   | { kind: 'unknown' }
 );
 
 /** `job` is null where all jobs wait. */
-export type Wait = { job: string | null; until: number; reason: WaitReason | 'forbidden'; why: string };
+type Wait = { job: string | null; until: number; reason: WaitReason | 'forbidden'; why: string };
 
 /** The same of a state as it was kept; one that is damaged or of another version knows nothing. */
 export function describeKept(kept: unknown, now: number): Description {

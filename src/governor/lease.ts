@@ -55,8 +55,6 @@ const LARGEST_BLOCK = 10;
 /** What a response said of a remote state's limits is out of date after so long. */
 const NEWS_MS = 10_000;
 
-export type ProcessLease = ReturnType<typeof createLease>;
-
 export function createLease(parts: LeaseParts) {
   const { clock, random, owner, keyDigest, isGone = () => false, again = false, isRemote = false } = parts;
   const permits = new Map<string, { count: number; staleAt: number }>();

@@ -4,7 +4,7 @@
  */
 
 import { doubledMs } from '../backoff.ts';
-import { DAY_MS, HOUR_MS } from '../clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
 import * as concurrency from './concurrency.ts';
 import { isProbe, resume, throttled, usableRetryAfter, withJitter } from './pause.ts';
 import * as permits from './permits.ts';
@@ -23,7 +23,7 @@ import {
 } from './state.ts';
 
 /** From a hiccup to an outage of hours, whose end is noticed within a quarter of an hour, or twice that. */
-const OUTAGE_PAUSES = { firstMs: 1_000, longestMs: 15 * 60_000 };
+const OUTAGE_PAUSES = { firstMs: 1_000, longestMs: 15 * MINUTE_MS };
 /** A tenth of what succeeds may be spent on repeating what failed. */
 const CREDIT_PER_SUCCESS = 0.1;
 /** The weight of each response in the average latency: the last ten or so count. */

@@ -3,7 +3,7 @@
  * when to ask again, and why.
  */
 
-import { DAY_MS, HOUR_MS } from '../clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
 import type { WaitReason } from '../errors.ts';
 import { allowedInFlight, allowedPrefetchInFlight } from './concurrency.ts';
 import { reasonOf, startProbe } from './pause.ts';
@@ -25,7 +25,7 @@ const one = (note: () => void): OpenGate => ({ open: 1, note });
 const wait = (until: number, reason: WaitReason): WaitDecision => ({ wait: { until, reason } });
 
 /** Long enough that an outage costs one request a minute at most, short enough that its end is soon noticed. */
-const UNPAID_RETRY_MS = 60_000;
+const UNPAID_RETRY_MS = MINUTE_MS;
 /** Asking again costs a transaction. */
 const LEAST_WAIT_MS = 10;
 /** The latency that is expected before the first response. */
@@ -33,7 +33,7 @@ const USUAL_LATENCY_MS = 100;
 /** A waiter asks again within three seconds: in two, one that sees the quota will have asked. */
 const BLIND_GRACE_MS = 2_000;
 /** No request takes longer than its deadline of a minute; a process silent for two is gone. */
-const OWNER_TTL_MS = 120_000;
+const OWNER_TTL_MS = 2 * MINUTE_MS;
 /** Hardly any response takes longer. */
 const QUIET_MS = 10_000;
 

@@ -1,6 +1,6 @@
 /** When a quota resets, learnt from the moments between which it did. All periods are in milliseconds. */
 
-import { DAY_MS, HOUR_MS } from '../clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
 
 export type Window = {
   /** The latest reset happened after `afterAt` and not after `beforeAt`. */
@@ -17,10 +17,9 @@ export type Window = {
 
 export type Bracket = { afterAt: number; beforeAt: number };
 
-export type Period = { least: number; most: number; sure: boolean };
+type Period = { least: number; most: number; sure: boolean };
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
 
 /** Periods that people choose. */
 export const usual = [

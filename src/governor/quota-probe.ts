@@ -1,6 +1,6 @@
 /** When a pool at its reserve is worth a quota probe: one request, to see whether more calls came. */
 
-import { DAY_MS, HOUR_MS } from '../clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
 import { mostProbes, type Quota, unexplainedRate } from './quota.ts';
 import {
   type Bracket,
@@ -23,7 +23,7 @@ const LONGEST_GAP_MS = 3 * DAY_MS;
  * The use of others is only reckoned. Where the API last reported more than a tenth of the pool beside the reserve, one
  * request goes to see after so long. With less it would be refused in each period in which the reckoning was right.
  */
-const LONGEST_FOR_OTHERS_MS = 60_000;
+const LONGEST_FOR_OTHERS_MS = MINUTE_MS;
 
 /** Datasets are meant to be minutes old, an hour at most. */
 const LONG_WAIT_MS = HOUR_MS;

@@ -1,5 +1,6 @@
 /** What is left of the account's pool of calls, as the API reports it or as it was counted. */
 
+import { MINUTE_MS } from '../clock.ts';
 import { afterJump, initialWindow, reset, type Window } from './quota-period.ts';
 
 export type Quota = {
@@ -37,7 +38,7 @@ export type Quota = {
 };
 
 /** Half of what is unexplained is forgotten after so long: others come and go. */
-const UNEXPLAINED_MEMORY_MS = 20 * 60_000;
+const UNEXPLAINED_MEMORY_MS = 20 * MINUTE_MS;
 /** Fewer calls, or less time, may be chance: as many calls as may be in flight with five jobs, and one. */
 const LEAST_UNEXPLAINED = 6;
 const LEAST_UNEXPLAINED_MS = 1_000;

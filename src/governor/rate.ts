@@ -30,7 +30,7 @@ type Span = { sinceAt: number; calls: number };
 type Measured = { calls: number; seconds: number; recovery: number };
 
 /** A throttle that is over: when it began, probes refused meanwhile, and milliseconds in which nobody asked. */
-export type Throttle = { sinceAt: number; failures: number; idleMs: number };
+type Throttle = { sinceAt: number; failures: number; idleMs: number };
 
 /** Before anything is known of the API, the second request comes a tenth of a second after the first. */
 const FIRST_RATE = 10;

@@ -19,7 +19,7 @@ import { type Checkpoint, PAGE_ROWS, type PageFacts, requestOffset } from '../wa
 /** A checked page beside what this pass of the walk knows of it. */
 export type Page = CheckedPage & PageFacts & { call: Call };
 
-export type PageReader = {
+type PageReader = {
   /** The page at an offset, as a walk at this checkpoint needs it. */
   read(offset: number, at: Checkpoint): Promise<Page>;
   /** Ends the calls in flight; call it when the walk is over, however it ended. */
@@ -281,7 +281,7 @@ export function prefetchPages(source: PageSource): {
 }
 
 /** The pages behind the next one: how many, and where the first of them begin. */
-export type FollowingPages = { calls: number; offsets: readonly number[] };
+type FollowingPages = { calls: number; offsets: readonly number[] };
 
 /**
  * The pages that a walk will most likely request behind the next one, where each has `pageRows` rows, as far as `total` goes.

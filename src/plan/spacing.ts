@@ -32,7 +32,7 @@ export type Spending = 'full' | 'thrifty';
 export type Budget = { remaining: number; nextInMs: number; perPeriod: number; periodMs: number };
 
 /** What there is to spend, and how it is meant to be spent. */
-export type Means = {
+type Means = {
   /** Null where it is not known what may be spent. */
   budget: Budget | null;
   /** Rate of calls; null where no limit was felt. */
@@ -162,7 +162,7 @@ export function waitsForMore({ changedCalls, drawsOnQuota }: PlannedJob, budget:
 
 /** However little there is, a dataset gets a walk a day; a little more often where glances come between. */
 export const LONGEST_MS = DAY_MS;
-export const LONGEST_WITH_GLANCES_MS = 23 * HOUR_MS;
+const LONGEST_WITH_GLANCES_MS = 23 * HOUR_MS;
 /** Where glances keep a schedule, a walk is due once an hour. */
 const THRIFTY_MS = HOUR_MS;
 /** With fewer calls than so many walks a day of everything, glances make it worse. */

@@ -17,7 +17,7 @@ export type Outage = RedisProblem & {
   errors: number;
 };
 
-export type Breaker = {
+type Breaker = {
   /** Counts the error; the first of an outage stops the worker. */
   report(error: Error): void;
   /** Null where all is well. */

@@ -1,6 +1,7 @@
 /** The queue `mirror-changes`: one job for each proven walk that changed something, for report workers of others. */
 
 import { type JobsOptions, Queue } from 'bullmq';
+import { DAY_MS } from '../clock.ts';
 import { type BullOptions, listenerOf } from './runs.ts';
 
 export const CHANGES = 'mirror-changes';
@@ -20,7 +21,7 @@ export type ChangeQueue = {
 };
 
 /** Redis evicts nothing by itself, so what nobody comes for is bounded here. */
-const KEPT = { ms: 7 * 24 * 3_600_000, jobs: 1_000 };
+const KEPT = { ms: 7 * DAY_MS, jobs: 1_000 };
 const kept: JobsOptions = {
   removeOnComplete: true,
   removeOnFail: { age: KEPT.ms / 1_000, count: KEPT.jobs },

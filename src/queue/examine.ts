@@ -19,7 +19,7 @@ type Version = {
 };
 
 /** Null where the host forbids to ask. */
-export type LiveRedis = Version & {
+type LiveRedis = Version & {
   policy: string | null;
   appendOnly: boolean | null;
   /** What keeps it from taking the queue's writes, or null. */

@@ -5,7 +5,7 @@
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
-import { isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
 import type { Job } from '../job.ts';
 import { createSequence } from './changes.ts';
 import { type Batch, ROWS_AT_ONCE } from './commits.ts';
@@ -201,7 +201,7 @@ export function servedSince(connection: Connection, job: string): string | undef
   return latest && latest.generatedAt !== null ? isoTime(latest.seq) : undefined;
 }
 
-const ORDERS_KEPT_MS = 7 * 24 * 3_600_000;
+const ORDERS_KEPT_MS = 7 * DAY_MS;
 
 const MAX_PART_OF_DATABASE = 0.1;
 /** What an order takes beside its list. */

@@ -1,6 +1,6 @@
 /** Forgetting what is older than it is to be kept: some rows a transaction, so that no writer waits long. */
 
-import { isoTime } from '../clock.ts';
+import { DAY_MS, isoTime } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Job } from '../job.ts';
 import { type Batch, inBatches, ROWS_AT_ONCE } from './commits.ts';
@@ -12,7 +12,6 @@ import { FULL_PROOF, quoted, seqOf } from './sql.ts';
 export type Keep = Config['keep'];
 
 /** A clock that went on by more than this since the last call before is not believed until it has stood for as long. */
-const DAY_MS = 24 * 3_600_000;
 
 /** The rest waits for the next walk: whoever begins to forget has much to forget. */
 const MOST_BATCHES = 100;

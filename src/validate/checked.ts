@@ -35,7 +35,7 @@ export type Problem = { path: string; expected: string; received: string };
 export type RefusedRow = { key: string | null; identity: string; body: string; problems: readonly Problem[] };
 
 /** See the column `drift.kind`. */
-export type DriftKind =
+type DriftKind =
   | 'new-value'
   | 'out-of-range'
   | 'extra-property'

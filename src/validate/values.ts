@@ -23,7 +23,7 @@ export const LONGEST_TEXT = 1024 ** 2;
 /** Of a name, a path or a detail that is shown to people. In characters. */
 export const LONGEST_SHOWN = 100;
 
-export type Inspection = {
+type Inspection = {
   /** Undefined where a table can keep the value; else the first of its problems. */
   problem: Problem | undefined;
   /** How many members its objects have; a repeated name counts once, as it does for `JSON.parse`. */

@@ -79,7 +79,7 @@ export type AnchoredCheckpoint = Common & {
 
 export type Checkpoint = SnapshotCheckpoint | AnchoredCheckpoint;
 
-export type Phase =
+type Phase =
   /** Reading forward. */
   | 'rows'
   /** Looking for a row read before, further and further up, since the anchor was not where it was left. */
