@@ -14,11 +14,11 @@ import type { Schedule } from './schedule.ts';
 import { clientAddresses, hostNames, originOf } from './serve/http/client.ts';
 import { createHandler } from './serve/http/handler.ts';
 import { openQuery } from './serve/query.ts';
-import { openAdmission } from './serve/service/admission.ts';
+import { isRefused, openAdmission } from './serve/service/admission.ts';
 import { openLists } from './serve/service/lists.ts';
 import { createAccessLog, openMetrics } from './serve/service/metrics.ts';
 import { watchMirror } from './serve/service/mirror.ts';
-import { callAnswerer, serviceRoutes } from './serve/service.ts';
+import { callAnswerer, identify, serviceRoutes } from './serve/service.ts';
 import { openQueryProcesses } from './serve/ui/query-processes.ts';
 import type { PageAccess } from './serve/ui/wire.ts';
 import { openUi } from './serve/ui.ts';
@@ -90,7 +90,16 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     beforeAnswer: rest.beforeAnswer,
   });
   const query = settings.query
-    ? openQuery({ dir, jobs, answerCall, mirror, processes, maxAgeMs, clock })
+    ? openQuery({
+        dir,
+        jobs,
+        answerCall,
+        mirror,
+        processes,
+        maxAgeMs,
+        clock,
+        isValid: (call) => !isRefused(identify(admission, call, null)),
+      })
     : undefined;
   const ui = openUi({
     dir,
@@ -153,8 +162,12 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     handle,
     note: admission.note,
     linkToPage: ui.link,
-    drain: ui.drain,
+    drain() {
+      query?.drain();
+      ui.drain();
+    },
     async close() {
+      query?.drain();
       ui.close();
       processes.close();
       await mirror.close();

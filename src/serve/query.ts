@@ -8,17 +8,22 @@ import type { Clock } from '../clock.ts';
 import { isoTime, isTooOld } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { ListedJob } from '../job-list.ts';
+import { isHeldColumn } from '../reading/columns.ts';
 import type { Call, Route } from './http/handler.ts';
 import {
   compress,
   digestEtag,
   encodingOf,
+  jsonResponse,
   matchesEtag,
   retryAfter,
   type StreamedResponse,
 } from './http/response.ts';
 import { abortSignalOf } from './http/stream.ts';
+import { epochOf, type FeedAnswer, type FeedDataset, type Position, readPosition } from './query/changes.ts';
+import { describeDataset } from './query/describe.ts';
 import { badParameter, errorResponse, isQueryPath, QueryError, toErrorBody } from './query/errors.ts';
+import { feedBody, openFeedStreams } from './query/feed.ts';
 import { parseRequest, type ReadRequest } from './query/parse.ts';
 import type { DatasetAnswer, DatasetQuestion } from './query/process.ts';
 import {
@@ -29,7 +34,16 @@ import {
   readRows,
   stateOf,
 } from './query/read.ts';
-import { type Column, columnsOf, type ListJob, pastRows, presentRows, rowsSql } from './query/sql.ts';
+import {
+  type Column,
+  columnsOf,
+  type ListJob,
+  pastRows,
+  presentRows,
+  rowsSql,
+  type Source,
+  versionsOfRow,
+} from './query/sql.ts';
 import type { Caller } from './service/admission.ts';
 import {
   ageOfProof,
@@ -54,10 +68,14 @@ export type QueryParts = {
   /** The greatest age that is shown, in milliseconds, by job; a job that is not there has no bound. */
   maxAgeMs: Readonly<Record<string, number>>;
   clock: Pick<Clock, 'now'>;
+  /** Whether a call still has a valid key. */
+  isValid(call: Call): boolean;
 };
 
 export type QuerySurface = {
   readonly routes: readonly Route[];
+  /** Ends streams of changes. */
+  drain(): void;
   /** Errors below this surface have the form of PostgREST, whoever found them. */
   shape(path: string, response: StreamedResponse): StreamedResponse;
 };
@@ -68,9 +86,10 @@ const ROWS_PER_CALL = 100;
 const QUESTION_MS = 5_000;
 
 export function openQuery(parts: QueryParts): QuerySurface {
-  const { jobs, answerCall, mirror, maxAgeMs, clock } = parts;
+  const { dir, jobs, answerCall, mirror, maxAgeMs, clock } = parts;
   const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
   const columnsFor = columnCache();
+  const streams = openFeedStreams();
 
   /** A dataset is named by its table or by its job; its existence is told to those alone who have a key. */
   const datasetRoute = (
@@ -93,9 +112,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
               undefined,
               'See /mirror/v1/datasets.',
             );
-          const made = mirror.read((open) => ({ plan: caught(() => plan(open, job, call, caller)) }));
-          if (!made) throw busy();
-          return made.plan();
+          return inMirror((open) => plan(open, job, call, caller));
         }),
       );
     },
@@ -108,33 +125,33 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const present = presentState(open, job);
     const point = pointOf(request, present);
     const { at } = point;
-    const columns = columnsFor(open, job);
-    const source = at === null ? presentRows(job, columns) : pastRows(job, columns, at);
+    const source = sourceOf(open, job, call.params['key'], at);
     const rows = rowsSql(source, request, request.limit ?? MOST_ROWS + 1);
     const mostRows = request.limit === null ? MOST_ROWS : null;
     const question: RowsQuestion = { rows, form, mostRows, isCounted, at };
     return planAnswer(open, call, { ...present, seq: point.seq }, async () => {
-      const answer = await ask(call, account, {
-        dir: parts.dir,
-        dataset: { name: job.name, rows: job.rows },
-        rows: question,
-      });
+      const dataset = { name: job.name, rows: job.rows };
+      const answer = await ask<RowsAnswer>(abortSignalOf(call), account, { dir, dataset, rows: question });
       return rowsResponse(answer, request, form, call);
     });
   }
 
+  /** @param key of the row whose versions are meant; undefined for the rows of the dataset. */
+  function sourceOf(open: OpenMirror, job: ListJob, key: string | undefined, at: string | null): Source {
+    if (key !== undefined) return versionsOfRow(job, columnsFor(open, job, job.history), key, at);
+    const columns = columnsFor(open, job, job.table);
+    return at === null ? presentRows(job, columns) : pastRows(job, columns, at);
+  }
+
   /** One row, looked up by its key: so cheap that the service reads it itself. */
   function planRow(open: OpenMirror, job: ListJob, call: Call): Plan {
-    for (const name of call.query.keys())
-      if (!['select', 'seq', 'as_of'].includes(name))
-        throw badParameter(`a row takes select, seq and as_of, not ${name}`);
+    refuseOthers(call, ['select', 'seq', 'as_of']);
     const key = call.params['key'] ?? '';
     const request = parseRequest(call.query, clock.now());
     const accepted = formOf(call.headers.accept);
     const present = presentState(open, job);
     const { seq, at } = pointOf(request, present);
-    const columns = columnsFor(open, job);
-    const source = at === null ? presentRows(job, columns) : pastRows(job, columns, at);
+    const source = sourceOf(open, job, undefined, at);
     const field = { column: '_key', path: [], isText: false };
     const filters = [{ field, isNegated: false, operator: 'eq' as const, value: key }];
     const rows = rowsSql(source, { ...request, filters }, 1);
@@ -186,7 +203,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
       );
     const headersFor = (shown: DatasetState) => ({
       ...freshnessHeaders(shown, etagFor(shown), clock.now()),
-      Vary: 'Accept, Prefer, Authorization, Accept-Encoding',
+      Vary,
     });
     if (matchesEtag(call.headers['if-none-match'], etagFor(state)))
       return finished({ status: 304, headers: headersFor(state), body: null });
@@ -201,11 +218,18 @@ export function openQuery(parts: QueryParts): QuerySurface {
     };
   }
 
-  async function ask(call: Call, account: string, question: DatasetQuestion): Promise<DatasetAnswer> {
-    const loan = await parts.processes.take(account, abortSignalOf(call));
+  async function ask<Answer extends RowsAnswer | FeedAnswer>(
+    gone: AbortSignal,
+    account: string,
+    question: DatasetQuestion,
+  ): Promise<Answer> {
+    const loan = await parts.processes.take(account, gone);
     if (!loan) throw busy('too many questions wait');
     try {
-      return await loan.queries.send(question, { signal: loan.signal, timeoutMs: QUESTION_MS });
+      const bounds = { signal: loan.signal, timeoutMs: QUESTION_MS };
+      const answer = await loan.queries.send<DatasetQuestion, DatasetAnswer<Answer>>(question, bounds);
+      if ('refused' in answer) throw QueryError.of(answer.refused);
+      return answer;
     } catch (thrown) {
       throw loan.explain(thrown);
     } finally {
@@ -213,11 +237,129 @@ export function openQuery(parts: QueryParts): QuerySurface {
     }
   }
 
+  /** Datasets that the key may read; answers about several of them show no others. */
+  const readableBy = ({ scopes }: Caller) => {
+    const readable = lists.filter(({ scope }) => scope === null || scopes.includes(scope));
+    if (readable.length > 0) return readable;
+    throw new QueryError(403, '42501', 'This API key may not be used for this request.');
+  };
+
+  const surveyRoute = (
+    name: string,
+    path: string,
+    plan: (open: OpenMirror, call: Call, caller: Caller) => Plan,
+  ): Route => ({
+    name,
+    path,
+    respond: (call) =>
+      answerCall(call, null, (call, caller) => planned(() => inMirror((open) => plan(open, call, caller)))),
+  });
+
+  function planDatasets(open: OpenMirror, call: Call, caller: Caller): Plan {
+    refuseOthers(call, []);
+    const described = readableBy(caller).map((job) =>
+      describeDataset(
+        job,
+        columnsFor(open, job, job.table),
+        stateOf(open.connection, job, null),
+        clock.now(),
+      ),
+    );
+    const headers = { 'Content-Range': `0-${described.length - 1}/${described.length}`, Vary };
+    return { costsQuota: true, read: () => jsonResponse(200, described, headers) };
+  }
+
+  function planChanges(open: OpenMirror, call: Call, caller: Caller): Plan {
+    refuseOthers(call, ['since', 'limit']);
+    const isStream = acceptsEvents(call);
+    if (!isStream && formOf(call.headers.accept) !== 'json')
+      throw new QueryError(406, 'PGRST107', 'Changes come as application/json or text/event-stream.');
+    const readable = readableBy(caller);
+    const datasets = readable.map((job): FeedDataset => {
+      const { name, table, rows, history, versions } = job;
+      const columns = columnsFor(open, job, table).filter(
+        ({ name }) => !job.volatile.includes(name) && !isHeldColumn(name),
+      );
+      return { name, table, rows, history, versions, columns };
+    });
+    const name = {
+      epoch: epochOf(open.connection),
+      datasets: digestEtag(datasets.map(({ table }) => table).join(' ')).slice(3, 9),
+    };
+    const text = (isStream && call.headers['last-event-id']) || call.query.get('since');
+    const since = text ? readPosition(String(text), name) : null;
+    const limit = limitOfChanges(call.query.get('limit'));
+    const read = (gone: AbortSignal, from: Position | null) =>
+      ask<FeedAnswer>(gone, caller.account, { dir, feed: { datasets, since: from, limit } });
+    return {
+      costsQuota: true,
+      read: (takeMore) => respondCaught(() => (isStream ? stream(takeMore) : answer())),
+    };
+
+    async function answer(): Promise<PlannedResponse> {
+      const found = await read(abortSignalOf(call), since);
+      const { length } = found.changes;
+      const range = length === 0 ? '*/0' : `0-${length - 1}/*`;
+      const headers = { 'Content-Range': range, 'X-Mirror-Seq': String(found.next.seq), Vary };
+      const { body, ...response } = jsonResponse(200, null, {
+        ...headers,
+        'Cache-Control': 'private, no-cache',
+      });
+      const etag = digestEtag(feedBody(found, name));
+      if (matchesEtag(call.headers['if-none-match'], etag)) return { ...response, status: 304, body: null };
+      const furtherCalls = furtherCallsFor(length);
+      const whole = {
+        ...response,
+        headers: { ...response.headers, ETag: etag },
+        body: feedBody(found, name),
+        furtherCalls,
+      };
+      return await encoded(whole, call);
+    }
+
+    /** Each hundred changes, or fewer that come at once, cost a call. */
+    async function stream(takeMore: (calls: number) => boolean): Promise<PlannedResponse> {
+      const gone = abortSignalOf(call);
+      // What is wrong with the position is said before the stream begins.
+      let first: FeedAnswer | undefined = await read(gone, since);
+      const body = streams.open({
+        ...{ name, account: caller.account, gone, since },
+        async read(from) {
+          const answer = first ?? (await read(gone, from));
+          if (!first && answer.changes.length > 0 && !takeMore(furtherCallsFor(answer.changes.length) + 1))
+            return undefined;
+          first = undefined;
+          return answer;
+        },
+        version: () => mirror.read((open) => ({ now: open.version() }))?.now,
+        mayListen: () => parts.isValid(call),
+      });
+      if (!body) throw busy('too many follow the changes');
+      const headers = {
+        'Content-Type': 'text/event-stream',
+        'Cache-Control': 'no-store',
+        'X-Accel-Buffering': 'no',
+        Vary,
+      };
+      return { status: 200, headers: { ...headers, 'Content-Range': '*/*' }, body };
+    }
+  }
+
+  function inMirror(plan: (open: OpenMirror) => Plan): Plan {
+    const made = mirror.read((open) => ({ plan: caught(() => plan(open)) }));
+    if (!made) throw busy();
+    return made.plan();
+  }
+
   return {
     routes: [
+      surveyRoute('mirror-datasets', '/mirror/v1/datasets', planDatasets),
+      surveyRoute('mirror-changes', '/mirror/v1/changes', planChanges),
       datasetRoute('mirror-rows', '/mirror/v1/:dataset', planRows),
       datasetRoute('mirror-row', '/mirror/v1/:dataset/:key', planRow),
+      datasetRoute('mirror-history', '/mirror/v1/:dataset/:key/history', planRows),
     ],
+    drain: streams.end,
     shape(path, response) {
       if (response.status < 400 || !isQueryPath(path) || typeof response.body !== 'string') return response;
       const body = JSON.parse(response.body) as { error?: string; message: string };
@@ -227,6 +369,31 @@ export function openQuery(parts: QueryParts): QuerySurface {
     },
   };
 }
+
+const Vary = 'Accept, Prefer, Authorization, Accept-Encoding';
+
+/** Of a feed, unless it says another number. */
+const USUAL_CHANGES = 100;
+const MOST_CHANGES = 1_000;
+
+function limitOfChanges(text: string | null): number {
+  if (text === null) return USUAL_CHANGES;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Math.min(Number(text), MOST_CHANGES);
+  throw badParameter('limit must be a whole number, 1 or more');
+}
+
+const acceptsEvents = ({ headers, method }: Call) =>
+  method === 'GET' && /^\s*text\/event-stream\b/i.test(headers.accept ?? '');
+
+function refuseOthers({ query }: Call, known: readonly string[]): void {
+  for (const name of query.keys())
+    if (!known.includes(name))
+      throw badParameter(
+        `there is no parameter ${name.slice(0, 60)} here${known.length > 0 ? `, only ${known.join(', ')}` : ''}`,
+      );
+}
+
+const furtherCallsFor = (rows: number) => Math.max(0, Math.ceil(rows / ROWS_PER_CALL) - 1);
 
 const busy = (details = 'the mirror cannot be read now') =>
   new QueryError(503, 'MIRROR503', 'A required service is temporarily unavailable.', details);
@@ -362,7 +529,7 @@ function rowsResponse(
     'Content-Range': `${range}/${known ?? '*'}`,
     ...(preference && { 'Preference-Applied': preference }),
   };
-  const furtherCalls = Math.max(0, Math.ceil(returned / ROWS_PER_CALL) - 1);
+  const furtherCalls = furtherCallsFor(returned);
   const status = known !== null && returned < known ? 206 : 200;
   return { response: { status, headers, body, furtherCalls }, state };
 }
@@ -381,7 +548,7 @@ async function encoded(
 /** The columns of datasets until something is committed. */
 function columnCache() {
   const known = new WeakMap<OpenMirror, { version: number; columns: Map<string, Column[]> }>();
-  return (open: OpenMirror, job: ListJob, view: string = job.table): Column[] => {
+  return (open: OpenMirror, job: ListJob, view: string): Column[] => {
     const version = open.version();
     const kept = known.get(open);
     const columns = kept?.version === version ? kept.columns : new Map<string, Column[]>();

@@ -45,17 +45,21 @@ export function callAnswerer({ admission, draftHeaders: hasDraft, beforeAnswer }
     if (isRefused(permit)) return refusedResponse(call, permit);
     onFinished(call, permit.leave);
     await beforeAnswer?.();
-    const { furtherCalls = 0, ...response } = await read();
+    const { furtherCalls = 0, ...response } = await read((calls) => !isRefused(permit.takeMore(calls)));
     const more = furtherCalls > 0 ? permit.takeMore(furtherCalls) : permit;
-    if (costsQuota && (response.status >= 400 || isRefused(more))) permit.giveBack();
-    if (isRefused(more)) return refusedResponse(call, more);
+    if (isRefused(more)) {
+      permit.giveBack();
+      return refusedResponse(call, more);
+    }
+    const isFree = response.status === 304 || response.status >= 400;
+    const report = costsQuota && isFree ? permit.giveBack() : more;
     if (response.status >= 400) return response;
-    const draft = hasDraft ? draftHeaders(more) : {};
-    return { ...response, headers: { ...response.headers, ...limitHeaders(more), ...draft } };
+    const draft = hasDraft ? draftHeaders(report) : {};
+    return { ...response, headers: { ...response.headers, ...limitHeaders(report), ...draft } };
   };
 }
 
-function identify(admission: Admission, call: Call, scope: string | null): Caller | Refusal {
+export function identify(admission: Admission, call: Call, scope: string | null): Caller | Refusal {
   const authorization = authorizationOf(call.incoming);
   const caller = admission.identify({ authorization, address: call.address, scope });
   if (!isRefused(caller)) Object.assign(call, { keyId: caller.id, account: caller.account });

@@ -21,7 +21,18 @@ export class QueryError extends Error {
     this.status = status;
     this.body = { code, message, details: details ?? null, hint: hint ?? null };
   }
+
+  /** For a way that takes data alone. */
+  data(): QueryErrorData {
+    return { status: this.status, ...this.body };
+  }
+
+  static of({ status, code, message, details, hint }: QueryErrorData): QueryError {
+    return new QueryError(status, code, message, details ?? undefined, hint ?? undefined);
+  }
 }
+
+export type QueryErrorData = ErrorBody & { readonly status: number };
 
 /** A parameter that cannot be read. */
 export const badParameter = (message: string, details?: string, hint?: string) =>

@@ -5,27 +5,34 @@ import type { QueryPiece, QueryRequest } from '../../reading/query.ts';
 import { type Connection, openMirror, storeFailure } from '../../store/read.ts';
 import { watchFiles } from '../../store/sqlite-files.ts';
 import type { Caller } from '../../worker.ts';
+import { type FeedAnswer, type FeedQuestion, readChanges } from './changes.ts';
+import { QueryError, type QueryErrorData } from './errors.ts';
 import { registerMatching } from './match.ts';
 import { type RowsAnswer, type RowsQuestion, readRows } from './read.ts';
 
-/** A question of `/mirror/v1`. */
-export type DatasetQuestion = {
-  /** The folder of the mirror. */
-  readonly dir: string;
-  readonly dataset: { readonly name: string; readonly rows: string };
-  readonly rows: RowsQuestion;
-};
+/** A question of `/mirror/v1`. @property dir the folder of the mirror. */
+export type DatasetQuestion = { readonly dir: string } & (
+  | { readonly dataset: { readonly name: string; readonly rows: string }; readonly rows: RowsQuestion }
+  | { readonly feed: FeedQuestion }
+);
 
-export type DatasetAnswer = RowsAnswer;
+/** The answer, or why there is none: an error would lose what it says on its way. */
+export type DatasetAnswer<Answer extends RowsAnswer | FeedAnswer> =
+  | Answer
+  | { readonly refused: QueryErrorData };
 
 export async function answerServed(
   request: QueryRequest | DatasetQuestion,
   caller: Caller<QueryPiece>,
 ): Promise<unknown> {
-  if (!('dataset' in request)) return await answerQuestion(request, caller);
+  if ('sql' in request) return await answerQuestion(request, caller);
   try {
-    return await readRows(connectionTo(request.dir), request.dataset, request.rows)();
+    const connection = connectionTo(request.dir);
+    return 'feed' in request
+      ? readChanges(connection, request.feed)
+      : await readRows(connection, request.dataset, request.rows)();
   } catch (thrown) {
+    if (thrown instanceof QueryError) return { refused: thrown.data() };
     forget();
     throw storeFailure(thrown, 'the query');
   }

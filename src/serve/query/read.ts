@@ -124,7 +124,7 @@ function collect(
 ): { pieces: Piece[]; isMore: boolean; isTooLong: boolean } {
   const pieces: Piece[] = [];
   let length = 0;
-  for (const row of rawPrepared(connection, sql).iterate(params)) {
+  for (const row of prepared(connection, sql).raw().iterate(params)) {
     const isMore = pieces.length === mostRows;
     if (isMore || length > MAX_BYTES) return { pieces, isMore, isTooLong: !isMore };
     const piece = write(row as unknown[]);
@@ -147,16 +147,16 @@ type Writer = {
   whole(rows: readonly Piece[]): string | Promise<string>;
 };
 
-function jsonWriter(columns: Columns, form: Exclude<Form, 'csv'>): Writer {
+export function jsonWriter(columns: Columns, form: Exclude<Form, 'csv'>) {
   const heads = columns.map(({ name }, at) => `${at === 0 ? '' : ','}${JSON.stringify(name)}:`);
   const shapes = columns.map(({ shape }) => shape);
   return {
-    row(row) {
+    row(row: readonly unknown[]): string {
       let text = '{';
       for (let at = 0; at < heads.length; at += 1) text += heads[at] + jsonOf(row[at], shapes[at] as Shape);
       return `${text}}`;
     },
-    whole(rows) {
+    whole(rows: readonly Piece[]): string {
       if (form === 'json') return `[${rows.join(',\n')}]`;
       return form === 'object' ? rows.join('') : rows.map((row) => `${row}\n`).join('');
     },
@@ -203,15 +203,13 @@ function cellOf(value: unknown, shape: Shape): Cell {
 const statements = new WeakMap<Connection, Map<string, ReturnType<Connection['prepare']>>>();
 const MAX_STATEMENTS = 200;
 
-function prepared(connection: Connection, sql: string, key = sql) {
+export function prepared(connection: Connection, sql: string) {
   const known = statements.get(connection) ?? new Map<string, ReturnType<Connection['prepare']>>();
   statements.set(connection, known);
-  const found = known.get(key);
+  const found = known.get(sql);
   if (found) return found;
   if (known.size >= MAX_STATEMENTS) known.clear();
   const statement = connection.prepare(sql);
-  known.set(key, statement);
+  known.set(sql, statement);
   return statement;
 }
-
-const rawPrepared = (connection: Connection, sql: string) => prepared(connection, sql, `raw ${sql}`).raw();

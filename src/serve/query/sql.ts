@@ -63,32 +63,45 @@ export type Source = {
   readonly columns: readonly Column[];
   /** SQL of what makes the order whole. */
   readonly ties: readonly string[];
+  /** Those that stand in `from`. */
+  readonly params: Params;
 };
 
 export const presentRows = (job: ListJob, columns: readonly Column[]): Source => ({
   from: quoted(job.table),
   columns,
   ties: ['_key'],
+  params: {},
 });
 
 /** The rows as they were. @param at ISO 8601. Values that make no version are the latest of their version. */
-export function pastRows(job: ListJob, columns: readonly Column[], at: string): Source {
+export function pastRows(
+  { table, history }: Pick<ListJob, 'table' | 'history'>,
+  columns: readonly Column[],
+  at: string,
+): Source {
   const now = columns.map(({ name }) =>
     name.startsWith('_held_')
-      ? `CASE WHEN _held_since <= '${at}' THEN ${quoted(name)} END AS ${quoted(name)}`
+      ? `CASE WHEN _held_since <= :at THEN ${quoted(name)} END AS ${quoted(name)}`
       : quoted(name),
   );
   const then = columns.map(({ name }) => (name.startsWith('_held_') ? 'NULL' : quoted(name)));
   return {
-    from: `(SELECT ${now} FROM ${quoted(job.table)} WHERE _changed_at <= '${at}'
-      UNION ALL SELECT ${then} FROM ${quoted(job.history)} WHERE _valid_from <= '${at}' AND _valid_to > '${at}')`,
+    from: `(SELECT ${now} FROM ${quoted(table)} WHERE _changed_at <= :at
+      UNION ALL SELECT ${then} FROM ${quoted(history)} WHERE _valid_from <= :at AND _valid_to > :at)`,
     columns,
     ties: ['_key'],
+    params: { at },
   };
 }
 
 /** The versions of one row, the present one last. @param columns those of the history. @param at ISO 8601; null for now. */
-export function versionsOfRow(job: ListJob, columns: readonly Column[], at: string | null): Source {
+export function versionsOfRow(
+  job: ListJob,
+  columns: readonly Column[],
+  key: string,
+  at: string | null,
+): Source {
   const now = columns.map(({ name }) =>
     name === '_valid_from'
       ? '_changed_at AS _valid_from'
@@ -98,30 +111,26 @@ export function versionsOfRow(job: ListJob, columns: readonly Column[], at: stri
   );
   const then = columns.map(({ name }) =>
     at !== null && /^_(?:valid_to|ended_by)$/.test(name)
-      ? `CASE WHEN _valid_to <= '${at}' THEN ${name} END`
+      ? `CASE WHEN _valid_to <= :at THEN ${name} END`
       : quoted(name),
   );
-  const by = (column: string) => (at === null ? '' : ` AND ${column} <= '${at}'`);
+  const by = (column: string) => (at === null ? '' : ` AND ${column} <= :at`);
   return {
     from: `(SELECT ${now} FROM ${quoted(job.table)} WHERE _key = :key${by('_changed_at')}
       UNION ALL SELECT ${then} FROM ${quoted(job.history)} WHERE _key = :key${by('_valid_from')})`,
     columns,
     ties: ['_valid_from', '_valid_to IS NULL', '_valid_to'],
+    params: at === null ? { key } : { key, at },
   };
 }
 
 /**
- * @param given parameters that the source has.
  * @param limit how many rows at most.
  * @throws QueryError for a name that no column has, and for a value or an operator that a column does not take.
  */
-export function rowsSql(source: Source, request: ReadRequest, limit: number, given: Params = {}): RowsSql {
-  const params: Params = { ...given };
-  const bind = (value: SqlValue) => {
-    const name = `p${Object.keys(params).length}`;
-    params[name] = value;
-    return `:${name}`;
-  };
+export function rowsSql(source: Source, request: ReadRequest, limit: number): RowsSql {
+  const params: Params = { ...source.params };
+  const bind = binder(params);
   const columnOf = columnFinder(source);
   const where = request.filters.map((filter) => filterSql(filter, columnOf, bind)).join(' AND ');
   const from = `FROM ${source.from}${where && ` WHERE ${where}`}`;
@@ -132,10 +141,29 @@ export function rowsSql(source: Source, request: ReadRequest, limit: number, giv
   return { rows: { sql, params }, count, columns: shown.map(({ name, shape }) => ({ name, shape })) };
 }
 
+/** All of these columns, as they stand behind SELECT. */
+export function columnsSql(source: Pick<Source, 'columns'>): Sql & Pick<RowsSql, 'columns'> {
+  const params: Params = {};
+  const shown = selected(null, source, columnFinder(source), binder(params));
+  return {
+    sql: shown.map(({ sql }) => sql).join(', '),
+    params,
+    columns: shown.map(({ name, shape }) => ({ name, shape })),
+  };
+}
+
 type ColumnFinder = (name: string) => Column;
 type Bind = (value: SqlValue) => string;
 
-function columnFinder({ columns }: Source): ColumnFinder {
+function binder(params: Params): Bind {
+  return (value) => {
+    const name = `p${Object.keys(params).length}`;
+    params[name] = value;
+    return `:${name}`;
+  };
+}
+
+function columnFinder({ columns }: Pick<Source, 'columns'>): ColumnFinder {
   const byName = new Map(columns.map((column) => [column.name, column]));
   return (name) => {
     const found = byName.get(name);
@@ -186,7 +214,7 @@ function step(item: string | number): string {
 
 function selected(
   select: ReadRequest['select'],
-  { columns }: Source,
+  { columns }: Pick<Source, 'columns'>,
   columnOf: ColumnFinder,
   bind: Bind,
 ): { name: string; shape: Shape; sql: string }[] {

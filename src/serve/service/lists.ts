@@ -28,8 +28,11 @@ import type { OpenMirror, WatchedMirror } from './mirror.ts';
 export type Plan = {
   /** False for what takes nothing from the quota: an error, a 304. */
   readonly costsQuota: boolean;
-  /** Never throws: what goes wrong while rows are read is a response, too. */
-  read(): PlannedResponse | Promise<PlannedResponse>;
+  /**
+   * Never throws: what goes wrong while rows are read is a response, too.
+   * @param takeMore takes further calls, for a response that goes on; false where the quota has none.
+   */
+  read(takeMore: (calls: number) => boolean): PlannedResponse | Promise<PlannedResponse>;
 };
 
 /** A response, and how many calls it costs beside the first. */

@@ -1,0 +1,216 @@
+/**
+ * The change feed: first the datasets as inserts, then every row that came, changed or went, in the order of the commits. A
+ * position is a place in it, which a client stores with its copy. Values that make no version are not part of it.
+ */
+
+import { isoTime } from '../../clock.ts';
+import { changedAfter } from '../../sinks/follow.ts';
+import { type Connection, identityOf, quoted } from '../../store/read.ts';
+import { badParameter, QueryError } from './errors.ts';
+import { type DatasetState, jsonWriter, prepared, stateOf } from './read.ts';
+import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';
+
+/** A dataset as the feed shows it: without what makes no version. */
+export type FeedDataset = Pick<ListJob, 'name' | 'table' | 'rows' | 'history' | 'versions'> & {
+  readonly columns: readonly Column[];
+};
+
+/**
+ * Behind which change the feed goes on: that of `seq` and `key`, or all of `seq` where `key` is null. While the datasets are
+ * inserted, `dataset` is the one of the last row, and `seq` the moment that is shown.
+ */
+export type Position = { readonly seq: number; readonly dataset: string | null; readonly key: string | null };
+
+export type FeedQuestion = {
+  readonly datasets: readonly FeedDataset[];
+  /** Null for the beginning. */
+  readonly since: Position | null;
+  readonly limit: number;
+};
+
+export type FeedAnswer = {
+  /** Each as JSON, with the position behind it. */
+  readonly changes: readonly { readonly json: string; readonly position: Position }[];
+  readonly next: Position;
+  readonly hasMore: boolean;
+};
+
+/** What a client gives back: the course of the mirror, the datasets of its key, and the position. */
+export type FeedName = { readonly epoch: string; readonly datasets: string };
+
+export const writePosition = ({ epoch, datasets }: FeedName, { seq, dataset, key }: Position): string =>
+  Buffer.from(JSON.stringify([epoch, datasets, seq, dataset, key])).toString('base64url');
+
+const BEGIN_ANEW = 'Begin anew at /mirror/v1/changes, without since, and replace the copy.';
+
+const gone = (details: string) =>
+  new QueryError(410, 'MIRROR410', 'The feed cannot go on from there.', details, BEGIN_ANEW);
+
+/** @param text `next` of an earlier answer, or the bare number of a change. @throws QueryError 400, 410 */
+export function readPosition(text: string, { epoch, datasets }: FeedName): Position {
+  if (/^\d{1,15}$/.test(text)) return { seq: Number(text), dataset: null, key: null };
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {}
+  const [ofEpoch, ofDatasets, seq, dataset, key] = Array.isArray(parts) ? parts : [];
+  const isText = (value: unknown) => value === null || typeof value === 'string';
+  if (!Number.isSafeInteger(seq) || Number(seq) < 0 || !isText(dataset) || !isText(key))
+    throw badParameter('since must be next of an earlier answer, or the number of a change');
+  if (ofEpoch !== epoch) throw gone('The mirror was restored or made anew since.');
+  if (ofDatasets !== datasets) throw gone('The key reads other datasets than before.');
+  return { seq: Number(seq), dataset, key };
+}
+
+export const epochOf = (connection: Connection) => identityOf(connection)?.epoch.slice(0, 8) ?? '';
+
+/** Of one answer; the changes behind it come with the next. */
+const MAX_BYTES = 4_000_000;
+
+/** @throws QueryError 400 and 410 */
+export function readChanges(connection: Connection, { datasets, since, limit }: FeedQuestion): FeedAnswer {
+  return connection.transaction((): FeedAnswer => {
+    const states = datasets.map((dataset) => stateOf(connection, dataset, null));
+    const last = Math.max(...states.map(({ seq }) => seq));
+    // A proof that still removes rows shows with its end.
+    const to = Math.min(last, ...states.filter(({ isRemoving }) => isRemoving).map(({ seq }) => seq));
+    if (since === null)
+      return readInserts(connection, datasets, { seq: to, dataset: null, key: null }, limit);
+    if (since.seq > last) throw badParameter('since is no change of this mirror yet');
+    refuseForgotten(states, since);
+    return since.dataset === null
+      ? readBehind(connection, datasets, since, to, limit)
+      : readInserts(connection, datasets, since, limit);
+  })();
+}
+
+function refuseForgotten(states: readonly DatasetState[], { seq, key }: Position): void {
+  const from = states
+    .map(({ historyFrom }) => historyFrom ?? '')
+    .reduce((one, other) => (one > other ? one : other), '');
+  // Changes of `seq` itself are asked for where the feed stands within them.
+  if (isoTime(key === null ? seq : seq - 1) < from) throw gone(`Changes up to ${from} were dropped.`);
+}
+
+type Change = { at: string; key: string; change: string; row: readonly unknown[] };
+
+/** The datasets one after the other, as they were at `seq`, by their keys. */
+function readInserts(
+  connection: Connection,
+  datasets: readonly FeedDataset[],
+  from: Position,
+  limit: number,
+): FeedAnswer {
+  const collected = collector(limit);
+  const started = Math.max(
+    0,
+    datasets.findIndex(({ table }) => table === from.dataset),
+  );
+  for (const [n, dataset] of datasets.slice(started).entries()) {
+    const { columns, sql, params } = columnsSql(dataset);
+    const source = pastRows(dataset, dataset.columns, isoTime(from.seq));
+    const rows = prepared(
+      connection,
+      `SELECT "_key", "_changed_at", ${sql} FROM ${source.from} WHERE "_key" > :key ORDER BY "_key" LIMIT :limit`,
+    ).raw();
+    const values = { ...params, ...source.params, key: n === 0 ? (from.key ?? '') : '', limit: limit + 1 };
+    const write = changeWriter(dataset, columns);
+    for (const [key, at, ...row] of rows.iterate(values) as Iterable<[string, string]>) {
+      const position = { seq: from.seq, dataset: dataset.table, key };
+      if (!collected.add(write({ at, key, change: 'insert', row }), position)) return collected.answer(true);
+    }
+  }
+  return collected.answer(false, { seq: from.seq, dataset: null, key: null });
+}
+
+function readBehind(
+  connection: Connection,
+  datasets: readonly FeedDataset[],
+  since: Position,
+  to: number,
+  limit: number,
+): FeedAnswer {
+  const found = datasets.flatMap((dataset) => {
+    const { columns, ...shown } = columnsSql(dataset);
+    const write = changeWriter(dataset, columns);
+    return changesOf(connection, dataset, shown, since, to, limit + 1).map((change) => ({
+      ...change,
+      write,
+    }));
+  });
+  found.sort(
+    (one, other) => compare(one.at, other.at) || Buffer.compare(Buffer.from(one.key), Buffer.from(other.key)),
+  );
+  const collected = collector(limit);
+  for (const { write, ...change } of found) {
+    const position = { seq: Date.parse(change.at), dataset: null, key: change.key };
+    if (!collected.add(write(change), position)) return collected.answer(true);
+  }
+  return collected.answer(false, { seq: Math.max(to, since.seq), dataset: null, key: null });
+}
+
+const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
+
+/**
+ * What a dataset's commits changed: for each key of a commit the version that it left, or that it removed the row. A version
+ * that began and ended with one commit was never shown.
+ */
+function changesOf(
+  connection: Connection,
+  { name, table, rows, history, versions, columns }: FeedDataset,
+  { sql: shown, params: values }: Sql,
+  { seq, key }: Position,
+  to: number,
+  limit: number,
+): Change[] {
+  const from = key === null ? seq : seq - 1;
+  // Rows and versions are numbered: only the latest are looked at.
+  const changed = changedAfter(connection, { name, table, rows, history, versions } as ListJob, from);
+  const past = quoted(versions);
+  const isIn = (at: string) => `${at} > :from AND ${at} <= :to AND (${at} > :at OR _key > :key)`;
+  const before = (at: string, of: string) =>
+    `CASE WHEN EXISTS (SELECT 1 FROM ${past} AS before WHERE before._key = ${of}._key AND before._valid_to = ${of}.${at}
+       AND before._valid_from < before._valid_to) THEN 'update' ELSE 'insert' END`;
+  const sql = `SELECT _changed_at, _key, ${before('_changed_at', 'latest')}, ${shown} FROM ${quoted(rows)} AS latest
+      WHERE ${changed.rows} AND ${isIn('_changed_at')}
+    UNION ALL SELECT _valid_from, _key, ${before('_valid_from', 'version')}, ${shown} FROM ${past} AS version
+      WHERE ${changed.versions} AND _valid_from < _valid_to AND ${isIn('_valid_from')}
+    UNION ALL SELECT _valid_to, _key, 'delete', ${columns.map(() => 'NULL')} FROM ${past} AS version
+      WHERE ${changed.versions} AND _ended_by = 'delete' AND ${isIn('_valid_to')}
+        AND NOT EXISTS (SELECT 1 FROM ${quoted(rows)} AS now WHERE now._key = version._key AND now._changed_at = version._valid_to)
+        AND NOT EXISTS (SELECT 1 FROM ${past} AS now WHERE now._key = version._key AND now._valid_from = version._valid_to
+          AND now._valid_to > now._valid_from)
+    ORDER BY 1, 2 LIMIT :limit`;
+  // The numbers of the last rows differ each time: the statement is not worth keeping.
+  const statement = connection.prepare(sql).raw();
+  const params = { ...values, from: isoTime(from), to: isoTime(to), at: isoTime(seq), key: key ?? '', limit };
+  return (statement.all(params) as [string, string, string, ...unknown[]][]).map(
+    ([at, key, change, ...row]) => ({ at, key, change, row }),
+  );
+}
+
+function changeWriter({ table }: FeedDataset, columns: RowsSql['columns']) {
+  const { row: rowJson } = jsonWriter(columns, 'json');
+  return ({ at, key, change, row }: Change) => {
+    const head = JSON.stringify({ seq: Date.parse(at), at, dataset: table, key, change });
+    return `${head.slice(0, -1)},"row":${change === 'delete' ? 'null' : rowJson(row)}}`;
+  };
+}
+
+/** Changes up to a bound of number and bytes. */
+function collector(limit: number) {
+  const changes: { json: string; position: Position }[] = [];
+  let bytes = 0;
+  return {
+    /** False where it is one too many. */
+    add(json: string, position: Position): boolean {
+      if (changes.length >= limit || (bytes > 0 && bytes + json.length > MAX_BYTES)) return false;
+      bytes += json.length;
+      changes.push({ json, position });
+      return true;
+    },
+    answer(hasMore: boolean, next?: Position): FeedAnswer {
+      return { changes, next: next ?? (changes.at(-1) as (typeof changes)[number]).position, hasMore };
+    },
+  };
+}

@@ -1,0 +1,286 @@
+/** Points in time, versions of a row, and the change feed of `/mirror/v1`, over one mirror whose datasets change. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openMirror } from '../../../src/store/read.ts';
+import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
+import { type Get, type Got, getter } from '../client.ts';
+
+type Row = Record<string, unknown>;
+type Change = { seq: number; at: string; dataset: string; key: string; change: string; row: Row | null };
+type Feed = { changes: Change[]; next: string; hasMore: boolean };
+
+const MINUTE = 60_000;
+const lists = ['ai-signals', 'news'] as const;
+
+let serve: ServeBench;
+let key: string;
+let get: Get;
+/** By dataset, in the order of the states that it went through: the present rows, and how to ask for them again. */
+const states: { table: string; seq: string; at: string; rows: Row[] }[] = [];
+
+const allRows = async (table: string, query = '') => {
+  const got = await get(`/mirror/v1/${table}?limit=1000${query}`);
+  return { rows: got.json as Row[], seq: String(got.headers['x-mirror-seq']) };
+};
+
+/** Rows change, come and go, and are walked. */
+async function live(round: number): Promise<void> {
+  serve.bench.clock.advance(10 * MINUTE);
+  for (const job of lists) {
+    const dataset = serve.bench.upstream(job);
+    dataset.rows.splice(round, 2);
+    dataset.rows.unshift(...dataset.make(3));
+    const changed = dataset.rows[10 + round];
+    if (changed)
+      Object.assign(
+        changed,
+        job === 'news' ? { headline: `changed ${round}` } : { rationale: `changed ${round}` },
+      );
+    dataset.generatedAt =
+      dataset.generatedAt && new Date(Date.parse(dataset.generatedAt) + 60_000 * round).toISOString();
+    await serve.bench.mirror(job);
+    serve.bench.clock.advance(MINUTE);
+    await serve.bench.mirror(job);
+  }
+}
+
+beforeAll(async () => {
+  serve = await openServeBench({ rows: 60, settings: { query: true }, walked: lists });
+  key = serve.issue({ scopes: ['news:read', 'ai-signals:read'] }).key;
+  get = getter(serve.url, key);
+  for (let round = 1; round <= 3; round += 1) {
+    await live(round);
+    for (const table of ['ai_signals', 'news']) {
+      const at = new Date(serve.bench.clock.now()).toISOString();
+      states.push({ table, at, ...(await allRows(table)) });
+    }
+  }
+});
+afterAll(() => serve.close());
+
+function sql(text: string, params: readonly unknown[] = []): Row[] {
+  const connection = openMirror(serve.bench.dir);
+  try {
+    return connection.prepare<unknown[], Row>(text).all(...params);
+  } finally {
+    connection.close();
+  }
+}
+
+const volatile = ['quality_age_seconds', 'quality_freshness', '_held_since', '_held_reason'];
+/** What makes a version, by key: a column without a value is as one that was found later. */
+const stable = (rows: readonly Row[]) =>
+  new Map(
+    rows.map((row) => [
+      row['_key'],
+      Object.fromEntries(
+        Object.entries(row).filter(([name, value]) => value !== null && !volatile.includes(name)),
+      ),
+    ]),
+  );
+
+describe('a moment is shown again', () => {
+  test('by seq and by time, in every detail that makes a version', async () => {
+    expect(states.length).toBe(6);
+    for (const { table, seq, at, rows } of states)
+      for (const query of [`&seq=${seq}`, `&as_of=${at}`]) {
+        const again = await allRows(table, query);
+        expect(stable(again.rows)).toEqual(stable(rows));
+      }
+  });
+
+  test('with filters, by key, and never one that is to come or was not yet', async () => {
+    const [first] = states.filter(({ table }) => table === 'news');
+    const [row] = first?.rows ?? [];
+    const one = await get(`/mirror/v1/news/${row?.['_key']}?seq=${first?.seq}&select=headline`);
+    expect(one.json).toEqual({ headline: row?.['headline'] });
+    const filtered = await get(`/mirror/v1/news?headline=like.changed*&select=headline&as_of=${first?.at}`);
+    expect(filtered.json).toEqual([{ headline: 'changed 1' }]);
+    expect(await get('/mirror/v1/news?seq=99999999999999')).toMatchObject({ status: 400 });
+    expect(await get('/mirror/v1/news?seq=1')).toMatchObject({ status: 410, json: { code: 'MIRROR410' } });
+  });
+});
+
+describe('the versions of a row', () => {
+  test('stand in their order, the present one last', async () => {
+    const [wanted] = sql(`SELECT _key FROM news_history WHERE _ended_by = 'update' LIMIT 1`);
+    const got = await get(
+      `/mirror/v1/news/${wanted?.['_key']}/history?select=headline,_valid_from,_valid_to,_ended_by`,
+    );
+    const versions = sql(
+      `SELECT headline, _valid_from, _valid_to, _ended_by FROM news_history WHERE _key = ?
+       UNION ALL SELECT headline, _changed_at, NULL, NULL FROM news WHERE _key = ? ORDER BY _valid_from`,
+      [wanted?.['_key'], wanted?.['_key']],
+    );
+    expect(versions.length).toBeGreaterThan(1);
+    expect(got.json).toEqual(versions);
+    const { json } = await get(
+      `/mirror/v1/news/${wanted?.['_key']}/history?select=_valid_to&seq=${Date.parse(String(versions[0]?.['_valid_from']))}`,
+    );
+    expect(json).toEqual([{ _valid_to: null }]);
+  });
+});
+
+/** A copy that a client keeps: applied is what the feed says, and nothing else. */
+function openCopy() {
+  const tables = new Map<string, Map<string, Row>>();
+  let next: string | undefined;
+  const apply = ({ dataset, key, row }: Change) => {
+    const rows = tables.get(dataset) ?? new Map<string, Row>();
+    tables.set(dataset, rows);
+    if (row) rows.set(key, row);
+    else rows.delete(key);
+  };
+  return {
+    apply,
+    rows: (table: string) => [...(tables.get(table)?.values() ?? [])],
+    since: () => next,
+    /** @param limit of each call, so that calls end within a commit. */
+    async follow(limit: number): Promise<Change[]> {
+      const all: Change[] = [];
+      for (;;) {
+        const got = await get(`/mirror/v1/changes?limit=${limit}${next ? `&since=${next}` : ''}`);
+        expect(got.status).toBe(200);
+        const feed = got.json as Feed;
+        for (const change of feed.changes) apply(change);
+        all.push(...feed.changes);
+        next = feed.next;
+        if (!feed.hasMore) return all;
+      }
+    },
+  };
+}
+
+const expectSame = async (copy: ReturnType<typeof openCopy>) => {
+  for (const table of ['ai_signals', 'news'])
+    expect(stable(copy.rows(table))).toEqual(stable((await allRows(table)).rows));
+};
+
+describe('the change feed', () => {
+  test('begins with the datasets, and goes on with what each commit changed', async () => {
+    const copy = openCopy();
+    const inserts = await copy.follow(17);
+    expect(inserts.every(({ change }) => change === 'insert')).toBe(true);
+    await expectSame(copy);
+    for (let round = 4; round < 7; round += 1) {
+      await live(round);
+      const changes = await copy.follow(round);
+      expect(new Set(changes.map(({ change }) => change))).toEqual(new Set(['insert', 'update', 'delete']));
+      expect(changes.map(({ at }) => at)).toEqual(changes.map(({ at }) => at).toSorted());
+      await expectSame(copy);
+    }
+    expect((await copy.follow(100)).length).toBe(0);
+  });
+
+  test('goes on from a bare number, with what the view of changes tells', async () => {
+    const from = Number(states[2]?.seq);
+    const feed: Change[] = [];
+    for (let next = String(from); ; ) {
+      const got = (await get(`/mirror/v1/changes?limit=50&since=${next}`)).json as Feed;
+      feed.push(...got.changes);
+      next = got.next;
+      if (!got.hasMore) break;
+    }
+    const told = sql(
+      'SELECT seq, "table" AS dataset, key, change FROM changes WHERE seq > ? ORDER BY seq, key',
+      [from],
+    );
+    expect(feed.map(({ seq, dataset, key, change }) => ({ seq, dataset, key, change }))).toEqual(told);
+  });
+
+  test('tells who cannot go on where to begin: another mirror, other datasets, a dropped past', async () => {
+    const { next } = (await get('/mirror/v1/changes?limit=1')).json as Feed;
+    const parts = JSON.parse(Buffer.from(next, 'base64url').toString()) as unknown[];
+    const other = Buffer.from(JSON.stringify(['another', ...parts.slice(1)])).toString('base64url');
+    const less = getter(serve.url, serve.issue({ name: 'less', scopes: ['news:read'] }).key);
+    for (const answer of [
+      await get(`/mirror/v1/changes?since=${other}`),
+      await less(`/mirror/v1/changes?since=${next}`),
+    ])
+      expect(answer).toMatchObject({
+        status: 410,
+        json: { code: 'MIRROR410', hint: expect.stringContaining('/mirror/v1/changes') },
+      });
+    for (const since of ['x', '99999999999999'])
+      expect(await get(`/mirror/v1/changes?since=${since}`)).toMatchObject({ status: 400 });
+    expect(
+      ((await less('/mirror/v1/changes?limit=1000')).json as Feed).changes.every(
+        ({ dataset }) => dataset === 'news',
+      ),
+    ).toBe(true);
+    const none = getter(serve.url, serve.issue({ name: 'none', scopes: [] }).key);
+    expect(await none('/mirror/v1/changes')).toMatchObject({ status: 403, json: { code: '42501' } });
+  });
+
+  test('stays open for who listens, goes on behind the last event, and ends with its key', async () => {
+    const issued = serve.issue({ name: 'listener', scopes: ['news:read', 'ai-signals:read'] });
+    const copy = openCopy();
+    await copy.follow(500);
+    const listen = async (headers: Record<string, string>, query = '') => {
+      const answer = await fetch(`${serve.url}/mirror/v1/changes${query}`, {
+        headers: { authorization: `Bearer ${issued.key}`, accept: 'text/event-stream', ...headers },
+      });
+      expect(answer.headers.get('content-type')).toBe('text/event-stream');
+      return eventsIn(answer);
+    };
+    const first = await listen({}, `?since=${copy.since()}`);
+    await live(7);
+    const [event] = await first.take(1);
+    await first.leave();
+    if (event) copy.apply(event.change);
+    const second = await listen({ 'last-event-id': event?.id ?? '' });
+    const expected = sql('SELECT count(*) AS n FROM changes WHERE seq >= ?', [event?.change.seq])[0]?.['n'];
+    for (const { change } of await second.take(Number(expected) - 1)) copy.apply(change);
+    await expectSame(copy);
+    serve.revoke(issued.record.id);
+    await live(8);
+    await second.end();
+  });
+});
+
+function eventsIn(answer: Response) {
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  const events: { id: string; change: Change }[] = [];
+  async function more(): Promise<boolean> {
+    const { done, value } = await reader.read();
+    if (done) return false;
+    text += decoder.decode(value, { stream: true });
+    const blocks = text.split('\n\n');
+    text = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const [, id, data] = /^id: (.*)\ndata: (.*)$/s.exec(block) ?? [];
+      if (id && data) events.push({ id, change: JSON.parse(data) as Change });
+    }
+    return true;
+  }
+  return {
+    async take(count: number) {
+      while (events.length < count && (await more()));
+      return events.splice(0, count);
+    },
+    async end() {
+      while (await more());
+    },
+    leave: () => reader.cancel(),
+  };
+}
+
+test('the datasets that a key may read, with their columns and freshness', async () => {
+  const got = (await get('/mirror/v1/datasets')) as Got & { json: Row[] };
+  expect(got.json.map(({ dataset }) => dataset)).toEqual(['ai_signals', 'news']);
+  const [signals, news] = got.json as { columns: Row[] }[];
+  expect(signals).toMatchObject({
+    job: 'ai-signals',
+    verdict: 'snapshot',
+    completeAsOf: expect.any(String),
+    held: 0,
+  });
+  expect(signals?.columns).toContainEqual({
+    name: 'validator_allowed',
+    type: 'boolean',
+    about: '`validator.allowed`',
+  });
+  expect(news?.columns).toContainEqual({ name: 'headline', type: 'text', about: '`headline`' });
+});
