@@ -56,7 +56,14 @@ test('a row tells its whole life: what changed, when, and by which walk and call
   const { page } = await lived.visit('/datasets/ai-signals');
   await page.getByRole('link', { name: lived.changed }).click();
   await page.getByRole('heading', { name: lived.changed }).waitFor();
-  await page.getByRole('heading', { name: /^Version 2/ }).waitFor();
+  await page
+    .getByRole('heading', { name: /^Version/ })
+    .first()
+    .waitFor();
+  expect(await page.getByRole('heading', { name: /^Version/ }).allInnerTexts()).toEqual([
+    ...['Version 2: changed', 'Version 1: first seen'],
+  ]);
+  await page.getByRole('button', { name: 'Copy the key' }).waitFor();
   const [before] = lived.bench.sql<{ confidence: number; status: string }>(
     `SELECT confidence, status FROM ai_signals_history WHERE _key = ?`,
     lived.changed,
@@ -99,15 +106,23 @@ describe('as of a moment', () => {
     expect(await keysIn(page)).toEqual([lived.removed]);
     await page.getByRole('link', { name: lived.removed }).click();
     await page.waitForURL(`**/rows/${lived.removed}?at=*`);
-    await page.getByText('This row is there at this moment').waitFor();
+    await page.getByText('Version at this moment: 1').waitFor();
     await page.goto(`${lived.url}/datasets/ai-signals?at=${lived.before}&q=${lived.added}`);
     await page.getByText('No rows match.').waitFor();
   });
 
-  test('the life of a row ends then', async () => {
+  test('the life of a row ends then, and is compared with now', async () => {
     const { page } = await lived.visit(`/datasets/ai-signals/rows/${lived.changed}?at=${lived.before}`);
     expect(await page.getByRole('heading', { name: /^Version/ }).count()).toBe(1);
     expect(await page.locator('main').innerText()).toContain('1 version came later');
+    const differing = await tableIn(page, 'What differs from now');
+    expect(differing.map(([value, , now]) => [value, now])).toContainEqual(['confidence', '0.123']);
+  });
+
+  test('rows that differ from now are counted, and linked', async () => {
+    const { page } = await lived.visit(`/datasets/ai-signals?at=${lived.before}`);
+    const link = page.getByRole('link', { name: '1 new, 1 gone, 1 changed' });
+    expect(await link.getAttribute('href')).toBe(`/changes?job=ai-signals&from=${lived.before}`);
   });
 
   test('the overview and SQL show what was, and say so', async () => {

@@ -169,8 +169,9 @@ export function WholeText({ text, label, close }: { text: string; label: string;
   );
 }
 
-/** @param what is copied, where the button stands alone. */
-export function Copy({ text, what }: { text: string; what?: string }) {
+type CopyProps = { text: string /** Where the button stands alone. */; what?: string; label?: string };
+
+export function Copy({ text, what, label = 'Copy' }: CopyProps) {
   const [isCopied, setCopied] = useState(false);
   // Browsers allow it only where the connection is private.
   if (!isSecureContext) return null;
@@ -181,7 +182,7 @@ export function Copy({ text, what }: { text: string; what?: string }) {
   };
   return (
     <button type="button" class="copy" onClick={copy} aria-label={what && `Copy ${what}`}>
-      {isCopied ? 'Copied' : 'Copy'}
+      {isCopied ? 'Copied' : label}
     </button>
   );
 }

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { useAnswer, useSchema } from '../ask.ts';
 import { count } from '../formats.ts';
 import { useLive } from '../live.ts';
-import { Cell } from '../parts/cell.tsx';
+import { Cell, Copy } from '../parts/cell.tsx';
 import { Heading } from '../parts/heading.tsx';
 import { Proof, Sources } from '../parts/proof.tsx';
 import { Empty, Failed, Loading, Running, Scroll } from '../parts/states.tsx';
@@ -46,14 +46,19 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
   const then = useAnswer(
     dataset && at !== null ? { sql: provenSql(dataset.table), asOf: at, limit: 1 } : null,
   );
-  const life = useMemo(() => query.value && lifeOf(query.value, at), [query.value, at]);
+  const booleans = new Set(declared.filter(({ kind }) => kind === 'boolean').map(({ name }) => name));
+  const volatile = new Set(dataset?.volatile);
+  const life = useMemo(() => query.value && lifeOf(query.value, at, booleans), [query.value, at]);
   const failed = schema.value ? query.problem : schema.problem;
   return (
     <>
       <p class="way">
         <a href={linkTo(pathOf({ view: 'dataset', job }))}>{job}</a> / row
       </p>
-      <Heading title={key}>{status && at === null && <Proof {...proofOf(status)} />}</Heading>
+      <Heading title={key}>
+        <Copy text={key} what="the key" />
+        {status && at === null && <Proof {...proofOf(status)} />}
+      </Heading>
       {then.value && <Sources sources={then.value.sources} isPast />}
       {then.problem && <Failed problem={then.problem} />}
       <Running query={query} />
@@ -68,9 +73,10 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
               Only the latest {count(MOST_VERSIONS, 'version')} are shown; "Open as SQL" has them all.
             </p>
           )}
-          <ol class="lives">
-            {life.versions.map((version, index) => (
-              <VersionCard key={version.from} version={version} isOpen={index === life.versions.length - 1} />
+          {life.toNow && <ToNow changes={life.toNow} volatile={volatile} />}
+          <ol class="lives" reversed>
+            {life.versions.toReversed().map((version, index) => (
+              <VersionCard key={version.from} version={version} volatile={volatile} isOpen={index === 0} />
             ))}
           </ol>
           {question && (
@@ -123,7 +129,7 @@ function State({ life: { state, versions, later, firstSeenAt }, at }: { life: Li
       </Empty>
     );
   return (
-    <p class={`state${state === 'removed' ? ' removed' : ''}`} role="status">
+    <p class={state === 'removed' ? 'state removed' : 'lead'} role="status">
       {state === 'removed' && last.to !== null && (
         <>
           This row is gone: it was removed at <Time at={last.to} /> after {count(versions.length, 'version')}.
@@ -131,7 +137,7 @@ function State({ life: { state, versions, later, firstSeenAt }, at }: { life: Li
       )}
       {state === 'there' && (
         <>
-          This row is there{at !== null && ' at this moment'}, in its {ordinal(last.number)} version since{' '}
+          {at === null ? 'Current version' : 'Version at this moment'}: {last.number}, since{' '}
           <Time at={last.from} />.
         </>
       )}
@@ -140,10 +146,23 @@ function State({ life: { state, versions, later, firstSeenAt }, at }: { life: Li
   );
 }
 
-function ordinal(number: number): string {
-  const [one, ten] = [number % 10, number % 100];
-  const end = ten > 10 && ten < 14 ? 'th' : (['th', 'st', 'nd', 'rd'][one] ?? 'th');
-  return `${number}${end}`;
+/** What has become of the row since the moment that is shown. */
+function ToNow({ changes, volatile }: { changes: readonly Change[]; volatile: ReadonlySet<string> }) {
+  return (
+    <section class="card stack" aria-labelledby="to-now">
+      <h2 id="to-now">Compared with now</h2>
+      {changes.length === 0 ? (
+        <p class="note">All values are the same again.</p>
+      ) : (
+        <ChangeTable
+          label="What differs from now"
+          heads={['Then', 'Now']}
+          changes={changes}
+          volatile={volatile}
+        />
+      )}
+    </section>
+  );
 }
 
 /** One version of a row: when it held, what it changed, and what brought it. */
@@ -155,8 +174,10 @@ const came: Readonly<Record<Version['came'], string>> = {
   returned: 'Came back',
 };
 
-function VersionCard({ version, isOpen }: { version: Version; isOpen: boolean }) {
-  const { number, from, to, endedBy, walkId, requestId, closedBy, changes, leaves } = version;
+type VersionCardProps = { version: Version; volatile: ReadonlySet<string>; isOpen: boolean };
+
+function VersionCard({ version, volatile, isOpen }: VersionCardProps) {
+  const { number, from, to, endedBy, walkId, requestId, closedBy, changes, leaves, json } = version;
   const isGone = endedBy === 'delete';
   return (
     <li class={`life card${to === null ? ' standing' : ''}${isGone ? ' gone' : ''}`}>
@@ -164,8 +185,10 @@ function VersionCard({ version, isOpen }: { version: Version; isOpen: boolean })
         <h2>
           Version {number}: {came[version.came].toLowerCase()}
         </h2>
-        {to === null && <span class="tag good">stands</span>}
+        {to === null && <span class="tag good">current</span>}
         {isGone && <span class="tag bad">removed</span>}
+        <span class="spread" />
+        <Copy text={json} what={`version ${number} as JSON`} label="Copy as JSON" />
       </div>
       <dl class="facts">
         <div>
@@ -176,7 +199,7 @@ function VersionCard({ version, isOpen }: { version: Version; isOpen: boolean })
         </div>
         <div>
           <dt>Until</dt>
-          <dd>{to === null ? 'it stands' : <Time at={to} exactness="millisecond" />}</dd>
+          <dd>{to === null ? 'now' : <Time at={to} exactness="millisecond" />}</dd>
         </div>
         <div>
           <dt>Came with</dt>
@@ -190,9 +213,12 @@ function VersionCard({ version, isOpen }: { version: Version; isOpen: boolean })
             {requestId === null ? (
               <span class="null">not kept</span>
             ) : (
-              <a href={linkTo('/calls', { request: requestId })}>
-                <code>{requestId}</code>
-              </a>
+              <>
+                <a href={linkTo('/calls', { request: requestId })}>
+                  <code>{requestId}</code>
+                </a>
+                <Copy text={requestId} what="the X-Request-ID" />
+              </>
             )}
           </dd>
         </div>
@@ -209,8 +235,10 @@ function VersionCard({ version, isOpen }: { version: Version; isOpen: boolean })
           </div>
         )}
       </dl>
-      {version.came !== 'first' && version.came !== 'oldest' && <Changes changes={changes} number={number} />}
-      <AllValues leaves={leaves} number={number} isOpen={isOpen} />
+      {version.came !== 'first' && version.came !== 'oldest' && (
+        <Changes changes={changes} number={number} volatile={volatile} />
+      )}
+      <AllValues leaves={leaves} number={number} volatile={volatile} isOpen={isOpen} />
     </li>
   );
 }
@@ -219,22 +247,48 @@ function WalkLink({ id }: { id: number }) {
   return <a href={linkTo(pathOf({ view: 'walk', id }))}>walk {id}</a>;
 }
 
-function Changes({ changes, number }: { changes: readonly Change[]; number: number }) {
+type ChangesProps = { changes: readonly Change[]; number: number; volatile: ReadonlySet<string> };
+
+function Changes({ changes, number, volatile }: ChangesProps) {
   if (changes.length === 0)
     return <p class="note">No value differs from the version before: only its text was written otherwise.</p>;
   return (
-    <Scroll label={`What version ${number} changed`}>
+    <ChangeTable
+      label={`What version ${number} changed`}
+      heads={['Before', 'After']}
+      changes={changes}
+      volatile={volatile}
+    />
+  );
+}
+
+type ChangeTableProps = {
+  label: string;
+  heads: readonly [before: string, after: string];
+  changes: readonly Change[];
+  /** Values that make no version: they change with every walk, so they come last, and are grey. */
+  volatile: ReadonlySet<string>;
+};
+
+function ChangeTable({ label, heads, changes, volatile }: ChangeTableProps) {
+  const isVolatile = ({ place }: Change) => volatile.has(place);
+  const inOrder = changes.toSorted((one, other) => Number(isVolatile(one)) - Number(isVolatile(other)));
+  return (
+    <Scroll label={label}>
       <table class="changes">
         <thead>
           <tr>
             <th scope="col">Value</th>
-            <th scope="col">Before</th>
-            <th scope="col">After</th>
+            {heads.map((head) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {changes.map((change) => (
-            <ChangeRow key={change.place} change={change} />
+          {inOrder.map((change) => (
+            <ChangeRow key={change.place} change={change} isVolatile={isVolatile(change)} />
           ))}
         </tbody>
       </table>
@@ -245,14 +299,16 @@ function Changes({ changes, number }: { changes: readonly Change[]; number: numb
 /** Longer texts are shown by their beginning, and opened. */
 const MOST_MARKED = 600;
 
-function ChangeRow({ change: { place, before, after } }: { change: Change }) {
+type ChangeRowProps = { change: Change; isVolatile: boolean };
+
+function ChangeRow({ change: { place, before, after }, isVolatile }: ChangeRowProps) {
   const isMarkable =
     before?.kind === 'text' &&
     after?.kind === 'text' &&
     Math.max(before.text.length, after.text.length) <= MOST_MARKED;
   const marked = isMarkable ? markDifference(before.text, after.text) : null;
   return (
-    <tr>
+    <tr class={isVolatile ? 'volatile' : undefined}>
       <th scope="row">{place || 'the row'}</th>
       <td class="text before">
         {before === null ? (
@@ -293,7 +349,9 @@ function LeafText({ leaf: { kind, text }, label }: { leaf: Leaf; label: string }
 const MOST_VALUES = 400;
 
 /** Made when it is opened: versions may be many, and their values, too. */
-function AllValues({ leaves, number, isOpen }: { leaves: Leaves; number: number; isOpen: boolean }) {
+type AllValuesProps = { leaves: Leaves; number: number; volatile: ReadonlySet<string>; isOpen: boolean };
+
+function AllValues({ leaves, number, volatile, isOpen }: AllValuesProps) {
   const [isShown, setShown] = useState(isOpen);
   const [isWhole, setWhole] = useState(false);
   const values = [...leaves];
@@ -305,7 +363,7 @@ function AllValues({ leaves, number, isOpen }: { leaves: Leaves; number: number;
           <table class="values">
             <tbody>
               {(isWhole ? values : values.slice(0, MOST_VALUES)).map(([place, leaf]) => (
-                <tr key={place}>
+                <tr key={place} class={volatile.has(place) ? 'volatile' : undefined}>
                   <th scope="row">{place || 'the row'}</th>
                   <td class="text">
                     <LeafText leaf={leaf} label={place} />

@@ -83,6 +83,23 @@ export function facetSql({ table, where, isRead }: Listing, columns: readonly st
   return { sql: lines.join('\n'), params };
 }
 
+/** How many rows differ from now since a time: `kind` (`new`, `changed` or `gone`) and `rows`. */
+export function differenceSql(job: string, since: string): Sql {
+  const lines = [
+    'SELECT kind, count(*) AS "rows" FROM (',
+    '  SELECT CASE',
+    "    WHEN first = 'insert' AND last = 'delete' THEN NULL",
+    "    WHEN first = 'insert' THEN 'new' WHEN last = 'delete' THEN 'gone' ELSE 'changed' END AS kind",
+    '  FROM (',
+    '    SELECT DISTINCT key, first_value(change) OVER life AS first, last_value(change) OVER life AS last',
+    '    FROM changes WHERE job = :job AND at > :since',
+    '    WINDOW life AS (PARTITION BY key ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)',
+    '  )',
+    ") WHERE kind IS NOT NULL GROUP BY kind ORDER BY kind = 'changed', kind DESC",
+  ];
+  return { sql: lines.join('\n'), params: { job, since } };
+}
+
 /** One value, whole. */
 export function wholeSql(table: string, column: string, identity: Readonly<Record<string, string>>): Sql {
   const where = Object.entries(identity).map(([column, value]) => ({ column, is: '=' as const, value }));

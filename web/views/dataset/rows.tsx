@@ -20,6 +20,7 @@ import { Facets, FilterMenu, Filters, facetsOf, filterBy, SearchBox } from './fi
 import {
   countSql,
   cutsOf,
+  differenceSql,
   facetSql,
   type Listing,
   MAX_FACET_ROWS,
@@ -109,7 +110,12 @@ export function Rows({ dataset, columns, state, at }: Props) {
           <Filters state={state} />
         </div>
       )}
-      {at !== null && page.value && <Sources sources={page.value.sources} isPast />}
+      {at !== null && page.value && (
+        <div class="tools">
+          <Sources sources={page.value.sources} isPast />
+          <ComparedWithNow job={dataset.name} at={at} />
+        </div>
+      )}
       <Running query={page.isLoading ? page : counted} what={page.isLoading ? 'Reading' : 'Counting'} />
       {page.problem && <Failed problem={page.problem} again={page.again} />}
       {!page.value && page.isLoading && <Loading what="Reading rows" />}
@@ -152,6 +158,23 @@ export function Rows({ dataset, columns, state, at }: Props) {
         </div>
       </div>
     </div>
+  );
+}
+
+/** How many rows differ from now, and a link to them. */
+function ComparedWithNow({ job, at }: { job: string; at: string }) {
+  const { value } = useAnswer({ ...differenceSql(job, at), limit: 3 });
+  if (!value) return null;
+  const counts = value.rows.map(([kind, rows]) => `${number(Number(rows))} ${kind}`);
+  return (
+    <span>
+      Compared with now:{' '}
+      {counts.length === 0 ? (
+        'the same'
+      ) : (
+        <a href={linkTo('/changes', { at: null, job, from: at })}>{counts.join(', ')}</a>
+      )}
+    </span>
   );
 }
 

@@ -19,6 +19,8 @@ export type Version = {
   /** The walk that proved that it is gone. */
   closedBy: number | null;
   leaves: Leaves;
+  /** The values of the row as JSON. */
+  json: string;
   /** Against the version before it; none for the first. */
   changes: readonly Change[];
 };
@@ -30,6 +32,8 @@ export type Life = {
   versions: readonly Version[];
   /** How many came later. */
   later: number;
+  /** What differs from now at the moment that is shown; null where nothing came later, or the row is gone by now. */
+  toNow: readonly Change[] | null;
   firstSeenAt: string | null;
 };
 
@@ -83,14 +87,24 @@ const callBy = (is: '<' | '=', order: string) =>
   `(SELECT request_id FROM requests WHERE walk_id = life._walk_id AND status = 200 AND at ${is} _valid_from
       AND at >= (SELECT started_at FROM walks WHERE id = life._walk_id) ORDER BY ${order} LIMIT 1)`;
 
-/** @param at the moment that is shown, ISO 8601 UTC with milliseconds, or null for now. */
-export function lifeOf({ columns, rows }: Pick<Answer, 'columns' | 'rows'>, at: string | null): Life {
+/**
+ * @param at the moment that is shown, ISO 8601 UTC with milliseconds, or null for now.
+ * @param booleans columns whose 0 and 1 are words.
+ */
+export function lifeOf(
+  { columns, rows }: Pick<Answer, 'columns' | 'rows'>,
+  at: string | null,
+  booleans: ReadonlySet<string> = new Set(),
+): Life {
   const own = columns.slice(AHEAD.length).map((column) => column.name);
   const all = [...rows].reverse();
   const shown = all.filter(([from]) => at === null || String(from) <= at);
   const versions: Version[] = [];
-  for (const row of shown) versions.push(versionOf(row, own, versions.at(-1)));
+  for (const row of shown) versions.push(versionOf(row, own, booleans, versions.at(-1)));
   const last = versions.at(-1);
+  const latest = all.at(-1);
+  const isLater =
+    last !== undefined && latest !== undefined && latest[1] === null && all.length > shown.length;
   const isOver = last !== undefined && last.to !== null && (at === null || last.to <= at);
   return {
     state: last
@@ -104,6 +118,7 @@ export function lifeOf({ columns, rows }: Pick<Answer, 'columns' | 'rows'>, at: 
         : 'unknown',
     versions: at === null ? versions : versions.map((version) => asOf(version, at)),
     later: all.length - shown.length,
+    toNow: isLater ? changesBetween(last.leaves, versionOf(latest, own, booleans, undefined).leaves) : null,
     firstSeenAt: textOf(all[0]?.[4]),
   };
 }
@@ -115,9 +130,15 @@ function asOf(version: Version, at: string): Version {
     : { ...version, to: null, endedBy: null, closedBy: null };
 }
 
-function versionOf(row: readonly PageCell[], own: readonly string[], before: Version | undefined): Version {
+function versionOf(
+  row: readonly PageCell[],
+  own: readonly string[],
+  booleans: ReadonlySet<string>,
+  before: Version | undefined,
+): Version {
   const [from, to, endedBy, walkId, firstSeenAt, requestId, closedBy] = row;
-  const leaves = leavesOfRow(own, row.slice(AHEAD.length));
+  const values = row.slice(AHEAD.length);
+  const leaves = leavesOfRow(own, values, booleans);
   const came = !before
     ? firstSeenAt === from
       ? 'first'
@@ -135,22 +156,52 @@ function versionOf(row: readonly PageCell[], own: readonly string[], before: Ver
     requestId: textOf(requestId),
     closedBy: typeof closedBy === 'number' ? closedBy : null,
     leaves,
+    json: jsonOf(own, values, booleans),
     changes: before ? changesBetween(before.leaves, leaves) : [],
   };
 }
 
 /** The values of a row: those of its body where it is kept as received, else of its columns, JSON in them included. */
-function leavesOfRow(columns: readonly string[], values: readonly PageCell[]): Leaves {
+export function leavesOfRow(
+  columns: readonly string[],
+  values: readonly PageCell[],
+  booleans: ReadonlySet<string> = new Set(),
+): Leaves {
   const leaves = new Map<string, Leaf>();
-  const beside = new Map(columns.map((column, at) => [column, leafOfCell(values[at] ?? null)]));
+  const leafAt = (column: string, value: PageCell): Leaf =>
+    booleans.has(column) && (value === 0 || value === 1)
+      ? { kind: 'literal', text: String(value === 1) }
+      : leafOfCell(value);
+  const beside = new Map(columns.map((column, at) => [column, leafAt(column, values[at] ?? null)]));
   columns.forEach((column, at) => {
     const value = values[at] ?? null;
     const place = column === '_body' ? '' : column;
     const within = typeof value === 'string' && /^\s*[[{]/.test(value) ? leavesOf(value, place) : null;
     if (within) for (const [inner, leaf] of withoutTwins(within, place, beside)) leaves.set(inner, leaf);
-    else leaves.set(column, leafOfCell(value));
+    else leaves.set(column, leafAt(column, value));
   });
   return leaves;
+}
+
+/** What a row is copied as: its body where that is kept, else an object of its columns. */
+function jsonOf(
+  columns: readonly string[],
+  values: readonly PageCell[],
+  booleans: ReadonlySet<string>,
+): string {
+  if (columns[0] === '_body') return String(values[0]);
+  const members = columns.map(
+    (column, at) => `${JSON.stringify(column)}: ${textAt(column, values[at] ?? null)}`,
+  );
+  return `{\n  ${members.join(',\n  ')}\n}`;
+
+  function textAt(column: string, value: PageCell): string {
+    if (booleans.has(column) && (value === 0 || value === 1)) return String(value === 1);
+    if (typeof value === 'object' && value !== null) return 'integer' in value ? value.integer : 'null';
+    return typeof value === 'string' && leavesOf(value) && /^\s*[[{]/.test(value)
+      ? value
+      : JSON.stringify(value);
+  }
 }
 
 /** Of an object that is kept whole, what has a column of its own as well is told once: by that column. */
@@ -279,13 +330,33 @@ function placeWithin(place: string, member: string): string {
 export type Change = { place: string; before: Leaf | null; after: Leaf | null };
 
 export function changesBetween(before: Leaves, after: Leaves): Change[] {
-  const places = new Set([...after.keys(), ...before.keys()]);
+  const places = new Set([...after.keys(), ...before.keys()].map(withinList));
   return [...places].flatMap((place) => {
-    const [old, young] = [before.get(place) ?? null, after.get(place) ?? null];
+    const [old, young] = [leafAt(before, place), leafAt(after, place)];
     return old?.kind === young?.kind && old?.text === young?.text
       ? []
       : [{ place, before: old, after: young }];
   });
+}
+
+/** A list is one value: that an item came in front of it would else be told as a change of every item. */
+const withinList = (place: string) => /^((?:[^[]|\["(?:[^"\\]|\\.)*"\])*)\[\d+\]/.exec(place)?.[1] ?? place;
+
+/** The value of a place; of a list its items in a row. */
+function leafAt(leaves: Leaves, place: string): Leaf | null {
+  const leaf = leaves.get(place);
+  if (leaf) return leaf;
+  const items: string[][] = [];
+  for (const [inner, { text }] of leaves) {
+    const [, index, rest = ''] = inner.startsWith(`${place}[`)
+      ? (/^\[(\d+)\](.*)$/s.exec(inner.slice(place.length)) ?? [])
+      : [];
+    if (index === undefined) continue;
+    const item = items[Number(index)] ?? [];
+    items[Number(index)] = item;
+    item.push(rest === '' ? text : `${rest.replace(/^\./, '')}: ${text}`);
+  }
+  return items.length === 0 ? null : { kind: 'text', text: items.map((item) => item.join(', ')).join(' · ') };
 }
 
 /** A text in three parts, of which the middle one is what the other text does not have. */

@@ -56,6 +56,14 @@ describe('changes', () => {
     ]);
   });
 
+  test('a list is one value, whatever came or went in it', () => {
+    expect(changes('{"tags":[],"a":[{"b":1}]}', '{"tags":["x","y"],"a":[{"b":1,"c":2},3]}')).toEqual([
+      ['tags', '[]', 'x · y'],
+      ['a', 'b: 1', 'b: 1, c: 2 · 3'],
+    ]);
+    expect(changes('{"a[0]":[1,2]}', '{"a[0]":[1]}')).toEqual([['["a[0]"]', '1 · 2', '1']]);
+  });
+
   test('a number and the text of the same digits differ', () => {
     expect(changes('{"a":1}', '{"a":"1"}')).toEqual([['a', '1', '1']]);
   });

@@ -58,7 +58,23 @@ describe('the life of a row', () => {
   });
 });
 
+test('truth values are words, also in the copy of a row', () => {
+  const columns = [...names.slice(0, -1), 'allowed', 'tags'].map((name) => ({ name, type: null }));
+  const row: PageCell[] = [...first.slice(0, -1), 1, '["x"]'];
+  const { versions } = lifeOf({ columns, rows: [row] }, null, new Set(['allowed']));
+  expect(versions[0]?.leaves.get('allowed')).toEqual({ kind: 'literal', text: 'true' });
+  expect(JSON.parse(versions[0]?.json ?? '')).toEqual({ allowed: true, tags: ['x'] });
+});
+
 describe('at a moment of the past', () => {
+  test('what differs from now is told', () => {
+    expect(life([first, second], '2026-11-20T12:00:00.000Z').toNow?.map(({ place }) => place)).toEqual([
+      'price',
+    ]);
+    expect(life([first, removed], '2026-11-20T12:00:00.000Z').toNow).toBeNull();
+    expect(life([first, second]).toNow).toBeNull();
+  });
+
   test('what came or ended later is not shown as if it were known', () => {
     const { state, versions, later } = life([first, removed], '2026-11-20T12:00:00.000Z');
     expect({ state, later }).toEqual({ state: 'there', later: 1 });
