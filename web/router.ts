@@ -13,6 +13,8 @@ export type Place = {
   hash: URLSearchParams;
   /** The moment to show, ISO 8601 UTC with milliseconds; null for now. */
   at: string | null;
+  /** What stands in the place of a moment and is none; null where nothing is wrong with it. */
+  wrongAt: string | null;
 };
 
 export type Search = Readonly<Record<string, string | number | null | undefined>>;
@@ -82,12 +84,14 @@ function addressOf(path: string, present: URLSearchParams, changes: Search): str
 function readPlace(): Place {
   const { pathname: path, search: query, hash } = location;
   const search = new URLSearchParams(query);
-  const at = Date.parse(search.get('at') ?? '');
+  const written = search.get('at');
+  const at = Date.parse(written ?? '');
   return {
     route: routeOf(path),
     path,
     search,
     hash: new URLSearchParams(hash.slice(1)),
     at: Number.isNaN(at) ? null : new Date(at).toISOString(),
+    wrongAt: Number.isNaN(at) ? written : null,
   };
 }

@@ -6,10 +6,12 @@ export type Route =
   | { view: 'overview' }
   | { view: 'dataset'; job: string }
   | { view: 'row'; job: string; key: string }
+  | { view: 'changes' }
   | { view: 'walks' }
   | { view: 'walk'; id: number }
   | { view: 'calls' }
   | { view: 'problems' }
+  | { view: 'quota' }
   | { view: 'sql' };
 
 export type ViewName = Route['view'];
@@ -31,11 +33,13 @@ export function routeOf(path: string): Route | null {
       return third === 'rows' && second && fourth ? { view: 'row', job: second, key: fourth } : null;
     case 'walks/2':
       return /^\d{1,15}$/.test(second ?? '') ? { view: 'walk', id: Number(second) } : null;
+    case 'changes/1':
     case 'walks/1':
     case 'calls/1':
     case 'problems/1':
+    case 'quota/1':
     case 'sql/1':
-      return { view: room as 'walks' | 'calls' | 'problems' | 'sql' };
+      return { view: room as 'changes' | 'walks' | 'calls' | 'problems' | 'quota' | 'sql' };
     default:
       return null;
   }

@@ -1,10 +1,11 @@
 /** The frame of every view: where one may go, which moment is shown, and whether what is shown is current. */
 
-import type { FunctionComponent } from 'preact';
+import type { ComponentChildren, FunctionComponent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { DatasetStatus } from '../src/serve/ui/wire.ts';
 import { useLive } from './live.ts';
 import { Late } from './parts/late.tsx';
+import { problemsOf } from './parts/problems.tsx';
 import { outcomes, Sign, StateBadge } from './parts/proof.tsx';
 import { Select } from './parts/select.tsx';
 import { Empty } from './parts/states.tsx';
@@ -16,7 +17,7 @@ import { signOut } from './service.ts';
 import { Overview } from './views/overview.tsx';
 
 export function Shell() {
-  const { route, path, at } = usePlace();
+  const { route, path, at, wrongAt } = usePlace();
   return (
     <div class={`shell${at === null ? '' : ' past'}`}>
       <a class="skip" href="#content">
@@ -29,7 +30,18 @@ export function Shell() {
           <Connection />
         </header>
         <main id="content">
-          {route ? <View key={path} route={route} /> : <Empty>There is nothing at this address.</Empty>}
+          {wrongAt !== null && (
+            <Empty title="No such time">
+              “{wrongAt}” is no time. Write it as <code>2026-03-01T12:00:00Z</code>, or choose one above.{' '}
+              <a href={linkHere({ at: null })}>Show now</a>
+            </Empty>
+          )}
+          {wrongAt === null && route && <View key={path} route={route} />}
+          {wrongAt === null && !route && (
+            <Empty title="Nothing here">
+              There is nothing at this address. <a href={linkTo('/')}>Overview</a>
+            </Empty>
+          )}
         </main>
       </div>
     </div>
@@ -38,15 +50,20 @@ export function Shell() {
 
 function Side({ path }: { path: string }) {
   const { overview } = useLive();
+  const { at } = usePlace();
   const [isOpen, setOpen] = useState(false);
-  const problems = overview?.status.problems.length ?? 0;
-  const link = (route: Route, label: string) => {
+  const problems = overview ? problemsOf(overview).length : 0;
+  const link = (route: Route, label: string, badge?: ComponentChildren) => {
     const to = pathOf(route);
     const isHere = path === to || (to !== '/' && path.startsWith(`${to}/`));
     return (
-      <a href={linkTo(to)} aria-current={isHere ? 'page' : undefined} onClick={() => setOpen(false)}>
-        {label}
-      </a>
+      <li key={to}>
+        <a href={linkTo(to)} aria-current={isHere ? 'page' : undefined} onClick={() => setOpen(false)}>
+          <span>{label}</span>
+          {/* They are those of now. */}
+          {at === null && badge}
+        </a>
+      </li>
     );
   };
   return (
@@ -58,27 +75,30 @@ function Side({ path }: { path: string }) {
         </button>
       </div>
       <ul class="views">
-        <li>{link({ view: 'overview' }, 'Overview')}</li>
+        {link({ view: 'overview' }, 'Overview')}
+        {link({ view: 'changes' }, 'Changes')}
+        {link({ view: 'problems' }, 'Problems', problems > 0 && <span class="tag warn">{problems}</span>)}
+        {link({ view: 'sql' }, 'SQL')}
         <li>
           <span class="group" id="datasets-group">
             Datasets
           </span>
           <ul aria-labelledby="datasets-group">
-            {overview?.status.datasets.map((dataset) => (
-              <li key={dataset.job}>
-                {link({ view: 'dataset', job: dataset.job }, dataset.job)}
-                <DatasetBadge dataset={dataset} />
-              </li>
-            ))}
+            {overview?.status.datasets.map((dataset) =>
+              link({ view: 'dataset', job: dataset.job }, dataset.job, <DatasetBadge dataset={dataset} />),
+            )}
           </ul>
         </li>
-        <li>{link({ view: 'walks' }, 'Walks')}</li>
-        <li>{link({ view: 'calls' }, 'Calls')}</li>
         <li>
-          {link({ view: 'problems' }, 'Problems')}
-          {problems > 0 && <span class="tag warn">{problems}</span>}
+          <span class="group" id="reading-group">
+            How it is read
+          </span>
+          <ul aria-labelledby="reading-group">
+            {link({ view: 'walks' }, 'Walks')}
+            {link({ view: 'calls' }, 'Calls')}
+            {link({ view: 'quota' }, 'Quota')}
+          </ul>
         </li>
-        <li>{link({ view: 'sql' }, 'SQL')}</li>
       </ul>
       <Switches />
     </nav>
@@ -138,8 +158,8 @@ function Switches() {
 
 const words = {
   connecting: 'connecting',
-  live: 'live',
-  stale: 'not live',
+  live: 'connected',
+  stale: 'reconnecting',
   away: 'service away',
   unread: 'no mirror to read',
   login: 'not signed in',
@@ -154,6 +174,7 @@ function Connection() {
         <span class="word">
           <span class="dot" aria-hidden="true" /> {words[connection]}
         </span>
+        {connection === 'live' && overview?.status.daemon === null && <span class="tag warn">no daemon</span>}
         {connection === 'stale' && <p>Changes do not arrive by themselves; connecting again.</p>}
         {connection === 'away' && <p>The service went away; trying again.</p>}
         {connection === 'unread' && <p>The service cannot read the mirror; trying again.</p>}
@@ -183,10 +204,12 @@ type Load<Name extends ViewName> = () => Promise<ViewOf<Name>>;
 const late: { [Name in Exclude<ViewName, 'overview'>]: Load<Name> } = {
   dataset: async () => (await import('./views/dataset.tsx')).DatasetView,
   row: async () => (await import('./views/row.tsx')).RowView,
+  changes: async () => (await import('./views/changes.tsx')).ChangesView,
   walks: async () => (await import('./views/walks.tsx')).WalksView,
   walk: async () => (await import('./views/walk.tsx')).WalkView,
   calls: async () => (await import('./views/calls.tsx')).CallsView,
   problems: async () => (await import('./views/problems.tsx')).ProblemsView,
+  quota: async () => (await import('./views/quota.tsx')).QuotaView,
   sql: async () => (await import('./views/sql.tsx')).SqlView,
 };
 

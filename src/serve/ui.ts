@@ -57,10 +57,12 @@ const documentPaths = [
   '/',
   '/datasets/:job',
   '/datasets/:job/rows/:key',
+  '/changes',
   '/walks',
   '/walks/:id',
   '/calls',
   '/problems',
+  '/quota',
   '/sql',
 ];
 

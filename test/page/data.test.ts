@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Lived, openLived } from './lived.ts';
-import { settled, tableIn } from './support.ts';
+import { rowsOf, settled, tableIn } from './support.ts';
 
 let lived: Lived;
 beforeAll(async () => {
@@ -127,9 +127,7 @@ describe('as of a moment', () => {
 
   test('the overview and SQL show what was, and say so', async () => {
     const { page } = await lived.visit(`/?at=${lived.before}`);
-    expect(await page.getByRole('article', { name: 'ai-signals, then' }).locator('.figure').innerText()).toBe(
-      '130 rows',
-    );
+    expect(await rowsOf(page, 'ai-signals').innerText()).toBe('130');
     const sql = `SELECT confidence FROM ai_signals WHERE id = '${lived.changed}'`;
     await page.goto(`${lived.url}/sql?at=${lived.before}#${new URLSearchParams({ sql })}`);
     const [line] = (await tableIn(page, 'Rows of the answer')).slice(1);

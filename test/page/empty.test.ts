@@ -8,13 +8,15 @@ beforeAll(async () => {
 afterAll(() => sight.close());
 
 test.each([
-  ['/', /never|not walked yet/],
+  ['/', /never/],
   ['/datasets/ai-signals', /has not been mirrored yet/],
   ['/datasets/news', /has not been mirrored yet/],
   ['/datasets/nothing', /no dataset of this name/],
   ['/datasets/news/rows/none', /No row of this key/],
   ['/walks', /No walk/],
   ['/calls', /No call/],
+  ['/changes', /Nothing changed/],
+  ['/quota', /No call was made/],
   ['/problems', /No row is refused/],
   ['/sql', /SQL/],
 ])('%s says that there is nothing, and why', async (path, words) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
-import { openSight, type Sight } from './support.ts';
+import { datasetLine, openSight, rowsOf, type Sight } from './support.ts';
 
 let sight: Sight;
 beforeAll(async () => {
@@ -12,14 +12,15 @@ test('numbers change while the mirror is written, without loading the page anew'
   const { bench } = sight;
   const { page, messages } = await sight.visit('/');
   await page.evaluate(() => Object.assign(globalThis, { wasHere: true }));
-  const rows = page.getByRole('article', { name: 'news' }).locator('.figure');
-  expect(await rows.innerText()).toBe('130 rows');
+  expect(await rowsOf(page, 'news').innerText()).toBe('130');
+  await page.getByRole('button', { name: 'Details of news' }).click();
   const { news } = bench.model.data;
   news.rows.unshift(...news.make(25));
   bench.clock.advance(HOUR_MS);
   await bench.mirror('news');
-  await rows.filter({ hasText: '155 rows' }).waitFor();
-  await page.getByRole('article', { name: 'news' }).getByText('155 new').waitFor();
+  await rowsOf(page, 'news').filter({ hasText: '155' }).waitFor();
+  // What was opened stays open.
+  await datasetLine(page, 'news').getByText('155 new').waitFor();
   expect(await page.evaluate(() => 'wasHere' in globalThis)).toBe(true);
   expect(messages).toEqual([]);
 });
@@ -27,7 +28,7 @@ test('numbers change while the mirror is written, without loading the page anew'
 test('a walk under way is seen as it goes, page by page', async () => {
   const { bench } = sight;
   const { page } = await sight.visit('/');
-  const card = page.getByRole('article', { name: 'meme-signals' });
+  const line = datasetLine(page, 'meme-signals');
   let goOn = () => {};
   const gate = new Promise<void>((resolve) => {
     goOn = resolve;
@@ -42,14 +43,14 @@ test('a walk under way is seen as it goes, page by page', async () => {
   };
   const walked = bench.mirror('meme-signals');
   try {
-    await card.getByText('walk under way, after page 1, 100 rows').waitFor();
-    await card.getByRole('progressbar').waitFor();
+    await line.getByText('walk under way, page 2').waitFor();
+    expect(await line.getByRole('progressbar').getAttribute('title')).toMatch(/^100 /);
   } finally {
     goOn();
     await walked;
   }
-  await card.getByText('idle').waitFor();
-  expect(await card.locator('.figure').innerText()).toMatch(/^250 rows/);
+  await line.getByText('no daemon runs it').waitFor();
+  expect(await rowsOf(page, 'meme-signals').innerText()).toBe('250');
 });
 
 test('the rows of a dataset follow, too', async () => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Lived, openLived } from './lived.ts';
-import { faultsOf, settled } from './support.ts';
+import { datasetLine, faultsOf, rowsOf, settled } from './support.ts';
 
 let lived: Lived;
 beforeAll(async () => {
@@ -12,8 +12,6 @@ afterAll(() => lived.close());
 const control = (page: Page) => page.getByRole('button', { name: 'Moment shown' });
 const choice = (page: Page) => page.getByRole('dialog', { name: 'Choose a moment' });
 const shownAt = (page: Page) => new URL(page.url()).searchParams.get('at');
-const figureOf = (page: Page, job: string) =>
-  page.getByRole('article', { name: job }).locator('.figure').innerText();
 
 async function open(path = '/'): Promise<Page> {
   const { page } = await lived.visit(path);
@@ -36,14 +34,21 @@ describe('a moment of the past', () => {
     const field = choice(page).getByRole('textbox');
     await field.fill(lived.before.slice(0, 16).replace('T', ' '));
     await field.press('Enter');
-    await page.getByRole('article', { name: 'ai-signals, then' }).locator('.figure').waitFor();
+    await settled(page);
     expect(shownAt(page)).toBe(`${lived.before.slice(0, 16)}:00.000Z`);
-    expect(await figureOf(page, 'ai-signals')).toBe(`${rowsThen(shownAt(page) ?? '')} rows`);
-    const text = await page.getByRole('article', { name: 'ai-signals' }).innerText();
-    expect(text).toContain(`as of ${lived.before.slice(0, 10)}`);
-    // Told apart from what is of now.
-    expect(await page.getByRole('heading', { name: /^Datasets/ }).innerText()).toContain('then');
-    expect(await page.getByRole('heading', { name: /^Account/ }).innerText()).toContain('now');
+    expect(await rowsOf(page, 'ai-signals').innerText()).toBe(String(rowsThen(shownAt(page) ?? '')));
+    await page.getByRole('button', { name: 'Details of ai-signals' }).click();
+    expect(await datasetLine(page, 'ai-signals').innerText()).toMatch(
+      new RegExp(`Complete as of\\s+${lived.before.slice(0, 10)}`),
+    );
+    // What is known of now alone is not said of then.
+    expect(
+      await page
+        .locator('nav')
+        .getByText(/stale|snapshot|^\d+$/)
+        .count(),
+    ).toBe(0);
+    expect(await page.getByRole('list', { name: 'Problems' }).count()).toBe(0);
   });
 
   test('stays chosen wherever one goes, until one goes back to now', async () => {
@@ -93,9 +98,9 @@ describe('the days', () => {
     await choice(page)
       .getByRole('button', { name: new RegExp(`${at.slice(11, 19)} ai-signals`) })
       .click();
-    await page.getByRole('article', { name: 'ai-signals, then' }).locator('.figure').waitFor();
+    await settled(page);
     expect(shownAt(page)).toBe(at);
-    expect(await figureOf(page, 'ai-signals')).toBe(`${rowsThen(at)} rows`);
+    expect(await rowsOf(page, 'ai-signals').innerText()).toBe(String(rowsThen(at)));
   });
 
   test('are walked through by the arrows, and Escape leads back to where one was', async () => {
@@ -128,9 +133,8 @@ test('the choice of a moment can be read by everybody, on every screen', async (
 
 test('a moment before the first walk of a dataset is refused in words, and no number of rows is told of it', async () => {
   const { page } = await lived.visit('/?at=2020-01-01T00:00:00.000Z');
-  const card = page.getByRole('article', { name: 'news, then' });
-  await card.getByText('lies before the first walk of news').waitFor();
-  expect(await card.locator('.figure').count()).toBe(0);
+  await datasetLine(page, 'news').getByText('lies before the first walk of news').waitFor();
+  expect(await rowsOf(page, 'news').innerText()).toBe('–');
   await page.goto(new URL('/datasets/news?at=2020-01-01T00:00:00.000Z', page.url()).href);
   await page.getByText('lies before the first walk of news').first().waitFor();
   expect(await page.getByRole('row').count()).toBeLessThanOrEqual(1);
@@ -144,37 +148,13 @@ test('how far back the past reaches is said', async () => {
   );
 });
 
-test('what comes into the mirror comes into the page, and what one has opened stays open', async () => {
-  const { page } = await lived.visit('/');
-  const card = page.getByRole('article', { name: 'smart-wallets' });
-  await card.getByText('changes in 24 hours').click();
-  const before = await figureOf(page, 'smart-wallets');
-  const { smartWallets } = lived.bench.model.data;
-  smartWallets.rows.unshift(...smartWallets.make(3));
-  await lived.bench.mirror('smart-wallets');
-  const after = `${Number.parseInt(before, 10) + 3} rows`;
-  await card
-    .locator('.figure')
-    .getByText(after.split(' ')[0] ?? '', { exact: true })
-    .waitFor();
-  expect(await card.getByRole('table').count()).toBe(1);
-});
-
-test('the numbers of a chart find room beside it on a small screen', async () => {
-  const window = await lived.visit('/', { width: 390 });
-  await window.page.getByRole('figure').first().getByText('Numbers').click();
-  await window.page.getByRole('figure').first().getByRole('table').waitFor();
+test('a time that is none is refused in words, and nothing is shown in its place', async () => {
+  const window = await lived.visit('/datasets/news?at=banana');
+  const { page } = window;
+  expect(await page.locator('main').innerText()).toMatch(/“banana” is no time\. Write it as 2026-/);
+  expect(await page.getByRole('row').count()).toBe(0);
   expect(await faultsOf(window)).toEqual([]);
-});
-
-test('a strip of walks is gone through by the arrows, and tells each of them', async () => {
-  const { page } = await lived.visit('/');
-  await settled(page);
-  const strip = page.getByRole('list', { name: 'The last walks of ai-signals' });
-  const [first, second] = await strip.getByRole('link').all();
-  await first?.focus();
-  await page.keyboard.press('ArrowRight');
-  expect(await second?.evaluate((link) => link === document.activeElement)).toBe(true);
-  const told = page.getByRole('article', { name: 'ai-signals' }).locator('.strip .told');
-  expect(await told.innerText()).toBe(await second?.getAttribute('aria-label'));
+  await page.getByRole('link', { name: 'Show now' }).click();
+  await page.waitForURL(`${lived.url}/datasets/news`);
+  await page.getByRole('row').first().waitFor();
 });

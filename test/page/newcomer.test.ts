@@ -1,8 +1,10 @@
-/** Who has never seen the page finds out what it is for, by what is on it. */
+/** What people ask every day is answered from the overview by the page alone, in at most four actions. */
 
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isoTime } from '../../src/clock.ts';
 import { type Lived, openLived } from './lived.ts';
-import { settled } from './support.ts';
+import { datasetLine, faultsOf, settled, tableIn } from './support.ts';
 
 let lived: Lived;
 beforeAll(async () => {
@@ -10,29 +12,88 @@ beforeAll(async () => {
 });
 afterAll(() => lived.close());
 
-test('who has never seen it finds what is stale and why, what changed, and a chart of signals by day', async () => {
+/** Counts the clicks on the page. */
+async function ask(): Promise<{
+  page: Page;
+  click(role: 'link' | 'button', name: RegExp | string): Promise<void>;
+  actions(): number;
+}> {
   const { page } = await lived.visit('/');
-  const stale = page.getByRole('article').filter({ has: page.getByText('stale', { exact: true }) });
-  expect(await stale.getByRole('heading').allInnerTexts()).toEqual(['news']);
-  await page.getByRole('link', { name: 'See the walk' }).first().click();
+  let actions = 0;
+  return {
+    page,
+    actions: () => actions,
+    async click(role, name) {
+      actions += 1;
+      await page.getByRole(role, { name, exact: true }).first().click();
+      await settled(page);
+    },
+  };
+}
+
+test('what is fresh, and why is one dataset not: its reason, what happens next, and the walk', async () => {
+  const { page, click, actions } = await ask();
+  for (const job of ['ai-signals', 'meme-signals', 'smart-wallets'])
+    expect(await datasetLine(page, job).innerText()).toContain('fresh');
+  expect(await datasetLine(page, 'news').innerText()).toContain('stale');
+  await click('link', /^news/);
+  const problem = page.getByRole('list', { name: 'Problems' });
+  expect(await problem.innerText()).toMatch(
+    /older than it is meant to be.*temporarily unavailable.*market-mirror start/s,
+  );
+  await click('link', 'See the walk');
   await page.getByRole('heading', { level: 1, name: /^Walk \d+$/ }).waitFor();
-  await settled(page);
   expect(await page.locator('main').innerText()).toContain('temporarily unavailable');
+  expect(actions()).toBeLessThanOrEqual(4);
+});
 
-  await page.getByRole('link', { name: 'Overview' }).click();
-  const changes = page.getByRole('article', { name: 'ai-signals' }).getByText(/changes in 24 hours: \d+ new/);
-  expect(await changes.innerText()).toMatch(/[1-9]\d* new, [1-9]\d* changed, [1-9]\d* gone/);
+test('what changed in the last hour, field by field', async () => {
+  const { page, click, actions } = await ask();
+  await click('link', 'Changes');
+  await click('link', '1 hour');
+  const from = isoTime(lived.bench.clock.now() - 3_600_000);
+  const expected = lived.bench.sql<{ job: string; key: string; change: string }>(
+    'SELECT job, key, change FROM changes WHERE at > ? ORDER BY at DESC, job, key',
+    from,
+  );
+  const lines = (await tableIn(page, 'Changes, the latest first')).slice(1);
+  const words = { insert: 'new', update: 'changed', delete: 'gone' } as Record<string, string>;
+  expect(lines.map(([, job, change]) => [job, change])).toEqual(
+    expected.slice(0, 200).map(({ job, change }) => [job, words[change]]),
+  );
+  const status = lived.bench.sql<{ status: string; confidence: number }>(
+    `SELECT status, confidence FROM ai_signals_history WHERE id = '${lived.changed}' AND _ended_by = 'update'`,
+  )[0];
+  const changed = lines.find(([, , change, , fields]) => change === 'changed' && fields?.includes('0.123'));
+  expect(changed?.[4]).toContain(`confidence ${status?.confidence} → 0.123`);
+  expect(changed?.[4]).toContain(`status ${status?.status} → closed`);
+  expect(actions()).toBeLessThanOrEqual(4);
 
-  await page.getByRole('navigation').getByRole('link', { name: 'SQL' }).click();
-  await page.getByText('Examples').click();
-  await page.getByRole('button', { name: 'Signals by day' }).click();
-  await page.getByRole('button', { name: 'Run', exact: true }).first().click();
-  await page.getByRole('button', { name: 'Chart', exact: true }).click();
-  const drawn = await page.getByRole('figure').getByRole('row').allInnerTexts();
-  const days = lived.bench.sql<{ day: string; n: number }>(
-    'SELECT date(timestamp) AS day, count(*) AS n FROM ai_signals GROUP BY 1 ORDER BY 1',
+  // By dataset, kind and field, and of one walk.
+  await page.goto(`${lived.url}/changes?job=ai-signals&field=confidence&since=7d`);
+  const ofField = (await tableIn(page, 'Changes, the latest first')).slice(1);
+  expect(ofField).toHaveLength(1);
+  await page.goto(`${lived.url}/changes?job=ai-signals&field=rationale`);
+  await page.getByText('Nothing changed in this time in ai-signals.').waitFor();
+  const [walk] = lived.bench.sql<{ id: number; gone: number }>(
+    'SELECT id, deleted AS gone FROM walks WHERE deleted > 0',
   );
-  expect(drawn.slice(1).map((line) => line.trim().split(/\s+/))).toEqual(
-    days.map(({ day, n }) => [day, String(n)]),
-  );
+  await page.goto(`${lived.url}/walks/${walk?.id}`);
+  await page.getByRole('link', { name: 'field by field' }).click();
+  await page.getByText(`, ${walk?.gone} gone`).waitFor();
+});
+
+test('changes that come are counted, and shown when they are asked for', async () => {
+  const window = await lived.visit('/changes?job=smart-wallets', { width: 390 });
+  const { page } = window;
+  const before = (await tableIn(page, 'Changes, the latest first')).length;
+  const { smartWallets } = lived.bench.model.data;
+  smartWallets.rows.unshift(...smartWallets.make(3));
+  lived.bench.clock.advance(60_000);
+  await lived.bench.mirror('smart-wallets');
+  await page.getByRole('button', { name: '3 new changes' }).waitFor();
+  expect(await tableIn(page, 'Changes, the latest first')).toHaveLength(before);
+  await page.getByRole('button', { name: '3 new changes' }).click();
+  await expect.poll(async () => (await tableIn(page, 'Changes, the latest first')).length).toBe(before + 3);
+  expect(await faultsOf(window)).toEqual([]);
 });

@@ -116,6 +116,13 @@ async function cutTexts(page: Page): Promise<string[]> {
   );
 }
 
+/** A dataset of the overview: its line, and its details once they are opened. */
+export const datasetLine = (page: Page, job: string) =>
+  page.getByRole('rowgroup', { name: job, exact: true });
+
+/** How many rows it is said to have. */
+export const rowsOf = (page: Page, job: string) => datasetLine(page, job).locator('.rows > :first-child');
+
 /** The texts of a table's cells, a line a row, heads first. @param name of the part of the page that it stands in. */
 export async function tableIn(page: Page, name: string | RegExp): Promise<string[][]> {
   const rows = page.getByRole('region', { name }).getByRole('row');

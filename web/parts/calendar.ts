@@ -61,6 +61,12 @@ FROM walks WHERE last_seq >= :from AND last_seq < :until ORDER BY last_seq DESC`
 
 const startOf = (day: Day, zone: Zone) => fromClock(`${day}T00:00:00`, zone) ?? 0;
 
+/** The parameters of the view of changes for this day. */
+export const dayOfChanges = (day: Day, zone: Zone) => ({
+  from: new Date(startOf(day, zone)).toISOString(),
+  to: new Date(endOf(day, zone) - 1).toISOString(),
+});
+
 /** A day of a changed clock has 23 or 25 hours. */
 export function endOf(day: Day, zone: Zone): number {
   const next = new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10);

@@ -6,13 +6,14 @@ import { serviceNow } from '../clock.ts';
 import { clockTime, count, DAY_MS, fromClock, HOUR_MS, number, type Zone, zoneName } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { usePreferences } from '../preferences.ts';
-import { go, linkHere } from '../router.ts';
+import { go, linkHere, linkTo } from '../router.ts';
 import {
   changesByDay,
   changesOfDay,
   changesOfMonth,
   type Day,
   dayOf,
+  dayOfChanges,
   endOf,
   type Month,
   monthAfter,
@@ -221,6 +222,7 @@ function DayChanges({ day, zone, at, show }: DayChangesProps) {
       <div class="tools">
         <b>{day}</b>
         <span class="zone">{zoneName(end, zone)}</span>
+        <a href={linkTo('/changes', { at: null, ...dayOfChanges(day, zone) })}>Changes</a>
         {end < serviceNow() && (
           <button type="button" onClick={() => show(end)}>
             End of this day

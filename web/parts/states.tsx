@@ -9,8 +9,14 @@ import { duration } from '../formats.ts';
 import type { QueryProblem } from '../service.ts';
 import { Time } from './time.tsx';
 
-export function Empty({ children }: { children: ComponentChildren }) {
-  return <p class="state">{children}</p>;
+/** @param title where it stands in the place of a whole view. */
+export function Empty({ title, children }: { title?: string; children: ComponentChildren }) {
+  return (
+    <>
+      {title !== undefined && <h1>{title}</h1>}
+      <p class="state">{children}</p>
+    </>
+  );
 }
 
 /** Seen only after a moment: most answers are faster. */

@@ -7,6 +7,7 @@ import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
 import { useMenus } from '../parts/menus.ts';
+import { ProblemList, problemsOf } from '../parts/problems.tsx';
 import { Proof } from '../parts/proof.tsx';
 import { Empty, Failed, Loading } from '../parts/states.tsx';
 import { Ago, Time } from '../parts/time.tsx';
@@ -38,6 +39,9 @@ export const DatasetView: ViewOf<'dataset'> = ({ job }) => {
   return (
     <>
       <Heading title={job}>{status && at === null && <StatusBadge status={status} />}</Heading>
+      {overview && at === null && (
+        <ProblemList problems={problemsOf(overview, job)} overview={overview} label="Problems" />
+      )}
       {failed && <Failed problem={failed} again={schema.again} />}
       {!failed && (!schema.value || !overview) && <Loading />}
       {schema.value && overview && !dataset && (

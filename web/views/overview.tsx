@@ -1,17 +1,17 @@
-/** One look at all of it: what is wrong first, then each dataset, then what the account may still call. */
+/** One look at all of it: what is wrong first, then each dataset, then what follows the mirror and what may still be called. */
 
 import type { Overview as State } from '../../src/serve/ui/wire.ts';
-import { plural } from '../formats.ts';
+import { number, plural } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Heading } from '../parts/heading.tsx';
 import { Late } from '../parts/late.tsx';
+import { ProblemList, problemsOf } from '../parts/problems.tsx';
 import { Failed, Loading } from '../parts/states.tsx';
-import { Time } from '../parts/time.tsx';
-import { usePlace } from '../router.ts';
+import { Ago, Time } from '../parts/time.tsx';
+import { linkTo, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
-import { Account } from './overview/account.tsx';
-import { DatasetCard } from './overview/card.tsx';
-import { NoDaemon, Problems, Targets } from './overview/problems.tsx';
+import { DatasetTable, PresentDataset } from './overview/list.tsx';
+import { Sinks } from './overview/sinks.tsx';
 
 const loadPast = async () => (await import('./overview/past.tsx')).PastDatasets;
 
@@ -25,48 +25,70 @@ export const Overview: ViewOf<'overview'> = () => {
         {problem ? <Failed problem={problem} /> : <Loading what="Reading the mirror" />}
       </>
     );
-  const { status, plan, calls, quota, datasets } = overview;
+  const { status, datasets } = overview;
+  if (at !== null)
+    return (
+      <>
+        <Heading title="Overview" />
+        <p class="card of-past">
+          The datasets are shown as they were at <Time at={at} />. Problems and quota are known of now alone.
+        </p>
+        <Late key={at} load={loadPast} props={{ at, datasets: status.datasets }} />
+      </>
+    );
   const days = new Map(datasets.map((day) => [day.job, day]));
   return (
     <>
       <Heading title="Overview">
-        <p class="summary">{at === null && summaryOf(overview)}</p>
+        <p class="note">{summaryOf(overview)}</p>
       </Heading>
-      {at !== null && (
-        <p class="card of-past">
-          The datasets are shown as they stood at <Time at={at} />. Problems, quota and calls are those of
-          now.
-        </p>
-      )}
-      <NoDaemon status={status} />
-      <Problems overview={overview} isPast={at !== null} />
-      <section class="stack" aria-labelledby="datasets-title">
-        <h2 id="datasets-title">Datasets {at !== null && <span class="tag then">then</span>}</h2>
-        {at === null ? (
-          <div class="cards">
-            {status.datasets.map((dataset) => (
-              <DatasetCard
-                key={dataset.job}
-                dataset={dataset}
-                day={days.get(dataset.job)}
-                hasDaemon={status.daemon !== null}
-              />
-            ))}
-          </div>
-        ) : (
-          <Late key={at} load={loadPast} props={{ at, datasets: status.datasets }} />
-        )}
-      </section>
-      <Targets status={status} isPast={at !== null} />
-      <Account status={status} plan={plan} quota={quota} calls={calls} isPast={at !== null} />
+      <ProblemList problems={problemsOf(overview)} overview={overview} label="Problems" />
+      <DatasetTable>
+        {status.datasets.map((dataset) => (
+          <PresentDataset
+            key={dataset.job}
+            dataset={dataset}
+            day={days.get(dataset.job)}
+            hasDaemon={status.daemon !== null}
+          />
+        ))}
+      </DatasetTable>
+      <Sinks status={status} />
+      <QuotaLine status={status} />
     </>
   );
 };
 
-function summaryOf({ status: { datasets, problems } }: State): string {
+function summaryOf(overview: State): string {
+  const { datasets } = overview.status;
   const good = datasets.filter(({ fresh, completeAsOf }) => fresh && completeAsOf !== null).length;
   const all = good === datasets.length ? `All ${good}` : `${good} of ${datasets.length}`;
-  const found =
-    problems.length === 0 ? 'no problems' : `${problems.length} ${plural(problems.length, 'problem')}`;
-  return `${all} datasets are complete and fresh; ${found}.`;
+  const problems = problemsOf(overview).length;
+  return `${all} datasets are complete and fresh; ${problems === 0 ? 'no' : problems} ${plural(problems, 'problem')}.`;
+}
+
+function QuotaLine({ status: { quota, calls } }: { status: State['status'] }) {
+  const { limit, remaining, reserve, asOf } = quota;
+  return (
+    <p class="card quota-line">
+      <b>Quota</b>
+      {remaining === null ? (
+        <span>not reported by the API yet</span>
+      ) : (
+        <span>
+          <b class="number">{number(remaining)}</b>
+          {limit !== null && ` of ${number(limit)}`} calls left
+          {reserve > 0 && `, ${number(reserve)} of them reserved`}
+          {asOf !== null && (
+            <span class="note">
+              {' '}
+              as of <Ago at={asOf} />
+            </span>
+          )}
+        </span>
+      )}
+      <span>{number(calls.lastHour)} called in the last hour</span>
+      <a href={linkTo('/quota')}>Quota and plan</a>
+    </p>
+  );
 }

@@ -6,8 +6,10 @@ import { count, number } from '../formats.ts';
 import { useLive } from '../live.ts';
 import { Cell } from '../parts/cell.tsx';
 import { Heading } from '../parts/heading.tsx';
-import { Awaited, Empty, Loading, PhraseText } from '../parts/states.tsx';
+import { ProblemList, problemsOf } from '../parts/problems.tsx';
+import { Awaited, Empty, Loading } from '../parts/states.tsx';
 import { Table, type TableColumn, usePages } from '../parts/table.tsx';
+import { Ago } from '../parts/time.tsx';
 import { linkTo, linkToSql, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import { pathOf } from '../routes.ts';
@@ -28,7 +30,7 @@ import { Code, JobLink, RequestLink, WalkLink } from './walks/parts.tsx';
 export const ProblemsView: ViewOf<'problems'> = () => (
   <>
     <Heading title="Problems" />
-    <StatusBadge />
+    <Present />
     <Filters names={['job', 'state']}>
       <DatasetChoice />
       <StateChoice />
@@ -39,46 +41,22 @@ export const ProblemsView: ViewOf<'problems'> = () => (
   </>
 );
 
-/** Those that `status` names, of the dataset that is chosen and of none. */
-function StatusBadge() {
+/** What is wrong now, of the dataset that is chosen or of all. */
+function Present() {
   const { overview } = useLive();
   const { search, at } = usePlace();
-  const job = search.get('job');
   if (!overview) return <Loading />;
-  const problems = overview.status.problems.filter(
-    (one) => job === null || one.job === null || one.job === job,
-  );
+  const problems = problemsOf(overview, search.get('job'));
   return (
-    <section class="card" aria-labelledby="standing">
-      <div class="tools">
-        <h2 id="standing">What is wrong now</h2>
-        {at !== null && <span class="note">as of now, whatever moment is shown below</span>}
-      </div>
-      {problems.length === 0 ? (
-        <Empty>Nothing.</Empty>
-      ) : (
-        <ul class="wrongs">
-          {problems.map(({ level, code, job: of, messageParts, adviceParts }) => (
-            <li key={`${code} ${of}`}>
-              <span class={`tag ${level === 'error' ? 'bad' : 'warn'}`}>
-                {level === 'error' ? '× error' : '! warning'}
-              </span>
-              <span>
-                {of !== null && (
-                  <>
-                    <JobLink job={of} />{' '}
-                  </>
-                )}
-                <PhraseText phrase={messageParts} />
-              </span>
-              <span class="advice">
-                → <PhraseText phrase={adviceParts} />
-              </span>
-            </li>
-          ))}
-        </ul>
+    <>
+      {at !== null && <p class="note">As of now, whatever moment is shown below:</p>}
+      <ProblemList problems={problems} overview={overview} label="Problems" />
+      {problems.length === 0 && (
+        <p class="card">
+          <span class="tag good">✓</span> Nothing is wrong, as of <Ago at={overview.at} />.
+        </p>
       )}
-    </section>
+    </>
   );
 }
 

@@ -7,11 +7,10 @@ import { count, number } from '../formats.ts';
 import { Cell } from '../parts/cell.tsx';
 import { Heading } from '../parts/heading.tsx';
 import { Awaited, Empty } from '../parts/states.tsx';
-import { Table, type TableColumn } from '../parts/table.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkTo, linkToSql } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
-import { pathOf } from '../routes.ts';
 import { select } from '../sql.ts';
 import { reading } from './browsing.tsx';
 import { callColumns, callTable, hiddenCallColumns } from './calls.tsx';
@@ -68,13 +67,6 @@ export const WalkView: ViewOf<'walk'> = ({ id }) => {
       {row && (
         <>
           <Evidence read={read} />
-          <Changes
-            walk={id}
-            job={String(read('job'))}
-            counted={Number(read('inserted')) + Number(read('updated')) + Number(read('deleted'))}
-            first={read('first_seq')}
-            last={read('last_seq')}
-          />
           <Calls walk={id} />
         </>
       )}
@@ -124,6 +116,12 @@ function Evidence({ read }: { read: Read }) {
         <Fact name="Changed">
           {number(Number(read('inserted')))} new, {number(Number(read('updated')))} changed,{' '}
           {number(Number(read('deleted')))} gone
+          {read('last_seq') !== null && (
+            <>
+              {' '}
+              · <a href={linkTo('/changes', { walk: Number(read('id')) })}>field by field</a>
+            </>
+          )}
         </Fact>
         <Fact name="Held">
           {count(Number(read('held')), 'row')}
@@ -216,82 +214,3 @@ function Calls({ walk }: { walk: number }) {
     </section>
   );
 }
-
-/** Every row that a walk brought, changed or removed. */
-
-/** More would push the calls of the walk out of sight. */
-const MOST_OPEN = 20;
-const changeColumns = ['at', 'change', 'key'];
-
-type Props = {
-  walk: number;
-  job: string;
-  /** As the walk counted them itself. */
-  counted: number;
-  first: PageCell;
-  last: PageCell;
-};
-
-function Changes({ walk, job, counted, first, last }: Props) {
-  const isNone = first === null || last === null;
-  // The numbers of its commits find them without reading those of others.
-  const sql = select({
-    columns: changeColumns,
-    from: 'changes',
-    where: [
-      { column: 'job', is: '=', value: job },
-      { column: 'seq', is: '>=', value: Number(first) },
-      { column: 'seq', is: '<=', value: Number(last) },
-    ],
-    order: [{ column: 'seq' }],
-  });
-  const query = useCurrentAnswer(isNone ? null : { ...sql, limit: MOST });
-  const { value } = query;
-  return (
-    <section class="card stack" aria-labelledby="changes">
-      <div class="tools">
-        <h2 id="changes">Changes</h2>
-        <span class="note">
-          {count(counted, 'row')}
-          {value?.isCut && `, the first ${MOST} of them here`}
-        </span>
-        <span class="spread" />
-        {!isNone && <a href={linkToSql(sql)}>Open as SQL</a>}
-      </div>
-      <Awaited query={query} />
-      {isNone && <p class="note">It changed nothing.</p>}
-      {value && value.rows.length > 0 && (
-        <details open={value.rows.length <= MOST_OPEN}>
-          <summary>Which rows</summary>
-          <Table
-            caption={`Changes of walk ${walk}`}
-            columns={tableOf(job)}
-            rows={value.rows}
-            isLoading={query.isOld}
-          />
-        </details>
-      )}
-    </section>
-  );
-}
-
-const words: Readonly<Record<string, { word: string; tag: string }>> = {
-  insert: { word: '+ new', tag: 'good' },
-  update: { word: '~ changed', tag: 'warn' },
-  delete: { word: '− gone', tag: 'bad' },
-};
-
-const tableOf = (job: string): TableColumn[] => [
-  { name: 'at', label: 'Committed' },
-  {
-    name: 'change',
-    label: 'Change',
-    show: (change) => <span class={`tag ${words[String(change)]?.tag}`}>{words[String(change)]?.word}</span>,
-  },
-  {
-    name: 'key',
-    label: 'Row',
-    kind: 'text',
-    show: (key) => <a href={linkTo(pathOf({ view: 'row', job, key: String(key) }))}>{String(key)}</a>,
-  },
-];

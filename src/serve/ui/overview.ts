@@ -11,7 +11,7 @@ import { statusOf } from '../../reading/status.ts';
 import { type Connection, readMirror, storeFailure } from '../../store/read.ts';
 import { threadOnDemand } from '../../worker.ts';
 import { meaningsOf, sharedMeanings } from './column-meanings.ts';
-import type { DatasetDay, Overview, QuotaPoint, Schema, WalkMark } from './wire.ts';
+import type { DatasetDay, Overview, Schema, WalkMark } from './wire.ts';
 
 export type OverviewParts = {
   readonly dir: string;
@@ -95,7 +95,6 @@ function overviewOf(
       jobs.map(({ name }) => name),
       now,
     ),
-    ...readCalls(connection, now),
   };
 }
 
@@ -130,43 +129,6 @@ function readDays(connection: Connection, jobs: readonly string[], now: number):
 function hoursUntil(now: number): string[] {
   const last = now - (now % HOUR_MS);
   return Array.from({ length: DAY_MS / HOUR_MS }, (_, at) => isoTime(last - DAY_MS + (at + 1) * HOUR_MS));
-}
-
-type CallGroup = {
-  minutes: string;
-  job: string;
-  status: number | null;
-  calls: number;
-  /** The latest that said how many are left. */
-  id: number | null;
-  limit: number | null;
-  remaining: number | null;
-};
-
-/** One look at every call of the last day. */
-function readCalls(connection: Connection, now: number): Pick<Overview, 'quota' | 'calls'> {
-  const groups = connection
-    .prepare<[string], CallGroup>(
-      // The bare columns are those of the row with the greatest id: SQLite promises it for a lone max().
-      `SELECT substr(at, 1, 15) || '0:00.000Z' AS minutes, job, status, count(*) AS calls,
-         max(CASE WHEN rate_remaining IS NOT NULL THEN id END) AS id, rate_limit AS "limit", rate_remaining AS remaining
-       FROM requests WHERE at >= ? GROUP BY 1, 2, 3 ORDER BY 1`,
-    )
-    .all(isoTime(now - DAY_MS));
-  const points = new Map<string, QuotaPoint & { id: number }>();
-  const calls = new Map<string, Overview['calls'][number]>();
-  for (const { minutes: at, job, status, calls: count, id, limit, remaining } of groups) {
-    const point = points.get(at) ?? { at, limit: null, remaining: null, calls: 0, refused: 0, id: -1 };
-    const latest = id !== null && id > point.id ? { id, limit, remaining } : {};
-    const refused = point.refused + (status === 429 ? count : 0);
-    points.set(at, { ...point, ...latest, calls: point.calls + count, refused });
-    const name = `${job} ${status}`;
-    calls.set(name, { job, status, calls: (calls.get(name)?.calls ?? 0) + count });
-  }
-  return {
-    quota: [...points.values()].map(({ id, ...point }) => point),
-    calls: [...calls.values()],
-  };
 }
 
 function schemaOf(connection: Connection, jobs: readonly ListedJob[]): Schema {

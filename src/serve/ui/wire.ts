@@ -23,10 +23,6 @@ export type Overview = {
   status: Status;
   plan: PlanJson;
   datasets: readonly DatasetDay[];
-  /** Every ten minutes of the last day in which something was called, oldest first. */
-  quota: readonly QuotaPoint[];
-  /** Of the last day. */
-  calls: readonly { job: string; status: number | null; calls: number }[];
 };
 
 export type DatasetDay = {
@@ -46,16 +42,6 @@ export type WalkMark = {
   rows: number;
   apiCalls: number;
   error: string | null;
-};
-
-export type QuotaPoint = {
-  at: string;
-  limit: number | null;
-  /** At the end of these minutes. */
-  remaining: number | null;
-  calls: number;
-  /** Answered 429. */
-  refused: number;
 };
 
 /** `POST /page/logout`: 204; the session of who asks is over. */

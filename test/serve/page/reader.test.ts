@@ -57,33 +57,6 @@ describe('the overview', () => {
     expect(changes.at(-2)).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
   });
 
-  test('has the quota and the calls of the last day', async () => {
-    const { bench, get } = await setupPage({ walked: [] });
-    const call = (minutesAgo: number, job: string, status: number | null, left: number | null) => {
-      const at = new Date(bench.clock.now() - minutesAgo * 60_000).toISOString();
-      bench.tamper(
-        `INSERT INTO requests (at, job, url, status, ms, bytes, rate_limit, rate_remaining)
-         VALUES ('${at}', '${job}', '/', ${status}, 1, 1, ${left === null ? null : 100}, ${left})`,
-      );
-    };
-    call(25 * 60, 'news', 200, 99);
-    call(61, 'news', 200, 50);
-    call(60, 'news', 429, 0);
-    call(60, 'ai-signals', null, null);
-    call(1, 'ai-signals', 200, 80);
-    const { quota, calls } = (await (await get('/page/overview')).json()) as Overview;
-    expect(quota.map(({ at, ...point }) => point)).toEqual([
-      { limit: 100, remaining: 50, calls: 1, refused: 0 },
-      { limit: 100, remaining: 0, calls: 2, refused: 1 },
-      { limit: 100, remaining: 80, calls: 1, refused: 0 },
-    ]);
-    expect(quota.map(({ at }) => at.slice(-10))).toEqual(
-      Array(3).fill(expect.stringMatching(/^\d0:00.000Z$/)),
-    );
-    expect(calls).toHaveLength(4);
-    expect(calls).toContainEqual({ job: 'ai-signals', status: null, calls: 1 });
-  });
-
   test('is read anew as soon as something is committed', async () => {
     const { bench, get } = await setupPage({ walked: [] });
     const rows = async () =>

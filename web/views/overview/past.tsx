@@ -2,15 +2,11 @@
 
 import type { DatasetDay, DatasetStatus, PageQuestion, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { useAnswer } from '../../ask.ts';
-import { HOUR_MS, number, plural } from '../../formats.ts';
-import { Proof } from '../../parts/proof.tsx';
-import { Failed, Loading } from '../../parts/states.tsx';
-import { Strip } from '../../parts/strip.tsx';
-import { linkTo } from '../../router.ts';
-import { pathOf } from '../../routes.ts';
+import { duration, HOUR_MS } from '../../formats.ts';
+import { Time } from '../../parts/time.tsx';
 import type { Answer } from '../../service.ts';
 import { name } from '../../sql.ts';
-import { Changes } from './card.tsx';
+import { DatasetLine, DatasetTable, Fact } from './list.tsx';
 
 type Props = { at: string; datasets: readonly DatasetStatus[] };
 
@@ -19,63 +15,56 @@ export function PastDatasets({ at, datasets }: Props) {
   const walks = useAnswer(walksBefore(jobs, at));
   const changes = useAnswer(changesBefore(at));
   return (
-    <div class="cards">
+    <DatasetTable>
       {datasets.map(({ job, table }) => (
-        <PastCard
+        <PastDataset
           key={job}
           job={job}
           table={table}
           at={at}
-          walks={walks.value && walksFrom(walks.value, job)}
-          changes={changes.value && changesFrom(changes.value, job, at)}
+          day={
+            walks.value && changes.value
+              ? { walks: walksFrom(walks.value, job), changes: changesFrom(changes.value, job, at) }
+              : null
+          }
         />
       ))}
-    </div>
+    </DatasetTable>
   );
 }
 
-type CardProps = {
+type PastProps = {
   job: string;
   table: string;
   at: string;
-  walks: WalkMark[] | null;
-  changes: DatasetDay['changes'] | null;
+  day: Pick<DatasetDay, 'walks' | 'changes'> | null;
 };
 
 /** Each asks for itself: the past of one may be dropped while that of another is there. */
-function PastCard({ job, table, at, walks, changes }: CardProps) {
+function PastDataset({ job, table, at, day }: PastProps) {
   const sql = `SELECT count(*) AS "rows" FROM ${name(table)}`;
-  const { value, problem, isLoading, again } = useAnswer({ sql, asOf: at, limit: 1 });
+  const { value, problem, isLoading } = useAnswer({ sql, asOf: at, limit: 1 });
   const rows = value?.rows[0]?.[0];
   const source = value?.sources.find((one) => one.job === job);
+  const completeAsOf = source?.completeAsOf ?? null;
   return (
-    <article class="card dataset" aria-label={`${job}, then`} aria-busy={isLoading}>
-      <header>
-        <h3>
-          <a href={linkTo(pathOf({ view: 'dataset', job }))}>{job}</a>
-        </h3>
-        <span class="tag then">then</span>
-      </header>
-      {problem && <Failed problem={problem} again={problem.kind === 'usage' ? undefined : again} />}
-      {!value && !problem && <Loading what="Looking back" />}
-      {typeof rows === 'number' && (
-        <p class="figure">
-          <b>{number(rows)}</b> {plural(rows, 'row')}
-        </p>
-      )}
-      {source && (
-        <p class="proven">
-          <Proof verdict={source.proof?.verdict ?? null} completeAsOf={source.completeAsOf} isPast />
-        </p>
-      )}
-      {value?.notes.map((note) => (
-        <p key={note} class="note">
-          {note}
-        </p>
-      ))}
-      {changes && <Changes changes={changes} />}
-      {walks && <Strip walks={walks} label={`The last walks of ${job} by then`} />}
-    </article>
+    <DatasetLine
+      job={job}
+      verdict={source?.proof?.verdict ?? null}
+      rows={typeof rows === 'number' ? rows : null}
+      day={day}
+      at={at}
+      state={
+        <span class="doing" role={problem ? 'alert' : undefined} aria-busy={isLoading}>
+          {problem?.message ?? value?.notes.join('; ')}
+        </span>
+      }
+      age={completeAsOf === null ? '–' : duration((Date.parse(at) - Date.parse(completeAsOf)) / 1_000)}
+    >
+      <Fact name="Complete as of">
+        {completeAsOf === null ? 'no walk had proven it complete by then' : <Time at={completeAsOf} />}
+      </Fact>
+    </DatasetLine>
   );
 }
 

@@ -1,7 +1,7 @@
 /** What the page says will be left of the quota. */
 
 import { describe, expect, test } from 'vitest';
-import { forecast, spentPerHour } from '../../../../web/views/overview/forecast.ts';
+import { forecast, spentPerHour } from '../../../../web/views/quota/forecast.ts';
 
 type Plan = Parameters<typeof forecast>[0];
 

@@ -1,0 +1,302 @@
+/** What changed: every row that came, changed or went, the latest first, with the fields that became others. */
+
+import { useMemo, useState } from 'preact/hooks';
+import type { PageCell, Schema } from '../../src/serve/ui/wire.ts';
+import { useAnswer, useCurrentAnswer, useSchema } from '../ask.ts';
+import { serviceNow } from '../clock.ts';
+import { clockTime, count, cutMiddle, number, plural, zoneName } from '../formats.ts';
+import { useLive } from '../live.ts';
+import { Heading } from '../parts/heading.tsx';
+import { Awaited, Empty, Failed, Loading, Scroll } from '../parts/states.tsx';
+import { Time } from '../parts/time.tsx';
+import { usePreferences } from '../preferences.ts';
+import { linkHere, linkTo, linkToSql, usePlace } from '../router.ts';
+import type { ViewOf } from '../routes.ts';
+import { pathOf } from '../routes.ts';
+import { Choice, DatasetChoice, Filters, numberIn, TimeFilters } from './browsing.tsx';
+import {
+  type ChangeKind,
+  type ChangesRequest,
+  changesSql,
+  countsSql,
+  type DatasetTables,
+  newerSql,
+  PAGE_ROWS,
+  type Span,
+  spans,
+  versionsSql,
+} from './changes/changes-sql.ts';
+import { isBookkeeping } from './dataset/columns.ts';
+import { type Change, changesBetween, type Leaf, leavesOfRow } from './row/life.ts';
+import { Code, JobLink, WalkLink } from './walks/parts.tsx';
+
+const kinds: Readonly<Record<ChangeKind, { label: string; tag: string }>> = {
+  insert: { label: 'new', tag: 'good' },
+  update: { label: 'changed', tag: 'accent' },
+  delete: { label: 'gone', tag: 'bad' },
+};
+
+const kindChoices = { Change: { insert: 'new', update: 'changed', delete: 'gone' } };
+
+export const ChangesView: ViewOf<'changes'> = () => {
+  const schema = useSchema();
+  const { overview } = useLive();
+  return (
+    <>
+      <Heading title="Changes">
+        <Spans />
+      </Heading>
+      {schema.problem && <Failed problem={schema.problem} again={schema.again} />}
+      {schema.value && overview ? <Changes schema={schema.value} /> : !schema.problem && <Loading />}
+    </>
+  );
+};
+
+const labels: Readonly<Record<Span, string>> = { '1h': '1 hour', '24h': '24 hours', '7d': '7 days' };
+const isSpan = (text: string | null): text is Span => text !== null && Object.hasOwn(spans, text);
+
+/** Unless the address says otherwise, a day; of a walk, whenever that was. */
+function spanOf(search: URLSearchParams): Span | null {
+  const since = search.get('since');
+  if (isSpan(since)) return since;
+  return search.has('walk') || search.has('from') || search.has('to') ? null : '24h';
+}
+
+function Spans() {
+  const { search } = usePlace();
+  const chosen = spanOf(search);
+  return (
+    <nav class="tabs" aria-label="Time shown">
+      {Object.entries(labels).map(([span, label]) => (
+        <a
+          key={span}
+          href={linkHere({ since: span, from: null, to: null, page: null })}
+          aria-current={span === chosen ? 'page' : undefined}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Changes({ schema }: { schema: Schema }) {
+  const { search, at } = usePlace();
+  const { overview } = useLive();
+  // What came later moves no row under the pointer: it is shown when it is request for.
+  const [shownAt, setShownAt] = useState(serviceNow);
+  const end = search.get('to') ?? at;
+  const until = end === null ? shownAt : Math.min(shownAt, Date.parse(end));
+  const span = spanOf(search);
+  const job = search.get('job');
+  const dataset = schema.jobs.find(({ name }) => name === job);
+  const field = search.get('field');
+  const kind = search.get('kind');
+  const request: ChangesRequest = {
+    job: dataset?.name ?? null,
+    kind: kind !== null && Object.hasOwn(kinds, kind) ? (kind as ChangeKind) : null,
+    field: dataset && fieldsOf(schema, dataset).includes(field ?? '') ? field : null,
+    walk: numberIn(search, 'walk'),
+    from: span === null ? search.get('from') : new Date(until - spans[span]).toISOString(),
+    until: new Date(until).toISOString(),
+  };
+  // Those that did not change since then need no look; without any, the first says that there is nothing.
+  const since = request.from;
+  const recent = schema.jobs.filter(({ name }) => {
+    const lastChange = overview?.status.datasets.find((one) => one.job === name)?.lastChange ?? null;
+    return lastChange !== null && (since === null || lastChange > since);
+  });
+  const datasets = recent.length === 0 ? schema.jobs.slice(0, 1) : recent;
+  const page = numberIn(search, 'page') ?? 1;
+  const sql = changesSql(request, datasets);
+  const limit = PAGE_ROWS + 1;
+  const query = useAnswer({
+    sql: `${sql.sql}\nLIMIT ${limit} OFFSET ${(page - 1) * PAGE_ROWS}`,
+    params: sql.params as Record<string, string>,
+    limit,
+  });
+  const counts = useAnswer(countsSql(request, datasets));
+  const newer = useCurrentAnswer(end === null ? newerSql(request, schema.jobs) : null);
+  const fresh = Number(newer.value?.rows[0]?.[0] ?? 0);
+  const rows = (query.value?.rows ?? []).slice(0, PAGE_ROWS);
+  const hasMore = (query.value?.rows.length ?? 0) > PAGE_ROWS;
+  return (
+    <>
+      <Filters names={['job', 'kind', 'field', 'walk', 'from', 'to', 'since']}>
+        <DatasetChoice />
+        <Choice name="kind" label="Change" groups={kindChoices} />
+        {dataset?.history && (
+          <Choice
+            name="field"
+            label="Field that changed"
+            groups={{ Fields: Object.fromEntries(fieldsOf(schema, dataset).map((one) => [one, one])) }}
+          />
+        )}
+        <TimeFilters />
+        {request.walk !== null && (
+          <a class="turn" href={linkHere({ walk: null })}>
+            of walk {request.walk} ×
+          </a>
+        )}
+      </Filters>
+      <div class="tools">
+        <span class="note" role="status">
+          {counts.value && countsText(counts.value.rows)}
+        </span>
+        {fresh > 0 && (
+          <button type="button" class="main" onClick={() => setShownAt(serviceNow())}>
+            {number(fresh)} new {plural(fresh, 'change')}
+          </button>
+        )}
+      </div>
+      <Awaited query={query} />
+      {query.value && rows.length === 0 && (
+        <Empty>Nothing changed in this time{dataset && ` in ${dataset.name}`}.</Empty>
+      )}
+      {rows.length > 0 && <ChangeTable rows={rows} schema={schema} isLoading={query.isOld} />}
+      <div class="tools">
+        {page > 1 && (
+          <a class="turn" href={linkHere({ page: page === 2 ? null : page - 1 })}>
+            ‹ Newer
+          </a>
+        )}
+        {hasMore && (
+          <a class="turn" href={linkHere({ page: page + 1 })}>
+            Older ›
+          </a>
+        )}
+        <span class="spread" />
+        <a href={linkToSql(sql)}>Open as SQL</a>
+      </div>
+    </>
+  );
+}
+
+function countsText(rows: readonly (readonly PageCell[])[]): string {
+  const of = (kind: ChangeKind) => Number(rows.find(([change]) => change === kind)?.[1] ?? 0);
+  return `${number(of('insert'))} new, ${number(of('update'))} changed, ${number(of('delete'))} gone`;
+}
+
+/** The columns that hold what the API said. */
+const fieldsOf = (schema: Schema, { table }: DatasetTables): string[] =>
+  columnsIn(schema, table).filter((name) => !isBookkeeping(name));
+
+const columnsIn = (schema: Schema, table: string): string[] =>
+  schema.tables.find(({ name }) => name === table)?.columns.map(({ name }) => name) ?? [];
+
+type TableProps = { rows: readonly (readonly PageCell[])[]; schema: Schema; isLoading: boolean };
+
+function ChangeTable({ rows, schema, isLoading }: TableProps) {
+  const { zone } = usePreferences();
+  const changed = rows.flatMap(([, at, job, key, change]) =>
+    change === 'update' ? [{ at: String(at), job: String(job), key: String(key) }] : [],
+  );
+  // As the rows of datasets whose fields are not specified came, they are kept: whole.
+  const columnsOf = (dataset: DatasetTables) => (dataset.isSpecified ? fieldsOf(schema, dataset) : ['_body']);
+  const versions = useAnswer(versionsSql(changed, schema.jobs, columnsOf));
+  const differences = useMemo(() => {
+    const found = new Map<string, Change[]>();
+    for (const [job, key, at, before, after] of versions.value?.rows ?? []) {
+      const dataset = schema.jobs.find(({ name }) => name === job);
+      if (!dataset || typeof before !== 'string' || typeof after !== 'string') continue;
+      const [old, young] = [before, after].map((json) =>
+        leavesOfRow(columnsOf(dataset), JSON.parse(json) as PageCell[]),
+      );
+      if (old && young) found.set(`${job} ${at} ${key}`, changesBetween(old, young));
+    }
+    return found;
+  }, [versions.value, schema]);
+  return (
+    <div class="card list">
+      <Scroll label="Changes, the latest first" isBusy={isLoading}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">
+                Time <span class="zone">{zoneName(Date.parse(String(rows[0]?.[1])), zone)}</span>
+              </th>
+              <th scope="col">Dataset</th>
+              <th scope="col">Change</th>
+              <th scope="col">Row</th>
+              <th scope="col">Fields</th>
+              <th scope="col">Walk</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([, at, job, key, change, walk]) => {
+              const { label, tag } = kinds[change as ChangeKind];
+              const dataset = schema.jobs.find(({ name }) => name === job);
+              return (
+                <tr key={`${at} ${job} ${key} ${change}`}>
+                  <td class="time">
+                    <Time at={String(at)} text={clockTime(Date.parse(String(at)), zone)} />
+                  </td>
+                  <td>
+                    <JobLink job={job ?? null} />
+                  </td>
+                  <td>
+                    <span class={`tag ${tag}`}>{label}</span>
+                  </td>
+                  <td>
+                    <a
+                      href={linkTo(pathOf({ view: 'row', job: String(job), key: String(key) }))}
+                      title={String(key)}
+                    >
+                      <Code text={cutMiddle(String(key), 28)} />
+                    </a>
+                  </td>
+                  <td class="fields">
+                    <Fields
+                      changes={differences.get(`${job} ${at} ${key}`) ?? []}
+                      volatile={columnsIn(schema, `${dataset?.table}_volatile`)}
+                    />
+                  </td>
+                  <td>
+                    <WalkLink id={walk ?? null} />
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+      {versions.problem && <Failed problem={versions.problem} again={versions.again} />}
+    </div>
+  );
+}
+
+/** More than these of one row are counted. */
+const MOST_FIELDS = 6;
+
+/** Values that change all the time come last, and in grey. */
+function Fields({ changes, volatile }: { changes: readonly Change[]; volatile: readonly string[] }) {
+  const isVolatile = ({ place }: Change) => volatile.includes(place);
+  const ordered = [...changes.filter((one) => !isVolatile(one)), ...changes.filter(isVolatile)];
+  const shown = ordered.slice(0, MOST_FIELDS);
+  return (
+    <ul>
+      {shown.map((change) => (
+        <li key={change.place} class={isVolatile(change) ? 'note' : ''}>
+          <b>{change.place}</b> <Value leaf={change.before} /> →{' '}
+          <ins>
+            <Value leaf={change.after} />
+          </ins>
+        </li>
+      ))}
+      {ordered.length > shown.length && (
+        <li class="note">and {count(ordered.length - shown.length, 'field')} more</li>
+      )}
+    </ul>
+  );
+}
+
+const MOST_LETTERS = 48;
+
+function Value({ leaf }: { leaf: Leaf | null }) {
+  if (leaf === null) return <span class="null">–</span>;
+  return (
+    <span title={leaf.text.length > MOST_LETTERS ? leaf.text : undefined}>
+      {cutMiddle(leaf.text, MOST_LETTERS)}
+    </span>
+  );
+}

@@ -1,0 +1,477 @@
+/** The account: what may still be called, what the plan makes of it, and what was called. */
+
+import { useMemo } from 'preact/hooks';
+import type { Overview, PageQuestion } from '../../src/serve/ui/wire.ts';
+import { useCurrentAnswer } from '../ask.ts';
+import { serviceNow } from '../clock.ts';
+import { count, DAY_MS, duration, HOUR_MS, MINUTE_MS, number } from '../formats.ts';
+import { useLive } from '../live.ts';
+import { Chart, type Series } from '../parts/chart.tsx';
+import { Heading } from '../parts/heading.tsx';
+import { Awaited, Empty, Loading, Scroll } from '../parts/states.tsx';
+import { Ago, Time } from '../parts/time.tsx';
+import { linkHere, linkTo, usePlace } from '../router.ts';
+import type { ViewOf } from '../routes.ts';
+import type { Answer } from '../service.ts';
+import { forecast, spentPerHour } from './quota/forecast.ts';
+
+/** What is shown of the past, and the time of one bar. */
+const ranges = {
+  '1h': { label: '1 hour', ms: HOUR_MS, stepMs: MINUTE_MS, step: 'minute' },
+  '24h': { label: '24 hours', ms: DAY_MS, stepMs: 10 * MINUTE_MS, step: 'ten minutes' },
+  '7d': { label: '7 days', ms: 7 * DAY_MS, stepMs: HOUR_MS, step: 'hour' },
+} as const;
+
+type Range = (typeof ranges)[keyof typeof ranges];
+
+export const QuotaView: ViewOf<'quota'> = () => {
+  const { overview } = useLive();
+  const { search, at } = usePlace();
+  const chosen = (search.get('range') ?? '24h') as keyof typeof ranges;
+  const range = ranges[chosen] ?? ranges['24h'];
+  // By whole steps, so that the question stays the same for a while.
+  const from = Math.floor((serviceNow() - range.ms) / range.stepMs) * range.stepMs;
+  const points = useCurrentAnswer(pointsSince(from, range));
+  if (!overview) return <Loading />;
+  const { status, plan } = overview;
+  const firstCall = points.value?.rows[0]?.[5];
+  const begun = typeof firstCall === 'string' ? Date.parse(firstCall) : null;
+  return (
+    <>
+      <Heading title="Quota">
+        <nav class="tabs" aria-label="Time shown">
+          {Object.entries(ranges).map(([key, { label }]) => (
+            <a
+              key={key}
+              href={linkHere({ range: key === '24h' ? null : key })}
+              aria-current={ranges[key as keyof typeof ranges] === range ? 'page' : undefined}
+            >
+              {label}
+            </a>
+          ))}
+        </nav>
+        {at !== null && <span class="note">as of now, whatever moment is shown elsewhere</span>}
+      </Heading>
+      <QuotaFacts status={status} />
+      <section class="card stack" aria-label="Calls left, and calls made">
+        <Awaited query={points} />
+        {points.value && begun === null && <Empty>No call was made in the last {range.label}.</Empty>}
+        {points.value && begun !== null && (
+          <QuotaCharts answer={points.value} plan={plan} range={range} from={Math.max(from, begun)} />
+        )}
+        {begun !== null && begun > from && (
+          <p class="note">
+            Calls are known from <Time at={new Date(begun).toISOString()} /> on.
+          </p>
+        )}
+      </section>
+      <section class="card stack" aria-labelledby="plan-title">
+        <PlanTable plan={plan} />
+      </section>
+      <section class="card stack" aria-labelledby="calls-title">
+        <CallsTable status={status} range={range} from={from} />
+      </section>
+    </>
+  );
+};
+
+/** @param from epoch milliseconds. */
+function pointsSince(from: number, { stepMs }: Range): PageQuestion {
+  return {
+    // The bare columns are those of the row with the greatest id: SQLite promises it for a lone max().
+    sql: `SELECT unixepoch(at) / :step AS bucket, count(*) AS calls, sum(status IS 429) AS refused,
+  max(CASE WHEN rate_remaining IS NOT NULL THEN id END) AS latest, rate_remaining AS remaining,
+  (SELECT min(at) FROM requests) AS first_known
+FROM requests WHERE at >= :from GROUP BY 1 ORDER BY 1`,
+    params: { step: stepMs / 1_000, from: new Date(from).toISOString() },
+    limit: 10_000,
+  };
+}
+
+/** What is known of the limits, in a line; and what waits for them. */
+function QuotaFacts({ status }: { status: Overview['status'] }) {
+  const { limit, remaining, asOf, reserve, refill, othersPerHour } = status.quota;
+  const { rate, concurrency } = status;
+  return (
+    <section class="card stack" aria-label="Limits">
+      <dl class="facts-grid">
+        <div>
+          <dt>Calls left</dt>
+          <dd>
+            {remaining === null ? (
+              'not reported by the API yet'
+            ) : (
+              <>
+                <b class="figure">{number(remaining)}</b> {limit !== null && `of ${number(limit)}`}
+                {reserve > 0 && `, ${number(reserve)} of them reserved`}{' '}
+                {asOf !== null && (
+                  <span class="note">
+                    as of <Ago at={asOf} />
+                  </span>
+                )}
+              </>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Comes back</dt>
+          <dd>
+            {refill.nextBy !== null && (
+              <>
+                resets <Ago at={refill.nextBy} /> at the latest, every {duration(refill.periodSeconds ?? 0)}.{' '}
+              </>
+            )}
+            {refill.perHour !== null && `${number(refill.perHour)} calls an hour. `}
+            {refill.kind === 'unknown' && 'Reset time not known yet. '}
+            <span class="note">
+              {refill.kind === 'unknown' ? refill.evidence : `${refill.confidence}: ${refill.evidence}`}
+            </span>
+          </dd>
+        </div>
+        {othersPerHour > 0 && (
+          <div>
+            <dt>Other users of the key</dt>
+            <dd>about {number(othersPerHour, 0)} calls an hour</dd>
+          </div>
+        )}
+        {rate && concurrency && (
+          <div>
+            <dt>Rate</dt>
+            <dd>
+              {rate.perSecond === null ? 'No limit was met.' : `${number(rate.perSecond, 1)} calls a second.`}{' '}
+              <span class="note">
+                {rate.perSecond === null ? rate.evidence : `${rate.confidence}: ${rate.evidence}`}
+              </span>{' '}
+              {number(concurrency.allowed)} at once. <span class="note">{concurrency.evidence}</span>
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>Waiting</dt>
+          <dd>
+            <Waits status={status} />
+          </dd>
+        </div>
+        <div>
+          <dt>Processes</dt>
+          <dd>
+            <Processes status={status} />
+          </dd>
+        </div>
+      </dl>
+    </section>
+  );
+}
+
+/** What keeps calls waiting, and the walks that wait for it. */
+function Waits({ status: { waits, datasets } }: { status: Overview['status'] }) {
+  const known = waits ?? [];
+  // Mostly it waits for what its own calls wait for.
+  const waiting = datasets.filter(
+    ({ job, doing }) =>
+      doing.state === 'waiting' && !known.some((wait) => wait.job === job && wait.reason === doing.reason),
+  );
+  if (known.length + waiting.length === 0) return <>Nothing waits.</>;
+  return (
+    <ul class="waits">
+      {known.map(({ job, until, reason, why }) => (
+        <li key={`${job} ${reason}`}>
+          <b>{job ?? 'all calls'}</b> <Ago at={until} /> <span class="tag warn">{reason}</span>
+          <p class="note">{why}</p>
+        </li>
+      ))}
+      {waiting.map(({ job, doing }) => (
+        <li key={job}>
+          <b>{job}</b>: its {doing.kind} goes on {doing.until === null ? 'later' : <Ago at={doing.until} />}{' '}
+          <span class="tag warn">{doing.reason}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Processes({ status: { daemon, serve } }: { status: Overview['status'] }) {
+  return (
+    <>
+      {daemon === null ? 'No daemon is running.' : `The daemon is process ${daemon.pid}.`}{' '}
+      {serve !== null && (
+        <span class="note">
+          The service is process {serve.pid}
+          {serve.since !== null && (
+            <>
+              , since <Time at={serve.since} exactness="minute" />
+            </>
+          )}
+          .
+        </span>
+      )}
+    </>
+  );
+}
+
+/** What was left and what was called, one below the other: each with the unit of its own axis. */
+
+type ChartsProps = { answer: Answer; plan: Overview['plan']; range: Range; from: number };
+
+/** More resets than this would hide the line. */
+const MOST_MARKS = 12;
+
+function QuotaCharts({ answer, plan, range, from }: ChartsProps) {
+  const drawn = useMemo(() => drawingOf(answer, plan, range, from), [answer, plan, range, from]);
+  const { limit } = plan.quota;
+  return (
+    <>
+      <Chart
+        title="Calls left"
+        isTime
+        xLabel="until"
+        height={220}
+        note={noteOf(drawn, plan, range)}
+        {...drawn.left}
+        marks={drawn.resets.length > MOST_MARKS ? [] : drawn.marks}
+        {...(limit !== null && { reachesTo: limit })}
+      />
+      <Chart title={`Calls made, each ${range.step}`} isTime xLabel="until" height={140} {...drawn.made} />
+    </>
+  );
+}
+
+type Lines = { x: number[]; spans: [number, number]; series: Series[] };
+type Drawing = {
+  left: Lines;
+  made: Lines;
+  hasForecast: boolean;
+  resets: number[];
+  marks: { x: number; label: string }[];
+};
+
+function drawingOf({ rows }: Answer, plan: Overview['plan'], { stepMs }: Range, from: number): Drawing {
+  const now = Date.parse(plan.at);
+  const past = rows.map(([bucket, calls, refused, , remaining]) => ({
+    begin: Number(bucket) * stepMs,
+    end: Math.min(now, (Number(bucket) + 1) * stepMs),
+    calls: Number(calls),
+    refused: Number(refused),
+    remaining: typeof remaining === 'number' ? remaining : null,
+  }));
+  const ahead = forecast(plan, now);
+  const none = ahead.map(() => null);
+  const x = [...past.map(({ end }) => end), ...ahead.map(({ at }) => at)];
+  const resets = past.flatMap(({ remaining, begin }, index) => {
+    const before = past[index - 1]?.remaining ?? null;
+    return remaining !== null && before !== null && remaining > before ? [begin] : [];
+  });
+  const left: Series[] = [
+    {
+      label: 'left',
+      kind: 'steps',
+      isFilled: true,
+      values: [...past.map(({ remaining }) => remaining), ...none],
+    },
+  ];
+  if (ahead.length > 0)
+    left.push({
+      label: 'forecast of the plan',
+      kind: 'line',
+      isDashed: true,
+      values: [...past.map(() => null), ...ahead.map(({ left }) => Math.round(left))],
+    });
+  const made: Series[] = [
+    { label: 'calls', kind: 'bars', colour: '--series-6', values: past.map(({ calls }) => calls) },
+  ];
+  if (past.some(({ refused }) => refused > 0))
+    made.push({
+      label: 'refused (429)',
+      kind: 'points',
+      colour: '--bad',
+      values: past.map(({ refused }) => refused || null),
+    });
+  // Both reach as far, so that what is above each other is of one time.
+  const spans: [number, number] = [from, x.at(-1) ?? now];
+  return {
+    left: { x, spans, series: left },
+    made: { x: past.map(({ end }) => end), spans, series: made },
+    hasForecast: ahead.length > 0,
+    resets,
+    marks: [...resets.map((at) => ({ x: at, label: 'reset' })), { x: now, label: 'now' }],
+  };
+}
+
+function noteOf({ resets, hasForecast }: Drawing, plan: Overview['plan'], range: Range): string {
+  const { limit, refill } = plan.quota;
+  const seen = resets.length > 0 ? `${count(resets.length, 'reset')} seen in ${range.label}. ` : '';
+  const spent = `The plan spends ${number(spentPerHour(plan), 0)} calls an hour`;
+  const quota =
+    limit !== null && refill.periodSeconds !== null
+      ? `; the quota is ${number(limit)} every ${duration(refill.periodSeconds)}`
+      : '';
+  const why = hasForecast ? undefined : plan.unknown.find(({ job }) => job === null)?.why;
+  return `${seen}${spent}${quota}.${why === undefined ? '' : ` No forecast: ${why}.`}`;
+}
+
+/** The calls of that time, by dataset and by answer. */
+
+function CallsTable({ status, range, from }: { status: Overview['status']; range: Range; from: number }) {
+  const query = useCurrentAnswer({
+    sql: 'SELECT job, status, count(*) AS calls FROM requests WHERE at >= :from GROUP BY 1, 2',
+    params: { from: new Date(from).toISOString() },
+    limit: 10_000,
+  });
+  const calls = (query.value?.rows ?? []).map(([job, status, calls]) => ({
+    job: String(job),
+    status: status === null ? null : Number(status),
+    calls: Number(calls),
+  }));
+  const { today, lastHour, savedToday, savedInAll } = status.calls;
+  const jobs = status.datasets.map(({ job }) => job);
+  const statuses = [...new Set(calls.map((one) => one.status))].sort((a, b) => (a ?? 999) - (b ?? 999));
+  const sumOf = (job: string | null, of?: number | null) =>
+    calls
+      .filter((one) => (job === null || one.job === job) && (of === undefined || one.status === of))
+      .reduce((sum, one) => sum + one.calls, 0);
+  return (
+    <>
+      <h2 id="calls-title">Calls of the last {range.label}</h2>
+      <Awaited query={query} />
+      {calls.length === 0 ? (
+        query.value && <p>None was made.</p>
+      ) : (
+        <Scroll label={`Calls of the last ${range.label} by dataset and answer`}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">dataset</th>
+                {statuses.map((one) => (
+                  <th key={one} scope="col" class="number">
+                    {one ?? 'none'}
+                  </th>
+                ))}
+                <th scope="col" class="number">
+                  all
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {jobs.map((job) => (
+                <tr key={job}>
+                  <th scope="row">
+                    <a href={linkTo('/calls', { job })}>{job}</a>
+                  </th>
+                  {statuses.map((one) => (
+                    <td key={one} class={`number${isWell(one) || sumOf(job, one) === 0 ? '' : ' ill'}`}>
+                      {cellOf(sumOf(job, one))}
+                    </td>
+                  ))}
+                  <td class="number">{cellOf(sumOf(job))}</td>
+                </tr>
+              ))}
+            </tbody>
+            <tfoot>
+              <tr>
+                <th scope="row">all</th>
+                {statuses.map((one) => (
+                  <td key={one} class="number">
+                    {cellOf(sumOf(null, one))}
+                  </td>
+                ))}
+                <td class="number">{number(sumOf(null))}</td>
+              </tr>
+            </tfoot>
+          </table>
+        </Scroll>
+      )}
+      <p class="note">
+        {statuses.includes(null) && 'None: no answer came. '}
+        {number(lastHour)} in the last hour, {number(today)} since midnight UTC.
+        {savedInAll > 0 &&
+          ` Proofs by one call saved ${number(savedToday)} of today's calls, ${number(savedInAll)} in all.`}
+      </p>
+    </>
+  );
+}
+
+const cellOf = (calls: number) => (calls === 0 ? '–' : number(calls));
+const isWell = (status: number | null) => status !== null && status < 400;
+
+/** What the next 24 hours will cost, and how often each dataset is walked for it. */
+
+type Plan = Overview['plan'];
+
+function PlanTable({ plan }: { plan: Plan }) {
+  const { datasets, calls, available, unknown } = plan;
+  return (
+    <>
+      <h2 id="plan-title">Plan of the next 24 hours</h2>
+      <p>
+        {number(calls, 0)} calls expected
+        {available === null ? '' : `, of ${number(available, 0)} that may be made`}. {whatIsEnough(plan)}
+      </p>
+      <Scroll label="Plan of the next 24 hours by dataset">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">dataset</th>
+              <th scope="col" class="number">
+                schedule
+              </th>
+              <th scope="col" class="number">
+                walk every
+              </th>
+              <th scope="col" class="number">
+                glance every
+              </th>
+              <th scope="col" class="number">
+                held to
+              </th>
+              <th scope="col" class="number">
+                calls
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {datasets.map((dataset) => (
+              <tr key={dataset.job}>
+                <th scope="row">
+                  {dataset.job}{' '}
+                  {dataset.state !== 'planned' && <span class="tag">{words[dataset.state]}</span>}
+                  {!dataset.drawsOnQuota && <span class="tag">free</span>}
+                </th>
+                <td class="number">{span(dataset.targetSeconds)}</td>
+                <td class="number">{span(dataset.everySeconds)}</td>
+                <td class="number">{span(dataset.glanceEverySeconds)}</td>
+                <td class="number">{span(dataset.heldToSeconds)}</td>
+                <td class="number">{dataset.calls === null ? '–' : number(dataset.calls, 0)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {unknown.length > 0 && (
+        <ul class="note">
+          {unknown.map(({ job, why }) => (
+            <li key={`${job} ${why}`}>
+              {job === null ? '' : `${job}: `}
+              {why}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+const words = { off: 'off', forbidden: 'refused to the key', unknown: 'unknown' } as const;
+const span = (seconds: number | null) => (seconds === null ? '–' : duration(seconds));
+
+/** One sentence, so that none contradicts another. */
+function whatIsEnough({ schedules, stretch, stretchNow, chanceOfRunningDry }: Plan): string {
+  if (schedules === 'unknown') return 'Whether so many may be made is not known yet.';
+  const longer = (times: number) => `intervals become up to ${number(times, 1)} times as long`;
+  if (schedules === 'scarce') return `Calls are scarce: ${longer(stretch)} as the schedules ask for.`;
+  if (stretchNow > 1)
+    return `The calls of the day are enough for every schedule; what is left until more come is not: until then ${longer(stretchNow)}.`;
+  const chance = chanceOfRunningDry ?? 0;
+  if (schedules === 'tight' || chance >= 0.01)
+    return `The calls of the day are enough for every schedule, but at times walks will wait for more${chance >= 0.01 ? ` (with a chance of ${number(chance * 100, 0)} %)` : ''}.`;
+  return 'Every schedule can be kept.';
+}
