@@ -1,4 +1,4 @@
-/** From an empty folder to a parquet file with a receipt, with nothing but what the README says to type. */
+/** The README as it is pasted: each of its lines in an empty folder, and what it says to expect. */
 
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -7,42 +7,79 @@ import { join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { expect, onTestFinished, test } from 'vitest';
 import { sampleKey, startModelApi } from '../model-api/index.ts';
-import { runCli } from './helpers/cli.ts';
+import { runCli, startCli } from './helpers/cli.ts';
+
+type Step = { args: string[]; shown: string[] };
 
 const [, steps = ''] = readFileSync('README.md', 'utf8').split('## First steps with the real API');
-const commands = [...(steps.split('```')[1] ?? '').matchAll(/^npx market-mirror (.+?)(?: +#.*)?$/gm)].map(
-  ([, typed = '']) => [...typed.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? ''),
-);
+const sessions = [...steps.matchAll(/```console\n(.*?)```/gs)].map(([, text = '']) => text).join('\n');
+const typed: Step[] = sessions
+  .split(/^\$ npx market-mirror /m)
+  .slice(1)
+  .map((text) => {
+    const [command = '', ...shown] = text.split('\n').filter((line) => line !== '');
+    const args = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+    return { args, shown };
+  });
 
-test('the first steps of the README lead from an empty folder to a report that proves itself', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mirror-first-'));
+/** Times, ids, durations and paths aside; how many checks, calls and bytes there are, too. */
+const normalize = (line: string, folder = '/home/me/market') =>
+  line
+    .replaceAll(`${folder}/`, '')
+    .replace(/20\d\d-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(\.\d+)?Z/g, '<time>')
+    .replace(/mmkey_\w+/g, '<key>')
+    .replace(/[\d,]+(?= (checks|bytes|skipped))/g, '<number>')
+    .replace(/\s+/g, ' ')
+    .trim();
+
+test('what the README shows is what comes, line by line, and the report proves itself', async () => {
+  // A path with a space, and nothing else.
+  const folder = mkdtempSync(join(tmpdir(), 'mirror first-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const model = await startModelApi({ rows: 130 });
+  const model = await startModelApi({ rows: 1_000 });
   onTestFinished(() => model.close());
-  const names = commands.map(([name]) => name);
-  expect(names).toEqual(['init', 'doctor', 'sync', 'status', 'query', 'export', 'start']);
+  const commands = ['init', 'doctor', 'sync', 'query', 'export', 'keys', 'serve', 'backup', 'restore'];
+  expect(typed.map(({ args: [name] }) => name)).toEqual(commands);
 
-  // Who has no terminal answers the questions of init by the environment; then .env is all there is.
-  const answers = { MARKET_API_URL: model.url, MARKET_API_KEY: sampleKey.key };
-  for (const command of commands.slice(0, -1)) {
-    const ended = await runCli(command, command[0] === 'init' ? answers : {}, folder);
-    expect(ended, command.join(' ')).toMatchObject({ code: 0 });
-    if (command[0] === 'query') expect(ended.stdout).toMatch(/^ai-signals +130 .*snapshot +complete/m);
+  for (const { args, shown } of typed) {
+    const [name] = args;
+    // As npx starts it. Who has no terminal answers the questions of init by the environment; then .env is all there is.
+    const answers = { MARKET_API_URL: model.url, MARKET_API_KEY: sampleKey.key };
+    const environment = { npm_command: 'exec', ...(name === 'init' && answers) };
+    if (name === 'serve') {
+      await serveOnce(args, { ...environment, MIRROR_SERVE: '127.0.0.1:0' }, folder);
+      continue;
+    }
+    const { code, stdout, stderr } = await runCli(args, environment, folder);
+    expect([name, code], stderr).toEqual([name, 0]);
+    const came = (stdout + stderr).split('\n').map((line) => normalize(line, folder));
+    for (const line of shown) expect(came, name).toContain(normalize(line));
+    // All of the results are shown.
+    const results = stdout.split('\n').filter((line) => line !== '' && name !== 'sync');
+    expect(shown.map((line) => normalize(line))).toEqual(
+      expect.arrayContaining(results.map((line) => normalize(line, folder))),
+    );
   }
 
-  expect(readdirSync(folder).sort()).toEqual([
-    '.env',
-    'data',
-    'signals.parquet',
-    'signals.parquet.meta.json',
-  ]);
+  const kept = ['.env', 'data', 'mirror-backup.db', 'mirror-backup.serve.db'];
+  expect(readdirSync(folder).sort()).toEqual([...kept, 'signals.parquet', 'signals.parquet.meta.json']);
   const file = join(folder, 'signals.parquet');
   const rows = await parquetReadObjects({ file: await asyncBufferFromFile(file) });
   const receipt = JSON.parse(readFileSync(`${file}.meta.json`, 'utf8'));
   expect(rows.map(({ id }) => id).sort()).toEqual(model.data.aiSignals.rows.map(({ id }) => id).sort());
   expect(receipt).toMatchObject({
-    rows: 130,
+    rows: 1_000,
     sources: [{ job: 'ai-signals', proof: { verdict: 'snapshot' } }],
   });
   expect(receipt.sha256).toBe(createHash('sha256').update(readFileSync(file)).digest('hex'));
 });
+
+/** Until it answers. */
+async function serveOnce(args: string[], environment: Record<string, string>, folder: string): Promise<void> {
+  const { child, output, ended } = startCli(args, environment, folder);
+  await expect.poll(output, { timeout: 10_000 }).toMatch(/"url":"http:[^"]+"/);
+  const [, url = ''] = /"url":"([^"]+)"/.exec(output()) ?? [];
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  child.kill('SIGTERM');
+  expect((await ended).code).toBe(0);
+}

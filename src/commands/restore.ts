@@ -46,7 +46,7 @@ export function restoreCommand(context: Context): Command {
     .option('--json', 'print what was restored as JSON')
     .action(async (backup: string, { withKeys, json }: Options) => {
       const restored = await restore(backup, { withKeys: withKeys === true }, context);
-      context.stdout.write(json ? `${printableJson(restored)}\n` : render(restored));
+      context.stdout.write(json ? `${printableJson(restored)}\n` : context.hint(render(restored)));
     });
   return withExamples(
     command,
@@ -120,8 +120,8 @@ function render({ file, backup, kept, keys, datasets }: Restored): string {
     ...(keys
       ? renderKeys(keys)
       : ['keys and limits of serve stay as they are; --with-keys takes those of the backup']),
-    'next: market-mirror start, or sync: unfinished walks go on, and what has changed since the backup is read again',
-    'Postgres is compared as a whole by the next ship, and a lake begins another course; whoever follows changes by seq begins anew',
+    'next: market-mirror start, or market-mirror sync: walks go on, and changes since the backup are read again',
+    'ship compares all of Postgres next, a lake begins another course, and readers of changes by seq begin anew',
   ];
   return `${lines.join('\n')}\n`;
 }
