@@ -123,6 +123,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
       answerCall,
       lists,
       metrics: () => metrics,
+      hasQuery: settings.query,
       now: clock.now,
     }),
     ...(query?.routes ?? []),

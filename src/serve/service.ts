@@ -72,13 +72,15 @@ export type ServiceParts = {
   answerCall: AnswerCall;
   lists: Lists;
   metrics: () => Pick<Metrics, 'readiness' | 'expose'>;
+  /** Whether `/mirror/v1` is answered. */
+  hasQuery: boolean;
   /** Epoch milliseconds. */
   now(): number;
 };
 
 export function serviceRoutes(parts: ServiceParts): Route[] {
   const { admission, answerCall, lists, metrics } = parts;
-  const describe = describeService(parts.jobs);
+  const describe = describeService(parts.jobs, parts.hasQuery);
   const openapi = (call: Call) => describe(call, serviceAddress(call.incoming, call.address));
   const endpoints = parts.jobs.map((job): Route => {
     const plan = (call: Call, { account }: Caller): Plan =>

@@ -44,13 +44,35 @@ const get = async (path: string, headers: Record<string, string> = {}, method = 
 const withKey = (path: string, ofKey = key) => get(path, { authorization: `Bearer ${ofKey}` });
 
 beforeAll(async () => {
-  serve = await openServeBench({ rows: 3, walked: [...listNames, 'usage'] });
+  serve = await openServeBench({
+    rows: 3,
+    walked: [...listNames, 'usage'],
+    settings: { query: true },
+  });
   key = serve.issue({}, limitsOf('1000/1h')).key;
   document = (await get('/openapi.json')).body as Document;
   for (const path of [...listNames.map((name) => `${name}?limit=1`), 'usage'].map(
     (name) => `/api/v1/${name}`,
   ))
     bodies[path.replace(/\?.*/, '')] = (await withKey(path)).body;
+  const news = '/mirror/v1/news';
+  const [{ _key }] = (await withKey(`${news}?select=_key&limit=1`)).body as [{ _key: string }];
+  const reader = serve.issue({ name: 'reader', scopes: ['news:read'] }).key;
+  for (const [path, asked] of [
+    [
+      '/mirror/v1/ai_signals',
+      '?select=asset,grade:quality_grade,confidence&quality_grade=in.(A,B)&order=confidence.desc',
+    ],
+    [`${news}/{key}`, `/${_key}?select=id,headline,category`],
+    [`${news}/{key}/history`, `/${_key}/history?select=headline,_valid_from,_valid_to`],
+    ['/mirror/v1/changes', '?limit=1'],
+    ['/mirror/v1/datasets', ''],
+  ] as const)
+    bodies[path] = (
+      await withKey(path.replace(/\/\{key\}.*/, '') + asked, path.includes('ai_') ? key : reader)
+    ).body;
+  // The epoch in it is another for each mirror.
+  Object.assign(bodies['/mirror/v1/changes'] as Json, { next: 'WyI4ZjE1…' });
   for (const path of ['/healthz', '/readyz']) bodies[path] = (await get(path)).body;
   errors = await everyError();
 });

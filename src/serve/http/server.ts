@@ -23,6 +23,7 @@ import { readTlsFiles, type ServeAddress, type TlsFiles } from '../../config.ts'
 import { Failure, toError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isLoopback } from '../../networks.ts';
+import { isQueryPath, toErrorBody } from '../query/errors.ts';
 import { headerCount, networksOf } from './client.ts';
 import { type Bounds, boundsOf, type ConnectionTracker, trackConnections } from './connections.ts';
 
@@ -434,7 +435,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 function sendRefusal(response: ServerResponse, refusal: Refusal): void {
-  const { body, headers } = contentOf(refusal);
+  const { body, headers } = contentOf(refusal, response.req.url);
   response.shouldKeepAlive = false;
   response.writeHead(refusal.status, headers);
   response.end(body);
@@ -456,8 +457,8 @@ function refuse(connections: ConnectionTracker, stream: Duplex, refusal: Refusal
   stream.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
 }
 
-function contentOf({ error, message, headers }: Refusal) {
-  const body = JSON.stringify({ error, message });
+function contentOf({ error, message, headers }: Refusal, url = '') {
+  const body = JSON.stringify(isQueryPath(url) ? toErrorBody({ error, message }) : { error, message });
   return {
     body,
     headers: {

@@ -6,6 +6,7 @@
 import type { ListedJob, Schema } from '../../job-list.ts';
 import type { Call } from '../http/handler.ts';
 import { digestEtag, type HttpResponse, matchesEtag } from '../http/response.ts';
+import { queryError, queryPaths } from '../query/openapi.ts';
 import examples from './openapi-examples.json' with { type: 'json' };
 import { usageSchema } from './usage.ts';
 
@@ -23,12 +24,14 @@ const information = {
 
 /**
  * @param jobs the endpoints, in the order in which they are shown.
+ * @param hasQuery whether `/mirror/v1` is answered.
  * @returns what responds to a call, whose client knows the service by `address`.
  */
 export function describeService(
   jobs: readonly ListedJob[],
+  hasQuery: boolean,
 ): (call: Pick<Call, 'headers'>, address: string) => HttpResponse {
-  const { openapi, info, ...rest } = documentOf(jobs);
+  const { openapi, info, ...rest } = documentOf(jobs, hasQuery);
   let latest: { address: string; body: Buffer; etag: string } | undefined;
   return ({ headers: { 'if-none-match': ifNoneMatch } }, address) => {
     if (latest?.address !== address) {
@@ -42,7 +45,7 @@ export function describeService(
   };
 }
 
-function documentOf(jobs: readonly ListedJob[]) {
+function documentOf(jobs: readonly ListedJob[], hasQuery: boolean) {
   const schemas = openSchemas();
   const paths = jobs.map((job) => [
     job.path,
@@ -51,9 +54,17 @@ function documentOf(jobs: readonly ListedJob[]) {
   return {
     openapi: '3.1.0',
     info: information,
-    paths: { ...Object.fromEntries(paths), ...operatorPaths() },
+    paths: {
+      ...Object.fromEntries(paths),
+      ...(hasQuery &&
+        queryPaths(
+          jobs.filter(({ history }) => history !== null),
+          examples.bodies,
+        )),
+      ...operatorPaths(),
+    },
     components: {
-      schemas: schemas.all(),
+      schemas: { ...schemas.all(), ...(hasQuery && { QueryError: queryError }) },
       parameters,
       headers: responseHeaders,
       responses,

@@ -1,0 +1,186 @@
+/** What `/openapi.json` says of `/mirror/v1`. Its examples are answers of the service, as the others are. */
+
+import type { Schema } from '../../job-list.ts';
+
+type Examples = Readonly<Record<string, unknown>>;
+type Dataset = { readonly table: string; readonly about: string; readonly scope: string | null };
+
+const text = { type: 'string' };
+const whole = { type: 'integer', minimum: 0 };
+const nullable = { type: ['string', 'null'] };
+const anyRow = { type: 'object', additionalProperties: true };
+const listOf = (items: Schema): Schema => ({ type: 'array', items });
+const objectOf = (properties: Readonly<Record<string, Schema>>): Schema => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+});
+
+export const queryError = objectOf({ code: text, message: text, details: nullable, hint: nullable });
+
+const change = objectOf({
+  seq: whole,
+  at: { type: 'string', format: 'date-time' },
+  dataset: text,
+  key: text,
+  change: { type: 'string', enum: ['insert', 'update', 'delete'] },
+  row: { ...anyRow, type: ['object', 'null'] },
+});
+
+const described = objectOf({
+  ...{ dataset: text, job: text, about: text },
+  columns: listOf(objectOf({ name: text, type: text, about: text })),
+  verdict: nullable,
+  completeAsOf: nullable,
+  ageSeconds: { type: ['integer', 'null'] },
+  held: whole,
+  seq: whole,
+  historyFrom: nullable,
+});
+
+const query = (name: string, description: string, schema: Schema = text) => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+});
+
+const moments = [
+  query('seq', 'The `X-Mirror-Seq` of an earlier answer: the rows as they were then.', whole),
+  query('as_of', 'The rows as they were at this time.', { type: 'string', format: 'date-time' }),
+];
+const select = query(
+  'select',
+  'Columns, `alias:column`, and members of JSON, `column->a->>b`; all unless given.',
+);
+const filters = [
+  select,
+  {
+    name: 'filters',
+    in: 'query',
+    style: 'form',
+    explode: true,
+    description:
+      '`column=eq.value`, with `eq`, `neq`, `gt`, `gte`, `lt`, `lte`, `like`, `ilike`, `in.(…)`, `is.null`, `is.true` and `is.false`; `not.` before any.',
+    schema: { type: 'object', additionalProperties: text },
+  },
+  query(
+    'or',
+    '`(column.eq.a,column.gt.5)`: one of them holds. Also `and`, `not.or`, `not.and`, nested to a depth of three.',
+  ),
+  query('order', '`a.desc.nullslast,b`; ties by `_key`.'),
+  query('limit', 'Rows at most; 1,000 unless given.', whole),
+  query('offset', 'Rows that are left out before.', whole),
+  ...moments,
+  {
+    name: 'Prefer',
+    in: 'header',
+    description: '`count=exact` tells in `Content-Range` how many rows there are.',
+    schema: text,
+  },
+];
+
+/** @param examples bodies of answers, by path. */
+export function queryPaths(datasets: readonly Dataset[], examples: Examples) {
+  const operation = (
+    path: string,
+    {
+      id,
+      summary,
+      scope,
+      types = ['application/json'],
+      schema,
+      ...rest
+    }: {
+      id: string;
+      summary: string;
+      scope: string | null;
+      types?: readonly string[];
+      schema: Schema;
+      parameters?: readonly object[];
+    },
+  ) => {
+    const example = examples[path];
+    const json = { schema, ...(example !== undefined && { example }) };
+    const content = types.map((type) => [type, type === 'application/json' ? json : { schema: text }]);
+    return {
+      [path]: {
+        get: {
+          operationId: id,
+          summary,
+          security: [{ apiKey: scope === null ? [] : [scope] }],
+          ...rest,
+          responses: {
+            200: { description: summary, content: Object.fromEntries(content) },
+            304: { description: 'The answer is what `If-None-Match` names.' },
+            default: {
+              description: 'An error, with a code of PostgREST, of Postgres, or of the mirror.',
+              content: { 'application/json': { schema: { $ref: '#/components/schemas/QueryError' } } },
+            },
+          },
+        },
+      },
+    };
+  };
+  const paths = datasets.flatMap(({ table, about, scope }) => {
+    const path = `/mirror/v1/${table}`;
+    const name = table.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+    const key = {
+      name: 'key',
+      in: 'path',
+      required: true,
+      description: 'The `_key` of a row.',
+      schema: text,
+    };
+    const types = ['application/json', 'text/csv', 'application/x-ndjson'];
+    const one = 'application/vnd.pgrst.object+json';
+    return [
+      operation(path, {
+        id: `query${name}`,
+        summary: about,
+        scope,
+        types: [...types, one],
+        schema: listOf(anyRow),
+        parameters: filters,
+      }),
+      operation(`${path}/{key}`, {
+        id: `read${name}Row`,
+        summary: 'One row.',
+        scope,
+        types,
+        schema: anyRow,
+        parameters: [key, select, ...moments],
+      }),
+      operation(`${path}/{key}/history`, {
+        id: `read${name}History`,
+        summary: 'The versions of a row, the present one last.',
+        scope,
+        types,
+        schema: listOf(anyRow),
+        parameters: [key, ...filters],
+      }),
+    ];
+  });
+  const feed = objectOf({ changes: listOf(change), next: text, hasMore: { type: 'boolean' } });
+  return Object.assign(
+    {},
+    ...paths,
+    operation('/mirror/v1/changes', {
+      id: 'readChanges',
+      summary: 'What changed since, in all datasets that the key may read: first those as inserts.',
+      scope: null,
+      types: ['application/json', 'text/event-stream'],
+      schema: feed,
+      parameters: [
+        query('since', '`next` of the answer before, or the number of a change.'),
+        query('limit', 'Changes at most; 100 unless given, 1,000 at most.', { type: 'integer', minimum: 1 }),
+      ],
+    }),
+    operation('/mirror/v1/datasets', {
+      id: 'listDatasets',
+      summary: 'The datasets that the key may read, with their columns and freshness.',
+      scope: null,
+      schema: listOf(described),
+    }),
+  ) as Record<string, object>;
+}
