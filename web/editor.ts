@@ -114,7 +114,7 @@ function languageFor(tables: Schema['tables']) {
   ];
 }
 
-/** Columns of the tables that the text names: what may stand there without a table before it. */
+/** Columns of the tables that the text names; until it names one, those of all datasets, since SELECT is written before FROM. */
 function columnsFor(tables: Schema['tables']) {
   return (context: CompletionContext): CompletionResult | null => {
     const word = context.matchBefore(/[\p{L}_][\p{L}\p{N}_$]*/u);
@@ -122,9 +122,10 @@ function columnsFor(tables: Schema['tables']) {
     const from = word?.from ?? context.pos;
     if (/[.:@$]/.test(context.state.sliceDoc(Math.max(0, from - 1), from))) return null;
     const named = new Set(context.state.doc.toString().match(/[\p{L}_][\p{L}\p{N}_$]*/gu));
-    const columns = tables
-      .filter(({ name }) => named.has(name))
-      .flatMap(({ name: table, columns: own }) => own.map(({ name, type }) => ({ name, type, table })));
+    const those = tables.filter(({ name }) => named.has(name));
+    const columns = (those.length > 0 ? those : tables.filter(({ kind }) => kind === 'dataset')).flatMap(
+      ({ name: table, columns: own }) => own.map(({ name, type }) => ({ name, type, table })),
+    );
     return {
       from,
       validFor: /^[\p{L}\p{N}_$]*$/u,

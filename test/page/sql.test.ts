@@ -20,7 +20,8 @@ async function write(page: Page, sql: string): Promise<void> {
 
 /** As fast as keys can come. */
 async function type(page: Page, sql: string): Promise<void> {
-  await editorIn(page).click();
+  // What is proposed lies over it.
+  await editorIn(page).focus();
   await page.keyboard.press('Control+A');
   await page.keyboard.type(sql);
 }
@@ -30,42 +31,6 @@ const codeIn = (page: Page) => page.locator('.cm-content');
 
 const answerIn = (page: Page) => tableIn(page, 'Rows of the answer');
 const linkTo = (sql: string) => `/sql#${new URLSearchParams({ sql })}`;
-
-test('an answer is what SQL says, with as of when it is and what is proven of it', async () => {
-  const { page } = await lived.visit('/sql');
-  const sql = 'SELECT id, confidence, action FROM ai_signals ORDER BY confidence DESC, id LIMIT 7';
-  await write(page, sql);
-  expect(await answerIn(page)).toEqual([
-    ['id', 'confidence', 'action'],
-    ...lived.bench.sql(sql).map((row) => Object.values(row).map(String)),
-  ]);
-  expect(await page.locator('main').innerText()).toMatch(/ai-signals\s+S\s+snapshot\s+as of/);
-});
-
-test('a query is linked, and the link answers it as of the moment when it was asked', async () => {
-  const { page, context } = await lived.visit(linkTo('SELECT count(*) AS n FROM news'));
-  const link = await page.getByRole('link', { name: 'Link to this answer' }).getAttribute('href');
-  expect(link).toContain('at=');
-  const other = await context.newPage();
-  await other.goto(`${lived.url}${link}`);
-  expect(await answerIn(other)).toEqual(await answerIn(page));
-});
-
-test('what is wrong is told at the place, and the SQL stays', async () => {
-  const { page, messages } = await lived.visit('/sql');
-  await write(page, 'SELECT nowhere FROM ai_signals');
-  expect(await page.getByRole('alert').innerText()).toContain('no such column: nowhere');
-  expect(await editorIn(page).innerText()).toContain('SELECT nowhere FROM ai_signals');
-  await write(page, 'DELETE FROM ai_signals');
-  await page
-    .getByRole('alert')
-    .filter({ hasText: /read|write/ })
-    .waitFor();
-  expect(lived.bench.sql('SELECT 1 FROM ai_signals').length).toBeGreaterThan(100);
-  await page.reload();
-  await editorIn(page).filter({ hasText: 'DELETE FROM ai_signals' }).waitFor();
-  expect(messages).toEqual([]);
-});
 
 test('a query that goes on for ever is ended by its button, and others are answered', async () => {
   const { page } = await lived.visit('/sql');
@@ -89,31 +54,6 @@ test('a query says how many rows it has brought so far', async () => {
   await page.getByRole('button', { name: 'Run' }).waitFor();
 });
 
-test('parameters are asked for, and told apart from text', async () => {
-  const { page } = await lived.visit('/sql');
-  await write(page, 'SELECT count(*) AS n FROM ai_signals WHERE action = :action');
-  await page.getByLabel(/action/).fill('BUY');
-  await page.keyboard.press('Enter');
-  const [row] = lived.bench.sql<{ n: number }>(`SELECT count(*) AS n FROM ai_signals WHERE action = 'BUY'`);
-  await page.getByRole('cell', { name: String(row?.n), exact: true }).waitFor();
-});
-
-test('signals by day are drawn, and their numbers stand beside', async () => {
-  const sql = `SELECT strftime('%Y-%m-%dT00:00:00Z', timestamp) AS day, count(*) AS signals
-FROM ai_signals GROUP BY day ORDER BY day`;
-  const { page } = await lived.visit(linkTo(sql));
-  await page.getByRole('button', { name: 'Chart' }).click();
-  const figure = page.getByRole('figure');
-  await figure.waitFor();
-  const text = async () => (await figure.innerText()).replaceAll('\n', ' ');
-  if (await figure.getByText('Numbers').count()) await figure.getByText('Numbers').click();
-  await figure.getByRole('table').waitFor();
-  for (const { day, signals } of lived.bench.sql<{ day: string; signals: number }>(sql)) {
-    expect(await text()).toContain(day.slice(0, 10));
-    expect(await text()).toContain(String(signals));
-  }
-});
-
 test('a cut answer says so, in its chart as well', async () => {
   const { page } = await lived.visit(
     linkTo(
@@ -124,30 +64,6 @@ test('a cut answer says so, in its chart as well', async () => {
   expect(await page.locator('main').innerText()).toContain('Cut: the first 1,000 rows of more are shown.');
   await page.getByRole('button', { name: 'Chart' }).click();
   expect(await page.getByRole('figure').innerText()).toContain('Cut: the first 1,000 rows');
-});
-
-test('what was asked is kept by this browser, and opened again', async () => {
-  const { page } = await lived.visit(linkTo(`SELECT 'kept in history' AS word`));
-  await page.getByRole('cell', { name: 'kept in history' }).waitFor();
-  await page.goto(`${lived.url}/sql`);
-  await page.getByText(/quer(y|ies) asked before/).click();
-  expect(await page.locator('main').innerText()).toContain('kept in history');
-});
-
-test('a download is whole, and its receipt tells what is in it', async () => {
-  const { page } = await lived.visit(linkTo('SELECT id, confidence FROM ai_signals ORDER BY id'));
-  await page.getByText('Download').click();
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('button', { name: 'CSV' }).click(),
-  ]);
-  const chunks: Buffer[] = [];
-  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
-  const lines = Buffer.concat(chunks).toString().trim().split(/\r?\n/);
-  const rows = lived.bench.sql<{ id: string; confidence: number }>(
-    'SELECT id, confidence FROM ai_signals ORDER BY id',
-  );
-  expect(lines).toEqual(['id,confidence', ...rows.map(({ id, confidence }) => `${id},${confidence}`)]);
 });
 
 test('what is written is run by a key, and nothing of it is lost', async () => {
@@ -162,6 +78,7 @@ test('what is written is run by a key, and nothing of it is lost', async () => {
     ['n', 'most'],
     [String(row?.n), String(row?.most)],
   ]);
+  expect(await page.locator('main').innerText()).toMatch(/ai-signals\s+S\s+snapshot\s+as of/);
   expect(messages).toEqual([]);
 });
 
@@ -181,9 +98,12 @@ test('the editor is loaded once SQL is opened, and colours what is written', asy
   await expect.poll(colours).toBeGreaterThanOrEqual(3);
 });
 
-test('tables are proposed, and columns of those that are named', async () => {
+test('tables are proposed, and columns: of all datasets before one is named', async () => {
   const { page } = await lived.visit('/sql');
   await codeIn(page).waitFor();
+  await type(page, 'SELECT quality_g');
+  await page.getByRole('option', { name: /^quality_grade/ }).waitFor();
+  await page.keyboard.press('Escape');
   await type(page, 'SELECT * FROM smart_w');
   await page.locator('.cm-tooltip-autocomplete li').filter({ hasText: 'smart_wallets' }).first().waitFor();
   await type(page, 'SELECT * FROM ai_signals WHERE entry_p');
@@ -191,7 +111,7 @@ test('tables are proposed, and columns of those that are named', async () => {
   await page.keyboard.press('Escape');
 });
 
-test('the message of a wrong query marks the place, and the query stays', async () => {
+test('the message of a wrong query marks the place, the query stays, and none writes', async () => {
   const { page } = await lived.visit(linkTo('SELECT id,\n  confidense FROM ai_signals'));
   const message = await page.getByRole('alert').innerText();
   expect(message).toContain('no such column: confidense (did you mean confidence?), line 2');
@@ -199,6 +119,11 @@ test('the message of a wrong query marks the place, and the query stays', async 
   await page.reload();
   await settled(page);
   expect(await codeIn(page).innerText()).toContain('confidense');
+  await write(page, 'DELETE FROM ai_signals');
+  await page
+    .getByRole('alert')
+    .filter({ hasText: /read|write/ })
+    .waitFor();
 });
 
 test('parameters get fields, and go to SQLite as what was typed', async () => {
@@ -269,17 +194,44 @@ test.each([1280, 390])(
   },
 );
 
-test('queries that were asked are kept in this browser, and can be forgotten', async () => {
+test('queries that were run are kept in this browser, saved under a name, and taken along as a file', async () => {
   const { page } = await lived.visit(linkTo('SELECT 1 AS one'));
-  await page.goto(`${lived.url}${linkTo('SELECT 2 AS two')}`);
+  await page.goto(`${lived.url}${linkTo('SELECT job FROM freshness')}`);
   await settled(page);
-  await page.getByText('2 queries asked before').click();
+  expect(await page.locator('.origin summary').innerText()).toMatch(
+    /^5 datasets, complete as of [-\d :]+ UTC; .*news is stale \(.* old\)/,
+  );
+  await page.getByText('History (2)').click();
   await page.getByRole('button', { name: 'SELECT 1 AS one' }).click();
   await codeIn(page).getByText('SELECT 1 AS one').waitFor();
+  await page.locator('.run-bar summary').click();
+  await page.getByRole('textbox', { name: 'Name of the query' }).fill('My one');
+  await page.keyboard.press('Enter');
+  const saved = page.getByRole('button', { name: 'My one', exact: true });
+  await saved.waitFor();
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export' }).click(),
+  ]);
+  const path = await file.path();
+  await page.getByRole('button', { name: 'Delete My one' }).click();
+  await saved.waitFor({ state: 'detached' });
+  await page.getByText('Saved (0)').click();
+  await page.getByLabel('Import').setInputFiles(path);
+  await saved.click();
   await page.getByRole('button', { name: 'Forget this query' }).first().click();
-  await page.getByText('1 query asked before').waitFor();
+  await page.getByText('History (1)').waitFor();
   await page.getByRole('button', { name: 'Forget all' }).click();
-  expect(await page.getByText(/asked before/).count()).toBe(0);
+  expect(await page.getByText(/^History/).count()).toBe(0);
+});
+
+test('tables stand beside the editor with their rows, and examples are one click', async () => {
+  const { page } = await lived.visit('/sql');
+  const [row] = lived.bench.sql<{ n: number }>('SELECT count(*) AS n FROM ai_signals');
+  await page.getByText(`ai_signals ${row?.n} rows`).waitFor();
+  await page.getByRole('button', { name: 'Signals by day' }).click();
+  await page.getByRole('button', { name: 'Run', exact: true }).first().click();
+  expect((await answerIn(page))[0]).toEqual(['day', 'signals']);
 });
 
 test('a plain field takes the place of an editor that cannot be loaded', async () => {

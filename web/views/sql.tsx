@@ -1,5 +1,6 @@
 /** Asking in SQL: an editor, its parameters, the answer as table and chart, and what was asked before. */
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Schema } from '../../src/serve/ui/wire.ts';
 import { useSchema } from '../ask.ts';
@@ -7,15 +8,31 @@ import { localNow, serviceNow } from '../clock.ts';
 import type { Editor } from '../editor.ts';
 import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
+import { useMenus } from '../parts/menus.ts';
 import { Select } from '../parts/select.tsx';
 import { go, linkTo, linkToSql, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
 import type { Sql } from '../sql.ts';
+import { useMedia } from '../store.ts';
 import { AnswerOf } from './sql/answer.tsx';
-import { Examples, Tables } from './sql/beginnings.tsx';
-import { type Past, withoutQuery, withQuery } from './sql/history.ts';
-import { History } from './sql/history-list.tsx';
-import { askedIn, draftOf, keepDraft, keepPast, keptDraft, keptPast, MOST_IN_ADDRESS } from './sql/kept.ts';
+import {
+  type Draft,
+  draftOf,
+  keepDraft,
+  keepPast,
+  keepSaved,
+  keptDraft,
+  keptPast,
+  keptSaved,
+  linkedQuery,
+  MAX_ADDRESS_LETTERS,
+  type PastQuery,
+  type SavedQuery,
+  withoutQuery,
+  withQuery,
+  withSaved,
+} from './sql/kept.ts';
+import { Examples, History, Saved, Tables } from './sql/library.tsx';
 import { parametersOf, paramsOf, type Typed, typedValue } from './sql/parameters.ts';
 import { type Run, useRunner } from './sql/run.ts';
 
@@ -24,13 +41,16 @@ FROM freshness`;
 const LIMITS = [1_000, 10_000, 100_000] as const;
 
 export const SqlView: ViewOf<'sql'> = () => {
+  useMenus();
   const { hash, at } = usePlace();
   const schema = useSchema();
-  const linked = askedIn(hash);
+  const linked = linkedQuery(hash);
   const [draft, setDraft] = useState(() => (linked ? draftOf(linked) : keptDraft()) ?? draftOf(fresh(FIRST)));
   const [version, setVersion] = useState(0);
   const [limit, setLimit] = useState<number>(LIMITS[0]);
   const [past, setPast] = useState(keptPast);
+  const [saved, setSaved] = useState<readonly SavedQuery[]>(keptSaved);
+  const isWide = useMedia('(min-width: 1100px)');
   const { run, start, stop } = useRunner();
   // The answer before stays until the next one is there.
   const ended = useRef<Run | null>(null);
@@ -50,9 +70,13 @@ export const SqlView: ViewOf<'sql'> = () => {
     edit(draftOf(query));
     setVersion((before) => before + 1);
   };
-  const keep = (next: Past[]) => {
+  const keep = (next: PastQuery[]) => {
     setPast(next);
     keepPast(next);
+  };
+  const keepAll = (next: readonly SavedQuery[]) => {
+    setSaved(next);
+    keepSaved(next);
   };
   async function answer(question: Sql): Promise<void> {
     query.current = keyOf(question, at);
@@ -67,13 +91,12 @@ export const SqlView: ViewOf<'sql'> = () => {
     );
   }
   function runDraft(): void {
-    const { text, typed } = latest.current;
-    const question = { sql: text, params: paramsOf(text, typed) };
+    const question = questionOf(latest.current);
     const isAgain = linked !== null && keyOf(question, at) === keyOf(linked, at);
     void answer(question);
     if (isAgain) return;
     const address = linkToSql(question);
-    go(address.length <= MOST_IN_ADDRESS ? address : linkTo('/sql'));
+    go(address.length <= MAX_ADDRESS_LETTERS ? address : linkTo('/sql'));
   }
 
   // Who follows a link to a query, goes back to one or chooses another moment wants its answer.
@@ -87,35 +110,47 @@ export const SqlView: ViewOf<'sql'> = () => {
 
   return (
     <>
-      <Heading title="SQL">
-        <div class="tools">
-          <Tables tables={tables} open={(sql) => open(fresh(sql))} />
-          <Examples tables={tables} open={(sql) => open(fresh(sql))} />
+      <Heading title="SQL" />
+      <div class="sql">
+        <div class="stack">
+          <SqlInput
+            text={draft.text}
+            version={version}
+            tables={tables}
+            changed={(text) => edit({ text })}
+            run={runDraft}
+          />
+          <Parameters
+            sql={draft.text}
+            typed={draft.typed}
+            changed={(typed) => edit({ typed })}
+            run={runDraft}
+          />
+          <RunBar run={run} limit={limit} limits={LIMITS} choose={setLimit} start={runDraft} stop={stop}>
+            <SaveMenu save={(name) => keepAll(withSaved(saved, [{ name, ...questionOf(latest.current) }]))} />
+          </RunBar>
+          {shown && <AnswerOf run={shown} isOld={shown !== run} />}
         </div>
-      </Heading>
-      <div class="stack">
-        <SqlInput
-          text={draft.text}
-          version={version}
-          tables={tables}
-          changed={(text) => edit({ text })}
-          run={runDraft}
-        />
-        <Parameters
-          sql={draft.text}
-          typed={draft.typed}
-          changed={(typed) => edit({ typed })}
-          run={runDraft}
-        />
-        <RunBar run={run} limit={limit} limits={LIMITS} choose={setLimit} start={runDraft} stop={stop} />
+        <details class="library" open={isWide || shown === null}>
+          <summary>Queries and tables</summary>
+          <div class="stack">
+            <Examples tables={tables} open={open} />
+            <Saved saved={saved} open={open} keep={keepAll} />
+            <History
+              past={past}
+              open={open}
+              forget={(query) => keep(query ? withoutQuery(past, query) : [])}
+            />
+            <Tables tables={tables} open={open} />
+          </div>
+        </details>
       </div>
-      {shown && <AnswerOf run={shown} isOld={shown !== run} />}
-      <History past={past} open={open} forget={(query) => keep(query ? withoutQuery(past, query) : [])} />
     </>
   );
 };
 
 const fresh = (sql: string): Sql => ({ sql, params: {} });
+const questionOf = ({ text, typed }: Draft): Sql => ({ sql: text, params: paramsOf(text, typed) });
 const keyOf = ({ sql, params }: Sql, at: string | null) => JSON.stringify([sql, params, at]);
 const rowsOf = ({ end, count }: Run) => (end?.problem ? null : count);
 
@@ -128,9 +163,10 @@ type Props = {
   choose(limit: number): void;
   start(): void;
   stop(): void;
+  children: ComponentChildren;
 };
 
-function RunBar({ run, limit, limits, choose, start, stop }: Props) {
+function RunBar({ run, limit, limits, choose, start, stop, children }: Props) {
   const isRunning = run !== null && run.end === null;
   return (
     <div class="run-bar tools">
@@ -147,11 +183,43 @@ function RunBar({ run, limit, limits, choose, start, stop }: Props) {
           choose={choose}
         />
       </label>
+      {children}
       {isRunning && <Progress run={run} />}
       <span class="unseen" role="status">
         {isRunning ? 'The query runs' : run?.end ? `${endOf(run)}` : ''}
       </span>
     </div>
+  );
+}
+
+/** Keeps the query under a name. */
+function SaveMenu({ save }: { save(name: string): void }) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const [name, setName] = useState('');
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (name.trim() === '') return;
+    save(name.trim());
+    setName('');
+    menu.current?.removeAttribute('open');
+    menu.current?.querySelector('summary')?.focus();
+  };
+  return (
+    <details class="menu" ref={menu}>
+      <summary>Save</summary>
+      <form class="menu-box" onSubmit={submit}>
+        <input
+          aria-label="Name of the query"
+          placeholder="name"
+          maxLength={80}
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        <button type="submit" class="main">
+          Save
+        </button>
+      </form>
+    </details>
   );
 }
 

@@ -1,15 +1,16 @@
 /** The answer to a query: as of when and how far proven, its rows, its chart, and ways to take it along. */
 
 import { useMemo, useState } from 'preact/hooks';
-import type { OpenedQuery } from '../../../src/serve/ui/wire.ts';
+import type { OpenedQuery, Source } from '../../../src/serve/ui/wire.ts';
 import { count, number } from '../../formats.ts';
 import { isIdentity } from '../../kinds.ts';
+import { useLive } from '../../live.ts';
 import { DownloadMenu } from '../../parts/download.tsx';
 import { Sources } from '../../parts/proof.tsx';
 import { Empty } from '../../parts/states.tsx';
 import { Table, usePages } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
-import { linkToSql } from '../../router.ts';
+import { Age, Time } from '../../parts/time.tsx';
+import { linkToJson, linkToSql } from '../../router.ts';
 import { AnswerChart } from './chart.tsx';
 import { kindsOf } from './chart-data.ts';
 import type { Run } from './run.ts';
@@ -64,6 +65,9 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
         <span class="spread" />
         {rows.length > 0 && <View shown={shown} choose={setShown} />}
         <DownloadMenu question={run.question} asOf={at} />
+        <a href={linkToJson(run.question)} target="_blank" rel="noopener">
+          JSON
+        </a>
       </header>
       <Origin run={run} opened={opened} />
       {notes.length > 0 && (
@@ -105,21 +109,59 @@ function View({ shown, choose }: { shown: Shown; choose(shown: Shown): void }) {
   );
 }
 
-/** Where the rows come from, and the moment at which the same comes again. */
+/** In a line what is proven of the rows, opened by dataset; and the moment at which the same comes again. */
 function Origin({ run: { question, at }, opened: { sources, seq } }: { run: Run; opened: OpenedQuery }) {
   if (sources.length === 0) return null;
   const moment = seq > 0 ? new Date(seq).toISOString() : null;
   return (
     <div class="tools origin">
-      <Sources sources={sources} isPast={at !== null} />
+      {sources.length === 1 ? (
+        <Sources sources={sources} isPast={at !== null} />
+      ) : (
+        <details>
+          <summary>
+            <ProofLine sources={sources} isPast={at !== null} />
+          </summary>
+          <Sources sources={sources} isPast={at !== null} />
+        </details>
+      )}
       {moment !== null && (
-        <span class="note">
+        <span class="note" title={`As of its latest change: ${moment}`}>
           {/* Another moment is another address, which a link without its `#` would not be. */}
-          <a href={linkToSql(question, moment)}>Link to this answer</a>, as of its latest change:{' '}
-          <Time at={moment} exactness="millisecond" />
+          <a href={linkToSql(question, moment)}>Link to this answer</a>
         </span>
       )}
     </div>
+  );
+}
+
+/** `5 datasets, complete as of 07:11:30; meme-signals is stale (9h 12m old)`. */
+function ProofLine({ sources, isPast }: { sources: readonly Source[]; isPast: boolean }) {
+  const datasets = useLive().overview?.status.datasets ?? [];
+  const isStale = ({ job }: Source) => !isPast && datasets.some((each) => each.job === job && !each.fresh);
+  const unproven = sources.filter(({ completeAsOf }) => completeAsOf === null);
+  const stale = sources.filter((source) => source.completeAsOf !== null && isStale(source));
+  const [oldest] = sources
+    .filter((source) => source.completeAsOf !== null && !isStale(source))
+    .map(({ completeAsOf }) => completeAsOf ?? '')
+    .sort();
+  return (
+    <>
+      {count(sources.length, 'dataset')}
+      {oldest !== undefined && (
+        <>
+          , complete as of <Time at={oldest} />
+        </>
+      )}
+      {stale.map(({ job, completeAsOf }) => (
+        <span key={job} class="late">
+          ; {job} is stale (<Age since={completeAsOf ?? ''} /> old)
+        </span>
+      ))}
+      {unproven.length > 0 && (
+        <span class="late">; never proven complete: {unproven.map(({ job }) => job).join(', ')}</span>
+      )}
+    </>
   );
 }
 

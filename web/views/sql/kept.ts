@@ -1,31 +1,49 @@
-/** What the editor holds: kept in the address where it is short enough, and in this browser whatever happens. */
+/** What this browser keeps of queries: the draft, those that were run, and those that somebody named. The address holds short ones. */
 
 import { remember, remembered } from '../../preferences.ts';
 import type { Sql } from '../../sql.ts';
-import { isParams, type Past, readPast } from './history.ts';
 import { type Typed, typedOf } from './parameters.ts';
 
 export type Draft = { text: string; typed: Typed };
 
-const DRAFT = 'market-mirror-sql';
-const HISTORY = 'market-mirror-queries';
+/** A query that was run. */
+export type PastQuery = Sql & {
+  /** When it was last run, ISO 8601. */
+  ranAt: string;
+  /** Of its answer; null where it failed or was stopped. */
+  rows: number | null;
+};
+
+/** A query under a name. */
+export type SavedQuery = Sql & { name: string };
+
+const DRAFT_KEY = 'market-mirror-sql';
+const PAST_KEY = 'market-mirror-queries';
+const SAVED_KEY = 'market-mirror-saved';
 
 /** Longer addresses are cut by programs that they are sent with. */
-export const MOST_IN_ADDRESS = 6_000;
+export const MAX_ADDRESS_LETTERS = 6_000;
+export const MAX_PAST = 100;
+const MAX_PAST_LETTERS = 200_000;
+const MAX_SAVED = 500;
 
 export function keptDraft(): Draft | null {
-  const kept = remembered<Partial<Draft> | null>(DRAFT, null);
-  return typeof kept?.text === 'string' ? { text: kept.text, typed: typedIn(kept.typed) } : null;
+  const kept = remembered<Partial<Draft> | null>(DRAFT_KEY, null);
+  if (typeof kept?.text !== 'string') return null;
+  const typed = isParams(kept.typed)
+    ? Object.fromEntries(Object.entries(kept.typed).map(([name, text]) => [name, `${text}`]))
+    : {};
+  return { text: kept.text, typed };
 }
 
-export const keepDraft = (draft: Draft): void => remember(DRAFT, draft);
-
-export const keptPast = (): Past[] => readPast(remembered<unknown>(HISTORY, []));
-
-export const keepPast = (past: readonly Past[]): void => remember(HISTORY, past);
+export const keepDraft = (draft: Draft): void => remember(DRAFT_KEY, draft);
+export const keptPast = (): PastQuery[] => readPast(remembered<unknown>(PAST_KEY, []));
+export const keepPast = (past: readonly PastQuery[]): void => remember(PAST_KEY, past);
+export const keptSaved = (): SavedQuery[] => readSaved(remembered<unknown>(SAVED_KEY, []));
+export const keepSaved = (saved: readonly SavedQuery[]): void => remember(SAVED_KEY, saved);
 
 /** What a link asks for behind its `#`, or null. */
-export function askedIn(hash: URLSearchParams): Sql | null {
+export function linkedQuery(hash: URLSearchParams): Sql | null {
   const sql = hash.get('sql');
   if (sql === null) return null;
   let params: unknown;
@@ -40,8 +58,67 @@ export const draftOf = ({ sql, params }: Sql): Draft => ({
   typed: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, typedOf(value)])),
 });
 
-function typedIn(kept: unknown): Typed {
-  return isParams(kept)
-    ? Object.fromEntries(Object.entries(kept).map(([name, text]) => [name, `${text}`]))
-    : {};
+/** With one more: the same query is kept once, and the oldest are dropped when there are too many or they are too long. */
+export function withQuery(past: readonly PastQuery[], query: PastQuery): PastQuery[] {
+  const others = withoutQuery(past, query).slice(0, MAX_PAST - 1);
+  let letters = 0;
+  return [query, ...others].filter((one, at) => {
+    letters += one.sql.length + JSON.stringify(one.params).length;
+    return at === 0 || letters <= MAX_PAST_LETTERS;
+  });
+}
+
+export const withoutQuery = (past: readonly PastQuery[], query: Sql): PastQuery[] =>
+  past.filter((one) => !isSame(one, query));
+
+const isSame = (one: Sql, other: Sql) =>
+  one.sql.trim() === other.sql.trim() && JSON.stringify(one.params) === JSON.stringify(other.params);
+
+/** With these as well, by name: of two with one name, the added one stays. */
+export function withSaved(saved: readonly SavedQuery[], added: readonly SavedQuery[]): SavedQuery[] {
+  const byName = new Map([...saved, ...added].map((query) => [query.name, query]));
+  return [...byName.values()].sort((one, other) => one.name.localeCompare(other.name)).slice(0, MAX_SAVED);
+}
+
+/** What saved queries are exported as. */
+export const savedFile = (saved: readonly SavedQuery[]): string =>
+  `${JSON.stringify({ queries: saved }, null, 2)}\n`;
+
+/** The queries of such a file; null for any other text. */
+export function readSavedFile(text: string): SavedQuery[] | null {
+  try {
+    const { queries } = JSON.parse(text) as { queries?: unknown };
+    return Array.isArray(queries) ? readSaved(queries) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What was kept may be anybody's. */
+export function readPast(kept: unknown): PastQuery[] {
+  return Array.isArray(kept) ? kept.filter(isPast).slice(0, MAX_PAST) : [];
+}
+
+function readSaved(kept: unknown): SavedQuery[] {
+  if (!Array.isArray(kept)) return [];
+  const known = kept.filter((one) => isQuery(one) && typeof (one as Partial<SavedQuery>).name === 'string');
+  return (known as SavedQuery[]).map(({ name, sql, params }) => ({ name, sql, params }));
+}
+
+function isPast(one: unknown): one is PastQuery {
+  const { ranAt, rows } = (one ?? {}) as Partial<PastQuery>;
+  return isQuery(one) && typeof ranAt === 'string' && (typeof rows === 'number' || rows === null);
+}
+
+function isQuery(one: unknown): one is Sql {
+  const { sql, params } = (one ?? {}) as Partial<Sql>;
+  return typeof sql === 'string' && isParams(params);
+}
+
+/** Names with texts, numbers or null. */
+function isParams(params: unknown): params is Sql['params'] {
+  if (typeof params !== 'object' || params === null || Array.isArray(params)) return false;
+  return Object.values(params).every(
+    (value) => value === null || typeof value === 'string' || typeof value === 'number',
+  );
 }

@@ -2,14 +2,17 @@
 
 import { expect, test } from 'vitest';
 import {
-  MOST_QUERIES,
-  type Past,
+  MAX_PAST,
+  type PastQuery,
   readPast,
+  readSavedFile,
+  savedFile,
   withoutQuery,
   withQuery,
-} from '../../../../web/views/sql/history.ts';
+  withSaved,
+} from '../../../../web/views/sql/kept.ts';
 
-const query = (sql: string, more: Partial<Past> = {}): Past => ({
+const query = (sql: string, more: Partial<PastQuery> = {}): PastQuery => ({
   sql,
   params: {},
   ranAt: '2026-11-22T12:00:00.000Z',
@@ -31,9 +34,9 @@ test('the same with other values is another', () => {
 });
 
 test('there are only so many, and only so long', () => {
-  let past: Past[] = [];
-  for (let at = 0; at < MOST_QUERIES + 20; at += 1) past = withQuery(past, query(`SELECT ${at}`));
-  expect(past).toHaveLength(MOST_QUERIES);
+  let past: PastQuery[] = [];
+  for (let at = 0; at < MAX_PAST + 20; at += 1) past = withQuery(past, query(`SELECT ${at}`));
+  expect(past).toHaveLength(MAX_PAST);
   expect(past.at(-1)?.sql).toBe('SELECT 20');
   const long = query(`SELECT '${'x'.repeat(300_000)}'`);
   expect(withQuery(past, long)).toEqual([long]);
@@ -59,4 +62,14 @@ test('what was kept by somebody else harms nothing', () => {
   expect(readPast([...others, good])).toEqual([good]);
   expect(readPast('x')).toEqual([]);
   expect(readPast(null)).toEqual([]);
+});
+
+test('saved queries go to another browser as a file; of two with one name the added one stays', () => {
+  const mine = { name: 'By day', sql: 'SELECT :a', params: { a: 1 } };
+  const other = { name: 'By asset', sql: 'SELECT 2', params: {} };
+  const read = readSavedFile(savedFile([mine, other]));
+  expect(read).toEqual([mine, other]);
+  expect(withSaved([{ ...mine, sql: 'SELECT 9' }], read ?? [])).toEqual([other, mine]);
+  for (const text of ['', '[]', '{}', '{"queries":5}', 'null']) expect(readSavedFile(text)).toBeNull();
+  expect(readSavedFile('{"queries":[{"name":5,"sql":"x","params":{}},{"name":"x"},null]}')).toEqual([]);
 });
