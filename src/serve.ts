@@ -171,7 +171,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
       query?.drain();
       ui.close();
       processes.close();
-      await mirror.close();
+      mirror.close();
       admission.close();
     },
   };

@@ -4,8 +4,11 @@ import { z } from 'zod';
 import { DAY_MS, isoTime } from '../../src/clock.ts';
 import { isRefused } from '../../src/serve/service/admission.ts';
 import { openServeDatabase } from '../../src/serve/service/database.ts';
-import { type UsageBody, usageBody, usageSchema } from '../../src/serve/service/usage.ts';
+import { openSchemas } from '../../src/serve/service/openapi.ts';
+import { type UsageBody, usageBody } from '../../src/serve/service/usage.ts';
 import { folder, limitsOf, setupAdmission } from './support.ts';
+
+const usageSchema = z.fromJSONSchema(JSON.parse(JSON.stringify(openSchemas().all()['Usage'])));
 
 function setupUsage(dir = folder()) {
   const bench = setupAdmission(dir);
@@ -14,7 +17,7 @@ function setupUsage(dir = folder()) {
   const usage = (account = 'desk'): UsageBody => {
     const body = usageBody(bench.admission(), account, bench.clock.now());
     if (isRefused(body)) throw new Error(body.body.message);
-    z.fromJSONSchema(JSON.parse(JSON.stringify(usageSchema))).parse(body);
+    usageSchema.parse(body);
     return body;
   };
   return { ...bench, answered, usage };

@@ -1,4 +1,4 @@
-/** Which rows of a moment filters leave: by the texts that are kept of the present, else by looking at every row. */
+/** Which rows of a moment filters leave: by the text cache of the present, else by reading every row. */
 
 import type { ListedJob } from '../../job-list.ts';
 import { type Connection, openReadOnly, storeFailure } from '../../store/read.ts';
@@ -12,14 +12,14 @@ export type ScanRequest = {
   moment: Moment;
   filters: Filters;
   id: number;
-  /** Shared: holds the id of the scan that somebody waits for. */
+  /** Shared with the thread: holds the id of the scan that a client waits for. */
   wanted: Int32Array;
 };
 
-/** The numbers of rows, compactly. */
+/** Compactly. */
 export type Rowids = Uint32Array | Float64Array;
 
-/** @param isWanted asked now and then. @returns undefined where nobody waits any longer, or the moment is gone. */
+/** @param isWanted called now and then. @returns undefined where no client waits any longer, or the moment is gone. */
 export type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => Rowids | undefined;
 
 /** Deep lists are read by parts of so many. */
@@ -28,7 +28,7 @@ const ROWIDS_AT_ONCE = 10_000;
 /** For each dataset: the texts of some 100,000 rows. */
 const MAX_TEXT_BYTES = 64 * 1024 ** 2;
 
-/** All numbers that it gives are those of rows of the moment that match, in its order. */
+/** @returns what finds the rowids of the rows of a moment that match, in its order. */
 export function openScan(
   connection: Connection,
   jobs: readonly ListedJob[],
@@ -43,75 +43,67 @@ export function openScan(
   );
 
   const scan: Scan = (moment, filters, isWanted) => {
-    const { job, textCache } = datasets.get(moment.job) ?? fail(moment.job);
+    const dataset = datasets.get(moment.job);
+    if (!dataset) throw new Error(`${moment.job} has no filters`);
+    const { job, textCache } = dataset;
     // History may have been forgotten since the moment was found.
     if (typeof pages.momentOf(job.name, moment.seq) === 'string') return undefined;
     const { words } = filters;
     const fields = filters.fields.map(([name, value]) => ({ value, paths: pathsOf(job.name, name) }));
     const order = allRowids(pages, moment);
-    const scanFor = (rowScan: Parameters<typeof matcherOf>[0]) => ({
-      moment,
-      isWanted,
-      matches: matcherOf(rowScan),
-    });
-
+    const keep = (found: Set<number> | undefined) =>
+      found && compact(order.filter((rowid) => found.has(rowid)));
     const texts = words.length > 0 ? textCache(moment, isWanted) : undefined;
-    if (!texts) {
-      const found = scanTable(connection, job, pages, order, scanFor({ words, fields }));
-      return found && compact(order.filter((number) => found.has(number)));
-    }
-    const withWords = order.filter((number) => {
-      const text = texts.get(number);
-      return text !== undefined && words.every((word) => text.includes(word));
-    });
+    if (!texts)
+      return keep(
+        scanTable(connection, job, pages, order, { moment, isWanted, matches: matcherOf({ words, fields }) }),
+      );
+    const withWords = order.filter((rowid) => words.every((word) => texts.get(rowid)?.includes(word)));
     if (fields.length === 0) return compact(withWords);
-    const found = scanRowids(pages, [...withWords], scanFor({ words: [], fields }));
-    return found && compact(withWords.filter((number) => found.has(number)));
+    return keep(
+      scanRowids(pages, withWords, { moment, isWanted, matches: matcherOf({ words: [], fields }) }),
+    );
   };
   // The rows and the fields are those of one state of the mirror.
-  return (...given) => connection.transaction(() => scan(...given))();
+  return (...request) => connection.transaction(() => scan(...request))();
 }
 
 function allRowids(pages: Pages, moment: Moment): Float64Array {
-  const numbers = new Float64Array(moment.total);
+  const rowids = new Float64Array(moment.total);
   const atOnce = moment.order === 'proven' ? ROWIDS_AT_ONCE : moment.total;
   let read = 0;
   while (read < moment.total) {
     const part = pages.rowidsOf(moment, read, atOnce);
     if (part.length === 0) break;
-    numbers.set(part, read);
+    rowids.set(part, read);
     read += part.length;
   }
-  return numbers.subarray(0, read);
+  return rowids.subarray(0, read);
 }
 
-const compact = (numbers: Float64Array): Rowids =>
-  numbers.every((number) => number < 2 ** 32) ? new Uint32Array(numbers) : numbers;
-
-function fail(job: string): never {
-  throw new Error(`${job} has no filters`);
-}
+const compact = (rowids: Float64Array): Rowids =>
+  rowids.every((rowid) => rowid < 2 ** 32) ? new Uint32Array(rowids) : rowids;
 
 type RowScan = {
   moment: Moment;
   matches(json: string): boolean;
-  /** Asked now and then. Where it says no, nothing is found: `undefined`. */
+  /** Where it says no, nothing is found: `undefined`. */
   isWanted(): boolean;
 };
 
-/** How many rows are looked at before it is asked again whether anybody waits. */
+/** How many rows are read before `isWanted` is called again. */
 const ROWS_AT_ONCE = 256;
 
 /**
  * Reads the rows as they are now one after the other, which is much faster, and those that have changed since the moment as
  * they were then.
- * @param numbers those of all its rows, in any order.
+ * @param rowids of all rows of the moment, in any order.
  */
 function scanTable(
   connection: Connection,
   { numbered, rowJson }: ListedJob,
   pages: Pages,
-  numbers: Float64Array,
+  rowids: Float64Array,
   rowScan: RowScan,
 ): Set<number> | undefined {
   const { moment, matches, isWanted } = rowScan;
@@ -120,17 +112,17 @@ function scanTable(
       `SELECT rowid, ${rowJson} FROM ${numbered} AS row WHERE _changed_at <= ? ORDER BY rowid`,
     )
     .raw();
-  const upwards = numbers.toSorted();
+  const upwards = rowids.toSorted();
   const found = new Set<number>();
   const changedSince: number[] = [];
   let next = 0;
   let scanned = 0;
-  for (const [number, json] of rows.iterate(moment.at.at)) {
-    for (; (upwards[next] ?? number) < number; next += 1) changedSince.push(upwards[next] as number);
-    if (upwards[next] !== number) continue;
+  for (const [rowid, json] of rows.iterate(moment.at.at)) {
+    for (; (upwards[next] ?? rowid) < rowid; next += 1) changedSince.push(upwards[next] as number);
+    if (upwards[next] !== rowid) continue;
     next += 1;
     scanned += 1;
-    if (matches(json)) found.add(number);
+    if (matches(json)) found.add(rowid);
     if (scanned % ROWS_AT_ONCE === 0 && !isWanted()) return undefined;
   }
   return scanRowids(pages, [...changedSince, ...upwards.subarray(next)], rowScan, found);
@@ -139,15 +131,15 @@ function scanTable(
 /** @param found what is found is added to it. */
 function scanRowids(
   pages: Pages,
-  numbers: readonly number[],
+  rowids: readonly number[] | Float64Array,
   { moment, matches, isWanted }: RowScan,
   found = new Set<number>(),
 ): Set<number> | undefined {
-  for (let from = 0; from < numbers.length; from += ROWS_AT_ONCE) {
+  for (let from = 0; from < rowids.length; from += ROWS_AT_ONCE) {
     if (!isWanted()) return undefined;
-    const some = numbers.slice(from, from + ROWS_AT_ONCE);
-    for (const [place, json] of pages.readRows(moment, some).entries())
-      if (json !== undefined && matches(json)) found.add(some[place] as number);
+    const some = rowids.slice(from, from + ROWS_AT_ONCE);
+    for (const [at, json] of pages.readRows(moment, some).entries())
+      if (json !== undefined && matches(json)) found.add(some[at] as number);
   }
   return found;
 }
@@ -155,12 +147,12 @@ function scanRowids(
 /**
  * The normalized texts of a dataset's rows as they are now, in memory: words are found in them without reading a row. A call
  * reads what has changed since the last one.
- * @returns the text of each row by its number; undefined where they are too long, where the moment is not the present, or
+ * @returns the text of each row by its rowid; undefined where they are too long, where the moment is not the present, or
  * where nobody waits any longer.
  */
 type TextCache = (moment: Moment, isWanted: () => boolean) => ReadonlyMap<number, string> | undefined;
 
-/** @param mostBytes of texts; of a longer dataset none are kept. */
+/** @param maxBytes of texts; of a longer dataset none are kept. */
 function openTextCache(connection: Connection, job: ListedJob, pages: Pages, maxBytes: number): TextCache {
   const changed = connection
     .prepare<[string], [number, string]>(
@@ -180,11 +172,6 @@ function openTextCache(connection: Connection, job: ListedJob, pages: Pages, max
     return isNow && generatedAt === null && job.volatile.length === 0;
   }
 
-  function keep(number: number, text: string): void {
-    bytes += Buffer.byteLength(text) - Buffer.byteLength(texts.get(number) ?? '');
-    texts.set(number, text);
-  }
-
   function forget(): void {
     texts.clear();
     bytes = 0;
@@ -197,8 +184,10 @@ function openTextCache(connection: Connection, job: ListedJob, pages: Pages, max
     // Rows that were removed since stay in it.
     if (texts.size > 2 * moment.total) forget();
     let scanned = 0;
-    for (const [number, json] of changed.iterate(upTo)) {
-      keep(number, normalizedText(json));
+    for (const [rowid, json] of changed.iterate(upTo)) {
+      const text = normalizedText(json);
+      bytes += Buffer.byteLength(text) - Buffer.byteLength(texts.get(rowid) ?? '');
+      texts.set(rowid, text);
       scanned += 1;
       if (bytes > maxBytes) {
         tooManyRows = moment.total;

@@ -29,16 +29,7 @@ export type CallCount = {
   lastAt: string;
 };
 
-export type Counts = {
-  /** @param at by the clock of the limits. */
-  saveState(account: string, state: AccountState, at: number): void;
-  saveUse(keyId: string): void;
-  addCall(call: CountedCall): void;
-  /** Of the last `days` days, today among them; the latest day first. @throws Failure `disk` where they cannot be read. */
-  callsOf(account: string, days: number): CallCount[];
-  /** Writes what is pending; what cannot be written stays pending. */
-  flush(): void;
-};
+export type Counts = ReturnType<typeof openCounts>;
 
 /** Runs `work` after so long; does not keep the process alive. */
 export type Later = (work: () => void, ms: number) => void;
@@ -56,7 +47,7 @@ export function openCounts(
   now: () => number,
   report: ReportOutage,
   later: Later = byTimer,
-): Counts {
+) {
   const writeState = connection.prepare(
     `INSERT INTO counters (account, at, state) VALUES (?, ?, ?)
      ON CONFLICT (account) DO UPDATE SET at = excluded.at, state = excluded.state`,
@@ -110,16 +101,18 @@ export function openCounts(
   }
 
   return {
+    /** Writes what is pending; what cannot be written stays pending. */
     flush,
-    saveState(account, state, at) {
+    /** @param at by the clock of the limits. */
+    saveState(account: string, state: AccountState, at: number): void {
       states.set(account, { state, at });
       schedule();
     },
-    saveUse(keyId) {
+    saveUse(keyId: string): void {
       uses.set(keyId, isoTime(now()));
       schedule();
     },
-    addCall({ account, endpoint, status }) {
+    addCall({ account, endpoint, status }: CountedCall): void {
       const time = isoTime(now());
       const day = dayOf(time);
       mayForget ||= day !== today;
@@ -130,7 +123,8 @@ export function openCounts(
       calls.set(name, { day, account, endpoint, class: group, calls: before + 1, firstAt, lastAt: time });
       schedule();
     },
-    callsOf(account, days) {
+    /** Of the last `days` days, today among them; the latest day first. @throws Failure `disk` where they cannot be read. */
+    callsOf(account: string, days: number): CallCount[] {
       const at = now();
       const wanted = Array.from({ length: days }, (_, ago) => dayOf(isoTime(at - ago * DAY_MS)));
       const found = new Map<string, CallCount>();

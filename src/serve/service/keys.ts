@@ -153,37 +153,20 @@ export type Rotated = Issued & { readonly replaced: KeyRecord };
 
 export type Account = { readonly account: string; readonly limits: Limits };
 
-/**
- * `named` says which key is meant: by its id, or by its name where only one active key has it.
- * All of them: @throws Failure `usage` for what there is not, or what cannot be done with it.
- */
-export type Keyring = {
-  /** @param limits of a new account; an existing account keeps its own. */
-  create(terms: KeyTerms, limits: Partial<Limits> | undefined, now: number): Issued;
-  /** Oldest first. */
-  list(): KeyRecord[];
-  /** From now on it is refused; a key that is revoked already keeps its time. */
-  revoke(named: string, now: number): KeyRecord;
-  /**
-   * Another key on the same terms; the old one expires after the overlap.
-   * @param lifetimeMs of the new one; as long as that of the old one unless given.
-   */
-  rotate(named: string, overlapMs: number, lifetimeMs: number | undefined, now: number): Rotated;
-  account(name: string): Account;
-  accounts(): Account[];
-  /** Limits that are not given stay; null takes one away. */
-  setLimits(account: string, limits: Partial<Limits>): Account;
-  close(): void;
-};
+export type Keyring = ReturnType<typeof openKeyring>;
 
 /** @throws Failure as `openServeDatabase` does. */
-export function openKeyring(dir: string): Keyring {
+export function openKeyring(dir: string) {
   const connection = openServeDatabase(dir);
   const keyring = guardedAll(connection.name, keyringOf(connection));
   return { ...keyring, close: () => void connection.close() };
 }
 
-function keyringOf(connection: Connection): Omit<Keyring, 'close'> {
+/**
+ * `named` says which key is meant: by its id, or by its name where only one active key has it.
+ * All of them: @throws Failure `usage` for what there is not, or what cannot be done with it.
+ */
+function keyringOf(connection: Connection) {
   const keys = keyReader(connection);
   const limitsOf = limitsReader(connection);
   const accountNames = connection.prepare<[], string>('SELECT name FROM accounts ORDER BY name').pluck();
@@ -259,7 +242,8 @@ function keyringOf(connection: Connection): Omit<Keyring, 'close'> {
   }
 
   return {
-    create: atOnce((terms: KeyTerms, limits: Partial<Limits> | undefined, now: number) => {
+    /** @param limits of a new account; an existing account keeps its own. */
+    create: atOnce((terms: KeyTerms, limits: Partial<Limits> | undefined, now: number): Issued => {
       const isThere = limitsOf(terms.account) !== undefined;
       if (isThere && limits)
         throw new Failure(
@@ -272,25 +256,34 @@ function keyringOf(connection: Connection): Omit<Keyring, 'close'> {
       }
       return issue(terms, now);
     }),
+    /** Oldest first. */
     list: () => keys.all(),
-    revoke: atOnce((named: string, now: number) => {
+    /** From now on it is refused; a key that is revoked already keeps its time. */
+    revoke: atOnce((named: string, now: number): KeyRecord => {
       const { id } = findKey(named, now);
       revoke.run(isoTime(now), id);
       return findKey(id, now);
     }),
-    rotate: atOnce((named: string, overlapMs: number, lifetimeMs: number | undefined, now: number) => {
-      const old = findKey(named, now);
-      refuseUnlessActive(old, now);
-      const ends = old.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(old.expiresAt);
-      const lifetime = lifetimeMs ?? ends - Date.parse(old.createdAt);
-      const expiresAt = Number.isFinite(lifetime) ? now + lifetime : null;
-      const { name, account: itsAccount, scopes, addresses } = old;
-      const issued = issue({ name, account: itsAccount, scopes, addresses, expiresAt }, now);
-      replace.run(isoTime(Math.min(ends, now + overlapMs)), issued.record.id, old.id);
-      return { ...issued, replaced: findKey(old.id, now) };
-    }),
+    /**
+     * Another key on the same terms; the old one expires after the overlap.
+     * @param lifetimeMs of the new one; as long as that of the old one unless given.
+     */
+    rotate: atOnce(
+      (named: string, overlapMs: number, lifetimeMs: number | undefined, now: number): Rotated => {
+        const old = findKey(named, now);
+        refuseUnlessActive(old, now);
+        const ends = old.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(old.expiresAt);
+        const lifetime = lifetimeMs ?? ends - Date.parse(old.createdAt);
+        const expiresAt = Number.isFinite(lifetime) ? now + lifetime : null;
+        const { name, account: itsAccount, scopes, addresses } = old;
+        const issued = issue({ name, account: itsAccount, scopes, addresses, expiresAt }, now);
+        replace.run(isoTime(Math.min(ends, now + overlapMs)), issued.record.id, old.id);
+        return { ...issued, replaced: findKey(old.id, now) };
+      },
+    ),
     account,
     accounts: () => accountNames.all().map(account),
+    /** Limits that are not given stay; null takes one away. */
     setLimits: atOnce((name: string, limits: Partial<Limits>) =>
       saveLimits(name, { ...account(name).limits, ...limits }),
     ),

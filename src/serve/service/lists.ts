@@ -41,10 +41,7 @@ export type PlannedResponse = StreamedResponse & { readonly furtherCalls?: numbe
 /** A response that costs nothing, and is known already. */
 export const finished = (response: HttpResponse): Plan => ({ costsQuota: false, read: () => response });
 
-export type Lists = {
-  /** What a call of the account gets, once it is let in. */
-  plan(job: ListedJob, call: Call, account: string): Plan;
-};
+export type Lists = ReturnType<typeof openLists>;
 
 export type ListsParts = {
   mirror: WatchedMirror;
@@ -72,7 +69,7 @@ const missing = {
   unavailable: errorResponse('service_unavailable', retryAfter(BUSY_SECONDS)),
 };
 
-export function openLists({ mirror, maxAgeMs, clock, onPage }: ListsParts): Lists {
+export function openLists({ mirror, maxAgeMs, clock, onPage }: ListsParts) {
   const findMoment = momentFinder();
   const readPage = pageReader(mirror, findMoment, onPage);
 
@@ -109,7 +106,8 @@ export function openLists({ mirror, maxAgeMs, clock, onPage }: ListsParts): List
   }
 
   return {
-    plan: (job, call, account) =>
+    /** What a call of the account gets, once it is let in. */
+    plan: (job: ListedJob, call: Call, account: string): Plan =>
       mirror.read((open) => planIn(open, job, call, account)) ?? finished(missing.unavailable),
   };
 }
@@ -214,9 +212,6 @@ export const MIN_COMPRESSED_BYTES = 1_000;
 
 type PageBody = { bytes: Buffer; encoding: Encoding };
 
-/** The rows of a moment from which a page is cut, and how many there are. */
-type RowSource = { total: number; read(open: OpenMirror, frame: Frame): Buffer };
-
 /**
  * @returns what reads a page, which its ETag names: `gone` where its moment was forgotten meanwhile, `unavailable` where the
  * mirror cannot be read now, or too many others are filtering.
@@ -246,43 +241,34 @@ function pageReader(mirror: WatchedMirror, findMoment: MomentFinder, onPage: Lis
   };
 
   async function readPlain(page: ListPage, etag: string, call: Call, account: string) {
-    const source = await rowsOf(page, call, account);
-    if (!source) return 'unavailable';
-    const { job, moment, paging } = page;
-    const read = mirror.read((open) => {
-      const frame = frameOf(job, moment.generatedAt, paging, source.total);
-      return open.connection.transaction(() => {
+    const { job, moment, paging, filters } = page;
+    const { offset, limit } = paging;
+    const rowids = filters && (await filter(moment, filters, call, account));
+    if (typeof rowids === 'string' || rowids === undefined) return 'unavailable';
+    const frame = frameOf(job, moment.generatedAt, paging, rowids?.length ?? moment.total);
+    const read = mirror.read((open) =>
+      open.connection.transaction(() => {
         // History may have been forgotten since the moment was found.
         if (typeof findMoment(open, job, moment.seq) === 'string') return { bytes: null };
-        return { bytes: source.read(open, frame) };
-      })();
-    });
+        const bytes = rowids
+          ? open.pages.readRowids(moment, rowids.subarray(offset, offset + limit), frame)
+          : open.pages.readPage(moment, offset, limit, frame);
+        return { bytes };
+      })(),
+    );
     if (read === undefined) return 'unavailable';
     if (read.bytes === null) return 'gone';
     cache.add(etag, read.bytes);
     return read.bytes;
   }
 
-  /** @returns undefined where filtering is not possible now. */
-  async function rowsOf(page: ListPage, call: Call, account: string): Promise<RowSource | undefined> {
-    const { moment, filters, paging } = page;
-    const { offset, limit } = paging;
-    if (filters === null)
-      return {
-        total: moment.total,
-        read: ({ pages }, frame) => pages.readPage(moment, offset, limit, frame),
-      };
-    const gone = abortSignalOf(call);
-    const filtering = mirror.read((open) => open.filtered.filtered(moment, filters, account, gone));
-    const matches = await filtering?.catch((thrown: unknown) => {
-      // The mirror was replaced or closed under the scan, or its disk fails: the next read reports it.
+  /** @returns undefined where the mirror was replaced or closed under the scan, or its disk fails: the next read reports it. */
+  async function filter(moment: Moment, filters: Filters, call: Call, account: string) {
+    const signal = abortSignalOf(call);
+    const finding = mirror.read(({ rowFilter }) => rowFilter.find(moment, filters, account, signal));
+    return await finding?.catch((thrown: unknown) => {
       if (!(thrown instanceof Failure) || thrown.kind === 'bug') throw thrown;
     });
-    if (matches === undefined || typeof matches === 'string') return undefined;
-    return {
-      total: matches.total,
-      read: (open, frame) => open.filtered.readMatches(matches, offset, limit, frame),
-    };
   }
 }
 
@@ -316,7 +302,7 @@ const MAX_KNOWN_PAGES = 10_000;
  * garbage, for which V8 goes through its whole heap.
  */
 function createPageCache() {
-  type Forms = { readonly [encoding in Encoding]?: Buffer };
+  type Forms = Readonly<Partial<Record<Encoding, Buffer>>>;
   const pages = byteCache<Forms>(MAX_CACHED_BYTES, (forms) =>
     Object.values(forms).reduce((bytes, form) => bytes + form.length, 0),
   );

@@ -8,7 +8,7 @@ import { lstatSync } from 'node:fs';
 import type { Clock } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
-import { type Filtered, openFiltered } from '../../reading/filters.ts';
+import { openRowFilter, type RowFilter } from '../../reading/filters.ts';
 import { openPages, type Pages } from '../../reading/pages.ts';
 import { type Connection, openMirror } from '../../store/read.ts';
 import { guarded, watchFiles } from '../../store/sqlite-files.ts';
@@ -19,16 +19,12 @@ export type OpenMirror = {
   /** Another one for another file: what is cached of one mirror is nothing of the next. */
   readonly name: string;
   readonly pages: Pages;
-  readonly filtered: Filtered;
+  readonly rowFilter: RowFilter;
   /** Another number when anything has been committed. */
   version(): number;
 };
 
-export type WatchedMirror = {
-  /** Undefined where the mirror cannot be read now, which has been reported. */
-  read<Result extends object>(work: (mirror: OpenMirror) => Result): Result | undefined;
-  close(): Promise<void>;
-};
+export type WatchedMirror = ReturnType<typeof watchMirror>;
 
 const CHECK_EVERY_MS = 1_000;
 
@@ -40,24 +36,23 @@ export function watchMirror(
   jobs: readonly ListedJob[],
   { monotonic }: Pick<Clock, 'monotonic'>,
   report: ReportOutage,
-): WatchedMirror {
+) {
   const attempt = reportOnChange(report);
   let open: (OpenMirror & { isLost: () => Failure | undefined }) | undefined;
   let outage: Failure | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
 
-  async function close(): Promise<void> {
-    const closing = open;
+  function close(): void {
+    open?.rowFilter.close();
+    open?.connection.close();
     open = undefined;
-    await closing?.filtered.close();
-    closing?.connection.close();
   }
 
   function current(): OpenMirror {
     if (monotonic() - checkedAt >= CHECK_EVERY_MS) {
       checkedAt = monotonic();
       outage = undefined;
-      if (open?.isLost()) void close();
+      if (open?.isLost()) close();
     }
     if (outage) throw outage;
     open ??= openIn(dir, jobs);
@@ -65,13 +60,14 @@ export function watchMirror(
   }
 
   return {
-    read: (work) =>
+    /** Undefined where the mirror cannot be read now, which has been reported. */
+    read: <Result extends object>(work: (mirror: OpenMirror) => Result): Result | undefined =>
       attempt(() => {
         try {
           const mirror = current();
           return guarded(mirror.connection.name, () => work(mirror));
         } catch (thrown) {
-          if (thrown instanceof Failure && thrown.kind !== 'incomplete') void close();
+          if (thrown instanceof Failure && thrown.kind !== 'incomplete') close();
           if (thrown instanceof Failure && !open) outage = thrown;
           throw thrown;
         }
@@ -92,7 +88,7 @@ function openIn(dir: string, jobs: readonly ListedJob[]) {
         connection,
         name: identity.slice(0, 8),
         pages,
-        filtered: openFiltered(connection, jobs, pages),
+        rowFilter: openRowFilter(connection, jobs),
         version: () => version.get() as number,
         isLost: watchFiles(connection.name),
       };

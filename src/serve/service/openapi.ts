@@ -7,8 +7,8 @@ import type { ListedJob, Schema } from '../../job-list.ts';
 import type { Call } from '../http/handler.ts';
 import { digestEtag, type HttpResponse, matchesEtag } from '../http/response.ts';
 import { queryError, queryPaths } from '../query/openapi.ts';
+import { quotaKinds } from './limits.ts';
 import examples from './openapi-examples.json' with { type: 'json' };
-import { usageSchema } from './usage.ts';
 
 const information = {
   title: 'Read-only Market Data API, served from a mirror',
@@ -83,6 +83,8 @@ function documentOf(jobs: readonly ListedJob[], hasQuery: boolean) {
 const schemaNamed = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const verdicts = ['snapshot', 'verified', 'union'];
 const count = { type: 'integer', minimum: 0 };
+const time = { type: 'string', format: 'date-time' };
+const rate = { calls: count, periodSeconds: { type: 'number' } };
 
 const refusals = {
   401: 'Unauthorized',
@@ -158,8 +160,7 @@ const operatorPaths = () => ({
 });
 
 function getOf({ name, about, operation, scope }: ListedJob, verb: string, rest: object) {
-  const operationId =
-    operation ?? `${verb}${name.replace(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase())}`;
+  const operationId = operation ?? `${verb}${pascalCase(name)}`;
   return {
     get: { operationId, summary: about, security: [{ apiKey: scope === null ? [] : [scope] }], ...rest },
   };
@@ -244,7 +245,7 @@ const responseHeaders = {
   },
   'X-Mirror-Complete-As-Of': {
     description: 'When the proof of completeness began. Absent while the dataset has none.',
-    schema: { type: 'string', format: 'date-time' },
+    schema: time,
   },
   'X-Mirror-Held': number(
     'Rows of the dataset that the last proof did not show, and that stay for now. They stand last.',
@@ -358,7 +359,45 @@ const shared: Readonly<Record<string, Schema>> = {
       }),
     },
   }),
-  Usage: usageSchema,
+  Usage: objectOf({
+    account: { type: 'string', description: 'The account of the key.' },
+    asOf: time,
+    limits: objectOf({
+      quota: orNull({
+        ...rate,
+        kind: { enum: quotaKinds },
+        remaining: { ...count, description: 'Calls that are left, this one counted.' },
+        moreInSeconds: {
+          type: ['integer', 'null'],
+          description: 'Until there will next be more calls left; null where none was taken.',
+        },
+      }),
+      rate: orNull({
+        ...rate,
+        burst: { ...count, description: 'Calls that may come at once after a rest.' },
+      }),
+      concurrency: orNull({
+        calls: count,
+        running: { ...count, description: 'Calls that are being answered.' },
+      }),
+    }),
+    calls: objectOf({ today: count, last30Days: count }),
+    byDay: {
+      type: 'array',
+      description: 'Days (UTC) and endpoints with calls, the latest day first.',
+      items: objectOf({
+        day: { type: 'string', format: 'date' },
+        endpoint: { type: 'string' },
+        calls: count,
+        status2xx: count,
+        status3xx: count,
+        status4xx: count,
+        status5xx: count,
+        firstAt: time,
+        lastAt: time,
+      }),
+    },
+  }),
   UnspecifiedRow: {
     type: 'object',
     description: 'A row as the mirror received it: its fields are not specified.',
@@ -402,6 +441,10 @@ export function openSchemas() {
 /** All of its properties and no others. */
 function objectOf(properties: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+function orNull(properties: Readonly<Record<string, Schema>>): Schema {
+  return { anyOf: [objectOf(properties), { type: 'null' }] };
 }
 
 /** What later releases may add to. */

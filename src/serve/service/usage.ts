@@ -1,10 +1,9 @@
 /** The use of the service by one account: the body of `GET /api/v1/usage`. docs/serve.md ("Usage") has it. */
 
 import { isoTime } from '../../clock.ts';
-import type { Schema } from '../../job-list.ts';
 import { type Admission, isRefused, type Refusal } from './admission.ts';
 import type { CallCount } from './counts.ts';
-import { type Limits, quotaKinds } from './limits.ts';
+import type { Limits, quotaKinds } from './limits.ts';
 
 export type UsageBody = {
   account: string;
@@ -87,53 +86,3 @@ const rateOf = ({ calls, periodMs }: NonNullable<Limits['quota' | 'rate']>): Rat
 });
 
 const secondsOf = (ms: number | null) => (ms === null ? null : Math.ceil(ms / 1_000));
-
-const count = { type: 'integer', minimum: 0 };
-const time = { type: 'string', format: 'date-time' };
-const rate = { calls: count, periodSeconds: { type: 'number' } };
-
-/** The body as JSON Schema. */
-export const usageSchema: Schema = objectOf({
-  account: { type: 'string', description: 'The account of the key.' },
-  asOf: time,
-  limits: objectOf({
-    quota: orNull({
-      ...rate,
-      kind: { enum: quotaKinds },
-      remaining: { ...count, description: 'Calls that are left, this one counted.' },
-      moreInSeconds: {
-        type: ['integer', 'null'],
-        description: 'Until there will next be more calls left; null where none was taken.',
-      },
-    }),
-    rate: orNull({ ...rate, burst: { ...count, description: 'Calls that may come at once after a rest.' } }),
-    concurrency: orNull({
-      calls: count,
-      running: { ...count, description: 'Calls that are being answered.' },
-    }),
-  }),
-  calls: objectOf({ today: count, last30Days: count }),
-  byDay: {
-    type: 'array',
-    description: 'Days (UTC) and endpoints with calls, the latest day first.',
-    items: objectOf({
-      day: { type: 'string', format: 'date' },
-      endpoint: { type: 'string' },
-      calls: count,
-      status2xx: count,
-      status3xx: count,
-      status4xx: count,
-      status5xx: count,
-      firstAt: time,
-      lastAt: time,
-    }),
-  },
-});
-
-function objectOf(properties: Readonly<Record<string, Schema>>): Schema {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
-}
-
-function orNull(properties: Readonly<Record<string, Schema>>): Schema {
-  return { anyOf: [objectOf(properties), { type: 'null' }] };
-}

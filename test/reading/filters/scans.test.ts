@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Filters } from '../../../src/reading/filters/match.ts';
 import type { Rowids } from '../../../src/reading/filters/scan.ts';
-import { scansOn } from '../../../src/reading/filters.ts';
+import { scanQueue } from '../../../src/reading/filters.ts';
 import type { Moment } from '../../../src/reading/pages.ts';
 
 /** Scans on a thread that ends each when the test says so. */
@@ -9,7 +9,7 @@ function setup() {
   const begun: { name: string; end(numbers?: Rowids): void; fail(thrown: Error): void }[] = [];
   const found: string[] = [];
   let stops = 0;
-  const scans = scansOn(
+  const scan = scanQueue(
     {
       scan: (_, { key }) =>
         new Promise((resolve, reject) => begun.push({ name: key, end: resolve, fail: reject })),
@@ -21,7 +21,7 @@ function setup() {
     (name) => found.push(name),
   );
   const askAs = (account: string, name: string, signal?: AbortSignal) =>
-    scans.ask(name, {} as Moment, { key: name } as Filters, account, signal);
+    scan(name, {} as Moment, { key: name } as Filters, account, signal);
   const ask = (name: string, signal?: AbortSignal) => askAs('desk', name, signal);
   const begins = (count: number) => expect.poll(() => begun.length).toBe(count);
   return { ask, askAs, begun, begins, found, stops: () => stops };

@@ -3,12 +3,12 @@
 import { copyFileSync, renameSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listed } from '../../../src/job.ts';
+import type { Rowids } from '../../../src/reading/filters/scan.ts';
 import {
-  type Filtered,
   type Filters,
   filtersOf,
-  type Matches,
-  openFiltered,
+  openRowFilter,
+  type ScanResult,
   scanThread,
 } from '../../../src/reading/filters.ts';
 import { openPages } from '../../../src/reading/pages.ts';
@@ -24,13 +24,13 @@ async function setupFiltered() {
   const connection = openReadOnly(bench.store.file);
   const jobs = bench.jobs.map(listed);
   const pages = openPages(connection, jobs);
-  const filtered = openFiltered(connection, jobs, pages);
-  onTestFinished(async () => {
-    await filtered.close();
+  const { find, close } = openRowFilter(connection, jobs);
+  onTestFinished(() => {
+    close();
     connection.close();
   });
   const moment = momentOf(pages, 'news');
-  return { bench, jobs, moment, ...filtered };
+  return { bench, jobs, pages, moment, find, close };
 }
 
 const news = (query: string): Filters =>
@@ -38,54 +38,50 @@ const news = (query: string): Filters =>
     new URLSearchParams(query).get(name),
   ) as Filters;
 
-const found = async (of: ReturnType<Filtered['filtered']>) => (await of) as Matches;
+const found = async (result: Promise<ScanResult>) => (await result) as Rowids;
 
 describe('rows that filters leave', () => {
   it('are found by a thread', async () => {
-    const { bench, moment, filtered, readMatches } = await setupFiltered();
-    const { rows } = bench.upstream('news');
-    const expected = rows.filter((row) => row['category'] === 'companies');
-    const matches = await found(filtered(moment, news('?category=Companies'), 'desk'));
-    expect(matches.total).toBe(expected.length);
-    const rowsFrom = (offset: number) =>
-      JSON.parse(readMatches(matches, offset, 100, () => ['[', ']']).toString()) as Row[];
-    expect([0, 100, 200].flatMap(rowsFrom)).toEqual(JSON.parse(JSON.stringify(expected)));
-    expect(rowsFrom(matches.total)).toEqual([]);
+    const { bench, moment, pages, find } = await setupFiltered();
+    const expected = bench.upstream('news').rows.filter((row) => row['category'] === 'companies');
+    const rowids = await found(find(moment, news('?category=Companies'), 'desk'));
+    const rows = JSON.parse(pages.readRowids(moment, rowids, () => ['[', ']']).toString()) as Row[];
+    expect(rows).toEqual(JSON.parse(JSON.stringify(expected)));
   });
 
   it('are looked for once a moment, whoever asks', async () => {
-    const { moment, filtered } = await setupFiltered();
+    const { moment, find } = await setupFiltered();
     const [one, other] = await Promise.all([
-      found(filtered(moment, news('?q=gold+rises'), 'desk')),
-      found(filtered({ ...moment }, news('?q=RISES+gold'), 'desk')),
+      found(find(moment, news('?q=gold+rises'), 'desk')),
+      found(find({ ...moment }, news('?q=RISES+gold'), 'desk')),
     ]);
-    const later = await found(filtered(moment, news('?q=gold+rises'), 'desk'));
-    expect(one.numbers).toBe(other.numbers);
-    expect(later.numbers).toBe(one.numbers);
+    const later = await found(find(moment, news('?q=gold+rises'), 'desk'));
+    expect(one).toBe(other);
+    expect(later).toBe(one);
   });
 
   it('are not looked for when nobody waits, and are when somebody does again', async () => {
-    const { moment, filtered } = await setupFiltered();
+    const { moment, find } = await setupFiltered();
     const gone = new AbortController();
-    const waiting = filtered(moment, news('?q=a'), 'desk', gone.signal);
+    const waiting = find(moment, news('?q=a'), 'desk', gone.signal);
     gone.abort();
     expect(await waiting).toBe('stopped');
-    expect(await filtered(moment, news('?q=a'), 'desk', gone.signal)).toBe('stopped');
-    expect((await found(filtered(moment, news('?q=a'), 'desk'))).total).toBe(ROWS);
+    expect(await find(moment, news('?q=a'), 'desk', gone.signal)).toBe('stopped');
+    expect((await found(find(moment, news('?q=a'), 'desk'))).length).toBe(ROWS);
   });
 
   it('are not shown once another mirror has taken the place of this one', async () => {
-    const { bench, moment, filtered } = await setupFiltered();
+    const { bench, moment, find } = await setupFiltered();
     const { file } = bench.store;
     copyFileSync(file, `${file}.other`);
     renameSync(`${file}.other`, file);
-    await expect(filtered(moment, news('?q=a'), 'desk')).rejects.toMatchObject({ kind: 'disk' });
+    await expect(find(moment, news('?q=a'), 'desk')).rejects.toMatchObject({ kind: 'disk' });
   });
 
   it('leave nobody waiting when all is closed', async () => {
-    const { moment, filtered, close } = await setupFiltered();
-    const waiting = [filtered(moment, news('?q=a'), 'desk'), filtered(moment, news('?q=b'), 'desk')];
-    await close();
+    const { moment, find, close } = await setupFiltered();
+    const waiting = [find(moment, news('?q=a'), 'desk'), find(moment, news('?q=b'), 'desk')];
+    close();
     for (const each of waiting) await expect(each).rejects.toMatchObject({ kind: 'incomplete' });
   });
 });
