@@ -13,12 +13,6 @@ import {
   matchesEtag,
 } from '../http/response.ts';
 
-export type Assets = {
-  document(call: Call): Promise<HttpResponse>;
-  /** Undefined where there is none of that name. */
-  asset(name: string, call: Call): Promise<HttpResponse | undefined>;
-};
-
 const DOCUMENT = 'index.html';
 
 /** The document may load what comes from here, and turn no text into markup. */
@@ -50,14 +44,14 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** @param folder of `index.html`; a name that holds a digest, as `main-2QO7Z5KB.js`, changes with what it holds. */
-export function openAssets(folder: string): Assets {
+export function openAssets(folder: string) {
   let files: ReadonlyMap<string, File> | undefined;
   const find = (name: string) => {
     files ??= filesIn(folder);
     return files.get(name);
   };
   return {
-    async document({ headers: { 'if-none-match': ifNoneMatch, 'accept-encoding': accepted } }) {
+    async document({ headers: { 'if-none-match': ifNoneMatch, 'accept-encoding': accepted } }: Call) {
       const file = find(DOCUMENT);
       if (!file)
         return jsonResponse(503, { error: 'not_built', message: 'The page is not built: npm run build.' });
@@ -70,7 +64,8 @@ export function openAssets(folder: string): Assets {
       if (matchesEtag(ifNoneMatch, file.etag)) return { status: 304, headers, body: null };
       return await encoded(file, encodingOf(accepted), headers);
     },
-    async asset(name, call) {
+    /** Undefined where there is none of that name. */
+    async asset(name: string, call: Call) {
       const file = name === DOCUMENT ? undefined : find(name);
       if (!file) return undefined;
       const isForEver = /-[0-9A-Z]{8}\.\w+$/.test(name);

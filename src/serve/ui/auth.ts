@@ -1,30 +1,17 @@
-/** Who may see the page: everybody on this machine, or who came by a link or a key and has had a cookie since. */
+/** Who may see the page: everybody on this machine, or who came by a link or a key and has had a cookie since; what others are shown. */
 
+import { hash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { serviceAddress } from '../http/client.ts';
 import type { Call, Route } from '../http/handler.ts';
-import type { HttpResponse, StreamedResponse } from '../http/response.ts';
+import { type HttpResponse, retryAfter, type StreamedResponse } from '../http/response.ts';
 import { readBody } from '../http/stream.ts';
 import { type Admission, isRefused } from '../service/admission.ts';
 import { countFailures } from '../service/auth.ts';
 import { PAGE_SCOPE } from '../service/keys.ts';
 import { failedResponse } from './requests.ts';
 import type { IssuedToken, Sessions, Viewer } from './sessions.ts';
-import { oldLinkPage, redirectPage, refusedPage, signInPage } from './sign-in.ts';
 import type { PageAccess } from './wire.ts';
-
-export type PageAuth = {
-  /** Who it is; undefined for somebody who may not see the page. */
-  viewerOf(call: Call): Viewer | undefined;
-  /** The document for those who may see it; for others, how they may. */
-  open(call: Call, document: (call: Call) => Promise<HttpResponse>): Promise<HttpResponse>;
-  /** The private interface for those who may see it, and for no other page than ours. */
-  guard(respond: ViewerResponder): Route['respond'];
-  /** By a key. */
-  signIn(call: Call): Promise<HttpResponse>;
-  /** Ends this session; others of the same viewer go on. */
-  signOut: Route['respond'];
-};
 
 export type ViewerResponder = (call: Call, viewer: Viewer) => StreamedResponse | Promise<StreamedResponse>;
 
@@ -40,7 +27,7 @@ const everybodyHere: Viewer = { owner: 'this machine', caller: null };
 
 const MAX_FORM_BYTES = 4_096;
 
-export function openPageAuth({ access, sessions, admission, clock }: PageAuthParts): PageAuth {
+export function openPageAuth({ access, sessions, admission, clock }: PageAuthParts) {
   const countFailure = countFailures();
 
   /** @returns seconds to wait, where that address had too many failures. */
@@ -49,6 +36,7 @@ export function openPageAuth({ access, sessions, admission, clock }: PageAuthPar
     return waitMs > 0 ? Math.ceil(waitMs / 1_000) : null;
   }
 
+  /** Who it is; undefined for somebody who may not see the page. */
   function viewerOf(call: Call): Viewer | undefined {
     if (access === 'open' && call.isLocal) return everybodyHere;
     const token = cookieIn(call);
@@ -62,20 +50,24 @@ export function openPageAuth({ access, sessions, admission, clock }: PageAuthPar
     return wait === null ? oldLinkPage(call.isLocal) : refusedPage(429, wait, call.isLocal);
   }
 
-  const guard: PageAuth['guard'] = (respond) => (call) => {
-    if (!isFromOurPage(call)) return refused(403, 'only the page itself may ask this');
-    const viewer = viewerOf(call);
-    if (viewer) return respond(call, viewer);
-    const wait = cookieIn(call) === undefined ? null : waitAfterFailure(call);
-    return wait === null
-      ? refused(401, 'the page opens by a link or a key: reload it to see how')
-      : refused(429, 'too many calls without a session', wait);
-  };
+  /** The private interface for those who may see it, and for no other page than ours. */
+  const guard =
+    (respond: ViewerResponder): Route['respond'] =>
+    (call) => {
+      if (!isFromOurPage(call)) return refused(403, 'only the page itself may ask this');
+      const viewer = viewerOf(call);
+      if (viewer) return respond(call, viewer);
+      const wait = cookieIn(call) === undefined ? null : waitAfterFailure(call);
+      return wait === null
+        ? refused(401, 'the page opens by a link or a key: reload it to see how')
+        : refused(429, 'too many calls without a session', wait);
+    };
 
   return {
     guard,
     viewerOf,
-    async open(call, document) {
+    /** The document for those who may see it; for others, how they may. */
+    async open(call: Call, document: (call: Call) => Promise<HttpResponse>): Promise<HttpResponse> {
       const token = call.query.get('token');
       if (token !== null) return viewerOf(call) ? redirectPage('/') : openLink(token, call);
       if (viewerOf(call)) return await document(call);
@@ -83,7 +75,8 @@ export function openPageAuth({ access, sessions, admission, clock }: PageAuthPar
       if (site === 'cross-site' || site === 'same-site') return redirectPage(null);
       return signInPage(call.isLocal);
     },
-    async signIn(call) {
+    /** By a key. */
+    async signIn(call: Call): Promise<HttpResponse> {
       if (!isFromOurPage(call)) return refused(403, 'only the page itself may ask this');
       const form = new URLSearchParams((await readBody(call, MAX_FORM_BYTES)) ?? '');
       const authorization = `Bearer ${form.get('key')?.trim() ?? ''}`;
@@ -93,6 +86,7 @@ export function openPageAuth({ access, sessions, admission, clock }: PageAuthPar
       const headers = { Location: '/', 'Set-Cookie': cookie, 'Cache-Control': 'no-store' };
       return { status: 303, headers, body: null };
     },
+    /** Ends this session; others of the same viewer go on. */
     signOut: guard((call) => {
       const token = cookieIn(call);
       if (token !== undefined) sessions.end(token);
@@ -137,4 +131,98 @@ function cookieOf({ token, expiresAt }: IssuedToken, call: Call, now: number): s
 function setCookie(call: Call, value: string, seconds: number): string {
   const secure = isSecure(call) ? '; Secure' : '';
   return `${cookieName(call)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+// The pages for those who may not see ours yet, in a browser with or without script.
+
+const style = `
+:root { color-scheme: light dark }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 36rem; margin: 12vh auto; padding: 0 1rem }
+h1 { font-size: 1.25rem }
+code { font-family: ui-monospace, monospace }
+input, button { font: inherit; padding: .3rem .5rem; box-sizing: border-box }
+input { width: 100%; margin: .25rem 0 .5rem }
+`;
+
+const signInHeaders = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  // Without a referrer a browser would hide where the form comes from, even from us.
+  'Referrer-Policy': 'same-origin',
+  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+};
+
+/** @param body markup of ours alone: nothing that was sent, or stored, becomes a part of it. */
+function htmlPage(
+  status: number,
+  title: string,
+  body: string,
+  more: HttpResponse['headers'] = {},
+  head = '',
+): HttpResponse {
+  return {
+    status,
+    headers: {
+      ...signInHeaders,
+      ...more,
+      'Content-Type': 'text/html; charset=utf-8',
+      'Cache-Control': 'no-store',
+    },
+    body: `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>market-mirror: ${title}</title>${head}<style>${style}</style></head>
+<body><main><h1>${title}</h1>
+${body}
+</main></body>
+</html>
+`,
+  };
+}
+
+const keyForm = `<form method="post" action="/page/login">
+<label>Key<input name="key" type="password" autocomplete="off" required></label>
+<button>Open</button>
+</form>`;
+
+const howByLink =
+  '<p>On the machine that runs market-mirror, <code>market-mirror keys page</code> prints a link to this page: open that.</p>';
+
+const howByKey =
+  '<p>Or give a key that opens it: <code>market-mirror keys create --name me --scope page:read</code> makes one.</p>';
+
+const howByKeyAlone =
+  '<p>From here it opens by a key: <code>market-mirror keys create --name me --scope page:read</code>, on the machine that runs market-mirror, makes one.</p>';
+
+/** @param isLocal whether a link would open it. */
+const how = (isLocal: boolean) => `${isLocal ? howByLink + howByKey : howByKeyAlone}\n${keyForm}`;
+
+const signInPage = (isLocal: boolean): HttpResponse =>
+  htmlPage(401, 'This page opens by a link or a key', how(isLocal));
+
+const oldLinkPage = (isLocal: boolean): HttpResponse =>
+  htmlPage(
+    401,
+    isLocal ? 'This link is wrong, or too old' : 'Links open this page on its own machine alone',
+    how(isLocal),
+  );
+
+/** Why a key did not open it. */
+const whyNot: Readonly<Record<number, string>> = {
+  401: 'This key is not valid',
+  403: 'This key does not open the page: it needs the scope page:read',
+  429: 'Too many tries: wait a little',
+  503: 'Keys cannot be looked up now: try again in a moment',
+};
+
+function refusedPage(status: number, waitSeconds: number | null, isLocal: boolean): HttpResponse {
+  return htmlPage(status, whyNot[status] ?? 'This did not work', how(isLocal), retryAfter(waitSeconds));
+}
+
+/**
+ * A browser that comes from another page sends no strict cookie, not even where it is redirected: it is sent on by a page of
+ * ours.
+ */
+function redirectPage(path: '/' | null, more: HttpResponse['headers'] = {}): HttpResponse {
+  const to = path === null ? '0' : `0; url=${path}`;
+  const link = `<p><a href="${path ?? ''}">Go on</a></p>`;
+  return htmlPage(200, 'Opening', link, more, `<meta http-equiv="refresh" content="${to}">`);
 }

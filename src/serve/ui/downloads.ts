@@ -6,30 +6,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { Order, Receipt } from '../../reading/export.ts';
+import type { ExportFormat, Order, Receipt } from '../../reading/export.ts';
 import { type Question, startServedProcess } from '../../reading/query.ts';
 import type { Call } from '../http/handler.ts';
 import { type HttpResponse, jsonResponse, type StreamedResponse } from '../http/response.ts';
 import { abortSignalOf, ClientGone, type Write } from '../http/stream.ts';
 import { openFairShares, type Share } from './fair-shares.ts';
 import type { QueryParts } from './queries.ts';
-import { busyResponse, failedResponse, readDownload, readJson } from './requests.ts';
+import { BadRequest, busyResponse, failedResponse, readJson, readQuestion } from './requests.ts';
 import type { Viewer } from './sessions.ts';
 import type { Download } from './wire.ts';
 
-export type Downloads = {
-  /**
-   * Its first row is looked for, by a query like any other.
-   * @throws BadRequest, and Failure for SQL that is wrong.
-   */
-  order(call: Call, viewer: Viewer): Promise<HttpResponse>;
-  take(call: Call, viewer: Viewer): StreamedResponse;
-  receipt(call: Call): HttpResponse;
-};
-
 type DownloadState = {
   readonly question: Question;
-  readonly order: Order;
+  readonly order: Order & { format: DownloadFormat };
   readonly file: string;
   endsAt: number;
   status: 'ordered' | 'running' | Failure | Receipt;
@@ -46,14 +36,17 @@ const TIMEOUT_MS = 30 * 60_000;
 /** For the first row, with which most mistakes show: a query that takes longer for it would be ended anyway. */
 const CHECK_MS = 60_000;
 
-const types: Readonly<Record<string, string>> = {
+/** The formats that can be ordered, with their media types. */
+const mediaTypes = {
   csv: 'text/csv; charset=utf-8',
   ndjson: 'application/x-ndjson',
   parquet: 'application/vnd.apache.parquet',
-};
+} satisfies Partial<Record<ExportFormat, string>>;
+
+export type DownloadFormat = keyof typeof mediaTypes;
 
 /** @param by name and version of the program, for receipts. */
-export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts, by: string): Downloads {
+export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts, by: string) {
   const all = new Map<string, DownloadState>();
   const orderPlaces = openFairShares(MAX_ORDERED);
   const runningPlaces = openFairShares(MAX_RUNNING);
@@ -115,7 +108,11 @@ export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts
   }
 
   return {
-    async order(call, viewer) {
+    /**
+     * Its first row is looked for, by a query like any other.
+     * @throws BadRequest, and Failure for SQL that is wrong.
+     */
+    async order(call: Call, viewer: Viewer): Promise<HttpResponse> {
       const now = clock.now();
       const { format, name, ...query } = readDownload(await readJson(call), now);
       const question: Question = { dir, tables, ...query };
@@ -138,7 +135,7 @@ export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts
       const path = `/page/downloads/${id}`;
       return jsonResponse(200, { path, receiptPath: `${path}/receipt` } satisfies Download);
     },
-    take(call, { owner }) {
+    take(call: Call, { owner }: Viewer): StreamedResponse {
       const download = find(call);
       if (!download) return isOver();
       if (download.status !== 'ordered')
@@ -151,11 +148,11 @@ export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts
       download.status = 'running';
       return {
         status: 200,
-        headers: attachment(file, types[order.format] ?? 'application/octet-stream'),
+        headers: attachment(file, mediaTypes[order.format]),
         body: (write) => send(download, write, AbortSignal.any([gone, ended.signal])).finally(place.leave),
       };
     },
-    receipt(call) {
+    receipt(call: Call): HttpResponse {
       const download = find(call);
       if (!download) return isOver();
       const { status, file } = download;
@@ -166,6 +163,17 @@ export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts
       return { status: 200, headers, body: `${JSON.stringify(status, null, 2)}\n` };
     },
   };
+}
+
+/** @throws as `readQuestion` does. */
+function readDownload(body: Readonly<Record<string, unknown>>, now: number) {
+  const { format, name = 'market-mirror' } = body;
+  const formats = Object.keys(mediaTypes) as DownloadFormat[];
+  const known = formats.find((each) => each === format);
+  if (!known) throw new BadRequest('format must be csv, ndjson or parquet.');
+  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
+    throw new BadRequest('name must be 1 to 64 letters, digits, hyphens and underscores.');
+  return { ...readQuestion(body, now), format: known, name };
 }
 
 const gaveWay = () =>

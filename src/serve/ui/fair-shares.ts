@@ -3,29 +3,21 @@
  * theirs, so that nobody shuts out others by taking all. A viewer is an account, or a session by a link.
  */
 
-export type FairShares = {
-  /**
-   * @param giveWay called where the place goes to another viewer.
-   * @returns undefined where all places are taken, and nobody holds more than `owner` would then.
-   */
-  take(owner: string, giveWay: () => void): Share | undefined;
-  /** Takes a place from the viewer who holds most, if that is more than `owner` would hold with one more. */
-  makeRoom(owner: string): void;
-  /** How many places `owner` holds. */
-  heldBy(owner: string): number;
-};
+export type FairShares = ReturnType<typeof openFairShares>;
 
 export type Share = {
   /** Does nothing for a place that was left, or went to another viewer. */
   leave(): void;
 };
 
-export function openFairShares(places: number): FairShares {
+export function openFairShares(places: number) {
   // Oldest first.
   const held = new Map<Share, { owner: string; giveWay(): void }>();
 
-  const heldBy = (owner: string) => [...held.values()].filter((each) => each.owner === owner).length;
+  /** How many places `owner` holds. */
+  const heldBy = (owner: string): number => [...held.values()].filter((each) => each.owner === owner).length;
 
+  /** Takes a place from the viewer who holds most, if that is more than `owner` would hold with one more. */
   function makeRoom(owner: string): void {
     const most = Math.max(...[...held.values()].map((each) => heldBy(each.owner)));
     if (most <= heldBy(owner) + 1) return;
@@ -39,7 +31,11 @@ export function openFairShares(places: number): FairShares {
   return {
     heldBy,
     makeRoom,
-    take(owner, giveWay) {
+    /**
+     * @param giveWay called where the place goes to another viewer.
+     * @returns undefined where all places are taken, and nobody holds more than `owner` would then.
+     */
+    take(owner: string, giveWay: () => void): Share | undefined {
       if (held.size >= places) makeRoom(owner);
       if (held.size >= places) return undefined;
       const share: Share = { leave: () => void held.delete(share) };

@@ -13,17 +13,6 @@ const byTimer: Repeat = (work, ms) => {
   return () => clearInterval(timer);
 };
 
-export type LiveEvents = {
-  /**
-   * One listener's stream, which goes on until the listener leaves, may no longer see the page, or gives way to another viewer;
-   * undefined where there are as many as may be.
-   * @param owner the viewer.
-   */
-  listen(owner: string, gone: AbortSignal, mayListen: () => boolean): Stream | undefined;
-  /** Ends all streams, as if they were whole. */
-  end(): void;
-};
-
 type Listener = { send: Send; leave(): void; mayListen(): boolean };
 
 const MAX_LISTENERS = 64;
@@ -34,7 +23,7 @@ const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 2_000;
 
 /** @param state another text when there is something to send. */
-export function openLiveEvents(state: () => string, now: () => number, repeat: Repeat = byTimer): LiveEvents {
+export function openLiveEvents(state: () => string, now: () => number, repeat: Repeat = byTimer) {
   const listeners = new Set<Listener>();
   const places = openFairShares(MAX_LISTENERS);
   let stop = () => {};
@@ -66,7 +55,12 @@ export function openLiveEvents(state: () => string, now: () => number, repeat: R
   }
 
   return {
-    listen(owner, gone, mayListen) {
+    /**
+     * One listener's stream, which goes on until the listener leaves, may no longer see the page, or gives way to another viewer;
+     * undefined where there are as many as may be.
+     * @param owner the viewer.
+     */
+    listen(owner: string, gone: AbortSignal, mayListen: () => boolean): Stream | undefined {
       if (isOver || gone.aborted) return undefined;
       const left = new AbortController();
       const leave = () => left.abort();
@@ -89,7 +83,8 @@ export function openLiveEvents(state: () => string, now: () => number, repeat: R
         if (gone.aborted) throw new ClientGone();
       };
     },
-    end() {
+    /** Ends all streams, as if they were whole. */
+    end(): void {
       isOver = true;
       for (const { leave } of [...listeners]) leave();
     },

@@ -155,14 +155,7 @@ export type QueryTurn = Omit<Loan, 'giveBack'> & {
   end(): void;
 };
 
-export type QueryTurns = {
-  /**
-   * Waits for the limits of the account, and for a process.
-   * @returns a response where there is none: 429 where the limits allow it too late, 503 where too many wait or the query had to
-   * give way.
-   */
-  take(call: Call, viewer: Viewer): Promise<QueryTurn | HttpResponse>;
-};
+export type QueryTurns = ReturnType<typeof openQueryTurns>;
 
 /** How long a query waits for the limits of its account. */
 const LIMITS_WAIT_MS = 60_000;
@@ -174,7 +167,7 @@ export function openQueryTurns(
   processes: Pick<QueryProcesses, 'take'>,
   admission: Pick<Admission, 'enter'>,
   clock: Pick<Clock, 'monotonic'>,
-): QueryTurns {
+) {
   async function enter(caller: Caller, signal: AbortSignal): Promise<Permit> {
     const until = clock.monotonic() + LIMITS_WAIT_MS;
     for (;;) {
@@ -187,7 +180,12 @@ export function openQueryTurns(
   }
 
   return {
-    async take(call, { owner, caller }) {
+    /**
+     * Waits for the limits of the account, and for a process.
+     * @returns a response where there is none: 429 where the limits allow it too late, 503 where too many wait or the query had to
+     * give way.
+     */
+    async take(call: Call, { owner, caller }: Viewer): Promise<QueryTurn | HttpResponse> {
       let permit: Permit | undefined;
       const enterFirst = async (signal: AbortSignal) => {
         if (caller === null) return;

@@ -4,24 +4,7 @@ import { Failure } from '../../errors.ts';
 import { type ServedProcess, type ServedQueries, startServedProcess } from '../../reading/query.ts';
 import { openFairShares } from './fair-shares.ts';
 
-export type QueryProcesses = {
-  /**
-   * Waits for a process. The next free one is for the viewer who has the fewest, then for the request that waits longest; a
-   * viewer who waits in vain takes one from the viewer who has most.
-   * @param owner the viewer.
-   * @param before what has to be waited for first; meanwhile the query counts as one that waits.
-   * @returns undefined where too many wait already.
-   * @throws Failure `incomplete` where `gone` ended the waiting or the query had to give way, and what `before` throws.
-   */
-  take(
-    owner: string,
-    gone: AbortSignal,
-    before?: (signal: AbortSignal) => Promise<void>,
-  ): Promise<Loan | undefined>;
-  /** Starts the first processes, where a query is to be expected. */
-  warm(): void;
-  close(): void;
-};
+export type QueryProcesses = ReturnType<typeof openQueryProcesses>;
 
 /** A process for one query. */
 export type Loan = {
@@ -54,7 +37,7 @@ type Waiting = { readonly owner: string; begin(process: ServedProcess | undefine
 export function openQueryProcesses(
   bounds: ProcessBounds = usualBounds,
   start: () => ServedProcess = startServedProcess,
-): QueryProcesses {
+) {
   const places = openFairShares(bounds.running + bounds.waiting);
   const running = openFairShares(bounds.running);
   const busy = new Set<ServedProcess>();
@@ -84,6 +67,7 @@ export function openQueryProcesses(
     else warm();
   }
 
+  /** Starts the first processes, where a query is to be expected. */
   function warm(): void {
     if (isClosed) return;
     spares = spares.filter((process) => process.isFree());
@@ -126,7 +110,19 @@ export function openQueryProcesses(
 
   return {
     warm,
-    async take(owner, gone, before = async () => undefined) {
+    /**
+     * Waits for a process. The next free one is for the viewer who has the fewest, then for the request that waits longest; a
+     * viewer who waits in vain takes one from the viewer who has most.
+     * @param owner the viewer.
+     * @param before what has to be waited for first; meanwhile the query counts as one that waits.
+     * @returns undefined where too many wait already.
+     * @throws Failure `incomplete` where `gone` ended the waiting or the query had to give way, and what `before` throws.
+     */
+    async take(
+      owner: string,
+      gone: AbortSignal,
+      before?: (signal: AbortSignal) => Promise<void>,
+    ): Promise<Loan | undefined> {
       const ended = new AbortController();
       const giveWay = () => ended.abort();
       const place = places.take(owner, giveWay);
@@ -134,7 +130,7 @@ export function openQueryProcesses(
       const signal = AbortSignal.any([gone, ended.signal]);
       const explain = (thrown: unknown) => (ended.signal.aborted && !gone.aborted ? gaveWay() : thrown);
       try {
-        await before(signal);
+        await before?.(signal);
         const process = await processFor(owner, signal);
         // There are as many shares as processes that may be busy.
         const share = running.take(owner, giveWay);
@@ -150,7 +146,7 @@ export function openQueryProcesses(
         throw explain(thrown);
       }
     },
-    close() {
+    close(): void {
       isClosed = true;
       clearTimeout(idle);
       endSpares();

@@ -55,16 +55,6 @@ export function readLimit({ limit }: Readonly<Record<string, unknown>>): number 
   throw new BadRequest('limit must be a whole number above 0.');
 }
 
-/** @throws as `readQuestion` does. */
-export function readDownload(body: Readonly<Record<string, unknown>>, now: number) {
-  const { format, name = 'market-mirror' } = body;
-  if (format !== 'csv' && format !== 'ndjson' && format !== 'parquet')
-    throw new BadRequest('format must be csv, ndjson or parquet.');
-  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name))
-    throw new BadRequest('name must be 1 to 64 letters, digits, hyphens and underscores.');
-  return { ...readQuestion(body, now), format, name } as const;
-}
-
 /** SQLite takes every number for a real unless it is a bigint. */
 function readParam(name: string, value: unknown): string | number | bigint | null {
   if (Number.isSafeInteger(value)) return BigInt(value as number);

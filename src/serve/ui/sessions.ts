@@ -3,6 +3,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { DAY_MS, isoTime } from '../../clock.ts';
 import { type Connection, guarded, relaxed } from '../../store/sqlite-files.ts';
+import type { Origin } from '../http/client.ts';
 import type { Caller } from '../service/admission.ts';
 import { openKnownKeys, whyRefused } from '../service/auth.ts';
 import { followServeDatabase } from '../service/database.ts';
@@ -21,9 +22,6 @@ export type IssuedToken = { readonly token: string; readonly expiresAt: number }
 /** What a browser asks the service for. */
 export const linkPath = ({ token }: IssuedToken): string => `/?token=${token}`;
 
-/** Who came by a key counts by what becomes of it; who came by a link, from this machine alone. */
-export type Visit = { readonly address: string; readonly isLocal: boolean };
-
 /** Who sees the page. */
 export type Viewer = {
   /** The account of the key by which the session was opened, else the session: what is shared out is shared among these. */
@@ -32,27 +30,18 @@ export type Viewer = {
   readonly caller: Caller | null;
 };
 
-/** All of them: @throws Failure as `openServeDatabase` does. */
-export type Sessions = {
-  issueLink(now: number): IssuedToken;
-  /** A session for who has the token of a link; undefined where that is none, or is over. */
-  openByLink(token: string, now: number): IssuedToken | undefined;
-  /** @param key the id of one that opens the page. */
-  openByKey(key: string, now: number): IssuedToken;
-  /** It opens nothing from now on; one that is none is none. */
-  end(token: string): void;
-  /** Whose session it is; undefined where it is none. */
-  viewerOf(token: string, visit: Visit, now: number): Viewer | undefined;
-  close(): void;
-};
+export type Sessions = ReturnType<typeof openSessions>;
 
 const form = /^[\w-]{43}$/;
 
 /** A visit waits for nobody else who writes: all other calls would wait with it. */
 const LOCK_WAIT_MS = 200;
 
-/** @param lockWaitMs how long to wait for another process that is writing. */
-export function openSessions(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Sessions {
+/**
+ * @param lockWaitMs how long to wait for another process that is writing.
+ * @returns functions that throw Failure as `openServeDatabase` does.
+ */
+export function openSessions(dir: string, lockWaitMs = LOCK_WAIT_MS) {
   const { current, close } = followServeDatabase(dir, lockWaitMs, prepare);
 
   function issue(kind: 'link' | 'session', key: string | null, now: number, lifetimeMs: number): IssuedToken {
@@ -76,15 +65,19 @@ export function openSessions(dir: string, lockWaitMs: number = LOCK_WAIT_MS): Se
   }
 
   return {
-    issueLink: (now) => issue('link', null, now, LINK_MS),
-    openByLink: (token, now) =>
+    issueLink: (now: number): IssuedToken => issue('link', null, now, LINK_MS),
+    /** A session for who has the token of a link; undefined where that is none, or is over. */
+    openByLink: (token: string, now: number): IssuedToken | undefined =>
       find('link', token, now) ? issue('session', null, now, SESSION_MS) : undefined,
-    openByKey: (key, now) => issue('session', key, now, SESSION_MS),
-    end(token) {
+    /** @param key the id of one that opens the page. */
+    openByKey: (key: string, now: number): IssuedToken => issue('session', key, now, SESSION_MS),
+    /** It opens nothing from now on; one that is none is none. */
+    end(token: string): void {
       const { connection, remove } = current();
       guarded(connection.name, () => remove.run(hash('sha256', token)));
     },
-    viewerOf(token, { address, isLocal }, now) {
+    /** Whose session it is; undefined where it is none. */
+    viewerOf(token: string, { address, isLocal }: Origin, now: number): Viewer | undefined {
       const found = find('session', token, now);
       if (!found) return undefined;
       if (found.key === null)

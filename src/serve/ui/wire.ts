@@ -5,6 +5,7 @@ import type { PlanJson } from '../../plan.ts';
 import type { Kind } from '../../reading/columns.ts';
 import type { Source } from '../../reading/query.ts';
 import type { Status } from '../../reading/status.ts';
+import type { DownloadFormat } from './downloads.ts';
 
 export type { Source } from '../../reading/query.ts';
 export type { DatasetStatus, Phrase, Problem, SinkStatus } from '../../reading/status.ts';
@@ -118,7 +119,7 @@ export type PageCell = string | number | null | { integer: string } | { bytes: n
  * which is there once that is complete (409 before), or says why it broke off (410).
  */
 export type DownloadQuestion = Omit<PageQuestion, 'limit'> & {
-  format: 'csv' | 'ndjson' | 'parquet';
+  format: DownloadFormat;
   /** How the file's name begins: letters, digits, `-` and `_`; `market-mirror` unless given. */
   name?: string;
 };
