@@ -154,11 +154,11 @@ export function positionOf(connection: Connection, job: ListedJob): MirrorPositi
     walksFrom:
       number('SELECT min(id) FROM walks WHERE job = ? AND finished_at IS NULL') ??
       (number('SELECT max(id) FROM walks WHERE job = ?') ?? 0) + 1,
-    knows(place) {
-      if (place === null || place > seq) return false;
-      if (place === seq || place === 0) return true;
-      const at = isoTime(place);
-      return (job.history === null || at >= historyFrom) && isChange(connection, job, place, at);
+    knows(change) {
+      if (change === null || change > seq) return false;
+      if (change === seq || change === 0) return true;
+      const at = isoTime(change);
+      return (job.history === null || at >= historyFrom) && isChange(connection, job, change, at);
     },
   };
 }

@@ -23,7 +23,7 @@ export type PostgresParts = {
 
 /**
  * Ships datasets one after the other. What fails with one leaves the others to go on, unless Postgres is not to be had.
- * @param only these, unless all; `compare`: whatever their places say.
+ * @param only these, unless all; `compare`: whatever their positions say.
  * @throws Failure `incomplete` or `disk` where Postgres or the mirror cannot be used, `config` for a schema that is not
  * this mirror's.
  */

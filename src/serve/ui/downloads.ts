@@ -6,7 +6,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { isoTime } from '../../clock.ts';
 import { Failure } from '../../errors.ts';
-import type { ExportFormat, Order, Receipt } from '../../reading/export.ts';
+import type { Order, Receipt } from '../../reading/export.ts';
 import { type Question, startServedProcess } from '../../reading/query.ts';
 import type { Call } from '../http/handler.ts';
 import { type HttpResponse, jsonResponse, type StreamedResponse } from '../http/response.ts';
@@ -15,7 +15,7 @@ import { openFairShares, type Share } from './fair-shares.ts';
 import type { QueryParts } from './queries.ts';
 import { BadRequest, busyResponse, failedResponse, readJson, readQuestion } from './requests.ts';
 import type { Viewer } from './sessions.ts';
-import type { Download } from './wire.ts';
+import type { Download, DownloadFormat } from './wire.ts';
 
 type DownloadState = {
   readonly question: Question;
@@ -37,13 +37,11 @@ const TIMEOUT_MS = 30 * 60_000;
 const CHECK_MS = 60_000;
 
 /** The formats that can be ordered, with their media types. */
-const mediaTypes = {
+const mediaTypes: Readonly<Record<DownloadFormat, string>> = {
   csv: 'text/csv; charset=utf-8',
   ndjson: 'application/x-ndjson',
   parquet: 'application/vnd.apache.parquet',
-} satisfies Partial<Record<ExportFormat, string>>;
-
-export type DownloadFormat = keyof typeof mediaTypes;
+};
 
 /** @param by name and version of the program, for receipts. */
 export function openDownloads({ dir, tables, turns, clock, onError }: QueryParts, by: string) {

@@ -3,9 +3,9 @@
 import type { FailureKind } from '../../errors.ts';
 import type { PlanJson } from '../../plan.ts';
 import type { Kind } from '../../reading/columns.ts';
+import type { ExportFormat } from '../../reading/export.ts';
 import type { Source } from '../../reading/query.ts';
 import type { Status } from '../../reading/status.ts';
-import type { DownloadFormat } from './downloads.ts';
 
 export type { Source } from '../../reading/query.ts';
 export type { DatasetStatus, Phrase, Problem, SinkStatus } from '../../reading/status.ts';
@@ -118,6 +118,7 @@ export type PageCell = string | number | null | { integer: string } | { bytes: n
  * `POST /page/downloads`: the path, for one download within ten minutes, and that of its receipt (as `export` writes it),
  * which is there once that is complete (409 before), or says why it broke off (410).
  */
+export type DownloadFormat = Exclude<ExportFormat, 'json'>;
 export type DownloadQuestion = Omit<PageQuestion, 'limit'> & {
   format: DownloadFormat;
   /** How the file's name begins: letters, digits, `-` and `_`; `market-mirror` unless given. */

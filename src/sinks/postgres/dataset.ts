@@ -1,7 +1,7 @@
 /**
- * Shipping one dataset: all that happened since it was last shipped moves in one transaction of Postgres, with the place
- * that says how far it has come. The place is locked before the mirror is looked at, so of two shippers the second goes on
- * where the first has ended, and what is lost on the way, even the answer to COMMIT, is asked of the place.
+ * Shipping one dataset: all that happened since it was last shipped moves in one transaction of Postgres, with the
+ * position that says how far it has come. The position is locked before the mirror is read, so of two shippers the second goes on
+ * where the first has ended, and what is lost on the way, even the answer to COMMIT, is found in the position.
  */
 
 import { createHash } from 'node:crypto';
@@ -56,7 +56,7 @@ export type DatasetParts = {
   schema: string;
   job: ListedJob;
   now: number;
-  /** Compare both sides, whatever the place says. */
+  /** Compare both sides, whatever the position says. */
   compare: boolean;
 };
 

@@ -235,7 +235,10 @@ async function compareRanges(
 /** All rows, unless given: those of which some SQL over the table of the mirror is true; those of some ranges. */
 export type RowFilter = { where?: string; ranges?: ReadonlySet<string> };
 
-/** In the text form of COPY, in pieces that are worth a message each. @param count called for each row. */
+/** So many make a message that is worth its way. */
+const PIECE_LETTERS = 64 * 1024;
+
+/** In the text form of COPY, many rows in a piece. @param count called for each row. */
 function* linesOf(
   connection: Connection,
   table: Table,
@@ -245,18 +248,20 @@ function* linesOf(
   const types = table.columns.map(({ type }) => type);
   const senders = table.columns.map(sender);
   const keyOf = keyIn(table);
-  const pieces = openPieces();
+  let piece = '';
   for (const row of valuesOf(connection, table, where)) {
     if (ranges && !ranges.has(rangeOf(keyOf(row)))) continue;
-    let line = '';
     for (let at = 0; at < senders.length; at += 1) {
-      if (at > 0) line += '\t';
-      line += copyField(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
+      if (at > 0) piece += '\t';
+      piece += copyField(row[at] ?? null, types[at] ?? 'text', senders[at] ?? sentKey);
     }
+    piece += '\n';
     count();
-    yield* pieces.add(`${line}\n`);
+    if (piece.length < PIECE_LETTERS) continue;
+    yield Buffer.from(piece);
+    piece = '';
   }
-  yield* pieces.rest();
+  if (piece !== '') yield Buffer.from(piece);
 }
 
 /** How many rows a range has, and the sum of their digests. */
@@ -296,36 +301,3 @@ function keyIn({ columns, key: [first] }: Table): (row: readonly StoredValue[]) 
   const send = sender(columns[at] ?? { name: '', type: 'text' });
   return (row) => send(row[at] ?? null) ?? '';
 }
-
-/** Lines as the bytes that are sent, many in a piece. Each is turned into bytes at once: what lives on is a burden on V8. */
-type Pieces = {
-  /** @returns the piece that was full, where one was. */
-  add(line: string): readonly Buffer[];
-  rest(): readonly Buffer[];
-};
-
-const PIECE_BYTES = 64 * 1024;
-/** Of a unit of a string in UTF-8. */
-const MOST_BYTES = 3;
-
-function openPieces(): Pieces {
-  let piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
-  let used = 0;
-  const rest = () => (used > 0 ? [piece.subarray(0, used)] : []);
-  return {
-    rest,
-    add(line) {
-      const bytes = line.length * MOST_BYTES;
-      if (used + bytes <= piece.length) {
-        used += piece.write(line, used);
-        return NONE;
-      }
-      const full = rest();
-      piece = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, bytes));
-      used = piece.write(line);
-      return full;
-    },
-  };
-}
-
-const NONE: readonly Buffer[] = [];

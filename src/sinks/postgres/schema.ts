@@ -26,12 +26,12 @@ const VERSION = 3;
 
 const tables = `
 CREATE TABLE _mirror (version integer NOT NULL, id text NOT NULL, made_at timestamptz NOT NULL DEFAULT now());
-CREATE TABLE _places (
+CREATE TABLE _positions (
   job text PRIMARY KEY, seq bigint, epoch text NOT NULL DEFAULT '', shape text NOT NULL DEFAULT '',
   volatile text NOT NULL DEFAULT '', walks_from bigint NOT NULL DEFAULT 0, last_walk text NOT NULL DEFAULT '',
   history_from text NOT NULL DEFAULT '', at timestamptz);
 COMMENT ON TABLE _mirror IS 'Of market-mirror: which mirror this schema follows.';
-COMMENT ON TABLE _places IS 'Of market-mirror: up to which change each dataset has come.'`;
+COMMENT ON TABLE _positions IS 'Of market-mirror: up to which change each dataset has come.'`;
 
 /**
  * Makes the schema, or finds it to be this mirror's.
@@ -132,29 +132,29 @@ async function ownerOf(postgres: Postgres, schema: string): Promise<Owner | unde
   return owner;
 }
 
-/** The place of a job, which nobody else moves until the transaction ends. */
+/** The position of a job, which nobody else moves until the transaction ends. */
 export async function lockPosition(postgres: Postgres, job: string): Promise<SinkPosition> {
-  await postgres.run('INSERT INTO _places (job) VALUES ($1) ON CONFLICT DO NOTHING', [job]);
+  await postgres.run('INSERT INTO _positions (job) VALUES ($1) ON CONFLICT DO NOTHING', [job]);
   const [row] = await postgres.query<
     Omit<SinkPosition, 'seq' | 'walksFrom'> & { seq: string | null; walksFrom: string }
   >(
     `SELECT seq, epoch, shape, volatile, walks_from AS "walksFrom", last_walk AS "lastWalk",
-       history_from AS "historyFrom" FROM _places WHERE job = $1 FOR UPDATE`,
+       history_from AS "historyFrom" FROM _positions WHERE job = $1 FOR UPDATE`,
     [job],
   );
-  if (!row) throw new Failure('incomplete', `${postgres.name}: the place of ${job} is gone; try again`);
+  if (!row) throw new Failure('incomplete', `${postgres.name}: the position of ${job} is gone; try again`);
   return { ...row, seq: row.seq === null ? null : Number(row.seq), walksFrom: Number(row.walksFrom) };
 }
 
-/** Moves the place, and tells those who listen once all of it is committed. */
+/** Moves the position, and notifies listeners once all of it is committed. */
 export async function movePosition(
   postgres: Postgres,
   { job, schema, now }: { job: string; schema: string; now: number },
-  place: SinkPosition,
+  position: SinkPosition,
 ): Promise<void> {
-  const { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom } = place;
+  const { seq, epoch, shape, volatile, walksFrom, lastWalk, historyFrom } = position;
   await postgres.run(
-    `WITH moved AS (UPDATE _places SET seq = $2, epoch = $3, shape = $4, volatile = $5, walks_from = $6, last_walk = $7,
+    `WITH moved AS (UPDATE _positions SET seq = $2, epoch = $3, shape = $4, volatile = $5, walks_from = $6, last_walk = $7,
        history_from = $8, at = $9 WHERE job = $1 RETURNING job)
      SELECT pg_notify($10, $11) FROM moved`,
     [
@@ -229,8 +229,8 @@ function definitions(jobs: readonly ListedJob[]): Definition[] {
 
 /** Up to which change each dataset has arrived here, and since when: beside the columns of the mirror's own. */
 const arrived = {
-  columns: ', place.seq AS shipped_seq, place.at AS shipped_at',
-  join: '\nLEFT JOIN _places AS place ON place.job = counted.job',
+  columns: ', arrived.seq AS shipped_seq, arrived.at AS shipped_at',
+  join: '\nLEFT JOIN _positions AS arrived ON arrived.job = counted.job',
 };
 
 const ageOf = (at: string) =>
