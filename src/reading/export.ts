@@ -1,7 +1,6 @@
 /** Exporting an answer in the form of a file, with a receipt that says what it was made of. */
 
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { openAtomicFile, writing } from '../atomic-file.ts';
 import { Failure } from '../errors.ts';
@@ -59,14 +58,14 @@ export async function exportAnswer(
   const { columns, sources, seq } = answer;
   // Of the same moment as the rows: what is old is dropped at any time.
   if (order.since !== null) refuseGap(sources, order.since);
-  const { exact, ...asked } = order;
+  const { exact, ...request } = order;
   const params = Object.fromEntries(
     Object.entries(order.params).map(([name, value]) => [
       name,
       typeof value === 'bigint' ? String(value) : value,
     ]),
   );
-  const facts = { version: 1, ...asked, params, sources, seq } as const;
+  const facts = { version: 1, ...request, params, sources, seq } as const;
   const written = { rows: 0 };
   const defused = { cells: 0 };
   const form = await formOf({ columns, batches: counted(answer.batches, written) }, order, facts, defused);
@@ -157,38 +156,32 @@ ORDER BY _seq, _key`;
 /** A file as it was delivered: its name, its length, its digest. */
 type Delivered = { file: string; bytes: number; sha256: string };
 
-type Files = {
-  /** Resolves to true: a file takes everything. */
-  write(piece: string | Uint8Array): Promise<boolean>;
-  /** Puts both files where they belong; the receipt adds to `exported` what it says of the file. */
-  commit<Exported extends object>(exported: Exported): Promise<Exported & Delivered>;
-  /** Leaves nothing behind, unless the files were committed. */
-  close(): Promise<void>;
-};
-
 /**
- * The file, and its receipt beside it: both places are taken, or none.
+ * The file, and its receipt beside it: both are begun, or none.
  * @param force whether files that are there may be replaced.
  * @throws Failure as `openAtomicFile` does.
  */
-export async function openFiles(output: string, force: boolean): Promise<Files> {
+export async function openFiles(output: string, force: boolean) {
   const data = await openDigested(output, force);
   const meta = await openDigested(`${output}.meta.json`, force).catch(async (thrown: unknown) => {
     await data.discard();
     throw thrown;
   });
   return {
-    async write(piece) {
+    /** Resolves to true: a file takes everything. */
+    async write(piece: string | Uint8Array): Promise<true> {
       await data.write(piece);
       return true;
     },
-    async commit(exported) {
+    /** Puts both files where they belong; the receipt adds to `exported` what it says of the file. */
+    async commit<Described extends object>(exported: Described): Promise<Described & Delivered> {
       const receipt = { ...exported, file: basename(output), ...(await data.commit()) };
       await meta.write(`${JSON.stringify(receipt, null, 2)}\n`);
       await meta.commit();
       return receipt;
     },
-    async close() {
+    /** Leaves nothing behind, unless the files were committed. */
+    async close(): Promise<void> {
       await data.discard();
       await meta.discard();
     },
@@ -205,7 +198,9 @@ async function openDigested(path: string, force: boolean) {
       const data = typeof piece === 'string' ? Buffer.from(piece) : piece;
       hash.update(data);
       bytes += data.length;
-      await writing(path, () => writeAll(file.handle, data));
+      await writing(path, async () => {
+        for (let from = 0; from < data.length; ) from += (await file.handle.write(data, from)).bytesWritten;
+      });
     },
     async commit(): Promise<{ bytes: number; sha256: string }> {
       await file.commit();
@@ -213,8 +208,4 @@ async function openDigested(path: string, force: boolean) {
     },
     discard: file.discard,
   };
-}
-
-async function writeAll(handle: FileHandle, data: Uint8Array): Promise<void> {
-  for (let from = 0; from < data.length; ) from += (await handle.write(data, from)).bytesWritten;
 }

@@ -6,27 +6,14 @@ import { type Connection, statementError } from '../../store/read.ts';
 
 export type Param = string | number | bigint | null;
 export type Params = Readonly<Record<string, Param>>;
-export type Statement = ReturnType<typeof prepareReading>['statement'];
 
 const readingWords = ['SELECT', 'WITH', 'VALUES'];
 
 /** With which every other statement of SQLite begins. What begins otherwise is a mistake, which SQLite points at. */
-const otherWords = [
-  ...[
-    'ALTER',
-    'ANALYZE',
-    'ATTACH',
-    'BEGIN',
-    'COMMIT',
-    'CREATE',
-    'DELETE',
-    'DETACH',
-    'DROP',
-    'END',
-    'EXPLAIN',
-  ],
-  ...['INSERT', 'PRAGMA', 'REINDEX', 'RELEASE', 'REPLACE', 'ROLLBACK', 'SAVEPOINT', 'UPDATE', 'VACUUM'],
-];
+const otherWords =
+  'ALTER ANALYZE ATTACH BEGIN COMMIT CREATE DELETE DETACH DROP END EXPLAIN INSERT PRAGMA REINDEX RELEASE REPLACE ROLLBACK SAVEPOINT UPDATE VACUUM'.split(
+    ' ',
+  );
 
 /** Those that tell something and change nothing, not even of this connection. */
 const harmlessPragmas = [
