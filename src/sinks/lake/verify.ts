@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { isoTime } from '../../clock.ts';
-import type { ListedJob } from '../../job-list.ts';
 import { microsOf } from '../../output/answer.ts';
 import type { Connection } from '../../store/read.ts';
 import { differenceWords, isDifferent, positionOf, type RowDifference } from '../follow.ts';
@@ -48,92 +47,92 @@ export type Difference = {
   mended: boolean;
 };
 
+/** A dataset with its course, and what is found. */
+type Verification = DatasetParts & { course: LatestCourse | undefined; verified: Verified };
+
+async function beginVerification(parts: DatasetParts): Promise<Verification> {
+  const verified = { job: parts.job.name, files: 0, rows: 0, older: 0, differences: [] };
+  return { ...parts, course: await latestCourse(parts.storage, parts.job), verified };
+}
+
+function addDifference({ verified }: Verification, file: string, message: string, mended = false): void {
+  verified.differences.push({ file, message, mended });
+}
+
 /** Looks at the files of one dataset; puts there again what is missing and still known. */
 export async function verifyDataset(parts: DatasetParts): Promise<Verified> {
-  const verified: Verified = { job: parts.job.name, files: 0, rows: 0, older: 0, differences: [] };
-  await verifyChanges(parts, verified);
-  await verifySnapshots(parts, verified);
-  return verified;
+  const verification = await beginVerification(parts);
+  await verifyChanges(verification);
+  await verifySnapshots(verification);
+  return verification.verified;
 }
 
 /** Looks at them without writing. What is proven and not there yet differs, too. */
 export async function checkDataset(parts: DatasetParts): Promise<Verified> {
   const { connection, job, identity } = parts;
-  const verified: Verified = { job: job.name, files: 0, rows: 0, older: 0, differences: [] };
   const nothing = async () => undefined;
   const storage: Storage = { ...parts.storage, put: nothing, replace: nothing, remove: nothing };
-  const course = await latestCourse(storage, job);
-  const differs = (message: string) =>
-    verified.differences.push({ file: courseFolder(job, course?.number ?? 1), message, mended: false });
+  const verification = await beginVerification({ ...parts, storage });
+  const { course, verified } = verification;
+  const folder = courseFolder(job, course?.number ?? 1);
   if (course && course.epoch !== identity.epoch) {
-    differs('is of before a backup was restored: the next lake begins another course');
+    addDifference(
+      verification,
+      folder,
+      'is of before a backup was restored: the next lake begins another course',
+    );
     return verified;
   }
-  const reached = await verifyChanges({ ...parts, storage }, verified);
+  const reached = await verifyChanges(verification);
   const [first] = provenAfter(connection, job, reached);
-  if (first) differs(`changes after ${first.from} are not there yet`);
-  await verifySnapshots({ ...parts, storage }, verified);
+  if (first) addDifference(verification, folder, `changes after ${first.from} are not there yet`);
+  await verifySnapshots(verification);
   return verified;
 }
 
 /** @returns the change up to which files are there. */
-async function verifyChanges(parts: DatasetParts, verified: Verified): Promise<number> {
-  const { storage, connection, job } = parts;
-  const course = await latestCourse(storage, job);
+async function verifyChanges(verification: Verification): Promise<number> {
+  const { connection, job, course } = verification;
   if (!course) return 0;
   const isKnown = ({ from }: Range) => hasAllAfter(from, course.historyFrom, positionOf(connection, job));
   let expected = course.from;
-  for (const path of await changeFiles(storage, job, course.number, verified)) {
+  for (const path of await changeFiles(verification, course.number)) {
     const from = Number.parseInt(basename(path), 10);
-    if (from !== expected) await putAgain(parts, course, { from: expected, to: from }, isKnown, verified);
-    const receipt = await verifyFile(
-      storage,
-      path,
-      verified,
-      (about) => {
-        const range = { from, to: about.seq };
-        if (!isKnown(range)) return undefined;
-        const columns = stableColumns(columnsOf(connection, job), job);
-        const sql = changesSql(connection, job, columns, range);
-        return { columns: [...changeColumns, ...columns], sql, key: ['_seq', '_key', '_change'] };
-      },
-      connection,
-    );
+    if (from !== expected) {
+      const missing = { from: expected, to: from };
+      const canPut = expected < from && isKnown(missing);
+      const isMended = canPut && (await putRange(verification, course, missing)) !== undefined;
+      const file = changesPath(job, course.number, missing);
+      addDifference(verification, file, `changes after ${expected}, up to ${from}, are missing`, isMended);
+    }
+    const receipt = await verifyFile(verification, path, ({ seq: to }) => {
+      if (!isKnown({ from, to })) return undefined;
+      const columns = stableColumns(columnsOf(connection, job), job);
+      const sql = changesSql(connection, job, columns, { from, to });
+      return { columns: [...changeColumns, ...columns], sql, key: ['_seq', '_key', '_change'] };
+    });
     expected = receipt?.seq ?? from;
   }
   return expected;
 }
 
-async function verifySnapshots(
-  { storage, connection, job }: DatasetParts,
-  verified: Verified,
-): Promise<void> {
+async function verifySnapshots(verification: Verification): Promise<void> {
+  const { storage, connection, job, course } = verification;
   // Those from before a backup was restored are of another past.
-  const { begunAt = '' } = (await latestCourse(storage, job)) ?? {};
+  const begunAt = course?.begunAt ?? '';
   for (const path of await snapshotFiles(storage, job))
-    await verifyFile(
-      storage,
-      path,
-      verified,
-      ({ seq, exportedAt }) => {
-        const { historyFrom } = positionOf(connection, job);
-        const columns = stableColumns(columnsOf(connection, job), job);
-        const hasPast = historyFrom === '' || (job.history !== null && isoTime(seq) >= historyFrom);
-        return hasPast && exportedAt >= begunAt
-          ? { columns, sql: snapshotSql(job, columns, seq), key: ['_key'] }
-          : undefined;
-      },
-      connection,
-    );
+    await verifyFile(verification, path, ({ seq, exportedAt }) => {
+      const { historyFrom } = positionOf(connection, job);
+      const columns = stableColumns(columnsOf(connection, job), job);
+      const hasPast = historyFrom === '' || (job.history !== null && isoTime(seq) >= historyFrom);
+      if (!hasPast || exportedAt < begunAt) return undefined;
+      return { columns, sql: snapshotSql(job, columns, seq), key: ['_key'] };
+    });
 }
 
 /** In their order. What else lies among them is named: a reader would take it for changes. */
-async function changeFiles(
-  storage: Storage,
-  job: ListedJob,
-  course: number,
-  { differences }: Verified,
-): Promise<string[]> {
+async function changeFiles(verification: Verification, course: number): Promise<string[]> {
+  const { storage, job } = verification;
   const folder = courseFolder(job, course);
   const found: string[] = [];
   for (const day of (await storage.list(folder)).folders.sort()) {
@@ -142,40 +141,19 @@ async function changeFiles(
     found.push(...own.map((seq) => `${folder}/${day}/${seq}.parquet`));
     for (const name of files)
       if (name.endsWith('.parquet') && !own.includes(Number.parseInt(name, 10)))
-        differences.push({
-          file: `${folder}/${day}/${name}`,
-          message: 'is no file of the lake: move it away',
-          mended: false,
-        });
+        addDifference(verification, `${folder}/${day}/${name}`, 'is no file of the lake: move it away');
   }
   return found;
 }
 
-async function putAgain(
-  parts: DatasetParts,
-  course: LatestCourse,
-  range: Range,
-  isKnown: (range: Range) => boolean,
-  { differences }: Verified,
-): Promise<void> {
-  const mended =
-    range.from < range.to && isKnown(range) && (await putRange(parts, course, range)) !== undefined;
-  differences.push({
-    file: changesPath(parts.job, course.number, range),
-    message: `changes after ${range.from}, up to ${range.to}, are missing`,
-    mended,
-  });
-}
-
-/** @param wanted what the mirror has of it, see `compareRows`. @returns its receipt; undefined where the file cannot be believed. */
+/** @returns its receipt; undefined where the file cannot be believed. */
 async function verifyFile(
-  storage: Storage,
+  verification: Verification,
   path: string,
-  verified: Verified,
   expectedRows: (receipt: Receipt) => ExpectedRows | undefined,
-  connection: Connection,
 ): Promise<Receipt | undefined> {
-  const differs = (message: string) => verified.differences.push({ file: path, message, mended: false });
+  const { storage, connection, verified } = verification;
+  const differs = (message: string) => addDifference(verification, path, message);
   verified.files += 1;
   const data = await storage.read(path);
   if (!data) return void differs('went away while it was looked at');

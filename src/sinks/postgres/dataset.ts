@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { ListedJob } from '../../job-list.ts';
 import { isHeldColumn } from '../../reading/columns.ts';
-import { type Connection, type Identity, quoted } from '../../store/read.ts';
+import { type Identity, quoted } from '../../store/read.ts';
 import { type Changed, changedAfter, lastWalkOf, type MirrorPosition, positionOf } from '../follow.ts';
 import type { Postgres } from './client.ts';
 import {
@@ -20,6 +20,7 @@ import {
   putStaged,
   type RowFilter,
   removeGone,
+  type Sides,
 } from './mend.ts';
 import { lockPosition, movePosition, type SinkPosition } from './schema.ts';
 import {
@@ -49,9 +50,7 @@ export type PostgresLoad = {
   problems: string[];
 };
 
-export type DatasetParts = {
-  postgres: Postgres;
-  connection: Connection;
+export type DatasetParts = Sides & {
   identity: Identity;
   schema: string;
   job: ListedJob;
@@ -61,36 +60,24 @@ export type DatasetParts = {
 };
 
 export async function loadDataset(parts: DatasetParts): Promise<PostgresLoad> {
-  const { postgres, connection, job } = parts;
-  return await postgres.transaction(async () => {
-    const there = await lockPosition(postgres, job.name);
-    connection.exec('BEGIN');
-    try {
-      return await loadFrom(there, positionOf(connection, job), parts);
-    } finally {
-      if (connection.inTransaction) connection.exec('ROLLBACK');
-    }
-  });
+  return await parts.postgres.transaction(() => withPosition(parts, (there) => loadFrom(there, parts)));
 }
 
 /** What differs there from the mirror as it is now. */
 export type PostgresCheck = Pick<PostgresLoad, 'job' | 'problems'> & { differences: Mended[] };
 
 /** Compares both sides in a transaction that is taken back: nothing of it stays. */
-export async function checkDataset({ postgres, connection, job }: DatasetParts): Promise<PostgresCheck> {
+export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> {
+  const { postgres, job } = parts;
   const takenBack = new Error('taken back');
   const check: PostgresCheck = { job: job.name, differences: [], problems: [] };
   const compare = async () => {
-    await lockPosition(postgres, job.name);
-    connection.exec('BEGIN');
-    try {
-      const { tables, problems } = await followAll(postgres, connection, job);
+    await withPosition(parts, async () => {
+      const { tables, problems } = await followAll(parts, job);
       check.problems = problems;
       for (const table of Object.values(tables))
-        if (table) check.differences.push(await compareTable(postgres, connection, table));
-    } finally {
-      if (connection.inTransaction) connection.exec('ROLLBACK');
-    }
+        if (table) check.differences.push(await compareTable(parts, table));
+    });
     throw takenBack;
   };
   await postgres.transaction(compare).catch((thrown) => {
@@ -99,13 +86,24 @@ export async function checkDataset({ postgres, connection, job }: DatasetParts):
   return check;
 }
 
-async function loadFrom(
-  there: SinkPosition,
-  here: MirrorPosition,
-  parts: DatasetParts,
-): Promise<PostgresLoad> {
+/** Locks the position, and only then begins to read the mirror, which stays at one moment until `work` is done. */
+async function withPosition<T>(
+  { postgres, connection, job }: DatasetParts,
+  work: (there: SinkPosition) => Promise<T>,
+): Promise<T> {
+  const there = await lockPosition(postgres, job.name);
+  connection.exec('BEGIN');
+  try {
+    return await work(there);
+  } finally {
+    if (connection.inTransaction) connection.exec('ROLLBACK');
+  }
+}
+
+async function loadFrom(there: SinkPosition, parts: DatasetParts): Promise<PostgresLoad> {
   const { postgres, connection, identity, schema, job, now, compare } = parts;
-  const followed = await followAll(postgres, connection, job);
+  const here = positionOf(connection, job);
+  const followed = await followAll(parts, job);
   const { tables, shape, isNew, isChanged, problems } = followed;
   const isReliable =
     !isChanged &&
@@ -127,18 +125,16 @@ async function loadFrom(
     if (changed) ended.sent = await loadChanges(parts, tables, changed);
     await forgetPruned(postgres, tables, there, here);
     const isMoved = there.volatile !== here.volatile;
-    if (tables.volatile && isMoved) await loadVolatile(postgres, connection, tables.volatile);
-    else if (tables.volatile && changed)
-      await loadVolatile(postgres, connection, tables.volatile, { where: changed.rows });
-    if (isMoved && job.history !== null) await loadHeld(postgres, connection, tables.rows);
-    await loadWalks(postgres, connection, tables.walks, there.walksFrom);
-    for (const table of [tables.fields, tables.datasets]) await replace(postgres, connection, table);
+    if (tables.volatile && isMoved) await loadVolatile(parts, tables.volatile);
+    else if (tables.volatile && changed) await loadVolatile(parts, tables.volatile, { where: changed.rows });
+    if (isMoved && job.history !== null) await loadHeld(parts, tables.rows);
+    await loadWalks(parts, tables.walks, there.walksFrom);
+    for (const table of [tables.fields, tables.datasets]) await replace(parts, table);
   } else ended.how = there.seq === null ? 'first' : 'compared';
   if (ended.how !== 'changes' || compare) {
     const all = [tables.history, tables.rows, tables.volatile, tables.walks, tables.fields, tables.datasets];
     for (const table of all)
-      if (table)
-        ended.mended.push(await (isNew(table) ? fillNewTable : mendTable)(postgres, connection, table));
+      if (table) ended.mended.push(await (isNew(table) ? fillNewTable : mendTable)(parts, table));
     const ofDataset = ended.mended.filter(({ table }) =>
       [tables.rows.name, tables.history?.name].includes(table),
     );
@@ -155,11 +151,11 @@ async function loadFrom(
 type Tables = SplitTables & { history: Table | undefined; walks: Table; fields: Table; datasets: Table };
 
 /** Makes every table what the mirror's is, as far as that can be done. */
-async function followAll(postgres: Postgres, connection: Connection, job: ListedJob) {
-  const { rows: shown, history } = tablesOfJob(connection, job);
-  const wanted = { ...splitVolatile(job, shown), history, ...ownTables(connection, job.name) };
+async function followAll(sides: Sides, job: ListedJob) {
+  const { rows: shown, history } = tablesOfJob(sides.connection, job);
+  const wanted = { ...splitVolatile(job, shown), history, ...ownTables(sides.connection, job.name) };
   const all = Object.values(wanted).filter((table) => table !== undefined);
-  const followed = await makeTables(postgres, all);
+  const followed = await makeTables(sides.postgres, all);
   const isNew = ({ name }: Table) => followed.some((one) => one.isNew && one.table.name === name);
   const isChanged = followed.some((one) => one.isChanged);
   const problems = followed.flatMap((one) => one.problems);
@@ -167,7 +163,7 @@ async function followAll(postgres: Postgres, connection: Connection, job: Listed
     Object.entries(wanted).map(([name, table]) => [name, table && followed[all.indexOf(table)]?.table]),
   ) as Tables;
   const { rows, volatile } = tables;
-  if (volatile) await makeDatasetView(postgres, shown, { rows, volatile });
+  if (volatile) await makeDatasetView(sides.postgres, shown, { rows, volatile });
   const columns = Object.values(tables).map((table) =>
     table?.columns.map(({ name, from, type }) => [name, from, type]),
   );
@@ -177,19 +173,19 @@ async function followAll(postgres: Postgres, connection: Connection, job: Listed
 
 /** Rows that came or changed, and versions that ended. @returns how many. */
 async function loadChanges(
-  { postgres, connection }: DatasetParts,
+  sides: Sides,
   { rows, volatile, history }: Tables,
   changed: Changed,
 ): Promise<number> {
   let sent = 0;
   if (history) {
-    const versions = await loadStage(postgres, connection, history, { where: changed.versions });
-    for (const table of volatile ? [rows, volatile] : [rows]) await removeGone(postgres, table);
-    await putStaged(postgres, history, versions);
+    const versions = await loadStage(sides, history, { where: changed.versions });
+    for (const table of volatile ? [rows, volatile] : [rows]) await removeGone(sides.postgres, table);
+    await putStaged(sides.postgres, history, versions);
     sent += versions;
   }
-  const staged = await loadStage(postgres, connection, rows, { where: changed.rows });
-  await putStaged(postgres, rows, staged);
+  const staged = await loadStage(sides, rows, { where: changed.rows });
+  await putStaged(sides.postgres, rows, staged);
   return sent + staged;
 }
 
@@ -206,53 +202,38 @@ async function forgetPruned(
 }
 
 /** Values that make no version come as of a proof for all rows at once, and with rows that came. */
-async function loadVolatile(
-  postgres: Postgres,
-  connection: Connection,
-  volatile: Table,
-  which: RowFilter = {},
-): Promise<void> {
-  await loadStage(postgres, connection, volatile, which);
-  await postgres.run(updateSql(volatile));
-  await postgres.run(addSql(volatile));
+async function loadVolatile(sides: Sides, volatile: Table, which: RowFilter = {}): Promise<void> {
+  await loadStage(sides, volatile, which);
+  await sides.postgres.run(updateSql(volatile));
+  await sides.postgres.run(addSql(volatile));
 }
 
 /** Which rows are held comes with the volatile values: few are, so that they alone are written anew. */
-async function loadHeld(postgres: Postgres, connection: Connection, rows: Table): Promise<void> {
+async function loadHeld(sides: Sides, rows: Table): Promise<void> {
   const columns = rows.columns.filter(({ name }) => name === '_key' || isHeldColumn(name));
   const held = columns.flatMap(({ name }) => (name === '_key' ? [] : [quoted(name)]));
-  const table = quoted(rows.name);
-  await loadStage(postgres, connection, { ...rows, columns }, { where: '_held_since IS NOT NULL' });
-  await postgres.run(
-    `UPDATE ${table} SET ${held.map((name) => `${name} = NULL`).join(', ')}
+  await loadStage(sides, { ...rows, columns }, { where: '_held_since IS NOT NULL' });
+  await sides.postgres.run(
+    `UPDATE ${quoted(rows.name)} SET ${held.map((name) => `${name} = NULL`).join(', ')}
      WHERE _held_since IS NOT NULL AND _key NOT IN (SELECT _key FROM stage)`,
   );
-  const values = (of: string) => held.map((name) => `${of}.${name}`).join(', ');
-  await postgres.run(
-    `UPDATE ${table} AS kept SET ${held.map((name) => `${name} = staged.${name}`).join(', ')} FROM stage AS staged
-     WHERE staged._key = kept._key AND (${values('staged')}) IS DISTINCT FROM (${values('kept')})`,
-  );
+  await sides.postgres.run(updateSql({ ...rows, columns }));
 }
 
 /** Walks that have ended stay as they are; those that the mirror forgets go when both sides are compared. */
-async function loadWalks(
-  postgres: Postgres,
-  connection: Connection,
-  walks: Table,
-  from: number,
-): Promise<void> {
-  const staged = await loadStage(postgres, connection, walks, { where: `id >= ${from}` });
-  await putStaged(postgres, walks, staged);
-  const [there] = await postgres.query<{ rows: string }>(
+async function loadWalks(sides: Sides, walks: Table, from: number): Promise<void> {
+  const staged = await loadStage(sides, walks, { where: `id >= ${from}` });
+  await putStaged(sides.postgres, walks, staged);
+  const [there] = await sides.postgres.query<{ rows: string }>(
     'SELECT count(*) AS rows FROM walks WHERE job = $1',
     [walks.job],
   );
-  const here = connection.prepare<[string], number>('SELECT count(*) FROM walks WHERE job = ?').pluck();
-  if (Number(there?.rows) !== here.get(walks.job ?? '')) await mendTable(postgres, connection, walks);
+  const here = sides.connection.prepare<[string], number>('SELECT count(*) FROM walks WHERE job = ?').pluck();
+  if (Number(there?.rows) !== here.get(walks.job ?? '')) await mendTable(sides, walks);
 }
 
 /** A few rows that change in place. */
-async function replace(postgres: Postgres, connection: Connection, table: Table): Promise<void> {
-  await postgres.run(`DELETE FROM ${quoted(table.name)} WHERE job = $1`, [table.job]);
-  await load(postgres, connection, table, table.name);
+async function replace(sides: Sides, table: Table): Promise<void> {
+  await sides.postgres.run(`DELETE FROM ${quoted(table.name)} WHERE job = $1`, [table.job]);
+  await load(sides, table, table.name);
 }

@@ -19,38 +19,40 @@ import {
   textMakerOf,
 } from './values.ts';
 
+/** Both sides of a comparison: the mirror at one moment, and Postgres in a transaction. */
+export type Sides = { readonly postgres: Postgres; readonly connection: Connection };
+
 /** What differed, and is mended now. */
 export type Mended = RowDifference & { table: string };
 
 const MAX_KEYS_NAMED = 10;
 
 /**
- * Makes the rows there those of the mirror, at the moment at which `connection` stands, and compares once more what was
- * mended. Call it in a transaction.
+ * Makes the rows there those of the mirror, and compares once more what was mended.
  * @returns what differed; all rows are missing in a table that is empty.
  * @throws Failure `incomplete` where both sides still differ: something of somebody changes rows there.
  */
-export async function mendTable(postgres: Postgres, connection: Connection, table: Table): Promise<Mended> {
-  const here = rangesOf(connection, table);
-  const ranges = await differingRanges(postgres, table, here);
+export async function mendTable(sides: Sides, table: Table): Promise<Mended> {
+  const here = rangesOf(sides.connection, table);
+  const ranges = await differingRanges(sides.postgres, table, here);
   if (ranges.length === 0) return { table: table.name, missing: 0, extra: 0, changed: 0, keys: [] };
-  const mended = await mendRanges(postgres, connection, table, ranges);
-  const remaining = await differingRanges(postgres, table, here);
+  const mended = await mendRanges(sides, table, ranges);
+  const remaining = await differingRanges(sides.postgres, table, here);
   if (remaining.length > 0) {
-    const difference = await compareRanges(postgres, connection, table, remaining);
-    throw refusedRows(postgres, table, `still differs after it was mended (${differenceWords(difference)})`);
+    const difference = await compareRanges(sides, table, remaining);
+    throw refusedRows(
+      sides.postgres,
+      table,
+      `still differs after it was mended (${differenceWords(difference)})`,
+    );
   }
   return { ...mended, table: table.name };
 }
 
-/** What differs, at the moment at which `connection` stands; nothing is mended. Call it in a transaction. */
-export async function compareTable(
-  postgres: Postgres,
-  connection: Connection,
-  table: Table,
-): Promise<Mended> {
-  const ranges = await differingRanges(postgres, table, rangesOf(connection, table));
-  const difference = ranges.length > 0 && (await compareRanges(postgres, connection, table, ranges));
+/** What differs; nothing is mended. */
+export async function compareTable(sides: Sides, table: Table): Promise<Mended> {
+  const ranges = await differingRanges(sides.postgres, table, rangesOf(sides.connection, table));
+  const difference = ranges.length > 0 && (await compareRanges(sides, table, ranges));
   return { ...(difference || { missing: 0, extra: 0, changed: 0, keys: [] }), table: table.name };
 }
 
@@ -91,15 +93,11 @@ const digestThere = ({ columns }: Table) =>
   digestSql(columns.map(({ name, type }) => digestTextSql(quoted(name), type)));
 
 /** Gives a table that was made in this transaction its rows and its key: an index is made fastest of all rows at once. */
-export async function fillNewTable(
-  postgres: Postgres,
-  connection: Connection,
-  table: Table,
-): Promise<Mended> {
+export async function fillNewTable(sides: Sides, table: Table): Promise<Mended> {
   const { name, key } = table;
   // Nobody has seen the table yet, so its rows can be what they become when all who might not see them have ended.
-  const missing = await load(postgres, connection, table, name, { how: 'WITH (FREEZE)' });
-  await postgres.run(`ALTER TABLE ${quoted(name)} ADD PRIMARY KEY (${key.map(quoted).join(', ')})`);
+  const missing = await load(sides, table, name, { how: 'WITH (FREEZE)' });
+  await sides.postgres.run(`ALTER TABLE ${quoted(name)} ADD PRIMARY KEY (${key.map(quoted).join(', ')})`);
   return { table: name, missing, extra: 0, changed: 0, keys: [] };
 }
 
@@ -108,19 +106,18 @@ export async function fillNewTable(
  * @throws Failure `incomplete` where the table took fewer.
  */
 export async function load(
-  postgres: Postgres,
-  connection: Connection,
+  sides: Sides,
   table: Table,
   into: string,
   { how = '', ...which }: RowFilter & { how?: string } = {},
 ): Promise<number> {
   const list = table.columns.map(({ name }) => quoted(name)).join(', ');
   let sent = 0;
-  const lines = linesOf(connection, table, which, () => {
+  const lines = linesOf(sides.connection, table, which, () => {
     sent += 1;
   });
-  const kept = await postgres.copy(`${quoted(into)} (${list}) FROM STDIN ${how}`, lines);
-  return expectAll(postgres, table, kept, sent);
+  const kept = await sides.postgres.copy(`${quoted(into)} (${list}) FROM STDIN ${how}`, lines);
+  return expectAll(sides.postgres, table, kept, sent);
 }
 
 /** @throws Failure `incomplete` where fewer rows were kept than were sent. */
@@ -129,24 +126,14 @@ function expectAll(postgres: Postgres, table: Table, kept: number, sent: number)
   throw refusedRows(postgres, table, `took ${number(kept)} of ${number(sent)} ${plural(sent, 'row')}`);
 }
 
-/** Makes a temporary table of the columns that are shipped, which the end of the transaction drops. */
-async function makeStage(postgres: Postgres, { name, columns }: Table): Promise<void> {
-  const list = columns.map((column) => quoted(column.name)).join(', ');
-  await postgres.run(
+/** Brings rows to the temporary table `stage`, which is made anew, and dropped by the end of the transaction. @returns how many. */
+export async function loadStage(sides: Sides, table: Table, which: RowFilter = {}): Promise<number> {
+  const list = table.columns.map(({ name }) => quoted(name)).join(', ');
+  await sides.postgres.run(
     `DROP TABLE IF EXISTS pg_temp.stage;
-     CREATE TEMP TABLE stage ON COMMIT DROP AS SELECT ${list} FROM ${quoted(name)} WITH NO DATA`,
+     CREATE TEMP TABLE stage ON COMMIT DROP AS SELECT ${list} FROM ${quoted(table.name)} WITH NO DATA`,
   );
-}
-
-/** Brings rows to the temporary table `stage`, which is made anew. @returns how many. */
-export async function loadStage(
-  postgres: Postgres,
-  connection: Connection,
-  table: Table,
-  which: RowFilter = {},
-): Promise<number> {
-  await makeStage(postgres, table);
-  return await load(postgres, connection, table, 'stage', which);
+  return await load(sides, table, 'stage', which);
 }
 
 /**
@@ -175,21 +162,16 @@ export async function removeGone(postgres: Postgres, table: Table): Promise<void
     throw refusedRows(postgres, table, `kept ${number(rows)} ${plural(rows, 'row')} of those that are gone`);
 }
 
-async function mendRanges(
-  postgres: Postgres,
-  connection: Connection,
-  table: Table,
-  ranges: readonly string[],
-): Promise<RowDifference> {
+async function mendRanges(sides: Sides, table: Table, ranges: readonly string[]): Promise<RowDifference> {
   const key = table.key.map(quoted).join(', ');
-  const difference = await compareRanges(postgres, connection, table, ranges);
-  await postgres.run(
+  const difference = await compareRanges(sides, table, ranges);
+  await sides.postgres.run(
     `DELETE FROM ${quoted(table.name)} WHERE ${ofJob(table)}
        AND (${key}) IN (SELECT ${key} FROM differing WHERE how = 'extra')`,
   );
   const { missing, changed } = difference;
   await putStaged(
-    postgres,
+    sides.postgres,
     table,
     missing + changed,
     ` WHERE (${key}) IN (SELECT ${key} FROM differing WHERE how <> 'extra')`,
@@ -198,18 +180,13 @@ async function mendRanges(
 }
 
 /** Brings the rows of these ranges to the stage; the temporary table `differing` says by key how those there differ. */
-async function compareRanges(
-  postgres: Postgres,
-  connection: Connection,
-  table: Table,
-  ranges: readonly string[],
-): Promise<RowDifference> {
+async function compareRanges(sides: Sides, table: Table, ranges: readonly string[]): Promise<RowDifference> {
   const key = table.key.map(quoted).join(', ');
   const digests = (from: string, where: string) =>
     `SELECT ${key}, ${digestThere(table)} AS digest FROM ${quoted(from)} WHERE ${where}`;
   const inThem = `${ofJob(table)} AND ${rangeThere(table)} = ANY ('{${ranges.join()}}')`;
-  await loadStage(postgres, connection, table, { ranges: new Set(ranges) });
-  await postgres.run(
+  await loadStage(sides, table, { ranges: new Set(ranges) });
+  await sides.postgres.run(
     `DROP TABLE IF EXISTS pg_temp.differing;
      CREATE TEMP TABLE differing ON COMMIT DROP AS SELECT ${key},
        CASE WHEN there.digest IS NULL THEN 'missing' WHEN here.digest IS NULL THEN 'extra' ELSE 'changed' END AS how
@@ -217,10 +194,10 @@ async function compareRanges(
      FULL JOIN (${digests('stage', 'true')}) AS here USING (${key})
      WHERE there.digest IS DISTINCT FROM here.digest`,
   );
-  const counts = await postgres.query<{ how: 'missing' | 'extra' | 'changed'; rows: string }>(
+  const counts = await sides.postgres.query<{ how: 'missing' | 'extra' | 'changed'; rows: string }>(
     'SELECT how, count(*) AS rows FROM differing GROUP BY how',
   );
-  const keys = await postgres.query<{ key: string }>(
+  const keys = await sides.postgres.query<{ key: string }>(
     `SELECT DISTINCT ${quoted(table.key[0] ?? '')}::text AS key FROM differing ORDER BY 1 LIMIT ${MAX_KEYS_NAMED}`,
   );
   const countOf = (how: string) => Number(counts.find((count) => count.how === how)?.rows ?? 0);

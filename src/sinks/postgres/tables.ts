@@ -171,11 +171,6 @@ async function columnsThere(
   return found;
 }
 
-/** Of a table or view, in their order; none where it is not there. */
-async function columnNames(postgres: Postgres, table: string): Promise<string[]> {
-  return [...((await columnsThere(postgres, [table])).get(table)?.keys() ?? [])];
-}
-
 function createSql({ name, columns, isRewritten }: Table): string {
   return `CREATE TABLE ${quoted(name)} (${columns.map(definition).join(', ')})${isRewritten ? WITH_ROOM : ''}`;
 }
@@ -228,7 +223,8 @@ export async function makeDatasetView(
   shown: Table,
   tables: { rows: Table; volatile: Table },
 ): Promise<void> {
-  const present = await columnNames(postgres, shown.name);
+  const there = await columnsThere(postgres, [shown.name]);
+  const present = [...(there.get(shown.name)?.keys() ?? [])];
   const ofVolatile = new Set(tables.volatile.columns.map(({ name }) => name));
   const columns = shown.columns
     .map(({ name }) => name)
