@@ -40,6 +40,12 @@ export {
   type QuotaOptions,
   type RateOptions,
 } from './limits.ts';
-export type { BeforeAnswer, ModelApi, ModelOptions, RetryAfter } from './model.ts';
 export { integer, type Random, seededRandom, shuffled } from './random.ts';
-export { retryAfterDate, retryAfterSeconds, startModelApi } from './server.ts';
+export {
+  type BeforeAnswer,
+  type ModelApi,
+  type ModelOptions,
+  type RetryAfter,
+  retryAfterSeconds,
+  startModelApi,
+} from './server.ts';

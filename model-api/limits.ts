@@ -21,8 +21,6 @@ export type QuotaOptions = {
   limit: number;
   periodMs: number;
   kind?: QuotaKind;
-  /** Shifts the grid of fixed windows: they begin at `phaseMs`, `phaseMs + periodMs` … since the epoch. */
-  phaseMs?: number;
 };
 
 export type QuotaKind =
@@ -47,7 +45,7 @@ export type Limits = {
   /** Calls being answered at this moment. */
   readonly inFlight: number;
   /** Asks all limits for one call; the first that refuses is named, and when it will allow one. */
-  enter(now: number, costsQuota: boolean): Pass | OverLimit;
+  enter(now: number): Pass | OverLimit;
 };
 
 export type Pass = {
@@ -77,10 +75,10 @@ export function createLimits(options: LimitOptions): Limits {
     get inFlight() {
       return inFlight;
     },
-    enter(now, costsQuota) {
+    enter(now) {
       if (inFlight >= most) return { by: 'concurrency', readyAt: now };
       if (rate && !rate.take(now)) return { by: 'rate', readyAt: rate.readyAt(now) };
-      if (costsQuota && !quota.take(now)) return { by: 'quota', readyAt: quota.readyAt(now) };
+      if (!quota.take(now)) return { by: 'quota', readyAt: quota.readyAt(now) };
       inFlight += 1;
       return {
         limit: quota.limit,
@@ -88,9 +86,7 @@ export function createLimits(options: LimitOptions): Limits {
         leave: once(() => {
           inFlight -= 1;
         }),
-        refund: once((later: number) => {
-          if (costsQuota) quota.giveBack(now, later);
-        }),
+        refund: once((later: number) => quota.giveBack(now, later)),
       };
     },
   };
@@ -106,12 +102,12 @@ function createRate(rate: number | RateOptions | undefined): Counter | undefined
   );
 }
 
-function createQuota({ limit, periodMs, kind = 'fixed', phaseMs = 0 }: QuotaOptions): Quota {
+function createQuota({ limit, periodMs, kind = 'fixed' }: QuotaOptions): Quota {
   // Read at every call, since `limit` may be changed.
   const pool = { limit, periodMs, kind };
   const allowed = () => pool.limit;
   const counters: Record<QuotaKind, () => Counter> = {
-    fixed: () => fixedWindow(allowed, periodMs, phaseMs),
+    fixed: () => fixedWindow(allowed, periodMs),
     sliding: () => slidingWindow(allowed, periodMs),
     refill: () => refill(allowed, () => pool.limit / periodMs),
   };
@@ -143,11 +139,11 @@ type Counter = {
   readyAt(now: number): number;
 };
 
-/** So many calls in every window; windows begin at `phaseMs`, `phaseMs + periodMs` … */
-function fixedWindow(limit: () => number, periodMs: number, phaseMs: number): Counter {
+/** So many calls in every window; windows begin at whole periods since the epoch. */
+function fixedWindow(limit: () => number, periodMs: number): Counter {
   let window = Number.NaN;
   let used = 0;
-  const windowAt = (time: number) => Math.floor((time - phaseMs) / periodMs);
+  const windowAt = (time: number) => Math.floor(time / periodMs);
   const remaining = (now: number) => {
     if (windowAt(now) !== window) {
       window = windowAt(now);
@@ -165,7 +161,7 @@ function fixedWindow(limit: () => number, periodMs: number, phaseMs: number): Co
     giveBack(at) {
       if (windowAt(at) === window) used -= 1;
     },
-    readyAt: (now) => (remaining(now) > 0 ? now : (windowAt(now) + 1) * periodMs + phaseMs),
+    readyAt: (now) => (remaining(now) > 0 ? now : (windowAt(now) + 1) * periodMs),
   };
 }
 

@@ -13,12 +13,11 @@ import {
   type Scope,
   sampleKey,
 } from './calls.ts';
-import { createDatasets } from './datasets.ts';
+import { createDatasets, type DatasetOptions, type Datasets, type EndpointName } from './datasets.ts';
 import {
   type Answer,
   type ApiRequest,
   type Endpoint,
-  endpointNames,
   endpoints,
   jsonAnswer,
   listBody,
@@ -29,18 +28,62 @@ import {
   send,
   usageBody,
 } from './endpoints.ts';
-import { applyFaults } from './fault-scripts.ts';
-import { createLimits, type Limits, type Pass } from './limits.ts';
-import type { ModelApi, ModelOptions, RetryAfter } from './model.ts';
+import { applyFaults, type FaultScript } from './fault-scripts.ts';
+import { createLimits, type LimitOptions, type Limits, type Pass } from './limits.ts';
 import { seededRandom, uuid } from './random.ts';
+
+export type ModelOptions = DatasetOptions &
+  LimitOptions & {
+    /** Port on 127.0.0.1; a free one if not given. */
+    port?: number;
+    /** Comes before `/api/v1` in every path, such as `/market`. */
+    basePath?: string;
+    /** Epoch milliseconds: the clock of limits, keys and records. */
+    now?: () => number;
+    /** Waits out latencies and slow faults; real time if not given. */
+    delay?: (ms: number, signal: AbortSignal) => Promise<void>;
+    /** `sampleKey` alone if not given. */
+    keys?: readonly ApiKey[];
+    /** Endpoints whose successes carry X-RateLimit headers; AI signals alone if not given. */
+    rateLimitHeaders?: readonly EndpointName[];
+    /** Retry-After of 429 answers, from when the limit will allow a call; no header if not given. */
+    retryAfter?: RetryAfter;
+    /** Before the first byte of every answer. */
+    latencyMs?: number | (() => number);
+    faults?: readonly FaultScript[];
+    beforeAnswer?: BeforeAnswer;
+    /** How many calls are kept at least; all if not given. */
+    keepCalls?: number;
+  };
+
+export type RetryAfter = (readyAt: number, now: number) => string | undefined;
+
+/** Runs once a call has passed keys and limits, before its answer is read from the data. */
+export type BeforeAnswer = (call: Call, model: ModelApi) => void | Promise<void>;
+
+export type ModelApi = {
+  /** Base address, without a slash at its end. */
+  readonly url: string;
+  readonly port: number;
+  /** Every call, newest last. */
+  readonly calls: readonly Call[];
+  /** Calls to one path below the base address, such as `/api/v1/news`. */
+  callsTo(path: string): Call[];
+  /** The datasets, to be edited between requests. */
+  readonly data: Datasets;
+  /** These hold from the next call on: edit or assign them. */
+  keys: ApiKey[];
+  faults: FaultScript[];
+  limits: Limits;
+  latencyMs: number | (() => number);
+  beforeAnswer: BeforeAnswer | undefined;
+  /** Stops listening and ends every connection. */
+  close(): Promise<void>;
+};
 
 /** Whole seconds until the limit will allow a call, rounded up. */
 export const retryAfterSeconds: RetryAfter = (readyAt, now) =>
   String(Math.max(1, Math.ceil((readyAt - now) / 1_000)));
-
-/** The same as an HTTP date, rounded up to its whole seconds. */
-export const retryAfterDate: RetryAfter = (readyAt) =>
-  new Date(Math.ceil(readyAt / 1_000) * 1_000).toUTCString();
 
 /**
  * Starts an executable model of the whole specification on 127.0.0.1.
@@ -90,8 +133,7 @@ type Visit = {
 };
 
 function createHandler(model: ModelApi, log: CallLog, options: ModelOptions, closing: AbortSignal) {
-  const { basePath = '', now = Date.now, delay = realDelay, errorCodes, retryAfter } = options;
-  const { quotaEndpoints = endpointNames, freeStatuses = FREE_STATUSES } = options;
+  const { basePath = '', now = Date.now, delay = realDelay, retryAfter } = options;
   const { rateLimitHeaders = ['aiSignals'] } = options;
   const random = seededRandom(options.seed ?? 1);
   const visits = new Map<Endpoint | undefined, number>();
@@ -112,7 +154,7 @@ function createHandler(model: ModelApi, log: CallLog, options: ModelOptions, clo
     response.once('close', leave);
     if (!admission.refused) await model.beforeAnswer?.(call, model);
     const answer = planAnswer(call, request, admission);
-    charge(call, admission, answer);
+    charge(admission, answer);
     record(call, answer);
     await send(answer, response, wait, () => {
       call.sent = true;
@@ -147,8 +189,7 @@ function createHandler(model: ModelApi, log: CallLog, options: ModelOptions, clo
   }
 
   function check({ call, endpoint, authorization }: Visit): Admission {
-    const costsQuota = endpoint !== undefined && quotaEndpoints.includes(endpoint.name);
-    const admission = admit({ ...call, authorization }, endpoint, model.keys, model.limits, costsQuota);
+    const admission = admit({ ...call, authorization }, endpoint, model.keys, model.limits);
     call.keyId = admission.key?.id ?? (authorization === undefined ? null : 'unknown');
     call.refusedBy = admission.refused;
     call.inFlight = model.limits.inFlight;
@@ -181,18 +222,15 @@ function createHandler(model: ModelApi, log: CallLog, options: ModelOptions, clo
   function refusal({ refused, readyAt }: Refused): Answer {
     const { status, code } = refusals[refused];
     const retry = readyAt === undefined ? undefined : retryAfter?.(readyAt, now());
-    return jsonAnswer(status, errorBody(status, errorCodes?.[refused] ?? code), {
+    return jsonAnswer(status, errorBody(status, code), {
       ...(retry === undefined ? {} : { 'retry-after': retry }),
       ...(refused === 'method' ? { allow: 'GET' } : {}),
     });
   }
 
   /** Whether a call costs anything shows in its status alone. */
-  function charge({ endpoint }: Call, admission: Admission, { status }: Answer): void {
-    const isFree = freeStatuses.includes(status);
-    if (!admission.refused && isFree) admission.pass.refund(now());
-    if (!admission.refused || isFree || !admission.key) return;
-    if (endpoint && quotaEndpoints.includes(endpoint)) model.limits.quota.spend(1, now());
+  function charge(admission: Admission, { status }: Answer): void {
+    if (!admission.refused && FREE_STATUSES.includes(status)) admission.pass.refund(now());
   }
 
   function record(call: Call, { status, body }: Answer): void {
@@ -236,7 +274,6 @@ function admit(
   endpoint: Endpoint | undefined,
   keys: readonly ApiKey[],
   limits: Limits,
-  costsQuota: boolean,
 ): Admission {
   if (!endpoint) return { refused: 'path', key: null };
   if (visitor.method !== 'GET') return { refused: 'method', key: null };
@@ -245,7 +282,7 @@ function admit(
   if (!key) return { refused: 'key', key: null };
   const refused = refusalOf(key, endpoint.scope, visitor);
   if (refused) return { refused, key };
-  const entry = limits.enter(visitor.at, costsQuota);
+  const entry = limits.enter(visitor.at);
   return 'by' in entry
     ? { refused: entry.by, key, readyAt: entry.readyAt }
     : { refused: null, key, endpoint, pass: entry };

@@ -4,7 +4,6 @@ import {
   type LimitOptions,
   type ModelOptions,
   type QuotaKind,
-  retryAfterDate,
   retryAfterSeconds,
 } from '../../model-api/index.ts';
 import { get, openModel, virtualClock } from './support.ts';
@@ -16,7 +15,7 @@ const MINUTE = 60 * SECOND;
 function admitted(options: LimitOptions, tries: readonly number[]): number[] {
   const limits = createLimits(options);
   return tries.filter((at) => {
-    const entry = limits.enter(at, true);
+    const entry = limits.enter(at);
     if ('by' in entry) return false;
     entry.leave();
     return true;
@@ -25,16 +24,14 @@ function admitted(options: LimitOptions, tries: readonly number[]): number[] {
 
 const every = (stepMs: number, untilMs: number) =>
   Array.from({ length: untilMs / stepMs }, (_, n) => n * stepMs);
-const quota = (limit: number, periodMs: number, kind: QuotaKind, phaseMs = 0) => ({
-  quota: { limit, periodMs, kind, phaseMs },
+const quota = (limit: number, periodMs: number, kind: QuotaKind) => ({
+  quota: { limit, periodMs, kind },
 });
 
 describe('a quota', () => {
-  it('of fixed windows is full again on the grid of its phase', () => {
+  it('of fixed windows is full again on the grid of the epoch', () => {
     const tries = every(10 * SECOND, 3 * MINUTE);
-    expect(admitted(quota(2, MINUTE, 'fixed', 25 * SECOND), tries)).toEqual([
-      0, 10_000, 30_000, 40_000, 90_000, 100_000, 150_000, 160_000,
-    ]);
+    expect(admitted(quota(2, MINUTE, 'fixed'), tries)).toEqual([0, 10_000, 60_000, 70_000, 120_000, 130_000]);
   });
 
   it('of a sliding window lets in a call one period after the one that it replaces', () => {
@@ -54,15 +51,15 @@ describe('a quota', () => {
   it.each(['fixed', 'sliding', 'refill'] as const)(
     'of kind %s says truly when it will allow a call',
     (kind) => {
-      const limits = createLimits(quota(7, MINUTE, kind, 7_777));
+      const limits = createLimits(quota(7, MINUTE, kind));
       let now = 0;
       for (let call = 0; call < 60; call++) {
         now += 613 * (call % 5);
-        const entry = limits.enter(now, true);
+        const entry = limits.enter(now);
         if (!('by' in entry)) continue;
         expect(limits.quota.readyAt(entry.readyAt - 1)).toBe(entry.readyAt);
-        expect(limits.enter(entry.readyAt - 1, true)).toHaveProperty('by', 'quota');
-        expect(limits.enter(entry.readyAt, true)).not.toHaveProperty('by');
+        expect(limits.enter(entry.readyAt - 1)).toHaveProperty('by', 'quota');
+        expect(limits.enter(entry.readyAt)).not.toHaveProperty('by');
         now = entry.readyAt;
       }
     },
@@ -111,7 +108,6 @@ describe('a limit that is reached', () => {
 
   it.each([
     ['seconds', retryAfterSeconds, '40'],
-    ['a date', retryAfterDate, 'Mon, 03 Nov 2025 12:01:00 GMT'],
     ['garbage', () => 'soon', 'soon'],
   ] as const)('can say in Retry-After when to come back, as %s', async (_, retryAfter, expected) => {
     const clock = virtualClock();
@@ -153,22 +149,20 @@ describe('what a call costs', () => {
     return model.limits.quota.remaining(clock.now());
   };
 
-  it('is nothing where it is refused, unless it is said to', async () => {
+  it('is nothing where it is refused', async () => {
     const refusedTwice = async (model: Awaited<ReturnType<typeof openModel>>) => {
       await get(model, '/api/v1/news', 'Bearer wrong');
       await get(model, '/api/v1/news');
     };
     const keys = [{ id: 'none', key: 'sample-key-of-the-model-api', scopes: [] }];
     expect(await remaining({ keys }, refusedTwice)).toBe(10);
-    expect(await remaining({ keys, freeStatuses: [] }, refusedTwice)).toBe(9);
   });
 
-  it('is one for every endpoint, or for those that share the pool', async () => {
+  it('is one for every endpoint', async () => {
     const callAll = async (model: Awaited<ReturnType<typeof openModel>>) => {
       for (const name of ['ai-signals', 'news', 'smart-wallets', 'meme-signals', 'usage'])
         await get(model, `/api/v1/${name}`);
     };
     expect(await remaining({}, callAll)).toBe(5);
-    expect(await remaining({ quotaEndpoints: ['aiSignals', 'news'] }, callAll)).toBe(8);
   });
 });
