@@ -19,7 +19,7 @@ import {
   type Order,
   openFiles,
 } from '../reading/export.ts';
-import { type Ask, asking } from '../reading/query.ts';
+import { type RunQuery, withQueryProcess } from '../reading/query.ts';
 import { version } from '../version.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -56,7 +56,7 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
     .option('--json', 'print the receipt')
     .action((what: string | undefined, { output, ...others }: Options) =>
-      asking((ask) =>
+      withQueryProcess((ask) =>
         runExport(
           ask,
           what,
@@ -78,7 +78,7 @@ export function exportCommand(context: Context, stdin: Input = process.stdin): C
 }
 
 async function runExport(
-  ask: Ask,
+  ask: RunQuery,
   what: string | undefined,
   options: Options,
   context: Context,

@@ -9,7 +9,13 @@ import { type ListedJob, listJobs, tablesOf } from '../job-list.ts';
 import { type Format, formats } from '../output/answer.ts';
 import { printRows } from '../output/print.ts';
 import { printable, printableLines } from '../printable.ts';
-import { type Answer, type Ask, asking, type Params, type Question } from '../reading/query.ts';
+import {
+  type Answer,
+  type Params,
+  type Question,
+  type RunQuery,
+  withQueryProcess,
+} from '../reading/query.ts';
 import { millisecondsOf } from '../schedule.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
@@ -44,7 +50,7 @@ export function queryCommand(context: Context, stdin: Input = process.stdin): Co
     .option('--limit <rows>', 'print at most so many rows', parseCount)
     .option('--exact', 'CSV: keep cells that a spreadsheet would run as formulas')
     .action((sql: string | undefined, options: QueryOptions & { format?: Format; limit?: number }) =>
-      asking(async (ask) => {
+      withQueryProcess(async (ask) => {
         const { json, format = json ? 'json' : 'table', exact = false } = options;
         const limit = options.limit ?? (format === 'table' ? MAX_ROWS_OF_TABLE : Number.POSITIVE_INFINITY);
         const asOf = readAsOf(options, context);
@@ -115,7 +121,7 @@ function typedValue(written: string): string | number | bigint | null {
 
 /** Asks the mirror, hands the answer to `read`, and then says on stderr what its reader should know. */
 export async function askMirror<T>(
-  ask: Ask,
+  ask: RunQuery,
   question: Omit<Question, 'dir' | 'tables'>,
   jobs: readonly ListedJob[],
   options: QueryOptions,

@@ -43,7 +43,7 @@ export async function backUp(
   if (!hasMirror(dir))
     throw new Failure('incomplete', `${file} does not exist yet: there is nothing to copy`);
   const outputs = { mirror: output, serve: servedBeside(output) };
-  for (const place of Object.values(outputs)) refuseDatabaseInUse(place, [file, serve]);
+  for (const copy of Object.values(outputs)) refuseDatabaseInUse(copy, [file, serve]);
   try {
     return await releasing(async (releases) => {
       const mirrored = await openCopy(file, outputs.mirror, force, releases);
@@ -69,7 +69,7 @@ export async function backUp(
 /** `mirror-backup.serve.db` beside `mirror-backup.db`. */
 export const servedBeside = (output: string) => `${output.replace(/\.db$/, '')}.serve.db`;
 
-/** A copy that is yet to be made, in a place that has been found good. */
+/** A copy that is yet to be made, where it can be made. */
 async function openCopy(source: string, output: string, force: boolean, releases: Releases) {
   const { partial, commit, discard } = await openAtomicFile(output, force, 0o600);
   releases.add(discard);

@@ -88,7 +88,7 @@ export function columnsOf(
       'SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1',
     )
     .all(table);
-  const taken = new Set<string>();
+  const usedNames = new Set<string>();
   const times: string[] = [];
   const columns = present.map(({ name, type }): Column => {
     const declared = type.toUpperCase();
@@ -96,21 +96,21 @@ export function columnsOf(
     if (kind === 'received time') times.push(name);
     const from = kind === 'numeric' || kind === 'mixed' ? receivedOf(connection, table, name) : quoted(name);
     return {
-      name: nameFor(name, taken),
+      name: nameFor(name, usedNames),
       from,
       plain: quoted(name),
       type: kind === 'received time' || kind === 'mixed' ? 'text' : kind,
     };
   });
-  const beside = times.map(
+  const timeColumns = times.map(
     (name): Column => ({
-      name: nameFor(`${name}_utc`, taken),
+      name: nameFor(`${name}_utc`, usedNames),
       from: quoted(name),
       plain: quoted(name),
       type: 'timestamp with time zone',
     }),
   );
-  return [...columns, ...beside];
+  return [...columns, ...timeColumns];
 }
 
 /** SQL for the text of a value as received: a column shows a number as far as a double holds it, and true as 1. */
@@ -127,18 +127,18 @@ function receivedOf(connection: Connection, table: string, column: string): stri
 }
 
 /** So many bytes of a name Postgres keeps; what is longer it cuts, and two names become one. */
-const LONGEST_NAME_BYTES = 63;
+const MAX_NAME_BYTES = 63;
 
 /** The columns that every table of Postgres has already. */
 const ofPostgres = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
 
-function nameFor(name: string, taken: Set<string>): string {
+function nameFor(name: string, usedNames: Set<string>): string {
   const plain = ofPostgres.has(name) ? `${name}_` : name;
   for (let count = 1; ; count += 1) {
     const tail = count === 1 ? '' : `_${count}`;
-    const found = shortened(plain, LONGEST_NAME_BYTES - tail.length) + tail;
-    if (taken.has(found)) continue;
-    taken.add(found);
+    const found = shortened(plain, MAX_NAME_BYTES - tail.length) + tail;
+    if (usedNames.has(found)) continue;
+    usedNames.add(found);
     return found;
   }
 }
@@ -163,8 +163,8 @@ function kindsOfFields(connection: Connection, job: ListedJob): [string, Kind][]
 }
 
 function kindsOfSchema({ properties = {} }: Schema, path: readonly string[]): [string, Kind][] {
-  return Object.entries(properties).flatMap(([name, given]): [string, Kind][] => {
-    const schema = given.anyOf?.find(({ type }) => type !== 'null') ?? given;
+  return Object.entries(properties).flatMap(([name, property]): [string, Kind][] => {
+    const schema = property.anyOf?.find(({ type }) => type !== 'null') ?? property;
     const here = [...path, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
     const kind = kindOfSchema(schema);
     return [[here.join('_'), kind], ...(kind === 'json' ? kindsOfSchema(schema, here) : [])];

@@ -14,7 +14,7 @@ import type { Params } from './query/statement.ts';
 export const exportFormats = ['csv', 'ndjson', 'json', 'parquet'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** What was asked; all times are ISO 8601 UTC. */
+/** What is to be exported; all times are ISO 8601 UTC. */
 export type Order = {
   format: ExportFormat;
   /** CSV: keep cells that a spreadsheet would run as formulas. */

@@ -311,13 +311,13 @@ function pastColumn(name: string, volatile: readonly string[]): string {
 
 /** The greatest rowid that was given by then. Rows that came later have greater ones, or those of removed rows. */
 function lastRowid(rows: PastRows, then: ChangeTime, top: number, since: string): number {
-  let [given, free] = [top, rows.greatest() + 1];
-  while (free - given > 1) {
-    const middle = Math.floor((given + free) / 2);
-    if ((rows.bornAt(middle, then, since) ?? '~') <= then.at) given = middle;
+  let [last, free] = [top, rows.greatest() + 1];
+  while (free - last > 1) {
+    const middle = Math.floor((last + free) / 2);
+    if ((rows.bornAt(middle, then, since) ?? '~') <= then.at) last = middle;
     else free = middle;
   }
-  return given;
+  return last;
 }
 
 /**

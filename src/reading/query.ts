@@ -1,5 +1,5 @@
 /**
- * Asking the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. A process of its own
+ * Queries of the mirror in SQL: read-only, one statement, ended at any moment, in flat memory however many rows. A process of its own
  * computes the answer, since SQLite computes without a pause.
  */
 
@@ -8,13 +8,13 @@ import { Failure } from '../errors.ts';
 import type { Cell } from '../output/answer.ts';
 import { type ProcessLimits, startProcess, type TaskName, type Worker } from '../worker.ts';
 import type { Exported, Order } from './export.ts';
-import { type Answer, type Judged, judge, type MostAges, type Opened } from './query/sources.ts';
+import { type Answer, type Judged, judge, type MaxAges, type Opened } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
 
 export type { Answer, Opened, Source } from './query/sources.ts';
 export type { Params } from './query/statement.ts';
 
-/** What is asked of a mirror. */
+/** A query of a mirror. */
 export type Question = {
   /** The folder of the mirror. */
   dir: string;
@@ -28,7 +28,7 @@ export type Question = {
   survey?: boolean;
 };
 
-export type Bounds = MostAges & {
+export type Bounds = MaxAges & {
   signal: AbortSignal;
   /** Asked once the answer is there: a walk may have begun meanwhile. */
   now(): number;
@@ -67,17 +67,21 @@ export type LinesEnd = {
 export type FileEnd = Exported & { cutCells: number };
 
 /**
- * Asks, hands the answer to `read` and returns what that makes of it.
+ * Runs a query, hands the answer to `read` and returns what that makes of it.
  * @throws Failure `usage` for SQL that is wrong or would write, and for a past that was dropped; `incomplete` where there
  * is no mirror yet, its data is too old or a bound ended the query; `config` for a mirror newer than this code.
  */
-export type Ask = <T>(question: Question, bounds: Bounds, read: (answer: Answer) => Promise<T>) => Promise<T>;
+export type RunQuery = <T>(
+  question: Question,
+  bounds: Bounds,
+  read: (answer: Answer) => Promise<T>,
+) => Promise<T>;
 
 /**
- * Gives `use` the means to ask one question. The process that will answer is started at once, since that takes
- * longer than most answers: what `use` has to do before it asks costs no time. The process ends with `use`.
+ * Gives `use` the means to run one query. The process is started at once, since that takes
+ * longer than most answers: what `use` has to do before costs no time. The process ends with `use`.
  */
-export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
+export async function withQueryProcess<T>(use: (query: RunQuery) => Promise<T>): Promise<T> {
   const process = startQueryProcess();
   try {
     return await use(process.rows);
@@ -89,7 +93,7 @@ export async function asking<T>(use: (ask: Ask) => Promise<T>): Promise<T> {
 /** Resolves when more may be written; rejects where nobody takes it any longer. */
 type Write = (piece: Uint8Array) => Promise<void>;
 
-/** What is asked through `serve`: the process makes the bytes of the answer itself. All of them throw as `Ask` does. */
+/** Queries through `serve`: the process makes the bytes of the answer itself. All of them throw as `RunQuery` does. */
 export type ServedQueries = {
   check(question: Question, bounds: Bounds): Promise<void>;
   /** @param begin is told what the rows are before they come. */
@@ -106,7 +110,7 @@ export type ServedQueries = {
 };
 
 /** It answers one question after the other, each to its end; what is ended otherwise ends the process. */
-export type QueryProcess = ServedQueries & { rows: Ask } & Pick<QueryWorker, 'isFree' | 'end'>;
+export type QueryProcess = ServedQueries & { rows: RunQuery } & Pick<QueryWorker, 'isFree' | 'end'>;
 type QueryWorker = Worker<QueryRequest, QueryResult, QueryPiece>;
 
 export type ServedProcess = Omit<QueryProcess, 'rows'>;
@@ -171,14 +175,14 @@ export function startQueryProcess(
   async function ask<T>(
     question: Question,
     form: QueryForm,
-    { signal, now, timeoutMs, silentMs = bounded.silentMs, ...mostAges }: Bounds,
+    { signal, now, timeoutMs, silentMs = bounded.silentMs, ...maxAges }: Bounds,
     read: (opened: Judged, pieces: AsyncGenerator<QueryPiece, QueryResult>) => Promise<T>,
   ): Promise<T> {
     return await within({ signal, timeoutMs }, async () => {
       const silence = silentMs === undefined ? undefined : { ms: silentMs, failure: tooSilent(silentMs) };
       const pieces = worker.call({ ...question, form }, silence);
       const opened = (await pieces.next()).value as Opened;
-      return await read({ ...opened, ...judge(opened.sources, question.asOf, mostAges, now()) }, pieces);
+      return await read({ ...opened, ...judge(opened.sources, question.asOf, maxAges, now()) }, pieces);
     });
   }
 

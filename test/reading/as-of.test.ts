@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/clock.ts';
 import { lookBack, refusePresent } from '../../src/reading/query/as-of.ts';
 import { sourcesOf } from '../../src/reading/query/sources.ts';
-import { asking } from '../../src/reading/query.ts';
+import { withQueryProcess } from '../../src/reading/query.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import type { Bench } from '../helpers/mirror-bench.ts';
 import { setup } from '../helpers/setup.ts';
@@ -146,7 +146,7 @@ describe('no way of writing a name reads the present under a past date:', () => 
     bench.upstream('news').rows.unshift(...bench.upstream('news').make(1));
     await bench.mirror('news');
     const count = (sql: string) =>
-      asking((ask) =>
+      withQueryProcess((ask) =>
         ask(
           { dir: bench.dir, sql, params: {}, tables, asOf: past },
           { signal: new AbortController().signal, now: bench.clock.now },

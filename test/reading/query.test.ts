@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Cell } from '../../src/output/answer.ts';
-import { type Answer, type Ask, asking, type Question } from '../../src/reading/query.ts';
+import { type Answer, type Question, type RunQuery, withQueryProcess } from '../../src/reading/query.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
 import { needs } from '../helpers/tools.ts';
 import { digestOf } from './support.ts';
 
-const ask: Ask = (...asked) => asking((ask) => ask(...asked));
+const ask: RunQuery = (...request) => withQueryProcess((run) => run(...request));
 
 let bench: Bench;
 let question: (sql: string, more?: Partial<Question>) => Question;

@@ -22,9 +22,9 @@ export function filtersOf(
   const words: string[] = [];
   const fields: [string, string][] = [];
   for (const [name, rule] of Object.entries(job.filters)) {
-    const given = parameter(name) ?? '';
-    const value = normalize(given);
-    if (rule.by === 'text') words.push(...wordsOf(given));
+    const text = parameter(name) ?? '';
+    const value = normalize(text);
+    if (rule.by === 'text') words.push(...wordsOf(text));
     else if (value !== '' && value !== normalize(rule.all ?? '')) fields.push([name, value]);
   }
   if (words.length + fields.length === 0) return null;
@@ -87,7 +87,7 @@ type MatchTerms = {
   fields: readonly FieldTerm[];
 };
 
-/** The field of a row is the first place where it has a value or a list. */
+/** The field of a row is the first of the paths at which it has a value or a list. */
 type FieldTerm = { paths: readonly (readonly string[])[]; value: string };
 
 /** @returns whether a row, given as JSON, is left. */
@@ -135,7 +135,7 @@ function withNumbersAsTexts(json: string): string {
 const textOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 function hasValue(row: unknown, { paths, value }: FieldTerm): boolean {
-  const found = paths.map((place) => place.reduce(memberOf, row)).find(isComparable);
+  const found = paths.map((path) => path.reduce(memberOf, row)).find(isComparable);
   const isIt = (held: unknown) => isScalar(held) && normalize(String(held)) === value;
   return Array.isArray(found) ? found.some(isIt) : isIt(found);
 }

@@ -151,7 +151,7 @@ function tablesRead(connection: Connection, sql: string, params: Params): string
 }
 
 /** How old the data may be, in milliseconds: since it was proven complete, and since new rows were looked for. */
-export type MostAges = { maxAgeMs?: number | undefined; maxSeenAgeMs?: number | undefined };
+export type MaxAges = { maxAgeMs?: number | undefined; maxSeenAgeMs?: number | undefined };
 
 /**
  * The sources of an answer for `asOf`, dated, and what to say of them.
@@ -160,7 +160,7 @@ export type MostAges = { maxAgeMs?: number | undefined; maxSeenAgeMs?: number | 
 export function judge(
   sources: readonly Source[],
   asOf: string | null,
-  { maxAgeMs, maxSeenAgeMs }: MostAges,
+  { maxAgeMs, maxSeenAgeMs }: MaxAges,
   now: number,
 ): { sources: Source[]; notes: string[] } {
   const moment = asOf === null ? now : Date.parse(asOf);
@@ -231,7 +231,7 @@ function isForgotten(time: string, { firstWalkAt, historyFrom }: Source): boolea
 /** The setting that bounds the past of a dataset. */
 const keepingOf = ({ table, past }: Source) => (past === table ? 'MIRROR_KEEP_USAGE' : 'MIRROR_KEEP_HISTORY');
 
-/** One of the two ages of a source, and how it is told. */
+/** One of the two ages of a source, and its words. */
 type Age = {
   since(source: Source): string | null;
   tooOld: string;
@@ -256,13 +256,13 @@ const seen: Age = {
     lastLook === null ? `${job} was never looked at` : `${job}: ${describeSeenAhead(lastLook.startedAt)}`,
 };
 
-function refuseOlder(sources: readonly Source[], age: Age, mostMs: number | undefined, now: number): void {
-  if (mostMs === undefined) return;
-  const told = sources.flatMap((source) => {
+function refuseOlder(sources: readonly Source[], age: Age, maxMs: number | undefined, now: number): void {
+  if (maxMs === undefined) return;
+  const tooOld = sources.flatMap((source) => {
     const since = age.since(source);
     const ageMs = since === null ? null : ageOf(Date.parse(since), now);
-    if (!isTooOld(ageMs, mostMs)) return [];
+    if (!isTooOld(ageMs, maxMs)) return [];
     return [ageMs === null ? age.unknown(source) : `${source.job} ${age.last} ${since}, ${ms(ageMs)} ago`];
   });
-  if (told.length > 0) throw new Failure('incomplete', `${age.tooOld} ${ms(mostMs)}: ${told.join('; ')}`);
+  if (tooOld.length > 0) throw new Failure('incomplete', `${age.tooOld} ${ms(maxMs)}: ${tooOld.join('; ')}`);
 }

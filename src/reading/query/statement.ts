@@ -142,13 +142,13 @@ const complaints = {
   function: /^no such function: (.+)$/s,
 };
 
-/** With which what is asked may begin. */
+/** The words with which a query may begin. */
 const firstWords = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA'];
 
 /** How much of a long line is shown around the place. */
 const EXCERPT = { before: 60, after: 40 };
 
-/** One line that says what is wrong; where the place can be told, two more with the line of SQL and a mark below it. */
+/** One line that says what is wrong; where the place is known, two more with the line of SQL and a mark below it. */
 export function explainMistake(
   connection: Connection,
   mistake: string,
@@ -182,7 +182,7 @@ function hintOfColumn(connection: Connection, name: string, tokens: readonly Tok
   const isIt = (column: string) => column.toLowerCase() === name.toLowerCase();
   const owners = [...columns].filter(([, names]) => names.some(isIt)).map(([table]) => table);
   // A dataset stands for what lies behind it.
-  const told = owners
+  const shown = owners
     .filter((table) => !owners.some((other) => table.startsWith(`${other}_`)))
     .sort((one, other) => one.length - other.length);
   const written = new Set(tokens.map(({ text }) => unquoted(text).toLowerCase()));
@@ -190,13 +190,13 @@ function hintOfColumn(connection: Connection, name: string, tokens: readonly Tok
   const known = (named.length > 0 ? named : [...columns]).flatMap(([, names]) => names);
   const others = [...new Set(known)].filter((column) => !isIt(column));
   const parts = [
-    told.length > 0 ? `it is a column of ${told.slice(0, MOST_OWNERS).join(', ')}` : '',
+    shown.length > 0 ? `it is a column of ${shown.slice(0, MAX_OWNERS_NAMED).join(', ')}` : '',
     didYouMean(name, others),
   ].filter(Boolean);
   return parts.length > 0 ? ` (${parts.join('; ')})` : '';
 }
 
-const MOST_OWNERS = 3;
+const MAX_OWNERS_NAMED = 3;
 
 /** The first occurrence up to which the statement already has this error. */
 function placeOfSyntaxError(

@@ -84,7 +84,7 @@ UNION ALL SELECT ${listed(columns, 'fromHistory')} FROM ${quoted(job.history)} W
 export type Range = { from: number; to: number };
 
 /** So many changes go into a file, at most, unless a single commit has made more. */
-const MOST_ROWS = 250_000;
+const MAX_ROWS_PER_FILE = 250_000;
 
 /** SQL for the changes of a range, in their order: `_change` and `_seq`, then the columns. */
 export function changesSql(
@@ -113,7 +113,7 @@ export function* rangesOf(connection: Connection, job: ListedJob, whole: Range):
   let { from } = whole;
   let [to, rows] = [from, 0];
   for (const commit of commits) {
-    const isNext = rows > 0 && (rows + commit.rows > MOST_ROWS || dayOf(commit.seq) !== dayOf(to));
+    const isNext = rows > 0 && (rows + commit.rows > MAX_ROWS_PER_FILE || dayOf(commit.seq) !== dayOf(to));
     if (isNext) {
       yield { from, to };
       [from, rows] = [to, 0];

@@ -210,8 +210,8 @@ async function compareRows(
   const columns = metadata.schema.slice(1);
   const types = new Map(columns.map(({ name, type, converted_type: more }) => [name, more ?? type]));
   const mirrored = inReadTransaction(connection, () => {
-    const asked = expectedRows();
-    return asked && rowsHere(connection, asked, types);
+    const expected = expectedRows();
+    return expected && rowsHere(connection, expected, types);
   });
   if (!mirrored) return undefined;
   const { here, names, key } = mirrored;

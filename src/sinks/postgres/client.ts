@@ -84,9 +84,9 @@ export async function openPostgres(url: string, signal: AbortSignal): Promise<Po
     run: (sql, values) => inWords(async () => (await ask(sql, values)).rowCount ?? 0),
     copy: (copyField, lines) =>
       inWords(async () => {
-        const taken = client.query(copyFrom(`COPY ${copyField}`));
-        await pipeline(Readable.from(lines), taken);
-        return taken.rowCount;
+        const input = client.query(copyFrom(`COPY ${copyField}`));
+        await pipeline(Readable.from(lines), input);
+        return input.rowCount;
       }),
     transaction: (work) => atomic(work, ['BEGIN', 'COMMIT', 'ROLLBACK']),
     attempt: (work) =>

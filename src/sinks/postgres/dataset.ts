@@ -66,10 +66,10 @@ export async function loadDataset(parts: DatasetParts): Promise<PostgresLoad> {
 /** What differs there from the mirror as it is now. */
 export type PostgresCheck = Pick<PostgresLoad, 'job' | 'problems'> & { differences: Mended[] };
 
-/** Compares both sides in a transaction that is taken back: nothing of it stays. */
+/** Compares both sides in a transaction that is rolled back: nothing of it stays. */
 export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> {
   const { postgres, job } = parts;
-  const takenBack = new Error('taken back');
+  const rolledBack = new Error('rolled back');
   const check: PostgresCheck = { job: job.name, differences: [], problems: [] };
   const compare = async () => {
     await withPosition(parts, async () => {
@@ -78,10 +78,10 @@ export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> 
       for (const table of Object.values(tables))
         if (table) check.differences.push(await compareTable(parts, table));
     });
-    throw takenBack;
+    throw rolledBack;
   };
   await postgres.transaction(compare).catch((thrown) => {
-    if (thrown !== takenBack) throw thrown;
+    if (thrown !== rolledBack) throw thrown;
   });
   return check;
 }

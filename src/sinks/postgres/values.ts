@@ -1,4 +1,4 @@
-/** A value of the mirror as Postgres is sent it, and as it is told there when both sides are compared. */
+/** A value of the mirror as it is sent to Postgres, and as a text by which both sides are compared. */
 
 import { hash } from 'node:crypto';
 import { type ColumnType, utcOf } from '../../reading/columns.ts';
@@ -33,7 +33,7 @@ export function textMakerOf(type: ColumnType): (value: StoredValue) => SentText 
   };
 }
 
-/** How what was sent is told of in a comparison. `digestTextSql` says the same in SQL. */
+/** The text of a sent value in a comparison. `digestTextSql` gives the same in SQL. */
 function digestText(text: string, type: ColumnType): string {
   if (type === 'double precision') {
     const bits = Buffer.allocUnsafe(8);
@@ -46,7 +46,7 @@ function digestText(text: string, type: ColumnType): string {
   return String(BigInt(Date.parse(`${text.slice(0, 19)}Z`)) * 1_000n + BigInt(text.slice(20, -1)));
 }
 
-/** SQL that tells of a column as `digestText` does of what was sent. */
+/** SQL for the text of a column's value, as `digestText` gives it of what was sent. */
 export function digestTextSql(column: string, type: ColumnType): string {
   if (type === 'double precision') return `encode(float8send(${column}), 'hex')`;
   if (type === 'timestamp with time zone') return `(extract(epoch FROM ${column}) * 1000000)::bigint::text`;
@@ -119,7 +119,7 @@ export function copyField(
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
-/** The digest of a row: the first 60 bits of md5 over all that is told of it. `digestSql` says the same in SQL. */
+/** The digest of a row: the first 60 bits of md5 over the texts of its values. `digestSql` gives the same in SQL. */
 export function digestOf(values: readonly SentText[], types: readonly ColumnType[]): bigint {
   let all = '';
   values.forEach((value, at) => {
@@ -129,7 +129,7 @@ export function digestOf(values: readonly SentText[], types: readonly ColumnType
   return BigInt(`0x${hash('md5', all).slice(0, 15)}`);
 }
 
-/** @param told SQL of each column, as `digestTextSql` gives it. */
+/** @param digestText SQL of each column, as `digestTextSql` gives it. */
 export function digestSql(digestText: readonly string[]): string {
   const all = digestText.map((sql) => `coalesce(octet_length(${sql}) || ':' || ${sql}, '~')`).join(' || ');
   return `('x' || left(md5(${all}), 15))::bit(60)::bigint`;
