@@ -60,7 +60,7 @@ export type DatasetParts = Sides & {
 };
 
 export async function loadDataset(parts: DatasetParts): Promise<PostgresLoad> {
-  return await parts.postgres.transaction(() => withPosition(parts, (there) => loadFrom(there, parts)));
+  return await parts.postgres.transaction(() => lockAndBeginRead(parts, (there) => loadFrom(there, parts)));
 }
 
 /** What differs there from the mirror as it is now. */
@@ -72,7 +72,7 @@ export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> 
   const rolledBack = new Error('rolled back');
   const check: PostgresCheck = { job: job.name, differences: [], problems: [] };
   const compare = async () => {
-    await withPosition(parts, async () => {
+    await lockAndBeginRead(parts, async () => {
       const { tables, problems } = await followAll(parts, job);
       check.problems = problems;
       for (const table of Object.values(tables))
@@ -87,7 +87,7 @@ export async function checkDataset(parts: DatasetParts): Promise<PostgresCheck> 
 }
 
 /** Locks the position, and only then begins to read the mirror, which stays at one moment until `work` is done. */
-async function withPosition<T>(
+async function lockAndBeginRead<T>(
   { postgres, connection, job }: DatasetParts,
   work: (there: SinkPosition) => Promise<T>,
 ): Promise<T> {
