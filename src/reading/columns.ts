@@ -51,7 +51,7 @@ export function columnsOfJob(
   const kinds = kindsOf(connection, job);
   const mirrored = (shown: string, of: string) => ({
     of,
-    columns: columnsOf(connection, shown, (column) => kinds.get(column)),
+    columns: typedColumns(connection, shown, (column) => kinds.get(column)),
   });
   return {
     rows: mirrored(job.table, job.table),
@@ -78,7 +78,7 @@ const kindOfType = (declared: string): Kind =>
   declared === 'INTEGER' ? 'bigint' : declared === 'REAL' ? 'double precision' : 'text';
 
 /** @param kindOf what is known of a column beyond the type that it is declared with. */
-export function columnsOf(
+export function typedColumns(
   connection: Connection,
   table: string,
   kindOf: (column: string, declared: string) => Kind | undefined,

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import type { Cell, Rows } from '../output/answer.ts';
 import { csv, json, ndjson } from '../output/forms.ts';
 import { quoted, readMirror, seqOf } from '../store/read.ts';
-import { columnsOf } from './query/as-of.ts';
+import { columnNames } from './query/as-of.ts';
 import { type Answer, latestSeq, refuseGap, type Source } from './query/sources.ts';
 import type { Params } from './query/statement.ts';
 
@@ -116,12 +116,12 @@ async function formOf(
  */
 export function changedSince(dir: string, table: string, since: string, now: number): string {
   return readMirror(dir, (connection) => {
-    const columns = columnsOf(connection, table);
+    const columns = columnNames(connection, table);
     if (columns.length === 0) throw new Failure('usage', `there is no table ${table} in the mirror`);
     // Where the clock was put back, the latest change is ahead of it.
     if (Date.parse(since) > Math.max(now, latestSeq(connection, null)))
       throw new Failure('usage', `--since: no change has the number ${Date.parse(since)} yet`);
-    const kept = columnsOf(connection, `${table}_history`);
+    const kept = columnNames(connection, `${table}_history`);
     const past = columns.map((name) => (kept.includes(name) ? quoted(name) : 'NULL'));
     return compose(table, columns.map(quoted), kept.length > 0 ? past : undefined, `'${since}'`);
   });

@@ -37,9 +37,9 @@ export function refusePresent(sql: string): void {
 
 /** A version holds from `_valid_from` until just before `_valid_to`; the current one from `_changed_at`. */
 function shadowTable(connection: Connection, table: string, asOf: string): void {
-  const columns = columnsOf(connection, table);
+  const columns = columnNames(connection, table);
   const history = historyOf(table);
-  const kept = new Set(columnsOf(connection, history));
+  const kept = new Set(columnNames(connection, history));
   // Of a row that was held only later, nothing was held then.
   const list = columns
     .map((name) =>
@@ -78,7 +78,7 @@ function views(connection: Connection, tables: readonly string[]): string[] {
 }
 
 /** Empty for a table that there is not; generated columns count. */
-export function columnsOf(connection: Connection, table: string): string[] {
+export function columnNames(connection: Connection, table: string): string[] {
   return connection
     .prepare<[string], string>(`SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1`)
     .pluck()

@@ -10,7 +10,7 @@ import { version } from '../../version.ts';
 import { lastWalkOf, positionOf } from '../follow.ts';
 import { type Course, changesPath, courseOf, hasAllAfter, inReadTransaction } from './course.ts';
 import { type About, ensureReceipt, putWithReceipt, receiptPath, writeParquet } from './files.ts';
-import { changesSql, columnsOf, type Range, rangesOf, rowsSql, stableColumns } from './rows.ts';
+import { changesSql, lakeColumns, type Range, rangesOf, rowsSql, stableColumns } from './rows.ts';
 import { json, type Spool, type Storage } from './storage.ts';
 
 export type LakeLoad = {
@@ -107,7 +107,7 @@ export async function putRange(
   const write = (spool: Spool) => {
     if (!hasAllAfter(range.from, historyFrom, positionOf(connection, job)))
       throw new Failure('incomplete', `${job.name}: changes were forgotten on their way: try again`);
-    const columns = stableColumns(columnsOf(connection, job), job);
+    const columns = stableColumns(connection, job);
     const sql = changesSql(connection, job, columns, range);
     const lastWalk = lastWalkOf(connection, job.name);
     const changes = { from: range.from, course: number, epoch: identity.epoch, lastWalk };
@@ -127,7 +127,7 @@ async function putSnapshot(parts: DatasetParts, load: LakeLoad): Promise<void> {
   const { files } = await storage.list(dirname(path));
   if (!files.includes(basename(path))) {
     const write = (spool: Spool) => {
-      const columns = columnsOf(connection, job);
+      const columns = lakeColumns(connection, job);
       const about = { ...aboutNow(parts, positionOf(connection, job).seq), changes: null };
       return writeParquet(connection, rowsSql(job, columns), columns, about, spool);
     };

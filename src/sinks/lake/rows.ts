@@ -31,7 +31,7 @@ const holdings: Record<ColumnType, Holding> = {
 const FOLDER_COLUMNS: readonly string[] = ['course', 'date'];
 
 /** All columns of the dataset. */
-export function columnsOf(connection: Connection, job: ListedJob): LakeColumn[] {
+export function lakeColumns(connection: Connection, job: ListedJob): LakeColumn[] {
   const { rows, history } = columnsOfJob(connection, job);
   const usedNames = new Set(rows.columns.map(({ name }) => name));
   return rows.columns.map(({ name, from, type }) => ({
@@ -49,8 +49,10 @@ function freeName(name: string, usedNames: ReadonlySet<string>): string {
 }
 
 /** Those whose values stay with a change for ever. */
-export function stableColumns(columns: readonly LakeColumn[], job: ListedJob): LakeColumn[] {
-  return columns.filter(({ name }) => !job.volatile.includes(name) && !isHeldColumn(name));
+export function stableColumns(connection: Connection, job: ListedJob): LakeColumn[] {
+  return lakeColumns(connection, job).filter(
+    ({ name }) => !job.volatile.includes(name) && !isHeldColumn(name),
+  );
 }
 
 /** The value as a column of these holds it: what is no time is none. */

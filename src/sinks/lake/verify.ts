@@ -17,15 +17,7 @@ import {
 } from './course.ts';
 import { changeColumns, type DatasetParts, provenAfter, putRange, snapshotFiles } from './dataset.ts';
 import { ensureReceipt, type Receipt } from './files.ts';
-import {
-  changesSql,
-  columnsOf,
-  type LakeColumn,
-  type Range,
-  snapshotSql,
-  stableColumns,
-  valueAs,
-} from './rows.ts';
+import { changesSql, type LakeColumn, type Range, snapshotSql, stableColumns, valueAs } from './rows.ts';
 import type { Storage } from './storage.ts';
 
 export type Verified = {
@@ -107,7 +99,7 @@ async function verifyChanges(verification: Verification): Promise<number> {
     }
     const receipt = await verifyFile(verification, path, ({ seq: to }) => {
       if (!isKnown({ from, to })) return undefined;
-      const columns = stableColumns(columnsOf(connection, job), job);
+      const columns = stableColumns(connection, job);
       const sql = changesSql(connection, job, columns, { from, to });
       return { columns: [...changeColumns, ...columns], sql, key: ['_seq', '_key', '_change'] };
     });
@@ -123,7 +115,7 @@ async function verifySnapshots(verification: Verification): Promise<void> {
   for (const path of await snapshotFiles(storage, job))
     await verifyFile(verification, path, ({ seq, exportedAt }) => {
       const { historyFrom } = positionOf(connection, job);
-      const columns = stableColumns(columnsOf(connection, job), job);
+      const columns = stableColumns(connection, job);
       const hasPast = historyFrom === '' || (job.history !== null && isoTime(seq) >= historyFrom);
       if (!hasPast || exportedAt < begunAt) return undefined;
       return { columns, sql: snapshotSql(job, columns, seq), key: ['_key'] };

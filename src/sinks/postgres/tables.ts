@@ -4,11 +4,11 @@ import { toError } from '../../errors.ts';
 import type { ListedJob } from '../../job-list.ts';
 import {
   type Column,
-  columnsOf,
   columnsOfJob,
   isColumnType,
   type Kind,
   type Mirrored,
+  typedColumns,
 } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 import type { Postgres } from './client.ts';
@@ -44,7 +44,7 @@ export function ownTables(
   const table = (name: string, key: readonly string[]): Table => ({
     name,
     of: name,
-    columns: columnsOf(connection, name, (column, declared) =>
+    columns: typedColumns(connection, name, (column, declared) =>
       isOwnTime(column, declared) ? 'timestamp with time zone' : own[column],
     ).filter((column) => column.name !== 'memory'),
     key,
