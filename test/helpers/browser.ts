@@ -36,20 +36,31 @@ export async function launch(): Promise<Browser> {
   });
 }
 
+export type Window = Looker & { context: BrowserContext };
+
 /** A window of its own, which remembers nothing; closed when the test ends. */
 export async function openWindow(
   browser: Browser,
   origin: string,
+  looks: Partial<Looks> = {},
+): Promise<Window> {
+  const window = await createWindow(browser, origin);
+  onTestFinished(() => window.context.close());
+  await applyLooks(window.page, looks);
+  return window;
+}
+
+export async function applyLooks(
+  page: Page,
   { width = 1280, height = 800, colorScheme = 'light', reducedMotion = 'no-preference' }: Partial<Looks> = {},
-): Promise<Looker & { context: BrowserContext }> {
-  const context = await browser.newContext({
-    viewport: { width, height },
-    colorScheme,
-    reducedMotion,
-    timezoneId: 'Europe/Zurich',
-    locale: 'en-GB',
-  });
-  onTestFinished(() => context.close());
+): Promise<void> {
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme, reducedMotion });
+}
+
+/** Whoever opens it closes it. */
+export async function createWindow(browser: Browser, origin: string): Promise<Window> {
+  const context = await browser.newContext({ timezoneId: 'Europe/Zurich', locale: 'en-GB' });
   // As all deadlines of tests: for what hangs.
   context.setDefaultTimeout(60_000);
   const messages: string[] = [];
@@ -65,6 +76,18 @@ export async function openWindow(
   page.on('console', (message) => messages.push(`${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => messages.push(`error: ${error.message}`));
   return { context, page, messages, elsewhere };
+}
+
+/** Leaves nothing of what was seen and kept in it: a window that is used again costs half of a new one. */
+export async function emptyWindow({ context, page, messages, elsewhere }: Window): Promise<void> {
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.clearCookies();
+  await page.mouse.move(0, 0);
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  await page.goto('about:blank');
+  messages.length = 0;
+  elsewhere.length = 0;
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');

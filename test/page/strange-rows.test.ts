@@ -22,7 +22,7 @@ let sight: Sight;
 beforeAll(async () => {
   sight = await openSight({ rows: 0, walked: [] });
   const { bench } = sight;
-  bench.model.data.news.rows = Array.from({ length: 60 }, (_, at) => strangeRow(at)) as never;
+  bench.model.data.news.rows = Array.from({ length: 12 }, (_, at) => strangeRow(at)) as never;
   await bench.mirror('news');
   // What the API says of an error is told to people, too.
   bench.tamper(`UPDATE walks SET error = '${SCRIPT.replaceAll("'", "''")}'`);

@@ -1,15 +1,21 @@
 /** The page in a real browser, over a mirror of the model API: opened once a file, and looked at in a window for each test. */
 
 import type { Browser, Page } from 'playwright-core';
-import { expect } from 'vitest';
-import { type Looks, launch, obstacles, openWindow } from '../helpers/browser.ts';
+import { expect, onTestFinished } from 'vitest';
+import {
+  applyLooks,
+  createWindow,
+  emptyWindow,
+  type Looks,
+  launch,
+  obstacles,
+  type Window,
+} from '../helpers/browser.ts';
 import { openServeBench, type ServeBench, type ServeBenchOptions } from '../helpers/serve-bench.ts';
-
-export type Window = Awaited<ReturnType<typeof openWindow>>;
 
 export type Sight = ServeBench & {
   browser: Browser;
-  /** A window at this path, once all of it is there. */
+  /** A window at this path, once all of it is there. It remembers nothing, though the next test may use it again. */
   visit(path: string, look?: Partial<Looks>): Promise<Window>;
 };
 
@@ -23,16 +29,25 @@ export async function openSight({ settings, ...options }: ServeBenchOptions = {}
     shared,
     openServeBench({ ...options, settings: { page: 'open', ...settings } }),
   ]);
+  let spare: Window | undefined;
   return {
     ...serve,
     browser,
     async visit(path, look) {
-      const window = await openWindow(browser, serve.url, look);
+      const window = spare ?? (await createWindow(browser, serve.url));
+      spare = undefined;
+      onTestFinished(async ({ task }) => {
+        if (spare || task.result?.state === 'fail') return await window.context.close();
+        await emptyWindow(window);
+        spare = window;
+      });
+      await applyLooks(window.page, look);
       await window.page.goto(`${serve.url}${path}`);
       await settled(window.page);
       return window;
     },
     async close() {
+      await spare?.context.close();
       await serve.close();
     },
   };

@@ -21,54 +21,6 @@ test('a connection is closed after as many answers as it may have', async () => 
   expect(answer.match(/Connection: close/g)).toHaveLength(1);
 });
 
-describe('what is no good request is refused with an Error body, and the connection closed', () => {
-  const chunked = 'Transfer-Encoding: chunked\r\n';
-  test.each([
-    ['no HTTP', 'good morning\r\n\r\n', 400, 'bad_request'],
-    ['TLS to a port without', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'bad_request'],
-    ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400, 'bad_request'],
-    ['two Hosts', get('/', 'Host: elsewhere\r\n'), 400, 'bad_request'],
-    [
-      'a second Host behind thousands of headers',
-      get('/', `${'A:b\r\n'.repeat(2_500)}Host: elsewhere\r\n`),
-      400,
-      'bad_request',
-    ],
-    ['a length and chunks', get('/', `Content-Length: 5\r\n${chunked}`), 400, 'bad_request'],
-    ['chunks and a length', get('/', `${chunked}Content-Length: 5\r\n`), 400, 'bad_request'],
-    ['two lengths', get('/', 'Content-Length: 5\r\nContent-Length: 6\r\n'), 400, 'bad_request'],
-    ['a length that is none', get('/', 'Content-Length: -1\r\n'), 400, 'bad_request'],
-    ['chunks by another name', get('/', 'Transfer-Encoding: xchunked, gzip\r\n'), 400, 'bad_request'],
-    ['a header folded over lines', get('/', 'X-A: b\r\n c\r\n'), 400, 'bad_request'],
-    ['a space before the colon', get('/', 'Content-Length : 5\r\n'), 400, 'bad_request'],
-    ['a bare line feed', 'GET / HTTP/1.1\nHost: localhost\n\n', 400, 'bad_request'],
-    ['a null byte', get('/', 'X-A: \0\r\n'), 400, 'bad_request'],
-    ['a long url', get(`/${'a'.repeat(9_000)}`), 414, 'uri_too_long'],
-    ['huge headers', get('/', `X-A: ${'a'.repeat(20_000)}\r\n`), 431, 'headers_too_large'],
-    ['many headers', get('/', 'X-A: a\r\n'.repeat(6_000)), 431, 'headers_too_large'],
-    ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n', 405, 'method_not_allowed'],
-  ])('%s', async (_, said, status, error) => {
-    let handled = 0;
-    const { port } = await listening((...both) => {
-      handled += 1;
-      hello(...both);
-    });
-    expect(refusalIn(await answerTo(port, said))).toEqual([status, error]);
-    expect(handled).toBe(0);
-    expect(await answerTo(port, getLast())).toContain('hello');
-  });
-});
-
-test('who goes on to talk after a bad request is cut off', async () => {
-  const { port } = await listening();
-  const { socket, closed, heard } = await speak(port, 'good morning\r\n\r\n');
-  const drip = setInterval(() => socket.write('good morning\r\n\r\n'), 10);
-  onTestFinished(() => clearInterval(drip));
-  socket.allowHalfOpen = true;
-  await closed;
-  expect(heard().match(/HTTP\/1\.1/g)).toHaveLength(1);
-});
-
 describe('a request with a body', () => {
   test.each([
     ['of a known length', `Content-Length: 40\r\n\r\n${getLast('/smuggled')}`],

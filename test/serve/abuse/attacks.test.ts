@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Bounds } from '../../../src/serve/http/connections.ts';
-import { type Abused, errorIn, setupAbuse } from './support.ts';
+import { type Abused, errorIn, setupAbuse, sharedAbuse } from './support.ts';
 
 /** The bounds of the service, but so short that a test need not wait for them. */
 const bounds: Partial<Bounds> = { headersMs: 400, requestMs: 600, lookMs: 20 };
@@ -21,100 +21,119 @@ type Attack = {
   drip?: string;
   /** What it does after a moment. */
   breaksOff?: (socket: Socket) => void;
-  /** The status of the response; none where the connection just ends. */
-  status: number | undefined;
+  /** The status of the response, and the code of its Error body; none where the connection just ends. */
+  status?: number;
   error?: string;
   /** The statuses in the access log, unless it is that of the response. */
   logged?: readonly number[];
-  /** When the connection has to be gone. */
-  withinMs: readonly [from: number, to: number];
+  /** When the connection has to be gone; at once unless given. */
+  withinMs?: readonly [from: number, to: number];
 };
 
 const at = (method: string, path: string, ...headers: string[]) =>
   [`${method} ${path} HTTP/1.1`, 'Host: localhost', ...headers, '', ''].join('\r\n');
+const get = (...headers: string[]) => at('GET', '/healthz', ...headers);
 const upload = at('POST', '/page/login', 'Content-Length: 1000');
-const chunked = at('POST', '/page/login', 'Transfer-Encoding: chunked');
+const chunks = 'Transfer-Encoding: chunked';
+const chunked = at('POST', '/page/login', chunks);
 
-const late = [600, SOON_MS] as const;
-const atOnce = [0, 450] as const;
+const lateBody: Partial<Attack> = { status: 408, error: 'request_timeout', withinMs: [600, SOON_MS] };
+const lateHeaders: Partial<Attack> = { ...lateBody, logged: [], withinMs: [400, SOON_MS] };
+
+/** Refused before it is a call, and so in no access log. */
+const refused = (text: string, status = 400, error = 'bad_request'): Attack => ({
+  text,
+  status,
+  error,
+  logged: [],
+});
 
 const attacks: Record<string, Attack> = {
-  'a body that comes byte by byte': {
-    text: upload,
-    drip: 'k',
-    status: 408,
-    error: 'request_timeout',
-    withinMs: late,
-  },
-  'a body in chunks without an end': {
-    text: chunked,
-    drip: '1\r\nk\r\n',
-    status: 408,
-    error: 'request_timeout',
-    withinMs: late,
-  },
-  'a body that never comes': { text: upload, status: 408, error: 'request_timeout', withinMs: late },
+  'a body that comes byte by byte': { text: upload, drip: 'k', ...lateBody },
+  'a body in chunks without an end': { text: chunked, drip: '1\r\nk\r\n', ...lateBody },
+  'a body that never comes': { text: upload, ...lateBody },
   'a body that never ends, and that nobody reads': {
-    text: at('GET', '/healthz', 'Content-Length: 1000'),
+    text: get('Content-Length: 1000'),
     drip: 'k',
     status: 200,
-    withinMs: atOnce,
   },
   'a body that never ends, of a stranger': {
     text: at('POST', '/page/query', 'Content-Length: 1000'),
     drip: 'k',
     status: 401,
-    withinMs: atOnce,
   },
   'headers that come letter by letter': {
     text: 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n',
     drip: 'X-A: b\r\n',
-    status: 408,
-    error: 'request_timeout',
-    logged: [],
-    withinMs: [400, SOON_MS],
+    ...lateHeaders,
   },
-  'chunks that are none': {
-    text: `${chunked}nonsense\r\n`,
-    status: 400,
-    error: 'bad_request',
-    withinMs: atOnce,
-  },
-  'an upload that is broken off': {
-    text: upload,
-    breaksOff: (socket) => void socket.end(),
-    status: undefined,
-    withinMs: atOnce,
-  },
-  'an upload that is reset': {
-    text: upload,
-    breaksOff: (socket) => void socket.resetAndDestroy(),
-    status: undefined,
-    withinMs: atOnce,
-  },
+  'headers without an end': { text: 'GET / HTTP/1.1\r\nHost: localhost\r\nX-A: ', ...lateHeaders },
+  'half a request line': { text: 'GET /ab', ...lateHeaders },
+  silence: { text: '', logged: [], withinMs: [400, SOON_MS] },
+  'an upload that is broken off': { text: upload, breaksOff: (socket) => void socket.end() },
+  'an upload that is reset': { text: upload, breaksOff: (socket) => void socket.resetAndDestroy() },
+  'chunks that are none': { text: `${chunked}nonsense\r\n`, status: 400, error: 'bad_request' },
+  'a bad request, and more behind it': { ...refused('good morning\r\n\r\n'), drip: 'good morning\r\n\r\n' },
+  'no HTTP': refused('good morning\r\n\r\n'),
+  'TLS to a port without': refused('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'),
+  'no Host': refused('GET / HTTP/1.1\r\n\r\n'),
+  'two Hosts': refused(get('Host: elsewhere')),
+  'a second Host behind thousands of headers': refused(get(...Array(2_500).fill('A:b'), 'Host: elsewhere')),
+  'a length and chunks': refused(get('Content-Length: 5', chunks)),
+  'chunks and a length': refused(get(chunks, 'Content-Length: 5')),
+  'two lengths': refused(get('Content-Length: 5', 'Content-Length: 6')),
+  'a length that is none': refused(get('Content-Length: -1')),
+  'chunks by another name': refused(get('Transfer-Encoding: xchunked, gzip')),
+  'a header folded over lines': refused(get('X-A: b\r\n c')),
+  'a space before the colon': refused(get('Content-Length : 5')),
+  'a bare line feed': refused('GET / HTTP/1.1\nHost: localhost\n\n'),
+  'a null byte': refused(get('X-A: \0')),
+  'a long url': refused(at('GET', `/${'a'.repeat(9_000)}`), 414, 'uri_too_long'),
+  'huge headers': refused(get(`X-A: ${'a'.repeat(20_000)}`), 431, 'headers_too_large'),
+  'many headers': refused(get(...Array(6_000).fill('X-A: a')), 431, 'headers_too_large'),
+  'a tunnel': refused(
+    'CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    405,
+    'method_not_allowed',
+  ),
 };
 
-describe.each(Object.entries(attacks))('%s', (_, attempt) => {
-  const { text, drip, breaksOff, status, error, withinMs, logged = [status ?? CLIENT_GONE] } = attempt;
+describe('an attack', () => {
+  const shared = sharedAbuse({ bounds, settings: { page: 'token' } });
 
-  test(`is answered ${status ?? 'by nothing'}, its connection closed in time, and no error of ours`, async () => {
-    const abused = await setupAbuse({ bounds, settings: { page: 'token' } });
-    const begun = performance.now();
-    const { socket, closed } = await attack(abused, text);
-    if (drip !== undefined) repeat(20, () => socket.write(drip));
-    if (breaksOff) setTimeout(() => breaksOff(socket), 100);
-    const heard = await closed;
-    await expect.poll(() => statusesIn(abused)).toEqual(logged);
-    const ms = performance.now() - begun;
-    expect(ms).toBeGreaterThanOrEqual(withinMs[0]);
-    expect(ms).toBeLessThan(withinMs[1]);
-    expect(statusOf(heard)).toBe(status);
-    if (error !== undefined) {
-      const [head = '', body = ''] = heard.split('\r\n\r\n');
-      expect(errorIn(abused, { status: status ?? 0, head, body })).toBe(error);
-    }
-    expect(abused.serve.log()).not.toMatch(/"level":50/);
-  });
+  test.each(Object.entries(attacks))(
+    '%s: is answered as it should be and once, its connection closed in time, others are answered, and no error of ours',
+    async (_, {
+      text,
+      drip,
+      breaksOff,
+      status,
+      error,
+      withinMs = [0, 450],
+      logged = [status ?? CLIENT_GONE],
+    }) => {
+      const abused = shared();
+      const before = statusesIn(abused).length;
+      const begun = performance.now();
+      const { socket, closed } = await attack(abused, text);
+      if (drip !== undefined) repeat(20, () => socket.write(drip));
+      if (breaksOff) setTimeout(() => breaksOff(socket), 100);
+      const heard = await closed;
+      await expect.poll(() => statusesIn(abused).slice(before)).toEqual(logged);
+      const ms = performance.now() - begun;
+      expect(ms).toBeGreaterThanOrEqual(withinMs[0]);
+      expect(ms).toBeLessThan(withinMs[1]);
+      expect(heard.match(/HTTP\/1\.1/g) ?? []).toHaveLength(status === undefined ? 0 : 1);
+      expect(statusOf(heard)).toBe(status);
+      if (error !== undefined) {
+        const [head = '', body = ''] = heard.split('\r\n\r\n');
+        expect(head).toMatch(/\r\nConnection: close\b/i);
+        expect(errorIn(abused, { status: status ?? 0, head, body })).toBe(error);
+      }
+      expect((await abused.get('/healthz')).status).toBe(200);
+      expect(abused.serve.log()).not.toMatch(/"level":50/);
+    },
+  );
 });
 
 test('a full house of bodies that never end keeps nobody out', async () => {

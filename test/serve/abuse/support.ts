@@ -29,11 +29,11 @@ export type Abused = {
   get(target: string, headers?: readonly string[]): Promise<Raw>;
 };
 
-/** One for all tests of a file. */
-export function sharedAbuse(): () => Abused {
+/** One for all tests of a file, or of a `describe`. */
+export function sharedAbuse(options: AbuseOptions = {}): () => Abused {
   let open: (Abused & Closing) | undefined;
   beforeAll(async () => {
-    open = await openAbuse();
+    open = await openAbuse(options);
   });
   afterAll(() => open?.close());
   return () => open ?? expect.fail('it has not started');

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { request, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
-import { answerTo, get, getLast, hello, listening, refusalIn, speak } from './support.ts';
+import { expect, test } from 'vitest';
+import { answerTo, get, getLast, hello, listening, speak } from './support.ts';
 
 const MEGABYTE = 1_000_000;
 const large = Buffer.alloc(30 * MEGABYTE);
@@ -10,27 +10,6 @@ const sendLarge = (_: unknown, response: ServerResponse) => void response.end(la
 
 /** More than any test lasts. */
 const HOUR = 3_600_000;
-
-test('a client that says nothing is let go of without a word', async () => {
-  const { port } = await listening(hello, { headersMs: 100, requestMs: 200 });
-  expect(await answerTo(port, '')).toBe('');
-});
-
-test.each([
-  ['half a request line', 'GET /ab'],
-  ['headers without an end', 'GET / HTTP/1.1\r\nHost: localhost\r\nX-A: '],
-])('one that says %s is answered 408', async (_, half) => {
-  const { port } = await listening(hello, { headersMs: 100, requestMs: 200 });
-  expect(refusalIn(await answerTo(port, half))).toEqual([408, 'request_timeout']);
-});
-
-test('one that sends its headers letter by letter has no more time than others', async () => {
-  const { port } = await listening(hello, { headersMs: 150, requestMs: 300 });
-  const { socket, closed } = await speak(port, 'GET / HTTP/1.1\r\nHost: localhost\r\n');
-  const drip = setInterval(() => socket.write('X-A: b\r\n'), 10);
-  onTestFinished(() => clearInterval(drip));
-  expect(refusalIn(await closed)).toEqual([408, 'request_timeout']);
-});
 
 test('one that asks nothing more is let go of', async () => {
   const { port } = await listening(hello, { idleMs: 100 });
