@@ -180,3 +180,32 @@ test('a column of numbers is charted by day, as SQL counts it', async () => {
     days.map(({ avg, min, max }) => [avg, min, max]),
   );
 });
+
+test('a chart is split by a column, and what one draws across chooses its rows', async () => {
+  const { page } = await lived.visit('/datasets/ai-signals?show=chart&time=timestamp&by=hour');
+  await page.getByRole('combobox', { name: 'split by' }).selectOption('action');
+  const legend = page.getByRole('figure').locator('.legend li');
+  const actions = lived.bench.sql<{ action: string }>(
+    'SELECT action FROM ai_signals GROUP BY 1 ORDER BY count(*) DESC, 1',
+  );
+  await expect.poll(() => legend.allInnerTexts()).toEqual(actions.map(({ action }) => action));
+  await settled(page);
+  const drawing = await page.locator('.plot .u-over').boundingBox();
+  if (!drawing) throw new Error('nothing is drawn');
+  await page.mouse.move(drawing.x + 2, drawing.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(drawing.x + drawing.width * 0.6, drawing.y + 60, { steps: 3 });
+  await page.mouse.up();
+  await page.waitForURL('**where=*');
+  const [from, to] = JSON.parse(new URL(page.url()).searchParams.get('where') ?? '[]') as string[][];
+  expect([from?.slice(0, 2), to?.slice(0, 2)]).toEqual([
+    ['timestamp', '>='],
+    ['timestamp', '<'],
+  ]);
+  expect([from?.[2], to?.[2]].every((time) => time?.endsWith(':00:00.000Z'))).toBe(true);
+  const [found] = lived.bench.sql<{ n: number }>(
+    `SELECT count(*) AS n FROM ai_signals WHERE timestamp >= '${from?.[2]}' AND timestamp < '${to?.[2]}'`,
+  );
+  expect(found?.n).toBeLessThan(130);
+  await page.getByRole('figure').getByText(`${found?.n} rows`, { exact: true }).waitFor();
+});

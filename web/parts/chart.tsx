@@ -219,6 +219,12 @@ type ChartProps = {
   spans?: readonly [from: number, to: number] | undefined;
   /** Whether the value axis begins at 0, as it must for bars and for amounts; unless given, it does. */
   fromZero?: boolean;
+  /** What the values are of, at their axis. */
+  unit?: string;
+  /** From this place on not all is there yet: it is drawn pale. */
+  unfinishedFrom?: number | undefined;
+  /** Called with what somebody draws across; unless given, that is zoomed into. */
+  brush?: ((from: number, to: number) => void) | undefined;
   /** Upright lines: something happened there. */
   marks?: readonly { x: number; label: string }[];
   /** What should be known of the data, such as that they are cut. */
@@ -226,7 +232,7 @@ type ChartProps = {
 };
 
 /** The CSS variable of the colour that a series has by its place. */
-const colourAt = (at: number) => `--series-${(at % 6) + 1}`;
+const colourAt = (at: number) => `--series-${(at % 9) + 1}`;
 
 type Size = { width: number; height: number };
 
@@ -238,12 +244,16 @@ function optionsOf(
   size: Size,
   moved: (at: number | null) => void,
 ): uPlot.Options {
-  const { isTime, series, reachesTo } = props();
+  const { isTime, series, reachesTo, unit } = props();
   const aside = isTime ? 12 * 3_600 : 1;
   return {
     ...size,
     legend: { show: false },
-    cursor: { y: false, drag: { x: true, y: false }, points: { size: 7 } },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: props().brush === undefined },
+      points: { size: 7 },
+    },
     tzDate: (seconds) =>
       zone === 'utc' ? UPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') : new Date(seconds * 1_000),
     scales: {
@@ -276,12 +286,30 @@ function optionsOf(
     },
     axes: [
       { ...ink(), space: 60, ...(isTime && { values: timeFormats }) },
-      { ...ink(), size: 56, space: 36, values: (_, ticks) => ticks.map(shortNumber) },
+      {
+        ...{ ...ink(), size: 56, space: 36, values: (_, ticks) => ticks.map(shortNumber) },
+        ...(unit !== undefined && { label: unit, labelSize: 20, labelFont: '12px system-ui, sans-serif' }),
+      },
     ],
     series: [{}, ...series.map((each, at) => seriesOf(UPlot, each, at))],
     hooks: {
       setCursor: [(self) => moved(self.cursor.idx ?? null)],
-      draw: [(self) => drawMarks(self, props())],
+      draw: [
+        (self) => {
+          paleUnfinished(self, props());
+          drawMarks(self, props());
+        },
+      ],
+      setSelect: [
+        (self) => {
+          const { left, width } = self.select;
+          const { brush } = props();
+          if (!brush || width < 4) return;
+          const scale = isTime ? 1_000 : 1;
+          brush(self.posToVal(left, 'x') * scale, self.posToVal(left + width, 'x') * scale);
+          self.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+        },
+      ],
     },
   };
 }
@@ -352,6 +380,21 @@ function shortNumber(value: number): string {
           ? [1e3, 'k']
           : [1, ''];
   return `${Number((value / size).toPrecision(6))}${unit}`;
+}
+
+/** What is not over looks like a fall, and is none. */
+function paleUnfinished(self: uPlot, { unfinishedFrom, isTime, series, x }: ChartProps): void {
+  if (unfinishedFrom === undefined) return;
+  const { ctx, bbox } = self;
+  const isBars = series.some(({ kind }) => kind === 'bars');
+  const before = x.at(-2) ?? unfinishedFrom;
+  const from = isBars ? (before + unfinishedFrom) / 2 : before;
+  const left = Math.max(bbox.left, self.valToPos(isTime ? from / 1_000 : from, 'x', true));
+  ctx.save();
+  ctx.globalAlpha = 0.62;
+  ctx.fillStyle = cssColour('--card');
+  ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
+  ctx.restore();
 }
 
 function drawMarks(self: uPlot, { marks = [], isTime }: ChartProps): void {

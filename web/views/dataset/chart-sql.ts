@@ -1,5 +1,6 @@
 /** The SQL of a chart over time: what the database counts, so that a million rows become a few hundred points. */
 
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../formats.ts';
 import { type Condition, name, type Sql, whereOf } from '../../sql.ts';
 import type { Column } from './columns.ts';
 
@@ -11,17 +12,23 @@ export type Charted = {
   time: Pick<Column, 'name' | 'clock'>;
   /** A column of numbers, or null to count rows. */
   value: string | null;
+  /** A column whose most frequent values become a series each, and all others one; null for one series. */
+  split?: string | null;
   where: readonly Condition[];
 };
 
 /** At most so many points: more than a screen has columns. */
-export const MOST_POINTS = 2_000;
+export const MAX_POINTS = 2_000;
+
+/** More lines than these cannot be told apart. */
+export const MAX_SERIES = 8;
+export const OTHERS = 'all others';
 
 /**
  * Columns `at` (ISO 8601 UTC, the beginning of the time that is counted together), `rows`, and of a value `avg`, `min` and
- * `max`. The latest first, so that what is cut off is the oldest.
+ * `max`; split, `series` behind them. The latest first, so that what is cut off is the oldest.
  */
-export function chartSql({ table, time, value, where }: Charted, by: Bucket): Sql {
+export function chartSql({ table, time, value, where, split = null }: Charted, by: Bucket): Sql {
   const { sql, params } = whereOf(where);
   const of = value === null ? '' : name(value);
   const measures =
@@ -29,12 +36,22 @@ export function chartSql({ table, time, value, where }: Charted, by: Bucket): Sq
   const isNumber = value === null ? '' : `typeof(${of}) IN ('integer', 'real')`;
   const needed = isNumber === '' ? sql : `${sql === '' ? 'WHERE' : `${sql}\n  AND`} ${isNumber}`;
   const at = bucketOf(time, by);
+  const text = split === null ? '' : `coalesce(CAST(${name(split)} AS TEXT), 'null')`;
+  const series = `iif(${text} IN (SELECT value FROM frequent), ${text}, '${OTHERS}') AS "series"`;
   const lines = [
-    `SELECT ${[`${at} AS "at"`, 'count(*) AS "rows"', ...measures].join(', ')}`,
+    ...(split === null
+      ? []
+      : [
+          'WITH frequent AS (',
+          `  SELECT ${text} AS value FROM ${name(table)} ${needed}`,
+          `  GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT ${MAX_SERIES}`,
+          ')',
+        ]),
+    `SELECT ${[`${at} AS "at"`, 'count(*) AS "rows"', ...measures, ...(split === null ? [] : [series])].join(', ')}`,
     `FROM ${name(table)}`,
     ...(needed === '' ? [] : [needed]),
     // Query of the groups, so that the time of a row is read once.
-    `GROUP BY 1 HAVING ${at} IS NOT NULL ORDER BY 1 DESC`,
+    `GROUP BY 1${split === null ? '' : `, ${value === null ? 3 : 6}`} HAVING ${at} IS NOT NULL ORDER BY 1 DESC`,
   ];
   return { sql: lines.join('\n'), params };
 }
@@ -56,6 +73,15 @@ export function suitingBucket(first: number, last: number): Bucket {
   if (hours <= 14 * 24) return 'hour';
   if (hours <= 3 * 365 * 24) return 'day';
   return hours <= 20 * 365 * 24 ? 'week' : 'month';
+}
+
+const bucketMs = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS };
+
+/** When a bucket ends that begins at this time, in epoch milliseconds. */
+export function endOf(begin: number, by: Bucket): number {
+  if (by !== 'month') return begin + bucketMs[by];
+  const at = new Date(begin);
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
 }
 
 const formats: Readonly<Record<Bucket, string>> = {

@@ -2,6 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import { useAnswer } from '../../ask.ts';
+import { serviceNow } from '../../clock.ts';
 import { momentOf, number } from '../../formats.ts';
 import { useLive } from '../../live.ts';
 import { Chart, type Series } from '../../parts/chart.tsx';
@@ -16,8 +17,11 @@ import {
   buckets,
   type Charted,
   chartSql,
+  endOf,
   extentSql,
-  MOST_POINTS,
+  MAX_POINTS,
+  MAX_SERIES,
+  OTHERS,
   suitingBucket,
 } from './chart-sql.ts';
 import { type Column, numberColumns, timeColumns } from './columns.ts';
@@ -30,21 +34,54 @@ export function ChartedRows({ dataset, columns, state, at }: Props) {
   const status = useLive().overview?.status.datasets.find(({ job }) => job === dataset.name);
   const times = timeColumns(columns);
   const numbers = numberColumns(columns);
+  const splits = columns.filter(
+    ({ kind, isKey, isBookkeeping }) =>
+      kind !== 'number' && kind !== 'json' && kind !== 'time' && !isKey && !isBookkeeping,
+  );
   const time = times.find(({ name }) => name === state.time) ?? times[0];
   const value = numbers.find(({ name }) => name === state.value)?.name ?? null;
   const charted: Charted = {
     table: dataset.table,
     time: time ?? { name: '_changed_at', clock: 'text' },
     value,
+    split: splits.find(({ name }) => name === state.split)?.name ?? null,
     where: conditionsOf(state, columns),
   };
   const refresh = { changed: status?.lastChange, isLive: at === null };
   const extent = useAnswer(state.by ? null : { ...extentSql(charted), asOf: at, limit: 1 }, refresh);
   const by = state.by ?? bucketOf(extent.value);
   const question = by && chartSql(charted, by);
-  const points = useAnswer(question && { ...question, asOf: at, limit: MOST_POINTS }, refresh);
+  const points = useAnswer(
+    question && { ...question, asOf: at, limit: MAX_POINTS * (charted.split ? MAX_SERIES + 1 : 1) },
+    refresh,
+  );
   const query = extent.isLoading || extent.problem ? extent : points;
-  const drawn = useMemo(() => points.value && seriesOf(points.value, value), [points.value, value]);
+  const drawn = useMemo(
+    () => points.value && (charted.split ? splitSeriesOf : seriesOf)(points.value, value),
+    [points.value, value, charted.split],
+  );
+  const now = at === null ? serviceNow() : Date.parse(at);
+  const last = drawn?.x.at(-1);
+  const isUnfinished = by !== null && last !== undefined && last <= now && endOf(last, by) > now;
+  /** Chooses the rows of the buckets that somebody drew across. */
+  const brush = (from: number, to: number) => {
+    const inside = drawn?.x.filter((x) => x >= from && x <= to) ?? [];
+    const [first, end] = [inside[0], inside.at(-1)];
+    if (first === undefined || end === undefined || by === null) return;
+    const { name, clock } = charted.time;
+    const written = (ms: number) => {
+      if (clock !== 'text') return String(clock === 'seconds' ? ms / 1_000 : ms);
+      // Milliseconds sort before the `Z` of a time without them, as the beginning of a second should.
+      const text = new Date(ms).toISOString();
+      return time?.kind === 'text' ? text.slice(0, 10) : text;
+    };
+    const others = state.filters.filter(({ column, is }) => column !== name || (is !== '>=' && is !== '<'));
+    const between = [
+      { column: name, is: '>=' as const, value: written(first) },
+      { column: name, is: '<' as const, value: written(endOf(end, by)) },
+    ];
+    go(linkHere(searchFor({ filters: [...others, ...between] })));
+  };
   return (
     <div class="stack">
       <div class="tools">
@@ -69,6 +106,14 @@ export function ChartedRows({ dataset, columns, state, at }: Props) {
           ]}
           choose={(next) => ({ by: (next || null) as Bucket | null })}
         />
+        {splits.length > 0 && (
+          <Choice
+            label="split by"
+            value={charted.split ?? ''}
+            options={[['', 'nothing'], ...splits.map(({ name }): Option => [name, name])]}
+            choose={(next) => ({ split: next || null })}
+          />
+        )}
       </div>
       <div class="tools">
         <SearchBox state={state} />
@@ -84,16 +129,17 @@ export function ChartedRows({ dataset, columns, state, at }: Props) {
       {drawn && by && drawn.x.length > 0 && (
         <section class="card">
           <Chart
-            title={
-              value === null ? `Rows of ${dataset.name} by ${by}` : `${value} of ${dataset.name} by ${by}`
-            }
+            title={`${value === null ? 'Rows' : charted.split ? `Mean ${value}` : value} of ${dataset.name} by ${by}${charted.split ? ` and ${charted.split}` : ''}`}
             x={drawn.x}
             isTime
             xLabel={`${by}, from`}
             series={drawn.series}
             height={320}
             fromZero={value === null}
-            note={noteOf(drawn.rows, value, points.value?.isCut ?? false, by)}
+            unit={value ?? 'rows'}
+            unfinishedFrom={isUnfinished ? last : undefined}
+            brush={time?.isComparable ? brush : undefined}
+            note={noteOf(drawn.rows, value, points.value?.isCut ?? false, by, isUnfinished)}
           />
         </section>
       )}
@@ -146,9 +192,9 @@ function seriesOf({ rows: answered, columns }: Answer, value: string | null) {
     value === null || columns.length < 5
       ? [{ label: 'rows', values: valuesOf('rows'), kind: 'bars' }]
       : [
-          { label: 'average', values: valuesOf('avg'), kind: 'line' },
-          { label: 'least', values: valuesOf('min'), kind: 'line', isDashed: true, colour: '--series-6' },
-          { label: 'most', values: valuesOf('max'), kind: 'line', isDashed: true, colour: '--series-2' },
+          { label: 'mean', values: valuesOf('avg'), kind: 'line' },
+          { label: 'smallest', values: valuesOf('min'), kind: 'line', isDashed: true, colour: '--series-6' },
+          { label: 'largest', values: valuesOf('max'), kind: 'line', isDashed: true, colour: '--series-2' },
         ];
   return {
     x: rows.map(([at]) => momentOf(String(at)) ?? 0),
@@ -157,14 +203,48 @@ function seriesOf({ rows: answered, columns }: Answer, value: string | null) {
   };
 }
 
+/** A line for each value of the column, the most frequent first; hours without a row have none of it. */
+function splitSeriesOf({ rows: answered, columns }: Answer, value: string | null) {
+  const at = columns.length - 1;
+  const measure = value === null ? 1 : 2;
+  const rows = answered.toReversed().filter(([time]) => momentOf(String(time)) !== null);
+  const x = [...new Set(rows.map(([time]) => momentOf(String(time)) ?? 0))];
+  const places = new Map(x.map((time, place) => [time, place]));
+  const found = new Map<string, { rows: number; values: (number | null)[] }>();
+  let total = 0;
+  for (const row of rows) {
+    const name = String(row[at]);
+    const one = found.get(name) ?? { rows: 0, values: x.map(() => (value === null ? 0 : null)) };
+    found.set(name, one);
+    one.values[places.get(momentOf(String(row[0])) ?? 0) ?? 0] = asNumber(row[measure]);
+    one.rows += asNumber(row[1]) ?? 0;
+    total += asNumber(row[1]) ?? 0;
+  }
+  const weight = ([name, { rows }]: [string, { rows: number }]) => (name === OTHERS ? -1 : rows);
+  const series = [...found]
+    .sort((one, other) => weight(other) - weight(one))
+    .map(([label, { values }]): Series => ({ label, values, kind: 'line' }));
+  return { x, rows: total, series };
+}
+
 function asNumber(cell: unknown): number | null {
   if (typeof cell === 'number') return cell;
   return typeof cell === 'object' && cell !== null && 'integer' in cell ? Number(cell.integer) : null;
 }
 
-function noteOf(rows: number, value: string | null, isCut: boolean, by: Bucket): string {
+function noteOf(
+  rows: number,
+  value: string | null,
+  isCut: boolean,
+  by: Bucket,
+  isUnfinished: boolean,
+): string {
   const what = value === null ? `${number(rows)} rows` : `of ${number(rows)} rows that have a number there`;
-  return isCut
-    ? `${what}; cut: there are more than ${number(MOST_POINTS)}, and only the latest are shown. A ${by} is too short for all`
-    : what;
+  return [
+    what,
+    isCut && `cut: a ${by} is too short for all of them, and only the latest are shown`,
+    isUnfinished && `the last ${by} is not over yet, and pale`,
+  ]
+    .filter(Boolean)
+    .join('; ');
 }

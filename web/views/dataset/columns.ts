@@ -20,6 +20,8 @@ export type Column = {
   isKey: boolean;
   /** How times are written: as text, or as a number of seconds or milliseconds. Null where they are none. */
   clock: 'text' | 'seconds' | 'milliseconds' | null;
+  /** Whether its times can be compared as they are written: numbers, days, and texts in UTC. */
+  isComparable: boolean;
   /** Whether the sample has so few values of it that they make a list to choose from. */
   hasFewValues: boolean;
   /** How useful it is to see: 0 for most columns, less for those that say little. */
@@ -70,6 +72,9 @@ function describe(
     hasNumbers: kind !== 'boolean' && (kind === 'number' || known === 'mixed' || values.some(isNumberCell)),
     isBookkeeping: isOfMirror,
     clock: clockOf(name, kind, values),
+    isComparable: values.every(
+      (value) => typeof value !== 'string' || /^\d{4}-\d\d-\d\d($|.*Z$)/.test(value),
+    ),
     hasFewValues:
       !isOfMirror &&
       (kind === 'boolean' || kind === 'text') &&

@@ -24,6 +24,8 @@ export type ViewState = {
   value: string | null;
   time: string | null;
   by: Bucket | null;
+  /** A column of texts, each of which becomes a series of its own. */
+  split: string | null;
 };
 
 export const comparisons: Readonly<Record<Comparison, string>> = {
@@ -56,6 +58,7 @@ export function readState(search: URLSearchParams): ViewState {
     value: search.get('value'),
     time: search.get('time'),
     by: buckets.includes(by) ? by : null,
+    split: search.get('split'),
   };
 }
 
@@ -91,7 +94,7 @@ export function fileNameOf(
 
 /** The parameters of an address that change; what another look makes meaningless goes with it. */
 export function searchFor(changes: Partial<ViewState>): Search {
-  const { show, search, filters, order, offset = 0, columns, value, time, by } = changes;
+  const { show, search, filters, order, offset = 0, columns, value, time, by, split } = changes;
   return {
     ...(show !== undefined && { show: show === 'rows' ? null : show }),
     ...(search !== undefined && { q: search || null }),
@@ -101,6 +104,7 @@ export function searchFor(changes: Partial<ViewState>): Search {
     ...(value !== undefined && { value }),
     ...(time !== undefined && { time, by: null }),
     ...(by !== undefined && { by }),
+    ...(split !== undefined && { split }),
     // Other rows have other pages.
     from: offset > 0 ? offset : null,
   };

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Database } from '../../../../src/store/sqlite.ts';
 import type { Sql } from '../../../../web/sql.ts';
-import { chartSql, extentSql, suitingBucket } from '../../../../web/views/dataset/chart-sql.ts';
+import { chartSql, endOf, extentSql, suitingBucket } from '../../../../web/views/dataset/chart-sql.ts';
 import {
   countSql,
   cutsOf,
@@ -134,6 +134,21 @@ describe('a chart', () => {
     ]);
   });
 
+  test('is split by the most frequent values of a column, and all others together', () => {
+    expect(all(chartSql({ ...charted, value: null, split: 'title' }, 'month'))).toEqual([
+      ['2026-11-01T00:00Z', 1, 'Bitcoin rises'],
+      ['2026-11-01T00:00Z', 1, 'Café prices'],
+    ]);
+    db.exec(`CREATE TABLE many AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 54)
+      SELECT 's' || (i % 10) AS "s", i AS v, '2026-11-16T10:00:00Z' AS at FROM n`);
+    const split = all(chartSql({ ...charted, table: 'many', value: 'v', split: 's' }, 'day'));
+    expect(split.map(([, rows, , , , series]) => [series, rows])).toEqual([
+      ['all others', 10],
+      ...[0, 1, 2, 3, 4].map((at) => [`s${at}`, 6]),
+      ...[5, 6, 7].map((at) => [`s${at}`, 5]),
+    ]);
+  });
+
   test('has weeks that begin on Monday', () => {
     expect(all(chartSql({ ...charted, value: null }, 'week'))).toEqual([['2026-11-16T00:00Z', 2]]);
   });
@@ -142,6 +157,7 @@ describe('a chart', () => {
     const [[first, last] = []] = all(extentSql({ ...charted, value: null })) as [number, number][];
     expect(new Date((first ?? 0) * 1_000).toISOString()).toBe('2026-11-16T10:00:00.000Z');
     expect(suitingBucket(first ?? 0, last ?? 0)).toBe('hour');
+    expect(new Date(endOf(Date.UTC(2028, 1), 'month')).toISOString()).toBe('2028-03-01T00:00:00.000Z');
     expect(suitingBucket(0, 3_600)).toBe('minute');
     expect(suitingBucket(0, 400 * 86_400)).toBe('day');
   });

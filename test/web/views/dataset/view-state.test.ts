@@ -31,6 +31,7 @@ const state: ViewState = {
   value: 'price',
   time: 'at',
   by: null,
+  split: 'asset',
 };
 
 test('a state is the same after a way through its address', () => {
