@@ -8,6 +8,7 @@ import { backUp } from '../reading/backup.ts';
 import { serveFile } from '../serve/service/database.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { withProgressLine } from './progress-line.ts';
 
 type Options = { force?: boolean; json?: boolean };
 
@@ -27,7 +28,9 @@ export function backupCommand(context: Context): Command {
 async function backup(file: string, { force = false, json }: Options, context: Context): Promise<void> {
   const { environment, clock, signal, stdout } = context;
   const { dir } = readLocalConfig(environment);
-  const receipt = await backUp(dir, file, { force, serve: serveFile(dir), now: clock.now(), signal });
+  const receipt = await withProgressLine(context, () =>
+    backUp(dir, file, { force, serve: serveFile(dir), now: clock.now(), signal }),
+  );
   if (json) return stdout.write(`${printableJson(receipt)}\n`);
   const rows = receipt.datasets.reduce((sum, dataset) => sum + dataset.rows, 0);
   stdout.write(`${printable(receipt.file)}: ${number(rows)} rows, ${number(receipt.bytes)} bytes, checked\n`);

@@ -23,6 +23,7 @@ import { type RunQuery, withQueryProcess } from '../reading/query.ts';
 import { version } from '../version.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { withProgressLine } from './progress-line.ts';
 import {
   askMirror,
   type Input,
@@ -95,7 +96,9 @@ async function runExport(
     const write = files ? files.write : writerFor(order, stdout);
     const question = { sql, params, asOf, survey: format === 'parquet' };
     const exported = await askMirror(ask, question, jobs, options, context, async (answer) => {
-      const exported = await exportAnswer(answer, order, write);
+      const work = () => exportAnswer(answer, order, write);
+      // Rows that are printed show by themselves how far it is.
+      const exported = await (stdout.isTTY && !files ? work() : withProgressLine(context, work));
       if (exported.csv?.defused) answer.notes.push(describeDefused(exported.csv.defused));
       return exported;
     });

@@ -11,6 +11,7 @@ import { printable, printableJson } from '../printable.ts';
 import { type QuarantinedRow, readQuarantine } from '../reading/quarantine.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { withProgressLine } from './progress-line.ts';
 
 type Options = { json?: true };
 
@@ -78,7 +79,9 @@ async function retry(names: string[], { json }: Options, context: Context): Prom
   const { openLocalApp } = await import('../app.ts');
   const app = await openLocalApp(context);
   try {
-    const outcomes = chosen(names, app.jobs).map((job) => retryJob(app, job));
+    const outcomes = await withProgressLine(context, () =>
+      chosen(names, app.jobs).map((job) => retryJob(app, job)),
+    );
     if (json) context.stdout.write(`${printableJson(outcomes)}\n`);
     else for (const outcome of outcomes) context.stdout.write(renderOutcome(outcome));
     context.exit(worstExitCode(outcomes.map(({ exitCode }) => exitCode)));

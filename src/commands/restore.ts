@@ -22,6 +22,7 @@ import {
 } from '../store/restore.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { withProgressLine } from './progress-line.ts';
 
 type Options = { withKeys?: true; json?: true };
 
@@ -45,7 +46,9 @@ export function restoreCommand(context: Context): Command {
     )
     .option('--json', 'print what was restored as JSON')
     .action(async (backup: string, { withKeys, json }: Options) => {
-      const restored = await restore(backup, { withKeys: withKeys === true }, context);
+      const restored = await withProgressLine(context, () =>
+        restore(backup, { withKeys: withKeys === true }, context),
+      );
       context.stdout.write(json ? `${printableJson(restored)}\n` : context.hint(render(restored)));
     });
   return withExamples(

@@ -15,6 +15,7 @@ import type { PostgresCheck, PostgresLoad, PostgresParts } from '../sinks/postgr
 import { keepHeapSmall } from '../small-heap.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
+import { withProgressLine } from './progress-line.ts';
 
 type ShipOptions = { verify?: true; check?: true; drop?: true; yes?: true; reader?: string; json?: true };
 
@@ -67,9 +68,14 @@ async function runShip(names: string[], options: ShipOptions, context: Context):
     return;
   }
   if (options.check)
-    return report(await checkPostgres(parts, only), shipCheckReport, options.json === true, context);
+    return report(
+      await withProgressLine(context, () => checkPostgres(parts, only)),
+      shipCheckReport,
+      options.json === true,
+      context,
+    );
   const isVerified = options.verify === true;
-  const outcomes = await loadPostgres(parts, { only, compare: isVerified });
+  const outcomes = await withProgressLine(context, () => loadPostgres(parts, { only, compare: isVerified }));
   if (options.reader !== undefined) await admitRole(parts, options.reader);
   report(outcomes, shipReport(isVerified), options.json === true, context);
 }
@@ -143,9 +149,9 @@ async function runLake(names: string[], options: LakeOptions, context: Context):
   const { jobs, only } = await readJobs(names);
   const { checkLake, loadLake } = await import('../sinks/lake.ts');
   const parts: LakeParts = { dir, settings, jobs, clock, random, signal };
-  const outcomes = options.check
-    ? await checkLake(parts, only)
-    : await loadLake(parts, { only, verify: options.verify === true });
+  const outcomes = await withProgressLine(context, () =>
+    options.check ? checkLake(parts, only) : loadLake(parts, { only, verify: options.verify === true }),
+  );
   report(outcomes, lakeReport, options.json === true, context);
 }
 

@@ -6,6 +6,7 @@ import { openAtomicFile, writing } from '../atomic-file.ts';
 import { Failure } from '../errors.ts';
 import type { Cell, Rows } from '../output/answer.ts';
 import { csv, json, ndjson } from '../output/forms.ts';
+import { reportProgress } from '../progress.ts';
 import { quoted, readMirror, seqOf } from '../store/read.ts';
 import { columnNames } from './query/as-of.ts';
 import { type Answer, latestSeq, refuseGap, type Source } from './query/sources.ts';
@@ -67,8 +68,15 @@ export async function exportAnswer(
   );
   const facts = { version: 1, ...request, params, sources, seq } as const;
   const written = { rows: 0 };
+  const expected =
+    order.since === null ? (sources.find(({ job }) => job === order.job)?.proof?.rows ?? null) : null;
   const defused = { cells: 0 };
-  const form = await formOf({ columns, batches: counted(answer.batches, written) }, order, facts, defused);
+  const form = await formOf(
+    { columns, batches: counted(answer.batches, written, order.job ?? 'rows', expected) },
+    order,
+    facts,
+    defused,
+  );
   for await (const piece of form.pieces) if (!(await write(piece))) break;
   return {
     ...facts,
@@ -78,9 +86,15 @@ export async function exportAnswer(
   };
 }
 
-async function* counted(batches: Rows['batches'], written: { rows: number }): AsyncGenerator<Cell[][], void> {
+async function* counted(
+  batches: Rows['batches'],
+  written: { rows: number },
+  what: string,
+  total: number | null,
+): AsyncGenerator<Cell[][], void> {
   for await (const batch of batches) {
     written.rows += batch.length;
+    reportProgress({ what, unit: 'rows', done: written.rows, total });
     yield batch;
   }
 }

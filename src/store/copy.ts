@@ -1,5 +1,6 @@
 /** A copy of the mirror as it stands at one moment, made page by page while others go on writing. */
 
+import { reportProgress } from '../progress.ts';
 import { openReadOnly } from './connection.ts';
 import { guarded, storeFailure } from './failure.ts';
 import { renewEpoch } from './identity.ts';
@@ -21,9 +22,12 @@ export async function copyDatabase(
   const source = openReadOnly(file);
   try {
     guarded(file, () => holdMoment(source));
+    const pageBytes = source.pragma('page_size', { simple: true }) as number;
     await source.backup(copy, {
-      progress() {
+      progress({ totalPages, remainingPages }) {
         signal.throwIfAborted();
+        const [done, total] = [totalPages - remainingPages, totalPages].map((pages) => pages * pageBytes);
+        reportProgress({ what: 'copying', unit: 'bytes', done: done ?? 0, total: total ?? 0 });
         return pagesAtOnce;
       },
     });

@@ -3,6 +3,7 @@
 import { isoTime } from '../clock.ts';
 import { Failure } from '../errors.ts';
 import type { Job } from '../job.ts';
+import { reportProgress } from '../progress.ts';
 import type { CheckedRows } from '../validate/checked.ts';
 import { createSequence } from './changes.ts';
 import type { Connection } from './connection.ts';
@@ -69,9 +70,14 @@ function retryAll(
   const refuse = connection.prepare<[string, number]>('UPDATE quarantine SET problems = ? WHERE id = ?');
   const lastProof = lastWalk(connection, job.name, FULL_PROOF)?.id ?? 0;
   const retried: Retried = { job: job.name, tried: 0, mirrored: 0, gone: 0, refused: 0 };
+  const total = connection
+    .prepare<[string], number>('SELECT count(*) FROM quarantine WHERE job = ? AND resolved_at IS NULL')
+    .pluck()
+    .get(job.name) as number;
   for (let row = next.get(job.name, 0); row; row = next.get(job.name, row.id)) {
     const checked = check(row);
     retried.tried += 1;
+    reportProgress({ what: job.name, unit: 'rows', done: retried.tried, total });
     const [refused] = checked.refused;
     if (refused) {
       refuse.run(JSON.stringify(refused.problems), row.id);

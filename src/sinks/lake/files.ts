@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { Failure } from '../../errors.ts';
 import { type Cell, type Column, fits, surveyRows } from '../../output/answer.ts';
 import { parquetTypes, parquetWriter } from '../../output/parquet.ts';
+import { reportingRows } from '../../progress.ts';
 import type { Source } from '../../reading/query/sources.ts';
 import type { Connection } from '../../store/read.ts';
 import { type LakeColumn, valueAs } from './rows.ts';
@@ -73,7 +74,8 @@ export function writeParquet(
     rows += batch.length;
     batch = [];
   };
-  for (const row of statement.iterate()) {
+  const total = () => Number(connection.prepare(`SELECT count(*) FROM (${sql})`).pluck().get());
+  for (const row of reportingRows(statement.iterate(), about.job, total)) {
     batch.push(row.map((value, at) => valueAs(value, held[at]?.holds ?? 'text')));
     if (batch.length === BATCH) flush();
   }

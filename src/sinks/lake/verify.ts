@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { isoTime } from '../../clock.ts';
 import { microsOf } from '../../output/answer.ts';
+import { reportingRows, reportProgress } from '../../progress.ts';
 import type { Connection } from '../../store/read.ts';
 import { differenceWords, isDifferent, positionOf, type RowDifference } from '../follow.ts';
 import {
@@ -203,7 +204,7 @@ async function compareRows(
   const types = new Map(columns.map(({ name, type, converted_type: more }) => [name, more ?? type]));
   const mirrored = inReadTransaction(connection, () => {
     const expected = expectedRows();
-    return expected && rowsHere(connection, expected, types);
+    return expected && rowsHere(connection, expected, types, Number(metadata.num_rows));
   });
   if (!mirrored) return undefined;
   const { here, names, key } = mirrored;
@@ -220,6 +221,8 @@ async function compareRows(
       rowEnd: Math.min(from + ROWS_AT_ONCE, Number(metadata.num_rows)),
       parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
     });
+    const all = Number(metadata.num_rows);
+    reportProgress({ what: 'comparing a file', unit: 'rows', done: from, total: all });
     for (const row of rows) {
       const name = key.map((column) => row[column]).join(' ');
       const digest = here.get(name);
@@ -237,12 +240,14 @@ function rowsHere(
   connection: Connection,
   { sql, columns, key }: ExpectedRows,
   types: ReadonlyMap<string, string | undefined>,
+  rowsOfFile: number,
 ) {
   const present = columns.map(({ name }) => types.has(name));
   const names = columns.map(({ name }) => name).filter((_, at) => present[at]);
   const keyAt = key.map((name) => columns.findIndex((column) => column.name === name));
   const here = new Map<string, string>();
-  for (const row of connection.prepare<[], unknown[]>(sql).raw().safeIntegers().iterate()) {
+  const rows = connection.prepare<[], unknown[]>(sql).raw().safeIntegers().iterate();
+  for (const row of reportingRows(rows, 'reading the mirror', () => rowsOfFile)) {
     const values = columns.map(({ name, holds }, at) => inType(valueAs(row[at], holds), types.get(name)));
     here.set(keyAt.map((at) => values[at]).join(' '), digestOf(values.filter((_, at) => present[at])));
   }

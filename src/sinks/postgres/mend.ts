@@ -2,6 +2,7 @@
 
 import { Failure } from '../../errors.ts';
 import { number, plural } from '../../output/text.ts';
+import { reportingRows } from '../../progress.ts';
 import type { Column } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
 import { differenceWords, type RowDifference } from '../follow.ts';
@@ -266,7 +267,17 @@ function valuesOf(
   const ofJob = job === undefined ? '' : ` AND job = '${job}'`;
   const list = columns.map(({ from }) => from).join(', ');
   const sql = `SELECT ${list} FROM ${quoted(of)} WHERE (${where})${ofJob}`;
-  return connection.prepare<[], StoredValue[]>(sql).raw().safeIntegers().iterate();
+  const rows = connection.prepare<[], StoredValue[]>(sql).raw().safeIntegers().iterate();
+  return reportingRows(rows, of, () =>
+    where === 'true'
+      ? Number(
+          connection
+            .prepare(`SELECT count(*) FROM ${quoted(of)} WHERE true${ofJob}`)
+            .pluck()
+            .get(),
+        )
+      : null,
+  );
 }
 
 const sender = ({ name, type }: Pick<Column, 'name' | 'type'>) =>

@@ -1,0 +1,82 @@
+/** The line of progress: on a terminal alone, after two seconds, with amount, rate and time left, and gone at the end. */
+
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { withProgressLine } from '../../src/commands/progress-line.ts';
+import { main } from '../../src/main.ts';
+import { reportingRows, reportProgress } from '../../src/progress.ts';
+import { change } from '../helpers/edits.ts';
+import { setupSync } from '../helpers/sync-bench.ts';
+import { virtualClock } from '../helpers/virtual-clock.ts';
+
+const CLEAR = '\r\u001b[K';
+
+function terminal(columns = 80) {
+  const written: string[] = [];
+  return { written, isTTY: true, columns, write: (text: string) => void written.push(text) };
+}
+
+test('says how much is done, how fast, and how long the rest takes', async () => {
+  const clock = virtualClock();
+  const stderr = terminal();
+  await withProgressLine({ stderr, clock }, () => {
+    for (let done = 0; done <= 5_000; done += 1_000) {
+      reportProgress({ what: 'news', unit: 'rows', done, total: 10_000 });
+      clock.advance(1_000);
+    }
+    clock.advance(1_000);
+    reportProgress({ what: 'copying', unit: 'bytes', done: 2e6, total: null });
+  });
+  expect(stderr.written).toEqual([
+    `${CLEAR}news: 2,000 of 10,000 rows, 1,000 rows/s, 8s left`,
+    `${CLEAR}news: 3,000 of 10,000 rows, 1,000 rows/s, 7s left`,
+    `${CLEAR}news: 4,000 of 10,000 rows, 1,000 rows/s, 6s left`,
+    `${CLEAR}news: 5,000 of 10,000 rows, 1,000 rows/s, 5s left`,
+    `${CLEAR}copying: 2.0 MB`,
+    CLEAR,
+  ]);
+});
+
+test('is no longer than a line, drawn no oftener than is seen, and ends with the work', async () => {
+  const clock = virtualClock();
+  const stderr = terminal(12);
+  const fails = withProgressLine({ stderr, clock }, () => {
+    clock.advance(2_000);
+    for (const _ of reportingRows(Array(5_000), 'smart-wallets', () => 5_000)) clock.advance(0.05);
+    throw new Error('at its end');
+  });
+  await expect(fails).rejects.toThrow('at its end');
+  reportProgress({ what: 'news', unit: 'rows', done: 1, total: null });
+  expect(stderr.written).toEqual([`${CLEAR}smart-walle`, `${CLEAR}smart-walle`, CLEAR]);
+});
+
+test.each([
+  ['backup', ['copy.db'], 'copying: '],
+  ['export', ['news', '-o', 'news.csv'], 'news: 1,040'],
+  ['lake', [], 'news: '],
+  ['quarantine', ['retry'], 'ai-signals: 1 of 1 rows'],
+])('%s has one on a terminal, and nothing of it elsewhere', async (command, args, expected) => {
+  const bench = await setupSync({ rows: 1_040 });
+  change(1, { confidence: 'high' })(bench.model.data.aiSignals);
+  await bench.sync('ai-signals', 'news');
+  const changes = { MIRROR_LAKE: join(bench.cwd, 'lake') };
+  const inFolder = args.map((arg) => (arg.includes('.') ? join(bench.cwd, arg) : arg));
+  // Each look at the clock finds it much later.
+  let looks = 0;
+  const monotonic = () => {
+    looks += 1;
+    return looks * 3_000;
+  };
+  const clock = { ...bench.clock, monotonic };
+  const stderr = terminal();
+  const signal = new AbortController().signal;
+  const stdout = { write: () => undefined };
+  const environment = { ...bench.environment, ...changes };
+  const random = Math.random;
+  await main([command, ...inFolder], { environment, clock, random, stdout, stderr, signal });
+  expect(stderr.written.find((text) => text.startsWith(`${CLEAR}${expected}`))).toBeDefined();
+  expect(stderr.written).toContain(CLEAR);
+  if (command === 'quarantine') return;
+  const piped = await bench.run([command, ...inFolder, ...(command === 'lake' ? [] : ['--force'])], changes);
+  expect([piped.code, piped.stderr]).toEqual([0, expect.not.stringContaining(CLEAR)]);
+});
