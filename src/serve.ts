@@ -149,6 +149,7 @@ export function openService({ dir, jobs, settings, clock, log, ...rest }: Servic
     originOf: (request) => originOf(request, addressOf),
     requestId: rest.requestId ?? randomUUID,
     clock,
+    notFound: ui.notFound,
     shape: (path, response) => query?.shape(path, response) ?? response,
     onBegin: metrics.beginCall,
     onEnd(call) {

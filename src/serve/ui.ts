@@ -11,7 +11,7 @@ import { errorResponse, type HttpResponse, type StreamedResponse } from './http/
 import { abortSignalOf } from './http/stream.ts';
 import type { Admission } from './service/admission.ts';
 import { openAssets } from './ui/assets.ts';
-import { openPageAuth, type ViewerResponder } from './ui/auth.ts';
+import { notFoundPage, openPageAuth, type ViewerResponder } from './ui/auth.ts';
 import { openDownloads } from './ui/downloads.ts';
 import { openLiveEvents } from './ui/live.ts';
 import { openOverview } from './ui/overview.ts';
@@ -47,6 +47,8 @@ export type Ui = {
   readonly routes: readonly Route[];
   /** The path of a new link for this machine, which must not come into a log; null where none is needed. */
   link(): string | null;
+  /** Of an address that there is not: a page of ours for a browser, where there is a page at all. */
+  notFound(call: Call): HttpResponse;
   /** Ends responses that would go on for as long as somebody listens. */
   drain(): void;
   close(): void;
@@ -85,7 +87,7 @@ export function openUi(parts: UiParts): Ui {
     mirrorVersion,
     onError,
   } = parts;
-  if (access === 'off') return { routes: [], link: () => null, drain() {}, close() {} };
+  if (access === 'off') return { routes: [], link: () => null, notFound, drain() {}, close() {} };
   const sessions = openSessions(dir);
   const auth = openPageAuth({ access, sessions, admission, clock });
   const assets = openAssets(parts.folder ?? builtFolder());
@@ -156,6 +158,7 @@ export function openUi(parts: UiParts): Ui {
       guarded('page-downloads', '/page/downloads/:id', ['GET'], downloads.take),
       guarded('page-downloads', '/page/downloads/:id/receipt', reading, downloads.receipt),
     ],
+    notFound: (call) => (call.headers.accept?.includes('text/html') ? notFoundPage() : notFound()),
     link: () => (access === 'open' ? null : linkPath(sessions.issueLink(clock.now()))),
     drain: events.end,
     close() {
@@ -165,6 +168,8 @@ export function openUi(parts: UiParts): Ui {
     },
   };
 }
+
+const notFound = () => errorResponse('not_found');
 
 /** The page hears of a problem by a line of `QueryLine`. */
 function toFailedLine(respond: Route['respond']): Route['respond'] {

@@ -69,6 +69,16 @@ describe('a link', () => {
   });
 });
 
+test('an address that there is not is said by a page of ours in a browser, and to a program as an error', async () => {
+  const window = await openWindow(sight.browser, sight.url, { width: 390, colorScheme: 'dark' });
+  const response = await window.page.goto(`${sight.url}/foo/bar`);
+  expect(response?.status()).toBe(404);
+  expect(await heading(window.page)).toBe('Nothing here');
+  const found = await faultsOf(window);
+  expect(found.filter((fault) => !fault.includes('status of 404'))).toEqual([]);
+  expect(await (await fetch(`${sight.url}/foo/bar`)).json()).toMatchObject({ error: 'not_found' });
+});
+
 describe('without a link', () => {
   test('every view says how to get one, in light and dark', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {

@@ -72,18 +72,6 @@ test('from the overview to a row, its table turned and sorted on the way', async
   await page.getByRole('heading', { level: 1, name }).waitFor();
 });
 
-test('a strip of walks is gone through with the arrow keys', async () => {
-  const { page } = await lived.visit('/');
-  const walks = page.getByRole('list', { name: 'The last walks of ai-signals' }).getByRole('link');
-  const count = await walks.count();
-  await walks.nth(0).focus();
-  for (let at = 1; at < count; at += 1) await page.keyboard.press('ArrowRight');
-  await page.keyboard.press('ArrowLeft');
-  expect((await focused(page)).name).toBe(await walks.nth(count - 2).getAttribute('aria-label'));
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: /^Walk \d+$/ }).waitFor();
-});
-
 test('SQL is written and run, and its answer drawn', async () => {
   const { page } = await lived.visit('/sql');
   await tabTo(page, /^SQL$/);

@@ -22,6 +22,8 @@ test.each([
   ['what was removed', () => '/datasets/ai-signals?show=removed'],
   ['a chart', () => '/datasets/ai-signals?show=chart&value=confidence'],
   ['the life of a row', () => `/datasets/ai-signals/rows/${lived.changed}`],
+  ['changes', () => '/changes'],
+  ['the quota', () => '/quota'],
   ['walks', () => '/walks'],
   ['a walk', () => '/walks/1'],
   ['calls', () => '/calls'],

@@ -83,16 +83,20 @@ export async function faultsOf({ page, messages, elsewhere }: Window): Promise<s
 }
 
 /**
- * What is found at `path` on a small screen and on a wide one, without opening it anew. Each in one colour scheme: widths do not
- * depend on it, and contrasts not on the width.
+ * What is found at `path` on screens of all widths, without opening it anew. Dark on the smallest and light on the others: widths do not
+ * depend on colours, and contrasts not on the width.
  */
 export async function expectNoFaults({ visit }: Sight, path: string): Promise<void> {
   const window = await visit(path, { width: 390, colorScheme: 'dark' });
   const found = (await faultsOf(window)).map((fault) => `390 dark: ${fault}`);
-  await window.page.setViewportSize({ width: 1_280, height: 800 });
   await window.page.emulateMedia({ colorScheme: 'light' });
-  await settled(window.page);
-  found.push(...(await faultsOf(window)).map((fault) => `1280 light: ${fault}`));
+  for (const width of [768, 1_920, 1_440]) {
+    await window.page.setViewportSize({ width, height: 800 });
+    await settled(window.page);
+    const outOfPlace = [...(await tooWide(window.page)), ...(await cutTexts(window.page))];
+    found.push(...outOfPlace.map((fault) => `${width}: ${fault}`));
+  }
+  found.push(...(await obstacles(window.page)).map((fault) => `1440 light: ${fault}`));
   expect(found).toEqual([]);
   expect(await window.page.getByRole('heading', { level: 1 }).count()).toBe(1);
 }

@@ -179,10 +179,13 @@ function countsText(rows: readonly (readonly PageCell[])[]): string {
 
 /** The columns that hold what the API said. */
 const fieldsOf = (schema: Schema, { table }: DatasetTables): string[] =>
-  columnsIn(schema, table).filter((name) => !isBookkeeping(name));
+  columnsIn(schema, table).flatMap(({ name }) => (isBookkeeping(name) ? [] : [name]));
 
-const columnsIn = (schema: Schema, table: string): string[] =>
-  schema.tables.find(({ name }) => name === table)?.columns.map(({ name }) => name) ?? [];
+const columnsIn = (schema: Schema, table: string) =>
+  schema.tables.find(({ name }) => name === table)?.columns ?? [];
+
+const booleansOf = (schema: Schema, { table }: DatasetTables): ReadonlySet<string> =>
+  new Set(columnsIn(schema, table).flatMap(({ name, kind }) => (kind === 'boolean' ? [name] : [])));
 
 type TableProps = { rows: readonly (readonly PageCell[])[]; schema: Schema; isLoading: boolean };
 
@@ -200,7 +203,7 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
       const dataset = schema.jobs.find(({ name }) => name === job);
       if (!dataset || typeof before !== 'string' || typeof after !== 'string') continue;
       const [old, young] = [before, after].map((json) =>
-        leavesOfRow(columnsOf(dataset), JSON.parse(json) as PageCell[]),
+        leavesOfRow(columnsOf(dataset), JSON.parse(json) as PageCell[], booleansOf(schema, dataset)),
       );
       if (old && young) found.set(`${job} ${at} ${key}`, changesBetween(old, young));
     }
@@ -248,7 +251,7 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
                   <td class="fields">
                     <Fields
                       changes={differences.get(`${job} ${at} ${key}`) ?? []}
-                      volatile={columnsIn(schema, `${dataset?.table}_volatile`)}
+                      volatile={dataset?.volatile ?? []}
                     />
                   </td>
                   <td>

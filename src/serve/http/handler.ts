@@ -54,6 +54,8 @@ export type HandlerParts = {
   originOf(request: IncomingMessage): Origin;
   requestId(): string;
   clock: Pick<Clock, 'monotonic'>;
+  /** The response of a call that no route is for. */
+  notFound(call: Call): StreamedResponse;
   /** The response as clients of the path expect it: errors have another form below some. */
   shape(path: string, response: StreamedResponse): StreamedResponse;
   /** A call has come; `onEnd` follows, whatever becomes of it. */
@@ -117,7 +119,7 @@ export function createHandler(parts: HandlerParts): RequestListener {
   }
 
   async function respond(call: Call, route: Route | undefined): Promise<StreamedResponse> {
-    if (!route) return errorResponse('not_found');
+    if (!route) return parts.notFound(call);
     const { methods = READING_METHODS } = route;
     if (!methods.includes(call.method))
       return errorResponse('method_not_allowed', { Allow: methods.join(', ') });

@@ -135,14 +135,31 @@ function setCookie(call: Call, value: string, seconds: number): string {
 
 // The pages for those who may not see ours yet, in a browser with or without script.
 
+/** The colours of web/style.css. */
 const style = `
-:root { color-scheme: light dark }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 36rem; margin: 12vh auto; padding: 0 1rem }
-h1 { font-size: 1.25rem }
-code { font-family: ui-monospace, monospace }
-input, button { font: inherit; padding: .3rem .5rem; box-sizing: border-box }
-input { width: 100%; margin: .25rem 0 .5rem }
+:root {
+  color-scheme: light dark;
+  --paper: light-dark(#f6f7f9, #11151b); --card: light-dark(#fff, #191e26); --sunk: light-dark(#eef0f4, #12161c);
+  --ink: light-dark(#1a2029, #e4e8ee); --soft: light-dark(#58616f, #9aa5b4);
+  --line: light-dark(#b9c1cd, #485262); --accent: light-dark(#1f5fbf, #7fb0ff);
+}
+* { box-sizing: border-box }
+body { font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; color: var(--ink); background: var(--paper); margin: 0 }
+main { width: min(440px, 100% - 24px); margin: 12vh auto; padding: 28px; background: var(--card); border: 1px solid var(--line); border-radius: 8px }
+.brand { display: flex; align-items: center; gap: 10px; margin: 0 0 20px; font-weight: 700; font-size: 1.1rem }
+.brand svg { width: 28px; height: 28px }
+h1 { font-size: 1.25rem; margin: 0 0 12px }
+p { margin: 0 0 12px; color: var(--soft) }
+a { color: var(--accent) }
+code { font: .92em ui-monospace, Menlo, Consolas, monospace; padding: 1px 4px; color: var(--ink); background: var(--sunk); border-radius: 4px; overflow-wrap: anywhere }
+label { font-weight: 600 }
+input, button { font: inherit; width: 100%; min-height: 40px; padding: 6px 10px; border: 1px solid var(--line); border-radius: 6px }
+input { display: block; margin: 4px 0 12px; color: inherit; background: var(--card) }
+button { color: var(--card); background: var(--accent); border-color: var(--accent); font-weight: 600; cursor: pointer }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
 `;
+
+const brand = `<p class="brand"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="#1f5fbf"/><path d="M6 20l5-7 4 4 4-6" fill="none" stroke="#fff" stroke-width="2.6"/><path d="M13 26l4-6 4 4 5-7" fill="none" stroke="#9cc4ff" stroke-width="2.6"/></svg> market-mirror</p>`;
 
 const signInHeaders = {
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -170,7 +187,7 @@ function htmlPage(
     body: `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>market-mirror: ${title}</title>${head}<style>${style}</style></head>
-<body><main><h1>${title}</h1>
+<body><main>${brand}<h1>${title}</h1>
 ${body}
 </main></body>
 </html>
@@ -197,6 +214,10 @@ const how = (isLocal: boolean) => `${isLocal ? howByLink + howByKey : howByKeyAl
 
 const signInPage = (isLocal: boolean): HttpResponse =>
   htmlPage(401, 'This page opens by a link or a key', how(isLocal));
+
+/** For a browser at an address that there is not, whoever asks: it tells nothing of the mirror. */
+export const notFoundPage = (): HttpResponse =>
+  htmlPage(404, 'Nothing here', '<p>There is nothing at this address. <a href="/">Overview</a></p>');
 
 const oldLinkPage = (isLocal: boolean): HttpResponse =>
   htmlPage(
