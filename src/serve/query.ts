@@ -26,14 +26,7 @@ import { badParameter, errorResponse, isQueryPath, QueryError, toErrorBody } fro
 import { feedBody, openFeedStreams } from './query/feed.ts';
 import { parseRequest, type ReadRequest } from './query/parse.ts';
 import type { DatasetAnswer, DatasetQuestion } from './query/process.ts';
-import {
-  type DatasetState,
-  type Form,
-  type RowsAnswer,
-  type RowsQuestion,
-  readRows,
-  stateOf,
-} from './query/read.ts';
+import { type DatasetState, type Form, type RowsAnswer, readRows, stateOf } from './query/read.ts';
 import {
   type Column,
   columnsOf,
@@ -124,23 +117,29 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const isCounted = countPreference(call) !== undefined;
     const present = presentState(open, job);
     const point = pointOf(request, present);
-    const { at } = point;
-    const source = sourceOf(open, job, call.params['key'], at);
-    const rows = rowsSql(source, request, request.limit ?? MOST_ROWS + 1);
+    const sourceAt = sourceFinder(open, job, call.params['key']);
     const mostRows = request.limit === null ? MOST_ROWS : null;
-    const question: RowsQuestion = { rows, form, mostRows, isCounted, at };
+    const questionAt = (at: string | null): DatasetQuestion => {
+      const rows = rowsSql(sourceAt(at), request, request.limit ?? MOST_ROWS + 1);
+      const { name, rows: stored } = job;
+      return { dir, dataset: { name, rows: stored }, rows: { rows, form, mostRows, isCounted, at } };
+    };
+    const question = questionAt(point.at);
     return planAnswer(open, call, { ...present, seq: point.seq }, async () => {
-      const dataset = { name: job.name, rows: job.rows };
-      const answer = await ask<RowsAnswer>(abortSignalOf(call), account, { dir, dataset, rows: question });
+      const gone = abortSignalOf(call);
+      let answer = await ask<RowsAnswer>(gone, account, question);
+      // A proof has begun to remove rows since: it shows with its end, all at once.
+      if (point.at === null && answer.state.isRemoving)
+        answer = await ask<RowsAnswer>(gone, account, questionAt(isoTime(answer.state.seq)));
       return rowsResponse(answer, request, form, call);
     });
   }
 
   /** @param key of the row whose versions are meant; undefined for the rows of the dataset. */
-  function sourceOf(open: OpenMirror, job: ListJob, key: string | undefined, at: string | null): Source {
-    if (key !== undefined) return versionsOfRow(job, columnsFor(open, job, job.history), key, at);
-    const columns = columnsFor(open, job, job.table);
-    return at === null ? presentRows(job, columns) : pastRows(job, columns, at);
+  function sourceFinder(open: OpenMirror, job: ListJob, key?: string): (at: string | null) => Source {
+    const columns = columnsFor(open, job, key === undefined ? job.table : job.history);
+    if (key !== undefined) return (at) => versionsOfRow(job, columns, key, at);
+    return (at) => (at === null ? presentRows(job, columns) : pastRows(job, columns, at));
   }
 
   /** One row, looked up by its key: so cheap that the service reads it itself. */
@@ -151,7 +150,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
     const accepted = formOf(call.headers.accept);
     const present = presentState(open, job);
     const { seq, at } = pointOf(request, present);
-    const source = sourceOf(open, job, undefined, at);
+    const source = sourceFinder(open, job)(at);
     const field = { column: '_key', path: [], isText: false };
     const filters = [{ field, isNegated: false, operator: 'eq' as const, value: key }];
     const rows = rowsSql(source, { ...request, filters }, 1);

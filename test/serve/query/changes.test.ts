@@ -125,6 +125,7 @@ describe('the versions of a row', () => {
 function openCopy() {
   const tables = new Map<string, Map<string, Row>>();
   let next: string | undefined;
+  let calls = 0;
   const apply = ({ dataset, key, row }: Change) => {
     const rows = tables.get(dataset) ?? new Map<string, Row>();
     tables.set(dataset, rows);
@@ -142,6 +143,9 @@ function openCopy() {
         const got = await get(`/mirror/v1/changes?limit=${limit}${next ? `&since=${next}` : ''}`);
         expect(got.status).toBe(200);
         const feed = got.json as Feed;
+        calls += 1;
+        // As of a client that was killed before it had kept the answer.
+        if (calls % 3 === 0) continue;
         for (const change of feed.changes) apply(change);
         all.push(...feed.changes);
         next = feed.next;
@@ -157,7 +161,7 @@ const expectSame = async (copy: ReturnType<typeof openCopy>) => {
 };
 
 describe('the change feed', () => {
-  test('begins with the datasets, and goes on with what each commit changed', async () => {
+  test('begins with the datasets, and goes on with what each commit changed, though answers are lost', async () => {
     const copy = openCopy();
     const inserts = await copy.follow(17);
     expect(inserts.every(({ change }) => change === 'insert')).toBe(true);
