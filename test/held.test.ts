@@ -2,18 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { type DatasetName, datasetNames, integer, type Row, seededRandom } from '../model-api/index.ts';
-import { readSchedules } from '../src/config.ts';
-import { listed } from '../src/job.ts';
-import { ownSchedules } from '../src/job-list.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openKeyring } from '../src/serve/service/keys.ts';
 import { Database } from '../src/store/sqlite.ts';
 import { differencesThere as differencesInLake, duckdb } from './helpers/lake.ts';
 import { postgres } from './helpers/postgres.ts';
-import { allScopes, quietSettings, serveOnLoopback } from './helpers/serve-bench.ts';
+import { serveMirror } from './helpers/serve-bench.ts';
 import { differencesThere as differencesInPostgres } from './helpers/shipped.ts';
 import { read, setupSync } from './helpers/sync-bench.ts';
 
@@ -31,21 +26,10 @@ type Bench = Awaited<ReturnType<typeof setup>>;
 /** A mirror of the four lists, with its service, a Postgres and a lake. */
 async function setup() {
   const [bench, there] = [await setupSync({ rows: 60 }), await postgres()];
-  const jobs = await loadJobs();
   const dir = bench.environment.MIRROR_DIR;
   await bench.sync();
-  const { url, close } = await serveOnLoopback({
-    dir,
-    jobs: jobs.map(listed),
-    settings: { ...quietSettings, schedules: readSchedules({}, ownSchedules(jobs)) },
-    clock: bench.clock,
-    log: pino({ level: 'silent' }),
-  });
+  const { url, key, close } = await serveMirror(dir, await loadJobs(), bench.clock);
   onTestFinished(close);
-  const keyring = openKeyring(dir);
-  onTestFinished(keyring.close);
-  const terms = { name: 'desk', account: 'desk', scopes: allScopes, addresses: null, expiresAt: null };
-  const { key } = keyring.create(terms, {}, bench.clock.now());
   const ask = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${url}/api/v1/${path}`, { headers: { Authorization: `Bearer ${key}`, ...headers } });
   return { ...bench, there, ask, url, lake: join(bench.cwd, 'lake') };

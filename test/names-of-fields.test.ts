@@ -7,15 +7,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
-import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { faults, type Row, when } from '../model-api/index.ts';
 import { isoTime } from '../src/clock.ts';
-import { readSchedules } from '../src/config.ts';
-import { listed } from '../src/job.ts';
-import { ownSchedules } from '../src/job-list.ts';
 import { loadJobs } from '../src/load-jobs.ts';
-import { openKeyring } from '../src/serve/service/keys.ts';
 import { Database } from '../src/store/sqlite.ts';
 import type { Sql } from '../web/sql.ts';
 import { chartSql, extentSql } from '../web/views/dataset/chart-sql.ts';
@@ -23,7 +18,7 @@ import { countSql, type Listing, pageSql, plainSql } from '../web/views/dataset/
 import { lifeSql } from '../web/views/row/life.ts';
 import { changesIn, duckdb, presentIn } from './helpers/lake.ts';
 import { postgres } from './helpers/postgres.ts';
-import { allScopes, quietSettings, serveOnLoopback } from './helpers/serve-bench.ts';
+import { serveMirror } from './helpers/serve-bench.ts';
 import { read, setupSync } from './helpers/sync-bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setup>>;
@@ -408,19 +403,7 @@ function expectSeenOnPage(bench: Bench, list: List): void {
 
 /** What the service answers is what the API answers. */
 async function expectServed(bench: Bench): Promise<void> {
-  const jobs = await loadJobs();
-  const dir = join(bench.cwd, 'data');
-  const { url, close } = await serveOnLoopback({
-    dir,
-    jobs: jobs.map(listed),
-    settings: { ...quietSettings, schedules: readSchedules({}, ownSchedules(jobs)) },
-    clock: bench.clock,
-    log: pino({ level: 'silent' }),
-  });
-  const keyring = openKeyring(dir);
-  const terms = { name: 'n', account: 'n', scopes: allScopes, addresses: null, expiresAt: null };
-  const { key } = keyring.create(terms, undefined, bench.clock.now());
-  keyring.close();
+  const { url, key, close } = await serveMirror(join(bench.cwd, 'data'), await loadJobs(), bench.clock);
   const get = async (path: string) => {
     const answer = await fetch(`${url}/api/v1/${path}`, { headers: { authorization: `Bearer ${key}` } });
     expect([path, answer.status]).toEqual([path, 200]);

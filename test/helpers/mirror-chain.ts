@@ -2,17 +2,14 @@
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { type ModelApi, sampleKey, startModelApi } from '../../model-api/index.ts';
 import { type App, openApp } from '../../src/app.ts';
 import { Snooze } from '../../src/errors.ts';
-import { listed } from '../../src/job.ts';
-import { openKeyring } from '../../src/serve/service/keys.ts';
-import { type Limits, parseQuota } from '../../src/serve/service/limits.ts';
+import { parseQuota } from '../../src/serve/service/limits.ts';
 import { openReadOnly } from '../../src/store/connection.ts';
 import type { WalkRow } from '../../src/store.ts';
 import { roomOf } from './mirror-bench.ts';
-import { allScopes, quietSettings, serveOnLoopback } from './serve-bench.ts';
+import { serveMirror } from './serve-bench.ts';
 import { mirroredForm } from './truth.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
@@ -56,7 +53,7 @@ export async function openChain({ depth, rows, quota, random }: ChainOptions): P
     const app = await openApp({ environment, clock, random });
     ends.push(app.close);
     levels.push(levelOf(app, dir, clock));
-    const service = await serveFrom(dir, app, clock, limits);
+    const service = await serveMirror(dir, app.jobs, clock, limits);
     ends.push(service.close);
     above = service;
   }
@@ -98,19 +95,4 @@ function levelOf(app: App, dir: string, clock: VirtualClock): Level {
       return new Map(all.map((row) => [String(row['_key']), JSON.stringify(mirroredForm(job, row))]));
     },
   };
-}
-
-async function serveFrom(dir: string, { jobs }: App, clock: VirtualClock, limits: Partial<Limits>) {
-  const { url, close } = await serveOnLoopback({
-    dir,
-    jobs: jobs.map(listed),
-    settings: quietSettings,
-    clock,
-    log: pino({ level: 'silent' }),
-  });
-  const keyring = openKeyring(dir);
-  const terms = { name: 'below', account: 'below', scopes: allScopes, addresses: null, expiresAt: null };
-  const { key } = keyring.create(terms, limits, clock.now());
-  keyring.close();
-  return { key, url, close };
 }

@@ -3,8 +3,9 @@
 import { createServer } from 'node:http';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
 import { readSchedules } from '../../src/config.ts';
-import { listed } from '../../src/job.ts';
+import { type Job, listed } from '../../src/job.ts';
 import { ownSchedules } from '../../src/job-list.ts';
 import { logOptions } from '../../src/log.ts';
 import { type Issued, type KeyTerms, openKeyring } from '../../src/serve/service/keys.ts';
@@ -61,6 +62,22 @@ export async function serveOnLoopback(parts: ServiceParts): Promise<Listening & 
       await service.close();
     },
   };
+}
+
+/** A service over a mirror that is there, which logs nothing, with a key of every scope. Close it when done. */
+export async function serveMirror(dir: string, jobs: readonly Job[], clock: Clock, limits?: Partial<Limits>) {
+  const { url, close } = await serveOnLoopback({
+    dir,
+    jobs: jobs.map(listed),
+    settings: { ...quietSettings, schedules: readSchedules({}, ownSchedules(jobs)) },
+    clock,
+    log: pino({ enabled: false }),
+  });
+  const keyring = openKeyring(dir);
+  const terms = { name: 'desk', account: 'desk', scopes: allScopes, addresses: null, expiresAt: null };
+  const { key } = keyring.create(terms, limits, clock.now());
+  keyring.close();
+  return { url, key, close };
 }
 
 export async function openServeBench({
