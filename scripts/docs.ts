@@ -2,9 +2,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { renderCommands } from './docs/commands.ts';
+import { renderMetrics } from './docs/metrics.ts';
 import { renderSettings } from './docs/settings.ts';
 import { renderTables } from './docs/tables.ts';
 
 writeFileSync(new URL('../docs/tables.md', import.meta.url), await renderTables());
 writeFileSync(new URL('../docs/cli.md', import.meta.url), await renderCommands());
 writeFileSync(new URL('../docs/settings.md', import.meta.url), renderSettings());
+writeFileSync(new URL('../docs/metrics.md', import.meta.url), renderMetrics());

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { renderCommands } from '../scripts/docs/commands.ts';
+import { renderMetrics } from '../scripts/docs/metrics.ts';
 import { renderSettings } from '../scripts/docs/settings.ts';
 import { renderTables } from '../scripts/docs/tables.ts';
 import { exitCodes } from '../src/errors.ts';
@@ -41,6 +42,10 @@ test('docs/tables.md is what npm run docs writes', async () => {
 
 test('docs/cli.md is what npm run docs writes', async () => {
   expect(read('docs/cli.md'), 'run: npm run docs').toBe(await renderCommands());
+});
+
+test('docs/metrics.md is what npm run docs writes', () => {
+  expect(read('docs/metrics.md'), 'run: npm run docs').toBe(renderMetrics());
 });
 
 test('docs/settings.md is what npm run docs writes', () => {

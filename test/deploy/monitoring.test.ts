@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { declaredMetrics } from '../../scripts/docs/metrics.ts';
 import { needs } from '../helpers/tools.ts';
-import { declaredMetrics } from '../serve/metrics/declared.ts';
 
 const read = (name: string) => readFileSync(`deploy/${name}`, 'utf8');
 

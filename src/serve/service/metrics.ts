@@ -175,7 +175,7 @@ function readinessOf(
   });
 }
 
-/** Everything that is measured. A test holds the table in docs/serve.md to it. */
+/** Everything that is measured; `docs/metrics.md` is generated from it. */
 export function declareMetrics(
   registry: Registry,
   routes: readonly string[],
