@@ -110,7 +110,7 @@ export function createPageWriter(
   }
 
   function compareAll({ accepted, keys }: CheckedRows): Pick<PageFacts, 'met' | 'known'> {
-    const rows = table.compareAll(accepted, compareWithoutLook);
+    const rows = accepted.map((row) => compareWithoutLook(row) ?? table.compare(row));
     lookedUp = { accepted, rows };
     const last = rows.at(-1)?.ref;
     lastPage = last && { rowid: last.rowid, rows: rows.length };

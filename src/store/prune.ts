@@ -11,8 +11,6 @@ import { FULL_PROOF, quoted, seqOf } from './sql.ts';
 /** For how long calls, versions, walks, snapshots, refused rows since they were resolved, and differences are kept. */
 export type Keep = Config['keep'];
 
-/** A clock that went on by more than this since the last call before is not believed until it has stood for as long. */
-
 /** The rest waits for the next walk: whoever begins to forget has much to forget. */
 const MOST_BATCHES = 100;
 
@@ -54,38 +52,27 @@ function batchesOf(connection: Connection, job: Job, keep: Keep, now: number): B
     ms === Number.POSITIVE_INFINITY ? [] : [batches(isoTime(now - ms))].flat();
   const versions = job.versions;
   return [
-    ...from(keep.requestsMs, (horizon) => pruneCalls(connection, horizon)),
+    ...from(keep.requestsMs, (horizon) => deleting(connection, 'requests', 'at < ? ORDER BY at', horizon)),
     ...(versions ? from(keep.historyMs, (horizon) => pruneHistory(connection, job, versions, horizon)) : []),
     ...(job.reading === 'snapshot'
       ? from(keep.usageMs, (horizon) => pruneFront(connection, job, quoted(job.rows), '_fetched_at', horizon))
       : []),
-    ...from(keep.quarantineMs, (horizon) => pruneQuarantine(connection, job, horizon)),
-    ...from(keep.driftMs, (horizon) => pruneDrift(connection, job, horizon)),
+    ...from(keep.quarantineMs, (horizon) =>
+      deleting(connection, 'quarantine', 'job = ? AND resolved_at < ?', job.name, horizon),
+    ),
+    ...from(keep.driftMs, (horizon) =>
+      deleting(connection, 'drift', 'job = ? AND last_seen_at < ?', job.name, horizon),
+    ),
     ...from(keep.walksMs, (horizon) => pruneWalks(connection, job, horizon)),
   ];
 }
 
-function pruneCalls(connection: Connection, horizon: string): Batch {
-  const remove = connection.prepare<[string, number]>(
-    'DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE at < ? ORDER BY at LIMIT ?)',
+/** Deletes rows of a table, some at a time. */
+function deleting(connection: Connection, table: string, condition: string, ...values: string[]): Batch {
+  const remove = connection.prepare<unknown[]>(
+    `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ?)`,
   );
-  return () => remove.run(horizon, ROWS_AT_ONCE).changes === ROWS_AT_ONCE;
-}
-
-function pruneQuarantine(connection: Connection, { name }: Job, horizon: string): Batch {
-  const remove = connection.prepare<[string, string, number]>(
-    'DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine WHERE job = ? AND resolved_at < ? LIMIT ?)',
-  );
-  return () => remove.run(name, horizon, ROWS_AT_ONCE).changes === ROWS_AT_ONCE;
-}
-
-/** There are never many of them. */
-function pruneDrift(connection: Connection, { name }: Job, horizon: string): Batch {
-  const remove = connection.prepare<[string, string]>('DELETE FROM drift WHERE job = ? AND last_seen_at < ?');
-  return () => {
-    remove.run(name, horizon);
-    return false;
-  };
+  return () => remove.run(...values, ROWS_AT_ONCE).changes === ROWS_AT_ONCE;
 }
 
 /** What stood when a snapshot was proven stays as long as that is the last one proven. */

@@ -4,7 +4,6 @@
  * version and is staged (`staged-values.ts`), anything else is upserted.
  */
 
-import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { getTableColumns, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
@@ -32,8 +31,6 @@ const noValues: RowValues = {};
 
 type TableWriter = {
   compare(row: Row): ComparedRow;
-  /** The rows of a page in its order, within one transaction. @param known what is known of a row without a look. */
-  compareAll(rows: readonly Row[], known: (row: Row) => ComparedRow | undefined): ComparedRow[];
   /** Writes the row if it changed, and returns its rowid. It is held no longer. */
   write(row: ComparedRow, walkId: number, now: string): number;
   /** This row was refused, and so is there upstream: it is held no longer. */
@@ -53,13 +50,10 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
   const stored = job.contract ? undefined : prepareBody(connection, job);
   const find = prepareFind(connection, job);
   const heldRows = openHeld(connection, job);
-  const readBehind = prepareRowsBehind(connection, job, names, volatile?.columns ?? []);
   const toCompare = binder([...names, ...(volatile?.columns ?? [])]);
   // As they lie in the table: those of the mirror's own stand before what is kept as received.
   const written = binder(names, names.filter((name) => !name.startsWith('_')).length);
   let lastWasNew = false;
-  let last = 0;
-  let isInOrder = true;
 
   const isRewritten = (rowid: number, { _body: body }: RowValues) =>
     stored !== undefined && saysTheSame(String(stored.get(rowid)), String(body));
@@ -71,42 +65,15 @@ export function createTableWriter(connection: Connection, job: Job, volatile?: V
     lastWasNew = !found;
     if (!found) return { key, values, ref: undefined, change: 'new' };
     const [rowid, walkId, changed, volatileChanged] = found;
-    isInOrder = rowid === last + 1;
-    last = rowid;
     const ref = { rowid, walkId };
     if (changed && !isRewritten(rowid, values)) return { key, values, ref, change: 'changed' };
-    return unlessMoved({ key, values }, ref, volatileChanged !== 0);
-  }
-
-  /** A row whose stable values are those of the table. */
-  function unlessMoved({ key, values }: Row, ref: RowRef, volatileChanged: boolean): ComparedRow {
-    const hasMoved = volatileChanged || volatile?.isStaged(ref.rowid);
+    const hasMoved = volatileChanged || volatile?.isStaged(rowid);
     return hasMoved ? { key, values, ref, change: 'volatile' } : unchanged(key, ref);
-  }
-
-  function compareAll(rows: readonly Row[], known: (row: Row) => ComparedRow | undefined): ComparedRow[] {
-    let behind: RowsBehind | undefined;
-    const compareNext = (row: Row, at: number): ComparedRow => {
-      // Where rows come shuffled, or all new, nothing is foreseen.
-      if (isInOrder && !lastWasNew) behind ??= readBehind(last, rows.length - at);
-      const next = behind?.next(row.key, row.values);
-      if (!next) {
-        const compared = compare(row);
-        if (compared.ref) behind = behind?.from(last);
-        return compared;
-      }
-      isInOrder = true;
-      lastWasNew = false;
-      last = next.ref.rowid;
-      return unlessMoved(row, next.ref, next.volatileChanged);
-    };
-    return rows.map((row, at) => known(row) ?? compareNext(row, at));
   }
 
   return {
     find,
     compare,
-    compareAll,
     show: heldRows.show,
     holdsAny: () => heldRows.count() > 0,
     write({ key, values, ref, change }, walkId, now) {
@@ -217,113 +184,6 @@ export function saysTheSame(one: string, other: string): boolean {
 }
 
 const countNames = (text: string) => text.match(names)?.length;
-
-/**
- * Rows that lie behind one in the table, which is mostly how a page shows them: they are read together and compared here. To
- * bind a value costs more than to read it, and one text that holds all texts of a row is read faster than each of them.
- */
-
-/** Those behind one row, in the order of the table; they are good until somebody writes. */
-type RowsBehind = {
-  /** The next of them, where its key and its stable values are these; with it, whether its volatile ones are others. */
-  next(key: string, values: RowValues): FoundRow | undefined;
-  /** The same from behind the row of this rowid on; undefined where that is none of those left. */
-  from(rowid: number): RowsBehind | undefined;
-};
-
-type FoundRow = { ref: RowRef; volatileChanged: boolean };
-
-/** By position: rowid, walk, all texts, other stable values, volatile values. */
-type StoredValues = [rowid: number, walkId: number, texts: string, ...others: SqlValue[]];
-
-/**
- * Returns what reads so many rows behind that of a rowid.
- * @param stable the columns in which a change makes a version.
- * @param volatile those that lie in a table of their own.
- */
-function prepareRowsBehind(
-  connection: Connection,
-  job: Job,
-  stable: readonly string[],
-  volatile: readonly string[],
-): (rowid: number, count: number) => RowsBehind {
-  const columns: Record<string, SQLiteColumn> = getTableColumns(job.tables.rows);
-  const isText = (name: string) => columns[name]?.getSQLType() === 'text';
-  const texts = stable.filter(isText);
-  const others = stable.filter((name) => !isText(name));
-  const marks = makeMarks();
-  const join = texts.map((name) => {
-    const column = `stored.${quoted(name)}`;
-    return columns[name]?.notNull ? column : `ifnull(${column}, '${marks.isNull}')`;
-  });
-  const select = connection
-    .prepare<[number, number], StoredValues>(
-      `SELECT stored.rowid, _walk_id, concat_ws('${marks.between}', ${['_key', ...join]}),
-         ${[...others.map((name) => `stored.${quoted(name)}`), ...volatile.map((name) => `beside.${quoted(name)}`)].join() || 'NULL'}
-       FROM ${quoted(job.rows)} AS stored ${besideOf(job)} WHERE stored.rowid > ? ORDER BY stored.rowid LIMIT ?`,
-    )
-    .raw();
-  const isSame = compileComparison(texts, others, marks);
-  const volatileFrom = FIRST_OTHER + others.length;
-
-  return (behind, count) => {
-    const rows = select.all(behind, count);
-    let place = 0;
-    const left: RowsBehind = {
-      next(key, values) {
-        const stored = rows[place];
-        if (!stored || !isSame(stored, key, values)) return undefined;
-        place += 1;
-        const [rowid, walkId] = stored;
-        const volatileChanged = volatile.some(
-          (name, at) => stored[volatileFrom + at] !== (values[name] ?? null),
-        );
-        return { ref: { rowid, walkId }, volatileChanged };
-      },
-      from(rowid) {
-        const at = rows.findIndex(([other], at) => at >= place && other === rowid);
-        place = at + 1;
-        return at < 0 ? undefined : left;
-      },
-    };
-    return left;
-  };
-}
-
-/** A row without volatile values, which it should have, is looked at by itself. */
-function besideOf(job: Job): string {
-  const table = job.aging;
-  return table === null ? '' : `CROSS JOIN ${quoted(table)} AS beside ON beside._number = stored.rowid`;
-}
-
-/** What stands between texts, and for those that are null: made by chance anew, so that no text holds it. */
-type Marks = { between: string; isNull: string };
-
-function makeMarks(): Marks {
-  const mark = randomBytes(6).toString('base64url');
-  return { between: `${mark},`, isNull: `${mark}-` };
-}
-
-const FIRST_OTHER = 3;
-
-type RowsBehindComparison = (stored: StoredValues, key: string, values: RowValues) => boolean;
-
-/** As code of its own: to look the columns up by their names would take three times as long. */
-function compileComparison(
-  texts: readonly string[],
-  others: readonly string[],
-  marks: Marks,
-): RowsBehindComparison {
-  const literal = JSON.stringify;
-  const joined = texts.map(
-    (name) => ` + ${literal(marks.between)} + (values[${literal(name)}] ?? ${literal(marks.isNull)})`,
-  );
-  const same = others.map(
-    (name, at) => ` && stored[${FIRST_OTHER + at}] === (values[${literal(name)}] ?? null)`,
-  );
-  const code = `return stored[2] === key${joined.join('')}${same.join('')}`;
-  return new Function('stored', 'key', 'values', code) as RowsBehindComparison;
-}
 
 /** The rows of a dataset that is kept as received, as the table holds them: a page is held against their text. */
 

@@ -97,63 +97,6 @@ describe('a row', () => {
   });
 });
 
-describe('rows of a page, in whatever order they come', () => {
-  const keys = Array.from({ length: 12 }, (_, at) => `s-${at}`);
-  const valuesOf = (key: string, changes: Record<string, unknown> = {}) =>
-    signalValues({ id: key, ...changes });
-  type Shown = { key: string; values: RowValues };
-
-  function openFilled() {
-    const opened = open('ai-signals');
-    for (const key of keys) opened.put(key, valuesOf(key));
-    const { connection } = opened;
-    const newWriter = () =>
-      createTableWriter(connection, named('ai-signals'), openVolatile(connection, named('ai-signals')));
-    return { ...opened, newWriter };
-  }
-
-  /** What a page comes to, which must be what each of its rows comes to by itself. */
-  function changes(newWriter: ReturnType<typeof openFilled>['newWriter'], ...pages: Shown[][]) {
-    const [together, alone] = [newWriter(), newWriter()];
-    const compared = pages.flatMap((rows) => together.compareAll(rows, () => undefined));
-    expect(compared).toEqual(pages.flat().map((row) => alone.compare(row)));
-    return compared.map(({ change }) => change);
-  }
-
-  it('are compared as each by itself: rows that are the same, new, changed, moved, or no longer between', () => {
-    const { remove, newWriter } = openFilled();
-    remove('s-3');
-    const page = keys.filter((key) => key !== 's-3').map((key) => ({ key, values: valuesOf(key) }));
-    page.splice(2, 0, { key: 'new', values: valuesOf('new') });
-    Object.assign(page[5] as Shown, { values: valuesOf('s-5', { asset: 'other' }) });
-    Object.assign(page[7] as Shown, { values: { ...aged(61), id: 's-7' } });
-    expect(changes(newWriter, page)).toEqual([
-      ...['none', 'none', 'new', 'none', 'none', 'changed'],
-      ...['none', 'volatile', 'none', 'none', 'none', 'none'],
-    ]);
-    expect(changes(newWriter, page.toReversed())).toContain('new');
-    expect(changes(newWriter, page.slice(8), page.slice(4, 9), page.slice(0, 4))).toContain('volatile');
-  });
-
-  it.each([
-    [null, 'a', 'a', null],
-    [null, '', '', null],
-    ['', 'a', null, 'a'],
-    ['-', 'a', null, 'a'],
-    ['null', 'a', null, 'a'],
-    ['a,b', 'c', 'a', 'b,c'],
-    ['a,', 'b', 'a', ',b'],
-  ])('are other ones where texts say the same only together: %j and %j, %j and %j', (...cells) => {
-    const { newWriter, put } = openFilled();
-    const shown = (regime: unknown, dual_ai_analyst: unknown) =>
-      keys.map((key) => ({ key, values: { ...valuesOf(key), regime, dual_ai_analyst } as RowValues }));
-    const before = shown(cells[0], cells[1]);
-    for (const { key, values } of before) put(key, values);
-    expect(new Set(changes(newWriter, before))).toEqual(new Set(['none']));
-    expect(new Set(changes(newWriter, shown(cells[2], cells[3])))).toEqual(new Set(['changed']));
-  });
-});
-
 describe('a row whose JSON is written in another way', () => {
   const before = '{"id":1,"a":{"b":1.5,"c":[1,2]},"s":"é"}';
 
