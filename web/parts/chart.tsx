@@ -136,13 +136,13 @@ function readout({ x, isTime, series }: ChartProps, at: number, zone: 'utc' | 'l
 const placeText = (x: number, isTime: boolean, zone: 'utc' | 'local') =>
   isTime ? `${clockTime(x, zone)} ${zoneName(x, zone)}` : number(x);
 
-const MOST_LINES = 500;
+const MAX_LINES = 500;
 
 /** The numbers that are drawn, as a table; made when it is opened. */
 function Numbers({ title, x, isTime, xLabel, series }: ChartProps) {
   const { zone } = usePreferences();
   const [isOpen, setOpen] = useState(false);
-  const from = Math.max(0, x.length - MOST_LINES);
+  const from = Math.max(0, x.length - MAX_LINES);
   return (
     <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Numbers</summary>
@@ -150,7 +150,7 @@ function Numbers({ title, x, isTime, xLabel, series }: ChartProps) {
         <>
           {from > 0 && (
             <p class="note">
-              The last {MOST_LINES} of {number(x.length)}.
+              The last {MAX_LINES} of {number(x.length)}.
             </p>
           )}
           <Scroll label={`${title}: numbers`}>

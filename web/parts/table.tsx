@@ -136,7 +136,7 @@ export function ColumnChoice({ columns, hidden, choose, reset }: ColumnChoicePro
       <summary>
         Columns {shown} of {columns.length}
       </summary>
-      <div class="menu-box">
+      <div class="menu-box columns-menu">
         <div class="tools">
           <button type="button" onClick={() => choose(new Set())}>
             All
@@ -148,7 +148,7 @@ export function ColumnChoice({ columns, hidden, choose, reset }: ColumnChoicePro
         {columns.map(({ name, label = name, about }) => (
           <label key={name} title={about || undefined}>
             <input type="checkbox" checked={!hidden.has(name)} onChange={() => toggle(name)} /> {label}
-            {about && <span class="note"> {about}</span>}
+            {about?.includes(': ') && <span class="note"> {about.slice(about.indexOf(': ') + 2)}</span>}
           </label>
         ))}
       </div>

@@ -21,8 +21,8 @@ import {
   type Life,
   lifeOf,
   lifeSql,
+  MAX_VERSIONS,
   type Marked,
-  MOST_VERSIONS,
   markDifference,
   type Version,
 } from './row/life.ts';
@@ -39,7 +39,7 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
     : ['_body'];
   const question = dataset && status ? lifeSql(dataset.table, dataset.history, own, key) : null;
   // Always of the present, which holds every version: what was at a moment is found among them.
-  const query = useAnswer(question && { ...question, limit: MOST_VERSIONS }, {
+  const query = useAnswer(question && { ...question, limit: MAX_VERSIONS }, {
     changed: status?.lastChange,
     isLive: at === null,
   });
@@ -70,7 +70,7 @@ export const RowView: ViewOf<'row'> = ({ job, key }) => {
           <State life={life} at={at} />
           {query.value?.isCut && (
             <p class="note">
-              Only the latest {count(MOST_VERSIONS, 'version')} are shown; "Open as SQL" has them all.
+              Only the latest {count(MAX_VERSIONS, 'version')} are shown; "Open as SQL" has them all.
             </p>
           )}
           {life.toNow && <ToNow changes={life.toNow} volatile={volatile} />}
@@ -297,7 +297,7 @@ function ChangeTable({ label, heads, changes, volatile }: ChangeTableProps) {
 }
 
 /** Longer texts are shown by their beginning, and opened. */
-const MOST_MARKED = 600;
+const MAX_MARKED_LETTERS = 600;
 
 type ChangeRowProps = { change: Change; isVolatile: boolean };
 
@@ -305,7 +305,7 @@ function ChangeRow({ change: { place, before, after }, isVolatile }: ChangeRowPr
   const isMarkable =
     before?.kind === 'text' &&
     after?.kind === 'text' &&
-    Math.max(before.text.length, after.text.length) <= MOST_MARKED;
+    Math.max(before.text.length, after.text.length) <= MAX_MARKED_LETTERS;
   const marked = isMarkable ? markDifference(before.text, after.text) : null;
   return (
     <tr class={isVolatile ? 'volatile' : undefined}>
@@ -346,7 +346,7 @@ function LeafText({ leaf: { kind, text }, label }: { leaf: Leaf; label: string }
   return kind === 'literal' ? <span class="null">{text}</span> : <span>{text}</span>;
 }
 
-const MOST_VALUES = 400;
+const MAX_VALUES = 400;
 
 /** Made when it is opened: versions may be many, and their values, too. */
 type AllValuesProps = { leaves: Leaves; number: number; volatile: ReadonlySet<string>; isOpen: boolean };
@@ -362,7 +362,7 @@ function AllValues({ leaves, number, volatile, isOpen }: AllValuesProps) {
         <Scroll label={`Values of version ${number}`}>
           <table class="values">
             <tbody>
-              {(isWhole ? values : values.slice(0, MOST_VALUES)).map(([place, leaf]) => (
+              {(isWhole ? values : values.slice(0, MAX_VALUES)).map(([place, leaf]) => (
                 <tr key={place} class={volatile.has(place) ? 'volatile' : undefined}>
                   <th scope="row">{place || 'the row'}</th>
                   <td class="text">
@@ -374,7 +374,7 @@ function AllValues({ leaves, number, volatile, isOpen }: AllValuesProps) {
           </table>
         </Scroll>
       )}
-      {isShown && !isWhole && values.length > MOST_VALUES && (
+      {isShown && !isWhole && values.length > MAX_VALUES && (
         <button type="button" onClick={() => setWhole(true)}>
           Show all {values.length}
         </button>

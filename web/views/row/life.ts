@@ -37,7 +37,7 @@ export type Life = {
   firstSeenAt: string | null;
 };
 
-export const MOST_VERSIONS = 200;
+export const MAX_VERSIONS = 200;
 
 const AHEAD = [
   '_valid_from',
@@ -240,8 +240,8 @@ export type Leaf = { kind: 'text' | 'number' | 'literal'; text: string };
 export type Leaves = ReadonlyMap<string, Leaf>;
 
 /** More than this many places are compared as a whole: nobody reads them one by one. */
-const MOST_LEAVES = 5_000;
-const DEEPEST = 100;
+const MAX_LEAVES = 5_000;
+const MAX_DEPTH = 100;
 
 /** The values of a text of JSON; null where it is none, is too deep or holds too many. @param at its own place. */
 export function leavesOf(json: string, at = ''): Leaves | null {
@@ -259,12 +259,12 @@ export function leavesOf(json: string, at = ''): Leaves | null {
   }
 
   function keep(place: string, leaf: Leaf): void {
-    if (leaves.size >= MOST_LEAVES) throw new RangeError('too many');
+    if (leaves.size >= MAX_LEAVES) throw new RangeError('too many');
     leaves.set(place, leaf);
   }
 
   function read(place: string, depth: number): void {
-    if (depth > DEEPEST) throw new RangeError('too deep');
+    if (depth > MAX_DEPTH) throw new RangeError('too deep');
     if (isSign('{') || isSign('[')) {
       readInside(place, depth);
       return;

@@ -17,7 +17,7 @@ import type { Run } from './run.ts';
 
 const PAGE = 100;
 /** What a column holds is told by its first rows. */
-const LOOKED_AT = 1_000;
+const SAMPLED_ROWS = 1_000;
 
 /** @param isOld another query is under way. */
 export function AnswerOf({ run, isOld }: { run: Run; isOld: boolean }) {
@@ -55,7 +55,7 @@ function Rows({ run, opened }: { run: Run; opened: OpenedQuery }) {
   const { columns, sources } = opened;
   const notes = [...opened.notes, ...(end?.notes ?? [])];
   const [shown, setShown] = useState<Shown>('table');
-  const kinds = useMemo(() => kindsOf(columns, rows.slice(0, LOOKED_AT)), [rows, columns]);
+  const kinds = useMemo(() => kindsOf(columns, rows.slice(0, SAMPLED_ROWS)), [rows, columns]);
   const cut = end?.isCut ? `Cut: the first ${count(rows.length, 'row')} of more are shown.` : undefined;
   return (
     <>

@@ -17,11 +17,11 @@ export type Columns = readonly { name: string; type: string | null }[];
 type Rows = readonly (readonly PageCell[])[];
 
 /** Lines that one can still tell apart. */
-const MOST_SERIES = 4;
+const MAX_SERIES = 4;
 /** Powers of ten between what two lines reach. */
-const MOST_APART = 1.3;
+const MAX_POWERS_APART = 1.3;
 /** More bars than these are easier to read as a line. */
-const MOST_READABLE_BARS = 60;
+const MAX_READABLE_BARS = 60;
 
 /** What each column holds. */
 export function kindsOf(columns: Columns, rows: Rows): Kind[] {
@@ -46,7 +46,7 @@ export function chooseChart(columns: Columns, kinds: readonly Kind[], rows: Rows
   if (first === undefined || others.length === 0) return null;
   if (!isGrowing(columnOf(rows, first))) return { kind: 'scatter', x: first, y: others.slice(0, 1) };
   const kind =
-    rows.length <= MOST_READABLE_BARS && columnOf(rows, first).every(Number.isInteger) ? 'bar' : 'line';
+    rows.length <= MAX_READABLE_BARS && columnOf(rows, first).every(Number.isInteger) ? 'bar' : 'line';
   return { kind, x: first, y: kind === 'bar' ? others.slice(0, 1) : alike(others, rows) };
 }
 
@@ -70,8 +70,9 @@ function alike(places: readonly number[], rows: Rows): number[] {
   const size = (at: number) =>
     rows.reduce((most, row) => (typeof row[at] === 'number' ? Math.max(most, Math.abs(row[at])) : most), 0);
   const first = size(places[0] ?? -1) || 1;
-  const isAlike = (at: number) => size(at) === 0 || Math.abs(Math.log10(size(at) / first)) <= MOST_APART;
-  return places.filter(isAlike).slice(0, MOST_SERIES);
+  const isAlike = (at: number) =>
+    size(at) === 0 || Math.abs(Math.log10(size(at) / first)) <= MAX_POWERS_APART;
+  return places.filter(isAlike).slice(0, MAX_SERIES);
 }
 
 const columnOf = (rows: Rows, at: number): PageCell[] => rows.map((row) => row[at] ?? null);
@@ -84,8 +85,8 @@ function isGrowing(values: readonly PageCell[]): boolean {
 }
 
 /** A browser that draws more than these is slow, and nobody sees the difference. */
-export const MOST_POINTS = 20_000;
-export const MOST_BARS = 100;
+export const MAX_POINTS = 20_000;
+export const MAX_BARS = 100;
 
 type Points = {
   /** Ascending; epoch milliseconds of times. */
@@ -103,7 +104,7 @@ export function pointsOf(rows: Rows, { x, y }: Choice): Points {
     const place = placeOf(row[x] ?? null);
     return place === null ? [] : [{ place, values: y.map((at) => amountOf(row[at] ?? null)) }];
   });
-  const drawn = placed.slice(0, MOST_POINTS).sort((one, other) => one.place - other.place);
+  const drawn = placed.slice(0, MAX_POINTS).sort((one, other) => one.place - other.place);
   return {
     x: drawn.map(({ place }) => place),
     series: y.map((_, at) => drawn.map(({ values }) => values[at] ?? null)),
@@ -124,9 +125,9 @@ export function barsOf(
     return value === null ? [] : [{ name: row[x] ?? null, value }];
   });
   return {
-    bars: bars.slice(0, MOST_BARS),
+    bars: bars.slice(0, MAX_BARS),
     without: rows.length - bars.length,
-    left: Math.max(0, bars.length - MOST_BARS),
+    left: Math.max(0, bars.length - MAX_BARS),
   };
 }
 

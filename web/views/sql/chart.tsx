@@ -121,7 +121,7 @@ function Plot({ columns, kinds, rows, choice, cut }: Props & { choice: Choice })
 }
 
 /** Names of fewer letters need less than their share of the chart. */
-const MOST_NARROW = 26;
+const MAX_NARROW_LETTERS = 26;
 
 /** Their names and numbers stand beside them, so no other table is needed. */
 function Bars({ columns, rows, choice, cut }: Omit<Props, 'kinds'> & { choice: Choice }) {
@@ -131,7 +131,7 @@ function Bars({ columns, rows, choice, cut }: Omit<Props, 'kinds'> & { choice: C
   const span = Math.max(0, ...bars.map(({ value }) => value)) - least || 1;
   // No wider than the names, so that short ones do not stand far from the edge.
   const letters = Math.max(...bars.map(({ name }) => String(name).length));
-  const width = letters < MOST_NARROW ? `min(${letters + 2}ch, 30vw)` : undefined;
+  const width = letters < MAX_NARROW_LETTERS ? `min(${letters + 2}ch, 30vw)` : undefined;
   const share = (value: number) => `${(value / span) * 100}%`;
   return (
     <figure class="chart">

@@ -7,8 +7,8 @@ import {
   canDraw,
   chooseChart,
   kindsOf,
-  MOST_BARS,
-  MOST_POINTS,
+  MAX_BARS,
+  MAX_POINTS,
   pointsOf,
   withKind,
 } from '../../../../web/views/sql/chart-data.ts';
@@ -141,10 +141,10 @@ describe('what is drawn', () => {
   });
 
   test('of too much only the first part, and how much is left is told', () => {
-    const rows = Array.from({ length: MOST_POINTS + 5 }, (_, at) => [at, at]);
+    const rows = Array.from({ length: MAX_POINTS + 5 }, (_, at) => [at, at]);
     expect(pointsOf(rows, { kind: 'line', x: 0, y: [1] })).toMatchObject({ left: 5 });
-    const bars = barsOf([...rows.slice(0, MOST_BARS + 3), [1, null]], { kind: 'bar', x: 0, y: [1] });
+    const bars = barsOf([...rows.slice(0, MAX_BARS + 3), [1, null]], { kind: 'bar', x: 0, y: [1] });
     expect(bars).toMatchObject({ left: 3, without: 1 });
-    expect(bars.bars).toHaveLength(MOST_BARS);
+    expect(bars.bars).toHaveLength(MAX_BARS);
   });
 });
