@@ -145,7 +145,7 @@ export type Answer = {
  * Writes what comes before the last bytes and gives those back, with which the server ends the answer; or null
  * where the answer never ends as it should. The head is set and goes out with the first write.
  */
-export type Deliver = (
+type Deliver = (
   response: ServerResponse,
   bytes: Buffer,
   wait: (ms: number) => Promise<void>,

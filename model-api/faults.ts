@@ -136,7 +136,7 @@ function without(from: Record<string, unknown>, names: readonly string[]): Row {
 
 // The answer as HTTP: another status, other headers, other bytes.
 
-export type RefusalOptions = {
+type RefusalOptions = {
   /** The header's text: seconds, an HTTP date, or garbage. */
   retryAfter?: string;
   code?: string;

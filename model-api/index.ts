@@ -26,18 +26,16 @@ export {
   liveEdit,
   type Row,
 } from './datasets.ts';
-export type { Answer, AnswerContext, ApiRequest, Deliver, Fault } from './endpoints.ts';
-export { endpointNames, endpoints, type ListBody, type Pagination } from './endpoints.ts';
+export type { Answer, ApiRequest, Fault } from './endpoints.ts';
+export { endpointNames, endpoints, type Pagination } from './endpoints.ts';
 export { describeFaults, type FaultScript, type Match, parseFaults, when } from './fault-scripts.ts';
 export * as faults from './faults.ts';
 export {
   createLimits,
-  type LimitName,
   type LimitOptions,
   type Limits,
   type Quota,
   type QuotaKind,
-  type QuotaOptions,
   type RateOptions,
 } from './limits.ts';
 export { integer, type Random, seededRandom, shuffled } from './random.ts';
@@ -45,7 +43,6 @@ export {
   type BeforeAnswer,
   type ModelApi,
   type ModelOptions,
-  type RetryAfter,
   retryAfterSeconds,
   startModelApi,
 } from './server.ts';

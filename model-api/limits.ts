@@ -1,6 +1,6 @@
 /** The three limits of an account (specification, "Limits"): each one alone answers 429. */
 
-export type LimitName = 'concurrency' | 'rate' | 'quota';
+type LimitName = 'concurrency' | 'rate' | 'quota';
 
 export type LimitOptions = {
   quota?: QuotaOptions;
@@ -17,7 +17,7 @@ export type RateOptions = {
 };
 
 /** So many calls in a period. The specification shows neither the number nor the kind. */
-export type QuotaOptions = {
+type QuotaOptions = {
   limit: number;
   periodMs: number;
   kind?: QuotaKind;
@@ -59,7 +59,7 @@ export type Pass = {
   refund(now: number): void;
 };
 
-export type OverLimit = { readonly by: LimitName; readonly readyAt: number };
+type OverLimit = { readonly by: LimitName; readonly readyAt: number };
 
 /** So large that nobody reaches it. It is there because successes of the AI signals endpoint report a quota. */
 const ampleQuota: QuotaOptions = { limit: 1_000_000, periodMs: 24 * 3_600_000 };

@@ -56,7 +56,7 @@ export type ModelOptions = DatasetOptions &
     keepCalls?: number;
   };
 
-export type RetryAfter = (readyAt: number, now: number) => string | undefined;
+type RetryAfter = (readyAt: number, now: number) => string | undefined;
 
 /** Runs once a call has passed keys and limits, before its answer is read from the data. */
 export type BeforeAnswer = (call: Call, model: ModelApi) => void | Promise<void>;

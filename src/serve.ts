@@ -39,7 +39,7 @@ export type ServiceParts = {
   beforeAnswer?: () => Promise<void>;
 };
 
-export type ServiceSettings = {
+type ServiceSettings = {
   /** The address it listens on. */
   host: string;
   /** Further names by which it may be called. */

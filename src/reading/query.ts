@@ -39,7 +39,7 @@ export type Bounds = MaxAges & {
 };
 
 /** What the process makes of the rows. */
-export type QueryForm =
+type QueryForm =
   /** Batches of them. */
   | { readonly as: 'rows' }
   /** The first row is looked for, and nothing sent. */

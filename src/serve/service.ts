@@ -21,7 +21,7 @@ import type { Metrics } from './service/metrics.ts';
 import { describeService } from './service/openapi.ts';
 import { usageBody } from './service/usage.ts';
 
-export type AnswerParts = {
+type AnswerParts = {
   admission: Admission;
   /** Whether responses carry the IETF draft's RateLimit fields. */
   draftHeaders: boolean;

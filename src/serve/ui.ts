@@ -21,7 +21,7 @@ import { BadRequest, busyResponse, failedResponse } from './ui/requests.ts';
 import { linkPath, openSessions, type Viewer } from './ui/sessions.ts';
 import type { PageAccess } from './ui/wire.ts';
 
-export type UiParts = {
+type UiParts = {
   dir: string;
   jobs: readonly ListedJob[];
   datasets: readonly Dataset[];
@@ -43,7 +43,7 @@ export type UiParts = {
   timeoutMs?: number | undefined;
 };
 
-export type Ui = {
+type Ui = {
   readonly routes: readonly Route[];
   /** The path of a new link for this machine, which must not come into a log; null where none is needed. */
   link(): string | null;

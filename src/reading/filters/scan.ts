@@ -20,7 +20,7 @@ export type ScanRequest = {
 export type Rowids = Uint32Array | Float64Array;
 
 /** @param isWanted called now and then. @returns undefined where no client waits any longer, or the moment is gone. */
-export type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => Rowids | undefined;
+type Scan = (moment: Moment, filters: Filters, isWanted: () => boolean) => Rowids | undefined;
 
 /** Deep lists are read by parts of so many. */
 const ROWIDS_AT_ONCE = 10_000;

@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts';
 import { didYouMean, nearest } from '../../near.ts';
 import { type Connection, statementError } from '../../store/read.ts';
 
-export type Param = string | number | bigint | null;
+type Param = string | number | bigint | null;
 export type Params = Readonly<Record<string, Param>>;
 
 const readingWords = ['SELECT', 'WITH', 'VALUES'];
@@ -149,7 +149,7 @@ const firstWords = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA'];
 const EXCERPT = { before: 60, after: 40 };
 
 /** One line that says what is wrong; where the place is known, two more with the line of SQL and a mark below it. */
-export function explainMistake(
+function explainMistake(
   connection: Connection,
   mistake: string,
   sql: string,

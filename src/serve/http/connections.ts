@@ -56,7 +56,7 @@ function maxOpenFiles(): number {
   }
 }
 
-export type ClientConnection = {
+type ClientConnection = {
   readonly socket: Socket;
   /** The socket, or TLS on top of it. */
   stream: Socket;

@@ -47,7 +47,7 @@ export type Route = {
   respond(call: Call): StreamedResponse | Promise<StreamedResponse>;
 };
 
-export type HandlerParts = {
+type HandlerParts = {
   routes: readonly Route[];
   /** Whether a Host header names this service. */
   isOurHost(host: string): boolean;

@@ -33,7 +33,7 @@ export type ListenAddress = ServeAddress & {
   readonly proxies?: readonly string[];
 };
 
-export type ListenOptions = {
+type ListenOptions = {
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   readonly bounds?: Partial<Bounds>;

@@ -103,7 +103,7 @@ const units: readonly [ms: number, unit: string][] = [
 ];
 
 /** As it is read again; never rounded. */
-export function renderPeriod(ms: number): string {
+function renderPeriod(ms: number): string {
   const [size, unit] = units.find(([length]) => ms % length === 0) ?? [1, 'ms'];
   return `${ms / size}${unit}`;
 }
@@ -112,7 +112,7 @@ export function renderPeriod(ms: number): string {
 export type AccountState = { readonly quota: CounterState | null; readonly rate: CounterState | null };
 
 /** With the period that it was counted by: with another, or as another kind, the count begins anew. */
-export type CounterState = { readonly periodMs: number; readonly at: number } & (
+type CounterState = { readonly periodMs: number; readonly at: number } & (
   | { readonly kind: 'fixed'; readonly used: number }
   /** Oldest first: the slot's number since the epoch, and its calls. */
   | { readonly kind: 'sliding'; readonly slots: readonly (readonly [slot: number, calls: number])[] }

@@ -43,7 +43,7 @@ export const finished = (response: HttpResponse): Plan => ({ costsQuota: false, 
 
 export type Lists = ReturnType<typeof openLists>;
 
-export type ListsParts = {
+type ListsParts = {
   mirror: WatchedMirror;
   /** The greatest age that is shown, in milliseconds, by job; a job that is not there has no bound. */
   maxAgeMs: Readonly<Record<string, number>>;

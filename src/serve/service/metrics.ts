@@ -18,7 +18,7 @@ import type { WatchedMirror } from './mirror.ts';
 
 export type Metrics = ReturnType<typeof openMetrics>;
 
-export type MetricsParts = {
+type MetricsParts = {
   dir: string;
   mirror: Pick<WatchedMirror, 'read'>;
   /** Whether the database of keys and counts can be read now. */

@@ -15,7 +15,7 @@ import type { PageAccess } from './wire.ts';
 
 export type ViewerResponder = (call: Call, viewer: Viewer) => StreamedResponse | Promise<StreamedResponse>;
 
-export type PageAuthParts = {
+type PageAuthParts = {
   access: Exclude<PageAccess, 'off'>;
   sessions: Sessions;
   admission: Pick<Admission, 'identify'>;

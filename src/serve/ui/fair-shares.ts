@@ -3,8 +3,6 @@
  * theirs, so that nobody shuts out others by taking all. A viewer is an account, or a session by a link.
  */
 
-export type FairShares = ReturnType<typeof openFairShares>;
-
 export type Share = {
   /** Does nothing for a place that was left, or went to another viewer. */
   leave(): void;

@@ -13,7 +13,7 @@ import { threadOnDemand } from '../../worker.ts';
 import { meaningsOf, sharedMeanings } from './column-meanings.ts';
 import type { DatasetDay, Overview, Schema, WalkMark } from './wire.ts';
 
-export type OverviewParts = {
+type OverviewParts = {
   readonly dir: string;
   readonly jobs: readonly ListedJob[];
   readonly datasets: readonly Dataset[];
@@ -23,13 +23,13 @@ export type OverviewParts = {
   readonly access: Overview['access'];
 };
 
-export type OverviewRequest = {
+type OverviewRequest = {
   readonly what: 'overview' | 'schema';
   readonly parts: OverviewParts;
   readonly now: number;
 };
 
-export type OverviewReader = {
+type OverviewReader = {
   /** As JSON. @throws Failure as reading the mirror does. */
   read(what: OverviewRequest['what']): Promise<string>;
   close(): void;

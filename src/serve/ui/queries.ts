@@ -150,12 +150,12 @@ function failedLine({ kind, message }: Failure): QueryLine {
 }
 
 /** A query process for one query, and the call that it costs its account. */
-export type QueryTurn = Omit<Loan, 'giveBack'> & {
+type QueryTurn = Omit<Loan, 'giveBack'> & {
   /** Gives the process back. */
   end(): void;
 };
 
-export type QueryTurns = ReturnType<typeof openQueryTurns>;
+type QueryTurns = ReturnType<typeof openQueryTurns>;
 
 /** How long a query waits for the limits of its account. */
 const LIMITS_WAIT_MS = 60_000;

@@ -16,7 +16,7 @@ export type Loan = {
   giveBack(): void;
 };
 
-export type ProcessBounds = {
+type ProcessBounds = {
   /** Queries at the same time. */
   readonly running: number;
   /** Queries that wait for those. */

@@ -10,11 +10,11 @@ import { followServeDatabase } from '../service/database.ts';
 import { PAGE_SCOPE } from '../service/keys.ts';
 
 /** A link may lie in a terminal for long: it opens sessions for a day. */
-export const LINK_MS = DAY_MS;
-export const SESSION_MS = 30 * DAY_MS;
+const LINK_MS = DAY_MS;
+const SESSION_MS = 30 * DAY_MS;
 
 /** Of a key, or of all links together: the oldest ends where one more is opened. */
-export const SESSIONS_PER_KEY = 50;
+const SESSIONS_PER_KEY = 50;
 
 /** The token itself is given here and nowhere else. */
 export type IssuedToken = { readonly token: string; readonly expiresAt: number };

@@ -27,7 +27,7 @@ export type Course = {
 /** What a course has in its folder, beside its days. */
 type Begun = { version: 1; epoch: string; from: number; historyFrom: string; begunAt: string };
 
-export const changesFolder = (job: ListedJob) => `${job.table}/changes`;
+const changesFolder = (job: ListedJob) => `${job.table}/changes`;
 export const courseFolder = (job: ListedJob, course: number) => `${changesFolder(job)}/course=${course}`;
 
 export const changesPath = (job: ListedJob, course: number, { from, to }: Range) =>
@@ -35,7 +35,7 @@ export const changesPath = (job: ListedJob, course: number, { from, to }: Range)
 
 const begunPath = (job: ListedJob, course: number) => `${courseFolder(job, course)}/_course.json`;
 
-export type CourseParts = {
+type CourseParts = {
   storage: Storage;
   connection: Connection;
   job: ListedJob;

@@ -7,7 +7,7 @@ import { type ColumnType, utcOf } from '../../reading/columns.ts';
 export type StoredValue = string | number | bigint | null | Buffer;
 
 /** The text of a value; null also where the value does not fit the type. */
-export type SentText = string | null;
+type SentText = string | null;
 
 const forms: Readonly<Record<ColumnType, (value: NonNullable<StoredValue>) => SentText>> = {
   text: (value) => withoutNul(String(value)),
@@ -65,7 +65,7 @@ export function sentKey(key: StoredValue): string {
 }
 
 /** JSON whose every text Postgres can take out: an escaped NUL or half of a pair would fail whoever reads the column. */
-export function plainJson(json: string): string {
+function plainJson(json: string): string {
   if (!/\\u(0000|[dD][89a-fA-F])/.test(json)) return withoutNul(json);
   return json.replace(
     /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u(?<code>[0-9a-fA-F]{4})|\\[^u]/g,

@@ -67,7 +67,7 @@ const residentMb = (pid: number) =>
 /** Query processes of this one. */
 function childrenOfUs(): number[] {
   const text = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' });
-  const lines = text.split('\n').filter((line) => line.includes('worker-main.js query'));
+  const lines = text.split('\n').filter((line) => line.includes('worker-main.js served'));
   return lines.map((line) => Number.parseInt(line, 10));
 }
 
