@@ -12,17 +12,8 @@ import type { EventOf, PrefetchAccount, State } from './state.ts';
 
 /** The part of a day's requests that may be wasted. */
 const MAX_WASTED_PART = 0.01;
-/** So many more may be wasted by a new mirror: its first walk need not make a hundred requests one by one. */
-const FIRST_ALLOWANCE = 4;
 /** The part of the pool that must be left beside all that is expected. */
 const SPARE_PART = 0.25;
-
-export const initialPrefetchAccount = (): PrefetchAccount => ({
-  requests: 0,
-  wasted: 0,
-  allowance: FIRST_ALLOWANCE,
-  asOfAt: null,
-});
 
 export function countRequest(prefetch: PrefetchAccount, now: number): void {
   fade(prefetch, now);

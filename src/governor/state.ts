@@ -5,7 +5,6 @@
 
 import type { WaitReason } from '../errors.ts';
 import { type Concurrency, initialConcurrency } from './concurrency.ts';
-import { initialPrefetchAccount } from './prefetch.ts';
 import * as quotas from './quota.ts';
 import { initialRate, type Rate, restartMeasurement } from './rate.ts';
 
@@ -82,6 +81,9 @@ export type JobState = {
 /** Requests sent, prefetches not refunded, and how many a new mirror may waste. All fade: after a day a third is left. */
 export type PrefetchAccount = { requests: number; wasted: number; allowance: number; asOfAt: number | null };
 
+/** So many more prefetches may be wasted by a new mirror: its first walk need not make a hundred requests one by one. */
+const FIRST_ALLOWANCE = 4;
+
 /** Distinguishes a key from another one by a few digits of its digest with `salt`. */
 export type KeyMark = { salt: string; digest: string };
 
@@ -101,7 +103,7 @@ export function initialState(): State {
     rate: initialRate(),
     concurrency: initialConcurrency(),
     quota: quotas.initialQuota(),
-    prefetch: initialPrefetchAccount(),
+    prefetch: { requests: 0, wasted: 0, allowance: FIRST_ALLOWANCE, asOfAt: null },
     retryCredit: MAX_RETRY_CREDIT,
     unpaidRetryAt: 0,
   };
