@@ -30,17 +30,11 @@ test.each(tools)('npm run %s -- --help prints its options', async (name) => {
 
 test.each([
   ['bench', 'speed'],
-  ['bench', '--runs=0'],
   ['soak', '--lives=many'],
-  ['soak', '--cost=10000,-1'],
+  ['soak', '--nonsense'],
   ['campaign', '--attacks=kill,flood'],
-  ['campaign', '--minutes=0'],
 ])('npm run %s -- %s is refused in one line, with 64', async (name, option) => {
   await expectRefused(name, option);
-});
-
-test('an unknown option is refused in one line, with 64', async () => {
-  await expectRefused('soak', '--nonsense');
 });
 
 test('npm run simulate freshness has a help of its own, and refuses a part that there is not', async () => {
