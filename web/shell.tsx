@@ -27,7 +27,10 @@ export function Shell() {
       <div class="body">
         <header class="bar-top">
           <Moment />
-          <Connection />
+          <div class="tools">
+            <Connection />
+            <Help />
+          </div>
         </header>
         <main id="content">
           {wrongAt !== null && (
@@ -218,6 +221,20 @@ function View({ route }: { route: Route }) {
   // Each of them takes the route of its own name.
   const load = late[route.view] as () => Promise<FunctionComponent<Route>>;
   return <Late load={load} props={route} />;
+}
+
+const loadWords = async () => (await import('./parts/words.tsx')).Words;
+
+function Help() {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class="help" aria-label="What the words mean" onClick={() => setOpen(true)}>
+        ?
+      </button>
+      {isOpen && <Late load={loadWords} props={{ close: () => setOpen(false) }} />}
+    </>
+  );
 }
 
 /** The moment that every view shows: now, or a time of the past; and the way to another. */

@@ -33,13 +33,16 @@ async function ask(): Promise<{
 
 test('what is fresh, and why is one dataset not: its reason, what happens next, and the walk', async () => {
   const { page, click, actions } = await ask();
+  await page.getByRole('button', { name: 'What the words mean' }).click();
+  expect(await page.getByRole('dialog').innerText()).toMatch(/glance\s+a quick check of its first pages/);
+  await page.keyboard.press('Escape');
   for (const job of ['ai-signals', 'meme-signals', 'smart-wallets'])
     expect(await datasetLine(page, job).innerText()).toContain('fresh');
   expect(await datasetLine(page, 'news').innerText()).toContain('stale');
   await click('link', /^news/);
   const problem = page.getByRole('list', { name: 'Problems' });
   expect(await problem.innerText()).toMatch(
-    /older than it is meant to be.*temporarily unavailable.*market-mirror start/s,
+    /last complete.*temporarily unavailable.*market-mirror start/s,
   );
   await click('link', 'See the walk');
   await page.getByRole('heading', { level: 1, name: /^Walk \d+$/ }).waitFor();

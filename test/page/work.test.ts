@@ -142,7 +142,7 @@ describe('problems', () => {
   test('are those of status, each with what to do', async () => {
     const { page } = await lived.visit('/problems');
     const now = await page.getByRole('list', { name: 'Problems' }).innerText();
-    expect(now).toMatch(/news[\s\S]*older than it is meant to be[\s\S]*See the walk/);
+    expect(now).toMatch(/news[\s\S]*last complete[\s\S]*See the walk/);
     expect(now).toMatch(/ai-signals[\s\S]*quarantine[\s\S]*See the rows/);
   });
 
@@ -223,6 +223,6 @@ test('a walk that waits says once for what, and until when', async () => {
   const { page } = await lived.visit('/walks');
   const [, ...lines] = await tableIn(page, 'Walks, newest first');
   const told = lines.find(([id]) => id === '1')?.join(' ');
-  expect(told).toContain('waits until 2026-11-21 15:04:05 UTC for unavailable');
+  expect(told).toContain('waits until 2026-11-21 15:04:05 UTC for the API, which is unavailable');
   expect(told?.match(/until/g)).toHaveLength(1);
 });

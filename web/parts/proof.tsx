@@ -102,3 +102,16 @@ export function Verdict({ outcome }: { outcome: Outcome }) {
     </span>
   );
 }
+
+/** Why calls wait, in a word or two; the API's own names for it are those of the table `walks`. */
+export const waitReasons: Readonly<Record<string, string>> = {
+  quota: 'for quota',
+  reserve: 'for quota: the rest is reserved',
+  rate: 'for the rate limit',
+  concurrency: 'for calls in flight',
+  retry_after: 'as the API asked',
+  unavailable: 'for the API, which is unavailable',
+  unreachable: 'for the API, which is unreachable',
+  key_refused: 'for a valid key',
+  forbidden: 'for the right to read it',
+};

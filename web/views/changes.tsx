@@ -212,7 +212,7 @@ function ChangeTable({ rows, schema, isLoading }: TableProps) {
   return (
     <div class="card list">
       <Scroll label="Changes, the latest first" isBusy={isLoading}>
-        <table>
+        <table class="changes-list">
           <thead>
             <tr>
               <th scope="col">

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { DatasetDay, DatasetStatus, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { useNow } from '../../clock.ts';
 import { count, duration, number, plural } from '../../formats.ts';
-import { outcomeOf, outcomes, Sign, StateBadge, Verdict } from '../../parts/proof.tsx';
+import { outcomeOf, outcomes, Sign, StateBadge, Verdict, waitReasons } from '../../parts/proof.tsx';
 import { Sparkline, Strip, sentenceOf } from '../../parts/strip.tsx';
 import { Ago, Time } from '../../parts/time.tsx';
 import { linkTo } from '../../router.ts';
@@ -215,19 +215,6 @@ function AgeBar({ dataset }: { dataset: DatasetStatus }) {
     </span>
   );
 }
-
-/** Why calls wait, in a word or two; the API's own names for it are those of the table `walks`. */
-const waitReasons: Readonly<Record<string, string>> = {
-  quota: 'for quota',
-  reserve: 'for quota: the rest is reserved',
-  rate: 'for the rate limit',
-  concurrency: 'for calls in flight',
-  retry_after: 'as the API asked',
-  unavailable: 'for the API, which is unavailable',
-  unreachable: 'for the API, which is unreachable',
-  key_refused: 'for a valid key',
-  forbidden: 'for the right to read it',
-};
 
 /** What happens to it now, or next. */
 function Doing({ dataset: { doing, nextRun, job }, hasDaemon }: Pick<Props, 'dataset' | 'hasDaemon'>) {

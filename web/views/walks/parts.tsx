@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import type { PageCell, WalkMark } from '../../../src/serve/ui/wire.ts';
 import { duration } from '../../formats.ts';
-import { outcomeOf, Verdict } from '../../parts/proof.tsx';
+import { outcomeOf, Verdict, waitReasons } from '../../parts/proof.tsx';
 import { Time } from '../../parts/time.tsx';
 import { linkTo, usePlace } from '../../router.ts';
 import { pathOf } from '../../routes.ts';
@@ -62,7 +62,9 @@ export function WalkOutcome({ read }: { read: Read }) {
 
 /** What should be known of it: why it waits or failed, what was odd, whose proof it renewed. */
 export function Remarks({ read }: { read: Read }) {
-  const [error, renewalOf, until] = [read('error'), read('renewal_of'), read('waits_until')];
+  const [error, renewalOf] = [read('error'), read('renewal_of')];
+  // One that failed or ended waits for nothing, whatever it waited for before.
+  const until = read('status') === 'waiting' ? read('waits_until') : null;
   const odd = anomaliesOf(read('anomalies'));
   const remarks: ComponentChildren[] = [];
   // Where it waits, that is all that its error says.
@@ -77,7 +79,7 @@ export function Remarks({ read }: { read: Read }) {
   if (until !== null)
     remarks.push(
       <>
-        waits until <Time at={String(until)} /> for {String(read('waits_for') ?? 'its turn')}
+        waits until <Time at={String(until)} /> {waitReasons[String(read('waits_for'))] ?? 'for its turn'}
       </>,
     );
   if (remarks.length === 0) return <>–</>;

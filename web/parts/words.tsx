@@ -1,0 +1,52 @@
+/** What the words and signs of the page mean. */
+
+import { useEffect, useRef } from 'preact/hooks';
+import { outcomes, Sign } from './proof.tsx';
+
+/** As docs/glossary.md has them. */
+const words: readonly (readonly [word: string, meaning: string])[] = [
+  ['walk', 'a full read of a dataset, page by page'],
+  ['glance', 'a quick check of its first pages, for new rows'],
+  ['proof, verdict', 'how complete a walk was; the signs below tell them apart'],
+  ['fresh, stale', 'whether the last proof is younger than the age at which the schedule wants another'],
+  ['held', 'a row that the last proof did not show, and that may still be there'],
+  ['drift', 'a difference from the specification'],
+  ['quarantine', 'rows that break it, kept with the reason'],
+  ['governor', 'the rate limiter: every call to the API needs its permit'],
+  ['reserve', "calls that are kept back for the governor's own tests"],
+  ['history', 'earlier versions of rows, and rows that are gone'],
+  ['sink', 'what follows the mirror elsewhere: Postgres or Parquet files'],
+];
+
+export function Words({ close }: { close(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-labelledby="words-title" onClose={close}>
+      <div class="dialog">
+        <div class="dialog-head">
+          <h2 id="words-title">What the words mean</h2>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </div>
+        <dl class="words">
+          {words.map(([word, meaning]) => (
+            <div key={word}>
+              <dt>{word}</dt>
+              <dd>{meaning}</dd>
+            </div>
+          ))}
+          {Object.entries(outcomes).map(([outcome, { label, meaning }]) => (
+            <div key={outcome}>
+              <dt>
+                <Sign outcome={outcome as keyof typeof outcomes} /> {label}
+              </dt>
+              <dd>{meaning}</dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+    </dialog>
+  );
+}
