@@ -41,9 +41,7 @@ test('what is fresh, and why is one dataset not: its reason, what happens next, 
   expect(await datasetLine(page, 'news').innerText()).toContain('stale');
   await click('link', /^news/);
   const problem = page.getByRole('list', { name: 'Problems' });
-  expect(await problem.innerText()).toMatch(
-    /last complete.*temporarily unavailable.*market-mirror start/s,
-  );
+  expect(await problem.innerText()).toMatch(/last complete.*temporarily unavailable.*market-mirror start/s);
   await click('link', 'See the walk');
   await page.getByRole('heading', { level: 1, name: /^Walk \d+$/ }).waitFor();
   expect(await page.locator('main').innerText()).toContain('temporarily unavailable');
