@@ -78,16 +78,6 @@ test('where calls are to be saved, new rows are brought by glances once walks ha
   expect(looks('walk').count).toBe(walks);
 });
 
-test('a second start on the same folder ends with 75 and names the holder', async () => {
-  const { start, complete, cwd, environment } = await setup();
-  const daemon = start();
-  await expect.poll(complete, within).toBe(5);
-  const second = await runCli(['start'], environment, cwd);
-  expect(second.code).toBe(75);
-  expect(second.stderr).toContain(`process ${daemon.child.pid}`);
-  expect(daemon.child.exitCode).toBeNull();
-});
-
 test('kill -9 of the daemon takes its Redis along, and the next start goes on where it was', async () => {
   const { start, complete, cwd, model, file } = await setup({ rows: 1_250, latencyMs: 20 });
   const daemon = start();
@@ -116,18 +106,26 @@ test('a sync beside the daemon is safe: whoever comes second to a job gives way'
     expect(offset).toBe(offset === 0 ? 0 : (offsets[at - 1] as number) + 100);
 });
 
-test('the private Redis listens on no port, keeps an append-only file and evicts nothing', async () => {
-  const { start, complete, cwd } = await setup();
-  start();
+test('a daemon keeps others off its folder, shows its health on a socket there, and its Redis listens on no port', async () => {
+  const { start, complete, cwd, environment } = await setup();
+  const daemon = start();
   await expect.poll(complete, within).toBe(5);
+
+  const second = await runCli(['start'], environment, cwd);
+  expect(second.code).toBe(75);
+  expect(second.stderr).toContain(`process ${daemon.child.pid}`);
+  expect(daemon.child.exitCode).toBeNull();
+
+  const { code, body } = await get(join(cwd, 'data/http.sock'), '/status');
+  expect(code).toBe(200);
+  expect(body).toMatchObject({ version: 1, exitCode: 0 });
+
   const socket = (readdirSync(join(cwd, 'data'), { recursive: true }) as string[])
     .map((name) => join(cwd, 'data', name))
     .find((name) => statSync(name).isSocket() && name.includes('redis'));
   const redis = new Redis({ path: socket ?? '' });
   releases.push(() => redis.disconnect());
-  const setting = async (name: string) =>
-    (await redis.config('GET', name)) as Record<string, string> | string[];
-  const value = async (name: string) => Object.values(await setting(name)).at(-1);
+  const value = async (name: string) => Object.values((await redis.config('GET', name)) as object).at(-1);
   expect(await value('port')).toBe('0');
   expect(await value('appendonly')).toBe('yes');
   expect(await value('maxmemory-policy')).toBe('noeviction');
@@ -181,15 +179,6 @@ describe('with a Redis of the user', () => {
     run();
     await expect.poll(complete, within).toBe(5);
   });
-});
-
-test('shows its health and its status on a socket in the folder', async () => {
-  const { start, complete, cwd } = await setup();
-  start();
-  await expect.poll(complete, within).toBe(5);
-  const { code, body } = await get(join(cwd, 'data/http.sock'), '/status');
-  expect(code).toBe(200);
-  expect(body).toMatchObject({ version: 1, exitCode: 0 });
 });
 
 test('a key refused stops all calls, and the daemon stays up', async () => {
