@@ -27,7 +27,7 @@ const rooms: Record<string, { code: string[]; tests: string[] }> = {
     tests: ['test/store/**/*.test.ts', 'test/mirror.test.ts', 'test/mirror/**/*.test.ts'],
   },
   serve: {
-    code: ['src/serve/service/{admission,auth,counters,counts,keys,limits}.ts'],
+    code: ['src/serve/service/{admission,auth,counts,keys,limits}.ts'],
     tests: [
       'test/serve/{keys,admission}/**/*.test.ts',
       'test/serve/{admission,counters,keys,limits}.test.ts',
