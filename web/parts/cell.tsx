@@ -180,9 +180,10 @@ export function Copy({ text, what, label = 'Copy' }: CopyProps) {
     setCopied(true);
     setTimeout(() => setCopied(false), 2_000);
   };
+  const shown = isCopied ? 'Copied' : label;
   return (
-    <button type="button" class="copy" onClick={copy} aria-label={what && `Copy ${what}`}>
-      {isCopied ? 'Copied' : label}
+    <button type="button" class="copy" onClick={copy} aria-label={what && `${shown} ${what}`}>
+      {shown}
     </button>
   );
 }

@@ -188,7 +188,7 @@ function VersionCard({ version, volatile, isOpen }: VersionCardProps) {
         {to === null && <span class="tag good">current</span>}
         {isGone && <span class="tag bad">removed</span>}
         <span class="spread" />
-        <Copy text={json} what={`version ${number} as JSON`} label="Copy as JSON" />
+        <Copy text={json} what={`of version ${number}`} label="Copy as JSON" />
       </div>
       <dl class="facts">
         <div>

@@ -190,7 +190,7 @@ function FacetList({ facet: { column, values }, filters }: { facet: Facet; filte
     filters.some(({ column, is, value }) => column === one.column && is === one.is && value === one.value);
   return (
     <section aria-label={`Values of ${column.name}`}>
-      <h2 title={column.about || undefined}>{column.name}</h2>
+      <h2 title={column.about || column.name}>{column.name}</h2>
       <ul>
         {shown.map(({ text, filter, rows }) => {
           const isChosen = isOn(filter);
