@@ -167,7 +167,7 @@ export function folderToKeep(dir: string, now: number): string {
 
 /**
  * Writes the log of a database into it, and keeps all others out until the connection is closed. Whoever waits for it meanwhile
- * finds another file at its path then (`watchFiles`).
+ * finds another file at its path then, and gives up (`connection.ts`).
  * @returns undefined where there is none, or where it is so damaged that it can only be kept as it is, with its log.
  */
 function openAlone(file: string): Connection | undefined {
@@ -178,7 +178,9 @@ function openAlone(file: string): Connection | undefined {
     const connection = new Database(file, { timeout: 0 });
     try {
       connection.pragma('locking_mode = exclusive');
-      connection.pragma('journal_mode = delete');
+      // Where it cannot be changed, SQLite may only answer with the one that stays.
+      const mode = connection.pragma('journal_mode = delete', { simple: true });
+      if (mode !== 'delete') throw new Database.SqliteError(`the journal stays ${mode}`, 'SQLITE_BUSY');
       connection.exec('BEGIN EXCLUSIVE');
       return connection;
     } catch (thrown) {

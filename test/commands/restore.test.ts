@@ -1,6 +1,15 @@
 /** `market-mirror restore`: what it puts in place, what it keeps, what it refuses, and what a kill leaves. */
 
-import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Restored, restore } from '../../src/commands/restore.ts';
@@ -8,6 +17,7 @@ import { openKeyring } from '../../src/serve/service/keys.ts';
 import { openSessions } from '../../src/serve/ui/sessions.ts';
 import { openConnection, openReadOnly } from '../../src/store/connection.ts';
 import { type Lock, tryLock } from '../../src/store/lock.ts';
+import { Database } from '../../src/store/sqlite.ts';
 import { insert, remove } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import { idsOf, read, setupSync, truth } from '../helpers/sync-bench.ts';
@@ -120,6 +130,27 @@ describe('nothing is changed where it is refused', () => {
     reader.close();
     expect(beside).toMatchObject({ code: 75, stderr: expect.stringContaining('is open in another process') });
     expect([idsOf(file), keptIn(dir)]).toEqual([latest, []]);
+  });
+
+  test('by whoever opened the mirror before and reads it after: its log would meet the backup', async () => {
+    const { backup, dir, file, restore } = await setup();
+    // Whoever waits for the lock of the old file finds another one at its path.
+    const look = () => {
+      const alone = new Database(file);
+      alone.pragma('journal_mode = delete');
+      alone.close();
+      renameSync(file, `${file}.old`);
+      copyFileSync(backup, file);
+    };
+    expect(() => openConnection(file, 0, look)).toThrow(
+      expect.objectContaining({
+        kind: 'incomplete',
+        message: expect.stringContaining('was replaced just now'),
+      }),
+    );
+    expect(existsSync(`${file}-wal`)).toBe(false);
+    expect((await restore(backup)).code).toBe(0);
+    expect(keptIn(dir)).toHaveLength(1);
   });
 
   test('for what is no backup, or a damaged one', async () => {
