@@ -110,7 +110,7 @@ const groups: Record<string, readonly Entry[]> = {
       load: async () => (await import('./commands/start.ts')).startCommand,
     },
   ],
-  'To read, without a call:': [
+  'To read the mirror, without an API call:': [
     {
       name: 'status',
       about: 'freshness, progress, quota and problems of the mirror; makes no call',
@@ -124,7 +124,7 @@ const groups: Record<string, readonly Entry[]> = {
     {
       name: 'query',
       takes: '[sql]',
-      about: 'ask the mirror in SQL; read-only, and without a call',
+      about: 'ask the mirror in SQL; read-only',
       load: async () => queryCommand,
     },
     {
@@ -165,7 +165,7 @@ const groups: Record<string, readonly Entry[]> = {
       load: async () => (await import('./commands/keys.ts')).keysCommand,
     },
   ],
-  'To read elsewhere:': [
+  'To copy it elsewhere:': [
     {
       name: 'ship',
       takes: '[job...]',

@@ -273,14 +273,14 @@ const LOCK_WAIT_MS = 5_000;
 
 /**
  * A new link to the page of the service that runs on the folder, by the settings of that service.
- * @throws Failure `incomplete` where nobody serves from the folder, `usage` where a link would open nothing.
+ * @throws Failure `incomplete` where no serve runs on the folder, `usage` where a link would open nothing.
  */
 export function linkToPage(dir: string, now: number): Link {
   const { url, page } = readService(dir) ?? {};
   if (!url)
     throw new Failure(
       'incomplete',
-      `nobody serves from ${dir}: run market-mirror serve, or set MIRROR_DIR to the folder of the one that runs`,
+      `no serve is running for ${dir}: run market-mirror serve, or set MIRROR_DIR to the folder of the one that runs`,
     );
   if (page === 'off')
     throw new Failure(

@@ -29,7 +29,7 @@ async function plan({ json }: Options, context: Context): Promise<void> {
 function renderPlan(plan: PlanJson, output: Output): string {
   const paint = paintFor(output);
   return [
-    'The next 24 hours, as far as can be told without a call:',
+    'The next 24 hours, estimated without a call:',
     '',
     renderDatasets(plan, paint),
     '',
@@ -61,7 +61,7 @@ function renderDatasets(plan: PlanJson, paint: Paint): string {
     { name: 'walks', align: 'right', cell: (dataset) => count(dataset.walks) },
     ...(plan.datasets.some(({ glanceEverySeconds }) => glanceEverySeconds !== null) ? glances : []),
     { name: 'calls', align: 'right', cell: (dataset) => count(dataset.calls), total: count(plan.calls) },
-    { name: 'held to', cell: (dataset) => span(dataset.heldToSeconds) },
+    { name: 'max age', cell: (dataset) => span(dataset.heldToSeconds) },
   ];
   return renderTable(columns, plan.datasets, paint);
 }
@@ -94,11 +94,11 @@ function renderBalance({ calls, available, left, stretch, ...plan }: PlanJson, p
       ? [
           paint(
             'yellow',
-            'The schedules ask for more than that: the longer intervals above are what it is good for',
+            'The schedules need more than that: the longer intervals above are what the quota allows',
           ),
         ]
       : []),
-    `Chance that the schedules as they are run dry: ${percent(plan.chanceOfRunningDry ?? 0)}`,
+    `Chance that the quota runs dry with these schedules: ${percent(plan.chanceOfRunningDry ?? 0)}`,
   ];
 }
 
@@ -106,7 +106,7 @@ function renderBalance({ calls, available, left, stretch, ...plan }: PlanJson, p
 function renderLast({ remaining, reserve }: PlanJson['quota'], calls: number): string[] {
   if (remaining === null || calls === 0) return [];
   const lasts = (Math.max(0, remaining - reserve) / calls) * 24 * 3_600;
-  return [`If no more came, what is left would last ${time(lasts)}`];
+  return [`Without a reset, the calls left last ${time(lasts)}`];
 }
 
 const count = (value: number | null) => (value === null ? 'unknown' : number(value));

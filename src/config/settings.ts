@@ -79,13 +79,13 @@ export const settings = {
   /** Its limits are shared with other machines by way of that Redis. */
   account: optional(
     'MIRROR_ACCOUNT',
-    'a name: with `REDIS_URL`, all that are given it keep to the limits of one account together, on whatever machines',
+    'machines with the same name, and the same `REDIS_URL`, share the limits of one account',
     readAccountName,
   ),
   /** What calls are spent on where there are enough. */
   spending: preset(
     'MIRROR_CALLS',
-    '`full`: schedules are kept by walks; `thrifty`: by glances where those bring most new rows, and by a walk once an hour',
+    '`full`: read everything on schedule; `thrifty`: check the first page for new rows on schedule, and read everything once an hour',
     'full',
     oneOf(['full', 'thrifty'], 'is neither full nor thrifty'),
   ),
@@ -118,12 +118,12 @@ export const settings = {
   lake: {
     address: optional(
       'MIRROR_LAKE',
-      'a folder or `s3://bucket/prefix` that receives Parquet: what changed, and a snapshot a day',
+      'a folder or `s3://bucket/prefix` that receives Parquet: changes, and a snapshot a day',
       readLakeAddress,
     ),
     everyMs: preset(
       'MIRROR_LAKE_EVERY',
-      'how often `start` puts there what is new, at most: a file each time, so not too often',
+      'shortest time between two uploads of `start`; each makes a file for every changed dataset',
       '15m',
       readLakeInterval,
     ),
@@ -150,14 +150,14 @@ export const settings = {
     ),
     walksMs: preset(
       'MIRROR_KEEP_WALKS',
-      'how long walks to which nothing refers any longer stay in `walks`',
+      'how long records of old reads that no row uses stay in `walks`',
       '400d',
       readRetention,
     ),
     usageMs: preset('MIRROR_KEEP_USAGE', 'how long snapshots stay in `usage`', 'forever', readRetention),
     quarantineMs: preset(
       'MIRROR_KEEP_QUARANTINE',
-      'how long refused rows stay in `quarantine` once they are resolved',
+      'how long refused rows stay in `quarantine` after they were resolved',
       '90d',
       readRetention,
     ),
@@ -213,7 +213,7 @@ export const settings = {
     ),
     page: preset(
       'MIRROR_SERVE_PAGE',
-      '`token`: the page of `serve` opens by the link that it prints, or by a key; `open`: to all on this machine; `off`: there is none',
+      'who sees the page of `serve`. `token`: who has its link or a key; `open`: everybody on this machine; `off`: nobody',
       'token',
       oneOf(['token', 'open', 'off'], 'is none of token, open and off'),
     ),

@@ -124,7 +124,7 @@ describe('the plan says what is not known', () => {
       { job: 'news', why: expect.stringMatching(/^no walk/) },
     ]);
     expect(plan.dataset('ai-signals')?.calls).toBe(3 * 72);
-    expect(await textOf(bench)).toMatch(/^If no more came, what is left would last \d+h$/m);
+    expect(await textOf(bench)).toMatch(/^Without a reset, the calls left last \d+h$/m);
   });
 
   it('of a dataset that the key may not read: one call a day', async () => {

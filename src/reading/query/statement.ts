@@ -55,7 +55,7 @@ function refuseOtherThanReading(tokens: readonly Token[]): void {
       ? `${first} is not allowed: query reads the mirror and nothing else`
       : first === 'PRAGMA'
         ? 'this PRAGMA is not allowed: only those that tell about tables and the file are'
-        : `${first} is not allowed: query takes one SELECT, WITH … SELECT, VALUES or EXPLAIN, and nobody but market-mirror writes to the mirror`,
+        : `${first} is not allowed: query takes one SELECT, WITH … SELECT, VALUES or EXPLAIN; the database is read-only`,
   );
 }
 
@@ -98,9 +98,7 @@ function checkParameters(tokens: readonly Token[], params: Params): void {
 
 /** Of a statement that SQLite did not run, or stopped: some pragmas write though they are dressed as a table. */
 export const wouldWrite = () =>
-  refusal(
-    'this statement would write, which is not allowed: nobody but market-mirror writes to the mirror, and query only reads',
-  );
+  refusal('this statement would write, which is not allowed: the database is read-only');
 
 const word = (token: Token | undefined): string =>
   token?.kind === 'name' ? token.text.toUpperCase() : (token?.text ?? '');

@@ -124,7 +124,7 @@ describe('a download', () => {
 describe('no download', () => {
   test.each([
     ['of SQL that is wrong', { sql: 'SELEC' }, /near "SELEC": syntax error/],
-    ['of SQL that writes', { sql: 'DELETE FROM news' }, /nobody but market-mirror writes/],
+    ['of SQL that writes', { sql: 'DELETE FROM news' }, /the database is read-only/],
     ['in another form', { sql: 'SELECT 1', format: 'html' }, /csv, ndjson or parquet/],
     ['by a name that is a path', { sql: 'SELECT 1', name: '../x' }, /letters/],
     ['by a name that is a header', { sql: 'SELECT 1', name: 'a"\r\nx: y' }, /letters/],

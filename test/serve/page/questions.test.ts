@@ -81,7 +81,7 @@ describe('a question', () => {
 
   test.each([
     ['SELEC 1', 'usage', /SELEC/],
-    ['DELETE FROM news', 'usage', /nobody but market-mirror writes/],
+    ['DELETE FROM news', 'usage', /the database is read-only/],
     ['SELECT 1; SELECT 2', 'usage', /more than one statement/],
     ['SELECT no_such FROM news', 'usage', /no such column: no_such/],
     ['SELECT :missing', 'usage', /:missing is missing/],
