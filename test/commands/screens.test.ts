@@ -25,6 +25,8 @@ async function expectScreen(name: string, text: string, folder: string): Promise
     .replaceAll(folder, '/folder')
     .replace(/\bk[0-9a-f]{10}\b/g, 'k0123456789')
     .replace(/process \d+/g, 'process 1')
+    .replace(/(?<=reset twice, )\d+ms/g, '500ms')
+    .replace(/(?<=T\d\d:\d\d):\d\d\.\d{3}Z/g, ':00.000Z')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:1234')
     .replace(/X-Request-ID [\w-]+/g, 'X-Request-ID r-1')
     .replace(/(?<=market-mirror |Node\.js |SQLite )\d+\.\d+\.\d+.*/g, '1.2.3')
@@ -111,8 +113,8 @@ test('doctor', async () => {
   const { run, cwd, sync } = await setupDoctor();
   await sync();
   writeFileSync('.env', '', { mode: 0o600 });
-  const [short, all] = [await run(['doctor']), await run(['doctor', '--all'])];
-  await expectScreen('doctor', `${short.stdout}\n${all.stdout}`, cwd);
+  const [all, short] = [await run(['doctor', '--all']), await run(['doctor', '--offline'])];
+  await expectScreen('doctor', `${all.stdout}\n${short.stdout}`, cwd);
   const wrong = { MIRROR_KEEP_HISTORY: 'long', MIRROR_SCHEDULE_NEWS: 'hourly', MIRROR_DRI: '/srv' };
   const { stdout, stderr } = await run(['doctor', '--offline'], wrong);
   await expectScreen('doctor-trouble', stdout + stderr, cwd);
