@@ -24,7 +24,7 @@ export async function measureFirstView(browser: Browser, url: string, runs: numb
     about: `the first view, nothing kept from before, in milliseconds, ${runs} times`,
     heads: ['', 'median', 'most', ...targetHeads],
     rows: [
-      line('from the address to a card for each dataset', usable, USABLE_MS),
+      line('from the address to a line for each dataset', usable, USABLE_MS),
       line('longest task of the main thread', longest, TASK_MS),
     ],
   };
@@ -41,7 +41,7 @@ export async function openOnce(browser: Browser, url: string): Promise<FirstView
     await page.goto(url);
     const usableMs = await usableAfter(page);
     await page.waitForLoadState('load');
-    // What is drawn after the cards, the charts first of all, counts as well.
+    // What is drawn after the lines, the charts first of all, counts as well.
     await page.waitForTimeout(1_000);
     const trace = await browser.stopTracing();
     return { usableMs, longestTaskMs: longestTask(trace) };
