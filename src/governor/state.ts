@@ -81,9 +81,6 @@ export type JobState = {
 /** Requests sent, prefetches not refunded, and how many a new mirror may waste. All fade: after a day a third is left. */
 export type PrefetchAccount = { requests: number; wasted: number; allowance: number; asOfAt: number | null };
 
-/** So many more prefetches may be wasted by a new mirror: its first walk need not make a hundred requests one by one. */
-const FIRST_ALLOWANCE = 4;
-
 /** Distinguishes a key from another one by a few digits of its digest with `salt`. */
 export type KeyMark = { salt: string; digest: string };
 
