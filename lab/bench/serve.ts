@@ -19,19 +19,21 @@ import {
   startBare,
   startServe,
 } from './serve/load.ts';
+import { measureQuestions } from './serve/questions.ts';
 
 async function bench(): Promise<void> {
   const { runs, rows, keys: count, minutes } = readBenchOptions();
   await withMirror(rows, async (mirror) => {
     const { folder } = mirror;
     const keys = issueKeys(folder, count);
-    const serve = await startServe(folder);
+    const serve = await startServe(folder, { MIRROR_SERVE_QUERY: 'on' });
     try {
       process.stdout.write(
         `${rows.toLocaleString('en-US')} rows each of news and ai-signals, ${count} keys\n`,
       );
       printTable(await measureKept(serve, folder, keys, runs));
       printTable(await measurePages(serve, folder, keys, rows));
+      printTable(await measureQuestions(serve, folder, keys[0] ?? '', runs));
       printTable(await measureMemory(serve, keys, rows, minutes));
       printTable(await measureWalks(serve, keys, rows, runs, mirror));
     } finally {

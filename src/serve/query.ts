@@ -189,10 +189,12 @@ export function openQuery(parts: QueryParts): QuerySurface {
     state: DatasetState,
     read: () => Promise<{ response: PlannedResponse & { body: Uint8Array | string }; state: DatasetState }>,
   ): Plan {
+    const epoch = epochOf(open.connection);
     const etagFor = ({ seq, volatileSeq }: DatasetState) =>
       digestEtag(
         JSON.stringify([
           open.name,
+          epoch,
           seq,
           volatileSeq,
           call.incoming.url,

@@ -121,6 +121,16 @@ export async function startBare(file: string): Promise<Server> {
   return await ready(child, `http://127.0.0.1:${port}`);
 }
 
+/** `node:http` and better-sqlite3 alone: see `bare-sql-server.ts`. */
+export async function startBareSql(mirror: string, file: string): Promise<Server> {
+  const port = await freePort();
+  const script = fileURLToPath(new URL('bare-sql-server.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--import', 'tsx', script, String(port), mirror, file], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return await ready(child, `http://127.0.0.1:${port}`);
+}
+
 async function ready(child: ChildProcess, url: string): Promise<Server> {
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`);

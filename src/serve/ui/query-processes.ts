@@ -59,7 +59,8 @@ export function openQueryProcesses(
     busy.delete(process);
     if (!isClosed && process.isFree()) spares.push(process);
     else process.end();
-    while (spares.length > bounds.warm) spares.shift()?.end();
+    // They are kept until nobody asks: to start one takes longer than most answers.
+    while (busy.size + spares.length > bounds.running + 1) spares.shift()?.end();
     if (isClosed) return;
     const fewest = Math.min(...[...waiting].map(({ owner }) => running.heldBy(owner)));
     const turn = [...waiting].find(({ owner }) => running.heldBy(owner) === fewest);
