@@ -131,7 +131,7 @@ describe('time', () => {
   test('a question that reads no row for long is ended; one that reads rows goes on', async () => {
     const { bench } = await setupPage({ walked: [] });
     const question = { dir: bench.dir, params: {}, tables: {}, asOf: null };
-    const bounds = { signal: new AbortController().signal, now: bench.clock.now, silentMs: 1_200 };
+    const bounds = { signal: new AbortController().signal, now: bench.clock.now, silentMs: 1_500 };
     const order = {
       format: 'parquet' as const,
       exact: false,
