@@ -87,6 +87,9 @@ export type KeyMark = { salt: string; digest: string };
 /** A failed endpoint may be repeated soon this often: a blip of some seconds costs five jobs a second try each. */
 export const MAX_RETRY_CREDIT = 10;
 
+/** A new mirror may waste so many prefetches: its first walk need not make a hundred requests one by one. */
+const FIRST_ALLOWANCE = 4;
+
 export function initialState(): State {
   return {
     version: 5,
