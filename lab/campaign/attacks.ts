@@ -2,6 +2,7 @@
 
 import { apiAttacks } from './attacks/api.ts';
 import type { Attack } from './attacks/attack.ts';
+import { feedAttacks } from './attacks/feed.ts';
 import { fileAttacks } from './attacks/files.ts';
 import { clockAttacks, processAttacks } from './attacks/processes.ts';
 import { externalRedisAttacks, redisAttacks } from './attacks/redis.ts';
@@ -16,4 +17,5 @@ export const attacks: readonly Attack[] = [
   ...apiAttacks,
   ...shippingAttacks,
   ...lakeAttacks,
+  ...feedAttacks,
 ];

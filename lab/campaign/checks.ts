@@ -233,7 +233,7 @@ async function differencesIn(
 
 /** The files in the mirror's folder after the daemon has ended; a file that a killed lake was sending stays for a day. */
 const belongs =
-  /^(lake-partial\/.*|mirror\.(db|id)|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;
+  /^(lake-partial\/.*|mirror\.(db|id)|serve\.db(-wal|-shm)?|queue\.json|locks(\/.*)?|redis(\/appendonlydir(\/.*)?)?)$/;
 /** Made by the attacks and by the consumer. */
 const ours = /^(since-.*|clock|external-redis.*)$/;
 const UNTIL_GONE_MS = 5_000;

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../model-api/index.ts';
 import type { Attack } from './attacks/attack.ts';
+import { checkFeed } from './attacks/feed.ts';
 import {
   checkConsumer,
   checkHistory,
@@ -145,6 +146,7 @@ async function check({ world, consumer }: Stage): Promise<Finding[]> {
     ...checkIntegrity(world),
     ...(await checkShipped(world)),
     ...(await checkLakes(world)),
+    ...(await checkFeed(world)),
     ...daemon.bugs
       .splice(0)
       .map((line): Finding => ({ kind: 'false', what: `the daemon ended with 70: ${line}` })),

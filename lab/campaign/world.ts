@@ -11,6 +11,7 @@ import { type Ended, type Running, startCli } from '../../test/helpers/cli.ts';
 import { startCuttingProxy } from '../../test/helpers/cutting-proxy.ts';
 import { addressOf, startPostgres } from '../../test/helpers/postgres-server.ts';
 import { sum } from '../figures.ts';
+import type { Feed } from './attacks/feed.ts';
 import { type Bucket, openBucket } from './world/bucket.ts';
 import { type Daemon, keepDaemon } from './world/daemon.ts';
 import { type Disk, openDisk } from './world/disk.ts';
@@ -47,6 +48,8 @@ export type World = {
   openBucket(): Promise<Bucket>;
   /** The same where somebody has asked. */
   bucket: Bucket | undefined;
+  /** The change feed and who follows it, once somebody does. */
+  feed: Feed | undefined;
   /** How often those who follow the mirror were killed, or their connections cut. */
   struck(): number;
   sql<Found = Record<string, unknown>>(query: string, ...values: (string | number)[]): Found[];
@@ -111,6 +114,7 @@ export async function openWorld(seed: number): Promise<World> {
     shippedTo: undefined,
     lake: { folder: join(folder, 'lake'), counts: { started: 0, killed: 0 } },
     bucket: undefined,
+    feed: undefined,
     async openBucket() {
       world.bucket ??= await openBucket(LAYING);
       return world.bucket;
@@ -118,7 +122,7 @@ export async function openWorld(seed: number): Promise<World> {
     struck() {
       const ofConnections = [world.bucket?.counts, world.shippedTo?.counts];
       const struck = ofConnections.map((counts) => (counts ? counts.killed + counts.cut : 0));
-      return world.lake.counts.killed + sum(struck);
+      return world.lake.counts.killed + (world.feed?.counts.killed ?? 0) + sum(struck);
     },
     async shipTarget() {
       world.shippedTo ??= await openShipTarget();
