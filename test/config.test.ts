@@ -44,6 +44,7 @@ describe('settings', () => {
         trusted: [],
         draftHeaders: false,
         page: 'token',
+        query: false,
       },
       logLevel: 'info',
       spending: 'full',

@@ -90,8 +90,8 @@ function describeRefill({ window, unexplained, asOfAt }: Quota, trickle: number,
 
 function evidenceOf({ last, least, most, periods, quietSinceAt }: Window, asOfAt: number): string {
   if (last === null)
-    return quietSinceAt
-      ? `it did not reset in ${ms(Math.max(0, asOfAt - quietSinceAt))}`
+    return quietSinceAt && asOfAt > quietSinceAt
+      ? `it did not reset in ${ms(asOfAt - quietSinceAt)}`
       : 'nothing was seen of it yet';
   if (most === null) return 'it was seen to reset, and not yet how long that takes';
   const times = periods > 1 ? `${periods + 1} times` : 'twice';
@@ -130,11 +130,13 @@ function accountWaits({ keyRefused, pause }: State, now: number): Wait[] {
   }
   if (pause && pause.resumeAt > now) {
     const by = pause.toldAt === null ? `most likely for its ${pause.cause}` : 'the API said for how long';
-    const why = `the API answered 429 ${pause.failures + 1} times in a row: ${by}`;
+    const why = `the API answered 429${inARow(pause.failures + 1)}: ${by}`;
     waits.push({ job: null, until: pause.resumeAt, reason: reasonOf(pause), why });
   }
   return waits;
 }
+
+const inARow = (times: number) => (times > 1 ? ` ${times} times in a row` : '');
 
 function waitsForOthers(state: State, now: number): Wait[] {
   const held = heldUp(state, now);
@@ -155,7 +157,7 @@ function jobWaits({ jobs, retryCredit, unpaidRetryAt }: State, now: number): Wai
     if (!outage) return [];
     const until = retryCredit < 1 ? Math.max(outage.resumeAt, unpaidRetryAt) : outage.resumeAt;
     if (until <= now) return [];
-    const why = `the endpoint was unavailable ${outage.failures} times in a row`;
+    const why = `the endpoint was unavailable${inARow(outage.failures)}`;
     return [{ job, until, reason: 'unavailable', why }];
   });
 }

@@ -69,7 +69,7 @@ it('scarce calls bring new rows by glances between walks, until those show that 
   expect(plan?.glanceEverySeconds).toBeGreaterThan(5 * 60);
   expect(plan?.glanceEverySeconds).toBeLessThan(10 * 60);
   const text = await bench.told();
-  expect(text).toMatch(/^dataset .* every +walks +glances +every +calls +held to$/m);
+  expect(text).toMatch(/^dataset .* every +walks +glances +every +calls +max age$/m);
   expect(text).toMatch(/^news .* 2\dm, not 5m +\d\d +1\d\d +\dm +\d{3} +2\dm$/m);
   expect(text).toMatch(
     /^Head of news: worth glances, (\d+) of \1 new rows were on the first pages; \d of \d rows new at/m,

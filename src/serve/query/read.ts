@@ -60,11 +60,29 @@ type StateRow = {
   readSeq: number | null;
 };
 
+/** The states of the present, kept until somebody commits. */
+const presentStates = new WeakMap<Connection, { version: number; states: Map<string, DatasetState> }>();
+
 /** @param rows the table in which its rows lie. @param at ISO 8601; null for the present. */
 export function stateOf(
   connection: Connection,
-  { name, rows }: { name: string; rows: string },
+  dataset: { name: string; rows: string },
   at: string | null,
+): DatasetState {
+  if (at !== null) return readState(connection, dataset, at);
+  const version = prepared(connection, 'PRAGMA data_version').pluck().get() as number;
+  const kept = presentStates.get(connection);
+  const states = kept?.version === version ? kept.states : new Map<string, DatasetState>();
+  presentStates.set(connection, { version, states });
+  const state = states.get(dataset.name) ?? readState(connection, dataset, '9999');
+  states.set(dataset.name, state);
+  return state;
+}
+
+function readState(
+  connection: Connection,
+  { name, rows }: { name: string; rows: string },
+  until: string,
 ): DatasetState {
   const { lastSeq, removal, volatileSeq, historyFrom, readSeq } = prepared(
     connection,
@@ -78,11 +96,11 @@ export function stateOf(
     connection,
     `SELECT verdict, started_at AS completeAsOf FROM walks
      WHERE job = :job AND ${PROOF} AND finished_at <= :until ORDER BY id DESC LIMIT 1`,
-  ).get({ job: name, until: at ?? '9999' }) as Pick<DatasetState, 'verdict' | 'completeAsOf'> | undefined;
+  ).get({ job: name, until }) as Pick<DatasetState, 'verdict' | 'completeAsOf'> | undefined;
   const { held } = prepared(
     connection,
     `SELECT count(*) AS held FROM "${rows}" WHERE _held_since IS NOT NULL AND _held_since <= :until`,
-  ).get({ until: at ?? '9999' }) as { held: number };
+  ).get({ until }) as { held: number };
   return {
     ...{ seq, isRemoving: removal !== null, volatileSeq, historyFrom, readSeq, held },
     ...(proof ?? { verdict: 'union', completeAsOf: null }),

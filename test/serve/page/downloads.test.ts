@@ -109,13 +109,18 @@ describe('a download', () => {
     for (let round = 0; round < 2; round += 1) {
       const orders = [await order({ sql }), await order({ sql })];
       const leaving = new AbortController();
+      // Held on to: what nobody holds is cut off when memory is collected.
+      const readers: ReadableStreamDefaultReader[] = [];
       for (const { path } of orders) {
         const answer = await fetch(`${url}${path}`, { headers: { cookie }, signal: leaving.signal });
-        await (answer.body as ReadableStream).getReader().read();
+        const reader = (answer.body as ReadableStream).getReader();
+        await reader.read();
+        readers.push(reader);
       }
       const { path } = await order(question);
       expect((await get(path)).status).toBe(503);
       leaving.abort();
+      await Promise.allSettled(readers.map((reader) => reader.read()));
       await expect.poll(async () => (await get(path)).status, { timeout: 10_000 }).toBe(200);
     }
   });
