@@ -191,7 +191,7 @@ export const heads = [
 /** Under the heads, in Markdown. */
 export const rule = heads.map((_, at) => (at === 0 ? '---' : '--:'));
 
-const LONGEST_STALL_MS = 25;
+const LONGEST_STALL_MS = 50;
 
 /** @param least the target of the ratio, if there is one. */
 function speedRow(name: string, runs: readonly Run[], least?: number): string[] {

@@ -62,7 +62,14 @@ export function readPosition(text: string, { epoch, datasets }: FeedName): Posit
   return { seq: Number(seq), dataset, key };
 }
 
-export const epochOf = (connection: Connection) => identityOf(connection)?.epoch.slice(0, 8) ?? '';
+export function epochOf(connection: Connection): string {
+  const known = epochs.get(connection) ?? identityOf(connection)?.epoch.slice(0, 8) ?? '';
+  if (known !== '') epochs.set(connection, known);
+  return known;
+}
+
+/** Another epoch comes with another file, to which another connection is opened. */
+const epochs = new WeakMap<Connection, string>();
 
 /** Of one answer; the changes behind it come with the next. */
 const MAX_BYTES = 4_000_000;
