@@ -112,7 +112,10 @@ describe('a download', () => {
       // Held on to: what nobody holds is cut off when memory is collected.
       const readers: ReadableStreamDefaultReader[] = [];
       for (const { path } of orders) {
-        const answer = await fetch(`${url}${path}`, { headers: { cookie }, signal: leaving.signal });
+        const take = () => fetch(`${url}${path}`, { headers: { cookie }, signal: leaving.signal });
+        let answer = await take();
+        // The last download of the round before may be about to leave its place.
+        while (answer.status === 503) answer = await take();
         const reader = (answer.body as ReadableStream).getReader();
         await reader.read();
         readers.push(reader);
