@@ -180,6 +180,8 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
 /** What `work` comes to, unless `signal` is aborted first: then its reason is thrown. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await work;
+  // Nobody may wait for it any more: that it fails, too, must not end the process.
+  work.catch(() => undefined);
   signal.throwIfAborted();
   const over = new AbortController();
   const stopped = once(signal, 'abort', { signal: over.signal });

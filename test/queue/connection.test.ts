@@ -139,3 +139,18 @@ describe('the connection', () => {
     await expect(greeting).rejects.toThrow('told to stop');
   });
 });
+
+test('a greeting that is stopped before it begins ends with that reason, and nothing of it fails later', async () => {
+  const failed: unknown[] = [];
+  const note = (reason: unknown) => failed.push(reason);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  const { port, close } = await listenOnLoopback(createServer());
+  onTestFinished(close);
+  const reason = new Error('stopped by SIGTERM');
+  const greeting = greet(parseRedisUrl(`redis://127.0.0.1:${port}`), AbortSignal.abort(reason));
+  await expect(greeting).rejects.toBe(reason);
+  // A rejection that nobody handles is told before the next timers run.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(failed).toEqual([]);
+});
