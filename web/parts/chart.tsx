@@ -287,7 +287,7 @@ function optionsOf(
     axes: [
       { ...ink(), space: 60, ...(isTime && { values: timeFormats }) },
       {
-        ...{ ...ink(), size: 56, space: 36, values: (_, ticks) => ticks.map(shortNumber) },
+        ...{ ...ink(), size: 56, space: 36, values: (_, ticks) => ticks.map(axisNumber) },
         ...(unit !== undefined && { label: unit, labelSize: 20, labelFont: '12px system-ui, sans-serif' }),
       },
     ],
@@ -370,7 +370,7 @@ const timeFormats: (string | number | null)[][] = [
   [0.001, '{ss}.{fff}', '\n{HH}:{mm}', null, '\n{HH}:{mm}', null, null, null, 1],
 ];
 
-function shortNumber(value: number): string {
+function axisNumber(value: number): string {
   const [size, unit] =
     Math.abs(value) >= 1e9
       ? [1e9, 'G']

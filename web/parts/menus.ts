@@ -7,10 +7,7 @@ export function useMenus(): void {
     const onKey = ({ key }: KeyboardEvent) => {
       // A dialog that stands above is closed first.
       if (key !== 'Escape' || document.querySelector('dialog[open]')) return;
-      for (const menu of openMenus()) {
-        menu.open = false;
-        menu.querySelector('summary')?.focus();
-      }
+      openMenus().forEach(closeMenu);
     };
     const onClick = ({ target }: MouseEvent) => {
       for (const menu of openMenus()) if (!menu.contains(target as Node)) menu.open = false;
@@ -22,6 +19,13 @@ export function useMenus(): void {
       document.removeEventListener('click', onClick);
     };
   }, []);
+}
+
+/** Goes back to its button. */
+export function closeMenu(menu: HTMLDetailsElement | null): void {
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector('summary')?.focus();
 }
 
 const openMenus = () => document.querySelectorAll<HTMLDetailsElement>('details.menu[open]');

@@ -8,7 +8,7 @@ import { localNow, serviceNow } from '../clock.ts';
 import type { Editor } from '../editor.ts';
 import { count, number } from '../formats.ts';
 import { Heading } from '../parts/heading.tsx';
-import { useMenus } from '../parts/menus.ts';
+import { closeMenu, useMenus } from '../parts/menus.ts';
 import { Select } from '../parts/select.tsx';
 import { go, linkTo, linkToSql, usePlace } from '../router.ts';
 import type { ViewOf } from '../routes.ts';
@@ -131,7 +131,7 @@ export const SqlView: ViewOf<'sql'> = () => {
           </RunBar>
           {shown && <AnswerOf run={shown} isOld={shown !== run} />}
         </div>
-        <details class="library" open={isWide || shown === null}>
+        <details class="pane" open={isWide || shown === null}>
           <summary>Queries and tables</summary>
           <div class="stack">
             <Examples tables={tables} open={open} />
@@ -201,8 +201,7 @@ function SaveMenu({ save }: { save(name: string): void }) {
     if (name.trim() === '') return;
     save(name.trim());
     setName('');
-    menu.current?.removeAttribute('open');
-    menu.current?.querySelector('summary')?.focus();
+    closeMenu(menu.current);
   };
   return (
     <details class="menu" ref={menu}>

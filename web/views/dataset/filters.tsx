@@ -3,6 +3,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { PageCell } from '../../../src/serve/ui/wire.ts';
 import { number } from '../../formats.ts';
+import { closeMenu } from '../../parts/menus.ts';
 import { Select } from '../../parts/select.tsx';
 import { prefer, usePreferences } from '../../preferences.ts';
 import { go, linkHere } from '../../router.ts';
@@ -56,8 +57,7 @@ export function FilterMenu({ state, columns, facets }: FilterMenuProps) {
     go(linkHere(searchFor({ filters: withFilter(state.filters, filter) })));
     setValue('');
     // What was asked for lies below it.
-    menu.current?.removeAttribute('open');
-    menu.current?.querySelector('summary')?.focus();
+    closeMenu(menu.current);
   };
   return (
     <details class="menu" ref={menu}>
