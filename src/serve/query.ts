@@ -16,10 +16,11 @@ import {
   encodingOf,
   jsonResponse,
   matchesEtag,
+  preferred,
   retryAfter,
   type StreamedResponse,
 } from './http/response.ts';
-import { abortSignalOf } from './http/stream.ts';
+import { abortSignalOf, EVENT_STREAM } from './http/stream.ts';
 import { epochOf, type FeedAnswer, type FeedDataset, type Position, readPosition } from './query/changes.ts';
 import { describeDataset } from './query/describe.ts';
 import { badParameter, errorResponse, isQueryPath, QueryError, toErrorBody } from './query/errors.ts';
@@ -336,13 +337,7 @@ export function openQuery(parts: QueryParts): QuerySurface {
         mayListen: () => parts.isValid(call),
       });
       if (!body) throw busy('too many follow the changes');
-      const headers = {
-        'Content-Type': 'text/event-stream',
-        'Cache-Control': 'no-store',
-        'X-Accel-Buffering': 'no',
-        Vary,
-      };
-      return { status: 200, headers: { ...headers, 'Content-Range': '*/*' }, body };
+      return { status: 200, headers: { ...EVENT_STREAM.headers, Vary, 'Content-Range': '*/*' }, body };
     }
   }
 
@@ -473,15 +468,10 @@ const forms: readonly (readonly [type: string, form: Form])[] = [
 
 /** @param accept of what a client likes alike, the first. @throws QueryError 406 */
 export function formOf(accept = '*/*'): Form {
-  const wanted = accept.split(',').map((item) => {
-    const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-    const weight = Number(parameters.find((each) => each.startsWith('q='))?.slice(2) ?? 1);
-    return { type, weight: Number.isNaN(weight) ? 0 : weight };
-  });
-  for (const { type, weight } of wanted.sort((one, other) => other.weight - one.weight)) {
+  for (const type of preferred(accept, 0)) {
     const pattern = type === '*/*' ? '' : type.replace(/\*$/, '');
     const found = forms.find(([known]) => (type.endsWith('*') ? known.startsWith(pattern) : known === type));
-    if (weight > 0 && found) return found[1];
+    if (found) return found[1];
   }
   throw new QueryError(406, 'PGRST107', `None of these media types are available: ${accept.slice(0, 200)}`);
 }

@@ -8,7 +8,7 @@ import type { Spending } from '../plan.ts';
 import { readDaemon } from '../reading/status.ts';
 import type { Call, Route } from './http/handler.ts';
 import { errorResponse, type HttpResponse, type StreamedResponse } from './http/response.ts';
-import { abortSignalOf } from './http/stream.ts';
+import { abortSignalOf, EVENT_STREAM } from './http/stream.ts';
 import type { Admission } from './service/admission.ts';
 import { openAssets } from './ui/assets.ts';
 import { notFoundPage, openPageAuth, type ViewerResponder } from './ui/auth.ts';
@@ -118,12 +118,7 @@ export function openUi(parts: UiParts): Ui {
     };
     const body = events.listen(owner, abortSignalOf(call), mayListen);
     if (!body) return busyResponse('listeners');
-    const headers = {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-store',
-      'X-Accel-Buffering': 'no',
-    };
-    return { status: 200, headers, body };
+    return { status: 200, headers: EVENT_STREAM.headers, body };
   }
 
   const reading = ['GET', 'HEAD'];

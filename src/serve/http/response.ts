@@ -73,16 +73,26 @@ export type Encoding = (typeof encodings)[number];
 /** The encoding that a client likes best; of those it likes alike the first. @param header `Accept-Encoding`. */
 export function encodingOf(header: string | undefined): Encoding {
   if (header === undefined || header === '' || header === 'identity') return 'identity';
-  const accepted = header.split(',').map((item) => {
-    const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
-    const [, weight = '1'] = /^q\s*=\s*(.*)$/i.exec(parameters.join(';')) ?? [];
+  const found = preferred(header, 1).find((name) => (encodings as readonly string[]).includes(name));
+  return (found ?? 'identity') as Encoding;
+}
+
+/**
+ * What a header such as `Accept` names, without what it refuses (`q=0`): in lower case, the best first, and of those that are
+ * liked alike in their order.
+ * @param malformed the weight of what has one that is no number.
+ */
+export function preferred(header: string, malformed: 0 | 1): string[] {
+  const items = header.split(',').map((item) => {
+    const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((each) => /^q\s*=/.test(each))?.replace(/^q\s*=/, '') ?? '1';
     const q = Number(weight);
-    return { name: name.toLowerCase(), q: Number.isNaN(q) ? 1 : q };
+    return { name, q: Number.isNaN(q) ? malformed : q };
   });
-  const [best] = accepted
-    .filter(({ name, q }) => q > 0 && (encodings as readonly string[]).includes(name))
-    .sort((one, other) => other.q - one.q);
-  return (best?.name ?? 'identity') as Encoding;
+  return items
+    .filter(({ q }) => q > 0)
+    .sort((one, other) => other.q - one.q)
+    .map(({ name }) => name);
 }
 
 /**

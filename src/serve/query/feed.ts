@@ -1,7 +1,7 @@
 /** How the change feed is sent: as one answer, or as server-sent events that go on until the client leaves. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClientGone, type Stream } from '../http/stream.ts';
+import { ClientGone, EVENT_STREAM, type Stream } from '../http/stream.ts';
 import { openFairShares } from '../ui/fair-shares.ts';
 import { type FeedAnswer, type FeedName, type Position, writePosition } from './changes.ts';
 
@@ -29,15 +29,8 @@ export type FeedStreams = {
   end(): void;
 };
 
-const MAX_STREAMS = 64;
-const CHECK_MS = 250;
-/** Shorter than proxies and the service let a connection be silent. */
-const KEEP_ALIVE_MS = 15_000;
-/** After which a client connects again where it was cut off. */
-const RETRY_MS = 2_000;
-
 export function openFeedStreams(): FeedStreams {
-  const places = openFairShares(MAX_STREAMS);
+  const places = openFairShares(EVENT_STREAM.most);
   const ended = new AbortController();
 
   return {
@@ -48,7 +41,7 @@ export function openFeedStreams(): FeedStreams {
       gone.addEventListener('abort', place.leave);
       const over = AbortSignal.any([gone, left.signal, ended.signal]);
       return async (write) => {
-        await write(`retry: ${RETRY_MS}\n\n`);
+        await write(EVENT_STREAM.retry);
         let position = since;
         while (!over.aborted && mayListen()) {
           const known = version();
@@ -68,10 +61,11 @@ export function openFeedStreams(): FeedStreams {
         if (gone.aborted) throw new ClientGone();
 
         async function changed(known: number | undefined): Promise<void> {
-          for (let waited = CHECK_MS; !over.aborted && version() === known; waited += CHECK_MS) {
-            await sleep(CHECK_MS, undefined, { signal: over }).catch(() => undefined);
-            if (waited % KEEP_ALIVE_MS !== 0) continue;
-            await write(': here\n\n');
+          const { checkMs, keepAlive, keepAliveMs } = EVENT_STREAM;
+          for (let waited = checkMs; !over.aborted && version() === known; waited += checkMs) {
+            await sleep(checkMs, undefined, { signal: over }).catch(() => undefined);
+            if (waited % keepAliveMs !== 0) continue;
+            await write(keepAlive);
             if (!mayListen()) return;
           }
         }

@@ -1,7 +1,7 @@
 /** Server-sent events: something was committed, or the daemon came or went. One check serves all listeners. */
 
 import { isoTime } from '../../clock.ts';
-import { ClientGone, type Stream, type Write } from '../http/stream.ts';
+import { ClientGone, EVENT_STREAM, type Stream, type Write } from '../http/stream.ts';
 import { openFairShares } from './fair-shares.ts';
 import type { PageEvent } from './wire.ts';
 
@@ -15,17 +15,10 @@ const byTimer: Repeat = (work, ms) => {
 
 type Listener = { send: Send; leave(): void; mayListen(): boolean };
 
-const MAX_LISTENERS = 64;
-const CHECK_MS = 250;
-/** Shorter than proxies and the service let a connection be silent. */
-const KEEP_ALIVE_MS = 15_000;
-/** After which a browser connects again where it was cut off. */
-const RETRY_MS = 2_000;
-
 /** @param state another text when there is something to send. */
 export function openLiveEvents(state: () => string, now: () => number, repeat: Repeat = byTimer) {
   const listeners = new Set<Listener>();
-  const places = openFairShares(MAX_LISTENERS);
+  const places = openFairShares(EVENT_STREAM.most);
   let stop = () => {};
   let known = '';
   let isOver = false;
@@ -46,8 +39,8 @@ export function openLiveEvents(state: () => string, now: () => number, repeat: R
 
   function begin(): void {
     known = state();
-    const stopChecking = repeat(check, CHECK_MS);
-    const stopKeepingAlive = repeat(() => sendAll(': here\n\n', false), KEEP_ALIVE_MS);
+    const stopChecking = repeat(check, EVENT_STREAM.checkMs);
+    const stopKeepingAlive = repeat(() => sendAll(EVENT_STREAM.keepAlive, false), EVENT_STREAM.keepAliveMs);
     stop = () => {
       stopChecking();
       stopKeepingAlive();
@@ -77,7 +70,7 @@ export function openLiveEvents(state: () => string, now: () => number, repeat: R
           if (ended.aborted) return;
           listeners.add(listener);
           if (listeners.size === 1) begin();
-          listener.send(`retry: ${RETRY_MS}\n\n`, false);
+          listener.send(EVENT_STREAM.retry, false);
         });
         await Promise.race([failed, aborted(ended)]).finally(place.leave);
         if (gone.aborted) throw new ClientGone();
