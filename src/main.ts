@@ -10,7 +10,7 @@ import { quarantineCommand } from './commands/quarantine.ts';
 import { queryCommand } from './commands/query.ts';
 import { statusCommand } from './commands/status.ts';
 import { exitCodes, Failure, toError } from './errors.ts';
-import { printable } from './printable.ts';
+import { forShell, printable } from './printable.ts';
 import { versionLine } from './version.ts';
 
 const NAME = 'market-mirror';
@@ -54,7 +54,7 @@ export function startedAs(
   if (isCommand && PATH.split(delimiter).includes(dirname(file))) return 'market-mirror';
   const path = relative(folder, file);
   const shortest = path.startsWith('..') ? file : path;
-  const written = /^[\w./-]+$/.test(shortest) ? shortest : `'${shortest.replaceAll("'", "'\\''")}'`;
+  const written = forShell(shortest);
   return isCommand ? written.replace(/^(?![/'])/, './') : `node ${written}`;
 }
 

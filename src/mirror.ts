@@ -16,7 +16,7 @@ type MirrorParts = {
   api: Api;
   store: Store;
   clock: Pick<Clock, 'after'>;
-  /** Told of every commit, of one page or several. */
+  /** Called after every commit, of one page or several. */
   progress?: (at: Progress) => void;
 };
 

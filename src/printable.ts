@@ -1,4 +1,4 @@
-/** Text from the API or the mirror, made safe for a terminal. */
+/** Text from the API or the mirror, made safe for a terminal; and words for a shell. */
 
 // Control characters can drive the terminal; the others reorder or hide what is read (Unicode UAX 9, tags).
 const unsafe =
@@ -35,3 +35,7 @@ export function printableLines(text: string): string {
   if (plain.test(text)) return text;
   return text.split('\n').map(printable).join('\n');
 }
+
+/** A word as a shell reads it back: in quotes, unless it needs none. */
+export const forShell = (word: string) =>
+  /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -17,7 +17,7 @@ export type { Change } from './queue/changes.ts';
 export type QueueOptions = RunsOptions & {
   /** A Redis of the user's, or the folder under which to run a private one; the caller holds it exclusively. */
   redis: { url: string } | { dir: string };
-  /** Asked after every run that ended well, and now and then: what Redis missed is announced when it is back. */
+  /** Called after every run that ended well, and now and then: what Redis missed is announced when it is back. */
   changeSince?: ChangeSince;
   log: Log;
   /** Gets the outage that keeps runs waiting, at each look, and null at its end. */

@@ -10,7 +10,7 @@ async function echo(args: string): Promise<{ echo: string; answers: number }> {
   if (args === 'exit') process.exit();
   if (args === 'fail') throw new Failure('disk', 'the disk is full');
   if (args === 'throw') throw new Error('a mistake');
-  if (args === 'throw later') setTimeout(fail);
+  if (args === 'throw later') new BroadcastChannel('late mistake').onmessage = fail;
   answers += 1;
   return { echo: args, answers };
 }

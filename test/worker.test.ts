@@ -36,7 +36,11 @@ test.each([
 
 test('what ends a thread between two calls is told to the next caller, and harms nobody else', async () => {
   const { call } = setup();
+  // Its mistake is later than its answer, on whichever way both come.
   await call('throw later');
+  const now = new BroadcastChannel('late mistake');
+  onTestFinished(() => now.close());
+  now.postMessage('now');
   const outcome = () => call('another').catch((thrown: unknown) => thrown);
   await expect
     .poll(outcome)

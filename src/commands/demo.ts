@@ -11,6 +11,7 @@ import { type ModelApi, sampleKey } from '../../model-api/index.ts';
 import { settingOf } from '../config.ts';
 import { exitCodes, Failure } from '../errors.ts';
 import { type ListedJob, listJobs, scopesOf } from '../job-list.ts';
+import { forShell } from '../printable.ts';
 import { readService } from '../reading/status.ts';
 import { openKeyring } from '../serve/service/keys.ts';
 import type { Context } from './context.ts';
@@ -227,5 +228,3 @@ async function serviceUrl(dir: string, { clock, signal }: Context): Promise<stri
     'the service of the demo does not come up; market-mirror serve may tell why',
   );
 }
-
-const forShell = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

@@ -62,7 +62,7 @@ export function teach(
       .configureOutput({
         writeOut: (text) => stdout.write(hint(text)),
         writeErr: (text) => stderr.write(hint(text)),
-        // Told in one line, like every failure.
+        // Said in one line, like every failure.
         outputError: () => undefined,
       })
       .exitOverride((error) => {

@@ -169,7 +169,7 @@ export type LimitReport = {
 export type Decision = PermitDecision | WaitDecision | RefusedDecision | { noted: true };
 
 type PermitDecision = {
-  /** Given for so many requests; stale after `PERMIT_TTL_MS`. */
+  /** Granted for so many requests; stale after `PERMIT_TTL_MS`. */
   permits: number;
   /** Requests of this process that may be in flight at once, and how many of other processes may be beside them. */
   maxInFlight: number;

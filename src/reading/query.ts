@@ -30,7 +30,7 @@ export type Question = {
 
 export type Bounds = MaxAges & {
   signal: AbortSignal;
-  /** Asked once the answer is there: a walk may have begun meanwhile. */
+  /** Called once the answer is there: a walk may have begun meanwhile. */
   now(): number;
   /** How long the query may take, reading its rows included. */
   timeoutMs?: number | undefined;

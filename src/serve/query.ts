@@ -27,7 +27,14 @@ import { badParameter, errorResponse, isQueryPath, QueryError, toErrorBody } fro
 import { feedBody, openFeedStreams } from './query/feed.ts';
 import { parseRequest, type ReadRequest } from './query/parse.ts';
 import type { DatasetAnswer, DatasetQuestion } from './query/process.ts';
-import { type DatasetState, type Form, type RowsAnswer, readRows, stateOf } from './query/read.ts';
+import {
+  type DatasetState,
+  type Form,
+  type RowsAnswer,
+  readRows,
+  stateOf,
+  untilCommit,
+} from './query/read.ts';
 import {
   type Column,
   columnsOf,
@@ -82,7 +89,6 @@ const QUESTION_MS = 5_000;
 export function openQuery(parts: QueryParts): QuerySurface {
   const { dir, jobs, answerCall, mirror, maxAgeMs, clock } = parts;
   const lists = jobs.filter((job): job is ListJob => job.history !== null && job.versions !== null);
-  const columnsFor = columnCache();
   const streams = openFeedStreams();
 
   /** A dataset is named by its table or by its job; its existence is told to those alone who have a key. */
@@ -536,16 +542,5 @@ async function encoded(
   return { ...response, headers: { ...headers, 'Content-Encoding': encoding }, body: bytes };
 }
 
-/** The columns of datasets until something is committed. */
-function columnCache() {
-  const known = new WeakMap<OpenMirror, { version: number; columns: Map<string, Column[]> }>();
-  return (open: OpenMirror, job: ListJob, view: string): Column[] => {
-    const version = open.version();
-    const kept = known.get(open);
-    const columns = kept?.version === version ? kept.columns : new Map<string, Column[]>();
-    known.set(open, { version, columns });
-    const found = columns.get(view) ?? columnsOf(open.connection, job, view);
-    columns.set(view, found);
-    return found;
-  };
-}
+const columnsFor = ({ connection }: OpenMirror, job: ListJob, view: string): Column[] =>
+  untilCommit(connection, `columns ${view}`, () => columnsOf(connection, job, view));

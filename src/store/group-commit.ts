@@ -62,7 +62,7 @@ export type PageWriter = {
 /** What the pages of a commit did. */
 export type Counts = { inserted: number; updated: number; quarantined: number; drifted: number };
 
-/** Told of each commit: what its pages did, and the call of the last one. */
+/** Called after each commit: what its pages did, and the call of the last one. */
 export type Committed = (saved: Counts, last: Call) => void;
 
 /** A crash repeats the calls of as many pages; a commit that writes more rows would keep all else waiting for over 25 ms. */

@@ -7,7 +7,7 @@ import type { Problem } from './checked.ts';
 import { LONGEST_SHOWN, LONGEST_TEXT } from './values.ts';
 
 /**
- * Told of every bracket and comma within a value, and, as `:`, of every name, which is spelled from `begin` to `end`.
+ * Called for every bracket and comma within a value, and, as `:`, of every name, which is spelled from `begin` to `end`.
  * `depth`: of the object or array that holds it; an opening bracket opens that depth, a closing one has closed it.
  */
 type Visit = (token: string, begin: number, end: number, depth: number) => void;

@@ -59,6 +59,13 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForFunction(isSettled, undefined, { polling: 50 });
 }
 
+/** Waits until what follows the size of the window, such as a chart, has followed it: it is told of it within a frame. */
+async function drawnAnew(page: Page): Promise<void> {
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null)))),
+  );
+}
+
 /** Runs in the browser: twice in a row nothing was loading, and nothing was asked in between. */
 function isSettled(): boolean {
   const state = globalThis as unknown as { asked?: number };
@@ -93,6 +100,7 @@ export async function expectNoFaults({ visit }: Sight, path: string): Promise<vo
   for (const width of [768, 1_920, 1_440]) {
     await window.page.setViewportSize({ width, height: 800 });
     await settled(window.page);
+    await drawnAnew(window.page);
     const outOfPlace = [...(await tooWide(window.page)), ...(await cutTexts(window.page))];
     found.push(...outOfPlace.map((fault) => `${width}: ${fault}`));
   }

@@ -7,7 +7,7 @@ import { isoTime } from '../../clock.ts';
 import { changedAfter } from '../../sinks/follow.ts';
 import { type Connection, identityOf, quoted } from '../../store/read.ts';
 import { badParameter, QueryError } from './errors.ts';
-import { type DatasetState, jsonWriter, prepared, stateOf } from './read.ts';
+import { type DatasetState, jsonWriter, prepared, stateOf, untilCommit } from './read.ts';
 import { type Column, columnsSql, type ListJob, pastRows, type RowsSql, type Sql } from './sql.ts';
 
 /** A dataset as the feed shows it: without what makes no version. */
@@ -62,14 +62,8 @@ export function readPosition(text: string, { epoch, datasets }: FeedName): Posit
   return { seq: Number(seq), dataset, key };
 }
 
-export function epochOf(connection: Connection): string {
-  const known = epochs.get(connection) ?? identityOf(connection)?.epoch.slice(0, 8) ?? '';
-  if (known !== '') epochs.set(connection, known);
-  return known;
-}
-
-/** Another epoch comes with another file, to which another connection is opened. */
-const epochs = new WeakMap<Connection, string>();
+export const epochOf = (connection: Connection): string =>
+  untilCommit(connection, 'epoch', () => identityOf(connection)?.epoch.slice(0, 8) ?? '');
 
 /** Of one answer; the changes behind it come with the next. */
 const MAX_BYTES = 4_000_000;

@@ -60,9 +60,6 @@ type StateRow = {
   readSeq: number | null;
 };
 
-/** The states of the present, kept until somebody commits. */
-const presentStates = new WeakMap<Connection, { version: number; states: Map<string, DatasetState> }>();
-
 /** @param rows the table in which its rows lie. @param at ISO 8601; null for the present. */
 export function stateOf(
   connection: Connection,
@@ -70,13 +67,7 @@ export function stateOf(
   at: string | null,
 ): DatasetState {
   if (at !== null) return readState(connection, dataset, at);
-  const version = prepared(connection, 'PRAGMA data_version').pluck().get() as number;
-  const kept = presentStates.get(connection);
-  const states = kept?.version === version ? kept.states : new Map<string, DatasetState>();
-  presentStates.set(connection, { version, states });
-  const state = states.get(dataset.name) ?? readState(connection, dataset, '9999');
-  states.set(dataset.name, state);
-  return state;
+  return untilCommit(connection, `state ${dataset.name}`, () => readState(connection, dataset, '9999'));
 }
 
 function readState(
@@ -230,4 +221,17 @@ export function prepared(connection: Connection, sql: string) {
   const statement = connection.prepare(sql);
   known.set(sql, statement);
   return statement;
+}
+
+const made = new WeakMap<Connection, { version: number; values: Map<string, unknown> }>();
+
+/** What `make` has made of the database for `name`, until another connection commits. */
+export function untilCommit<Value>(connection: Connection, name: string, make: () => Value): Value {
+  const version = prepared(connection, 'PRAGMA data_version').pluck().get() as number;
+  const known = made.get(connection);
+  const values = known?.version === version ? known.values : new Map<string, unknown>();
+  if (values !== known?.values) made.set(connection, { version, values });
+  const value = values.has(name) ? (values.get(name) as Value) : make();
+  values.set(name, value);
+  return value;
 }

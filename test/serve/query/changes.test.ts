@@ -1,7 +1,6 @@
 /** Points in time, versions of a row, and the change feed of `/mirror/v1`, over one mirror whose datasets change. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openMirror } from '../../../src/store/read.ts';
 import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
 import { type Get, type Got, getter } from '../client.ts';
 
@@ -58,14 +57,7 @@ beforeAll(async () => {
 });
 afterAll(() => serve.close());
 
-function sql(text: string, params: readonly unknown[] = []): Row[] {
-  const connection = openMirror(serve.bench.dir);
-  try {
-    return connection.prepare<unknown[], Row>(text).all(...params);
-  } finally {
-    connection.close();
-  }
-}
+const sql = (text: string, ...values: (string | number | null)[]) => serve.bench.sql(text, ...values);
 
 const volatile = ['quality_age_seconds', 'quality_freshness', '_held_since', '_held_reason'];
 /** What makes a version, by key: a column without a value is as one that was found later. */
@@ -110,7 +102,8 @@ describe('the versions of a row', () => {
     const versions = sql(
       `SELECT headline, _valid_from, _valid_to, _ended_by FROM news_history WHERE _key = ?
        UNION ALL SELECT headline, _changed_at, NULL, NULL FROM news WHERE _key = ? ORDER BY _valid_from`,
-      [wanted?.['_key'], wanted?.['_key']],
+      String(wanted?.['_key']),
+      String(wanted?.['_key']),
     );
     expect(versions.length).toBeGreaterThan(1);
     expect(got.json).toEqual(versions);
@@ -187,7 +180,7 @@ describe('the change feed', () => {
     }
     const told = sql(
       'SELECT seq, "table" AS dataset, key, change FROM changes WHERE seq > ? ORDER BY seq, key',
-      [from],
+      from,
     );
     expect(feed.map(({ seq, dataset, key, change }) => ({ seq, dataset, key, change }))).toEqual(told);
   });
@@ -233,7 +226,9 @@ describe('the change feed', () => {
     await first.leave();
     if (event) copy.apply(event.change);
     const second = await listen({ 'last-event-id': event?.id ?? '' });
-    const expected = sql('SELECT count(*) AS n FROM changes WHERE seq >= ?', [event?.change.seq])[0]?.['n'];
+    const expected = sql('SELECT count(*) AS n FROM changes WHERE seq >= ?', event?.change.seq ?? 0)[0]?.[
+      'n'
+    ];
     for (const { change } of await second.take(Number(expected) - 1)) copy.apply(change);
     await expectSame(copy);
     serve.revoke(issued.record.id);

@@ -6,7 +6,6 @@
 import { PostgrestClient } from '@supabase/postgrest-js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openMirror } from '../../../src/store/read.ts';
 import { openConnection } from '../../../src/store/sqlite-files.ts';
 import { openServeBench, type ServeBench } from '../../helpers/serve-bench.ts';
 import { type Get, getter } from '../client.ts';
@@ -29,14 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => serve.close());
 
-function sql(text: string): Row[] {
-  const connection = openMirror(serve.bench.dir);
-  try {
-    return connection.prepare<[], Row>(text).all();
-  } finally {
-    connection.close();
-  }
-}
+const sql = (text: string) => serve.bench.sql(text);
 
 const keysOf = (rest: string) => sql(`SELECT _key FROM ai_signals ${rest}`).map(({ _key }) => _key);
 
