@@ -1,8 +1,8 @@
 /** How the change feed is sent: as one answer, or as server-sent events that go on until the client leaves. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openFairShares } from '../fair-shares.ts';
 import { ClientGone, EVENT_STREAM, type Stream } from '../http/stream.ts';
-import { openFairShares } from '../ui/fair-shares.ts';
 import { type FeedAnswer, type FeedName, type Position, writePosition } from './changes.ts';
 
 /** The feed as one answer in JSON. */

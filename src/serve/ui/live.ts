@@ -1,8 +1,8 @@
 /** Server-sent events: something was committed, or the daemon came or went. One check serves all listeners. */
 
 import { isoTime } from '../../clock.ts';
+import { openFairShares } from '../fair-shares.ts';
 import { ClientGone, EVENT_STREAM, type Stream, type Write } from '../http/stream.ts';
-import { openFairShares } from './fair-shares.ts';
 import type { PageEvent } from './wire.ts';
 
 /** Runs `work` again and again; @returns what ends it. */

@@ -2,7 +2,7 @@
 
 import { Failure } from '../../errors.ts';
 import { type ServedProcess, type ServedQueries, startServedProcess } from '../../reading/query.ts';
-import { openFairShares } from './fair-shares.ts';
+import { openFairShares } from '../fair-shares.ts';
 
 export type QueryProcesses = ReturnType<typeof openQueryProcesses>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openFairShares } from '../../../src/serve/ui/fair-shares.ts';
+import { openFairShares } from '../../src/serve/fair-shares.ts';
 
 function setup(places: number) {
   const shares = openFairShares(places);
