@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { faults, type Row, when } from '../../model-api/index.ts';
+import { faults, type Row, sampleKey, when } from '../../model-api/index.ts';
 import { isoTime } from '../../src/clock.ts';
+import { openConnection } from '../../src/store/connection.ts';
+import { startCli } from '../helpers/cli.ts';
 import { both, editBefore, insert, publish, remove, replaceAll } from '../helpers/edits.ts';
 import { runMain } from '../helpers/main.ts';
 import { type Bench, openBench } from '../helpers/mirror-bench.ts';
@@ -356,8 +358,39 @@ describe('a removal', () => {
 
 describe('a removal of thousands of rows', () => {
   const ROWS = 2_300;
-  const stopAt = (rows: number) =>
-    `CREATE TRIGGER stops BEFORE INSERT ON removed_rows WHEN (SELECT count(*) FROM removed_rows) >= ${rows} BEGIN SELECT raise(ABORT, 'stop'); END`;
+  const stopAt = (rows: number, how: string) =>
+    `CREATE TRIGGER stops BEFORE INSERT ON removed_rows WHEN (SELECT count(*) FROM removed_rows) >= ${rows} BEGIN SELECT ${how}; END`;
+  const FOR_EVER =
+    '(WITH RECURSIVE turns(n) AS (SELECT 1 UNION ALL SELECT 2 FROM turns) SELECT count(*) FROM turns)';
+
+  /** The program finishes the removal, and gets SIGKILL within the transaction that follows so many removed rows. */
+  async function killedWithinBatch(bench: Bench, removed: number): Promise<void> {
+    const environment = {
+      MIRROR_DIR: bench.dir,
+      MARKET_API_URL: bench.model.url,
+      MARKET_API_KEY: sampleKey.key,
+    };
+    const { child, ended } = startCli(['sync', 'news'], environment, bench.dir);
+    const isThere = () =>
+      bench.sql(
+        `SELECT 1 FROM walks WHERE id = 3 AND status = 'running' AND (SELECT count(*) FROM removed_rows) = ?`,
+        removed,
+      ).length > 0;
+    const isWriting = () => {
+      const connection = openConnection(bench.store.file, 0);
+      try {
+        connection.exec('BEGIN IMMEDIATE');
+        return false;
+      } catch {
+        return true;
+      } finally {
+        connection.close();
+      }
+    };
+    while (child.exitCode === null && !(isThere() && isWriting())) await new Promise(setImmediate);
+    child.kill('SIGKILL');
+    expect(await ended).toMatchObject({ code: null });
+  }
   const shownBy = (bench: Bench) => {
     const pages = setupPages(bench);
     return () => keysNow(bench, pages, 'news');
@@ -407,16 +440,32 @@ describe('a removal of thousands of rows', () => {
     expect(shownBy(bench)()).toEqual(bench.upstream('news').rows.map(({ id }) => id));
   });
 
-  it.each([0, 1_500, 2_000])(
-    'that is killed behind %i of them is finished by the next run, whichever it is, without a call',
-    async (rows) => {
-      const bench = await setupReplaced();
-      const shown = shownBy(bench);
-      const before = shown();
-      bench.tamper(stopAt(rows));
+  it('that is killed within its batches, and again, is finished by the next run, though that only wants a glance, without a call', async () => {
+    const bench = await setupReplaced();
+    const shown = shownBy(bench);
+    const before = shown();
+    const calls = () => bench.model.calls.length;
+    for (const [behind, removed] of [
+      [0, 0],
+      [1_500, 1_000],
+    ] as const) {
+      bench.tamper(stopAt(behind, `raise(ABORT, 'stop')`));
       await expect(bench.mirror('news')).rejects.toThrow('stop');
+      bench.tamper('DROP TRIGGER stops');
       bench.reopen();
-      const removed = Math.floor(rows / 1_000) * 1_000;
+      expect(bench.table('news').size).toBe(2 * ROWS - removed);
+      expect(shown()).toEqual(before);
+    }
+    const callsOfWalk = calls();
+
+    for (const [behind, removed] of [
+      [1_500, 1_000],
+      [2_100, 2_000],
+    ] as const) {
+      bench.tamper(stopAt(behind, FOR_EVER));
+      await killedWithinBatch(bench, removed);
+      bench.tamper('DROP TRIGGER stops');
+      bench.reopen();
       expect(bench.table('news').size).toBe(2 * ROWS - removed);
       expect(bench.sql(`SELECT verdict FROM freshness WHERE job = 'news'`)).toEqual([
         { verdict: 'verified' },
@@ -425,17 +474,16 @@ describe('a removal of thousands of rows', () => {
         { verdict: null, finished_at: null },
       ]);
       expect(shown()).toEqual(before);
-      bench.tamper('DROP TRIGGER stops');
-      const calls = bench.model.calls.length;
-      const walk = await (rows === 2_000 ? bench.glance('news') : bench.mirror('news'));
-      expect(walk).toMatchObject({ id: 3, kind: 'walk', verdict: 'verified', deleted: ROWS });
-      if (removed > 0) expect(bench.model.calls.length).toBe(calls);
-      expect(bench.store.changes.of(bench.job('news'), walk)).toMatchObject({ deleted: ROWS });
-      expect(outcome(bench)).toEqual(whole);
-      expect(shown()).toEqual(bench.upstream('news').rows.map(({ id }) => id));
-      expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', inserted: 0, deleted: 0 });
-    },
-  );
+    }
+
+    const walk = await bench.glance('news');
+    expect(walk).toMatchObject({ id: 3, kind: 'walk', verdict: 'verified', deleted: ROWS });
+    expect(calls()).toBe(callsOfWalk);
+    expect(bench.store.changes.of(bench.job('news'), walk)).toMatchObject({ deleted: ROWS });
+    expect(outcome(bench)).toEqual(whole);
+    expect(shown()).toEqual(bench.upstream('news').rows.map(({ id }) => id));
+    expect(await bench.mirror('news')).toMatchObject({ verdict: 'verified', inserted: 0, deleted: 0 });
+  });
 
   it('holds what much is held of in the same way, and removes none of it before the next proof', async () => {
     const bench = await setup({ rows: ROWS });
