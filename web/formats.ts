@@ -1,24 +1,15 @@
 /** Numbers, durations and times as people read them: pure, the same in every browser. */
 
+import { exactDuration, number } from '../src/output/numbers.ts';
+
+export { bytes, count, number, plural } from '../src/output/numbers.ts';
+
 export type Zone = 'utc' | 'local';
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
-
-/** `1,234.5`; an integer keeps all its digits, a fraction at most `digits` behind the point. */
-export function number(value: number, digits = 20): string {
-  if (!Number.isFinite(value)) return String(value);
-  const [whole = '', fraction] = (
-    Number.isInteger(value) ? value : Number(value.toFixed(Math.min(digits, 20)))
-  )
-    .toString()
-    .split('.');
-  if (whole.includes('e')) return String(value);
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
-  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
-}
 
 /** At most six significant digits of a fraction: `34,482.2`, `0.000123457`; an integer keeps all of its digits. */
 export function shortNumber(value: number): string {
@@ -32,39 +23,8 @@ export function cutMiddle(text: string, most: number): string {
   return `${text.slice(0, most - 1 - tail)}…${text.slice(text.length - tail)}`;
 }
 
-/** `row`, or `rows` unless it is one. */
-export const plural = (value: number, unit: string) => (value === 1 ? unit : `${unit}s`);
-
-/** `3 rows`. */
-export const count = (value: number, unit: string) => `${number(value)} ${plural(value, unit)}`;
-
-/** `812 B`, `1.2 kB`, `34 MB`. */
-export function bytes(value: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  const power = value < 1_000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(value) / 3));
-  const scaled = value / 1_000 ** power;
-  return `${number(scaled, scaled < 10 && power > 0 ? 1 : 0)} ${units[power]}`;
-}
-
-const units = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['m', 60],
-  ['s', 1],
-] as const;
-
-/** `42s`, `3m 5s`, `2h`, `3d 4h`: two units at most, and the second only while the first is small. */
-export function duration(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  const first = units.findIndex(([, size]) => whole >= size);
-  const unit = units[first];
-  if (!unit) return '0s';
-  const [name, size] = unit;
-  const larger = Math.floor(whole / size);
-  const next = units[first + 1];
-  const rest = next && larger < 10 ? Math.floor((whole % size) / next[1]) : 0;
-  return rest > 0 && next ? `${larger}${name} ${rest}${next[0]}` : `${larger}${name}`;
-}
+/** `42s`, `3m 5s`, `2h`, `3d 4h`. */
+export const duration = (seconds: number) => exactDuration(seconds * SECOND_MS);
 
 /** A time against `now`: `3m ago`, `in 20s`, `now`. */
 export function relative(time: number, now: number): string {

@@ -3,7 +3,7 @@
  * `npm run bench -- pass-speed --lines first,aged --runs 3 --rows 20000`, on what `npm run build` made.
  */
 
-import { number } from '../../src/output/text.ts';
+import { number } from '../../src/output/numbers.ts';
 import { markdownRow } from '../figures.ts';
 import { heads, type Line, lines, readBenchOptions, rule, stallRow } from './pass-speed/lines.ts';
 

@@ -2,13 +2,13 @@
 
 import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
-import { number } from '../output/text.ts';
+import { number } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
 import { backUp } from '../reading/backup.ts';
 import { serveFile } from '../serve/service/database.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
-import { withProgressLine } from './progress-line.ts';
+import { withProgressLine } from './live-lines.ts';
 
 type Options = { force?: boolean; json?: boolean };
 

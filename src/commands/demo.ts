@@ -18,10 +18,11 @@ import type { Context } from './context.ts';
 import { LATENCY_MS, livePast, PAST_MS, quota, startModel, steppedClock, TROUBLED } from './demo-past.ts';
 import { withExamples } from './help.ts';
 import { linkToPage } from './keys.ts';
+import { progressLines } from './live-lines.ts';
 import { changing } from './model-api.ts';
 import { queryCommand } from './query.ts';
 import { statusCommand } from './status.ts';
-import { describeWalk, progressLines } from './sync.ts';
+import { describeWalk } from './sync.ts';
 
 /** Of every list, while somebody watches. */
 const LIVE_CHANGES = { count: 3, periodMs: 20_000 };

@@ -8,8 +8,8 @@ import { Failure } from '../errors.ts';
 import { type ListedJob, listJobs } from '../job-list.ts';
 import { nearest } from '../near.ts';
 import { describeDefused } from '../output/forms.ts';
+import { number, plural } from '../output/numbers.ts';
 import { type Output, type Write, writerTo } from '../output/print.ts';
-import { number, plural } from '../output/text.ts';
 import { printable, printableJson, printableLines } from '../printable.ts';
 import {
   changedSince,
@@ -23,7 +23,7 @@ import { type RunQuery, withQueryProcess } from '../reading/query.ts';
 import { version } from '../version.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
-import { withProgressLine } from './progress-line.ts';
+import { withProgressLine } from './live-lines.ts';
 import {
   askMirror,
   type Input,

@@ -1,8 +1,9 @@
 /** `market-mirror plan`: what the next 24 hours will cost, and what the account has for it; makes no call. */
 
 import { Command } from 'commander';
+import { duration, number } from '../output/numbers.ts';
 import type { Output } from '../output/print.ts';
-import { duration, number, type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
+import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
 import { type DatasetPlan, type PlanJson, planJson, readPlan } from '../plan.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type Context, localMirror } from './context.ts';
@@ -89,7 +90,7 @@ function renderBalance({ calls, available, left, stretch, ...plan }: PlanJson, p
   const most = plan.unknown.some(({ job }) => job !== null) ? 'at most ' : '';
   if (available === null || left === null) return renderLast(plan.quota, calls);
   return [
-    `For 24 hours: ${number(available)} calls; the plan takes ${number(calls)} and leaves ${most}${number(left)}`,
+    `For 24 hours: ${number(available, 0)} calls; the plan takes ${number(calls, 0)} and leaves ${most}${number(left, 0)}`,
     ...(stretch > 1
       ? [
           paint(
@@ -109,7 +110,7 @@ function renderLast({ remaining, reserve }: PlanJson['quota'], calls: number): s
   return [`Without a reset, the calls left last ${time(lasts)}`];
 }
 
-const count = (value: number | null) => (value === null ? 'unknown' : number(value));
+const count = (value: number | null) => (value === null ? 'unknown' : number(value, 0));
 const time = (seconds: number) => duration(seconds * 1_000);
 const span = (seconds: number | null) => (seconds === null ? '–' : time(seconds));
 

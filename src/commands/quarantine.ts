@@ -6,12 +6,12 @@ import { readLocalConfig } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import type { Job } from '../job.ts';
 import { findJob, listJobs } from '../job-list.ts';
-import { number, plural } from '../output/text.ts';
+import { number, plural } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type QuarantinedRow, readQuarantine } from '../reading/quarantine.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
-import { withProgressLine } from './progress-line.ts';
+import { withProgressLine } from './live-lines.ts';
 
 type Options = { json?: true };
 

@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { readLocalConfig } from '../config.ts';
 import { Failure } from '../errors.ts';
 import { listJobs } from '../job-list.ts';
-import { number, plural } from '../output/text.ts';
+import { number, plural } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
 import { type BackupReceipt, heldIn, servedBeside } from '../reading/backup.ts';
 import { serveFile } from '../serve/service/database.ts';
@@ -22,7 +22,7 @@ import {
 } from '../store/restore.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
-import { withProgressLine } from './progress-line.ts';
+import { withProgressLine } from './live-lines.ts';
 
 type Options = { withKeys?: true; json?: true };
 

@@ -7,7 +7,7 @@ import { Command, Option } from 'commander';
 import { readLake, readLocalConfig, readShip } from '../config.ts';
 import { exitCodes, Failure, worstExitCode } from '../errors.ts';
 import { findJob, type ListedJob, listJobs } from '../job-list.ts';
-import { number, plural } from '../output/text.ts';
+import { number, plural } from '../output/numbers.ts';
 import { printable, printableJson } from '../printable.ts';
 import { differenceWords, isDifferent, type Outcome } from '../sinks/follow.ts';
 import type { Difference, LakeLoad, LakeParts, LakeRun, Verified } from '../sinks/lake.ts';
@@ -15,7 +15,7 @@ import type { PostgresCheck, PostgresLoad, PostgresParts } from '../sinks/postgr
 import { keepHeapSmall } from '../small-heap.ts';
 import type { Context } from './context.ts';
 import { withExamples } from './help.ts';
-import { withProgressLine } from './progress-line.ts';
+import { withProgressLine } from './live-lines.ts';
 
 type ShipOptions = { verify?: true; check?: true; drop?: true; yes?: true; reader?: string; json?: true };
 

@@ -1,6 +1,6 @@
 /** What `status` and `plan` say alike: the limits of the account, and what was learnt of the head of a dataset. */
 
-import { duration, number, relative } from '../output/text.ts';
+import { duration, number, relative } from '../output/numbers.ts';
 import type { LimitsJson, QuotaJson } from '../plan/limits.ts';
 import type { DatasetPlan } from '../plan.ts';
 import { printable } from '../printable.ts';
@@ -24,7 +24,7 @@ export function renderQuota({ quota, at }: Pick<Limits, 'quota' | 'at'>, withEvi
   if (remaining === null) return 'Quota: the API has not reported any yet';
   const of = limit === null ? '' : ` of ${number(limit)}`;
   const reserved = reserve > 0 ? ` (${number(reserve)} reserved)` : '';
-  const others = othersPerHour > 0 ? `; other users make about ${number(othersPerHour)} an hour` : '';
+  const others = othersPerHour > 0 ? `; other users make about ${number(othersPerHour, 0)} an hour` : '';
   const evidence = withEvidence ? ` (${refill.evidence})` : '';
   return `Quota: ${number(remaining)}${of} calls left${reserved}, as of ${relative(asOf, now)}; ${renderRefill(refill, now)}${evidence}${others}`;
 }
@@ -33,7 +33,7 @@ export function renderQuota({ quota, at }: Pick<Limits, 'quota' | 'at'>, withEvi
 function renderRefill({ nextBy, periodSeconds, perHour }: QuotaJson['refill'], now: number): string {
   if (nextBy !== null)
     return `next reset ${relative(nextBy, now)}, one every ${duration((periodSeconds ?? 0) * 1_000)}`;
-  return perHour === null ? 'reset time not known yet' : `${number(perHour)} calls come back an hour`;
+  return perHour === null ? 'reset time not known yet' : `${number(perHour, 0)} calls come back an hour`;
 }
 
 export function renderWaits({ waits, at }: Pick<Limits, 'waits' | 'at'>): string[] {

@@ -2,18 +2,9 @@
 
 import { Command } from 'commander';
 import { ageOf } from '../clock.ts';
+import { bytes, duration, number, plural, relative } from '../output/numbers.ts';
 import type { Output } from '../output/print.ts';
-import {
-  bytes,
-  duration,
-  number,
-  type Paint,
-  paintFor,
-  plural,
-  relative,
-  renderTable,
-  type TableColumn,
-} from '../output/text.ts';
+import { type Paint, paintFor, renderTable, type TableColumn } from '../output/text.ts';
 import { printable, printableJson } from '../printable.ts';
 import {
   type DatasetStatus,
@@ -27,6 +18,7 @@ import {
 } from '../reading/status.ts';
 import { type Context, localMirror } from './context.ts';
 import { withExamples } from './help.ts';
+import { redrawing } from './live-lines.ts';
 import { renderAccount, renderHead, renderQuota, renderWaits } from './status-and-plan.ts';
 
 type Options = { verbose?: true; json?: true; watch?: true };
@@ -66,11 +58,6 @@ async function status({ verbose, json, watch }: Options, context: Context): Prom
 }
 
 const writing = (stdout: Output) => (text: string) => stdout.write(`${text}\n`);
-
-async function redrawing(stdout: Output): Promise<(text: string) => void> {
-  const { createLogUpdate } = await import('log-update');
-  return createLogUpdate(stdout as NodeJS.WriteStream, { showCursor: true });
-}
 
 /**
  * The status for people, without a line break at its end; coloured where the output is a terminal. Its lines take at most 100
@@ -226,7 +213,7 @@ function renderGrowth(growth: Growth | null): string {
   if (growth === null) return 'Growth: not known before the mirror is a day old';
   const { bytesPerDay, freeBytes } = growth;
   const days = freeBytes / Math.max(1, bytesPerDay);
-  const lasts = days > LONG_DAYS ? 'more than 10 years' : `about ${number(days)} days`;
+  const lasts = days > LONG_DAYS ? 'more than 10 years' : `about ${number(days, 0)} days`;
   return `Growth: about ${bytes(bytesPerDay)} a day; the ${bytes(freeBytes)} free on the disk last ${lasts}`;
 }
 

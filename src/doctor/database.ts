@@ -2,7 +2,7 @@
 
 import { existsSync, statfsSync } from 'node:fs';
 import { ageOf, CLOCK_ADVICE, describeAhead } from '../clock.ts';
-import { bytes } from '../output/text.ts';
+import { bytes } from '../output/numbers.ts';
 import {
   examineMirror,
   hasMirror,

@@ -1,33 +1,6 @@
-/** Numbers and times as people read them, texts in columns and in colours. */
+/** Texts in columns and in colours. */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
-import ms from 'ms';
-
-/** `1,234`. Not by `toLocaleString`, whose first call takes as long as reading the whole status. */
-export const number = (value: number) => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
-
-/** `row`, or `rows` unless it is one. */
-export const plural = (value: number, unit: string) => (value === 1 ? unit : `${unit}s`);
-
-const MB = 1e6;
-const GB = 1e9;
-
-/** `1.2 MB`, `34.0 GB`. */
-export const bytes = (count: number) =>
-  count < GB ? `${(count / MB).toFixed(1)} MB` : `${(count / GB).toFixed(1)} GB`;
-
-/** `0s`, `3m`, `2h`: the largest unit that fits. */
-export function duration(milliseconds: number): string {
-  const seconds = Math.max(0, Math.round(milliseconds / 1_000));
-  return seconds === 0 ? '0s' : ms(seconds * 1_000);
-}
-
-/** An ISO time against `now`: `3m ago`, `in 20s`; a dash where there is none. */
-export function relative(time: string | null, now: number): string {
-  if (time === null) return '–';
-  const away = Date.parse(time) - now;
-  return away > 0 ? `in ${duration(away)}` : `${duration(-away)} ago`;
-}
 
 /** Spaces between columns. */
 export const GAP = 2;

@@ -3,7 +3,7 @@
 import { isoTime } from '../clock.ts';
 import { Failure, type FailureSent } from '../errors.ts';
 import { type ListedJob, listJobs } from '../job-list.ts';
-import { number } from '../output/text.ts';
+import { number } from '../output/numbers.ts';
 import type { Arrival, FollowResponse } from '../sinks.ts';
 import {
   type Connection,

@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { number } from '../../../src/output/text.ts';
+import { number } from '../../../src/output/numbers.ts';
 import { atLeast, atMost, median, targetHeads } from '../../figures.ts';
 import {
   learnApi,

@@ -2,7 +2,7 @@
 
 import { aheadWords, CLOCK_ADVICE } from '../../clock.ts';
 import { exitCodes } from '../../errors.ts';
-import { duration, number, plural, relative } from '../../output/text.ts';
+import { duration, number, plural, relative } from '../../output/numbers.ts';
 import type { Limits } from '../../plan/limits.ts';
 import type { Outage } from '../../queue.ts';
 import { type SinkName, sinkNames, sinks } from '../../sinks.ts';

@@ -1,7 +1,7 @@
 /** Making a table equal to that of the mirror: ranges of rows are compared by count and digest, and those that differ are sent. */
 
 import { Failure } from '../../errors.ts';
-import { number, plural } from '../../output/text.ts';
+import { number, plural } from '../../output/numbers.ts';
 import { reportingRows } from '../../progress.ts';
 import type { Column } from '../../reading/columns.ts';
 import { type Connection, quoted } from '../../store/read.ts';
